@@ -1,0 +1,102 @@
+# pg_exchange: build, install and test.
+#
+#   make                 build (needs the packages named in README.md)
+#   make install         install into the PostgreSQL that PG_CONFIG names
+#   make check           install what is missing, build, install, run every test
+#   make check-unit      one part of it; also check-regress, -tap, -readme, -tpch
+#   make demo            two servers, TPC-H, one table of figures
+#   make bench           the measurement behind the claims (BENCH_OPTS="--scale 1 --runs 5")
+#   make format          clang-format over src/ and test/
+#
+# WERROR=1 turns on the strict warnings that the tests build with.
+
+MODULE_big = pg_exchange
+EXTENSION = pg_exchange
+DATA = $(wildcard pg_exchange--*.sql)
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
+
+PG_CONFIG ?= pg_config
+
+# Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
+# `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of
+# that command line (make clean check) gets a make of its own.
+script_goals = check check-unit check-regress check-tap check-readme check-tpch demo bench format
+.PHONY: $(script_goals)
+
+ifneq (,$(filter $(script_goals),$(MAKECMDGOALS)))
+
+.NOTPARALLEL:
+other_goals = $(filter-out $(script_goals),$(MAKECMDGOALS))
+.PHONY: $(other_goals)
+$(other_goals):
+	$(MAKE) $@
+
+check:
+	scripts/check
+check-unit check-regress check-tap check-readme check-tpch:
+	scripts/check $(@:check-%=%)
+demo bench:
+	scripts/build
+	python3 bench/$@.py $(BENCH_OPTS)
+format:
+	@command -v clang-format >/dev/null || { echo "clang-format not found: install clang-format" >&2; exit 1; }
+	find src test -name '*.[ch]' -exec clang-format -i {} +
+
+else # a build goal: PGXS
+
+pg_version := $(shell $(PG_CONFIG) --version 2>/dev/null)
+ifeq (,$(pg_version))
+$(error $(PG_CONFIG) not found: install libpq-dev and postgresql-server-dev-all (Debian/Ubuntu) or postgresql-devel (Fedora/RHEL), or set PG_CONFIG)
+endif
+pg_major := $(firstword $(subst ., ,$(patsubst %devel,%,$(word 2,$(pg_version)))))
+
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+ifeq (,$(wildcard $(PGXS)))
+$(error PostgreSQL server headers not found: install postgresql-server-dev-$(pg_major) (Debian/Ubuntu) or postgresql-devel (Fedora/RHEL))
+endif
+
+PG_CPPFLAGS = -Isrc -I$(shell $(PG_CONFIG) --includedir)
+SHLIB_LINK = -lpq -llz4 -lzstd
+
+# Header dependencies are ours, one .d beside each .o: those of PGXS (where it has them) are named
+# by base name only, and two of our modules may have files of the same name.
+override autodepend =
+PG_CFLAGS = -MMD -MP
+-include $(OBJS:.o=.d)
+
+# -isystem keeps the strict warnings out of PostgreSQL's own headers. Unused parameters remain
+# allowed: hooks, node callbacks and fmgr functions have signatures that PostgreSQL sets. So do
+# variables that gcc thinks clobbered by longjmp: it warns of PG_TRY's own.
+ifeq ($(WERROR),1)
+PG_CPPFLAGS += -isystem $(shell $(PG_CONFIG) --includedir-server)
+PG_CFLAGS += -Wall -Wextra -Werror -Wno-unused-parameter -Wno-clobbered
+endif
+
+# Bitcode is for inlining into JITed expressions, of which we have none: do without where the
+# clang that PostgreSQL was built with is missing.
+pg_clang := $(shell sed -n 's/^CLANG *= *//p' $(dir $(PGXS))../Makefile.global)
+ifeq (,$(shell command -v $(or $(pg_clang),clang)))
+override with_llvm := no
+endif
+
+EXTRA_CLEAN = $(OBJS:.o=.d) $(OBJS:.o=.bc)
+
+include $(PGXS)
+
+# The column loops are written to be vectorised; -O2 of older compilers does not.
+$(filter src/column/%,$(OBJS)): override CFLAGS += -O3 -funroll-loops
+
+# Say which package is missing instead of what the compiler makes of it.
+.PHONY: build-deps
+build-deps:
+	@ok=1; need() { \
+	  echo "#include <$$1>" | $(CC) $(CPPFLAGS) -E -x c -o /dev/null - 2>/dev/null || \
+	  { echo "$$1 not found: install $$2 (Debian/Ubuntu) or $$3 (Fedora/RHEL)" >&2; ok=0; }; }; \
+	need postgres.h postgresql-server-dev-$(pg_major) postgresql-devel; \
+	need libpq-fe.h libpq-dev libpq-devel; \
+	need lz4.h liblz4-dev lz4-devel; \
+	need zstd.h libzstd-dev libzstd-devel; \
+	test $$ok = 1
+$(OBJS): | build-deps
+
+endif

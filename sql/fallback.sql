@@ -1,0 +1,68 @@
+--
+-- When an exchange cannot be had, the child runs and the reason is shown.
+--
+
+-- a database without the extension
+CREATE DATABASE regression_without;
+DO $$
+BEGIN
+	EXECUTE format('CREATE SERVER without FOREIGN DATA WRAPPER postgres_fdw
+					OPTIONS (dbname ''regression_without'', host %L, port %L)',
+				   split_part(current_setting('unix_socket_directories'), ',', 1),
+				   current_setting('port'));
+END
+$$;
+CREATE USER MAPPING FOR CURRENT_USER SERVER without;
+CREATE FOREIGN TABLE without_extension (relname name, reltuples float4)
+	SERVER without OPTIONS (schema_name 'pg_catalog', table_name 'pg_class');
+SELECT transport('SELECT * FROM without_extension');
+SELECT count(*) > 100 AS many FROM (SELECT * FROM without_extension OFFSET 0) x;
+SELECT explain_stable('SELECT relname FROM without_extension WHERE relname = ''pg_class''',
+	'ANALYZE, COSTS OFF, TIMING OFF, VERBOSE');
+
+-- remembered, until the server changes
+SELECT count(*) FROM pg_stat_activity WHERE datname = 'regression_without' AND application_name = 'pg_exchange';
+ALTER SERVER without OPTIONS (SET dbname 'regression');
+SELECT transport('SELECT * FROM without_extension');
+
+-- a remote of another protocol
+CREATE FUNCTION remote.hello_of_the_future(text) RETURNS text LANGUAGE sql AS
+	$$SELECT 'protocol=7-9 codecs=7 encodings=7 endian=little encoding=UTF8 server_version=190000 instance=0123456789abcdef0123456789abcdef export=1'$$;
+ALTER EXTENSION pg_exchange DROP FUNCTION exchange.hello(text);
+ALTER FUNCTION exchange.hello(text) RENAME TO hello_saved;
+ALTER FUNCTION remote.hello_of_the_future(text) RENAME TO hello;
+ALTER FUNCTION remote.hello(text) SET SCHEMA exchange;
+\c
+SELECT transport('SELECT * FROM without_extension');
+CREATE OR REPLACE FUNCTION exchange.hello(text) RETURNS text LANGUAGE sql AS
+	$$SELECT 'protocol=1-1 codecs=7 encodings=7 endian=big encoding=UTF8 server_version=190000 instance=0123456789abcdef0123456789abcdef export=1'$$;
+\c
+SELECT transport('SELECT * FROM without_extension');
+CREATE OR REPLACE FUNCTION exchange.hello(text) RETURNS text LANGUAGE sql AS $$SELECT 'hi'$$;
+\c
+SELECT transport('SELECT * FROM without_extension');
+DROP FUNCTION exchange.hello(text);
+\c
+SELECT transport('SELECT * FROM without_extension');
+ALTER FUNCTION exchange.hello_saved(text) RENAME TO hello;
+ALTER EXTENSION pg_exchange ADD FUNCTION exchange.hello(text);
+\c
+SELECT transport('SELECT * FROM without_extension');
+
+-- the same user there may not do more than with postgres_fdw
+CREATE ROLE regress_px_user LOGIN;
+CREATE USER MAPPING FOR regress_px_user SERVER without;
+GRANT USAGE ON FOREIGN SERVER without TO regress_px_user;
+GRANT SELECT ON without_extension TO regress_px_user;
+SET ROLE regress_px_user;
+SELECT count(*) FROM without_extension;
+RESET ROLE;
+ALTER USER MAPPING FOR regress_px_user SERVER without OPTIONS (ADD password_required 'false');
+SET ROLE regress_px_user;
+SELECT count(*) > 100 AS many FROM without_extension;
+RESET ROLE;
+DROP OWNED BY regress_px_user;
+DROP USER MAPPING FOR regress_px_user SERVER without;
+DROP ROLE regress_px_user;
+
+DROP SERVER without CASCADE;

@@ -1,0 +1,40 @@
+--
+-- Settings: their defaults, and what they refuse.
+--
+SELECT name, boot_val, unit, context, min_val, max_val, enumvals
+FROM pg_settings WHERE name LIKE 'pg\_exchange.%' ORDER BY name COLLATE "C";
+
+SET pg_exchange.compression = 'lz4';
+SET pg_exchange.compression = 'unspecified';
+SHOW pg_exchange.compression;
+RESET pg_exchange.compression;
+SET pg_exchange.local_scope = 'planet';
+SET pg_exchange.batch_rows_max = 0;
+SET pg_exchange.batch_bytes_max = '1TB';
+SET pg_exchange.receive_buffer = '1kB';
+SET pg_exchange.max_connections_per_server = 0;
+SET pg_exchange.min_bytes = -1;
+SET pg_exchange.unknown = 1;
+SET pg_exchange.server_compression = 'loopback';
+SET pg_exchange.server_compression = 'loopback=lz4';
+SET pg_exchange.server_compression = '=none';
+SET pg_exchange.server_compression = 'a=none, "b';
+
+-- the override wins over compression, for its server alone
+SET pg_exchange.compression = none;
+SET pg_exchange.server_compression = 'other=fast, loopback = high_compression';
+SELECT explain_stable('SELECT * FROM numbers', 'ANALYZE, COSTS OFF, TIMING OFF');
+SET pg_exchange.server_compression = 'other=fast';
+SELECT explain_stable('SELECT * FROM numbers', 'ANALYZE, COSTS OFF, TIMING OFF');
+RESET pg_exchange.server_compression;
+RESET pg_exchange.compression;
+
+-- batches end at rows or bytes, whichever comes first; results stay the same
+SET pg_exchange.batch_rows_max = 1000;
+SELECT explain_stable('SELECT * FROM numbers', 'ANALYZE, COSTS OFF, TIMING OFF');
+SET pg_exchange.batch_rows_max = 1;
+SELECT * FROM exchange_differences('SELECT * FROM numbers WHERE id <= 100');
+RESET pg_exchange.batch_rows_max;
+SET pg_exchange.batch_bytes_max = 1024;
+SELECT * FROM exchange_differences('SELECT * FROM numbers WHERE id <= 2000');
+RESET pg_exchange.batch_bytes_max;

@@ -1,0 +1,77 @@
+--
+-- A loopback server, and the functions that the other tests compare with.
+-- Runs first.  regress.conf: local_scope = none, min_bytes = 0.
+--
+CREATE EXTENSION postgres_fdw;
+CREATE EXTENSION pg_exchange;
+
+DO $$
+BEGIN
+	EXECUTE format('CREATE SERVER loopback FOREIGN DATA WRAPPER postgres_fdw
+					OPTIONS (dbname %L, host %L, port %L)',
+				   current_database(),
+				   split_part(current_setting('unix_socket_directories'), ',', 1),
+				   current_setting('port'));
+END
+$$;
+CREATE USER MAPPING FOR CURRENT_USER SERVER loopback;
+
+CREATE SCHEMA remote;			-- tables as the far side has them
+
+-- EXPLAIN without what differs from run to run: sizes, ratios, times.
+CREATE FUNCTION explain_stable(query text, options text DEFAULT 'COSTS OFF')
+RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE format('EXPLAIN (%s) %s', options, query) LOOP
+		line := regexp_replace(line, '^(\s*Wire: ).* in (\d+) batches, .*$', '\1(size) in \2 batches');
+		line := regexp_replace(line, '(Request: ).*', '\1(request)');
+		line := regexp_replace(line, '-?\d+\.\d+ ms', 'N ms', 'g');
+		CONTINUE WHEN line ~ '^\s*(Planning|Execution) Time';
+		RETURN NEXT line;
+	END LOOP;
+END
+$$;
+
+-- How the scans of a query were run: the Transport of each ExchangeReceive.
+CREATE FUNCTION transport(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) ' || query LOOP
+		IF line ~ 'Transport: ' THEN
+			RETURN NEXT regexp_replace(line, '.*Transport: ', '');
+		END IF;
+	END LOOP;
+END
+$$;
+
+--
+-- Rows of a query as text, by postgres_fdw alone and by exchange in each mode;
+-- counts what differs both ways, duplicates included.
+--
+CREATE FUNCTION exchange_differences(query text)
+RETURNS TABLE (mode text, rows bigint, only_postgres_fdw bigint, only_exchange bigint, transports text)
+LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('pg_exchange.enabled', 'off', false);
+	EXECUTE format('CREATE TEMP TABLE by_postgres_fdw AS SELECT t::text AS row FROM (%s) t', query);
+	PERFORM set_config('pg_exchange.enabled', 'on', false);
+
+	FOREACH mode IN ARRAY '{none,fast,high_compression,auto}'::text[] LOOP
+		PERFORM set_config('pg_exchange.compression', mode, false);
+		EXECUTE format('CREATE TEMP TABLE by_exchange AS SELECT t::text AS row FROM (%s) t', query);
+		SELECT count(*) INTO rows FROM by_exchange;
+		SELECT count(*) INTO only_postgres_fdw
+			FROM (TABLE by_postgres_fdw EXCEPT ALL TABLE by_exchange) x;
+		SELECT count(*) INTO only_exchange
+			FROM (TABLE by_exchange EXCEPT ALL TABLE by_postgres_fdw) x;
+		SELECT string_agg(DISTINCT t, ', ') INTO transports FROM transport(query) t;
+		DROP TABLE by_exchange;
+		RETURN NEXT;
+	END LOOP;
+	DROP TABLE by_postgres_fdw;
+	PERFORM set_config('pg_exchange.compression', 'auto', false);
+END
+$$;

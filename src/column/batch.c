@@ -1,0 +1,467 @@
+/*-------------------------------------------------------------------------
+ *
+ * batch.c
+ *		Bodies of batch frames: all chunk headers, then all payloads.
+ *
+ * Writing goes column by column: null bitmap, choice of the encoding, codec,
+ * header.  Reading checks everything that can be known without undoing a
+ * codec or an encoding, so that nothing behind it allocates or indexes by a
+ * number from the wire that has not been looked at.  Decoding is chunk.c's.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "c.h"
+
+#include "column/choose.h"
+#include "column/column.h"
+#include "column/for.h"
+#include "port/pg_bitutils.h"
+
+/*
+ * A compressed chunk is kept if it saves at least this fraction of the
+ * encoded bytes: less is not worth the reader's time.  It must also save
+ * PX_ALIGN_NBYTES, as chunks are padded to a multiple of that.
+ */
+#define PX_CODEC_SAVING_FRACTION	16
+
+/* numeric's dscale, where a numeric is a scaled 64-bit integer. */
+#define PX_SCALE_MAX				18
+
+/* ---------------------------------------------------------------------
+ * Writing
+ * --------------------------------------------------------------------- */
+
+static px_status
+px_chunk_header_write(px_writer *out, const px_chunk *chunk)
+{
+	if (!px_write_u8(out, chunk->encoding) ||
+		!px_write_u8(out, chunk->codec) ||
+		!px_write_u8(out, chunk->null_layout) ||
+		!px_write_u8(out, chunk->form) ||
+		!px_write_u8(out, chunk->width) ||
+		!px_write_u8(out, chunk->scale) ||
+		!px_write_u16(out, 0) ||
+		!px_write_u32(out, chunk->nvalues) ||
+		!px_write_u32(out, chunk->encoded_nbytes) ||
+		!px_write_u32(out, chunk->stored_nbytes) ||
+		!px_write_u32(out, 0))
+		return PX_NO_SPACE;
+
+	return PX_OK;
+}
+
+/*
+ * Compress the values straight into out.  PX_NO_SPACE if that saves too
+ * little; out has not moved then.
+ */
+static px_status
+px_values_compress(px_writer *out, const px_column *column,
+				   const px_encode_options *options, size_t *stored_nbytes)
+{
+	const px_codec *codec = px_codec_by_id(options->codec);
+	size_t		nbytes = column->values_nbytes;
+	size_t		saving;
+	size_t		cap;
+	uint8_t    *dst;
+	px_status	status;
+
+	if (codec == NULL)
+		return PX_BAD_CODEC;
+
+	saving = (nbytes + PX_CODEC_SAVING_FRACTION - 1) / PX_CODEC_SAVING_FRACTION;
+	saving = Max(saving, PX_ALIGN_NBYTES);
+	if (nbytes <= saving)
+		return PX_NO_SPACE;
+	cap = Min(nbytes - saving, px_writer_left(out));
+
+	dst = out->data + out->pos;
+	status = codec->compress(options->context, options->level,
+							 column->values, nbytes, dst, cap, stored_nbytes);
+	if (status != PX_OK)
+		return status;
+	if (!px_write_reserve(out, *stored_nbytes, &dst))
+		return PX_NO_SPACE;
+
+	return PX_OK;
+}
+
+/* Write the plain values, compressed if that helps. */
+static px_status
+px_plain_write(px_writer *out, const px_column *column,
+			   const px_encode_options *options, px_chunk *chunk)
+{
+	if (options->codec != PX_CODEC_NONE)
+	{
+		size_t		stored_nbytes;
+		px_status	status;
+
+		status = px_values_compress(out, column, options, &stored_nbytes);
+		if (status == PX_OK)
+		{
+			chunk->codec = options->codec;
+			chunk->stored_nbytes = (uint32_t) stored_nbytes;
+		}
+		if (status != PX_NO_SPACE)
+			return status;
+	}
+
+	if (!px_write_bytes(out, column->values, column->values_nbytes))
+		return PX_NO_SPACE;
+
+	return PX_OK;
+}
+
+/* Write the values of a column that has some, and say how in *chunk. */
+static px_status
+px_values_write(px_writer *out, const px_column *column,
+				const px_encode_options *options, px_chunk *chunk)
+{
+	px_encoding_choice choice;
+	uint8_t    *encoded;
+
+	px_encoding_choose(column, options->encodings, &choice);
+	chunk->encoding = choice.encoding;
+	chunk->encoded_nbytes = (uint32_t) choice.encoded_nbytes;
+	chunk->stored_nbytes = (uint32_t) choice.encoded_nbytes;
+
+	if (choice.encoding == PX_ENC_PLAIN)
+		return px_plain_write(out, column, options, chunk);
+
+	if (!px_write_reserve(out, choice.encoded_nbytes, &encoded))
+		return PX_NO_SPACE;
+	if (choice.encoding == PX_ENC_CONSTANT)
+		memcpy(encoded, column->values, choice.encoded_nbytes);
+	else
+		px_for_encode(column->values, column->nvalues, column->width,
+					  choice.base, choice.b, encoded);
+
+	return PX_OK;
+}
+
+/* Write a column's payload to out, and describe it in *chunk. */
+static px_status
+px_payload_write(px_writer *out, const px_column *column,
+				 const px_encode_options *options, px_chunk *chunk)
+{
+	px_status	status;
+
+	memset(chunk, 0, sizeof(*chunk));
+	chunk->form = column->form;
+	chunk->width = column->width;
+	chunk->scale = column->scale;
+
+	if (column->nvalues == 0)
+	{
+		chunk->null_layout = PX_NULLS_ALL;
+		return PX_OK;
+	}
+	chunk->nvalues = column->nvalues;
+
+	if (column->nnulls > 0)
+	{
+		chunk->null_layout = PX_NULLS_BITMAP;
+		if (!px_write_bytes(out, column->nulls,
+							PX_BITMAP_NBYTES(px_column_rows(column))) ||
+			!px_write_align(out))
+			return PX_NO_SPACE;
+	}
+
+	status = px_values_write(out, column, options, chunk);
+	if (status == PX_OK && !px_write_align(out))
+		status = PX_NO_SPACE;
+
+	return status;
+}
+
+px_status
+px_batch_write(px_writer *out, const px_column *columns, uint16_t ncolumns,
+			   const px_encode_options *options, px_chunk_choice *choices)
+{
+	px_writer	headers = {NULL, (size_t) ncolumns * PX_CHUNK_HEADER_NBYTES, 0};
+
+	if (!px_write_reserve(out, headers.cap, &headers.data))
+		return PX_NO_SPACE;
+
+	for (uint16_t i = 0; i < ncolumns; i++)
+	{
+		px_chunk	chunk;
+		px_status	status;
+
+		Assert(px_column_rows(&columns[i]) == px_column_rows(&columns[0]));
+
+		status = px_payload_write(out, &columns[i], options, &chunk);
+		if (status == PX_OK)
+			status = px_chunk_header_write(&headers, &chunk);
+		if (status != PX_OK)
+			return status;
+
+		if (choices)
+		{
+			choices[i].encoding = chunk.encoding;
+			choices[i].codec = chunk.codec;
+		}
+	}
+
+	return PX_OK;
+}
+
+/* ---------------------------------------------------------------------
+ * Reading
+ * --------------------------------------------------------------------- */
+
+/* Read one chunk header; bitmap and stored are set later. */
+static px_status
+px_chunk_header_read(px_reader *r, px_chunk *chunk, px_fault *fault)
+{
+	size_t		left = px_reader_left(r);
+	uint16_t	reserved16;
+	uint32_t	reserved32;
+
+	if (!px_read_u8(r, &chunk->encoding) ||
+		!px_read_u8(r, &chunk->codec) ||
+		!px_read_u8(r, &chunk->null_layout) ||
+		!px_read_u8(r, &chunk->form) ||
+		!px_read_u8(r, &chunk->width) ||
+		!px_read_u8(r, &chunk->scale) ||
+		!px_read_u16(r, &reserved16) ||
+		!px_read_u32(r, &chunk->nvalues) ||
+		!px_read_u32(r, &chunk->encoded_nbytes) ||
+		!px_read_u32(r, &chunk->stored_nbytes) ||
+		!px_read_u32(r, &reserved32))
+		return px_fail(fault, PX_TRUNCATED, "chunk header",
+					   PX_CHUNK_HEADER_NBYTES, left);
+
+	if (reserved16 != 0)
+		return px_fail(fault, PX_BAD_HEADER, "chunk reserved", 0, reserved16);
+	if (reserved32 != 0)
+		return px_fail(fault, PX_BAD_HEADER, "chunk reserved", 0, reserved32);
+
+	return PX_OK;
+}
+
+/* Check the fields that say how the values are laid out. */
+static px_status
+px_chunk_check_layout(const px_chunk *chunk, px_fault *fault)
+{
+	bool		fixed = chunk->form == PX_FORM_FIXED;
+
+	if (chunk->encoding >= PX_ENCODING_COUNT)
+		return px_fail(fault, PX_BAD_ENCODING, "encoding",
+					   PX_ENCODING_COUNT - 1, chunk->encoding);
+	if (px_codec_by_id(chunk->codec) == NULL)
+		return px_fail(fault, PX_BAD_CODEC, "codec",
+					   PX_CODEC_COUNT - 1, chunk->codec);
+	if (chunk->null_layout > PX_NULLS_BITMAP)
+		return px_fail(fault, PX_BAD_HEADER, "null layout",
+					   PX_NULLS_BITMAP, chunk->null_layout);
+	if (chunk->form > PX_FORM_BYTES)
+		return px_fail(fault, PX_BAD_HEADER, "form",
+					   PX_FORM_BYTES, chunk->form);
+	if (fixed ? !px_width_is_valid(chunk->width) : chunk->width != 0)
+		return px_fail(fault, PX_BAD_HEADER, "width", 0, chunk->width);
+	if (chunk->scale > (fixed ? PX_SCALE_MAX : 0))
+		return px_fail(fault, PX_BAD_HEADER, "scale",
+					   fixed ? PX_SCALE_MAX : 0, chunk->scale);
+	if (chunk->encoding == PX_ENC_FOR && !px_width_is_int(chunk->width))
+		return px_fail(fault, PX_BAD_ENCODING,
+					   "width of frame of reference", 8, chunk->width);
+
+	return PX_OK;
+}
+
+/*
+ * Check nvalues against null layout and rows; the bitmap, if there is one,
+ * is counted later.  A chunk of nulls has nothing else to say.
+ */
+static px_status
+px_chunk_check_nvalues(const px_chunk *chunk, px_fault *fault)
+{
+	uint32_t	min = chunk->rows;
+	uint32_t	max = chunk->rows;
+
+	if (chunk->null_layout == PX_NULLS_ALL)
+		min = max = 0;
+	else if (chunk->null_layout == PX_NULLS_BITMAP)
+	{
+		min = 1;
+		max = chunk->rows - 1;
+	}
+
+	if (chunk->nvalues < min)
+		return px_fail(fault, PX_BAD_HEADER, "nvalues", min, chunk->nvalues);
+	if (chunk->nvalues > max)
+		return px_fail(fault, PX_BAD_HEADER, "nvalues", max, chunk->nvalues);
+
+	if (chunk->null_layout == PX_NULLS_ALL)
+	{
+		if (chunk->encoding != PX_ENC_PLAIN)
+			return px_fail(fault, PX_BAD_ENCODING, "encoding of no values",
+						   PX_ENC_PLAIN, chunk->encoding);
+		if (chunk->codec != PX_CODEC_NONE)
+			return px_fail(fault, PX_BAD_CODEC, "codec of no values",
+						   PX_CODEC_NONE, chunk->codec);
+	}
+
+	return PX_OK;
+}
+
+/* The sizes that the encoded values of a chunk can have. */
+static void
+px_chunk_encoded_range(const px_chunk *chunk, uint64_t *min, uint64_t *max)
+{
+	if (chunk->nvalues == 0)
+		*min = *max = 0;
+	else if (chunk->encoding == PX_ENC_FOR)
+	{
+		*min = px_for_nbytes(chunk->nvalues, 1);
+		*max = px_for_nbytes(chunk->nvalues, Min(8 * chunk->width - 1, 63));
+	}
+	else
+	{
+		/* A packed value takes one byte at least. */
+		uint32_t	n = chunk->encoding == PX_ENC_PLAIN ? chunk->nvalues : 1;
+
+		if (chunk->form == PX_FORM_FIXED)
+			*min = *max = (uint64_t) n * chunk->width;
+		else
+		{
+			*min = n;
+			*max = PX_FRAME_NBYTES_MAX;
+		}
+	}
+}
+
+/*
+ * Check both sizes.  *total_nbytes is the sum of the encoded sizes so far,
+ * which is limited, as a codec can make many bytes out of few.
+ */
+static px_status
+px_chunk_check_sizes(const px_chunk *chunk, uint64_t *total_nbytes,
+					 px_fault *fault)
+{
+	uint64_t	min;
+	uint64_t	max;
+
+	*total_nbytes += chunk->encoded_nbytes;
+	if (*total_nbytes > PX_FRAME_NBYTES_MAX)
+		return px_fail(fault, PX_OVER_LIMIT, "sum of encoded_nbytes",
+					   PX_FRAME_NBYTES_MAX, *total_nbytes);
+
+	px_chunk_encoded_range(chunk, &min, &max);
+	if (chunk->encoded_nbytes < min)
+		return px_fail(fault, PX_BAD_HEADER, "encoded_nbytes",
+					   min, chunk->encoded_nbytes);
+	if (chunk->encoded_nbytes > max)
+		return px_fail(fault, PX_BAD_HEADER, "encoded_nbytes",
+					   max, chunk->encoded_nbytes);
+
+	if (chunk->codec == PX_CODEC_NONE ?
+		chunk->stored_nbytes != chunk->encoded_nbytes :
+		chunk->stored_nbytes >= chunk->encoded_nbytes)
+		return px_fail(fault, PX_BAD_HEADER, "stored_nbytes",
+					   chunk->encoded_nbytes, chunk->stored_nbytes);
+
+	return PX_OK;
+}
+
+/* Skip the padding after a bitmap or the values. */
+static px_status
+px_padding_read(px_reader *r, px_fault *fault)
+{
+	size_t		n = PX_ALIGN(r->pos) - r->pos;
+	size_t		left = px_reader_left(r);
+	const uint8_t *padding;
+
+	if (!px_read_bytes(r, n, &padding))
+		return px_fail(fault, PX_TRUNCATED, "padding", n, left);
+	for (; n > 0; n--)
+	{
+		if (padding[n - 1] != 0)
+			return px_fail(fault, PX_BAD_HEADER, "padding", 0, padding[n - 1]);
+	}
+
+	return PX_OK;
+}
+
+/* Read the null bitmap, and check that it agrees with nvalues. */
+static px_status
+px_bitmap_read(px_reader *r, px_chunk *chunk, px_fault *fault)
+{
+	size_t		nbytes = PX_BITMAP_NBYTES(chunk->rows);
+	size_t		left = px_reader_left(r);
+	unsigned	spare;
+	uint64_t	nnulls;
+
+	if (!px_read_bytes(r, nbytes, &chunk->bitmap))
+		return px_fail(fault, PX_TRUNCATED, "null bitmap", nbytes, left);
+
+	spare = chunk->rows % 8 == 0 ? 0 :
+		chunk->bitmap[nbytes - 1] >> (chunk->rows % 8);
+	if (spare != 0)
+		return px_fail(fault, PX_BAD_HEADER, "spare bits of null bitmap",
+					   0, spare);
+
+	nnulls = pg_popcount((const char *) chunk->bitmap, (int) nbytes);
+	if (nnulls != chunk->rows - chunk->nvalues)
+		return px_fail(fault, PX_BAD_HEADER, "nulls in null bitmap",
+					   chunk->rows - chunk->nvalues, nnulls);
+
+	return px_padding_read(r, fault);
+}
+
+/* Find a chunk's payload in the body. */
+static px_status
+px_payload_read(px_reader *r, px_chunk *chunk, px_fault *fault)
+{
+	size_t		left;
+	px_status	status;
+
+	chunk->bitmap = NULL;
+	if (chunk->null_layout == PX_NULLS_BITMAP)
+	{
+		status = px_bitmap_read(r, chunk, fault);
+		if (status != PX_OK)
+			return status;
+	}
+
+	left = px_reader_left(r);
+	if (!px_read_bytes(r, chunk->stored_nbytes, &chunk->stored))
+		return px_fail(fault, PX_TRUNCATED, "chunk payload",
+					   chunk->stored_nbytes, left);
+
+	return px_padding_read(r, fault);
+}
+
+px_status
+px_batch_read(const uint8_t *body, const px_frame_header *header,
+			  px_chunk *chunks, px_fault *fault)
+{
+	px_reader	r = {body, header->body_nbytes, 0};
+	uint64_t	total_nbytes = 0;
+	px_status	status;
+
+	for (uint16_t i = 0; i < header->columns; i++)
+	{
+		px_chunk   *chunk = &chunks[i];
+
+		chunk->rows = header->rows;
+		if ((status = px_chunk_header_read(&r, chunk, fault)) != PX_OK ||
+			(status = px_chunk_check_layout(chunk, fault)) != PX_OK ||
+			(status = px_chunk_check_nvalues(chunk, fault)) != PX_OK ||
+			(status = px_chunk_check_sizes(chunk, &total_nbytes, fault)) != PX_OK)
+			return status;
+	}
+
+	for (uint16_t i = 0; i < header->columns; i++)
+	{
+		status = px_payload_read(&r, &chunks[i], fault);
+		if (status != PX_OK)
+			return status;
+	}
+
+	if (px_reader_left(&r) > 0)
+		return px_fail(fault, PX_TRAILING, "batch body",
+					   r.pos, header->body_nbytes);
+
+	return PX_OK;
+}

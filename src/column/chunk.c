@@ -1,0 +1,187 @@
+/*-------------------------------------------------------------------------
+ *
+ * chunk.c
+ *		One chunk of a batch: undoing codec and encoding, nulls.
+ *
+ * Chunks come from px_batch_read, whose checks are relied upon here: counts
+ * and sizes agree with each other, and pointers with the frame.  What is left
+ * to find out is whether the bytes are what the header says.
+ *
+ * Encodings decode dense values; a second step spreads them over the rows.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "c.h"
+
+#include "column/column.h"
+#include "column/constant.h"
+#include "column/for.h"
+#include "column/plain.h"
+
+px_status
+px_chunk_unpack(const px_chunk *chunk, px_codec_context *context,
+				uint8_t *buffer, const uint8_t **encoded, px_fault *fault)
+{
+	const px_codec *codec;
+	px_status	status;
+
+	if (chunk->codec == PX_CODEC_NONE)
+	{
+		*encoded = chunk->stored;
+		return PX_OK;
+	}
+
+	codec = px_codec_by_id(chunk->codec);
+	status = codec->decompress(context, chunk->stored, chunk->stored_nbytes,
+							   buffer, chunk->encoded_nbytes);
+	if (status != PX_OK)
+		return px_fail(fault, status, codec->name, 0, 0);
+	*encoded = buffer;
+
+	return PX_OK;
+}
+
+static inline bool
+px_bitmap_is_null(const uint8_t *bitmap, uint32_t row)
+{
+	return (bitmap[row >> 3] >> (row & 7)) & 1;
+}
+
+/*
+ * Move values[0 .. nvalues - 1] to the rows that are not null, in place: from
+ * the last row down, until all nulls are behind and the rest is where it
+ * belongs.
+ */
+static void
+px_spread_ints(const px_chunk *chunk, int64_t *values)
+{
+	uint32_t	n = chunk->nvalues;
+
+	for (uint32_t row = chunk->rows; row > n; row--)
+	{
+		if (px_bitmap_is_null(chunk->bitmap, row - 1))
+			values[row - 1] = 0;
+		else
+			values[row - 1] = values[--n];
+	}
+}
+
+static void
+px_spread_pointers(const px_chunk *chunk, const uint8_t **values)
+{
+	uint32_t	n = chunk->nvalues;
+
+	for (uint32_t row = chunk->rows; row > n; row--)
+	{
+		if (px_bitmap_is_null(chunk->bitmap, row - 1))
+			values[row - 1] = NULL;
+		else
+			values[row - 1] = values[--n];
+	}
+}
+
+px_status
+px_chunk_decode_ints(const px_chunk *chunk, const uint8_t *encoded,
+					 bool is_signed, int64_t *values, px_fault *fault)
+{
+	px_status	status = PX_OK;
+
+	if (chunk->form != PX_FORM_FIXED || !px_width_is_int(chunk->width))
+		return px_fail(fault, PX_BAD_HEADER, "width of integers",
+					   8, chunk->width);
+
+	if (chunk->null_layout == PX_NULLS_ALL)
+	{
+		memset(values, 0, chunk->rows * sizeof(*values));
+		return PX_OK;
+	}
+
+	switch (chunk->encoding)
+	{
+		case PX_ENC_PLAIN:
+			px_plain_decode_ints(encoded, chunk->nvalues, chunk->width,
+								 is_signed, values);
+			break;
+		case PX_ENC_CONSTANT:
+			px_constant_decode_ints(encoded, chunk->nvalues, chunk->width,
+									is_signed, values);
+			break;
+		default:
+			status = px_for_decode(encoded, chunk->encoded_nbytes,
+								   chunk->nvalues, chunk->width, is_signed,
+								   values, fault);
+			break;
+	}
+
+	if (status == PX_OK && chunk->null_layout == PX_NULLS_BITMAP)
+		px_spread_ints(chunk, values);
+
+	return status;
+}
+
+static px_status
+px_decode_fixed(const px_chunk *chunk, const uint8_t *encoded,
+				const uint8_t **values, px_fault *fault)
+{
+	switch (chunk->encoding)
+	{
+		case PX_ENC_PLAIN:
+			px_plain_decode_fixed(encoded, chunk->nvalues, chunk->width,
+								  values);
+			return PX_OK;
+		case PX_ENC_CONSTANT:
+			px_constant_decode_fixed(encoded, chunk->nvalues, values);
+			return PX_OK;
+		default:
+			return px_fail(fault, PX_BAD_ENCODING, "encoding of pointers",
+						   PX_ENC_CONSTANT, chunk->encoding);
+	}
+}
+
+static px_status
+px_decode_bytes(const px_chunk *chunk, const uint8_t *encoded,
+				const uint8_t **values, px_fault *fault)
+{
+	if (chunk->encoding == PX_ENC_PLAIN)
+		return px_plain_decode_bytes(encoded, chunk->encoded_nbytes,
+									 chunk->nvalues, values, fault);
+	return px_constant_decode_bytes(encoded, chunk->encoded_nbytes,
+									chunk->nvalues, values, fault);
+}
+
+px_status
+px_chunk_decode_pointers(const px_chunk *chunk, const uint8_t *encoded,
+						 const uint8_t **values, px_fault *fault)
+{
+	px_status	status;
+
+	if (chunk->null_layout == PX_NULLS_ALL)
+	{
+		for (uint32_t row = 0; row < chunk->rows; row++)
+			values[row] = NULL;
+		return PX_OK;
+	}
+
+	if (chunk->form == PX_FORM_FIXED)
+		status = px_decode_fixed(chunk, encoded, values, fault);
+	else
+		status = px_decode_bytes(chunk, encoded, values, fault);
+
+	if (status == PX_OK && chunk->null_layout == PX_NULLS_BITMAP)
+		px_spread_pointers(chunk, values);
+
+	return status;
+}
+
+void
+px_chunk_nulls(const px_chunk *chunk, bool *nulls)
+{
+	if (chunk->null_layout == PX_NULLS_BITMAP)
+	{
+		for (uint32_t row = 0; row < chunk->rows; row++)
+			nulls[row] = px_bitmap_is_null(chunk->bitmap, row);
+	}
+	else
+		memset(nulls, chunk->null_layout == PX_NULLS_ALL,
+			   chunk->rows * sizeof(*nulls));
+}

@@ -1,0 +1,325 @@
+/*-------------------------------------------------------------------------
+ *
+ * column.h
+ *		Columns of a batch: filling, encoding, reading, decoding.
+ *
+ * A batch is a number of rows in columnar form.  Each column of it travels as
+ * one chunk: a header, a null bitmap if some rows are null, and the non-null
+ * values ("dense": nulls take no space), encoded, then perhaps compressed by
+ * a codec.  A chunk comes in one of two forms:
+ *
+ *	fixed	every value has the same width (1, 2, 4, 6, 8, 12 or 16 bytes),
+ *			little-endian for widths 1, 2, 4 and 8, else just bytes
+ *	bytes	values of any length, "packed" one behind the other:
+ *			a value of n <= 126 bytes is one byte ((n + 1) << 1 | 1) and the
+ *			bytes; a longer one is zero bytes up to the next multiple of 4
+ *			counted from the start of the values, a little-endian 32-bit
+ *			(n + 4) << 2, and the bytes.  On a little-endian machine that is
+ *			PostgreSQL's own varlena layout: a decoded value is a pointer into
+ *			the batch, usable as a Datum.
+ *
+ * Like the rest of the pure layers, nothing here allocates or raises errors:
+ * callers own all buffers, and functions say how large they must be.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_COLUMN_COLUMN_H
+#define PX_COLUMN_COLUMN_H
+
+#include "codec/codec.h"
+#include "wire/bytes.h"
+#include "wire/frame.h"
+
+typedef enum px_form
+{
+	PX_FORM_FIXED = 0,
+	PX_FORM_BYTES = 1
+} px_form;
+
+typedef enum px_encoding
+{
+	PX_ENC_PLAIN = 0,			/* both forms: the values as described above */
+	PX_ENC_CONSTANT = 1,		/* both forms: one value, for all rows */
+	PX_ENC_FOR = 2				/* fixed, widths 1, 2, 4, 8: frame of reference
+								 * + bit-packing, see for.c */
+} px_encoding;
+
+#define PX_ENCODING_COUNT	3
+
+typedef enum px_null_layout
+{
+	PX_NULLS_NONE = 0,			/* no row is null */
+	PX_NULLS_ALL = 1,			/* every row is null; no values */
+	PX_NULLS_BITMAP = 2			/* (rows + 7) / 8 bytes, bit i of byte i/8 set:
+								 * row is null; spare bits are 0; neither none
+								 * nor all of them are set */
+} px_null_layout;
+
+#define PX_CHUNK_HEADER_NBYTES	24
+
+/* Size of a null bitmap; at least one row. */
+#define PX_BITMAP_NBYTES(rows)	(((size_t) (rows) + 7) / 8)
+
+/* Longest value with a packed header of one byte. */
+#define PX_PACKED_SHORT_MAX		126
+
+/* ---------------------------------------------------------------------
+ * Filling: one px_column per column of the batch under construction.
+ * --------------------------------------------------------------------- */
+
+typedef struct px_column
+{
+	uint8_t		form;			/* px_form */
+	uint8_t		width;			/* fixed: bytes per value; bytes: 0 */
+	bool		is_signed;		/* fixed, width <= 8: order of the values */
+	uint8_t		scale;			/* numeric as scaled integer: its dscale; else 0 */
+	uint32_t	nvalues;		/* non-null values so far */
+	uint32_t	nnulls;			/* nulls so far; row number = nvalues + nnulls */
+	uint8_t    *values;			/* caller's buffer of dense values */
+	size_t		values_nbytes;	/* used */
+	size_t		values_cap;		/* size of the buffer */
+	uint8_t    *nulls;			/* caller's bitmap, (rows_max + 7) / 8 bytes */
+} px_column;
+
+/* Forget the values of a batch; buffers, form, width and sign stay. */
+static inline void
+px_column_reset(px_column *column)
+{
+	column->nvalues = 0;
+	column->nnulls = 0;
+	column->values_nbytes = 0;
+}
+
+/* Rows so far. */
+static inline uint32_t
+px_column_rows(const px_column *column)
+{
+	return column->nvalues + column->nnulls;
+}
+
+/*
+ * Append a null.  The bitmap is written lazily: bits of rows before the
+ * first null are cleared when that null arrives, so a column without nulls
+ * never touches it.
+ */
+extern void px_column_append_null(px_column *column);
+
+/* Record that the row just appended is not null; called by the appenders. */
+static inline void
+px_column_mark_value(px_column *column)
+{
+	if (column->nnulls > 0)
+	{
+		uint32_t	row = px_column_rows(column);
+
+		if ((row & 7) == 0)
+			column->nulls[row >> 3] = 0;
+		else
+			column->nulls[row >> 3] &= (uint8_t) ~(1u << (row & 7));
+	}
+	column->nvalues++;
+}
+
+/* Bytes of room that a value of n bytes may need, padding included. */
+#define PX_PACKED_NBYTES_MAX(n)	((size_t) (n) + 8)
+
+/*
+ * Append a fixed-width value of width 1, 2, 4 or 8 (its low bytes), or a
+ * pointer to one of any width.  The caller has seen to room in values.
+ */
+static inline void
+px_column_append_u64(px_column *column, uint64_t value)
+{
+	uint8_t    *p = column->values + column->values_nbytes;
+
+	switch (column->width)
+	{
+		case 1:
+			p[0] = (uint8_t) value;
+			break;
+		case 2:
+			px_store_u16(p, (uint16_t) value);
+			break;
+		case 4:
+			px_store_u32(p, (uint32_t) value);
+			break;
+		default:
+			px_store_u64(p, value);
+			break;
+	}
+	px_column_mark_value(column);
+	column->values_nbytes += column->width;
+}
+
+static inline void
+px_column_append_fixed(px_column *column, const void *value)
+{
+	memcpy(column->values + column->values_nbytes, value, column->width);
+	px_column_mark_value(column);
+	column->values_nbytes += column->width;
+}
+
+/*
+ * Append a value of n bytes to a column of form bytes.  The caller has seen
+ * to PX_PACKED_NBYTES_MAX(n) bytes of room, and n < PX_FRAME_NBYTES_MAX.
+ */
+static inline void
+px_column_append_bytes(px_column *column, const void *value, size_t n)
+{
+	uint8_t    *p;
+
+	if (n <= PX_PACKED_SHORT_MAX)
+	{
+		p = column->values + column->values_nbytes;
+		*p++ = (uint8_t) ((n + 1) << 1 | 1);
+		column->values_nbytes += n + 1;
+	}
+	else
+	{
+		while (column->values_nbytes & 3)
+			column->values[column->values_nbytes++] = 0;
+		p = column->values + column->values_nbytes;
+		px_store_u32(p, (uint32_t) (n + 4) << 2);
+		p += 4;
+		column->values_nbytes += n + 4;
+	}
+	if (n > 0)
+		memcpy(p, value, n);
+	px_column_mark_value(column);
+}
+
+/* ---------------------------------------------------------------------
+ * Encoding
+ * --------------------------------------------------------------------- */
+
+/* How much compression the mode in force allows. */
+typedef struct px_encode_options
+{
+	bool		encodings;		/* try encodings other than plain */
+	uint8_t		codec;			/* px_codec_id to try, PX_CODEC_NONE for none */
+	int			level;			/* the codec's level, 0 its default */
+	px_codec_context *context;	/* NULL only if codec is PX_CODEC_NONE */
+} px_encode_options;
+
+/* What was chosen for a chunk, for counters. */
+typedef struct px_chunk_choice
+{
+	uint8_t		encoding;		/* px_encoding */
+	uint8_t		codec;			/* px_codec_id */
+} px_chunk_choice;
+
+/*
+ * Size of the column as a plain, uncompressed chunk: header, bitmap and
+ * values, each aligned.  px_batch_write never writes more for a column, and
+ * the sum over the columns is the batch's raw size.
+ */
+extern size_t px_column_plain_nbytes(const px_column *column);
+
+/*
+ * Encode a batch: the body of a batch frame, that is all chunk headers and
+ * then all payloads, each padded to PX_ALIGN_NBYTES.
+ *
+ * All columns must have the same number of rows, at least one.  out must
+ * have room for the sum of px_column_plain_nbytes, and must start aligned as
+ * the frame body will (PX_FRAME_HEADER_NBYTES is a multiple of 8).
+ * choices[ncolumns] tells what became of each column; may be NULL.
+ * Returns PX_OK, PX_NO_SPACE (the caller's buffer was too small),
+ * PX_BAD_CODEC (options->codec is none of px_codec_id) or PX_CODEC_FAILED
+ * (the codec's library is out of memory).
+ */
+extern px_status px_batch_write(px_writer *out, const px_column *columns,
+								uint16_t ncolumns,
+								const px_encode_options *options,
+								px_chunk_choice *choices);
+
+/* ---------------------------------------------------------------------
+ * Decoding
+ * --------------------------------------------------------------------- */
+
+/* One chunk of a verified batch frame; pointers are into the frame. */
+typedef struct px_chunk
+{
+	uint8_t		encoding;
+	uint8_t		codec;
+	uint8_t		null_layout;
+	uint8_t		form;
+	uint8_t		width;
+	uint8_t		scale;
+	uint32_t	rows;			/* of the batch */
+	uint32_t	nvalues;		/* non-null rows */
+	uint32_t	encoded_nbytes; /* after the codec is undone */
+	uint32_t	stored_nbytes;	/* as it stands in the frame */
+	const uint8_t *bitmap;		/* NULL unless PX_NULLS_BITMAP */
+	const uint8_t *stored;		/* stored_nbytes bytes */
+} px_chunk;
+
+/*
+ * Read the chunk headers of a batch body into chunks[header->columns].
+ *
+ * Everything that can be checked without undoing codec and encoding is
+ * checked here: unknown encodings, codecs, layouts, forms and widths,
+ * reserved bytes, sizes against the body (which must be used up exactly),
+ * padding bytes (zero), nvalues against rows and the bitmap, encoded_nbytes
+ * against what form, encoding and nvalues call for where that is known, a
+ * codec of none whose two sizes differ, and that the encoded sizes together
+ * stay within PX_FRAME_NBYTES_MAX.  So after PX_OK, encoded_nbytes is safe to
+ * size a buffer with.
+ */
+extern px_status px_batch_read(const uint8_t *body,
+							   const px_frame_header *header,
+							   px_chunk *chunks, px_fault *fault);
+
+/*
+ * Undo the codec.  Without one *encoded is chunk->stored; with one the bytes
+ * are decompressed into buffer (chunk->encoded_nbytes bytes, 8-aligned) and
+ * *encoded is buffer.  PX_CODEC_FAILED.
+ */
+extern px_status px_chunk_unpack(const px_chunk *chunk,
+								 px_codec_context *context, uint8_t *buffer,
+								 const uint8_t **encoded, px_fault *fault);
+
+/*
+ * Decode a chunk of form fixed and width 1, 2, 4 or 8 to values[rows],
+ * extended to 64 bits by sign or with zeros as is_signed says; 0 where null.
+ * The null flags are px_chunk_nulls' business.  PX_BAD_VALUE if an encoding
+ * is malformed.
+ */
+extern px_status px_chunk_decode_ints(const px_chunk *chunk,
+									  const uint8_t *encoded, bool is_signed,
+									  int64_t *values, px_fault *fault);
+
+/*
+ * Decode a chunk of any form to values[rows], pointers to each row's value,
+ * NULL where null.  Form fixed: pointer to width bytes, of any alignment; only
+ * encodings plain and constant.  Form bytes: pointer to a packed value, whose
+ * long form is 4-aligned if encoded is; every length has been checked
+ * against the bounds, padding is zero, and the values use the bytes up.
+ * Valid as long as encoded is.  PX_BAD_VALUE, PX_TRUNCATED, PX_TRAILING.
+ */
+extern px_status px_chunk_decode_pointers(const px_chunk *chunk,
+										  const uint8_t *encoded,
+										  const uint8_t **values,
+										  px_fault *fault);
+
+/* Fill nulls[rows]. */
+extern void px_chunk_nulls(const px_chunk *chunk, bool *nulls);
+
+/* Length and start of the bytes of a packed value. */
+static inline size_t
+px_packed_nbytes(const uint8_t *packed)
+{
+	if (*packed & 1)
+		return (size_t) (*packed >> 1) - 1;
+	return (size_t) (px_load_u32(packed) >> 2) - 4;
+}
+
+static inline const uint8_t *
+px_packed_data(const uint8_t *packed)
+{
+	return packed + ((*packed & 1) ? 1 : 4);
+}
+
+/* EXPLAIN's names; "unknown" for a value out of range. */
+extern const char *px_encoding_name(uint8_t encoding);
+
+#endif							/* PX_COLUMN_COLUMN_H */

@@ -1,0 +1,112 @@
+/*-------------------------------------------------------------------------
+ *
+ * compat.h
+ *		Differences between PostgreSQL 15, 16, 17 and 18, in one place.
+ *
+ * No version test stands anywhere else.  Each entry says since when the
+ * newer form exists; the names follow the newer form.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_COMPAT_H
+#define PX_COMPAT_H
+
+#if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 190000
+#error "pg_exchange supports PostgreSQL 15 to 18"
+#endif
+
+#if SIZEOF_DATUM != 8
+#error "pg_exchange needs a 64-bit platform"
+#endif
+
+#include "catalog/pg_proc.h"
+#include "foreign/foreign.h"
+#include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
+#include "utils/acl.h"
+
+/* EXPLAIN's headers were split: 18. */
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+
+/*
+ * ForeignScan.fs_base_relids, checkAsUser: 16.  Before, the user stands in
+ * the range table entry.
+ */
+static inline void
+px_foreignscan_set_relids(ForeignScan *scan, Bitmapset *relids)
+{
+	scan->fs_relids = relids;
+#if PG_VERSION_NUM >= 160000
+	scan->fs_base_relids = relids;
+#endif
+}
+
+static inline Bitmapset *
+px_foreignscan_relids(const ForeignScan *scan)
+{
+#if PG_VERSION_NUM >= 160000
+	return scan->fs_base_relids;
+#else
+	return scan->fs_relids;
+#endif
+}
+
+static inline void
+px_foreignscan_set_user(ForeignScan *scan, Oid userid)
+{
+#if PG_VERSION_NUM >= 160000
+	scan->checkAsUser = userid;
+#endif
+}
+
+/* InvalidOid: the current user. */
+static inline Oid
+px_foreignscan_user(const ForeignScan *scan, const RangeTblEntry *rte)
+{
+#if PG_VERSION_NUM >= 160000
+	return scan->checkAsUser;
+#else
+	return rte->checkAsUser;
+#endif
+}
+
+/* Path.disabled_nodes: 18. */
+static inline void
+px_path_copy_disabled(Path *path, const Path *from)
+{
+#if PG_VERSION_NUM >= 180000
+	path->disabled_nodes = from->disabled_nodes;
+#endif
+}
+
+/* Plan.disabled_nodes: 18. */
+static inline void
+px_plan_copy_disabled(Plan *plan, const Plan *from)
+{
+#if PG_VERSION_NUM >= 180000
+	plan->disabled_nodes = from->disabled_nodes;
+#endif
+}
+
+/* May the role execute the function?  object_aclcheck: 16. */
+static inline AclResult
+px_function_aclcheck(Oid function, Oid role)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_aclcheck(ProcedureRelationId, function, role, ACL_EXECUTE);
+#else
+	return pg_proc_aclcheck(function, role, ACL_EXECUTE);
+#endif
+}
+
+/* postgres_fdw's DEFAULT_FDW_TUPLE_COST was raised in 17. */
+#if PG_VERSION_NUM >= 170000
+#define PX_DEFAULT_FDW_TUPLE_COST	0.2
+#else
+#define PX_DEFAULT_FDW_TUPLE_COST	0.01
+#endif
+
+#endif							/* PX_COMPAT_H */

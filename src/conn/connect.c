@@ -1,0 +1,411 @@
+/*-------------------------------------------------------------------------
+ *
+ * connect.c
+ *		A connection of our own to the server of a foreign table.
+ *
+ * Which options count, in which order, and which users may connect how, is
+ * postgres_fdw's (contrib/postgres_fdw/connection.c and option.c); this file
+ * keeps to it.  Pooling is pool.c's business.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <netinet/in.h>
+
+#include "commands/dbcommands.h"
+#include "commands/defrem.h"
+#include "libpq/libpq-be-fe-helpers.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/postmaster.h"
+#include "utils/guc.h"
+
+#include "compat.h"
+#include "conn/connect.h"
+
+/* What postgres_fdw sets on each of its sessions, in one round trip. */
+#define SESSION_SETTINGS \
+	"SET search_path = pg_catalog; " \
+	"SET timezone = 'GMT'; " \
+	"SET datestyle = ISO; " \
+	"SET intervalstyle = postgres; " \
+	"SET extra_float_digits = 3"
+
+/* Keywords and values for PQconnectStartParams, NULL-terminated. */
+typedef struct connection_params
+{
+	const char **keywords;
+	const char **values;
+	int			n;
+} connection_params;
+
+static void
+add_param(connection_params *params, const char *keyword, const char *value)
+{
+	params->keywords[params->n] = keyword;
+	params->values[params->n] = value;
+	params->n++;
+}
+
+/*
+ * Is this an option of libpq's that postgres_fdw passes on?  It reserves
+ * client_encoding and fallback_application_name, and hides debug options.
+ */
+static bool
+is_connection_option(const PQconninfoOption *known, const char *keyword)
+{
+	if (strcmp(keyword, "client_encoding") == 0 ||
+		strcmp(keyword, "fallback_application_name") == 0)
+		return false;
+
+	for (; known->keyword; known++)
+	{
+		if (strcmp(known->keyword, keyword) == 0)
+			return strchr(known->dispchar, 'D') == NULL;
+	}
+	return false;
+}
+
+static void
+add_options(connection_params *params, const PQconninfoOption *known, List *options)
+{
+	ListCell   *lc;
+
+	foreach(lc, options)
+	{
+		DefElem    *def = lfirst_node(DefElem, lc);
+
+		if (is_connection_option(known, def->defname))
+			add_param(params, def->defname, defGetString(def));
+	}
+}
+
+/* Replace the escapes of postgres_fdw.application_name. */
+static char *
+expand_application_name(const char *name)
+{
+	StringInfoData buf;
+
+	initStringInfo(&buf);
+	for (const char *p = name; *p; p++)
+	{
+		if (*p != '%')
+		{
+			appendStringInfoChar(&buf, *p);
+			continue;
+		}
+		p++;
+		if (*p == '\0')
+			break;
+		switch (*p)
+		{
+			case '%':
+				appendStringInfoChar(&buf, '%');
+				break;
+			case 'a':
+				appendStringInfoString(&buf, application_name);
+				break;
+			case 'c':
+				appendStringInfo(&buf, "%" INT64_MODIFIER "x.%x", (int64) MyStartTime, MyProcPid);
+				break;
+			case 'C':
+				appendStringInfoString(&buf, cluster_name);
+				break;
+			case 'd':
+				appendStringInfoString(&buf, MyProcPort ?
+									   get_database_name(MyDatabaseId) : "[unknown]");
+				break;
+			case 'p':
+				appendStringInfo(&buf, "%d", MyProcPid);
+				break;
+			case 'u':
+				appendStringInfoString(&buf, MyProcPort ?
+									   GetUserNameFromId(GetSessionUserId(), false) : "[unknown]");
+				break;
+			default:
+				break;			/* postgres_fdw ignores unknown escapes */
+		}
+	}
+	return buf.data;
+}
+
+/*
+ * The name a connection shows in pg_stat_activity: the last non-empty one of
+ * those given, as with postgres_fdw.
+ */
+static void
+settle_application_name(connection_params *params)
+{
+	for (int i = params->n - 1; i >= 0; i--)
+	{
+		if (strcmp(params->keywords[i], "application_name") == 0 &&
+			params->values[i][0] != '\0')
+		{
+			char	   *name = expand_application_name(params->values[i]);
+
+			if (name[0] != '\0')
+			{
+				params->values[i] = name;
+				return;
+			}
+			params->values[i] = "";
+		}
+	}
+}
+
+static connection_params
+build_params(ForeignServer *server, UserMapping *user)
+{
+	connection_params params = {0};
+	PQconninfoOption *known = PQconndefaults();
+	const char *fdw_name = GetConfigOption("postgres_fdw.application_name", true, false);
+	int			nmax = list_length(server->options) + list_length(user->options) + 4;
+
+	if (known == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_OUT_OF_MEMORY),
+				 errmsg("out of memory")));
+
+	params.keywords = palloc(nmax * sizeof(char *));
+	params.values = palloc(nmax * sizeof(char *));
+	add_options(&params, known, server->options);
+	add_options(&params, known, user->options);
+	PQconninfoFree(known);
+
+	if (fdw_name && *fdw_name)
+		add_param(&params, "application_name", fdw_name);
+	settle_application_name(&params);
+	add_param(&params, "fallback_application_name", "pg_exchange");
+	add_param(&params, "client_encoding", GetDatabaseEncodingName());
+	add_param(&params, NULL, NULL);
+	return params;
+}
+
+/* password_required of the user mapping; on unless switched off there. */
+static bool
+is_password_required(UserMapping *user)
+{
+	ListCell   *lc;
+
+	if (superuser_arg(user->userid))
+		return false;
+	foreach(lc, user->options)
+	{
+		DefElem    *def = lfirst_node(DefElem, lc);
+
+		if (strcmp(def->defname, "password_required") == 0)
+			return defGetBoolean(def);
+	}
+	return true;
+}
+
+static bool
+has_password(const connection_params *params)
+{
+	for (int i = 0; params->keywords[i]; i++)
+	{
+		if (strcmp(params->keywords[i], "password") == 0 &&
+			params->values[i][0] != '\0')
+			return true;
+	}
+	return false;
+}
+
+PGconn *
+px_connect(ForeignServer *server, UserMapping *user, char **reason)
+{
+	connection_params params = build_params(server, user);
+	bool		password_required = is_password_required(user);
+	PGconn	   *pg;
+
+	/* A non-superuser must not use the server's own identity: see postgres_fdw. */
+	if (password_required && !has_password(&params))
+	{
+		*reason = pstrdup("password is required");
+		return NULL;
+	}
+
+	pg = libpqsrv_connect_params(params.keywords, params.values, false,
+								 PG_WAIT_EXTENSION);
+	PG_TRY();
+	{
+		*reason = NULL;
+		if (pg == NULL || PQstatus(pg) != CONNECTION_OK)
+			*reason = psprintf("could not connect: %s",
+							   pg ? pchomp(PQerrorMessage(pg)) : "out of memory");
+		else if (password_required && !PQconnectionUsedPassword(pg))
+			*reason = pstrdup("password is required");
+		else
+		{
+			PGresult   *res = px_exec(pg, SESSION_SETTINGS);
+
+			if (PQresultStatus(res) != PGRES_COMMAND_OK)
+				*reason = psprintf("could not configure the session: %s",
+								   pchomp(PQerrorMessage(pg)));
+			PQclear(res);
+		}
+	}
+	PG_CATCH();
+	{
+		libpqsrv_disconnect(pg);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+
+	if (*reason)
+	{
+		libpqsrv_disconnect(pg);
+		return NULL;
+	}
+	return pg;
+}
+
+void
+px_disconnect(PGconn *pg)
+{
+	libpqsrv_disconnect(pg);
+}
+
+/* Wait for, and return, the last result of what was just sent. */
+static PGresult *
+get_last_result(PGconn *pg)
+{
+	PGresult   *volatile last = NULL;
+
+	PG_TRY();
+	{
+		for (;;)
+		{
+			PGresult   *res;
+
+			while (PQisBusy(pg))
+			{
+				int			rc = WaitLatchOrSocket(MyLatch,
+												   WL_LATCH_SET | WL_SOCKET_READABLE |
+												   WL_EXIT_ON_PM_DEATH,
+												   PQsocket(pg), -1L,
+												   PG_WAIT_EXTENSION);
+
+				if (rc & WL_LATCH_SET)
+				{
+					ResetLatch(MyLatch);
+					CHECK_FOR_INTERRUPTS();
+				}
+				if ((rc & WL_SOCKET_READABLE) && !PQconsumeInput(pg))
+					break;
+			}
+
+			res = PQgetResult(pg);
+			if (res == NULL)
+				break;
+			PQclear(last);
+			last = res;
+			if (PQstatus(pg) == CONNECTION_BAD)
+				break;
+		}
+	}
+	PG_CATCH();
+	{
+		PQclear(last);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+
+	return last;
+}
+
+PGresult *
+px_exec(PGconn *pg, const char *sql)
+{
+	if (!PQsendQuery(pg, sql))
+		return NULL;
+	return get_last_result(pg);
+}
+
+PGresult *
+px_exec_param(PGconn *pg, const char *sql, const char *param)
+{
+	if (!PQsendQueryParams(pg, sql, 1, NULL, &param, NULL, NULL, 0))
+		return NULL;
+	return get_last_result(pg);
+}
+
+bool
+px_connection_is_same_host(PGconn *pg)
+{
+	union
+	{
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+		struct sockaddr_storage storage;
+	}			here,
+				there;
+	socklen_t	here_nbytes = sizeof(here);
+	socklen_t	there_nbytes = sizeof(there);
+
+	if (getsockname(PQsocket(pg), &here.any, &here_nbytes) != 0 ||
+		getpeername(PQsocket(pg), &there.any, &there_nbytes) != 0 ||
+		here.any.sa_family != there.any.sa_family)
+		return false;
+
+	switch (here.any.sa_family)
+	{
+		case AF_UNIX:
+			return true;
+		case AF_INET:
+			return memcmp(&here.v4.sin_addr, &there.v4.sin_addr,
+						  sizeof(here.v4.sin_addr)) == 0;
+		case AF_INET6:
+			return memcmp(&here.v6.sin6_addr, &there.v6.sin6_addr,
+						  sizeof(here.v6.sin6_addr)) == 0;
+		default:
+			return false;
+	}
+}
+
+int
+px_result_sqlstate(const PGresult *res)
+{
+	const char *text = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+	if (text == NULL)
+		return ERRCODE_CONNECTION_FAILURE;
+	return MAKE_SQLSTATE(text[0], text[1], text[2], text[3], text[4]);
+}
+
+void
+px_report_remote_error(int elevel, PGresult *res, PGconn *pg,
+					   const char *servername, const char *sql)
+{
+	PG_TRY();
+	{
+		const char *message = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
+		const char *detail = PQresultErrorField(res, PG_DIAG_MESSAGE_DETAIL);
+		const char *hint = PQresultErrorField(res, PG_DIAG_MESSAGE_HINT);
+		const char *context = PQresultErrorField(res, PG_DIAG_CONTEXT);
+
+		if (message == NULL)
+			message = pchomp(PQerrorMessage(pg));
+
+		ereport(elevel,
+				(errcode(px_result_sqlstate(res)),
+				 message[0] != '\0' ?
+				 errmsg_internal("%s", message) :
+				 errmsg("could not obtain message string for remote error"),
+				 detail ? errdetail_internal("%s", detail) : 0,
+				 hint ? errhint("%s", hint) : 0,
+				 context ? errcontext("%s", context) : 0,
+				 errcontext("exchange with server \"%s\", remote SQL command: %s",
+							servername, sql)));
+	}
+	PG_FINALLY();
+	{
+		PQclear(res);
+	}
+	PG_END_TRY();
+}

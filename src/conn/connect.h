@@ -1,0 +1,62 @@
+/*-------------------------------------------------------------------------
+ *
+ * connect.h
+ *		A connection of our own to the server of a foreign table.
+ *
+ * It is made from the same options, under the same security checks and with
+ * the same session settings as postgres_fdw's connection to that server, so
+ * that it can do nothing which that one could not, and reads and prints
+ * values alike.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_CONN_CONNECT_H
+#define PX_CONN_CONNECT_H
+
+#include "foreign/foreign.h"
+#include "libpq-fe.h"
+
+#include "guc.h"
+
+/*
+ * Connect to server as user.  Returns NULL, with *reason set to a short
+ * phrase (palloc'd), where postgres_fdw would refuse or fail: it then does so
+ * itself, in its own words, when the fallback runs.  Blocks, serving
+ * interrupts; errors out only on those and when out of file descriptors.
+ * Close with px_disconnect.
+ */
+extern PGconn *px_connect(ForeignServer *server, UserMapping *user,
+						  char **reason);
+
+/* Close the connection; NULL is allowed.  Never errors, never waits. */
+extern void px_disconnect(PGconn *pg);
+
+/*
+ * Run an SQL command (or several, separated by semicolons) on pg and return
+ * the last result, to be PQclear'ed by the caller, or NULL if the connection
+ * broke.  Blocks, serving interrupts.
+ */
+extern PGresult *px_exec(PGconn *pg, const char *sql);
+
+/* As px_exec for one command with a text parameter and text results. */
+extern PGresult *px_exec_param(PGconn *pg, const char *sql, const char *param);
+
+/*
+ * Do both ends of the connection's socket have the same address?  True for
+ * Unix sockets.  A pure question of addresses: two network namespaces of one
+ * machine are different hosts.
+ */
+extern bool px_connection_is_same_host(PGconn *pg);
+
+/*
+ * Raise a remote error at elevel with its SQLSTATE, message, detail, hint and
+ * context, and the server's name and sql as further context.  res may be NULL,
+ * then the connection's message is used; it is PQclear'ed either way.
+ */
+extern void px_report_remote_error(int elevel, PGresult *res, PGconn *pg,
+								   const char *servername, const char *sql);
+
+/* The SQLSTATE of a failed result, ERRCODE_CONNECTION_FAILURE without one. */
+extern int	px_result_sqlstate(const PGresult *res);
+
+#endif							/* PX_CONN_CONNECT_H */

@@ -1,0 +1,430 @@
+/*-------------------------------------------------------------------------
+ *
+ * pool.c
+ *		The session's stream connections, by user mapping.
+ *
+ * What a stream does with its connection is stream.c's business, how one is
+ * made connect.c's.  There is no local transaction state here to keep in
+ * step with remote subtransactions, as postgres_fdw has: a stream reads one
+ * imported snapshot, and its remote transaction ends with it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "storage/latch.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+
+#include "compat.h"
+#include "conn/connect.h"
+#include "conn/pool.h"
+#include "guc.h"
+#include "send/hello_self.h"
+
+/* How long a connection may take to come to rest, as in postgres_fdw. */
+#define ABANDON_TIMEOUT_MS	30000
+
+static HTAB *peers = NULL;		/* NULL until the first exchange */
+
+static void close_connection(px_connection *connection);
+static void xact_callback(XactEvent event, void *arg);
+static void subxact_callback(SubXactEvent event, SubTransactionId mySubid,
+							 SubTransactionId parentSubid, void *arg);
+static void invalidation_callback(Datum arg, int cacheid, uint32 hashvalue);
+
+void
+px_pool_init(void)
+{
+	/* Callbacks are registered with the first peer: see px_peer_get. */
+}
+
+static void
+create_peers(void)
+{
+	HASHCTL		ctl;
+
+	ctl.keysize = sizeof(px_peer_key);
+	ctl.entrysize = sizeof(px_peer);
+	peers = hash_create("pg_exchange peers", 8, &ctl, HASH_ELEM | HASH_BLOBS);
+
+	RegisterXactCallback(xact_callback, NULL);
+	RegisterSubXactCallback(subxact_callback, NULL);
+	CacheRegisterSyscacheCallback(FOREIGNSERVEROID, invalidation_callback, (Datum) 0);
+	CacheRegisterSyscacheCallback(USERMAPPINGOID, invalidation_callback, (Datum) 0);
+}
+
+px_peer *
+px_peer_get(UserMapping *user)
+{
+	px_peer_key key;
+	px_peer    *peer;
+	bool		found;
+
+	if (peers == NULL)
+		create_peers();
+
+	key.umid = user->umid;
+	key.userid = user->userid;
+	peer = hash_search(peers, &key, HASH_ENTER, &found);
+	if (!found)
+	{
+		peer->serverid = user->serverid;
+		peer->server_hash = GetSysCacheHashValue1(FOREIGNSERVEROID,
+												  ObjectIdGetDatum(user->serverid));
+		peer->mapping_hash = GetSysCacheHashValue1(USERMAPPINGOID,
+												   ObjectIdGetDatum(user->umid));
+		dlist_init(&peer->connections);
+		peer->refusal = NULL;
+		peer->snapshot[0] = '\0';
+	}
+	return peer;
+}
+
+/* Remember for the session why the peer cannot be used. */
+static void
+refuse_peer(px_peer *peer, const char *refusal)
+{
+	ereport(DEBUG1,
+			(errmsg_internal("no exchange with server %u: %s", peer->serverid, refusal)));
+	peer->refusal = MemoryContextStrdup(CacheMemoryContext, refusal);
+}
+
+/*
+ * Introduce ourselves on a new connection, and judge what the remote answers.
+ * Returns NULL if all is well, else why the peer cannot be used.
+ */
+static const char *
+exchange_hellos(px_connection *connection)
+{
+	px_hello	self;
+	char		text[PX_HELLO_NBYTES_MAX];
+	PGresult   *res;
+	px_fault	fault;
+	const char *refusal = NULL;
+
+	px_hello_self(&self);
+	px_hello_write(text, sizeof(text), &self);
+
+	res = px_exec_param(connection->pg, "SELECT exchange.hello($1)", text);
+	if (PQresultStatus(res) != PGRES_TUPLES_OK)
+	{
+		int			sqlstate = px_result_sqlstate(res);
+
+		if (sqlstate == ERRCODE_UNDEFINED_FUNCTION ||
+			sqlstate == ERRCODE_UNDEFINED_SCHEMA ||
+			sqlstate == ERRCODE_INVALID_SCHEMA_NAME)
+			refusal = "remote has no pg_exchange";
+		else
+			refusal = psprintf("hello failed: %s",
+							   pchomp(PQresultErrorMessage(res)));
+	}
+	else if (PQntuples(res) != 1 || PQnfields(res) != 1 || PQgetisnull(res, 0, 0) ||
+			 px_hello_read(PQgetvalue(res, 0, 0), &connection->hello, &fault) != PX_OK)
+		refusal = "remote's hello is malformed";
+	else if ((connection->version =
+			  px_hello_common_version(&self, &connection->hello)) == 0)
+		refusal = psprintf("no common protocol version: here %d to %d, remote %d to %d",
+						   self.protocol_min, self.protocol_max,
+						   connection->hello.protocol_min, connection->hello.protocol_max);
+	else if (!self.little_endian || !connection->hello.little_endian)
+		refusal = "architecture is not little-endian";
+	else if (!connection->hello.can_export)
+		refusal = "remote user may not call pg_export_snapshot";
+	else if (strcmp(self.instance, connection->hello.instance) == 0)
+		connection->locality = PX_SAME_INSTANCE;
+	else if (px_connection_is_same_host(connection->pg))
+		connection->locality = PX_SAME_HOST;
+
+	PQclear(res);
+	return refusal;
+}
+
+/*
+ * Open a connection and have it accepted by both sides.  It is linked into
+ * the peer from the start, so that errors do not leak it.
+ */
+static px_connection *
+open_connection(px_peer *peer, UserMapping *user, const char **reason)
+{
+	px_connection *connection;
+	const char *refusal;
+	char	   *failure;
+	PGconn	   *pg;
+
+	connection = MemoryContextAllocZero(CacheMemoryContext, sizeof(px_connection));
+	PG_TRY();
+	{
+		pg = px_connect(GetForeignServer(user->serverid), user, &failure);
+	}
+	PG_CATCH();
+	{
+		pfree(connection);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+
+	if (pg == NULL)
+	{
+		pfree(connection);
+		*reason = failure;
+		return NULL;
+	}
+
+	connection->peer = peer;
+	connection->pg = pg;
+	connection->in_use = true;
+	connection->nest_level = GetCurrentTransactionNestLevel();
+	dlist_push_tail(&peer->connections, &connection->node);
+
+	refusal = exchange_hellos(connection);
+	if (refusal == NULL)
+		return connection;
+
+	if (PQstatus(connection->pg) == CONNECTION_OK)
+		refuse_peer(peer, refusal);
+	*reason = refusal;
+	close_connection(connection);
+	return NULL;
+}
+
+static TimestampTz
+abandon_deadline(void)
+{
+	return TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ABANDON_TIMEOUT_MS);
+}
+
+/*
+ * Read and drop results until the connection is at rest.  Frames may be on
+ * their way for as long as the remote has not seen the cancel, and it cannot
+ * see it while it is blocked sending: so what arrives must be read.
+ */
+static bool
+drain(PGconn *pg, TimestampTz deadline)
+{
+	for (;;)
+	{
+		PGresult   *res;
+
+		while (PQisBusy(pg))
+		{
+			long		ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
+			int			rc;
+
+			if (ms <= 0)
+				return false;
+			rc = WaitLatchOrSocket(MyLatch,
+								   WL_SOCKET_READABLE | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+								   PQsocket(pg), ms, PG_WAIT_EXTENSION);
+			if ((rc & WL_SOCKET_READABLE) && !PQconsumeInput(pg))
+				return false;
+		}
+		if ((res = PQgetResult(pg)) == NULL)
+			return PQstatus(pg) == CONNECTION_OK;
+		PQclear(res);
+		if (PQstatus(pg) == CONNECTION_BAD)
+			return false;
+	}
+}
+
+/* Is a kept connection still good?  Reads the answer to a pending COMMIT. */
+static bool
+is_usable(px_connection *connection)
+{
+	if (connection->invalidated || PQstatus(connection->pg) != CONNECTION_OK)
+		return false;
+	if (PQtransactionStatus(connection->pg) == PQTRANS_ACTIVE &&
+		!drain(connection->pg, abandon_deadline()))
+		return false;
+	return PQtransactionStatus(connection->pg) == PQTRANS_IDLE;
+}
+
+px_connection *
+px_connection_acquire(px_peer *peer, UserMapping *user, const char **reason)
+{
+	dlist_mutable_iter iter;
+	int			in_use = 0;
+
+	if (peer->refusal)
+	{
+		*reason = peer->refusal;
+		return NULL;
+	}
+
+	dlist_foreach_modify(iter, &peer->connections)
+	{
+		px_connection *connection = dlist_container(px_connection, node, iter.cur);
+
+		if (connection->in_use)
+		{
+			in_use++;
+			continue;
+		}
+		if (is_usable(connection))
+		{
+			connection->in_use = true;
+			connection->nest_level = GetCurrentTransactionNestLevel();
+			return connection;
+		}
+		close_connection(connection);
+	}
+
+	if (in_use >= px_max_connections_per_server)
+	{
+		*reason = "max_connections_per_server streams are running";
+		return NULL;
+	}
+	return open_connection(peer, user, reason);
+}
+
+static void
+close_connection(px_connection *connection)
+{
+	PQclear(connection->result);
+	px_disconnect(connection->pg);
+	dlist_delete(&connection->node);
+	pfree(connection);
+}
+
+void
+px_connection_release(px_connection *connection)
+{
+	PQclear(connection->result);
+	connection->result = NULL;
+	connection->in_use = false;
+
+	if (connection->invalidated || !PQsendQuery(connection->pg, "COMMIT"))
+		close_connection(connection);
+}
+
+/* Stop what runs on the connection and leave its transaction. */
+static bool
+come_to_rest(PGconn *pg)
+{
+	TimestampTz deadline = abandon_deadline();
+
+	if (PQstatus(pg) != CONNECTION_OK)
+		return false;
+
+	if (PQtransactionStatus(pg) == PQTRANS_ACTIVE)
+	{
+		PGcancel   *cancel = PQgetCancel(pg);
+		char		errbuf[256];
+		bool		sent = cancel && PQcancel(cancel, errbuf, sizeof(errbuf));
+
+		PQfreeCancel(cancel);
+		if (!sent || !drain(pg, deadline))
+			return false;
+	}
+
+	if (PQtransactionStatus(pg) != PQTRANS_IDLE)
+	{
+		if (!PQsendQuery(pg, "ROLLBACK") || !drain(pg, deadline))
+			return false;
+	}
+	return PQtransactionStatus(pg) == PQTRANS_IDLE;
+}
+
+void
+px_connection_abandon(px_connection *connection)
+{
+	PQclear(connection->result);
+	connection->result = NULL;
+	connection->in_use = false;
+
+	if (connection->invalidated || !come_to_rest(connection->pg))
+		close_connection(connection);
+}
+
+/*
+ * Abandon every connection whose stream began at nest_level or deeper; at
+ * the end of the transaction that is level 0, all of them.
+ */
+static void
+abandon_streams(int nest_level)
+{
+	HASH_SEQ_STATUS scan;
+	px_peer    *peer;
+
+	hash_seq_init(&scan, peers);
+	while ((peer = hash_seq_search(&scan)) != NULL)
+	{
+		dlist_mutable_iter iter;
+
+		dlist_foreach_modify(iter, &peer->connections)
+		{
+			px_connection *connection = dlist_container(px_connection, node, iter.cur);
+
+			if (connection->in_use && connection->nest_level >= nest_level)
+				px_connection_abandon(connection);
+		}
+		if (nest_level == 0)
+			peer->snapshot[0] = '\0';
+	}
+}
+
+static void
+xact_callback(XactEvent event, void *arg)
+{
+	switch (event)
+	{
+		case XACT_EVENT_COMMIT:
+		case XACT_EVENT_PARALLEL_COMMIT:
+		case XACT_EVENT_PREPARE:
+		case XACT_EVENT_ABORT:
+		case XACT_EVENT_PARALLEL_ABORT:
+			abandon_streams(0);
+			break;
+		case XACT_EVENT_PRE_COMMIT:
+		case XACT_EVENT_PARALLEL_PRE_COMMIT:
+		case XACT_EVENT_PRE_PREPARE:
+			break;
+	}
+}
+
+static void
+subxact_callback(SubXactEvent event, SubTransactionId mySubid,
+				 SubTransactionId parentSubid, void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		abandon_streams(GetCurrentTransactionNestLevel());
+}
+
+/* Server or user mapping changed: connect anew, and ask anew, from now on. */
+static void
+invalidation_callback(Datum arg, int cacheid, uint32 hashvalue)
+{
+	HASH_SEQ_STATUS scan;
+	px_peer    *peer;
+
+	hash_seq_init(&scan, peers);
+	while ((peer = hash_seq_search(&scan)) != NULL)
+	{
+		dlist_mutable_iter iter;
+
+		if (hashvalue != 0 &&
+			hashvalue != (cacheid == FOREIGNSERVEROID ? peer->server_hash : peer->mapping_hash))
+			continue;
+
+		if (peer->refusal)
+		{
+			pfree(peer->refusal);
+			peer->refusal = NULL;
+		}
+		dlist_foreach_modify(iter, &peer->connections)
+		{
+			px_connection *connection = dlist_container(px_connection, node, iter.cur);
+
+			if (connection->in_use)
+				connection->invalidated = true;
+			else
+				close_connection(connection);
+		}
+	}
+}

@@ -1,0 +1,28 @@
+/*-------------------------------------------------------------------------
+ *
+ * snapshot.h
+ *		One snapshot for all that a local transaction reads from a server.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_CONN_SNAPSHOT_H
+#define PX_CONN_SNAPSHOT_H
+
+#include "nodes/execnodes.h"
+
+#include "conn/pool.h"
+
+/*
+ * See to it that peer->snapshot is the snapshot of the server's postgres_fdw
+ * connection in this transaction, and that no own writes stand between it and
+ * what that connection sees.  Returns NULL if so, else why a stream must not
+ * be used now (a static string).
+ *
+ * estate's range table entry rtindex is a foreign table of the server; its
+ * permissions have been checked.  userid is whom to connect as.  Blocks for
+ * the round trips of one small postgres_fdw scan; errors are postgres_fdw's.
+ */
+extern const char *px_snapshot_get(px_peer *peer, EState *estate,
+								   Index rtindex, Oid userid);
+
+#endif							/* PX_CONN_SNAPSHOT_H */

@@ -1,0 +1,168 @@
+/*-------------------------------------------------------------------------
+ *
+ * check.c
+ *		Checks of raw values before the executor sees them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "datatype/timestamp.h"
+#include "mb/pg_wchar.h"
+#include "utils/date.h"
+#include "utils/timestamp.h"
+
+#include "exec/check.h"
+
+static void
+check_bools(const Datum *values, uint32 rows)
+{
+	Datum		all = 0;
+
+	for (uint32 row = 0; row < rows; row++)
+		all |= values[row];
+	if (all > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("invalid boolean value"),
+				 errdetail("Expected 0 or 1, got a value with bits %u.", (unsigned int) all)));
+}
+
+static void
+check_dates(const Datum *values, uint32 rows)
+{
+	for (uint32 row = 0; row < rows; row++)
+	{
+		DateADT		date = DatumGetDateADT(values[row]);
+
+		if (unlikely(!IS_VALID_DATE(date)) && !DATE_NOT_FINITE(date))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+					 errmsg("date out of range")));
+	}
+}
+
+static void
+check_times(const Datum *values, uint32 rows)
+{
+	for (uint32 row = 0; row < rows; row++)
+	{
+		TimeADT		time = DatumGetTimeADT(values[row]);
+
+		if (unlikely(time < INT64CONST(0) || time > USECS_PER_DAY))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+					 errmsg("time out of range")));
+	}
+}
+
+static void
+check_timetzs(const Datum *values, const bool *nulls, uint32 rows)
+{
+	for (uint32 row = 0; row < rows; row++)
+	{
+		TimeTzADT  *timetz;
+
+		if (nulls[row])
+			continue;
+		timetz = DatumGetTimeTzADTP(values[row]);
+		if (unlikely(timetz->time < INT64CONST(0) || timetz->time > USECS_PER_DAY))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+					 errmsg("time out of range")));
+		/* As timetz_recv; the zone is in seconds west of Greenwich. */
+		if (unlikely(timetz->zone <= -TZDISP_LIMIT || timetz->zone >= TZDISP_LIMIT))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_TIME_ZONE_DISPLACEMENT_VALUE),
+					 errmsg("time zone displacement out of range")));
+	}
+}
+
+static void
+check_timestamps(const Datum *values, uint32 rows)
+{
+	for (uint32 row = 0; row < rows; row++)
+	{
+		Timestamp	timestamp = DatumGetTimestamp(values[row]);
+
+		if (unlikely(!IS_VALID_TIMESTAMP(timestamp)) && !TIMESTAMP_NOT_FINITE(timestamp))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+					 errmsg("timestamp out of range")));
+	}
+}
+
+void
+px_check_values(px_value_check check, const Datum *values, const bool *nulls, uint32 rows)
+{
+	switch (check)
+	{
+		case PX_CHECK_NONE:
+		case PX_CHECK_ENCODING:
+			break;
+		case PX_CHECK_BOOL:
+			check_bools(values, rows);
+			break;
+		case PX_CHECK_DATE:
+			check_dates(values, rows);
+			break;
+		case PX_CHECK_TIME:
+			check_times(values, rows);
+			break;
+		case PX_CHECK_TIMETZ:
+			check_timetzs(values, nulls, rows);
+			break;
+		case PX_CHECK_TIMESTAMP:
+			check_timestamps(values, rows);
+			break;
+	}
+}
+
+/* Is every byte between 0x01 and 0x7f? */
+static bool
+is_ascii(const uint8_t *bytes, size_t nbytes)
+{
+	uint64		high = 0;
+	uint64		zero = UINT64CONST(0x8080808080808080);
+	size_t		i = 0;
+
+	/* (byte | 0x80) - 1 has its high bit set unless the byte is 0; nothing borrows. */
+	for (; i + 8 <= nbytes; i += 8)
+	{
+		uint64		word;
+
+		memcpy(&word, bytes + i, 8);
+		high |= word;
+		zero &= (word | UINT64CONST(0x8080808080808080)) - UINT64CONST(0x0101010101010101);
+	}
+	for (; i < nbytes; i++)
+	{
+		if (bytes[i] == 0 || bytes[i] > 0x7f)
+			return false;
+	}
+	return (high & UINT64CONST(0x8080808080808080)) == 0 &&
+		(zero & UINT64CONST(0x8080808080808080)) == UINT64CONST(0x8080808080808080);
+}
+
+/*
+ * Mostly, text is ASCII, which is valid in every database encoding, and short
+ * values have ASCII length bytes: so first look at all of the chunk as one
+ * string, lengths and all, and value by value only if that fails.
+ */
+void
+px_check_encoding(const px_chunk *chunk, const uint8_t *encoded, const Datum *values)
+{
+	int			encoding = GetDatabaseEncoding();
+
+	if (is_ascii(encoded, chunk->encoded_nbytes))
+		return;
+
+	for (uint32 row = 0; row < chunk->rows; row++)
+	{
+		const uint8_t *packed = (const uint8_t *) DatumGetPointer(values[row]);
+
+		if (packed)
+			(void) pg_verify_mbstr(encoding, (const char *) px_packed_data(packed),
+								   (int) px_packed_nbytes(packed), false);
+	}
+}

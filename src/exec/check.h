@@ -1,0 +1,31 @@
+/*-------------------------------------------------------------------------
+ *
+ * check.h
+ *		Checks of raw values before the executor sees them.
+ *
+ * Each does for a whole column what the type's receive function does for one
+ * value, and raises the same error.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_EXEC_CHECK_H
+#define PX_EXEC_CHECK_H
+
+#include "column/column.h"
+#include "type/policy.h"
+
+/*
+ * Check decoded values[rows] (PX_CHECK_ENCODING is px_check_encoding's
+ * business).  Null rows are skipped, or hold 0, which every check accepts.
+ */
+extern void px_check_values(px_value_check check, const Datum *values,
+							const bool *nulls, uint32 rows);
+
+/*
+ * Check that packed values are valid in the database encoding, without NUL.
+ * values[rows] are pointers to them, or NULL; encoded is what they stand in.
+ */
+extern void px_check_encoding(const px_chunk *chunk, const uint8_t *encoded,
+							  const Datum *values);
+
+#endif							/* PX_EXEC_CHECK_H */

@@ -1,0 +1,625 @@
+/*-------------------------------------------------------------------------
+ *
+ * decode.c
+ *		From the columns of a batch to the Datums of rows.
+ *
+ * Memory: the arrays of a column grow to the largest batch; all that is
+ * decoded for one batch (undone codecs, by-reference values) goes to one
+ * arena whose size is known before decoding starts; what input functions
+ * allocate goes to batch_context, reset with each batch.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "codec/codec.h"
+#include "column/column.h"
+#include "compat.h"
+#include "exec/check.h"
+#include "exec/decode.h"
+#include "type/numeric.h"
+#include "type/policy.h"
+
+typedef struct decode_column
+{
+	int			index;			/* in the tuple, 0-based; -1: value unused */
+	const char *name;			/* of the attribute, for error contexts */
+	Oid			type;			/* of the attribute */
+	int32		typmod;
+	bool		is_domain;
+	Oid			input_param;	/* for the input function */
+	FmgrInfo	input;
+	void	   *domain_extra;	/* domain_check's cache */
+	px_schema_column schema;	/* as the sender ships it */
+	px_type_policy policy;		/* what that means */
+	Datum	   *values;			/* rows_max of them */
+	bool	   *nulls;
+} decode_column;
+
+struct px_decoder
+{
+	MemoryContext context;		/* the decoder's own, for what grows */
+	MemoryContext batch_context;
+	const char *servername;
+	const char *relname;
+	uint16		ncolumns;
+	px_request_column *requests;	/* ncolumns */
+	decode_column *columns;
+	px_chunk   *chunks;			/* of the current batch */
+	bool		have_schema;
+	uint32		rows_max;		/* size of the columns' arrays */
+	char	   *arena;			/* NULL until a batch needs it */
+	Size		arena_nbytes;
+	Size		arena_used;
+	const uint8_t **pointers;	/* rows_max, scratch */
+	StringInfoData text;		/* NUL-terminated copy for input functions */
+	px_codec_context *codec;
+	uint32		codecs_seen;
+	int			current;		/* column being converted, for error contexts */
+};
+
+static void
+close_codec(void *arg)
+{
+	px_codec_close(arg);
+}
+
+/* Look up what the local type asks for; the type the sender has comes later. */
+static void
+init_column(decode_column *column, px_request_column *request,
+			TupleDesc tupdesc, int attno)
+{
+	Form_pg_attribute attr = TupleDescAttr(tupdesc, attno - 1);
+	Oid			input;
+	Oid			base_type;
+	int32		base_typmod = attr->atttypmod;
+
+	column->index = attno - 1;
+	column->name = pstrdup(NameStr(attr->attname));
+	column->type = attr->atttypid;
+	column->typmod = attr->atttypmod;
+	base_type = getBaseTypeAndTypmod(attr->atttypid, &base_typmod);
+	column->is_domain = base_type != attr->atttypid;
+	getTypeInputInfo(attr->atttypid, &input, &column->input_param);
+	fmgr_info(input, &column->input);
+
+	if (base_type < FirstGenbkiObjectId &&
+		px_type_lookup(base_type, PG_VERSION_NUM).class != PX_CLASS_TEXT)
+	{
+		request->type_oid = base_type;
+		request->typmod = base_typmod;
+	}
+}
+
+px_decoder *
+px_decoder_new(const char *servername, const char *relname,
+			   TupleDesc tupdesc, List *retrieved_attrs)
+{
+	px_decoder *decoder = palloc0(sizeof(px_decoder));
+	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
+	ListCell   *lc;
+	int			i = 0;
+
+	decoder->context = CurrentMemoryContext;
+	decoder->batch_context = AllocSetContextCreate(CurrentMemoryContext,
+												   "pg_exchange batch",
+												   ALLOCSET_DEFAULT_SIZES);
+	decoder->servername = servername;
+	decoder->relname = relname;
+	decoder->current = -1;
+	initStringInfo(&decoder->text);
+
+	decoder->codec = px_codec_open();
+	if (decoder->codec == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory")));
+	callback->func = close_codec;
+	callback->arg = decoder->codec;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+
+	/* "SELECT NULL" has one column, of which nothing is wanted. */
+	decoder->ncolumns = Max(list_length(retrieved_attrs), 1);
+	decoder->requests = palloc0(decoder->ncolumns * sizeof(px_request_column));
+	decoder->columns = palloc0(decoder->ncolumns * sizeof(decode_column));
+	decoder->chunks = palloc0(decoder->ncolumns * sizeof(px_chunk));
+	for (i = 0; i < decoder->ncolumns; i++)
+	{
+		decoder->requests[i].typmod = -1;
+		decoder->columns[i].index = -1;
+	}
+
+	i = 0;
+	foreach(lc, retrieved_attrs)
+	{
+		init_column(&decoder->columns[i], &decoder->requests[i], tupdesc, lfirst_int(lc));
+		i++;
+	}
+	return decoder;
+}
+
+const px_request_column *
+px_decoder_columns(px_decoder *decoder, uint16 *ncolumns)
+{
+	*ncolumns = decoder->ncolumns;
+	return decoder->requests;
+}
+
+void
+px_decoder_reset(px_decoder *decoder)
+{
+	decoder->have_schema = false;
+	MemoryContextReset(decoder->batch_context);
+}
+
+uint32
+px_decoder_codecs(const px_decoder *decoder)
+{
+	return decoder->codecs_seen;
+}
+
+void
+px_raise_fault(const char *servername, const px_fault *fault)
+{
+	bool		corrupt = (fault->status == PX_BAD_CHECKSUM ||
+						   fault->status == PX_BAD_VALUE ||
+						   fault->status == PX_CODEC_FAILED);
+
+	ereport(ERROR,
+			(errcode(corrupt ? ERRCODE_DATA_CORRUPTED : ERRCODE_PROTOCOL_VIOLATION),
+			 errmsg("invalid frame from server \"%s\": %s",
+					servername, px_status_text(fault->status)),
+			 errdetail("%s: expected " UINT64_FORMAT ", got " UINT64_FORMAT ".",
+					   fault->what, (uint64) fault->expected, (uint64) fault->got)));
+}
+
+/* ---------------------------------------------------------------------
+ * Schema
+ * --------------------------------------------------------------------- */
+
+void
+px_decoder_schema(px_decoder *decoder, const uint8_t *body,
+				  const px_frame_header *header, uint32 peer_version)
+{
+	px_schema_column *schema = palloc(header->columns * sizeof(px_schema_column));
+	px_fault	fault;
+
+	if (header->columns != decoder->ncolumns)
+	{
+		px_fail(&fault, PX_BAD_HEADER, "columns", decoder->ncolumns, header->columns);
+		px_raise_fault(decoder->servername, &fault);
+	}
+	if (px_schema_read(body, header, schema, &fault) != PX_OK)
+		px_raise_fault(decoder->servername, &fault);
+
+	for (int i = 0; i < decoder->ncolumns; i++)
+	{
+		decode_column *column = &decoder->columns[i];
+		px_type_policy policy = px_type_lookup(InvalidOid, peer_version);
+
+		if (schema[i].class != PX_CLASS_TEXT)
+		{
+			/* The sender may decline what we asked for, but not do otherwise. */
+			policy = px_type_lookup(decoder->requests[i].type_oid, peer_version);
+			if (schema[i].type_oid != decoder->requests[i].type_oid)
+				px_fail(&fault, PX_BAD_HEADER, "column type",
+						decoder->requests[i].type_oid, schema[i].type_oid);
+			else if (schema[i].class != policy.class)
+				px_fail(&fault, PX_BAD_HEADER, "column class", policy.class, schema[i].class);
+			else if (schema[i].width != policy.width)
+				px_fail(&fault, PX_BAD_HEADER, "column width", policy.width, schema[i].width);
+			else
+				fault.status = PX_OK;
+			if (fault.status != PX_OK)
+				px_raise_fault(decoder->servername, &fault);
+		}
+		if (decoder->have_schema && schema[i].class != column->schema.class)
+		{
+			px_fail(&fault, PX_BAD_HEADER, "column class of a further sender",
+					column->schema.class, schema[i].class);
+			px_raise_fault(decoder->servername, &fault);
+		}
+		column->schema = schema[i];
+		column->policy = policy;
+	}
+	decoder->have_schema = true;
+	pfree(schema);
+}
+
+/* ---------------------------------------------------------------------
+ * Batch
+ * --------------------------------------------------------------------- */
+
+/* Bytes that converting a column's values takes from the arena. */
+static Size
+converted_nbytes(const decode_column *column, const px_chunk *chunk)
+{
+	switch (column->policy.kind)
+	{
+		case PX_DATUM_BYREF:
+			return (Size) chunk->rows * MAXALIGN(column->policy.width);
+		case PX_DATUM_NAME:
+			return (Size) chunk->rows * NAMEDATALEN;
+		case PX_DATUM_NUMERIC:
+			if (chunk->form == PX_FORM_FIXED)
+				return (Size) chunk->rows * PX_NUMERIC_SCALED_NBYTES_MAX;
+			return 0;
+		case PX_DATUM_INPUT:
+		case PX_DATUM_BYVAL:
+		case PX_DATUM_VARLENA:
+			return 0;
+	}
+	return 0;
+}
+
+/*
+ * Make room for the batch: arrays for its rows, and an arena for all that is
+ * going to be taken from it.  An arena that an unusually large batch left
+ * behind is given back.
+ */
+static void
+prepare_batch(px_decoder *decoder, uint32 rows)
+{
+	Size		needed = 0;
+
+	for (int i = 0; i < decoder->ncolumns; i++)
+	{
+		px_chunk   *chunk = &decoder->chunks[i];
+
+		if (chunk->codec != PX_CODEC_NONE)
+			needed += MAXALIGN(chunk->encoded_nbytes);
+		needed += MAXALIGN(converted_nbytes(&decoder->columns[i], chunk));
+	}
+
+	if (needed > decoder->arena_nbytes || needed < decoder->arena_nbytes / 8)
+	{
+		if (decoder->arena)
+			pfree(decoder->arena);
+		decoder->arena = NULL;
+		decoder->arena_nbytes = 0;
+		if (needed > 0)
+		{
+			decoder->arena = MemoryContextAllocHuge(decoder->context, needed + needed / 8);
+			decoder->arena_nbytes = needed + needed / 8;
+		}
+	}
+	decoder->arena_used = 0;
+
+	if (rows > decoder->rows_max)
+	{
+		for (int i = 0; i < decoder->ncolumns; i++)
+		{
+			decode_column *column = &decoder->columns[i];
+
+			if (column->values)
+			{
+				pfree(column->values);
+				pfree(column->nulls);
+			}
+			column->values = MemoryContextAlloc(decoder->context, rows * sizeof(Datum));
+			column->nulls = MemoryContextAlloc(decoder->context, rows * sizeof(bool));
+		}
+		if (decoder->pointers)
+			pfree(decoder->pointers);
+		decoder->pointers = MemoryContextAlloc(decoder->context, rows * sizeof(uint8_t *));
+		decoder->rows_max = rows;
+	}
+}
+
+static char *
+take_arena(px_decoder *decoder, Size nbytes)
+{
+	char	   *p = decoder->arena + decoder->arena_used;
+
+	decoder->arena_used += MAXALIGN(nbytes);
+	Assert(decoder->arena_used <= decoder->arena_nbytes);
+	return p;
+}
+
+/* Does the chunk's form suit the class that the schema announced? */
+static bool
+form_suits_class(const px_chunk *chunk, const px_schema_column *schema)
+{
+	switch (schema->class)
+	{
+		case PX_CLASS_FIXED:
+			return chunk->form == PX_FORM_FIXED && chunk->width == schema->width &&
+				chunk->scale == 0;
+		case PX_CLASS_NUMERIC:
+			return chunk->form == PX_FORM_BYTES || chunk->width == sizeof(int64);
+		default:
+			return chunk->form == PX_FORM_BYTES;
+	}
+}
+
+static void
+decode_byref(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
+			 const uint8_t *encoded, px_fault *fault)
+{
+	Size		stride = MAXALIGN(column->policy.width);
+	char	   *dst = take_arena(decoder, chunk->rows * stride);
+
+	if (column->policy.width <= 8 && column->policy.width != 6)
+	{
+		/* Wide enough to have been taken for an integer (macaddr8). */
+		if (px_chunk_decode_ints(chunk, encoded, false, (int64_t *) dst, fault) != PX_OK)
+			px_raise_fault(decoder->servername, fault);
+		for (uint32 row = 0; row < chunk->rows; row++)
+			column->values[row] = PointerGetDatum(dst + row * stride);
+		return;
+	}
+
+	if (px_chunk_decode_pointers(chunk, encoded, decoder->pointers, fault) != PX_OK)
+		px_raise_fault(decoder->servername, fault);
+	for (uint32 row = 0; row < chunk->rows; row++)
+	{
+		if (decoder->pointers[row])
+			memcpy(dst, decoder->pointers[row], column->policy.width);
+		column->values[row] = PointerGetDatum(dst);
+		dst += stride;
+	}
+}
+
+static void
+decode_name(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
+			px_fault *fault)
+{
+	char	   *dst = take_arena(decoder, (Size) chunk->rows * NAMEDATALEN);
+
+	for (uint32 row = 0; row < chunk->rows; row++, dst += NAMEDATALEN)
+	{
+		const uint8_t *packed = (const uint8_t *) DatumGetPointer(column->values[row]);
+		size_t		n;
+
+		if (packed == NULL)
+			continue;
+		n = px_packed_nbytes(packed);
+		if (n >= NAMEDATALEN)
+		{
+			px_fail(fault, PX_BAD_VALUE, "length of a name", NAMEDATALEN - 1, n);
+			px_raise_fault(decoder->servername, fault);
+		}
+		memset(dst, 0, NAMEDATALEN);
+		memcpy(dst, px_packed_data(packed), n);
+		column->values[row] = PointerGetDatum(dst);
+	}
+}
+
+/*
+ * Numeric as scaled integers.  Runs of equal values are common enough to
+ * share their datum.
+ */
+static void
+decode_scaled_numeric(px_decoder *decoder, decode_column *column,
+					  const px_chunk *chunk, const uint8_t *encoded, px_fault *fault)
+{
+	int64	   *scaled = (int64 *) column->values;
+	char	   *dst = take_arena(decoder, (Size) chunk->rows * PX_NUMERIC_SCALED_NBYTES_MAX);
+	char	   *last = NULL;
+	int64		last_scaled = 0;
+
+	if (px_chunk_decode_ints(chunk, encoded, true, scaled, fault) != PX_OK)
+		px_raise_fault(decoder->servername, fault);
+
+	for (uint32 row = 0; row < chunk->rows; row++)
+	{
+		int64		value = scaled[row];
+
+		if (last == NULL || value != last_scaled)
+		{
+			last = dst;
+			last_scaled = value;
+			dst += MAXALIGN(px_numeric_from_scaled(value, chunk->scale, dst));
+		}
+		column->values[row] = PointerGetDatum(last);
+	}
+}
+
+/* Values that arrived in numeric_send's form; numeric_recv checks them. */
+static void
+decode_sent_numeric(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
+{
+	for (uint32 row = 0; row < chunk->rows; row++)
+	{
+		const uint8_t *packed = (const uint8_t *) DatumGetPointer(column->values[row]);
+		StringInfoData buf;
+
+		if (packed == NULL)
+			continue;
+		buf.data = unconstify(char *, (const char *) px_packed_data(packed));
+		buf.len = (int) px_packed_nbytes(packed);
+		buf.maxlen = buf.len;
+		buf.cursor = 0;
+		column->values[row] = DirectFunctionCall3(numeric_recv, PointerGetDatum(&buf),
+												  ObjectIdGetDatum(InvalidOid),
+												  Int32GetDatum(-1));
+		if (buf.cursor != buf.len)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+					 errmsg("incorrect binary data format in numeric from server \"%s\"",
+							decoder->servername)));
+	}
+}
+
+/* Values that arrived as text, as every value does with postgres_fdw. */
+static void
+decode_input(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
+{
+	for (uint32 row = 0; row < chunk->rows; row++)
+	{
+		const uint8_t *packed = (const uint8_t *) DatumGetPointer(column->values[row]);
+
+		if (packed == NULL)
+			continue;
+		resetStringInfo(&decoder->text);
+		appendBinaryStringInfo(&decoder->text, (const char *) px_packed_data(packed),
+							   (int) px_packed_nbytes(packed));
+		column->values[row] = InputFunctionCall(&column->input, decoder->text.data,
+												column->input_param, column->typmod);
+	}
+
+	/* Do not keep the room that one huge value took. */
+	if (decoder->text.maxlen > 1024 * 1024)
+	{
+		pfree(decoder->text.data);
+		decoder->text.data = MemoryContextAlloc(decoder->context, 1024);
+		decoder->text.maxlen = 1024;
+		resetStringInfo(&decoder->text);
+	}
+}
+
+/* Domains check values that did not come through their input function. */
+static void
+check_domain(px_decoder *decoder, decode_column *column, uint32 rows)
+{
+	for (uint32 row = 0; row < rows; row++)
+	{
+		/* domain_in has checked what came as text, but never saw the nulls. */
+		if (column->policy.kind == PX_DATUM_INPUT && !column->nulls[row])
+			continue;
+		domain_check(column->values[row], column->nulls[row], column->type,
+					 &column->domain_extra, decoder->context);
+	}
+}
+
+static void
+decode_column_values(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
+					 const uint8_t *encoded)
+{
+	px_fault	fault;
+
+	switch (column->policy.kind)
+	{
+		case PX_DATUM_BYVAL:
+			if (px_chunk_decode_ints(chunk, encoded, column->policy.is_signed,
+									 (int64_t *) column->values, &fault) != PX_OK)
+				px_raise_fault(decoder->servername, &fault);
+			break;
+
+		case PX_DATUM_BYREF:
+			decode_byref(decoder, column, chunk, encoded, &fault);
+			break;
+
+		case PX_DATUM_NUMERIC:
+			if (chunk->form == PX_FORM_FIXED)
+			{
+				decode_scaled_numeric(decoder, column, chunk, encoded, &fault);
+				break;
+			}
+			/* FALLTHROUGH */
+
+		case PX_DATUM_VARLENA:
+		case PX_DATUM_NAME:
+		case PX_DATUM_INPUT:
+			if (px_chunk_decode_pointers(chunk, encoded,
+										 (const uint8_t **) column->values, &fault) != PX_OK)
+				px_raise_fault(decoder->servername, &fault);
+			if (column->policy.check == PX_CHECK_ENCODING ||
+				column->policy.kind == PX_DATUM_INPUT)
+				px_check_encoding(chunk, encoded, column->values);
+			if (column->policy.kind == PX_DATUM_NAME)
+				decode_name(decoder, column, chunk, &fault);
+			else if (column->policy.kind == PX_DATUM_NUMERIC)
+				decode_sent_numeric(decoder, column, chunk);
+			else if (column->policy.kind == PX_DATUM_INPUT)
+				decode_input(decoder, column, chunk);
+			break;
+	}
+	px_check_values(column->policy.check, column->values, column->nulls, chunk->rows);
+	if (column->is_domain)
+		check_domain(decoder, column, chunk->rows);
+}
+
+static void
+decode_error_context(void *arg)
+{
+	px_decoder *decoder = arg;
+	decode_column *column;
+
+	if (decoder->current < 0)
+		return;
+	column = &decoder->columns[decoder->current];
+	if (column->name && decoder->relname)
+		errcontext("column \"%s\" of foreign table \"%s\"", column->name, decoder->relname);
+	else if (column->name)
+		errcontext("processing expression at position %d in select list",
+				   decoder->current + 1);
+}
+
+void
+px_decoder_batch(px_decoder *decoder, const uint8_t *body, const px_frame_header *header)
+{
+	ErrorContextCallback callback;
+	MemoryContext oldcontext;
+	px_fault	fault;
+
+	if (!decoder->have_schema || header->columns != decoder->ncolumns)
+	{
+		px_fail(&fault, PX_BAD_HEADER, "columns",
+				decoder->have_schema ? decoder->ncolumns : 0, header->columns);
+		px_raise_fault(decoder->servername, &fault);
+	}
+	if (px_batch_read(body, header, decoder->chunks, &fault) != PX_OK)
+		px_raise_fault(decoder->servername, &fault);
+
+	MemoryContextReset(decoder->batch_context);
+	prepare_batch(decoder, header->rows);
+
+	callback.callback = decode_error_context;
+	callback.arg = decoder;
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+	oldcontext = MemoryContextSwitchTo(decoder->batch_context);
+
+	for (int i = 0; i < decoder->ncolumns; i++)
+	{
+		decode_column *column = &decoder->columns[i];
+		px_chunk   *chunk = &decoder->chunks[i];
+		uint8_t    *buffer = NULL;
+		const uint8_t *encoded;
+
+		decoder->current = i;
+		decoder->codecs_seen |= 1u << chunk->codec;
+		if (!form_suits_class(chunk, &column->schema))
+		{
+			px_fail(&fault, PX_BAD_HEADER, "chunk width", column->schema.width, chunk->width);
+			px_raise_fault(decoder->servername, &fault);
+		}
+		if (column->index < 0)
+			continue;
+		if (chunk->codec != PX_CODEC_NONE)
+			buffer = (uint8_t *) take_arena(decoder, chunk->encoded_nbytes);
+		if (px_chunk_unpack(chunk, decoder->codec, buffer, &encoded, &fault) != PX_OK)
+			px_raise_fault(decoder->servername, &fault);
+		px_chunk_nulls(chunk, column->nulls);
+		decode_column_values(decoder, column, chunk, encoded);
+	}
+
+	decoder->current = -1;
+	MemoryContextSwitchTo(oldcontext);
+	error_context_stack = callback.previous;
+}
+
+void
+px_decoder_row(const px_decoder *decoder, uint32 row, Datum *values, bool *isnull)
+{
+	for (int i = 0; i < decoder->ncolumns; i++)
+	{
+		const decode_column *column = &decoder->columns[i];
+
+		if (column->index < 0)
+			continue;
+		values[column->index] = column->values[row];
+		isnull[column->index] = column->nulls[row];
+	}
+}

@@ -1,0 +1,68 @@
+/*-------------------------------------------------------------------------
+ *
+ * decode.h
+ *		From the columns of a batch to the Datums of rows.
+ *
+ * A batch is decoded column by column into arrays, of which each row is then
+ * picked.  Values of variable length are not copied: their Datums point into
+ * the frame, or into the decoder's arena where a codec had to be undone.
+ *
+ * Nothing from the remote becomes a Datum unchecked.  What is wrong with a
+ * frame is raised as an error that names the server, and says what was
+ * expected and what was found: ERRCODE_PROTOCOL_VIOLATION for its form,
+ * ERRCODE_DATA_CORRUPTED for its contents.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_EXEC_DECODE_H
+#define PX_EXEC_DECODE_H
+
+#include "access/tupdesc.h"
+#include "nodes/pg_list.h"
+
+#include "wire/frame.h"
+#include "wire/request.h"
+
+typedef struct px_decoder px_decoder;
+
+/*
+ * A decoder for rows of tupdesc, of which the remote query returns the
+ * columns retrieved_attrs (1-based; NIL if it returns a single NULL).
+ * relname, in error contexts, may be NULL.  Lives in, and is freed with, the
+ * current memory context.
+ */
+extern px_decoder *px_decoder_new(const char *servername, const char *relname,
+								  TupleDesc tupdesc, List *retrieved_attrs);
+
+/* The columns to ask for; valid as long as the decoder. */
+extern const px_request_column *px_decoder_columns(px_decoder *decoder,
+												   uint16 *ncolumns);
+
+/*
+ * Take note of how the sender ships each column.  A second schema, from
+ * another parallel worker, must say the same.
+ */
+extern void px_decoder_schema(px_decoder *decoder, const uint8_t *body,
+							  const px_frame_header *header, uint32 peer_version);
+
+/*
+ * Decode a verified batch frame, replacing the batch before.  body stays in
+ * use until the next call, or px_decoder_reset.
+ */
+extern void px_decoder_batch(px_decoder *decoder, const uint8_t *body,
+							 const px_frame_header *header);
+
+/* Set values and isnull of the retrieved columns to those of a row. */
+extern void px_decoder_row(const px_decoder *decoder, uint32 row,
+						   Datum *values, bool *isnull);
+
+/* Forget schema and batch before another stream. */
+extern void px_decoder_reset(px_decoder *decoder);
+
+/* Bit set of the codecs (1 << px_codec_id) seen in batches so far. */
+extern uint32 px_decoder_codecs(const px_decoder *decoder);
+
+/* Raise what a pure layer found wrong with a frame from the server. */
+extern void px_raise_fault(const char *servername, const px_fault *fault) pg_attribute_noreturn();
+
+#endif							/* PX_EXEC_DECODE_H */

@@ -1,0 +1,140 @@
+/*-------------------------------------------------------------------------
+ *
+ * explain.c
+ *		What EXPLAIN says of an ExchangeReceive.
+ *
+ * Without ANALYZE nothing is known but the settings and the plan; nothing is
+ * connected to.  Text output is made for people; the other formats carry each
+ * figure as a property of its own, with its unit in the name.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "commands/explain.h"
+#include "lib/stringinfo.h"
+
+#include "codec/codec.h"
+#include "compat.h"
+#include "exec/receive_state.h"
+
+/* Names of the codecs that were used, "none" if none was. */
+static char *
+codecs_used(const px_receive_state *state)
+{
+	uint32		seen = state->decoder ? px_decoder_codecs(state->decoder) : 0;
+	StringInfoData buf;
+
+	initStringInfo(&buf);
+	for (int id = PX_CODEC_NONE + 1; id < PX_CODEC_COUNT; id++)
+	{
+		if (seen & (1u << id))
+			appendStringInfo(&buf, "%s%s", buf.len > 0 ? ", " : "",
+							 px_codec_by_id(id)->name);
+	}
+	return buf.len > 0 ? buf.data : "none";
+}
+
+/* FAST; with ANALYZE FAST (lz4), or NONE and why if that is not the mode. */
+static char *
+compression_text(const px_receive_state *state)
+{
+	const char *name = px_mode_name(state->mode);
+	bool		used = state->stats.streams > 0;
+
+	if (used && state->local)
+		return psprintf("NONE (%s)", state->locality == PX_SAME_INSTANCE ?
+						"same instance" : "same host");
+	if (state->child)
+		return "NONE (postgres_fdw)";
+	if (state->mode == PX_MODE_AUTO)
+		return used ? psprintf("AUTO (as FAST: %s)", codecs_used(state)) : "AUTO (as FAST)";
+	if (used && state->mode != PX_MODE_NONE)
+		return psprintf("%s (%s)", name, codecs_used(state));
+	return pstrdup(name);
+}
+
+static char *
+transport_text(const px_receive_state *state)
+{
+	if (state->child)
+		return psprintf("postgres_fdw (%s)", state->fallback_reason);
+	return psprintf("exchange v%d", state->version);
+}
+
+/* "27.5 MB": decimal units, as for data on a wire. */
+static char *
+size_text(uint64 nbytes)
+{
+	if (nbytes < 1000)
+		return psprintf(UINT64_FORMAT " bytes", nbytes);
+	if (nbytes < 1000 * 1000)
+		return psprintf("%.1f kB", nbytes / 1e3);
+	if (nbytes < UINT64CONST(1000) * 1000 * 1000)
+		return psprintf("%.1f MB", nbytes / 1e6);
+	return psprintf("%.2f GB", nbytes / 1e9);
+}
+
+static double
+ratio(const px_receive_stats *stats)
+{
+	return stats->wire_nbytes > 0 ? (double) stats->raw_nbytes / stats->wire_nbytes : 0.0;
+}
+
+static void
+explain_stats_text(const px_receive_stats *stats, ExplainState *es)
+{
+	ExplainPropertyText("Wire",
+						psprintf("%s in " UINT64_FORMAT " batches, raw %s, ratio %.2f",
+								 size_text(stats->wire_nbytes), stats->batches,
+								 size_text(stats->raw_nbytes), ratio(stats)),
+						es);
+	if (es->timing)
+		ExplainPropertyText("Time",
+							psprintf("encode %.1f ms, send wait %.1f ms, receive wait %.1f ms, decode %.1f ms",
+									 stats->encode_us / 1000.0,
+									 stats->send_wait_us / 1000.0,
+									 INSTR_TIME_GET_MILLISEC(stats->receive_wait),
+									 INSTR_TIME_GET_MILLISEC(stats->decode)),
+							es);
+}
+
+static void
+explain_stats_properties(const px_receive_stats *stats, ExplainState *es)
+{
+	ExplainPropertyUInteger("Wire Bytes", NULL, stats->wire_nbytes, es);
+	ExplainPropertyUInteger("Wire Batches", NULL, stats->batches, es);
+	ExplainPropertyUInteger("Raw Bytes", NULL, stats->raw_nbytes, es);
+	ExplainPropertyFloat("Ratio", NULL, ratio(stats), 2, es);
+	if (es->timing)
+	{
+		ExplainPropertyFloat("Encode Time (ms)", NULL,
+							 stats->encode_us / 1000.0, 3, es);
+		ExplainPropertyFloat("Send Wait Time (ms)", NULL,
+							 stats->send_wait_us / 1000.0, 3, es);
+		ExplainPropertyFloat("Receive Wait Time (ms)", NULL,
+							 INSTR_TIME_GET_MILLISEC(stats->receive_wait), 3, es);
+		ExplainPropertyFloat("Decode Time (ms)", NULL,
+							 INSTR_TIME_GET_MILLISEC(stats->decode), 3, es);
+	}
+}
+
+void
+px_receive_explain(CustomScanState *css, List *ancestors, ExplainState *es)
+{
+	px_receive_state *state = (px_receive_state *) css;
+
+	ExplainPropertyText("Server", state->servername, es);
+	ExplainPropertyText("Compression", compression_text(state), es);
+	if (es->analyze && (state->child || state->stats.streams > 0))
+		ExplainPropertyText("Transport", transport_text(state), es);
+	if (es->analyze && state->stats.streams > 0)
+	{
+		if (es->format == EXPLAIN_FORMAT_TEXT)
+			explain_stats_text(&state->stats, es);
+		else
+			explain_stats_properties(&state->stats, es);
+	}
+	if (es->verbose)
+		ExplainPropertyText("Remote SQL", state->remote_sql, es);
+}

@@ -1,0 +1,99 @@
+/*-------------------------------------------------------------------------
+ *
+ * receive_state.h
+ *		Run-time state of an ExchangeReceive, shared by receive.c, start.c and
+ *		explain.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_EXEC_RECEIVE_STATE_H
+#define PX_EXEC_RECEIVE_STATE_H
+
+#include "commands/explain.h"
+#include "nodes/execnodes.h"
+#include "portability/instr_time.h"
+
+#include "conn/pool.h"
+#include "exec/decode.h"
+#include "guc.h"
+
+/* What one sender has sent so far, to be held against its end frame. */
+typedef struct px_sender_totals
+{
+	uint32		sender;
+	uint32		next_sequence;
+	bool		ended;
+	px_end		received;		/* rows, batches and sizes counted here */
+} px_sender_totals;
+
+/* Sums over all streams of the node: rescans run several. */
+typedef struct px_receive_stats
+{
+	uint64		streams;
+	uint64		batches;
+	uint64		raw_nbytes;
+	uint64		wire_nbytes;
+	uint64		encode_us;		/* told by the end frames */
+	uint64		send_wait_us;
+	instr_time	receive_wait;
+	instr_time	decode;
+} px_receive_stats;
+
+typedef struct px_receive_state
+{
+	CustomScanState css;		/* must be first */
+
+	/* Fixed at begin. */
+	ForeignScan *foreign;		/* child plan */
+	const char *remote_sql;		/* what postgres_fdw deparsed */
+	const char *servername;
+	Index		rtindex;		/* a foreign table of the scan */
+	Oid			userid;			/* whom to connect as */
+	List	   *param_exprs;	/* ExprStates of the remote query's parameters */
+	FmgrInfo   *param_output;	/* their output functions */
+	const char **param_values;
+
+	/* The way taken; neither is set before the first row is asked for. */
+	bool		started;
+	PlanState  *child;			/* not NULL: the ForeignScan runs instead */
+	const char *fallback_reason;
+	bool		retried;		/* on a new connection, for want of ExchangeSend */
+	CommandId	asked;			/* command in which own writes were asked for */
+
+	/* The stream. */
+	px_connection *connection;	/* NULL when no stream is running */
+	px_mode		mode;			/* settings' choice for the server */
+	px_locality locality;		/* of the connection */
+	bool		local;			/* locality counts: nothing is compressed */
+	uint16		version;
+	char	   *sql;			/* the query sent; NULL before */
+	px_decoder *decoder;		/* NULL before */
+	MemoryContext stream_context;	/* reset when a stream starts */
+	bool		finished;		/* every sender has ended */
+	uint32		batch_rows;		/* of the batch in the decoder */
+	uint32		next_row;
+	px_sender_totals *senders;
+	int			nsenders;
+	int			senders_max;
+
+	px_receive_stats stats;
+} px_receive_state;
+
+/*
+ * Decide how the scan is run: start a stream (connection is set), or set up
+ * the child (child is set).  Blocks, serving interrupts.
+ */
+extern void px_receive_start(px_receive_state *state);
+
+/*
+ * The remote backend did not recognise exchange.send: a pooler may have put
+ * us on one that has not seen the hello.  Start anew on a new connection
+ * once; after that, the child runs.
+ */
+extern void px_receive_not_planned(px_receive_state *state);
+
+/* ExplainCustomScan callback. */
+extern void px_receive_explain(CustomScanState *css, List *ancestors,
+							   ExplainState *es);
+
+#endif							/* PX_EXEC_RECEIVE_STATE_H */

@@ -1,0 +1,289 @@
+/*-------------------------------------------------------------------------
+ *
+ * start.c
+ *		How an ExchangeReceive starts: a stream, or its child.
+ *
+ * Whatever speaks against a stream before its first frame is a reason to run
+ * the kept ForeignScan instead, which then gives the right answer, or the
+ * error that postgres_fdw's users know.  Once frames have arrived there is no
+ * way back, and errors are errors.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "codec/codec.h"
+#include "column/column.h"
+#include "executor/executor.h"
+#include "foreign/foreign.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/float.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "compat.h"
+#include "conn/snapshot.h"
+#include "conn/stream.h"
+#include "exec/receive_state.h"
+
+/*
+ * Of receive_buffer, a stream holds a frame, libpq's input buffer with the
+ * next one (which doubles as it grows), and a decoded batch.
+ */
+#define BUFFER_SHARE_OF_A_BATCH		8
+
+/* Set up the child to run in our place. */
+static void
+start_child(px_receive_state *state, const char *reason)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	MemoryContext oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
+
+	ereport(DEBUG1,
+			(errmsg_internal("scan on server \"%s\" is left to postgres_fdw: %s",
+							 state->servername, reason)));
+	state->fallback_reason = pstrdup(reason);
+	state->child = ExecInitNode((Plan *) state->foreign, estate, 0);
+	state->css.custom_ps = list_make1(state->child);
+	MemoryContextSwitchTo(oldcontext);
+}
+
+/* What the locality of the connection means under the settings. */
+static bool
+counts_as_local(px_locality locality)
+{
+	switch (locality)
+	{
+		case PX_SAME_INSTANCE:
+			return px_local_scope_setting >= PX_SCOPE_INSTANCE;
+		case PX_SAME_HOST:
+			return px_local_scope_setting >= PX_SCOPE_HOST;
+		case PX_REMOTE:
+			break;
+	}
+	return false;
+}
+
+/*
+ * The encodings and the codec to ask for: those of the mode in force, as far
+ * as the remote knows them.
+ */
+static void
+choose_compression(px_receive_state *state, px_request *request)
+{
+	const px_hello *remote = &state->connection->hello;
+	uint8		codec = PX_CODEC_NONE;
+
+	request->encodings = 1 << PX_ENC_PLAIN;
+	request->codec = PX_CODEC_NONE;
+	if (state->local || state->mode == PX_MODE_NONE)
+		return;
+
+	request->encodings = (1 << PX_ENCODING_COUNT) - 1;
+	codec = state->mode == PX_MODE_HIGH_COMPRESSION ? PX_CODEC_ZSTD : PX_CODEC_LZ4;
+	if (remote->codecs & (1u << codec))
+		request->codec = codec;
+}
+
+/* SELECT exchange.send('request', t) FROM (remote SQL) t */
+static char *
+build_query(px_receive_state *state)
+{
+	px_request	request = {0};
+	const px_request_column *columns;
+	size_t		nbytes;
+	char	   *text;
+	char	   *sql;
+
+	request.version = state->version;
+	choose_compression(state, &request);
+	request.batch_rows = px_batch_rows_max;
+	request.batch_bytes = Max(Min(px_batch_bytes_max,
+								  px_receive_buffer / BUFFER_SHARE_OF_A_BATCH), 1);
+	request.server_version = PG_VERSION_NUM;
+	columns = px_decoder_columns(state->decoder, &request.ncolumns);
+
+	nbytes = px_request_write(NULL, 0, &request, columns);
+	text = palloc(nbytes + 1);
+	px_request_write(text, nbytes + 1, &request, columns);
+	sql = psprintf("SELECT exchange.send(%s, t) FROM (%s) t",
+				   quote_literal_cstr(text), state->remote_sql);
+	pfree(text);
+	return sql;
+}
+
+/* Evaluate the parameters of the remote query, under postgres_fdw's settings. */
+static void
+evaluate_params(px_receive_state *state)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	int			nestlevel;
+	ListCell   *lc;
+	int			i = 0;
+
+	if (state->param_exprs == NIL)
+		return;
+
+	nestlevel = NewGUCNestLevel();
+	if (DateStyle != USE_ISO_DATES)
+		(void) set_config_option("datestyle", "ISO", PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
+	if (IntervalStyle != INTSTYLE_POSTGRES)
+		(void) set_config_option("intervalstyle", "postgres", PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
+	if (extra_float_digits < 3)
+		(void) set_config_option("extra_float_digits", "3", PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
+	(void) set_config_option("search_path", "pg_catalog", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+
+	foreach(lc, state->param_exprs)
+	{
+		bool		isnull;
+		Datum		value = ExecEvalExpr((ExprState *) lfirst(lc), econtext, &isnull);
+
+		state->param_values[i] = isnull ? NULL :
+			OutputFunctionCall(&state->param_output[i], value);
+		i++;
+	}
+	AtEOXact_GUC(true, nestlevel);
+}
+
+/* Forget what the last stream left, before the next one. */
+static void
+reset_stream(px_receive_state *state)
+{
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+
+	state->finished = false;
+	state->batch_rows = state->next_row = 0;
+	state->nsenders = 0;
+	px_decoder_reset(state->decoder);
+
+	/* Columns that are not retrieved are null in all rows. */
+	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
+}
+
+/*
+ * Get a connection with a transaction on the server's snapshot.  A kept
+ * connection may have died since its last use: then a new one is tried.
+ * Returns NULL if so, else the reason why not.
+ */
+static const char *
+begin_stream(px_receive_state *state)
+{
+	CommandId	command = GetCurrentCommandId(false);
+	EState	   *estate = state->css.ss.ps.state;
+	UserMapping *user = GetUserMapping(state->userid, state->foreign->fs_server);
+	px_peer    *peer = px_peer_get(user);
+	const char *reason = NULL;
+	px_stream_status status;
+
+	do
+	{
+		px_connection *connection = px_connection_acquire(peer, user, &reason);
+
+		if (connection == NULL)
+			return reason;
+		state->connection = connection;
+		state->locality = connection->locality;
+		state->local = counts_as_local(connection->locality);
+		state->version = connection->version;
+
+		/*
+		 * Writes through postgres_fdw are commands: a rescan within the same
+		 * one need not ask again.
+		 */
+		if (state->asked != command)
+			reason = px_snapshot_get(peer, estate, state->rtindex, state->userid);
+		if (reason == NULL)
+		{
+			state->asked = command;
+			status = px_stream_begin(connection, peer->snapshot, &reason);
+			if (status == PX_STREAM_OK)
+				return NULL;
+		}
+		else
+			status = PX_STREAM_NO_SNAPSHOT;
+
+		state->connection = NULL;
+		px_connection_abandon(connection);
+	} while (status == PX_STREAM_BROKEN);
+
+	return reason;
+}
+
+static const char *
+try_stream(px_receive_state *state)
+{
+	ScanState  *ss = &state->css.ss;
+	const char *reason;
+
+	if (!px_enabled)
+		return "pg_exchange.enabled is off";
+	if (IsolationIsSerializable())
+		return "transaction is serializable";
+
+	reason = begin_stream(state);
+	if (reason)
+		return reason;
+
+	if (state->decoder == NULL)
+	{
+		Relation	rel = ss->ss_currentRelation;
+		MemoryContext oldcontext = MemoryContextSwitchTo(ss->ps.state->es_query_cxt);
+
+		state->decoder = px_decoder_new(state->servername,
+										rel ? RelationGetRelationName(rel) : NULL,
+										ss->ss_ScanTupleSlot->tts_tupleDescriptor,
+										lsecond(state->foreign->fdw_private));
+		MemoryContextSwitchTo(oldcontext);
+	}
+	reset_stream(state);
+	state->mode = px_mode_for_server(state->servername);
+	state->sql = build_query(state);
+	evaluate_params(state);
+	px_stream_query(state->connection, state->servername, state->sql,
+					list_length(state->param_exprs), state->param_values);
+	state->stats.streams++;
+	return NULL;
+}
+
+void
+px_receive_start(px_receive_state *state)
+{
+	MemoryContext oldcontext;
+	const char *reason;
+
+	if (state->stream_context == NULL)
+		state->stream_context = AllocSetContextCreate(state->css.ss.ps.state->es_query_cxt,
+													  "pg_exchange stream",
+													  ALLOCSET_SMALL_SIZES);
+	MemoryContextReset(state->stream_context);
+	oldcontext = MemoryContextSwitchTo(state->stream_context);
+
+	reason = try_stream(state);
+	if (reason)
+		start_child(state, reason);
+	MemoryContextSwitchTo(oldcontext);
+}
+
+void
+px_receive_not_planned(px_receive_state *state)
+{
+	/* Not to be used again: its next backend may be as ignorant. */
+	state->connection->invalidated = true;
+	px_connection_abandon(state->connection);
+	state->connection = NULL;
+
+	if (state->retried)
+		start_child(state, "remote backend has not loaded pg_exchange");
+	else
+	{
+		state->retried = true;
+		px_receive_start(state);
+	}
+}

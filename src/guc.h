@@ -1,0 +1,46 @@
+/*-------------------------------------------------------------------------
+ *
+ * guc.h
+ *		Settings, all named pg_exchange.*, all settable by any user.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_GUC_H
+#define PX_GUC_H
+
+/* pg_exchange.compression */
+typedef enum px_mode
+{
+	PX_MODE_NONE,				/* plain columns, no encodings, no codec */
+	PX_MODE_FAST,				/* encodings and LZ4 */
+	PX_MODE_HIGH_COMPRESSION,	/* encodings and zstd */
+	PX_MODE_AUTO				/* until there is a measured choice: as fast */
+} px_mode;
+
+/* pg_exchange.local_scope: each value includes the ones before it */
+typedef enum px_local_scope
+{
+	PX_SCOPE_NONE,				/* nothing counts as local */
+	PX_SCOPE_INSTANCE,			/* the same postmaster */
+	PX_SCOPE_HOST				/* the same host */
+} px_local_scope;
+
+extern bool px_enabled;
+extern int	px_compression;		/* px_mode */
+extern char *px_server_compression; /* list of server=mode, validated */
+extern int	px_local_scope_setting; /* px_local_scope */
+extern int	px_min_bytes;		/* bytes */
+extern int	px_batch_rows_max;	/* rows */
+extern int	px_batch_bytes_max; /* bytes */
+extern int	px_max_connections_per_server;
+extern int	px_receive_buffer;	/* bytes */
+
+extern void px_guc_init(void);
+
+/* The mode in force for a server: its server_compression entry, else compression. */
+extern px_mode px_mode_for_server(const char *servername);
+
+/* EXPLAIN's spelling: NONE, FAST, HIGH_COMPRESSION, AUTO. */
+extern const char *px_mode_name(px_mode mode);
+
+#endif							/* PX_GUC_H */

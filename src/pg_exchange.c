@@ -1,0 +1,31 @@
+/*-------------------------------------------------------------------------
+ *
+ * pg_exchange.c
+ *		Library entry point: lets every module set itself up.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+
+#include "compat.h"
+#include "conn/pool.h"
+#include "exec/receive.h"
+#include "guc.h"
+#include "plan/paths.h"
+#include "send/send.h"
+
+PG_MODULE_MAGIC;
+
+void		_PG_init(void);
+
+void
+_PG_init(void)
+{
+	px_guc_init();
+	px_send_init();
+	px_pool_init();
+	px_receive_init();
+	px_plan_init();
+}

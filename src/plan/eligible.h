@@ -1,0 +1,26 @@
+/*-------------------------------------------------------------------------
+ *
+ * eligible.h
+ *		Which foreign scans an exchange may take over.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_PLAN_ELIGIBLE_H
+#define PX_PLAN_ELIGIBLE_H
+
+#include "nodes/pathnodes.h"
+
+/*
+ * May a scan of rel be an exchange?  Only for tables of postgres_fdw, in
+ * queries that read: row locks, UPDATE and DELETE need postgres_fdw's own node
+ * and connection.  System columns other than tableoid do not travel.
+ */
+extern bool px_rel_is_eligible(PlannerInfo *root, RelOptInfo *rel);
+
+/*
+ * Bytes that the path is expected to return, for comparison with min_bytes.
+ * A table that was never analyzed is taken for a big one.
+ */
+extern double px_expected_nbytes(PlannerInfo *root, const Path *path);
+
+#endif							/* PX_PLAN_ELIGIBLE_H */

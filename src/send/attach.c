@@ -1,0 +1,200 @@
+/*-------------------------------------------------------------------------
+ *
+ * attach.c
+ *		Putting ExchangeSend on top of a finished plan, or below its Gather.
+ *
+ * The plan has been through set_plan_references, so everything the planner
+ * would fill in for a new node is filled in here.  Below a Gather, each
+ * participant encodes and compresses its own rows, and the leader only
+ * forwards frames; that is possible where the Gather does nothing to the rows
+ * but pass columns on.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <limits.h>
+#include <math.h>
+
+#include "catalog/pg_type_d.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "utils/builtins.h"
+
+#include "compat.h"
+#include "send/send.h"
+#include "wire/frame.h"
+
+/*
+ * The node's plan_node_id.  Ids only have to differ within a plan; the
+ * planner counts from 0 and has given out its own, and a plan gets one
+ * ExchangeSend.
+ */
+#define SEND_PLAN_NODE_ID	PG_INT32_MAX
+
+px_request_column *
+px_send_read_request(const FuncExpr *marker, int ncolumns, px_request *request)
+{
+	const Const *argument = linitial_node(Const, marker->args);
+	char	   *line = TextDatumGetCString(argument->constvalue);
+	px_request_column *columns;
+	px_fault	fault = {0};
+
+	columns = palloc(PX_FRAME_COLUMNS_MAX * sizeof(px_request_column));
+	if (px_request_read(line, request, columns, &fault) != PX_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid exchange request: %s",
+						px_status_text(fault.status)),
+				 errdetail("Expected %llu for \"%s\", got %llu.",
+						   (unsigned long long) fault.expected, fault.what,
+						   (unsigned long long) fault.got)));
+	if (request->ncolumns != ncolumns)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("exchange request does not fit the query"),
+				 errdetail("The request is for %d columns, the query has %d.",
+						   request->ncolumns, ncolumns)));
+	pfree(line);
+	return columns;
+}
+
+/* The resnos of a plan's columns, without the resjunk ones. */
+static List *
+visible_columns(const Plan *plan)
+{
+	List	   *columns = NIL;
+	ListCell   *lc;
+
+	foreach(lc, plan->targetlist)
+	{
+		const TargetEntry *target = lfirst_node(TargetEntry, lc);
+
+		if (!target->resjunk)
+			columns = lappend_int(columns, target->resno);
+	}
+	return columns;
+}
+
+/*
+ * If the plan is a Gather that only passes columns on, return the resnos of
+ * its child's columns, in the order of the Gather's; else NIL.
+ *
+ * Init plans of the Gather do not matter: it stays where it is, and evaluates
+ * and passes on their parameters as before.
+ */
+static List *
+columns_below_gather(const Plan *plan)
+{
+	List	   *columns = NIL;
+	ListCell   *lc;
+
+	if (!IsA(plan, Gather) || plan->qual != NIL)
+		return NIL;
+	foreach(lc, plan->targetlist)
+	{
+		const TargetEntry *target = lfirst_node(TargetEntry, lc);
+		const Var  *var = (const Var *) target->expr;
+
+		if (!IsA(var, Var) || var->varno != OUTER_VAR || var->varattno <= 0)
+			return NIL;
+		if (!target->resjunk)
+			columns = lappend_int(columns, var->varattno);
+	}
+	return columns;
+}
+
+/* A target list that returns the only column of varno, a bytea. */
+static List *
+frame_targetlist(int varno, const TargetEntry *marker)
+{
+	Var		   *frame = makeVar(varno, 1, BYTEAOID, -1, InvalidOid, 0);
+
+	return list_make1(makeTargetEntry((Expr *) frame, 1,
+									  marker->resname ? pstrdup(marker->resname) : NULL,
+									  false));
+}
+
+/*
+ * The marker as the expression that describes the node's output.  Its row
+ * argument refers to a range table that is gone, so it becomes a null.
+ */
+static List *
+marker_targetlist(const TargetEntry *marker)
+{
+	TargetEntry *copy = copyObject(unconstify(TargetEntry *, marker));
+	FuncExpr   *call = castNode(FuncExpr, copy->expr);
+
+	lsecond(call->args) = makeNullConst(RECORDOID, -1, InvalidOid);
+	copy->resno = 1;
+	copy->ressortgroupref = 0;
+	return list_make1(copy);
+}
+
+/*
+ * Rows become frames.  The estimate of their number ignores compression and
+ * the small first batches; the schema and the end frame count.
+ */
+static void
+estimate(Plan *plan, const Plan *child, int ncolumns,
+		 const px_request *request)
+{
+	double		raw_nbytes = child->plan_rows * child->plan_width;
+	double		batches = ceil(Max(child->plan_rows / request->batch_rows,
+								   raw_nbytes / request->batch_bytes));
+
+	plan->startup_cost = child->startup_cost;
+	plan->total_cost = child->total_cost +
+		child->plan_rows * ncolumns * cpu_operator_cost;
+	plan->plan_rows = clamp_row_est(batches + 2);
+	plan->plan_width = (int) Min(raw_nbytes / plan->plan_rows, (double) INT_MAX);
+}
+
+static Plan *
+make_send(Plan *child, List *columns, const TargetEntry *marker,
+		  const px_request *request, bool below_gather)
+{
+	CustomScan *scan = makeNode(CustomScan);
+	Plan	   *plan = &scan->scan.plan;
+
+	estimate(plan, child, list_length(columns), request);
+	plan->parallel_safe = child->parallel_safe;
+	plan->plan_node_id = SEND_PLAN_NODE_ID;
+	plan->targetlist = frame_targetlist(INDEX_VAR, marker);
+	plan->extParam = bms_copy(child->extParam);
+	plan->allParam = bms_copy(child->allParam);
+	px_plan_copy_disabled(plan, child);
+
+	scan->custom_plans = list_make1(child);
+	scan->custom_scan_tlist = marker_targetlist(marker);
+	scan->custom_private = list_make2(columns, makeInteger(below_gather ? 1 : 0));
+	scan->methods = &px_send_scan_methods;
+	return plan;
+}
+
+void
+px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker)
+{
+	Plan	   *top = stmt->planTree;
+	List	   *columns = visible_columns(top);
+	List	   *mapped = columns_below_gather(top);
+	px_request	request;
+
+	pfree(px_send_read_request(castNode(FuncExpr, marker->expr),
+							   list_length(columns), &request));
+
+	if (mapped != NIL)
+	{
+		Plan	   *send = make_send(outerPlan(top), mapped, marker, &request, true);
+
+		/* The Gather gets at least as many frames as one participant sends. */
+		outerPlan(top) = send;
+		top->targetlist = frame_targetlist(OUTER_VAR, marker);
+		top->plan_rows = send->plan_rows;
+		top->plan_width = send->plan_width;
+		top->total_cost = Max(top->total_cost, send->total_cost);
+	}
+	else
+		stmt->planTree = make_send(top, columns, marker, &request, false);
+}

@@ -1,0 +1,514 @@
+/*-------------------------------------------------------------------------
+ *
+ * send.c
+ *		Executing ExchangeSend: rows in, frames out.
+ *
+ * Each call returns one frame: first the schema, then batches, then the end
+ * frame with the totals, then no more.  Every participant of a parallel plan
+ * sends such a sequence of its own, under its own sender number.
+ *
+ * A batch ends at the request's batch_rows or batch_bytes.  The first ones
+ * are small and grow, so that the receiver gets its first rows early and a
+ * LIMIT there does not cost a full batch here.
+ *
+ * This node does not speak to the connection: a frame is the bytea value of
+ * an ordinary result row, and whatever stands above it passes it on.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "catalog/objectaccess.h"
+#include "commands/explain.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "portability/instr_time.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "compat.h"
+#include "send/fill.h"
+#include "send/marker.h"
+#include "send/send.h"
+
+#ifdef WORDS_BIGENDIAN
+#define SENDER_LITTLE_ENDIAN	false
+#else
+#define SENDER_LITTLE_ENDIAN	true
+#endif
+
+/* Rows of the first batch, and how much larger each next one may be. */
+#define FIRST_BATCH_ROWS	64
+#define BATCH_ROWS_GROWTH	4
+
+/*
+ * A frame travels as a bytea in a DataRow message and, from a parallel
+ * worker, in a tuple; both must stay below 1 GB with their own headers.
+ */
+#define SEND_FRAME_NBYTES_MAX	((size_t) PX_FRAME_NBYTES_MAX - 1024)
+
+typedef enum send_phase
+{
+	SEND_SCHEMA,
+	SEND_BATCHES,
+	SEND_DONE
+} send_phase;
+
+typedef struct px_send_state
+{
+	CustomScanState css;		/* must be first */
+
+	px_request	request;
+	bool		below_gather;
+	px_fill    *fill;
+	MemoryContext context;		/* for the node's lifetime */
+
+	/* NULL until the first frame, and always without a codec. */
+	px_codec_context *codec;
+	MemoryContextCallback close_codec;
+	px_encode_options options;
+
+	/* The stream; see send_restart. */
+	send_phase	phase;
+	bool		started;		/* buffers and codec are there */
+	bool		exhausted;		/* the child has no more rows */
+	uint32		batch_rows;		/* of the next batch */
+	uint32		sequence;		/* of the next frame */
+	px_end		totals;
+	instr_time	encode_time;
+	instr_time	send_wait_time;
+	instr_time	returned_at;	/* valid if sequence > 0 */
+
+	/*
+	 * The frame last returned.  It is a varlena whose header begins 4 bytes
+	 * into buffer, so that the frame itself is 8-aligned.
+	 */
+	char	   *buffer;			/* NULL until the first frame */
+	size_t		frame_cap;		/* bytes of room for a frame in buffer */
+} px_send_state;
+
+#define FRAME_OFFSET	8
+#define VARLENA_OFFSET	(FRAME_OFFSET - VARHDRSZ)
+
+/* ---------------------------------------------------------------------
+ * Frames
+ * --------------------------------------------------------------------- */
+
+/* Make room for a frame, and return a writer that stands at its body. */
+static px_writer
+begin_frame(px_send_state *state, size_t frame_nbytes)
+{
+	px_writer	writer;
+
+	/* Nor does a huge frame keep its memory for the rest of the stream. */
+	if (state->frame_cap < frame_nbytes ||
+		state->frame_cap > Max(frame_nbytes, state->fill->keep_nbytes))
+	{
+		if (state->buffer)
+			pfree(state->buffer);
+		state->buffer = NULL;
+		state->frame_cap = 0;
+		state->buffer = MemoryContextAlloc(state->context,
+										   FRAME_OFFSET + frame_nbytes);
+		state->frame_cap = frame_nbytes;
+	}
+	writer.data = (uint8_t *) state->buffer + FRAME_OFFSET;
+	writer.cap = frame_nbytes;
+	writer.pos = PX_FRAME_HEADER_NBYTES;
+	return writer;
+}
+
+/* The frame whose body ends at the writer's position, in a slot. */
+static TupleTableSlot *
+finish_frame(px_send_state *state, const px_writer *writer,
+			 px_frame_kind kind, uint32 rows, uint64 raw_nbytes)
+{
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+	px_frame_header header = {0};
+
+	header.version = state->request.version;
+	header.kind = kind;
+	header.sender = (uint32) (ParallelWorkerNumber + 1);
+	header.sequence = state->sequence++;
+	header.rows = rows;
+	header.columns = kind == PX_FRAME_END ? 0 : state->fill->ncolumns;
+	header.raw_nbytes = raw_nbytes;
+	header.body_nbytes = (uint32) (writer->pos - PX_FRAME_HEADER_NBYTES);
+	px_frame_finish(writer->data, &header);
+
+	if (kind != PX_FRAME_END)
+		state->totals.wire_nbytes += writer->pos;
+	SET_VARSIZE(state->buffer + VARLENA_OFFSET, VARHDRSZ + writer->pos);
+
+	ExecClearTuple(slot);
+	slot->tts_values[0] = PointerGetDatum(state->buffer + VARLENA_OFFSET);
+	slot->tts_isnull[0] = false;
+	return ExecStoreVirtualTuple(slot);
+}
+
+static TupleTableSlot *
+send_schema(px_send_state *state)
+{
+	const px_fill *fill = state->fill;
+	px_writer	writer = begin_frame(state, PX_FRAME_HEADER_NBYTES +
+									 (size_t) fill->ncolumns * PX_SCHEMA_COLUMN_NBYTES);
+
+	if (px_schema_write(&writer, fill->schema, fill->ncolumns) != PX_OK)
+		elog(ERROR, "exchange schema does not fit its frame");
+	return finish_frame(state, &writer, PX_FRAME_SCHEMA, 0, 0);
+}
+
+static TupleTableSlot *
+send_end(px_send_state *state)
+{
+	px_writer	writer = begin_frame(state,
+									 PX_FRAME_HEADER_NBYTES + PX_END_NBYTES);
+
+	state->totals.encode_us = INSTR_TIME_GET_MICROSEC(state->encode_time);
+	state->totals.send_wait_us = INSTR_TIME_GET_MICROSEC(state->send_wait_time);
+	if (px_end_write(&writer, &state->totals) != PX_OK)
+		elog(ERROR, "exchange totals do not fit their frame");
+	return finish_frame(state, &writer, PX_FRAME_END, 0, 0);
+}
+
+/* Encode and frame the rows that have been filled in. */
+static TupleTableSlot *
+send_batch(px_send_state *state)
+{
+	const px_fill *fill = state->fill;
+	size_t		raw_nbytes = 0;
+	px_writer	writer;
+	px_status	status;
+	TupleTableSlot *slot;
+	instr_time	begin;
+	instr_time	end;
+
+	INSTR_TIME_SET_CURRENT(begin);
+	for (int i = 0; i < fill->ncolumns; i++)
+		raw_nbytes += px_column_plain_nbytes(&fill->columns[i]);
+	if (PX_FRAME_HEADER_NBYTES + raw_nbytes > SEND_FRAME_NBYTES_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("row is too large for an exchange frame"),
+				 errdetail("%u rows need %zu bytes, the limit is %zu.",
+						   fill->rows, PX_FRAME_HEADER_NBYTES + raw_nbytes,
+						   SEND_FRAME_NBYTES_MAX)));
+
+	writer = begin_frame(state, PX_FRAME_HEADER_NBYTES + raw_nbytes);
+	status = px_batch_write(&writer, fill->columns, fill->ncolumns,
+							&state->options, NULL);
+	if (status != PX_OK)
+		elog(ERROR, "could not encode exchange batch: %s",
+			 px_status_text(status));
+
+	state->totals.rows += fill->rows;
+	state->totals.batches++;
+	state->totals.raw_nbytes += raw_nbytes;
+	slot = finish_frame(state, &writer, PX_FRAME_BATCH, fill->rows, raw_nbytes);
+
+	INSTR_TIME_SET_CURRENT(end);
+	INSTR_TIME_ACCUM_DIFF(state->encode_time, end, begin);
+	return slot;
+}
+
+/* ---------------------------------------------------------------------
+ * The stream
+ * --------------------------------------------------------------------- */
+
+static void
+close_codec(void *arg)
+{
+	px_send_state *state = arg;
+
+	px_codec_close(state->codec);
+	state->codec = NULL;
+}
+
+/* Allocate what only a query that really runs needs. */
+static void
+send_start(px_send_state *state)
+{
+	px_fill_begin(state->fill);
+	if (state->options.codec != PX_CODEC_NONE)
+	{
+		/* The codec's memory is malloc'd: free it on abort, too. */
+		state->close_codec.func = close_codec;
+		state->close_codec.arg = state;
+		MemoryContextRegisterResetCallback(state->context, &state->close_codec);
+
+		state->codec = px_codec_open();
+		if (state->codec == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_OUT_OF_MEMORY),
+					 errmsg("out of memory"),
+					 errdetail("Failed while creating a compression context.")));
+		state->options.context = state->codec;
+	}
+	state->started = true;
+}
+
+/* Begin a new stream: its frames and totals count from zero. */
+static void
+send_restart(px_send_state *state)
+{
+	state->phase = SEND_SCHEMA;
+	state->exhausted = false;
+	state->batch_rows = Min(FIRST_BATCH_ROWS, state->request.batch_rows);
+	state->sequence = 0;
+	memset(&state->totals, 0, sizeof(state->totals));
+	INSTR_TIME_SET_ZERO(state->encode_time);
+	INSTR_TIME_SET_ZERO(state->send_wait_time);
+}
+
+/* Fill a batch from the child; false if there are no rows left. */
+static bool
+fill_batch(px_send_state *state)
+{
+	PlanState  *child = linitial(state->css.custom_ps);
+	px_fill    *fill = state->fill;
+
+	px_fill_reset(fill);
+	while (!state->exhausted && fill->rows < state->batch_rows &&
+		   fill->raw_nbytes < state->request.batch_bytes)
+	{
+		TupleTableSlot *slot = ExecProcNode(child);
+
+		if (TupIsNull(slot))
+			state->exhausted = true;
+		else
+			px_fill_row(fill, slot);
+	}
+	state->batch_rows = Min(state->batch_rows * BATCH_ROWS_GROWTH,
+							state->request.batch_rows);
+	return fill->rows > 0;
+}
+
+static TupleTableSlot *
+next_frame(px_send_state *state)
+{
+	switch (state->phase)
+	{
+		case SEND_SCHEMA:
+			state->phase = SEND_BATCHES;
+			return send_schema(state);
+		case SEND_BATCHES:
+			if (fill_batch(state))
+				return send_batch(state);
+			state->phase = SEND_DONE;
+			return send_end(state);
+		case SEND_DONE:
+			break;
+	}
+	return ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
+}
+
+static TupleTableSlot *
+send_exec(CustomScanState *node)
+{
+	px_send_state *state = (px_send_state *) node;
+	TupleTableSlot *slot;
+
+	if (!state->started)
+		send_start(state);
+	if (state->sequence > 0)
+	{
+		instr_time	now;
+
+		INSTR_TIME_SET_CURRENT(now);
+		INSTR_TIME_ACCUM_DIFF(state->send_wait_time, now, state->returned_at);
+	}
+
+	slot = next_frame(state);
+	INSTR_TIME_SET_CURRENT(state->returned_at);
+	return slot;
+}
+
+/* ---------------------------------------------------------------------
+ * The node
+ * --------------------------------------------------------------------- */
+
+static const CustomExecMethods send_exec_methods;
+
+static Node *
+send_create_state(CustomScan *scan)
+{
+	px_send_state *state = palloc0(sizeof(px_send_state));
+
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &send_exec_methods;
+	return (Node *) state;
+}
+
+/* What the executor does for a function when it initialises a call of it. */
+static void
+check_permission(Oid function)
+{
+	AclResult	result = px_function_aclcheck(function, GetUserId());
+
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, OBJECT_FUNCTION, get_func_name(function));
+	InvokeFunctionExecuteHook(function);
+}
+
+static void
+send_begin(CustomScanState *node, EState *estate, int eflags)
+{
+	px_send_state *state = (px_send_state *) node;
+	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
+	TargetEntry *output = linitial_node(TargetEntry, scan->custom_scan_tlist);
+	FuncExpr   *marker = castNode(FuncExpr, output->expr);
+	List	   *columns = list_nth(scan->custom_private, PX_SEND_PRIVATE_COLUMNS);
+	px_request_column *column_requests;
+	MemoryContext old_context;
+	PlanState  *child;
+
+	Assert((eflags & (EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK)) == 0);
+	if (!SENDER_LITTLE_ENDIAN)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("exchange streams need a little-endian machine")));
+	check_permission(marker->funcid);
+
+	child = ExecInitNode(linitial(scan->custom_plans), estate, eflags);
+	node->custom_ps = list_make1(child);
+
+	state->below_gather =
+		intVal(list_nth(scan->custom_private, PX_SEND_PRIVATE_BELOW_GATHER)) != 0;
+	state->context = AllocSetContextCreate(estate->es_query_cxt,
+										   "ExchangeSend",
+										   ALLOCSET_DEFAULT_SIZES);
+	old_context = MemoryContextSwitchTo(state->context);
+	column_requests = px_send_read_request(marker, list_length(columns),
+										   &state->request);
+	state->fill = px_fill_new(ExecGetResultType(child), columns,
+							  &state->request, column_requests);
+	pfree(column_requests);
+	MemoryContextSwitchTo(old_context);
+
+	/* The choice among encodings is all or nothing as yet. */
+	state->options.encodings =
+		(state->request.encodings & ((1u << PX_ENCODING_COUNT) - 1)) ==
+		(1u << PX_ENCODING_COUNT) - 1;
+	state->options.codec = state->request.codec;
+	state->options.level = state->request.level;
+	send_restart(state);
+}
+
+static void
+send_end_node(CustomScanState *node)
+{
+	px_send_state *state = (px_send_state *) node;
+
+	ExecClearTuple(node->ss.ss_ScanTupleSlot);
+	ExecEndNode(linitial(node->custom_ps));
+
+	/* frees the buffers, and closes the codec by its callback */
+	MemoryContextDelete(state->context);
+}
+
+static void
+send_rescan(CustomScanState *node)
+{
+	PlanState  *child = linitial(node->custom_ps);
+
+	ExecClearTuple(node->ss.ss_ScanTupleSlot);
+	send_restart((px_send_state *) node);
+
+	/* The executor passes changed parameters to left and right trees only. */
+	if (node->ss.ps.chgParam != NULL)
+		UpdateChangedParamSet(child, node->ss.ps.chgParam);
+	if (child->chgParam == NULL)
+		ExecReScan(child);
+}
+
+/* ---------------------------------------------------------------------
+ * EXPLAIN
+ * --------------------------------------------------------------------- */
+
+static void
+explain_columns(const px_send_state *state, ExplainState *es)
+{
+	int			ncolumns = state->fill->ncolumns;
+	int			ntext = px_fill_text_columns(state->fill);
+
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		char	   *text = psprintf("%d (%d raw, %d text)",
+									ncolumns, ncolumns - ntext, ntext);
+
+		ExplainPropertyText("Columns", text, es);
+		return;
+	}
+	ExplainPropertyInteger("Columns", NULL, ncolumns, es);
+	ExplainPropertyInteger("Raw Columns", NULL, ncolumns - ntext, es);
+	ExplainPropertyInteger("Text Columns", NULL, ntext, es);
+}
+
+/*
+ * What this process sent.  Workers report the same to the receiver, in their
+ * end frames, but not to their leader: so below a Gather this says that it is
+ * about the leader only.
+ */
+static void
+explain_totals(const px_send_state *state, ExplainState *es)
+{
+	const px_end *totals = &state->totals;
+	double		encode_ms = INSTR_TIME_GET_MILLISEC(state->encode_time);
+
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		StringInfoData line;
+
+		initStringInfo(&line);
+		appendStringInfo(&line, "%u, raw " UINT64_FORMAT " kB, wire " UINT64_FORMAT " kB",
+						 state->sequence,
+						 (totals->raw_nbytes + 1023) / 1024,
+						 (totals->wire_nbytes + 1023) / 1024);
+		if (es->timing)
+			appendStringInfo(&line, ", encode %.3f ms", encode_ms);
+		ExplainPropertyText(state->below_gather ? "Leader Frames" : "Frames",
+							line.data, es);
+		return;
+	}
+	ExplainPropertyBool("Leader Only", state->below_gather, es);
+	ExplainPropertyInteger("Frames", NULL, state->sequence, es);
+	ExplainPropertyInteger("Batches", NULL, (int64) totals->batches, es);
+	ExplainPropertyInteger("Rows Sent", NULL, (int64) totals->rows, es);
+	ExplainPropertyInteger("Raw Bytes", NULL, (int64) totals->raw_nbytes, es);
+	ExplainPropertyInteger("Wire Bytes", NULL, (int64) totals->wire_nbytes, es);
+	if (es->timing)
+		ExplainPropertyFloat("Encode Time", "ms", encode_ms, 3, es);
+}
+
+static void
+send_explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	px_send_state *state = (px_send_state *) node;
+
+	explain_columns(state, es);
+	ExplainPropertyText("Codec", px_codec_by_id(state->request.codec)->name, es);
+	if (es->analyze)
+		explain_totals(state, es);
+}
+
+const CustomScanMethods px_send_scan_methods = {
+	.CustomName = "ExchangeSend",
+	.CreateCustomScanState = send_create_state,
+};
+
+static const CustomExecMethods send_exec_methods = {
+	.CustomName = "ExchangeSend",
+	.BeginCustomScan = send_begin,
+	.ExecCustomScan = send_exec,
+	.EndCustomScan = send_end_node,
+	.ReScanCustomScan = send_rescan,
+	.ExplainCustomScan = send_explain,
+};
+
+void
+px_send_init(void)
+{
+	RegisterCustomScanMethods(&px_send_scan_methods);
+	px_marker_init();
+}

@@ -1,0 +1,73 @@
+/*-------------------------------------------------------------------------
+ *
+ * send.h
+ *		The sending side: the marker exchange.send and the node ExchangeSend.
+ *
+ * A receiver asks for a stream of frames with the query
+ *
+ *		SELECT exchange.send('request', t) FROM (query) t
+ *
+ * marker.c recognises it before planning, has the planner plan the inner
+ * query, and calls px_send_add_node (attach.c) to put the node on top of the
+ * plan.  send.c executes the node: fill.c turns rows into columns, column/
+ * encodes them, wire/ frames them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_SEND_SEND_H
+#define PX_SEND_SEND_H
+
+#include "nodes/extensible.h"
+#include "nodes/plannodes.h"
+
+#include "wire/request.h"
+
+/*
+ * exchange.send got past the planner hook: the library was not loaded when
+ * the query was planned, or the query is not of the one form that the marker
+ * has.  The library is loaded when this is raised, so the receiver may try
+ * once more.
+ */
+#define PX_ERRCODE_NOT_PLANNED	MAKE_SQLSTATE('P', 'X', '0', '0', '1')
+
+/*
+ * What ExchangeSend keeps in CustomScan.custom_private: an IntList of the
+ * child's columns (their resnos) in the order in which they are sent, and an
+ * Integer, 1 if the node stands below a Gather, else 0.
+ *
+ * The request is the first argument of the FuncExpr exchange.send that is
+ * the only entry of custom_scan_tlist.  EXPLAIN VERBOSE prints it as the
+ * node's output, and executor start checks the right to execute it.
+ */
+typedef enum px_send_private
+{
+	PX_SEND_PRIVATE_COLUMNS,
+	PX_SEND_PRIVATE_BELOW_GATHER
+} px_send_private;
+
+extern const CustomScanMethods px_send_scan_methods;
+
+/* Install the planner hook and register the node; called by _PG_init. */
+extern void px_send_init(void);
+
+/*
+ * Put an ExchangeSend on top of a finished plan, or below its Gather if that
+ * only passes columns through.  marker is the target "exchange.send(request,
+ * t)" of the query that asked for it.
+ *
+ * Errors: ERRCODE_INVALID_PARAMETER_VALUE if the request cannot be read or
+ * does not fit the plan's columns.
+ */
+extern void px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker);
+
+/*
+ * Read the request of a marker, exchange.send(request, ...), for a query of
+ * ncolumns columns.  Returns what it asks of each column, palloc'd in the
+ * current context.  Errors: ERRCODE_INVALID_PARAMETER_VALUE if the request
+ * cannot be read or is for another number of columns.
+ */
+extern px_request_column *px_send_read_request(const FuncExpr *marker,
+											   int ncolumns,
+											   px_request *request);
+
+#endif							/* PX_SEND_SEND_H */

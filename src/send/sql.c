@@ -1,0 +1,92 @@
+/*-------------------------------------------------------------------------
+ *
+ * sql.c
+ *		The SQL functions exchange.hello and exchange.send.
+ *
+ * exchange.hello is how two ends get to know each other, and loads the
+ * library into the backend that a stream will run in.  exchange.send never
+ * does any work: it marks a query for the planner hook (marker.c), and its
+ * code runs only where the hook did not take the query.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "nodes/supportnodes.h"
+#include "utils/builtins.h"
+
+#include "send/hello_self.h"
+#include "send/marker.h"
+#include "send/send.h"
+
+PG_FUNCTION_INFO_V1(px_sql_hello);
+PG_FUNCTION_INFO_V1(px_sql_send);
+PG_FUNCTION_INFO_V1(px_sql_send_support);
+
+/* exchange.hello(hello text) returns text */
+Datum
+px_sql_hello(PG_FUNCTION_ARGS)
+{
+	char	   *line = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	px_hello	peer;
+	px_hello	self;
+	px_fault	fault = {0};
+	char		answer[PX_HELLO_NBYTES_MAX + 1];
+
+	/*
+	 * Nothing in the answer depends on the question yet.  But a caller whose
+	 * hello cannot be read should learn so here, not from a stream that fails
+	 * later, and a later version may want to answer differently.
+	 */
+	if (px_hello_read(line, &peer, &fault) != PX_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid exchange hello: %s",
+						px_status_text(fault.status)),
+				 errdetail("Expected %llu for \"%s\", got %llu.",
+						   (unsigned long long) fault.expected, fault.what,
+						   (unsigned long long) fault.got)));
+
+	px_hello_self(&self);
+	if (px_hello_write(answer, sizeof(answer), &self) >= sizeof(answer))
+		elog(ERROR, "exchange hello exceeds %d bytes", PX_HELLO_NBYTES_MAX);
+	PG_RETURN_TEXT_P(cstring_to_text(answer));
+}
+
+static void
+raise_not_planned(void)
+{
+	ereport(ERROR,
+			(errcode(PX_ERRCODE_NOT_PLANNED),
+			 errmsg("exchange.send was not recognized by the planner"),
+			 errdetail("The library was not loaded when the query was planned, or the query does not have the form SELECT exchange.send('...', t) FROM (...) t."),
+			 errhint("Run the query again if it has that form: the library is loaded now.")));
+}
+
+/* exchange.send(request text, "row" record) returns bytea */
+Datum
+px_sql_send(PG_FUNCTION_ARGS)
+{
+	raise_not_planned();
+	PG_RETURN_NULL();			/* keep compilers quiet */
+}
+
+/*
+ * The planner support function of exchange.send.
+ *
+ * The planner hook takes a marker before the planner gets to see it, so
+ * whoever comes here was not taken.  Raising the error now, and not only when
+ * the function runs, also covers a query that returns no row: without a row
+ * the function would not run, and the receiver would be left with a result
+ * that has neither rows nor an end frame.
+ */
+Datum
+px_sql_send_support(PG_FUNCTION_ARGS)
+{
+	Node	   *request = (Node *) PG_GETARG_POINTER(0);
+
+	if (IsA(request, SupportRequestSimplify))
+		raise_not_planned();
+	PG_RETURN_POINTER(NULL);
+}

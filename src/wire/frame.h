@@ -1,0 +1,157 @@
+/*-------------------------------------------------------------------------
+ *
+ * frame.h
+ *		Frames: what travels between an ExchangeSend and an ExchangeReceive.
+ *
+ * A stream is a sequence of frames, each the value of one bytea.  Every
+ * sender of a stream (the backend itself, and each parallel worker) numbers
+ * its own frames from 0: one schema frame, any number of batch frames, one
+ * end frame.  doc/wire.md is normative; this header is its C face.
+ *
+ * Reading goes peek, verify, read: px_frame_peek looks at the header only and
+ * applies the limits, px_frame_verify checks the CRC over every byte, and
+ * only then are bodies read.  No function here allocates.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_WIRE_FRAME_H
+#define PX_WIRE_FRAME_H
+
+#include "wire/bytes.h"
+#include "wire/status.h"
+
+/* Protocol versions that this library reads and writes. */
+#define PX_PROTOCOL_MIN		1
+#define PX_PROTOCOL_MAX		1
+
+#define PX_FRAME_HEADER_NBYTES	40
+
+/*
+ * Hard limits, applied before anything is allocated.  A frame is the value
+ * of a bytea, so it cannot pass 1 GB; rows and columns have PostgreSQL's
+ * limits (MaxTupleAttributeNumber) and a generous multiple of the default
+ * batch_rows_max.
+ */
+#define PX_FRAME_NBYTES_MAX		0x3fffffff
+#define PX_FRAME_ROWS_MAX		65536
+#define PX_FRAME_COLUMNS_MAX	1664
+
+typedef enum px_frame_kind
+{
+	PX_FRAME_SCHEMA = 1,
+	PX_FRAME_BATCH = 2,
+	PX_FRAME_END = 3
+} px_frame_kind;
+
+typedef struct px_frame_header
+{
+	uint16_t	version;
+	uint8_t		kind;			/* px_frame_kind */
+	uint8_t		flags;			/* 0 in version 1 */
+	uint32_t	sender;			/* 0 the backend itself, n parallel worker n-1 */
+	uint32_t	sequence;		/* counts this sender's frames from 0 */
+	uint32_t	rows;			/* batch: 1 .. PX_FRAME_ROWS_MAX; else 0 */
+	uint16_t	columns;		/* 1 .. PX_FRAME_COLUMNS_MAX; end: 0 */
+	uint64_t	raw_nbytes;		/* batch: size of its values as plain chunks */
+	uint32_t	body_nbytes;	/* bytes after the header */
+	uint32_t	crc;			/* CRC32C of header (without this) and body */
+} px_frame_header;
+
+/*
+ * Write the header of a frame whose body already stands at
+ * frame + PX_FRAME_HEADER_NBYTES (header->body_nbytes bytes), and compute the
+ * CRC over both.  header->crc is ignored.
+ */
+extern void px_frame_finish(uint8_t *frame, const px_frame_header *header);
+
+/*
+ * Read and check the header of the frame in [data, data + nbytes).
+ *
+ * Checks, in this order: length, magic, version, kind, flags and reserved
+ * bytes, limits of rows, columns and raw size for the kind, and that
+ * body_nbytes is exactly what follows.  Errors: PX_TRUNCATED, PX_TRAILING,
+ * PX_BAD_MAGIC, PX_BAD_VERSION, PX_BAD_KIND, PX_BAD_HEADER, PX_OVER_LIMIT.
+ * Nothing has been authenticated yet: call px_frame_verify next.
+ */
+extern px_status px_frame_peek(const uint8_t *data, size_t nbytes,
+							   px_frame_header *header, px_fault *fault);
+
+/* Check the CRC of a frame that px_frame_peek accepted: PX_BAD_CHECKSUM. */
+extern px_status px_frame_verify(const uint8_t *data,
+								 const px_frame_header *header,
+								 px_fault *fault);
+
+/*
+ * How the values of one column travel for a whole stream (not how a batch
+ * encodes them: that is chosen per chunk, see column/column.h).
+ */
+typedef enum px_class
+{
+	PX_CLASS_TEXT = 0,			/* output function's text; bytes form */
+	PX_CLASS_FIXED = 1,			/* fixed width, little-endian */
+	PX_CLASS_BYTES = 2,			/* the value's bytes: text-like types, bytea */
+	PX_CLASS_NUMERIC = 3		/* per batch scaled int64, else numeric_send */
+} px_class;
+
+/* The widths that fixed-width values can have. */
+static inline bool
+px_width_is_valid(uint8_t width)
+{
+	return width == 1 || width == 2 || width == 4 || width == 6 ||
+		width == 8 || width == 12 || width == 16;
+}
+
+/* Those of them that are integers, which encodings can compute with. */
+static inline bool
+px_width_is_int(uint8_t width)
+{
+	return width == 1 || width == 2 || width == 4 || width == 8;
+}
+
+#define PX_SCHEMA_COLUMN_NBYTES	12
+
+typedef struct px_schema_column
+{
+	uint32_t	type_oid;		/* sender's type, domains flattened */
+	int32_t		typmod;
+	uint8_t		class;			/* px_class */
+	uint8_t		width;			/* PX_CLASS_FIXED: bytes per value; else 0 */
+} px_schema_column;
+
+/* Write ncolumns descriptions (PX_SCHEMA_COLUMN_NBYTES each) to *out. */
+extern px_status px_schema_write(px_writer *out,
+								 const px_schema_column *columns,
+								 uint16_t ncolumns);
+
+/*
+ * Read the body of a schema frame into columns[header->columns].
+ * Errors: PX_TRUNCATED, PX_TRAILING, PX_BAD_HEADER (unknown class, a width
+ * other than 1, 2, 4, 6, 8, 12, 16 for PX_CLASS_FIXED or other than 0 for
+ * the rest, reserved bytes set).
+ */
+extern px_status px_schema_read(const uint8_t *body,
+								const px_frame_header *header,
+								px_schema_column *columns,
+								px_fault *fault);
+
+#define PX_END_NBYTES	48
+
+/* Totals of one sender; sizes and counts do not include the end frame. */
+typedef struct px_end
+{
+	uint64_t	rows;
+	uint64_t	batches;
+	uint64_t	raw_nbytes;		/* sum of the batches' raw_nbytes */
+	uint64_t	wire_nbytes;	/* sum of all frames' sizes, headers included */
+	uint64_t	encode_us;		/* encoding and compressing */
+	uint64_t	send_wait_us;	/* outside the node, handing frames on */
+} px_end;
+
+extern px_status px_end_write(px_writer *out, const px_end *end);
+
+/* Read the body of an end frame: PX_TRUNCATED, PX_TRAILING. */
+extern px_status px_end_read(const uint8_t *body,
+							 const px_frame_header *header,
+							 px_end *end, px_fault *fault);
+
+#endif							/* PX_WIRE_FRAME_H */

@@ -1,0 +1,238 @@
+/*-------------------------------------------------------------------------
+ *
+ * hello.c
+ *		Write and read the hello, and find a common protocol version.
+ *
+ * The form stands in hello.h and in doc/wire.md.  Unlike a request, a hello
+ * is read before the versions are known to agree, so its words may come in
+ * any order and unknown ones are skipped; a known word must be right.
+ *
+ * What a server says about itself is send/hello_self.c's business.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "c.h"
+
+#include "wire/hello.h"
+#include "wire/text.h"
+
+/* The keys, in the order in which they are written. */
+typedef enum hello_key
+{
+	KEY_PROTOCOL,
+	KEY_CODECS,
+	KEY_ENCODINGS,
+	KEY_ENDIAN,
+	KEY_ENCODING,
+	KEY_SERVER_VERSION,
+	KEY_INSTANCE,
+	KEY_EXPORT
+} hello_key;
+
+#define KEY_COUNT	(KEY_EXPORT + 1)
+
+static const char *const key_names[KEY_COUNT] = {
+	[KEY_PROTOCOL] = "protocol",
+	[KEY_CODECS] = "codecs",
+	[KEY_ENCODINGS] = "encodings",
+	[KEY_ENDIAN] = "endian",
+	[KEY_ENCODING] = "encoding",
+	[KEY_SERVER_VERSION] = "server_version",
+	[KEY_INSTANCE] = "instance",
+	[KEY_EXPORT] = "export",
+};
+
+static void
+put_key(px_text *text, hello_key key)
+{
+	if (text->len > 0)
+		px_text_put(text, " ");
+	px_text_put(text, key_names[key]);
+	px_text_put(text, "=");
+}
+
+size_t
+px_hello_write(char *buffer, size_t cap, const px_hello *hello)
+{
+	px_text		text = {buffer, cap, 0};
+
+	put_key(&text, KEY_PROTOCOL);
+	px_text_put_number(&text, hello->protocol_min);
+	px_text_put(&text, "-");
+	px_text_put_number(&text, hello->protocol_max);
+	put_key(&text, KEY_CODECS);
+	px_text_put_number(&text, hello->codecs);
+	put_key(&text, KEY_ENCODINGS);
+	px_text_put_number(&text, hello->encodings);
+	put_key(&text, KEY_ENDIAN);
+	px_text_put(&text, hello->little_endian ? "little" : "big");
+	put_key(&text, KEY_ENCODING);
+	px_text_put(&text, hello->encoding);
+	put_key(&text, KEY_SERVER_VERSION);
+	px_text_put_number(&text, hello->server_version);
+	put_key(&text, KEY_INSTANCE);
+	px_text_put(&text, hello->instance);
+	put_key(&text, KEY_EXPORT);
+	px_text_put_number(&text, hello->can_export ? 1 : 0);
+	return px_text_end(&text);
+}
+
+/* Read "min-max". */
+static px_status
+take_protocol(const char **at, px_hello *hello, px_fault *fault)
+{
+	const char *what = key_names[KEY_PROTOCOL];
+	int64_t		min;
+	int64_t		max;
+	px_status	status;
+
+	status = px_text_take_number(at, what, 0, UINT16_MAX, &min, fault);
+	if (status != PX_OK)
+		return status;
+	if (!px_text_take(at, "-"))
+		return px_fail(fault, PX_BAD_HEADER, what, 0, 0);
+	status = px_text_take_number(at, what, 0, UINT16_MAX, &max, fault);
+	if (status != PX_OK)
+		return status;
+	/* 0 means "none" to px_hello_common_version, so it cannot be spoken */
+	if (min < 1 || min > max)
+		return px_fail(fault, PX_BAD_HEADER, what, 0, 0);
+	hello->protocol_min = (uint16_t) min;
+	hello->protocol_max = (uint16_t) max;
+	return PX_OK;
+}
+
+/*
+ * Read 1 .. cap - 1 characters out of a set to out, and terminate them.
+ * Returns their number, or 0 if there are none or too many.
+ */
+static size_t
+take_chars(const char **at, const char *set, char *out, size_t cap)
+{
+	size_t		n = strspn(*at, set);
+
+	if (n == 0 || n >= cap)
+		return 0;
+	memcpy(out, *at, n);
+	out[n] = '\0';
+	*at += n;
+	return n;
+}
+
+/* Read the value of a known key. */
+static px_status
+take_value(const char **at, hello_key key, px_hello *hello, px_fault *fault)
+{
+	static const char name_chars[] = "abcdefghijklmnopqrstuvwxyz"
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+	const char *what = key_names[key];
+	bool		ok = true;
+	int64_t		number = 0;
+	px_status	status = PX_OK;
+
+	switch (key)
+	{
+		case KEY_PROTOCOL:
+			status = take_protocol(at, hello, fault);
+			break;
+		case KEY_CODECS:
+			status = px_text_take_number(at, what, 0, UINT32_MAX, &number, fault);
+			hello->codecs = (uint32_t) number;
+			break;
+		case KEY_ENCODINGS:
+			status = px_text_take_number(at, what, 0, UINT32_MAX, &number, fault);
+			hello->encodings = (uint32_t) number;
+			break;
+		case KEY_ENDIAN:
+			hello->little_endian = px_text_take(at, "little");
+			ok = hello->little_endian || px_text_take(at, "big");
+			break;
+		case KEY_ENCODING:
+			ok = take_chars(at, name_chars, hello->encoding,
+							sizeof(hello->encoding)) > 0;
+			break;
+		case KEY_SERVER_VERSION:
+			status = px_text_take_number(at, what, 0, INT32_MAX, &number, fault);
+			hello->server_version = (uint32_t) number;
+			break;
+		case KEY_INSTANCE:
+			ok = take_chars(at, "0123456789abcdef", hello->instance,
+							sizeof(hello->instance)) == sizeof(hello->instance) - 1;
+			break;
+		case KEY_EXPORT:
+			status = px_text_take_number(at, what, 0, 1, &number, fault);
+			hello->can_export = number == 1;
+			break;
+	}
+	if (!ok)
+		return px_fail(fault, PX_BAD_HEADER, what, 0, 0);
+	return status;
+}
+
+/* Read one word; *seen has a bit for each key. */
+static px_status
+take_word(const char **at, uint32_t *seen, px_hello *hello, px_fault *fault)
+{
+	for (int key = 0; key < KEY_COUNT; key++)
+	{
+		const char *value = *at;
+		px_status	status;
+
+		if (!px_text_take(&value, key_names[key]) ||
+			!px_text_take(&value, "="))
+			continue;
+		if (*seen & (1u << key))
+			return px_fail(fault, PX_BAD_HEADER, key_names[key], 1, 2);
+		*seen |= 1u << key;
+		status = take_value(&value, (hello_key) key, hello, fault);
+		if (status != PX_OK)
+			return status;
+		if (*value != ' ' && *value != '\0')
+			return px_fail(fault, PX_BAD_HEADER, key_names[key], 0, 0);
+		*at = value;
+		return PX_OK;
+	}
+
+	/* A later version's word: skip it, but it must look like one. */
+	if (strcspn(*at, "=") == 0 || (*at)[strcspn(*at, "= ")] != '=')
+		return px_fail(fault, PX_BAD_HEADER, "hello", 0, 0);
+	*at += strcspn(*at, " ");
+	return PX_OK;
+}
+
+px_status
+px_hello_read(const char *text, px_hello *hello, px_fault *fault)
+{
+	const char *at = text;
+	uint32_t	seen = 0;
+	size_t		nbytes = strlen(text);
+
+	memset(hello, 0, sizeof(*hello));
+	if (nbytes > PX_HELLO_NBYTES_MAX)
+		return px_fail(fault, PX_OVER_LIMIT, "hello", PX_HELLO_NBYTES_MAX,
+					   nbytes);
+
+	do
+	{
+		px_status	status = take_word(&at, &seen, hello, fault);
+
+		if (status != PX_OK)
+			return status;
+	} while (px_text_take(&at, " "));
+
+	for (int key = 0; key < KEY_COUNT; key++)
+	{
+		if ((seen & (1u << key)) == 0)
+			return px_fail(fault, PX_TRUNCATED, key_names[key], 0, 0);
+	}
+	return PX_OK;
+}
+
+uint16_t
+px_hello_common_version(const px_hello *a, const px_hello *b)
+{
+	uint16_t	min = Max(a->protocol_min, b->protocol_min);
+	uint16_t	max = Min(a->protocol_max, b->protocol_max);
+
+	return min <= max ? max : 0;
+}

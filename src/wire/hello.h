@@ -1,0 +1,54 @@
+/*-------------------------------------------------------------------------
+ *
+ * hello.h
+ *		The hello: how two ends of a new stream connection introduce themselves.
+ *
+ * The coordinator calls exchange.hello(its own hello) and gets the remote's
+ * hello back.  Both are one line of text, key=value words separated by single
+ * spaces.  Unknown keys are skipped, so that later versions can add some; all
+ * keys below must be there.
+ *
+ *	protocol=1-1		lowest and highest protocol version spoken
+ *	codecs=7			bit set of px_codec_id it can decode and encode
+ *	encodings=7			bit set of px_encoding it can decode
+ *	endian=little		or big
+ *	encoding=UTF8		the database's encoding, PostgreSQL's name
+ *	server_version=150020	server_version_num
+ *	instance=4f0c…		opaque id of the running instance: 32 hex digits
+ *	export=1			1: the session may call pg_export_snapshot
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_WIRE_HELLO_H
+#define PX_WIRE_HELLO_H
+
+#include "wire/status.h"
+
+#define PX_HELLO_NBYTES_MAX	512
+
+typedef struct px_hello
+{
+	uint16_t	protocol_min;
+	uint16_t	protocol_max;
+	uint32_t	codecs;
+	uint32_t	encodings;
+	bool		little_endian;
+	char		encoding[32];
+	uint32_t	server_version;
+	char		instance[33];
+	bool		can_export;
+} px_hello;
+
+/* Write to buffer, NUL-terminated; returns the length as snprintf does. */
+extern size_t px_hello_write(char *buffer, size_t cap, const px_hello *hello);
+
+/* Parse: PX_BAD_HEADER (fault->what names the key), PX_TRUNCATED (missing). */
+extern px_status px_hello_read(const char *text, px_hello *hello,
+							   px_fault *fault);
+
+/*
+ * The highest protocol version that both speak, or 0 if there is none.
+ */
+extern uint16_t px_hello_common_version(const px_hello *a, const px_hello *b);
+
+#endif							/* PX_WIRE_HELLO_H */

@@ -1,0 +1,184 @@
+/*-------------------------------------------------------------------------
+ *
+ * request.c
+ *		Write and read the request, the first argument of exchange.send.
+ *
+ * The form stands in request.h and in doc/wire.md.  The keys come in a fixed
+ * order and each number has one spelling, so a request that reads well is
+ * also what px_request_write would write, byte for byte.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "c.h"
+
+#include "codec/codec.h"
+#include "wire/frame.h"
+#include "wire/request.h"
+#include "wire/text.h"
+
+static void
+put_word(px_text *text, const char *key, int64_t number)
+{
+	px_text_put(text, key);
+	px_text_put(text, "=");
+	px_text_put_number(text, number);
+	px_text_put(text, " ");
+}
+
+size_t
+px_request_write(char *buffer, size_t cap, const px_request *request,
+				 const px_request_column *columns)
+{
+	px_text		text = {buffer, cap, 0};
+	const px_codec *codec = px_codec_by_id(request->codec);
+
+	put_word(&text, "version", request->version);
+	put_word(&text, "encodings", request->encodings);
+	px_text_put(&text, "codec=");
+	px_text_put(&text, codec ? codec->name : "unknown");
+	px_text_put(&text, " ");
+	put_word(&text, "level", request->level);
+	put_word(&text, "batch_rows", request->batch_rows);
+	put_word(&text, "batch_bytes", request->batch_bytes);
+	put_word(&text, "server_version", request->server_version);
+	px_text_put(&text, "columns=");
+	for (int i = 0; i < request->ncolumns; i++)
+	{
+		if (i > 0)
+			px_text_put(&text, ",");
+		px_text_put_number(&text, columns[i].type_oid);
+		px_text_put(&text, ":");
+		px_text_put_number(&text, columns[i].typmod);
+	}
+	return px_text_end(&text);
+}
+
+/* Read "key=number ". */
+static px_status
+take_word(const char **at, const char *key, int64_t min, int64_t max,
+		  int64_t *number, px_fault *fault)
+{
+	px_status	status;
+
+	if (!px_text_take(at, key) || !px_text_take(at, "="))
+		return px_fail(fault, PX_BAD_HEADER, key, 0, 0);
+	status = px_text_take_number(at, key, min, max, number, fault);
+	if (status != PX_OK)
+		return status;
+	if (!px_text_take(at, " "))
+		return px_fail(fault, PX_BAD_HEADER, key, 0, 0);
+	return PX_OK;
+}
+
+/* Read "codec=name ". */
+static px_status
+take_codec(const char **at, uint8_t *codec, px_fault *fault)
+{
+	if (!px_text_take(at, "codec="))
+		return px_fail(fault, PX_BAD_HEADER, "codec", 0, 0);
+	for (int id = 0; id < PX_CODEC_COUNT; id++)
+	{
+		const char *behind = *at;
+
+		if (px_text_take(&behind, px_codec_by_id((uint8_t) id)->name) &&
+			px_text_take(&behind, " "))
+		{
+			*codec = (uint8_t) id;
+			*at = behind;
+			return PX_OK;
+		}
+	}
+	return px_fail(fault, PX_BAD_CODEC, "codec", 0, 0);
+}
+
+/* Read "columns=oid:typmod,...", the rest of the text. */
+static px_status
+take_columns(const char **at, px_request *request,
+			 px_request_column *columns, px_fault *fault)
+{
+	uint16_t	n = 0;
+
+	if (!px_text_take(at, "columns="))
+		return px_fail(fault, PX_BAD_HEADER, "columns", 0, 0);
+	do
+	{
+		int64_t		number;
+		px_status	status;
+
+		if (n == PX_FRAME_COLUMNS_MAX)
+			return px_fail(fault, PX_OVER_LIMIT, "columns",
+						   PX_FRAME_COLUMNS_MAX, (uint64_t) n + 1);
+		status = px_text_take_number(at, "columns", 0, UINT32_MAX, &number,
+									 fault);
+		if (status != PX_OK)
+			return status;
+		columns[n].type_oid = (uint32_t) number;
+		if (!px_text_take(at, ":"))
+			return px_fail(fault, PX_BAD_HEADER, "columns", 0, 0);
+		status = px_text_take_number(at, "columns", -1, INT32_MAX, &number,
+									 fault);
+		if (status != PX_OK)
+			return status;
+		columns[n].typmod = (int32_t) number;
+		n++;
+	} while (px_text_take(at, ","));
+
+	if (**at != '\0')
+		return px_fail(fault, PX_BAD_HEADER, "columns", 0, 0);
+	request->ncolumns = n;
+	return PX_OK;
+}
+
+px_status
+px_request_read(const char *text, px_request *request,
+				px_request_column *columns, px_fault *fault)
+{
+	const char *at = text;
+	int64_t		number;
+	px_status	status;
+
+	/* The version comes first: of another one, nothing more can be read. */
+	status = take_word(&at, "version", 0, UINT16_MAX, &number, fault);
+	if (status != PX_OK)
+		return status;
+	if (number < PX_PROTOCOL_MIN || number > PX_PROTOCOL_MAX)
+		return px_fail(fault, PX_BAD_VERSION, "version", PX_PROTOCOL_MAX,
+					   (uint64_t) number);
+	request->version = (uint16_t) number;
+
+	status = take_word(&at, "encodings", 0, UINT32_MAX, &number, fault);
+	if (status != PX_OK)
+		return status;
+	/* bit 0 is plain, without which there is no fallback */
+	if ((number & 1) == 0)
+		return px_fail(fault, PX_BAD_HEADER, "encodings", 1,
+					   (uint64_t) number);
+	request->encodings = (uint32_t) number;
+
+	status = take_codec(&at, &request->codec, fault);
+	if (status != PX_OK)
+		return status;
+
+	status = take_word(&at, "level", INT32_MIN, INT32_MAX, &number, fault);
+	if (status != PX_OK)
+		return status;
+	request->level = (int32_t) number;
+
+	status = take_word(&at, "batch_rows", 1, PX_FRAME_ROWS_MAX, &number, fault);
+	if (status != PX_OK)
+		return status;
+	request->batch_rows = (uint32_t) number;
+
+	status = take_word(&at, "batch_bytes", 1, PX_REQUEST_BATCH_BYTES_MAX,
+					   &number, fault);
+	if (status != PX_OK)
+		return status;
+	request->batch_bytes = (uint32_t) number;
+
+	status = take_word(&at, "server_version", 0, INT32_MAX, &number, fault);
+	if (status != PX_OK)
+		return status;
+	request->server_version = (uint32_t) number;
+
+	return take_columns(&at, request, columns, fault);
+}

@@ -1,0 +1,69 @@
+/*-------------------------------------------------------------------------
+ *
+ * request.h
+ *		The request: what a receiver asks of exchange.send.
+ *
+ * A request is the first argument of exchange.send, a line of text made of
+ * key=value words separated by single spaces, in the order below, so that it
+ * can be read in logs and in EXPLAIN:
+ *
+ *	version=1			protocol version of the stream
+ *	encodings=7			bit i set: encoding i may be used (bit 0, plain, always)
+ *	codec=lz4			codec to try: none, lz4 or zstd
+ *	level=0				the codec's level, 0 for its default
+ *	batch_rows=4096		a batch ends at this many rows
+ *	batch_bytes=1048576	or when its raw size passes this
+ *	server_version=150020	the receiver's server_version_num
+ *	columns=20:-1,1700:983042,0:-1
+ *
+ * Each column names the built-in type (domains flattened) and typmod that the
+ * receiver stores the column in; type 0 asks for text.  The sender ships a
+ * column raw only where its own type and typmod agree, and says in the schema
+ * frame what it does.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_WIRE_REQUEST_H
+#define PX_WIRE_REQUEST_H
+
+#include "wire/status.h"
+
+#define PX_REQUEST_BATCH_BYTES_MAX	0x10000000	/* 256 MB */
+
+typedef struct px_request_column
+{
+	uint32_t	type_oid;		/* 0: send as text */
+	int32_t		typmod;			/* -1: any */
+} px_request_column;
+
+typedef struct px_request
+{
+	uint16_t	version;
+	uint32_t	encodings;		/* bit set of px_encoding */
+	uint8_t		codec;			/* px_codec_id */
+	int32_t		level;
+	uint32_t	batch_rows;		/* 1 .. PX_FRAME_ROWS_MAX */
+	uint32_t	batch_bytes;	/* 1 .. PX_REQUEST_BATCH_BYTES_MAX */
+	uint32_t	server_version;
+	uint16_t	ncolumns;		/* 1 .. PX_FRAME_COLUMNS_MAX */
+} px_request;
+
+/*
+ * Write the request as a NUL-terminated string to buffer.  Returns the length
+ * it has, or would have were cap larger, without the NUL, as snprintf does.
+ */
+extern size_t px_request_write(char *buffer, size_t cap,
+							   const px_request *request,
+							   const px_request_column *columns);
+
+/*
+ * Parse a request.  columns must have room for PX_FRAME_COLUMNS_MAX.
+ * Strict: any deviation from the form above is PX_BAD_HEADER (fault->what
+ * names the key), a number out of range PX_OVER_LIMIT, a version that is not
+ * spoken PX_BAD_VERSION, an unknown codec PX_BAD_CODEC.
+ */
+extern px_status px_request_read(const char *text, px_request *request,
+								 px_request_column *columns,
+								 px_fault *fault);
+
+#endif							/* PX_WIRE_REQUEST_H */
