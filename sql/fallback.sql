@@ -62,7 +62,6 @@ SET ROLE regress_px_user;
 SELECT count(*) > 100 AS many FROM without_extension;
 RESET ROLE;
 DROP OWNED BY regress_px_user;
-DROP USER MAPPING FOR regress_px_user SERVER without;
 DROP ROLE regress_px_user;
 
 DROP SERVER without CASCADE;

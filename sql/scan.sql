@@ -42,8 +42,14 @@ SELECT count(*) FROM numbers;
 -- several scans of one server at once
 SELECT count(*) FROM numbers a JOIN numbers b ON a.name = b.name || '' JOIN numbers c ON c.name = a.name || '';
 SET pg_exchange.max_connections_per_server = 1;
-SELECT DISTINCT transport('SELECT count(*) FROM numbers a JOIN numbers b ON a.name = b.name || ''''');
 SELECT count(*) FROM numbers a JOIN numbers b ON a.name = b.name || '';
+BEGIN;
+DECLARE busy CURSOR FOR SELECT id FROM numbers;
+FETCH 1 FROM busy;
+SELECT transport('SELECT name FROM numbers');
+CLOSE busy;
+SELECT transport('SELECT name FROM numbers');
+COMMIT;
 RESET pg_exchange.max_connections_per_server;
 
 -- prepared, custom and generic

@@ -19,6 +19,9 @@ SET pg_exchange.server_compression = 'loopback';
 SET pg_exchange.server_compression = 'loopback=lz4';
 SET pg_exchange.server_compression = '=none';
 SET pg_exchange.server_compression = 'a=none, "b';
+SET pg_exchange.server_compression = 'a=none b=none';
+SET pg_exchange.server_compression = ', a=none';
+SET pg_exchange.server_compression = 'a=none, "b=""," = fast';
 
 -- the override wins over compression, for its server alone
 SET pg_exchange.compression = none;

@@ -41,11 +41,28 @@ SAVEPOINT s;
 SELECT transport('SELECT * FROM accounts');
 ROLLBACK TO s;
 SELECT transport('SELECT * FROM accounts');
+RELEASE s;
+SELECT transport('SELECT * FROM accounts');
 SAVEPOINT s;
 SELECT transport('SELECT * FROM accounts');
 SELECT 1 / (balance - 100) FROM (SELECT balance FROM accounts OFFSET 0) x;
 ROLLBACK TO s;
 SELECT transport('SELECT * FROM accounts');
+COMMIT;
+
+-- a stream that began before a savepoint survives it, one of its own does not
+BEGIN;
+DECLARE outside CURSOR FOR SELECT id FROM accounts;
+FETCH 1 FROM outside;
+SAVEPOINT s;
+DECLARE inside CURSOR FOR SELECT id FROM accounts;
+FETCH 1 FROM inside;
+FETCH 1 FROM outside;
+ROLLBACK TO s;
+FETCH 1 FROM inside;
+ROLLBACK TO s;
+MOVE 990 FROM outside;
+FETCH ALL FROM outside;
 COMMIT;
 
 -- serializable

@@ -7,10 +7,10 @@
  */
 #include "postgres.h"
 
+#include <ctype.h>
 #include <limits.h>
 
 #include "utils/guc.h"
-#include "utils/varlena.h"
 
 #include "guc.h"
 #include "wire/frame.h"
@@ -18,7 +18,7 @@
 
 bool		px_enabled = true;
 int			px_compression = PX_MODE_AUTO;
-char	   *px_server_compression = NULL;
+char	   *px_server_compression = "";
 int			px_local_scope_setting = PX_SCOPE_HOST;
 int			px_min_bytes = 64 * 1024;
 int			px_batch_rows_max = 4096;
@@ -43,33 +43,81 @@ static const struct config_enum_entry scope_options[] = {
 };
 
 /*
- * Split "server=mode" at its last equals sign, so that a server may have one
- * in its name.  Modifies item.  False if it has no such form or the mode is
- * unknown.
+ * One item of server_compression: a server's name, in double quotes if it
+ * has a comma, an equals sign or spaces at its ends, = and a mode.
+ */
+typedef struct server_mode
+{
+	char	   *name;			/* unquoted */
+	px_mode		mode;
+} server_mode;
+
+static const char *
+skip_spaces(const char *p)
+{
+	while (isspace((unsigned char) *p))
+		p++;
+	return p;
+}
+
+/* Read a name up to the equals sign; NULL if there is none. */
+static const char *
+read_server_name(const char *p, char *name)
+{
+	if (*p == '"')
+	{
+		/* A quote within is doubled. */
+		for (p++; *p && (*p != '"' || p[1] == '"'); p++)
+		{
+			if (*p == '"')
+				p++;
+			*name++ = *p;
+		}
+		if (*p != '"')
+			return NULL;
+		p = skip_spaces(p + 1);
+	}
+	else
+	{
+		char	   *begin = name;
+
+		while (*p && *p != '=' && *p != ',')
+			*name++ = *p++;
+		while (name > begin && isspace((unsigned char) name[-1]))
+			name--;
+		if (name == begin)
+			return NULL;
+	}
+	*name = '\0';
+	return *p == '=' ? p + 1 : NULL;
+}
+
+/*
+ * Read an item and move *p behind it and a comma that follows.  item->name
+ * must have room for the whole setting.  False if the item is malformed.
  */
 static bool
-parse_server_mode(char *item, px_mode *mode)
+read_server_mode(const char **p, server_mode *item)
 {
-	char	   *equals = strrchr(item, '=');
-	char	   *name_end;
-	char	   *mode_text;
+	const char *mode = read_server_name(skip_spaces(*p), item->name);
+	size_t		length;
 
-	if (equals == NULL)
+	if (mode == NULL)
 		return false;
-
-	for (name_end = equals; name_end > item && name_end[-1] == ' '; name_end--)
-		;
-	for (mode_text = equals + 1; *mode_text == ' '; mode_text++)
-		;
-	if (name_end == item)
+	mode = skip_spaces(mode);
+	length = strcspn(mode, ", \t\n");
+	*p = skip_spaces(mode + length);
+	if (**p == ',')
+		(*p)++;
+	else if (**p != '\0')
 		return false;
-	*name_end = '\0';
 
 	for (const struct config_enum_entry *option = mode_options; option->name; option++)
 	{
-		if (pg_strcasecmp(option->name, mode_text) == 0)
+		if (strlen(option->name) == length &&
+			pg_strncasecmp(option->name, mode, length) == 0)
 		{
-			*mode = option->val;
+			item->mode = option->val;
 			return true;
 		}
 	}
@@ -79,33 +127,20 @@ parse_server_mode(char *item, px_mode *mode)
 static bool
 check_server_compression(char **newval, void **extra, GucSource source)
 {
-	char	   *copy = pstrdup(*newval);
-	List	   *items;
-	ListCell   *lc;
+	server_mode item = {.name = palloc(strlen(*newval) + 1)};
+	const char *p = skip_spaces(*newval);
 	bool		ok = true;
 
-	if (!SplitGUCList(copy, ',', &items))
+	while (ok && *p)
 	{
-		GUC_check_errdetail("List syntax is invalid.");
-		ok = false;
+		const char *begin = p;
+
+		ok = read_server_mode(&p, &item);
+		if (!ok)
+			GUC_check_errdetail("Expected server=mode with mode none, fast, high_compression or auto, at \"%s\".",
+								begin);
 	}
-
-	foreach(lc, items)
-	{
-		char	   *item = pstrdup(lfirst(lc));
-		px_mode		mode;
-
-		if (ok && !parse_server_mode(item, &mode))
-		{
-			GUC_check_errdetail("Expected server=mode with mode none, fast, high_compression or auto, got \"%s\".",
-								(char *) lfirst(lc));
-			ok = false;
-		}
-		pfree(item);
-	}
-
-	list_free(items);
-	pfree(copy);
+	pfree(item.name);
 	return ok;
 }
 
@@ -113,27 +148,15 @@ px_mode
 px_mode_for_server(const char *servername)
 {
 	px_mode		mode = px_compression;
-	char	   *copy;
-	List	   *items;
-	ListCell   *lc;
+	server_mode item = {.name = palloc(strlen(px_server_compression) + 1)};
+	const char *p = skip_spaces(px_server_compression);
 
-	if (px_server_compression == NULL || px_server_compression[0] == '\0')
-		return mode;
-
-	copy = pstrdup(px_server_compression);
-	if (SplitGUCList(copy, ',', &items))
+	while (*p && read_server_mode(&p, &item))
 	{
-		foreach(lc, items)
-		{
-			px_mode		item_mode;
-
-			if (parse_server_mode(lfirst(lc), &item_mode) &&
-				strcmp(lfirst(lc), servername) == 0)
-				mode = item_mode;
-		}
+		if (strcmp(item.name, servername) == 0)
+			mode = item.mode;
 	}
-	list_free(items);
-	pfree(copy);
+	pfree(item.name);
 	return mode;
 }
 
@@ -172,7 +195,7 @@ define_stream_settings(void)
 							   "A comma-separated list of server=mode.",
 							   &px_server_compression,
 							   "",
-							   PGC_USERSET, GUC_LIST_INPUT,
+							   PGC_USERSET, 0,
 							   check_server_compression, NULL, NULL);
 
 	DefineCustomEnumVariable("pg_exchange.local_scope",

@@ -4,9 +4,9 @@
  *		Frame of reference + vertical bit-packing for integers; see for.h.
  *
  * All arithmetic on differences is unsigned and modulo 2^64, so that it is
- * the same for signed and unsigned values.  The loops over the lanes of a
- * block have a fixed count and the same shift in every lane: compilers turn
- * them into vector instructions, and nothing else here is written for speed.
+ * the same for signed and unsigned values.  Blocks are packed and unpacked
+ * with one vector operation over all lanes; the loops over a type's values
+ * are left to the compiler's vectoriser.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,8 +24,60 @@
 
 #define PX_FOR_BLOCK_NBYTES(b)	(PX_FOR_BLOCK_VALUES / 8 * (size_t) (b))
 
+/*
+ * One word of each lane, as a vector of GNU C: gcc and clang use the vector
+ * registers that there are, at every optimisation level, or scalars.  Passed
+ * by address, as the ABI for vectors by value depends on the CPU.
+ */
+typedef uint32_t px_lanes32 __attribute__((vector_size(PX_FOR_LANES32 * 4)));
+typedef uint64_t px_lanes64 __attribute__((vector_size(PX_FOR_LANES64 * 8)));
+
 /* Most bytes that the values after the last whole block can take. */
 #define PX_FOR_REST_NBYTES_MAX	(((PX_FOR_BLOCK_VALUES - 1) * 63 + 7) / 8)
+
+static inline void
+px_lanes32_load(px_lanes32 *word, const uint8_t *in)
+{
+#ifdef WORDS_BIGENDIAN
+	for (int lane = 0; lane < PX_FOR_LANES32; lane++)
+		(*word)[lane] = px_load_u32(in + lane * 4);
+#else
+	memcpy(word, in, sizeof(*word));
+#endif
+}
+
+static inline void
+px_lanes32_store(uint8_t *out, const px_lanes32 *word)
+{
+#ifdef WORDS_BIGENDIAN
+	for (int lane = 0; lane < PX_FOR_LANES32; lane++)
+		px_store_u32(out + lane * 4, (*word)[lane]);
+#else
+	memcpy(out, word, sizeof(*word));
+#endif
+}
+
+static inline void
+px_lanes64_load(px_lanes64 *word, const uint8_t *in)
+{
+#ifdef WORDS_BIGENDIAN
+	for (int lane = 0; lane < PX_FOR_LANES64; lane++)
+		(*word)[lane] = px_load_u64(in + lane * 8);
+#else
+	memcpy(word, in, sizeof(*word));
+#endif
+}
+
+static inline void
+px_lanes64_store(uint8_t *out, const px_lanes64 *word)
+{
+#ifdef WORDS_BIGENDIAN
+	for (int lane = 0; lane < PX_FOR_LANES64; lane++)
+		px_store_u64(out + lane * 8, (*word)[lane]);
+#else
+	memcpy(out, word, sizeof(*word));
+#endif
+}
 
 size_t
 px_for_nbytes(uint32_t n, unsigned b)
@@ -137,59 +189,56 @@ px_for_subtract64(const uint8_t *values, uint32_t n,
 
 /*
  * Pack one block.  Each lane collects bits in a word and writes it out when
- * it is full; the bits of a value that did not fit begin the next word.
+ * it is full; the bits of a value that did not fit begin the next word.  That
+ * may be none, hence two shifts: one by the size of the word is undefined.
  */
 static void
-px_for_pack32(const uint32_t *pg_restrict delta, unsigned b,
-			  uint8_t *pg_restrict out)
+px_for_pack32(const uint32_t *delta, unsigned b, uint8_t *out)
 {
-	uint32_t	word[PX_FOR_LANES32] = {0};
+	px_lanes32	word = {0};
 	unsigned	shift = 0;
 
 	for (int step = 0; step < PX_FOR_STEPS32; step++)
 	{
-		for (int lane = 0; lane < PX_FOR_LANES32; lane++)
-			word[lane] |= delta[lane] << shift;
+		px_lanes32	value;
+
+		memcpy(&value, delta, sizeof(value));
+		delta += PX_FOR_LANES32;
+
+		word |= value << shift;
 		shift += b;
 		if (shift >= 32)
 		{
-			unsigned	over = shift - 32;
-
-			for (int lane = 0; lane < PX_FOR_LANES32; lane++)
-				px_store_u32(out + lane * 4, word[lane]);
-			out += PX_FOR_LANES32 * 4;
-			for (int lane = 0; lane < PX_FOR_LANES32; lane++)
-				word[lane] = over == 0 ? 0 : delta[lane] >> (b - over);
-			shift = over;
+			shift -= 32;
+			px_lanes32_store(out, &word);
+			out += sizeof(word);
+			word = value >> (b - shift - 1) >> 1;
 		}
-		delta += PX_FOR_LANES32;
 	}
 }
 
 static void
-px_for_pack64(const uint64_t *pg_restrict delta, unsigned b,
-			  uint8_t *pg_restrict out)
+px_for_pack64(const uint64_t *delta, unsigned b, uint8_t *out)
 {
-	uint64_t	word[PX_FOR_LANES64] = {0};
+	px_lanes64	word = {0};
 	unsigned	shift = 0;
 
 	for (int step = 0; step < PX_FOR_STEPS64; step++)
 	{
-		for (int lane = 0; lane < PX_FOR_LANES64; lane++)
-			word[lane] |= delta[lane] << shift;
+		px_lanes64	value;
+
+		memcpy(&value, delta, sizeof(value));
+		delta += PX_FOR_LANES64;
+
+		word |= value << shift;
 		shift += b;
 		if (shift >= 64)
 		{
-			unsigned	over = shift - 64;
-
-			for (int lane = 0; lane < PX_FOR_LANES64; lane++)
-				px_store_u64(out + lane * 8, word[lane]);
-			out += PX_FOR_LANES64 * 8;
-			for (int lane = 0; lane < PX_FOR_LANES64; lane++)
-				word[lane] = over == 0 ? 0 : delta[lane] >> (b - over);
-			shift = over;
+			shift -= 64;
+			px_lanes64_store(out, &word);
+			out += sizeof(word);
+			word = value >> (b - shift - 1) >> 1;
 		}
-		delta += PX_FOR_LANES64;
 	}
 }
 
@@ -264,63 +313,80 @@ px_for_encode(const uint8_t *values, uint32_t n, unsigned width,
  * Decoding
  * --------------------------------------------------------------------- */
 
+/* Unpack one block: pack's counterpart.  There is no word after the last. */
 static void
-px_for_unpack32(const uint8_t *in, unsigned b, uint64_t base,
-				int64_t *pg_restrict out)
+px_for_unpack32(const uint8_t *in, unsigned b, uint32_t *delta)
 {
 	const uint32_t mask = UINT32_MAX >> (32 - b);
+	px_lanes32	word;
 	unsigned	shift = 0;
 
+	px_lanes32_load(&word, in);
 	for (int step = 0; step < PX_FOR_STEPS32; step++)
 	{
-		uint32_t	delta[PX_FOR_LANES32];
+		px_lanes32	value = word >> shift;
 
-		for (int lane = 0; lane < PX_FOR_LANES32; lane++)
-			delta[lane] = px_load_u32(in + lane * 4) >> shift;
 		shift += b;
-		if (shift >= 32)
+		if (shift >= 32 && step < PX_FOR_STEPS32 - 1)
 		{
-			in += PX_FOR_LANES32 * 4;
 			shift -= 32;
-			if (shift > 0)
-			{
-				for (int lane = 0; lane < PX_FOR_LANES32; lane++)
-					delta[lane] |= px_load_u32(in + lane * 4) << (b - shift);
-			}
+			in += sizeof(word);
+			px_lanes32_load(&word, in);
+			value |= word << (b - shift - 1) << 1;
 		}
-		for (int lane = 0; lane < PX_FOR_LANES32; lane++)
-			out[lane] = (int64_t) (base + (delta[lane] & mask));
-		out += PX_FOR_LANES32;
+		value &= mask;
+
+		memcpy(delta, &value, sizeof(value));
+		delta += PX_FOR_LANES32;
 	}
 }
 
 static void
-px_for_unpack64(const uint8_t *in, unsigned b, uint64_t base,
-				int64_t *pg_restrict out)
+px_for_unpack64(const uint8_t *in, unsigned b, uint64_t *delta)
 {
 	const uint64_t mask = UINT64_MAX >> (64 - b);
+	px_lanes64	word;
 	unsigned	shift = 0;
 
+	px_lanes64_load(&word, in);
 	for (int step = 0; step < PX_FOR_STEPS64; step++)
 	{
-		uint64_t	delta[PX_FOR_LANES64];
+		px_lanes64	value = word >> shift;
 
-		for (int lane = 0; lane < PX_FOR_LANES64; lane++)
-			delta[lane] = px_load_u64(in + lane * 8) >> shift;
 		shift += b;
-		if (shift >= 64)
+		if (shift >= 64 && step < PX_FOR_STEPS64 - 1)
 		{
-			in += PX_FOR_LANES64 * 8;
 			shift -= 64;
-			if (shift > 0)
-			{
-				for (int lane = 0; lane < PX_FOR_LANES64; lane++)
-					delta[lane] |= px_load_u64(in + lane * 8) << (b - shift);
-			}
+			in += sizeof(word);
+			px_lanes64_load(&word, in);
+			value |= word << (b - shift - 1) << 1;
 		}
-		for (int lane = 0; lane < PX_FOR_LANES64; lane++)
-			out[lane] = (int64_t) (base + (delta[lane] & mask));
-		out += PX_FOR_LANES64;
+		value &= mask;
+
+		memcpy(delta, &value, sizeof(value));
+		delta += PX_FOR_LANES64;
+	}
+}
+
+static void
+px_for_decode_block(const uint8_t *in, unsigned b, uint64_t base,
+					int64_t *pg_restrict out)
+{
+	if (b <= 32)
+	{
+		uint32_t	delta[PX_FOR_BLOCK_VALUES];
+
+		px_for_unpack32(in, b, delta);
+		for (int i = 0; i < PX_FOR_BLOCK_VALUES; i++)
+			out[i] = (int64_t) (base + delta[i]);
+	}
+	else
+	{
+		uint64_t	delta[PX_FOR_BLOCK_VALUES];
+
+		px_for_unpack64(in, b, delta);
+		for (int i = 0; i < PX_FOR_BLOCK_VALUES; i++)
+			out[i] = (int64_t) (base + delta[i]);
 	}
 }
 
@@ -425,10 +491,7 @@ px_for_decode(const uint8_t *encoded, size_t encoded_nbytes, uint32_t n,
 
 	for (; n - done >= PX_FOR_BLOCK_VALUES; done += PX_FOR_BLOCK_VALUES)
 	{
-		if (b <= 32)
-			px_for_unpack32(in, b, base, out + done);
-		else
-			px_for_unpack64(in, b, base, out + done);
+		px_for_decode_block(in, b, base, out + done);
 		in += PX_FOR_BLOCK_NBYTES(b);
 	}
 	if (!px_for_unpack_rest(in, n - done, b, base, out + done))
@@ -438,13 +501,13 @@ px_for_decode(const uint8_t *encoded, size_t encoded_nbytes, uint32_t n,
 	/* Look at the values only if some that b bits can hold are too large. */
 	if (room < UINT64_MAX >> (64 - b))
 	{
+		uint64_t	largest = 0;
+
 		for (uint32_t i = 0; i < n; i++)
-		{
-			if ((uint64_t) out[i] - base > room)
-				return px_fail(fault, PX_BAD_VALUE,
-							   "frame of reference difference",
-							   room, (uint64_t) out[i] - base);
-		}
+			largest = Max(largest, (uint64_t) out[i] - base);
+		if (largest > room)
+			return px_fail(fault, PX_BAD_VALUE,
+						   "frame of reference difference", room, largest);
 	}
 
 	return PX_OK;

@@ -245,15 +245,34 @@ is_usable(px_connection *connection)
 	return PQtransactionStatus(connection->pg) == PQTRANS_IDLE;
 }
 
+static int
+streams_running(px_peer *peer)
+{
+	dlist_iter	iter;
+	int			n = 0;
+
+	dlist_foreach(iter, &peer->connections)
+	{
+		if (dlist_container(px_connection, node, iter.cur)->in_use)
+			n++;
+	}
+	return n;
+}
+
 px_connection *
 px_connection_acquire(px_peer *peer, UserMapping *user, const char **reason)
 {
 	dlist_mutable_iter iter;
-	int			in_use = 0;
 
 	if (peer->refusal)
 	{
 		*reason = peer->refusal;
+		return NULL;
+	}
+
+	if (streams_running(peer) >= px_max_connections_per_server)
+	{
+		*reason = "max_connections_per_server streams are running";
 		return NULL;
 	}
 
@@ -262,10 +281,7 @@ px_connection_acquire(px_peer *peer, UserMapping *user, const char **reason)
 		px_connection *connection = dlist_container(px_connection, node, iter.cur);
 
 		if (connection->in_use)
-		{
-			in_use++;
 			continue;
-		}
 		if (is_usable(connection))
 		{
 			connection->in_use = true;
@@ -273,12 +289,6 @@ px_connection_acquire(px_peer *peer, UserMapping *user, const char **reason)
 			return connection;
 		}
 		close_connection(connection);
-	}
-
-	if (in_use >= px_max_connections_per_server)
-	{
-		*reason = "max_connections_per_server streams are running";
-		return NULL;
 	}
 	return open_connection(peer, user, reason);
 }

@@ -175,12 +175,13 @@ px_raise_fault(const char *servername, const px_fault *fault)
 						   fault->status == PX_BAD_VALUE ||
 						   fault->status == PX_CODEC_FAILED);
 
+	char		detail[PX_FAULT_NBYTES_MAX];
+
 	ereport(ERROR,
 			(errcode(corrupt ? ERRCODE_DATA_CORRUPTED : ERRCODE_PROTOCOL_VIOLATION),
 			 errmsg("invalid frame from server \"%s\": %s",
 					servername, px_status_text(fault->status)),
-			 errdetail("%s: expected " UINT64_FORMAT ", got " UINT64_FORMAT ".",
-					   fault->what, (uint64) fault->expected, (uint64) fault->got)));
+			 errdetail_internal("%s", px_fault_text(fault, detail))));
 }
 
 /* ---------------------------------------------------------------------

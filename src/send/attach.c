@@ -33,6 +33,16 @@
  */
 #define SEND_PLAN_NODE_ID	PG_INT32_MAX
 
+int
+px_send_errdetail(const px_fault *fault)
+{
+	if (fault->expected == 0 && fault->got == 0)
+		return errdetail("Field \"%s\" is missing or malformed.", fault->what);
+	return errdetail("Expected %llu for field \"%s\", got %llu.",
+					 (unsigned long long) fault->expected, fault->what,
+					 (unsigned long long) fault->got);
+}
+
 px_request_column *
 px_send_read_request(const FuncExpr *marker, int ncolumns, px_request *request)
 {
@@ -47,9 +57,7 @@ px_send_read_request(const FuncExpr *marker, int ncolumns, px_request *request)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid exchange request: %s",
 						px_status_text(fault.status)),
-				 errdetail("Expected %llu for \"%s\", got %llu.",
-						   (unsigned long long) fault.expected, fault.what,
-						   (unsigned long long) fault.got)));
+				 px_send_errdetail(&fault)));
 	if (request->ncolumns != ncolumns)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

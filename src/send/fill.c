@@ -120,7 +120,8 @@ decide_column(px_fill *fill, int i, Form_pg_attribute attribute,
 		bool		is_varlena;
 
 		getTypeOutputInfo(attribute->atttypid, &function, &is_varlena);
-		fmgr_info(function, &source->output);
+		source->output = palloc(sizeof(FmgrInfo));
+		fmgr_info(function, source->output);
 	}
 
 	switch (policy.class)
@@ -336,10 +337,7 @@ plain_varlena(px_fill *fill, Datum value)
 	return datum;
 }
 
-/*
- * Append a varlena's bytes.  A datum with a short header already is what a
- * packed value looks like.
- */
+/* Append a varlena's bytes, whatever its header. */
 static inline void
 append_varlena(px_fill *fill, const px_fill_source *source, px_column *column,
 			   Datum value)
@@ -355,7 +353,7 @@ append_output(px_fill *fill, px_fill_source *source, px_column *column,
 			  Datum value)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(fill->row_context);
-	char	   *text = OutputFunctionCall(&source->output, value);
+	char	   *text = OutputFunctionCall(source->output, value);
 
 	MemoryContextSwitchTo(old_context);
 	fill->row_context_used = true;
@@ -446,6 +444,10 @@ append_numeric(px_fill *fill, px_fill_source *source, px_column *column,
 void
 px_fill_row(px_fill *fill, TupleTableSlot *slot)
 {
+	/* Locals, because stores to a column's bytes may alias anything. */
+	px_fill_source *source = fill->sources;
+	px_column  *column = fill->columns;
+	px_column  *const columns_end = column + fill->ncolumns;
 	const Datum *values;
 	const bool *isnull;
 
@@ -453,13 +455,12 @@ px_fill_row(px_fill *fill, TupleTableSlot *slot)
 	values = slot->tts_values;
 	isnull = slot->tts_isnull;
 
-	for (int i = 0; i < fill->ncolumns; i++)
+	for (; column < columns_end; column++, source++)
 	{
-		px_fill_source *source = &fill->sources[i];
-		px_column  *column = &fill->columns[i];
-		Datum		value = values[source->attribute];
+		int			attribute = source->attribute;
+		Datum		value = values[attribute];
 
-		if (isnull[source->attribute])
+		if (isnull[attribute])
 		{
 			px_column_append_null(column);
 			continue;

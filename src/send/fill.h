@@ -37,7 +37,7 @@ typedef struct px_fill_source
 	px_fill_kind kind;
 	int			attribute;		/* index into the slot's values */
 	bool		convert;		/* to the client's encoding */
-	FmgrInfo	output;			/* of PX_FILL_TEXT */
+	FmgrInfo   *output;			/* PX_FILL_TEXT: output function; else NULL */
 
 	/*
 	 * PX_FILL_NUMERIC: a batch that could not be scaled makes the next ones

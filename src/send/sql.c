@@ -44,9 +44,7 @@ px_sql_hello(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid exchange hello: %s",
 						px_status_text(fault.status)),
-				 errdetail("Expected %llu for \"%s\", got %llu.",
-						   (unsigned long long) fault.expected, fault.what,
-						   (unsigned long long) fault.got)));
+				 px_send_errdetail(&fault)));
 
 	px_hello_self(&self);
 	if (px_hello_write(answer, sizeof(answer), &self) >= sizeof(answer))

@@ -10,6 +10,8 @@
  */
 #include "c.h"
 
+#include <stdio.h>
+
 #include "wire/status.h"
 
 const char *
@@ -48,4 +50,19 @@ px_status_text(px_status status)
 	}
 
 	return "unknown status";
+}
+
+const char *
+px_fault_text(const px_fault *fault, char buffer[PX_FAULT_NBYTES_MAX])
+{
+	if (fault->expected == fault->got)
+		snprintf(buffer, PX_FAULT_NBYTES_MAX,
+				 "Field \"%s\" is missing or malformed.", fault->what);
+	else
+		snprintf(buffer, PX_FAULT_NBYTES_MAX,
+				 "Field \"%s\": expected %llu, got %llu.", fault->what,
+				 (unsigned long long) fault->expected,
+				 (unsigned long long) fault->got);
+
+	return buffer;
 }

@@ -66,4 +66,14 @@ px_fail(px_fault *fault, px_status status, const char *what,
 /* A short lower-case phrase for a status; never NULL. */
 extern const char *px_status_text(px_status status);
 
+#define PX_FAULT_NBYTES_MAX		160
+
+/*
+ * Write a sentence on the details to buffer, NUL-terminated: what was
+ * expected and what came, or that the field is malformed where numbers say
+ * nothing.  Returns buffer.
+ */
+extern const char *px_fault_text(const px_fault *fault,
+								 char buffer[PX_FAULT_NBYTES_MAX]);
+
 #endif							/* PX_WIRE_STATUS_H */

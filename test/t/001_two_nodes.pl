@@ -1,0 +1,167 @@
+# Two servers: what a scan of the coordinator finds on a shard, how it is
+# compressed, when it falls back, and that nothing is left running.
+# PostgreSQL::Test::Cluster starts the servers.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $shard = PostgreSQL::Test::Cluster->new('shard');
+$shard->init;
+$shard->append_conf('postgresql.conf', "autovacuum = off\n");
+$shard->start;
+
+my $coordinator = PostgreSQL::Test::Cluster->new('coordinator');
+$coordinator->init;
+$coordinator->append_conf('postgresql.conf', <<EOC);
+session_preload_libraries = 'pg_exchange'
+pg_exchange.min_bytes = 0
+autovacuum = off
+EOC
+$coordinator->start;
+
+$shard->safe_psql('postgres', q{
+	CREATE TABLE events AS
+		SELECT i AS id, 'event ' || i AS name, i / 100.0 AS amount, now() AS at
+		FROM generate_series(1, 200000) i;
+	ANALYZE events;
+});
+$coordinator->safe_psql('postgres', sprintf(q{
+	CREATE EXTENSION postgres_fdw;
+	CREATE EXTENSION pg_exchange;
+	CREATE SERVER shard FOREIGN DATA WRAPPER postgres_fdw
+		OPTIONS (host '%s', port '%s', dbname 'postgres');
+	CREATE USER MAPPING FOR CURRENT_USER SERVER shard;
+	IMPORT FOREIGN SCHEMA public FROM SERVER shard INTO public;
+}, $shard->host, $shard->port));
+
+# The line of EXPLAIN ANALYZE that begins with a label, for a query run after
+# some settings.
+sub explained
+{
+	my ($label, $query, $settings) = @_;
+	my $plan = $coordinator->safe_psql('postgres',
+		($settings // '') . ";EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) $query");
+	return $plan =~ /^\s*\Q$label\E: (.*)$/m ? $1 : "no $label in: $plan";
+}
+
+# Backends of exchanges on the shard, other than idle ones.
+sub busy_senders
+{
+	return $shard->safe_psql('postgres', q{
+		SELECT count(*) FROM pg_stat_activity
+		WHERE application_name = 'pg_exchange' AND state <> 'idle'});
+}
+
+my $scan = 'SELECT * FROM events';
+
+# Fallback, until the shard has the extension.
+is(explained('Transport', $scan), 'postgres_fdw (remote has no pg_exchange)',
+	'a remote without the extension is left to postgres_fdw');
+is($coordinator->safe_psql('postgres', 'SELECT count(*), sum(id) FROM (SELECT id FROM events OFFSET 0) x'),
+	'200000|20000100000', 'and gives the right answer');
+$shard->safe_psql('postgres', 'CREATE EXTENSION pg_exchange');
+is(explained('Transport', $scan), 'exchange v1', 'the extension on the shard makes an exchange of it');
+
+# Locality and modes.
+is(explained('Compression', $scan), 'NONE (same host)', 'servers on one host do not compress');
+is(explained('Compression', $scan, 'SET pg_exchange.local_scope = instance'),
+	'AUTO (as FAST: lz4)', 'unless the host is out of scope');
+my $remote = 'SET pg_exchange.local_scope = none';
+for my $mode (['none', 'NONE'], ['fast', 'FAST (lz4)'], ['high_compression', 'HIGH_COMPRESSION (zstd)'])
+{
+	my $set = "$remote; SET pg_exchange.compression = $mode->[0]";
+	is(explained('Compression', $scan, $set), $mode->[1], "compression $mode->[0] is what is used");
+	is($coordinator->safe_psql('postgres', qq{
+		SET pg_exchange.enabled = off;
+		CREATE TEMP TABLE expected AS $scan;
+		SET pg_exchange.enabled = on;
+		$set;
+		CREATE TEMP TABLE got AS $scan;
+		SELECT count(*) FROM got;
+		SELECT count(*) FROM (TABLE got EXCEPT ALL TABLE expected) x;
+		SELECT count(*) FROM (TABLE expected EXCEPT ALL TABLE got) x}),
+		"200000\n0\n0", "compression $mode->[0] gives what postgres_fdw gives");
+}
+
+# Parallel senders.
+$shard->safe_psql('postgres', q{
+	ALTER SYSTEM SET parallel_setup_cost = 0;
+	ALTER SYSTEM SET parallel_tuple_cost = 0;
+	ALTER SYSTEM SET min_parallel_table_scan_size = 0;
+	SELECT pg_reload_conf()});
+is($coordinator->safe_psql('postgres', "$remote; SELECT count(*), sum(id), count(DISTINCT name) FROM (SELECT * FROM events OFFSET 0) x"),
+	'200000|20000100000|200000', 'parallel senders send every row once');
+$shard->safe_psql('postgres', 'ALTER SYSTEM RESET ALL; SELECT pg_reload_conf()');
+
+# A session that stays, to look at the shard while it is there.
+my $session = $coordinator->background_psql('postgres', on_error_stop => 0);
+sub ask
+{
+	my ($query) = @_;
+	return $session->query($query);
+}
+
+# One snapshot for all scans of a transaction, whoever writes meanwhile.
+my $sum = 'SELECT sum(id) FROM (SELECT id FROM events OFFSET 0) x;';
+ask('BEGIN');
+my $before = ask($sum);
+$shard->safe_psql('postgres', 'UPDATE events SET id = id + 1 WHERE id <= 1000');
+is(ask($sum), $before, 'a second scan sees the snapshot of the first');
+is(ask("SET LOCAL pg_exchange.enabled = off; $sum"), $before, 'and so does postgres_fdw');
+ask('COMMIT');
+is(ask($sum), $before + 1000, 'the next transaction sees what was written');
+
+# Leaving a stream early stops the remote backend, and the session goes on.
+$shard->safe_psql('postgres', q{
+	CREATE VIEW endless AS SELECT i AS id, repeat('x', 1000) AS filler FROM generate_series(1, 100000000) i});
+$coordinator->safe_psql('postgres', 'IMPORT FOREIGN SCHEMA public LIMIT TO (endless) FROM SERVER shard INTO public');
+ask('BEGIN');
+is(ask('SELECT count(*) FROM (SELECT filler FROM endless WHERE random() < 2 LIMIT 10) x;'), '10', 'LIMIT');
+is(busy_senders(), 0, 'LIMIT leaves nothing running');
+is(ask($sum), $before + 1000, 'the transaction goes on using the server');
+ask('COMMIT');
+ask("SET statement_timeout = '2s'; SELECT count(*) FROM (SELECT filler FROM endless OFFSET 0) x;");
+like($session->{stderr}, qr/canceling statement due to statement timeout/, 'statement_timeout ends a stream');
+$session->{stderr} = '';
+is(busy_senders(), 0, 'statement_timeout leaves nothing running');
+is(ask("SET statement_timeout = 0; $sum"), $before + 1000, 'and the session goes on');
+is($shard->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pg_exchange'}),
+	1, 'all that on one connection');
+$session->quit;
+
+# A snapshot that cannot be imported: the streams go to another server than
+# postgres_fdw's connection, because the options changed in mid-transaction.
+my $other = PostgreSQL::Test::Cluster->new('other');
+$other->init;
+$other->start;
+$other->safe_psql('postgres', 'CREATE EXTENSION pg_exchange; CREATE TABLE events (id int, name text, amount numeric, at timestamptz)');
+like($coordinator->safe_psql('postgres', sprintf(q{
+	BEGIN;
+	SELECT count(*) FROM (SELECT id FROM events OFFSET 0) x;
+	ALTER SERVER shard OPTIONS (SET host '%s', SET port '%s');
+	EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;
+	SELECT count(*) FROM (SELECT id FROM events OFFSET 0) x;
+	ROLLBACK;}, $other->host, $other->port)),
+	qr/^200000\n.*Transport: postgres_fdw \(snapshot cannot be imported.*\n200000$/s,
+	'an unreachable snapshot is left to postgres_fdw');
+
+# The shard goes away between two scans of a session, and during one.
+is(explained('Transport', $scan), 'exchange v1', 'back to the first shard');
+{
+	my $script = "SELECT count(*) FROM (SELECT id FROM events OFFSET 0) x;";
+	$shard->safe_psql('postgres', q{
+		CREATE FUNCTION drop_senders() RETURNS bigint LANGUAGE sql AS $$
+			SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE application_name = 'pg_exchange' $$;
+		CREATE VIEW dropping AS SELECT drop_senders() AS n});
+	$coordinator->safe_psql('postgres', 'IMPORT FOREIGN SCHEMA public LIMIT TO (dropping) FROM SERVER shard INTO public');
+	is($coordinator->safe_psql('postgres', "$script; SET pg_exchange.enabled = off; SELECT n >= 1 FROM dropping; SET pg_exchange.enabled = on; $script"),
+		"200000\nt\n200000", 'a kept connection that died is made anew');
+}
+$shard->stop('immediate');
+my ($ret, $out, $err) = $coordinator->psql('postgres', 'SELECT count(*) FROM (SELECT id FROM events OFFSET 0) x');
+like($err, qr/could not connect to server "shard"/, 'a dead shard gives the error of postgres_fdw');
+
+done_testing();
