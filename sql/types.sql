@@ -134,3 +134,8 @@ SELECT count(c_text) FROM (SELECT * FROM domain_text OFFSET 0) x;
 SELECT DISTINCT tableoid::regclass FROM types;
 SELECT count(*), count(t), count(DISTINCT (t).id) FROM (SELECT t FROM types t OFFSET 0) x;
 SELECT * FROM exchange_differences('SELECT 1 AS one FROM types');
+
+-- a column with the name of the subquery that the query is wrapped in
+CREATE TABLE remote.named_t AS SELECT i AS t, i + 1 AS u FROM generate_series(1, 10) i;
+CREATE FOREIGN TABLE named_t (t int, u int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'named_t');
+SELECT * FROM exchange_differences('SELECT * FROM named_t');

@@ -501,13 +501,13 @@ px_for_decode(const uint8_t *encoded, size_t encoded_nbytes, uint32_t n,
 	/* Look at the values only if some that b bits can hold are too large. */
 	if (room < UINT64_MAX >> (64 - b))
 	{
-		uint64_t	largest = 0;
-
 		for (uint32_t i = 0; i < n; i++)
-			largest = Max(largest, (uint64_t) out[i] - base);
-		if (largest > room)
-			return px_fail(fault, PX_BAD_VALUE,
-						   "frame of reference difference", room, largest);
+		{
+			if ((uint64_t) out[i] - base > room)
+				return px_fail(fault, PX_BAD_VALUE,
+							   "frame of reference difference",
+							   room, (uint64_t) out[i] - base);
+		}
 	}
 
 	return PX_OK;

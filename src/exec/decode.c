@@ -33,7 +33,7 @@
 typedef struct decode_column
 {
 	int			index;			/* in the tuple, 0-based; -1: value unused */
-	const char *name;			/* of the attribute, for error contexts */
+	const char *context;		/* line for error contexts */
 	Oid			type;			/* of the attribute */
 	int32		typmod;
 	bool		is_domain;
@@ -51,7 +51,6 @@ struct px_decoder
 	MemoryContext context;		/* the decoder's own, for what grows */
 	MemoryContext batch_context;
 	const char *servername;
-	const char *relname;
 	uint16		ncolumns;
 	px_request_column *requests;	/* ncolumns */
 	decode_column *columns;
@@ -77,7 +76,7 @@ close_codec(void *arg)
 /* Look up what the local type asks for; the type the sender has comes later. */
 static void
 init_column(decode_column *column, px_request_column *request,
-			TupleDesc tupdesc, int attno)
+			TupleDesc tupdesc, int attno, const char *context)
 {
 	Form_pg_attribute attr = TupleDescAttr(tupdesc, attno - 1);
 	Oid			input;
@@ -85,7 +84,7 @@ init_column(decode_column *column, px_request_column *request,
 	int32		base_typmod = attr->atttypmod;
 
 	column->index = attno - 1;
-	column->name = pstrdup(NameStr(attr->attname));
+	column->context = context;
 	column->type = attr->atttypid;
 	column->typmod = attr->atttypmod;
 	base_type = getBaseTypeAndTypmod(attr->atttypid, &base_typmod);
@@ -102,8 +101,8 @@ init_column(decode_column *column, px_request_column *request,
 }
 
 px_decoder *
-px_decoder_new(const char *servername, const char *relname,
-			   TupleDesc tupdesc, List *retrieved_attrs)
+px_decoder_new(const char *servername, TupleDesc tupdesc,
+			   List *retrieved_attrs, const char **contexts)
 {
 	px_decoder *decoder = palloc0(sizeof(px_decoder));
 	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
@@ -115,7 +114,6 @@ px_decoder_new(const char *servername, const char *relname,
 												   "pg_exchange batch",
 												   ALLOCSET_DEFAULT_SIZES);
 	decoder->servername = servername;
-	decoder->relname = relname;
 	decoder->current = -1;
 	initStringInfo(&decoder->text);
 
@@ -142,7 +140,10 @@ px_decoder_new(const char *servername, const char *relname,
 	i = 0;
 	foreach(lc, retrieved_attrs)
 	{
-		init_column(&decoder->columns[i], &decoder->requests[i], tupdesc, lfirst_int(lc));
+		int			attno = lfirst_int(lc);
+
+		init_column(&decoder->columns[i], &decoder->requests[i], tupdesc, attno,
+					contexts[attno - 1]);
 		i++;
 	}
 	return decoder;
@@ -545,16 +546,9 @@ static void
 decode_error_context(void *arg)
 {
 	px_decoder *decoder = arg;
-	decode_column *column;
 
-	if (decoder->current < 0)
-		return;
-	column = &decoder->columns[decoder->current];
-	if (column->name && decoder->relname)
-		errcontext("column \"%s\" of foreign table \"%s\"", column->name, decoder->relname);
-	else if (column->name)
-		errcontext("processing expression at position %d in select list",
-				   decoder->current + 1);
+	if (decoder->current >= 0 && decoder->columns[decoder->current].context)
+		errcontext("%s", decoder->columns[decoder->current].context);
 }
 
 void

@@ -28,11 +28,11 @@ typedef struct px_decoder px_decoder;
 /*
  * A decoder for rows of tupdesc, of which the remote query returns the
  * columns retrieved_attrs (1-based; NIL if it returns a single NULL).
- * relname, in error contexts, may be NULL.  Lives in, and is freed with, the
- * current memory context.
+ * contexts has an error context line for each attribute of tupdesc.  Lives
+ * in, and is freed with, the current memory context.
  */
-extern px_decoder *px_decoder_new(const char *servername, const char *relname,
-								  TupleDesc tupdesc, List *retrieved_attrs);
+extern px_decoder *px_decoder_new(const char *servername, TupleDesc tupdesc,
+								  List *retrieved_attrs, const char **contexts);
 
 /* The columns to ask for; valid as long as the decoder. */
 extern const px_request_column *px_decoder_columns(px_decoder *decoder,

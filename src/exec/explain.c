@@ -12,6 +12,7 @@
 #include "postgres.h"
 
 #include "commands/explain.h"
+#include "foreign/fdwapi.h"
 #include "lib/stringinfo.h"
 
 #include "codec/codec.h"
@@ -119,6 +120,22 @@ explain_stats_properties(const px_receive_stats *stats, ExplainState *es)
 	}
 }
 
+/*
+ * The relations of a join and the remote SQL, as postgres_fdw shows them: its
+ * callback looks at the plan alone.
+ */
+static void
+explain_foreign(px_receive_state *state, ExplainState *es)
+{
+	FdwRoutine *routine = GetFdwRoutineByServerId(state->foreign->fs_server);
+	ForeignScanState *node = makeNode(ForeignScanState);
+
+	node->ss.ps.plan = (Plan *) state->foreign;
+	node->ss.ps.state = state->css.ss.ps.state;
+	routine->ExplainForeignScan(node, es);
+	pfree(node);
+}
+
 void
 px_receive_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 {
@@ -135,6 +152,5 @@ px_receive_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 		else
 			explain_stats_properties(&state->stats, es);
 	}
-	if (es->verbose)
-		ExplainPropertyText("Remote SQL", state->remote_sql, es);
+	explain_foreign(state, es);
 }

@@ -101,6 +101,8 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 	state->servername = GetForeignServer(state->foreign->fs_server)->servername;
 	state->mode = px_mode_for_server(state->servername);
 	state->rtindex = scan->scan.scanrelid;
+	if (state->rtindex == 0)	/* join or upper: any member will do */
+		state->rtindex = bms_next_member(px_foreignscan_relids(state->foreign), -1);
 	rte = exec_rt_fetch(state->rtindex, estate);
 	state->userid = px_foreignscan_user(state->foreign, rte);
 	if (!OidIsValid(state->userid))

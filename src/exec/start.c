@@ -28,6 +28,7 @@
 #include "conn/snapshot.h"
 #include "conn/stream.h"
 #include "exec/receive_state.h"
+#include "exec/scan_tuple.h"
 
 /*
  * Of receive_buffer, a stream holds a frame, libpq's input buffer with the
@@ -88,7 +89,10 @@ choose_compression(px_receive_state *state, px_request *request)
 		request->codec = codec;
 }
 
-/* SELECT exchange.send('request', t) FROM (remote SQL) t */
+/*
+ * SELECT exchange.send('request', t.*) FROM (remote SQL) t.  A plain t would
+ * be the column of that name, if there is one.
+ */
 static char *
 build_query(px_receive_state *state)
 {
@@ -109,7 +113,7 @@ build_query(px_receive_state *state)
 	nbytes = px_request_write(NULL, 0, &request, columns);
 	text = palloc(nbytes + 1);
 	px_request_write(text, nbytes + 1, &request, columns);
-	sql = psprintf("SELECT exchange.send(%s, t) FROM (%s) t",
+	sql = psprintf("SELECT exchange.send(%s, t.*) FROM (%s) t",
 				   quote_literal_cstr(text), state->remote_sql);
 	pfree(text);
 	return sql;
@@ -216,10 +220,24 @@ begin_stream(px_receive_state *state)
 	return reason;
 }
 
+static void
+create_decoder(px_receive_state *state)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	MemoryContext oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
+	TupleDesc	tupdesc = px_scan_tuple_desc(state->foreign, estate,
+											 state->css.ss.ss_ScanTupleSlot);
+
+	state->decoder = px_decoder_new(state->servername, tupdesc,
+									lsecond(state->foreign->fdw_private),
+									px_scan_tuple_contexts(state->foreign, estate,
+														   tupdesc->natts));
+	MemoryContextSwitchTo(oldcontext);
+}
+
 static const char *
 try_stream(px_receive_state *state)
 {
-	ScanState  *ss = &state->css.ss;
 	const char *reason;
 
 	if (!px_enabled)
@@ -232,16 +250,7 @@ try_stream(px_receive_state *state)
 		return reason;
 
 	if (state->decoder == NULL)
-	{
-		Relation	rel = ss->ss_currentRelation;
-		MemoryContext oldcontext = MemoryContextSwitchTo(ss->ps.state->es_query_cxt);
-
-		state->decoder = px_decoder_new(state->servername,
-										rel ? RelationGetRelationName(rel) : NULL,
-										ss->ss_ScanTupleSlot->tts_tupleDescriptor,
-										lsecond(state->foreign->fdw_private));
-		MemoryContextSwitchTo(oldcontext);
-	}
+		create_decoder(state);
 	reset_stream(state);
 	state->mode = px_mode_for_server(state->servername);
 	state->sql = build_query(state);

@@ -25,11 +25,12 @@
 #include "plan/eligible.h"
 
 /*
- * Size assumed for a table without statistics, in units of min_bytes: an
- * equality (selectivity 0.005) on it stays below min_bytes, a range (0.33) or
- * the whole of it does not.
+ * postgres_fdw plans for 10 pages where a table has no statistics.  An
+ * exchange rather expects this many times as much, about 1 MB: an equality
+ * (selectivity 0.005) then stays below the default of min_bytes, a range
+ * (0.33) or the whole of the table does not.
  */
-#define UNKNOWN_TABLE_MIN_BYTES	16
+#define UNKNOWN_TABLE_FACTOR	16
 
 static bool
 is_postgres_fdw(Oid serverid)
@@ -60,7 +61,11 @@ query_only_reads(PlannerInfo *root)
 	return true;
 }
 
-/* Is a system column of rel wanted that only the remote could tell? */
+/*
+ * Is a system column of base relation rel wanted that a row as we make it
+ * cannot have?  tableoid it can.  (In the target list of a join or upper
+ * relation, postgres_fdw makes ordinary columns of them.)
+ */
 static bool
 needs_system_columns(RelOptInfo *rel)
 {
@@ -90,7 +95,7 @@ px_rel_is_eligible(PlannerInfo *root, RelOptInfo *rel)
 		OidIsValid(rel->serverid) &&
 		query_only_reads(root) &&
 		is_postgres_fdw(rel->serverid) &&
-		!needs_system_columns(rel);
+		!(IS_SIMPLE_REL(rel) && needs_system_columns(rel));
 }
 
 static bool
@@ -110,10 +115,16 @@ double
 px_expected_nbytes(PlannerInfo *root, const Path *path)
 {
 	RelOptInfo *rel = path->parent;
-	RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
+	double		nbytes = path->rows * path->pathtarget->width;
+	int			relid = -1;
 
-	if (!has_statistics(rte->relid))
-		return (double) px_min_bytes * UNKNOWN_TABLE_MIN_BYTES *
-			path->rows / Max(rel->tuples, 1.0);
-	return path->rows * path->pathtarget->width;
+	/* An upper relation has no relids; its size hangs on no table's. */
+	while ((relid = bms_next_member(rel->relids, relid)) >= 0)
+	{
+		RangeTblEntry *rte = planner_rt_fetch(relid, root);
+
+		if (rte->rtekind == RTE_RELATION && !has_statistics(rte->relid))
+			return nbytes * UNKNOWN_TABLE_FACTOR;
+	}
+	return nbytes;
 }

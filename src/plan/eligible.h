@@ -11,15 +11,16 @@
 #include "nodes/pathnodes.h"
 
 /*
- * May a scan of rel be an exchange?  Only for tables of postgres_fdw, in
- * queries that read: row locks, UPDATE and DELETE need postgres_fdw's own node
- * and connection.  System columns other than tableoid do not travel.
+ * May a scan of rel, a base, join or upper relation, be an exchange?  Only
+ * for tables of postgres_fdw, in queries that read: row locks, UPDATE and
+ * DELETE need postgres_fdw's own node and connection.
  */
 extern bool px_rel_is_eligible(PlannerInfo *root, RelOptInfo *rel);
 
 /*
  * Bytes that the path is expected to return, for comparison with min_bytes.
- * A table that was never analyzed is taken for a big one.
+ * A table that was never analyzed is taken for a bigger one than postgres_fdw
+ * takes it for.
  */
 extern double px_expected_nbytes(PlannerInfo *root, const Path *path);
 

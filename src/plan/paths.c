@@ -3,7 +3,8 @@
  * paths.c
  *		Offers the planner an ExchangeReceive beside each ForeignPath.
  *
- * postgres_fdw has built its paths when our hook runs.  Each of them is
+ * postgres_fdw has built its paths when our hooks for base, join and upper
+ * relations run.  Each of them is
  * copied (add_path frees what it finds dominated) and becomes the child of a
  * CustomPath with a cost of its own.  In the plan, the child is kept as the
  * fallback: it yields whole scan tuples, while quals and projection are ours,
@@ -20,6 +21,7 @@
 #include "nodes/makefuncs.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
+#include "optimizer/planner.h"
 #include "parser/parsetree.h"
 #include "utils/rel.h"
 
@@ -37,6 +39,8 @@
 #define EXCHANGE_TUPLE_COST_FRACTION	0.2
 
 static set_rel_pathlist_hook_type prev_set_rel_pathlist_hook = NULL;
+static set_join_pathlist_hook_type prev_set_join_pathlist_hook = NULL;
+static create_upper_paths_hook_type prev_create_upper_paths_hook = NULL;
 
 static Plan *plan_receive(PlannerInfo *root, RelOptInfo *rel,
 						  CustomPath *best_path, List *tlist,
@@ -92,32 +96,65 @@ make_receive_path(const ForeignPath *foreign, double tuple_cost)
 	return path;
 }
 
+/*
+ * Offer an exchange beside each ForeignPath of rel.  That this may be called
+ * again for a join relation does no harm: add_path does not take the same
+ * path twice.
+ */
 static void
-px_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+add_receive_paths(PlannerInfo *root, RelOptInfo *rel)
 {
 	List	   *receive_paths = NIL;
 	double		tuple_cost;
 	ListCell   *lc;
 
-	if (prev_set_rel_pathlist_hook)
-		prev_set_rel_pathlist_hook(root, rel, rti, rte);
-
 	if (!px_rel_is_eligible(root, rel))
 		return;
 
-	/* Collect first: add_path changes, and frees from, the list. */
+	/*
+	 * Collect first: add_path changes, and frees from, the list.  An upper
+	 * relation also lists paths of the relations below it, which have been
+	 * looked at as such.
+	 */
 	tuple_cost = fdw_tuple_cost(rel->serverid);
 	foreach(lc, rel->pathlist)
 	{
 		Path	   *path = lfirst(lc);
 
-		if (IsA(path, ForeignPath) &&
+		if (IsA(path, ForeignPath) && path->parent == rel &&
 			px_expected_nbytes(root, path) >= px_min_bytes)
 			receive_paths = lappend(receive_paths,
 									make_receive_path((ForeignPath *) path, tuple_cost));
 	}
 	foreach(lc, receive_paths)
 		add_path(rel, lfirst(lc));
+}
+
+static void
+receive_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+{
+	if (prev_set_rel_pathlist_hook)
+		prev_set_rel_pathlist_hook(root, rel, rti, rte);
+	add_receive_paths(root, rel);
+}
+
+static void
+receive_join_pathlist(PlannerInfo *root, RelOptInfo *joinrel,
+					  RelOptInfo *outerrel, RelOptInfo *innerrel,
+					  JoinType jointype, JoinPathExtraData *extra)
+{
+	if (prev_set_join_pathlist_hook)
+		prev_set_join_pathlist_hook(root, joinrel, outerrel, innerrel, jointype, extra);
+	add_receive_paths(root, joinrel);
+}
+
+static void
+receive_upper_paths(PlannerInfo *root, UpperRelationKind stage,
+					RelOptInfo *input_rel, RelOptInfo *output_rel, void *extra)
+{
+	if (prev_create_upper_paths_hook)
+		prev_create_upper_paths_hook(root, stage, input_rel, output_rel, extra);
+	add_receive_paths(root, output_rel);
 }
 
 /* All columns of a base relation, for a scan that yields whole tuples. */
@@ -165,9 +202,15 @@ plan_receive(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	scan->scan.plan.targetlist = tlist;
 	scan->scan.plan.qual = foreign->scan.plan.qual;
 	foreign->scan.plan.qual = NIL;
-	foreign->scan.plan.targetlist = whole_tuple_tlist(root, rel->relid);
+	if (foreign->scan.scanrelid > 0)
+		foreign->scan.plan.targetlist = whole_tuple_tlist(root, foreign->scan.scanrelid);
+	else
+	{
+		foreign->scan.plan.targetlist = copyObject(foreign->fdw_scan_tlist);
+		scan->custom_scan_tlist = copyObject(foreign->fdw_scan_tlist);
+	}
 
-	scan->scan.scanrelid = rel->relid;
+	scan->scan.scanrelid = foreign->scan.scanrelid;
 	scan->flags = best_path->flags;
 	scan->custom_plans = list_make1(foreign);
 	scan->methods = &px_receive_scan_methods;
@@ -178,5 +221,9 @@ void
 px_plan_init(void)
 {
 	prev_set_rel_pathlist_hook = set_rel_pathlist_hook;
-	set_rel_pathlist_hook = px_set_rel_pathlist;
+	set_rel_pathlist_hook = receive_rel_pathlist;
+	prev_set_join_pathlist_hook = set_join_pathlist_hook;
+	set_join_pathlist_hook = receive_join_pathlist;
+	prev_create_upper_paths_hook = create_upper_paths_hook;
+	create_upper_paths_hook = receive_upper_paths;
 }

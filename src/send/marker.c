@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * marker.c
- *		Recognising SELECT exchange.send('...', t) FROM (...) t.
+ *		Recognising SELECT exchange.send('...', t.*) FROM (...) t.
  *
  * The planner hook looks at every query of the backend, so the first tests
  * are the cheap ones that nearly all queries fail.  What passes must be
@@ -66,7 +66,9 @@ single_subquery(const Query *query)
 }
 
 /*
- * Is this exchange.send('...', t), with t the subquery?
+ * Is this exchange.send('...', t.*), with t the subquery?  A plain t is the
+ * same where the subquery has no column of that name, which is why receivers
+ * do not write it.
  *
  * The subquery's row is of type record.  A view's has a named type, and the
  * rights to use the view hang on its range table entry: so a view is not

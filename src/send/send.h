@@ -5,7 +5,7 @@
  *
  * A receiver asks for a stream of frames with the query
  *
- *		SELECT exchange.send('request', t) FROM (query) t
+ *		SELECT exchange.send('request', t.*) FROM (query) t
  *
  * marker.c recognises it before planning, has the planner plan the inner
  * query, and calls px_send_add_node (attach.c) to put the node on top of the
@@ -53,7 +53,7 @@ extern void px_send_init(void);
 /*
  * Put an ExchangeSend on top of a finished plan, or below its Gather if that
  * only passes columns through.  marker is the target "exchange.send(request,
- * t)" of the query that asked for it.
+ * t.*)" of the query that asked for it.
  *
  * Errors: ERRCODE_INVALID_PARAMETER_VALUE if the request cannot be read or
  * does not fit the plan's columns.

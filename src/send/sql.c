@@ -58,7 +58,7 @@ raise_not_planned(void)
 	ereport(ERROR,
 			(errcode(PX_ERRCODE_NOT_PLANNED),
 			 errmsg("exchange.send was not recognized by the planner"),
-			 errdetail("The library was not loaded when the query was planned, or the query does not have the form SELECT exchange.send('...', t) FROM (...) t."),
+			 errdetail("The library was not loaded when the query was planned, or the query does not have the form SELECT exchange.send('...', t.*) FROM (...) t."),
 			 errhint("Run the query again if it has that form: the library is loaded now.")));
 }
 
