@@ -25,6 +25,11 @@
 #include "nodes/plannodes.h"
 #include "utils/acl.h"
 
+/* VARDATA_ANY and its like moved out of postgres.h: 16. */
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
 /* EXPLAIN's headers were split: 18. */
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"

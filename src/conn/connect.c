@@ -399,9 +399,10 @@ px_report_remote_error(int elevel, PGresult *res, PGconn *pg,
 				 errmsg("could not obtain message string for remote error"),
 				 detail ? errdetail_internal("%s", detail) : 0,
 				 hint ? errhint("%s", hint) : 0,
+				 errdetail_log("%s%sThe error was raised by server \"%s\".",
+							   detail ? detail : "", detail ? "\n" : "", servername),
 				 context ? errcontext("%s", context) : 0,
-				 errcontext("exchange with server \"%s\", remote SQL command: %s",
-							servername, sql)));
+				 errcontext("remote SQL command: %s", sql)));
 	}
 	PG_FINALLY();
 	{

@@ -50,7 +50,8 @@ extern bool px_connection_is_same_host(PGconn *pg);
 
 /*
  * Raise a remote error at elevel with its SQLSTATE, message, detail, hint and
- * context, and the server's name and sql as further context.  res may be NULL,
+ * context, and sql as further context: as postgres_fdw does, so that clients
+ * see no difference.  The server's name goes to the log.  res may be NULL,
  * then the connection's message is used; it is PQclear'ed either way.
  */
 extern void px_report_remote_error(int elevel, PGresult *res, PGconn *pg,

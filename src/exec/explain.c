@@ -46,7 +46,7 @@ compression_text(const px_receive_state *state)
 	if (used && state->local)
 		return psprintf("NONE (%s)", state->locality == PX_SAME_INSTANCE ?
 						"same instance" : "same host");
-	if (state->child)
+	if (state->fallback_reason)
 		return "NONE (postgres_fdw)";
 	if (state->mode == PX_MODE_AUTO)
 		return used ? psprintf("AUTO (as FAST: %s)", codecs_used(state)) : "AUTO (as FAST)";
@@ -58,7 +58,7 @@ compression_text(const px_receive_state *state)
 static char *
 transport_text(const px_receive_state *state)
 {
-	if (state->child)
+	if (state->fallback_reason)
 		return psprintf("postgres_fdw (%s)", state->fallback_reason);
 	return psprintf("exchange v%d", state->version);
 }
@@ -143,7 +143,7 @@ px_receive_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 
 	ExplainPropertyText("Server", state->servername, es);
 	ExplainPropertyText("Compression", compression_text(state), es);
-	if (es->analyze && (state->child || state->stats.streams > 0))
+	if (es->analyze && (state->fallback_reason || state->stats.streams > 0))
 		ExplainPropertyText("Transport", transport_text(state), es);
 	if (es->analyze && state->stats.streams > 0)
 	{

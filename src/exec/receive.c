@@ -109,7 +109,10 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 		state->userid = GetUserId();
 
 	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
+	{
+		state->child = ExecInitNode((Plan *) state->foreign, estate, eflags);
 		begin_params(state);
+	}
 }
 
 /* ---------------------------------------------------------------------
@@ -246,12 +249,12 @@ next_batch(px_receive_state *state)
 		bool		is_batch;
 		px_stream_status status;
 
-		status = px_stream_next(state->connection, state->servername, state->sql,
+		status = px_stream_next(state->connection, state->servername, state->remote_sql,
 								&frame, &nbytes, &state->stats.receive_wait);
 		if (status == PX_STREAM_NOT_PLANNED)
 		{
 			px_receive_not_planned(state);
-			if (state->child)
+			if (state->fallback_reason)
 				return false;
 			continue;
 		}
@@ -297,7 +300,7 @@ static TupleTableSlot *
 next_stream_row(px_receive_state *state, TupleTableSlot *slot)
 {
 	if (state->next_row >= state->batch_rows && !next_batch(state))
-		return state->child ? next_child_row(state, slot) : NULL;
+		return state->fallback_reason ? next_child_row(state, slot) : NULL;
 
 	px_decoder_row(state->decoder, state->next_row++, slot->tts_values, slot->tts_isnull);
 	return ExecStoreVirtualTuple(slot);
@@ -310,7 +313,8 @@ receive_next(ScanState *node)
 	px_receive_state *state = (px_receive_state *) node;
 	TupleTableSlot *slot = ExecClearTuple(node->ss_ScanTupleSlot);
 
-	slot = state->child ? next_child_row(state, slot) : next_stream_row(state, slot);
+	slot = state->fallback_reason ?
+		next_child_row(state, slot) : next_stream_row(state, slot);
 	if (slot && node->ss_currentRelation)
 		slot->tts_tableOid = RelationGetRelid(node->ss_currentRelation);
 	return slot;
@@ -353,10 +357,10 @@ rescan_receive(CustomScanState *css)
 
 	ExecScanReScan(&css->ss);
 
-	if (state->child)
+	if (changed)
+		UpdateChangedParamSet(state->child, changed);
+	if (state->fallback_reason)
 	{
-		if (changed)
-			UpdateChangedParamSet(state->child, changed);
 		if (state->child->chgParam == NULL)
 			ExecReScan(state->child);
 		return;

@@ -53,10 +53,16 @@ typedef struct px_receive_state
 	FmgrInfo   *param_output;	/* their output functions */
 	const char **param_values;
 
-	/* The way taken; neither is set before the first row is asked for. */
+	/*
+	 * The child, set up but not run unless it must: so the connection to the
+	 * server is made, or fails, when the executor starts, as ever.  NULL in
+	 * plain EXPLAIN.
+	 */
+	PlanState  *child;
+
+	/* The way taken, when the first row is asked for. */
 	bool		started;
-	PlanState  *child;			/* not NULL: the ForeignScan runs instead */
-	const char *fallback_reason;
+	const char *fallback_reason;	/* not NULL: the child runs instead */
 	bool		retried;		/* on a new connection, for want of ExchangeSend */
 	CommandId	asked;			/* command in which own writes were asked for */
 
@@ -80,8 +86,8 @@ typedef struct px_receive_state
 } px_receive_state;
 
 /*
- * Decide how the scan is run: start a stream (connection is set), or set up
- * the child (child is set).  Blocks, serving interrupts.
+ * Decide how the scan is run: start a stream (connection is set), or leave it
+ * to the child (fallback_reason is set).  Blocks, serving interrupts.
  */
 extern void px_receive_start(px_receive_state *state);
 

@@ -36,18 +36,20 @@
  */
 #define BUFFER_SHARE_OF_A_BATCH		8
 
-/* Set up the child to run in our place. */
+/* Let the child run in our place, from now on and for good. */
 static void
 start_child(px_receive_state *state, const char *reason)
 {
 	EState	   *estate = state->css.ss.ps.state;
-	MemoryContext oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
+	MemoryContext oldcontext;
 
 	ereport(DEBUG1,
 			(errmsg_internal("scan on server \"%s\" is left to postgres_fdw: %s",
 							 state->servername, reason)));
-	state->fallback_reason = pstrdup(reason);
-	state->child = ExecInitNode((Plan *) state->foreign, estate, 0);
+	state->fallback_reason = MemoryContextStrdup(estate->es_query_cxt, reason);
+
+	/* EXPLAIN shows it, too. */
+	oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
 	state->css.custom_ps = list_make1(state->child);
 	MemoryContextSwitchTo(oldcontext);
 }
@@ -275,9 +277,9 @@ px_receive_start(px_receive_state *state)
 	oldcontext = MemoryContextSwitchTo(state->stream_context);
 
 	reason = try_stream(state);
+	MemoryContextSwitchTo(oldcontext);
 	if (reason)
 		start_child(state, reason);
-	MemoryContextSwitchTo(oldcontext);
 }
 
 void

@@ -24,6 +24,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
+#include "compat.h"
 #include "send/fill.h"
 #include "type/numeric.h"
 #include "type/policy.h"

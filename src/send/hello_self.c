@@ -38,8 +38,8 @@ instance_id(char *out, size_t cap)
 	parts[2] = (uint64) PostPortNumber;
 	high = hash_bytes_extended((const unsigned char *) parts, sizeof(parts), 0);
 	low = hash_bytes_extended((const unsigned char *) parts, sizeof(parts), 1);
-	snprintf(out, cap, "%016" INT64_MODIFIER "x%016" INT64_MODIFIER "x",
-			 high, low);
+	snprintf(out, cap, "%016llx%016llx",
+			 (unsigned long long) high, (unsigned long long) low);
 }
 
 void
