@@ -16,6 +16,7 @@ DATA = $(wildcard pg_exchange--*.sql)
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
 
 PG_CONFIG ?= pg_config
+.DEFAULT_GOAL := all
 
 # Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
 # `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of

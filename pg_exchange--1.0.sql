@@ -30,4 +30,4 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE
 SUPPORT exchange.send_support;
 
 COMMENT ON FUNCTION exchange.send(text, record) IS
-'mark a query whose rows are to be sent as frames: SELECT exchange.send(request, t) FROM (query) t';
+'mark a query whose rows are to be sent as frames: SELECT exchange.send(request, t.*) FROM (query) t';

@@ -13,11 +13,11 @@ BEGIN
 END
 $$;
 CREATE USER MAPPING FOR CURRENT_USER SERVER without;
-CREATE FOREIGN TABLE without_extension (relname name, reltuples float4)
-	SERVER without OPTIONS (schema_name 'pg_catalog', table_name 'pg_class');
+CREATE FOREIGN TABLE without_extension (amname name, amtype "char")
+	SERVER without OPTIONS (schema_name 'pg_catalog', table_name 'pg_am');
 SELECT transport('SELECT * FROM without_extension');
-SELECT count(*) > 100 AS many FROM (SELECT * FROM without_extension OFFSET 0) x;
-SELECT explain_stable('SELECT relname FROM without_extension WHERE relname = ''pg_class''',
+SELECT amname FROM without_extension WHERE amtype = 't';
+SELECT explain_stable('SELECT amname FROM without_extension WHERE random() < 2',
 	'ANALYZE, COSTS OFF, TIMING OFF, VERBOSE');
 
 -- remembered, until the server changes
@@ -59,7 +59,7 @@ SELECT count(*) FROM without_extension;
 RESET ROLE;
 ALTER USER MAPPING FOR regress_px_user SERVER without OPTIONS (ADD password_required 'false');
 SET ROLE regress_px_user;
-SELECT count(*) > 100 AS many FROM without_extension;
+SELECT count(*) > 0 AS some FROM without_extension;
 RESET ROLE;
 DROP OWNED BY regress_px_user;
 DROP ROLE regress_px_user;

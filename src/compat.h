@@ -78,14 +78,10 @@ px_foreignscan_user(const ForeignScan *scan, const RangeTblEntry *rte)
 #endif
 }
 
-/* Path.disabled_nodes: 18. */
-static inline void
-px_path_copy_disabled(Path *path, const Path *from)
-{
-#if PG_VERSION_NUM >= 180000
-	path->disabled_nodes = from->disabled_nodes;
+/* pg_noreturn, before a declaration: 18. */
+#ifndef pg_noreturn
+#define pg_noreturn __attribute__((noreturn))
 #endif
-}
 
 /* Plan.disabled_nodes: 18. */
 static inline void
@@ -106,12 +102,5 @@ px_function_aclcheck(Oid function, Oid role)
 	return pg_proc_aclcheck(function, role, ACL_EXECUTE);
 #endif
 }
-
-/* postgres_fdw's DEFAULT_FDW_TUPLE_COST was raised in 17. */
-#if PG_VERSION_NUM >= 170000
-#define PX_DEFAULT_FDW_TUPLE_COST	0.2
-#else
-#define PX_DEFAULT_FDW_TUPLE_COST	0.01
-#endif
 
 #endif							/* PX_COMPAT_H */

@@ -93,6 +93,7 @@ px_for_nbytes(uint32_t n, unsigned b)
  * Measuring
  * --------------------------------------------------------------------- */
 
+/* Smallest value to *base, distance of the largest one to range. */
 #define PX_FOR_RANGE(ctype, load) \
 	do { \
 		ctype		min = (ctype) load(values); \

@@ -110,7 +110,7 @@ expand_application_name(const char *name)
 				appendStringInfoString(&buf, application_name);
 				break;
 			case 'c':
-				appendStringInfo(&buf, "%" INT64_MODIFIER "x.%x", (int64) MyStartTime, MyProcPid);
+				appendStringInfo(&buf, "%llx.%x", (long long) MyStartTime, MyProcPid);
 				break;
 			case 'C':
 				appendStringInfoString(&buf, cluster_name);

@@ -20,6 +20,7 @@
 #include "access/tupdesc.h"
 #include "nodes/pg_list.h"
 
+#include "compat.h"
 #include "wire/frame.h"
 #include "wire/request.h"
 
@@ -63,6 +64,6 @@ extern void px_decoder_reset(px_decoder *decoder);
 extern uint32 px_decoder_codecs(const px_decoder *decoder);
 
 /* Raise what a pure layer found wrong with a frame from the server. */
-extern void px_raise_fault(const char *servername, const px_fault *fault) pg_attribute_noreturn();
+pg_noreturn extern void px_raise_fault(const char *servername, const px_fault *fault);
 
 #endif							/* PX_EXEC_DECODE_H */

@@ -1,22 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * paths.c
- *		Offers the planner an ExchangeReceive beside each ForeignPath.
+ *		Puts an ExchangeReceive in place of each ForeignPath.
  *
  * postgres_fdw has built its paths when our hooks for base, join and upper
- * relations run.  Each of them is
- * copied (add_path frees what it finds dominated) and becomes the child of a
- * CustomPath with a cost of its own.  In the plan, the child is kept as the
- * fallback: it yields whole scan tuples, while quals and projection are ours,
- * so that it makes no difference above the scan which of the two ran.
+ * relations run.  Each of them becomes the child of a CustomPath.  In the
+ * plan, the child is kept as the fallback: it yields whole scan tuples, while
+ * quals and projection are ours, so that it makes no difference above the scan
+ * which of the two ran.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "access/table.h"
-#include "commands/defrem.h"
-#include "foreign/foreign.h"
+#include "catalog/pg_type.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/pathnode.h"
@@ -31,13 +29,6 @@
 #include "plan/eligible.h"
 #include "plan/paths.h"
 
-/*
- * What a tuple costs by exchange, as a fraction of what postgres_fdw counts
- * for it (fdw_tuple_cost).  bench/lineitem: none, fast and high_compression
- * take between a fourth and a ninth of postgres_fdw's time.
- */
-#define EXCHANGE_TUPLE_COST_FRACTION	0.2
-
 static set_rel_pathlist_hook_type prev_set_rel_pathlist_hook = NULL;
 static set_join_pathlist_hook_type prev_set_join_pathlist_hook = NULL;
 static create_upper_paths_hook_type prev_create_upper_paths_hook = NULL;
@@ -51,83 +42,47 @@ static const CustomPathMethods receive_path_methods = {
 	.PlanCustomPath = plan_receive,
 };
 
-/* fdw_tuple_cost of the server, or its default. */
-static double
-fdw_tuple_cost(Oid serverid)
-{
-	ListCell   *lc;
-
-	foreach(lc, GetForeignServer(serverid)->options)
-	{
-		DefElem    *def = lfirst_node(DefElem, lc);
-
-		if (strcmp(def->defname, "fdw_tuple_cost") == 0)
-			return strtod(defGetString(def), NULL);
-	}
-	return PX_DEFAULT_FDW_TUPLE_COST;
-}
-
 /*
- * An ExchangeReceive over a copy of foreign.  It starts at the same cost, and
- * each tuple is cheaper: postgres_fdw's price for the remote's work stays.
+ * An ExchangeReceive in place of foreign, at the same price: what is pushed
+ * down, joined where and in which order remains as postgres_fdw had it.
  */
-static CustomPath *
-make_receive_path(const ForeignPath *foreign, double tuple_cost)
+static Path *
+make_receive_path(ForeignPath *foreign)
 {
-	ForeignPath *child = makeNode(ForeignPath);
 	CustomPath *path = makeNode(CustomPath);
-	Cost		saved = foreign->path.rows * tuple_cost * (1.0 - EXCHANGE_TUPLE_COST_FRACTION);
 
-	memcpy(child, foreign, sizeof(ForeignPath));
-
+	path->path = foreign->path;
+	path->path.type = T_CustomPath;
 	path->path.pathtype = T_CustomScan;
-	path->path.parent = foreign->path.parent;
-	path->path.pathtarget = foreign->path.pathtarget;
-	path->path.param_info = foreign->path.param_info;
-	path->path.pathkeys = foreign->path.pathkeys;
-	path->path.rows = foreign->path.rows;
-	path->path.startup_cost = foreign->path.startup_cost;
-	path->path.total_cost = Max(foreign->path.startup_cost,
-								foreign->path.total_cost - saved);
-	px_path_copy_disabled(&path->path, &foreign->path);
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	path->custom_paths = list_make1(child);
+	path->custom_paths = list_make1(foreign);
 	path->methods = &receive_path_methods;
-	return path;
+	return &path->path;
 }
 
 /*
- * Offer an exchange beside each ForeignPath of rel.  That this may be called
- * again for a join relation does no harm: add_path does not take the same
- * path twice.
+ * Replace the ForeignPaths of rel.  It is a path's own relation that counts:
+ * an upper relation also lists paths of those below it, as they are or with a
+ * LIMIT.
+ *
+ * Not by add_path: between paths that cost nearly the same it decides by the
+ * last digits, and an exchange that is cheaper by as little as add_path can
+ * tell would win against a pushed-down sort or LIMIT that comes later.
  */
 static void
-add_receive_paths(PlannerInfo *root, RelOptInfo *rel)
+replace_foreign_paths(PlannerInfo *root, RelOptInfo *rel)
 {
-	List	   *receive_paths = NIL;
-	double		tuple_cost;
 	ListCell   *lc;
 
-	if (!px_rel_is_eligible(root, rel))
-		return;
-
-	/*
-	 * Collect first: add_path changes, and frees from, the list.  An upper
-	 * relation also lists paths of the relations below it, which have been
-	 * looked at as such.
-	 */
-	tuple_cost = fdw_tuple_cost(rel->serverid);
 	foreach(lc, rel->pathlist)
 	{
 		Path	   *path = lfirst(lc);
 
-		if (IsA(path, ForeignPath) && path->parent == rel &&
+		if (IsA(path, ForeignPath) &&
+			px_rel_is_eligible(root, path->parent) &&
 			px_expected_nbytes(root, path) >= px_min_bytes)
-			receive_paths = lappend(receive_paths,
-									make_receive_path((ForeignPath *) path, tuple_cost));
+			lfirst(lc) = make_receive_path((ForeignPath *) path);
 	}
-	foreach(lc, receive_paths)
-		add_path(rel, lfirst(lc));
 }
 
 static void
@@ -135,7 +90,7 @@ receive_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntr
 {
 	if (prev_set_rel_pathlist_hook)
 		prev_set_rel_pathlist_hook(root, rel, rti, rte);
-	add_receive_paths(root, rel);
+	replace_foreign_paths(root, rel);
 }
 
 static void
@@ -145,7 +100,7 @@ receive_join_pathlist(PlannerInfo *root, RelOptInfo *joinrel,
 {
 	if (prev_set_join_pathlist_hook)
 		prev_set_join_pathlist_hook(root, joinrel, outerrel, innerrel, jointype, extra);
-	add_receive_paths(root, joinrel);
+	replace_foreign_paths(root, joinrel);
 }
 
 static void
@@ -154,7 +109,7 @@ receive_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 {
 	if (prev_create_upper_paths_hook)
 		prev_create_upper_paths_hook(root, stage, input_rel, output_rel, extra);
-	add_receive_paths(root, output_rel);
+	replace_foreign_paths(root, output_rel);
 }
 
 /* All columns of a base relation, for a scan that yields whole tuples. */

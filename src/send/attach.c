@@ -33,16 +33,6 @@
  */
 #define SEND_PLAN_NODE_ID	PG_INT32_MAX
 
-int
-px_send_errdetail(const px_fault *fault)
-{
-	if (fault->expected == 0 && fault->got == 0)
-		return errdetail("Field \"%s\" is missing or malformed.", fault->what);
-	return errdetail("Expected %llu for field \"%s\", got %llu.",
-					 (unsigned long long) fault->expected, fault->what,
-					 (unsigned long long) fault->got);
-}
-
 px_request_column *
 px_send_read_request(const FuncExpr *marker, int ncolumns, px_request *request)
 {
@@ -50,6 +40,7 @@ px_send_read_request(const FuncExpr *marker, int ncolumns, px_request *request)
 	char	   *line = TextDatumGetCString(argument->constvalue);
 	px_request_column *columns;
 	px_fault	fault = {0};
+	char		detail[PX_FAULT_NBYTES_MAX];
 
 	columns = palloc(PX_FRAME_COLUMNS_MAX * sizeof(px_request_column));
 	if (px_request_read(line, request, columns, &fault) != PX_OK)
@@ -57,7 +48,7 @@ px_send_read_request(const FuncExpr *marker, int ncolumns, px_request *request)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid exchange request: %s",
 						px_status_text(fault.status)),
-				 px_send_errdetail(&fault)));
+				 errdetail_internal("%s", px_fault_text(&fault, detail))));
 	if (request->ncolumns != ncolumns)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

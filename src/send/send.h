@@ -70,7 +70,4 @@ extern px_request_column *px_send_read_request(const FuncExpr *marker,
 											   int ncolumns,
 											   px_request *request);
 
-/* errdetail() for a request or hello that could not be read. */
-extern int	px_send_errdetail(const px_fault *fault);
-
 #endif							/* PX_SEND_SEND_H */

@@ -32,6 +32,7 @@ px_sql_hello(PG_FUNCTION_ARGS)
 	px_hello	peer;
 	px_hello	self;
 	px_fault	fault = {0};
+	char		detail[PX_FAULT_NBYTES_MAX];
 	char		answer[PX_HELLO_NBYTES_MAX + 1];
 
 	/*
@@ -44,7 +45,7 @@ px_sql_hello(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid exchange hello: %s",
 						px_status_text(fault.status)),
-				 px_send_errdetail(&fault)));
+				 errdetail_internal("%s", px_fault_text(&fault, detail))));
 
 	px_hello_self(&self);
 	if (px_hello_write(answer, sizeof(answer), &self) >= sizeof(answer))
