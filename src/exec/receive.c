@@ -206,6 +206,9 @@ take_frame(px_receive_state *state, const uint8_t *frame, size_t nbytes)
 			return false;
 
 		case PX_FRAME_BATCH:
+			/* What is decoded takes memory by rows, however small the frame. */
+			if (header.rows > state->batch_rows_max)
+				require(state, "rows of a batch", state->batch_rows_max, header.rows);
 			px_decoder_batch(state->decoder, body, &header);
 			totals->received.wire_nbytes += nbytes;
 			totals->received.raw_nbytes += header.raw_nbytes;

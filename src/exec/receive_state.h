@@ -76,6 +76,7 @@ typedef struct px_receive_state
 	px_decoder *decoder;		/* NULL before */
 	MemoryContext stream_context;	/* reset when a stream starts */
 	bool		finished;		/* every sender has ended */
+	uint32		batch_rows_max; /* as requested */
 	uint32		batch_rows;		/* of the batch in the decoder */
 	uint32		next_row;
 	px_sender_totals *senders;

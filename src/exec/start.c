@@ -106,7 +106,7 @@ build_query(px_receive_state *state)
 
 	request.version = state->version;
 	choose_compression(state, &request);
-	request.batch_rows = px_batch_rows_max;
+	request.batch_rows = state->batch_rows_max = px_batch_rows_max;
 	request.batch_bytes = Max(Min(px_batch_bytes_max,
 								  px_receive_buffer / BUFFER_SHARE_OF_A_BATCH), 1);
 	request.server_version = PG_VERSION_NUM;
