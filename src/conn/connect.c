@@ -123,8 +123,9 @@ expand_application_name(const char *name)
 				appendStringInfo(&buf, "%d", MyProcPid);
 				break;
 			case 'u':
+				/* who logged in, whoever the session has become since */
 				appendStringInfoString(&buf, MyProcPort ?
-									   GetUserNameFromId(GetSessionUserId(), false) : "[unknown]");
+									   GetUserNameFromId(GetAuthenticatedUserId(), false) : "[unknown]");
 				break;
 			default:
 				break;			/* postgres_fdw ignores unknown escapes */

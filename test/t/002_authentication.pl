@@ -1,0 +1,206 @@
+# Who may connect how: an exchange asks for a password where postgres_fdw does,
+# fails where postgres_fdw fails and in its words, and opens no connection that
+# postgres_fdw would not have opened.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# The shard asks one user for a password, and no one else.
+my $shard = PostgreSQL::Test::Cluster->new('shard');
+$shard->init;
+$shard->append_conf('postgresql.conf', "autovacuum = off\npassword_encryption = 'scram-sha-256'\n");
+unlink($shard->data_dir . '/pg_hba.conf');
+$shard->append_conf('pg_hba.conf', "local all asked scram-sha-256\nlocal all all trust\n");
+$shard->start;
+$shard->safe_psql('postgres', q{
+	CREATE EXTENSION pg_exchange;
+	CREATE ROLE asked LOGIN PASSWORD 'secret';
+	CREATE ROLE trusted LOGIN;
+	CREATE TABLE events AS SELECT i AS id, 'event ' || i AS name FROM generate_series(1, 1000) i;
+	CREATE VIEW session AS SELECT current_user::text AS who, current_setting('application_name') AS name;
+	GRANT SELECT ON events, session TO asked, trusted;
+});
+
+my $coordinator = PostgreSQL::Test::Cluster->new('coordinator');
+$coordinator->init;
+$coordinator->append_conf('postgresql.conf', <<EOC);
+session_preload_libraries = 'pg_exchange'
+pg_exchange.min_bytes = 0
+autovacuum = off
+EOC
+$coordinator->start;
+$coordinator->safe_psql('postgres', sprintf(q{
+	CREATE EXTENSION postgres_fdw;
+	CREATE EXTENSION pg_exchange;
+	CREATE SERVER shard FOREIGN DATA WRAPPER postgres_fdw
+		OPTIONS (host '%s', port '%s', dbname 'postgres');
+	CREATE FOREIGN TABLE events (id int, name text) SERVER shard;
+	CREATE FOREIGN TABLE session (who text, name text) SERVER shard;
+	CREATE ROLE plain LOGIN;
+	CREATE ROLE chief LOGIN SUPERUSER;
+	GRANT SELECT ON events, session TO plain;
+}, $shard->host, $shard->port));
+
+# stdout and stderr of SQL run by a user of the coordinator.
+sub run_as
+{
+	my ($user, $sql) = @_;
+	my (undef, $out, $err) = $coordinator->psql('postgres', "\\set VERBOSITY verbose\n$sql",
+		extra_params => [ '-U', $user ], on_error_stop => 0);
+	return ($out, $err);
+}
+
+# Have the users plain and chief connect to the shard with these options.
+sub map_users
+{
+	my ($options) = @_;
+	$coordinator->safe_psql('postgres', join(';', map {
+		("DROP USER MAPPING IF EXISTS FOR $_ SERVER shard",
+		 "CREATE USER MAPPING FOR $_ SERVER shard" . ($options ? " OPTIONS ($options)" : ''))
+	} qw(plain chief)));
+}
+
+my $scan = 'SELECT count(*), sum(id) FROM (SELECT * FROM events OFFSET 0) x';
+
+# The user connects, and the rows come by exchange.
+sub connects
+{
+	my ($user, $who, $name) = @_;
+	my ($out, $err) = run_as($user, "$scan; SELECT who FROM session;
+		EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events");
+	like($out, qr/^1000\|500500\n\Q$who\E\n.*Transport: exchange v1/s, "$name: by exchange");
+	is($err, '', "$name: no error");
+}
+
+# The user is refused, with the same words whether or not there are exchanges.
+sub is_refused
+{
+	my ($user, $expected, $name) = @_;
+	my (undef, $without) = run_as($user, "SET pg_exchange.enabled = off; $scan");
+	my (undef, $with) = run_as($user, "SET pg_exchange.enabled = on; $scan");
+	like($without, $expected, "$name: postgres_fdw refuses");
+	is($with, $without, "$name: and so does an exchange");
+}
+
+# Who cannot log in leaves nothing in the shard's pg_stat_activity; so look for
+# what the shard has authorized since the log was this long.
+$shard->safe_psql('postgres', 'ALTER SYSTEM SET log_connections = on; SELECT pg_reload_conf()');
+$shard->poll_query_until('postgres', "SELECT current_setting('log_connections') = 'on'");
+sub exchange_connections
+{
+	my ($offset) = @_;
+	my $log = slurp_file($shard->logfile, $offset);
+	my $n = () = $log =~ /connection authorized: user=\w+ database=\w+ application_name=pg_exchange/g;
+	return $n;
+}
+
+map_users("user 'asked', password 'secret'");
+connects('chief', 'asked', 'superuser with password');
+connects('plain', 'asked', 'user with password');
+
+map_users("user 'asked', password 'wrong'");
+for my $user (qw(chief plain))
+{
+	is_refused($user, qr/ERROR:  08001: could not connect to server "shard"\n.*password authentication failed for user "asked"/s,
+		"wrong password of $user");
+}
+
+map_users("user 'asked'");
+is_refused('chief', qr/ERROR:  08001: could not connect to server "shard"\n.*no password supplied/s,
+	'superuser without password');
+is_refused('plain', qr/ERROR:  2F003: password is required\n.*must provide a password in the user mapping/s,
+	'user without password');
+
+map_users("user 'trusted'");
+{
+	my $offset = -s $shard->logfile;
+	connects('chief', 'trusted', 'superuser where none is asked for');
+	is(exchange_connections($offset), 1, 'an exchange connects once');
+	$offset = -s $shard->logfile;
+	is_refused('plain', qr/ERROR:  2F003: password is required\n.*must provide a password in the user mapping/s,
+		'user without password where none is asked for');
+	is(exchange_connections($offset), 0, 'no exchange has connected without the password');
+}
+
+# The password is there but was not used: such a connection is closed again.
+map_users("user 'trusted', password 'secret'");
+is_refused('plain', qr/ERROR:  2F003: password is required\n.*cannot connect if the server does not request a password/s,
+	'user whose password is not asked for');
+
+map_users("user 'trusted', password_required 'false'");
+connects('plain', 'trusted', 'user who needs no password');
+map_users("user 'asked', password_required 'false'");
+is_refused('plain', qr/ERROR:  08001: could not connect to server "shard"\n.*no password supplied/s,
+	'user who needs no password but is asked for one');
+
+# One mapping for all: what the superuser may is no one else's connection.
+map_users('');
+$coordinator->safe_psql('postgres', q{
+	DROP USER MAPPING FOR plain SERVER shard;
+	DROP USER MAPPING FOR chief SERVER shard;
+	CREATE USER MAPPING FOR PUBLIC SERVER shard OPTIONS (user 'trusted')});
+connects('chief', 'trusted', 'superuser by the mapping of PUBLIC');
+is_refused('plain', qr/ERROR:  2F003: password is required/, 'user by the mapping of PUBLIC');
+{
+	my $switch = "$scan; SET ROLE plain; $scan;";
+	my ($without) = run_as('chief', "SET pg_exchange.enabled = off; $switch");
+	my ($with) = run_as('chief', "$switch EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events");
+	is($without, "1000|500500\n1000|500500", 'postgres_fdw lends a connection to whom the session becomes');
+	like($with, qr/^\Q$without\E\n.*Transport: postgres_fdw \(password is required\)/s, 'an exchange leaves that to it');
+}
+$coordinator->safe_psql('postgres', 'DROP USER MAPPING FOR PUBLIC SERVER shard');
+
+# A role of the shard that may connect but once: postgres_fdw comes first.
+map_users("user 'trusted'");
+$shard->safe_psql('postgres', 'ALTER ROLE trusted CONNECTION LIMIT 1');
+{
+	my ($out, $err) = run_as('chief', "$scan; EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events; $scan");
+	like($out, qr/^1000\|500500\n.*Transport: postgres_fdw \(could not connect: .*too many connections.*\n1000\|500500$/s,
+		'no second connection to be had: left to postgres_fdw');
+	is($err, '', 'and no error');
+}
+$shard->safe_psql('postgres', 'ALTER ROLE trusted CONNECTION LIMIT -1');
+
+# The name in the shard's pg_stat_activity, as postgres_fdw's connection and
+# the exchange's have it in one session.
+sub names
+{
+	my ($settings) = @_;
+	my ($out, $err) = run_as('chief', "$settings; SET pg_exchange.enabled = off; SELECT name FROM session;
+		SET pg_exchange.enabled = on; SELECT name FROM session; SELECT pg_backend_pid();");
+	is($err, '', "no error: $settings");
+	return split(/\n/, $out, -1);
+}
+{
+	my @names = names("SET application_name = 'mine'");
+	is_deeply([ @names[0, 1] ], [ 'postgres_fdw', 'pg_exchange' ], 'application_name by default');
+
+	@names = names(q{SET application_name = 'mine'; SET postgres_fdw.application_name = '%a:%u:%d:%C:%p:%%p:%x:%'});
+	is($names[0], "mine:chief:postgres:coordinator:$names[2]:%p::", 'application_name with escapes');
+	is($names[1], $names[0], 'and of an exchange');
+
+	@names = names(q{SET postgres_fdw.application_name = '%c'});
+	like($names[0], qr/^[0-9a-f]+\.[0-9a-f]+$/, 'application_name %c');
+	is($names[1], $names[0], 'and of an exchange');
+
+	# Another user of the session is still the one who logged in.
+	$coordinator->safe_psql('postgres', q{
+		ALTER USER MAPPING FOR plain SERVER shard OPTIONS (ADD password_required 'false')});
+	@names = names(q{SET postgres_fdw.application_name = '%u'; SET SESSION AUTHORIZATION plain});
+	is_deeply([ @names[0, 1] ], [ 'chief', 'chief' ], 'application_name %u is who logged in');
+
+	$coordinator->safe_psql('postgres', q{ALTER SERVER shard OPTIONS (ADD application_name 'of %d')});
+	@names = names('SET postgres_fdw.application_name = DEFAULT');
+	is_deeply([ @names[0, 1] ], [ 'of postgres', 'of postgres' ], 'application_name of the server');
+	@names = names(q{SET postgres_fdw.application_name = '%x'});
+	is_deeply([ @names[0, 1] ], [ 'of postgres', 'of postgres' ], 'an empty name does not count');
+	@names = names(q{SET postgres_fdw.application_name = 'mine'});
+	is_deeply([ @names[0, 1] ], [ 'mine', 'mine' ], 'postgres_fdw.application_name goes before it');
+	@names = names("SET postgres_fdw.application_name = '" . ('n' x 100) . "'");
+	is_deeply([ @names[0, 1] ], [ ('n' x 63) x 2 ], 'a name that is too long');
+}
+
+done_testing();
