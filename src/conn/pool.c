@@ -210,25 +210,33 @@ drain(PGconn *pg, TimestampTz deadline)
 {
 	for (;;)
 	{
+		long		ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
 		PGresult   *res;
+		bool		synced;
 
-		while (PQisBusy(pg))
+		if (ms <= 0)
+			return false;
+		if (PQisBusy(pg))
 		{
-			long		ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
-			int			rc;
+			int			rc = WaitLatchOrSocket(MyLatch,
+											   WL_SOCKET_READABLE | WL_TIMEOUT |
+											   WL_EXIT_ON_PM_DEATH,
+											   PQsocket(pg), ms, PG_WAIT_EXTENSION);
 
-			if (ms <= 0)
-				return false;
-			rc = WaitLatchOrSocket(MyLatch,
-								   WL_SOCKET_READABLE | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-								   PQsocket(pg), ms, PG_WAIT_EXTENSION);
 			if ((rc & WL_SOCKET_READABLE) && !PQconsumeInput(pg))
 				return false;
+			continue;
 		}
-		if ((res = PQgetResult(pg)) == NULL)
+
+		/* In a pipeline, a NULL only ends the results of one command. */
+		res = PQgetResult(pg);
+		if (res == NULL && PQpipelineStatus(pg) == PQ_PIPELINE_OFF)
 			return PQstatus(pg) == CONNECTION_OK;
+		synced = PQresultStatus(res) == PGRES_PIPELINE_SYNC;
 		PQclear(res);
 		if (PQstatus(pg) == CONNECTION_BAD)
+			return false;
+		if (synced && !PQexitPipelineMode(pg))
 			return false;
 	}
 }
@@ -285,6 +293,7 @@ px_connection_acquire(px_peer *peer, UserMapping *user, const char **reason)
 		if (is_usable(connection))
 		{
 			connection->in_use = true;
+			connection->reused = true;
 			connection->nest_level = GetCurrentTransactionNestLevel();
 			return connection;
 		}

@@ -54,8 +54,12 @@ typedef struct px_peer
 	 */
 	char	   *refusal;
 
-	/* The snapshot of the current local transaction, "" until asked for. */
+	/*
+	 * The snapshot of the current local transaction, "" until asked for, and
+	 * the remote process that exported it.
+	 */
 	char		snapshot[PX_SNAPSHOT_ID_NBYTES];
+	int			owner_pid;
 } px_peer;
 
 typedef struct px_connection
@@ -67,6 +71,7 @@ typedef struct px_connection
 	uint16		version;		/* protocol version agreed on */
 	px_locality locality;
 	bool		in_use;			/* a stream owns it */
+	bool		reused;			/* not its first stream */
 	int			nest_level;		/* of the transaction that began the stream */
 	bool		invalidated;	/* close when no longer in use */
 	PGresult   *result;			/* the frame being read, or NULL */

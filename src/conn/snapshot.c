@@ -11,9 +11,8 @@
  * question, and run in the query's own EState: the right user, connection,
  * transaction and savepoint are then postgres_fdw's care.
  *
- * If that transaction has written (it has a transaction id), then its own
- * later reads see rows that no other connection can, and the scan is left to
- * postgres_fdw.
+ * That the transaction has not written since is asked by each stream itself,
+ * at no cost: see stream.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,19 +27,15 @@
 #include "compat.h"
 #include "conn/snapshot.h"
 
-/* Columns of the question's answer. */
+/* The question, and the columns of the answer, all text. */
+#define QUESTION \
+	"SELECT pg_catalog.pg_export_snapshot(), pg_catalog.pg_backend_pid()::text"
 #define ANSWER_SNAPSHOT		0
-#define ANSWER_XID			1
+#define ANSWER_PID			1
 #define ANSWER_NCOLUMNS		2
 
-#define ASK_SNAPSHOT_AND_XID \
-	"SELECT pg_catalog.pg_export_snapshot(), pg_catalog.pg_current_xact_id_if_assigned()::text"
-#define ASK_XID \
-	"SELECT NULL::text, pg_catalog.pg_current_xact_id_if_assigned()::text"
-
-/* The scan node that asks sql, whose ANSWER_NCOLUMNS columns are text. */
 static ForeignScan *
-make_question(const char *sql, Oid serverid, Index rtindex, Oid userid)
+make_question(Oid serverid, Index rtindex, Oid userid)
 {
 	ForeignScan *scan = makeNode(ForeignScan);
 	List	   *retrieved = NIL;
@@ -61,45 +56,40 @@ make_question(const char *sql, Oid serverid, Index rtindex, Oid userid)
 	scan->fs_server = serverid;
 	px_foreignscan_set_relids(scan, bms_make_singleton(rtindex));
 	px_foreignscan_set_user(scan, userid);
-	scan->fdw_private = list_make3(makeString(pstrdup(sql)), retrieved, makeInteger(1));
+	scan->fdw_private = list_make3(makeString(pstrdup(QUESTION)), retrieved, makeInteger(1));
 	return scan;
 }
 
 const char *
 px_snapshot_get(px_peer *peer, EState *estate, Index rtindex, Oid userid)
 {
-	bool		have_snapshot = peer->snapshot[0] != '\0';
-	const char *refusal = NULL;
 	MemoryContext oldcontext;
-	ForeignScan *question;
 	PlanState  *node;
 	TupleTableSlot *slot;
+	char	   *id;
+
+	if (peer->snapshot[0] != '\0')
+		return NULL;
 
 	/* pg_export_snapshot() in a savepoint would abort the remote transaction. */
-	if (!have_snapshot && GetCurrentTransactionNestLevel() > 1)
+	if (GetCurrentTransactionNestLevel() > 1)
 		return "first use of the server is in a subtransaction";
 
+	/* The executor keeps slots until the query ends, so they must live as long. */
 	oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
-	question = make_question(have_snapshot ? ASK_XID : ASK_SNAPSHOT_AND_XID,
-							 peer->serverid, rtindex, userid);
-	node = ExecInitNode((Plan *) question, estate, 0);
+	node = ExecInitNode((Plan *) make_question(peer->serverid, rtindex, userid), estate, 0);
 	slot = ExecProcNode(node);
 	if (TupIsNull(slot))
 		elog(ERROR, "server did not answer with its snapshot");
 	slot_getallattrs(slot);
 
-	if (!slot->tts_isnull[ANSWER_XID])
-		refusal = "the transaction has written to the server";
-	if (!have_snapshot)
-	{
-		char	   *id = TextDatumGetCString(slot->tts_values[ANSWER_SNAPSHOT]);
-
-		if (strlen(id) >= PX_SNAPSHOT_ID_NBYTES)
-			elog(ERROR, "snapshot id of server is too long: \"%s\"", id);
-		strlcpy(peer->snapshot, id, PX_SNAPSHOT_ID_NBYTES);
-	}
+	id = TextDatumGetCString(slot->tts_values[ANSWER_SNAPSHOT]);
+	if (strlen(id) >= PX_SNAPSHOT_ID_NBYTES)
+		elog(ERROR, "snapshot id of server is too long: \"%s\"", id);
+	peer->owner_pid = pg_strtoint32(TextDatumGetCString(slot->tts_values[ANSWER_PID]));
+	strlcpy(peer->snapshot, id, PX_SNAPSHOT_ID_NBYTES);
 
 	ExecEndNode(node);
 	MemoryContextSwitchTo(oldcontext);
-	return refusal;
+	return NULL;
 }

@@ -14,13 +14,13 @@
 
 /*
  * See to it that peer->snapshot is the snapshot of the server's postgres_fdw
- * connection in this transaction, and that no own writes stand between it and
- * what that connection sees.  Returns NULL if so, else why a stream must not
- * be used now (a static string).
+ * connection in this transaction.  Returns NULL if so, else why there cannot
+ * be one (a static string).  Asks once per transaction.
  *
  * estate's range table entry rtindex is a foreign table of the server; its
- * permissions have been checked.  userid is whom to connect as.  Blocks for
- * the round trips of one small postgres_fdw scan; errors are postgres_fdw's.
+ * permissions have been checked.  userid is whom to connect as.  When it has to
+ * ask, blocks for the three round trips of a small postgres_fdw scan; errors
+ * are postgres_fdw's.
  */
 extern const char *px_snapshot_get(px_peer *peer, EState *estate,
 								   Index rtindex, Oid userid);

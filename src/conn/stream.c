@@ -1,11 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * stream.c
- *		One stream of frames on a connection of the pool.
+ *		Streams of frames on a connection of the pool.
  *
  * A frame is the single bytea column of a single row, received in binary in
  * libpq's single-row mode: so at most one frame is held here, and one more
  * may stand in libpq's input buffer.  What is in a frame is not looked at.
+ *
+ * The beginning is pipelined: transaction, snapshot, a question and the query
+ * go out together.  The question is whether the session of postgres_fdw, which
+ * owns the snapshot, has a transaction id.  If so it has written, and only it
+ * can see what, and may hold locks that our query waits for: the answer is
+ * flushed before the query runs, so that it is there in any case.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,53 +27,18 @@
 #include "conn/stream.h"
 #include "send/send.h"
 
-px_stream_status
-px_stream_begin(px_connection *connection, const char *snapshot,
-				const char **reason)
-{
-	px_stream_status status = PX_STREAM_OK;
-	PGresult   *res;
-	char	   *sql;
+#define FRAME_FORMAT	1		/* binary */
 
-	/* The snapshot id comes from the remote: quote it like any string. */
-	sql = psprintf("START TRANSACTION ISOLATION LEVEL REPEATABLE READ; "
-				   "SET TRANSACTION SNAPSHOT %s",
-				   quote_literal_cstr(snapshot));
-	res = px_exec(connection->pg, sql);
-	if (PQresultStatus(res) != PGRES_COMMAND_OK)
-	{
-		status = PQstatus(connection->pg) == CONNECTION_OK ?
-			PX_STREAM_NO_SNAPSHOT : PX_STREAM_BROKEN;
-		*reason = psprintf("snapshot cannot be imported: %s",
-						   pchomp(PQerrorMessage(connection->pg)));
-	}
-	PQclear(res);
-	pfree(sql);
-	return status;
-}
-
-void
-px_stream_query(px_connection *connection, const char *servername,
-				const char *sql, int nparams, const char *const *values)
+/* Wait until PQgetResult would not block; false if the connection broke. */
+static bool
+wait_for_result(PGconn *pg, instr_time *wait)
 {
-	/* Parameter types are in the SQL text: "$1::type", as postgres_fdw does. */
-	if (!PQsendQueryParams(connection->pg, sql, nparams, NULL, values,
-						   NULL, NULL, 1) ||
-		!PQsetSingleRowMode(connection->pg))
-		px_report_remote_error(ERROR, NULL, connection->pg, servername, sql);
-}
-
-/* Wait until PQgetResult would not block. */
-static void
-wait_for_result(px_connection *connection, const char *servername,
-				const char *sql, instr_time *wait)
-{
-	PGconn	   *pg = connection->pg;
 	instr_time	begin;
 	instr_time	end;
+	bool		ok = true;
 
 	if (!PQisBusy(pg))
-		return;
+		return true;
 
 	INSTR_TIME_SET_CURRENT(begin);
 	do
@@ -82,25 +53,152 @@ wait_for_result(px_connection *connection, const char *servername,
 			ResetLatch(MyLatch);
 			CHECK_FOR_INTERRUPTS();
 		}
-		if ((rc & WL_SOCKET_READABLE) && !PQconsumeInput(pg))
-			px_report_remote_error(ERROR, NULL, pg, servername, sql);
-	} while (PQisBusy(pg));
+		if (rc & WL_SOCKET_READABLE)
+			ok = PQconsumeInput(pg) != 0;
+	} while (ok && PQisBusy(pg));
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_ACCUM_DIFF(*wait, end, begin);
+	return ok;
+}
+
+static px_stream_status
+refuse(PGconn *pg, const char *text, const char **reason)
+{
+	*reason = psprintf("%s: %s", text, pchomp(PQerrorMessage(pg)));
+	return PQstatus(pg) == CONNECTION_OK ? PX_STREAM_REFUSED : PX_STREAM_BROKEN;
+}
+
+/*
+ * Take the result of the next command of the pipeline's beginning, into
+ * connection->result, and step behind it.
+ */
+static bool
+take_result(px_connection *connection, ExecStatusType expected)
+{
+	instr_time	wait;
+
+	INSTR_TIME_SET_ZERO(wait);
+	if (!wait_for_result(connection->pg, &wait))
+		return false;
+	PQclear(connection->result);
+	connection->result = PQgetResult(connection->pg);
+	if (PQresultStatus(connection->result) != expected)
+		return false;
+
+	/* The NULL that ends a command's results; it is there at once. */
+	return PQgetResult(connection->pg) == NULL;
+}
+
+/* Send what a stream begins with. */
+static bool
+send_beginning(px_connection *connection, const px_stream_query *query)
+{
+	PGconn	   *pg = connection->pg;
+	const px_peer *peer = connection->peer;
+	char	   *import;
+	char	   *question;
+	bool		ok;
+
+	/* The snapshot id comes from the remote: quote it like any string. */
+	import = psprintf("SET TRANSACTION SNAPSHOT %s", quote_literal_cstr(peer->snapshot));
+	question = psprintf("SELECT backend_xid FROM pg_catalog.pg_stat_get_activity(%d)",
+						peer->owner_pid);
+
+	/* Parameter types are in the query's text: "$1::type", as postgres_fdw does. */
+	ok = PQenterPipelineMode(pg) &&
+		PQsendQueryParams(pg, "START TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+						  0, NULL, NULL, NULL, NULL, 0) &&
+		PQsendQueryParams(pg, import, 0, NULL, NULL, NULL, NULL, 0) &&
+		PQsendQueryParams(pg, question, 0, NULL, NULL, NULL, NULL, 0) &&
+		PQsendFlushRequest(pg) &&
+		PQsendQueryParams(pg, query->sql, query->nparams, NULL, query->values,
+						  NULL, NULL, FRAME_FORMAT) &&
+		PQpipelineSync(pg);
+	pfree(import);
+	pfree(question);
+	return ok;
 }
 
 px_stream_status
-px_stream_next(px_connection *connection, const char *servername,
-			   const char *sql, const uint8_t **frame, size_t *nbytes,
-			   instr_time *wait)
+px_stream_begin(px_connection *connection, const px_stream_query *query,
+				const char **reason)
 {
+	PGconn	   *pg = connection->pg;
+
+	if (!send_beginning(connection, query) ||
+		!take_result(connection, PGRES_COMMAND_OK))
+		return refuse(pg, "transaction cannot be started", reason);
+	if (!take_result(connection, PGRES_COMMAND_OK))
+		return refuse(pg, "snapshot cannot be imported", reason);
+	if (!take_result(connection, PGRES_TUPLES_OK))
+		return refuse(pg, "session of postgres_fdw cannot be seen", reason);
+
+	if (PQntuples(connection->result) != 1)
+	{
+		*reason = "session of postgres_fdw cannot be seen";
+		return PX_STREAM_REFUSED;
+	}
+	if (!PQgetisnull(connection->result, 0, 0))
+	{
+		*reason = "the transaction has written to the server";
+		return PX_STREAM_REFUSED;
+	}
+	if (!PQsetSingleRowMode(pg))
+		return refuse(pg, "query cannot be sent", reason);
+	return PX_STREAM_OK;
+}
+
+void
+px_stream_again(px_connection *connection, const px_stream_query *query)
+{
+	/* The query is still the session's unnamed prepared statement. */
+	if (!PQsendQueryPrepared(connection->pg, "", query->nparams, query->values,
+							 NULL, NULL, FRAME_FORMAT) ||
+		!PQsetSingleRowMode(connection->pg))
+		px_report_remote_error(ERROR, NULL, connection->pg,
+							   query->servername, query->remote_sql);
+}
+
+/* Read what follows the last row, and leave pipeline mode. */
+static void
+finish_query(px_connection *connection, const px_stream_query *query, instr_time *wait)
+{
+	PGconn	   *pg = connection->pg;
+
+	for (;;)
+	{
+		PGresult   *res;
+
+		if (!wait_for_result(pg, wait))
+			break;
+		res = PQgetResult(pg);
+		if (res == NULL && PQpipelineStatus(pg) == PQ_PIPELINE_OFF)
+			return;
+		if (PQresultStatus(res) == PGRES_PIPELINE_SYNC && PQexitPipelineMode(pg))
+		{
+			PQclear(res);
+			return;
+		}
+		PQclear(res);
+		if (PQstatus(pg) != CONNECTION_OK)
+			break;
+	}
+	px_report_remote_error(ERROR, NULL, pg, query->servername, query->remote_sql);
+}
+
+px_stream_status
+px_stream_next(px_connection *connection, const px_stream_query *query,
+			   const uint8_t **frame, size_t *nbytes, instr_time *wait)
+{
+	PGconn	   *pg = connection->pg;
 	PGresult   *res;
 
 	PQclear(connection->result);
 	connection->result = NULL;
 
-	wait_for_result(connection, servername, sql, wait);
-	connection->result = res = PQgetResult(connection->pg);
+	if (!wait_for_result(pg, wait))
+		px_report_remote_error(ERROR, NULL, pg, query->servername, query->remote_sql);
+	connection->result = res = PQgetResult(pg);
 
 	switch (PQresultStatus(res))
 	{
@@ -108,7 +206,7 @@ px_stream_next(px_connection *connection, const char *servername,
 			if (PQnfields(res) != 1 || PQgetisnull(res, 0, 0))
 				ereport(ERROR,
 						(errcode(ERRCODE_PROTOCOL_VIOLATION),
-						 errmsg("invalid response from server \"%s\"", servername),
+						 errmsg("invalid response from server \"%s\"", query->servername),
 						 errdetail("Expected one column with a frame, got %d columns.",
 								   PQnfields(res))));
 			*frame = (const uint8_t *) PQgetvalue(res, 0, 0);
@@ -118,10 +216,7 @@ px_stream_next(px_connection *connection, const char *servername,
 		case PGRES_TUPLES_OK:
 			PQclear(res);
 			connection->result = NULL;
-			/* The result is followed by a NULL one; then the connection is idle. */
-			wait_for_result(connection, servername, sql, wait);
-			while ((res = PQgetResult(connection->pg)) != NULL)
-				PQclear(res);
+			finish_query(connection, query, wait);
 			return PX_STREAM_END;
 
 		default:
@@ -131,7 +226,7 @@ px_stream_next(px_connection *connection, const char *servername,
 				PQclear(res);
 				return PX_STREAM_NOT_PLANNED;
 			}
-			px_report_remote_error(ERROR, res, connection->pg, servername, sql);
+			px_report_remote_error(ERROR, res, pg, query->servername, query->remote_sql);
 			return PX_STREAM_END;	/* not reached */
 	}
 }

@@ -1,7 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * stream.h
- *		One stream of frames on a connection of the pool.
+ *		Streams of frames on a connection of the pool.
+ *
+ * A connection runs one stream at a time, in a remote transaction that begins
+ * with the first one.  Further streams of the same query, with other
+ * parameters, run in that transaction, each for one round trip.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,27 +21,36 @@ typedef enum px_stream_status
 	PX_STREAM_OK,				/* began; or: here is a frame */
 	PX_STREAM_END,				/* the remote query is complete */
 	PX_STREAM_NOT_PLANNED,		/* the remote backend does not know ExchangeSend */
-	PX_STREAM_NO_SNAPSHOT,		/* the snapshot cannot be imported */
+	PX_STREAM_REFUSED,			/* no such snapshot, or own writes: see reason */
 	PX_STREAM_BROKEN			/* a kept connection turned out to be dead */
 } px_stream_status;
 
+/* The query of a stream.  All pointers are the caller's. */
+typedef struct px_stream_query
+{
+	const char *servername;		/* for error messages */
+	const char *remote_sql;		/* for error contexts: what postgres_fdw sends */
+	const char *sql;			/* what is sent; its rows are frames */
+	int			nparams;
+	const char *const *values;	/* text, NULL for null */
+} px_stream_query;
+
 /*
- * Start a remote transaction on the snapshot, which the server's postgres_fdw
- * connection exported.  PX_STREAM_OK, or PX_STREAM_NO_SNAPSHOT or
- * PX_STREAM_BROKEN with *reason set (palloc'd): then abandon the connection.
- * Blocks for one round trip, serving interrupts.
+ * Start a remote transaction on the peer's snapshot and send the query, in
+ * one round trip.  PX_STREAM_REFUSED or PX_STREAM_BROKEN with *reason set
+ * (palloc'd): then abandon the connection.  Blocks until the transaction is
+ * known to be fit, serving interrupts; does not wait for the query.
  */
 extern px_stream_status px_stream_begin(px_connection *connection,
-										const char *snapshot,
+										const px_stream_query *query,
 										const char **reason);
 
 /*
- * Send the query whose rows are frames, with parameters as text (NULL for
- * null).  Does not wait for it.  servername and sql stand in error messages.
+ * Send the same query again, with other parameters, after its last stream
+ * has ended.  Does not wait.
  */
-extern void px_stream_query(px_connection *connection, const char *servername,
-							const char *sql, int nparams,
-							const char *const *values);
+extern void px_stream_again(px_connection *connection,
+							const px_stream_query *query);
 
 /*
  * The next frame: PX_STREAM_OK, and *frame (8-aligned) is valid until the
@@ -46,7 +59,7 @@ extern void px_stream_query(px_connection *connection, const char *servername,
  * spent waiting is added to *wait.
  */
 extern px_stream_status px_stream_next(px_connection *connection,
-									   const char *servername, const char *sql,
+									   const px_stream_query *query,
 									   const uint8_t **frame, size_t *nbytes,
 									   instr_time *wait);
 

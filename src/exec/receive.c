@@ -23,7 +23,6 @@
 #include "utils/rel.h"
 
 #include "compat.h"
-#include "conn/stream.h"
 #include "exec/receive.h"
 #include "exec/receive_state.h"
 
@@ -60,7 +59,6 @@ create_state(CustomScan *scan)
 
 	NodeSetTag(state, T_CustomScanState);
 	state->css.methods = &receive_exec_methods;
-	state->asked = InvalidCommandId;
 	return (Node *) state;
 }
 
@@ -99,6 +97,8 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 	state->foreign = linitial_node(ForeignScan, scan->custom_plans);
 	state->remote_sql = strVal(linitial(state->foreign->fdw_private));
 	state->servername = GetForeignServer(state->foreign->fs_server)->servername;
+	state->query.servername = state->servername;
+	state->query.remote_sql = state->remote_sql;
 	state->mode = px_mode_for_server(state->servername);
 	state->rtindex = scan->scan.scanrelid;
 	if (state->rtindex == 0)	/* join or upper: any member will do */
@@ -226,6 +226,19 @@ take_frame(px_receive_state *state, const uint8_t *frame, size_t nbytes)
 	}
 }
 
+/* Give the connection back, if there is one, and leave an unfinished stream. */
+static void
+release_connection(px_receive_state *state)
+{
+	if (state->connection == NULL)
+		return;
+	if (state->finished)
+		px_connection_release(state->connection);
+	else
+		px_connection_abandon(state->connection);
+	state->connection = NULL;
+}
+
 /* The remote query is complete: was every sender? */
 static void
 finish_stream(px_receive_state *state)
@@ -252,7 +265,7 @@ next_batch(px_receive_state *state)
 		bool		is_batch;
 		px_stream_status status;
 
-		status = px_stream_next(state->connection, state->servername, state->remote_sql,
+		status = px_stream_next(state->connection, &state->query,
 								&frame, &nbytes, &state->stats.receive_wait);
 		if (status == PX_STREAM_NOT_PLANNED)
 		{
@@ -264,8 +277,8 @@ next_batch(px_receive_state *state)
 		if (status == PX_STREAM_END)
 		{
 			finish_stream(state);
-			px_connection_release(state->connection);
-			state->connection = NULL;
+			if (state->param_exprs == NIL)
+				release_connection(state);
 			return false;
 		}
 
@@ -343,14 +356,6 @@ exec_receive(CustomScanState *css)
 	return ExecScan(&css->ss, receive_next, receive_recheck);
 }
 
-/* Leave an unfinished stream. */
-static void
-stop_stream(px_receive_state *state)
-{
-	if (state->connection)
-		px_connection_abandon(state->connection);
-	state->connection = NULL;
-}
 
 static void
 rescan_receive(CustomScanState *css)
@@ -369,7 +374,9 @@ rescan_receive(CustomScanState *css)
 		return;
 	}
 
-	stop_stream(state);
+	/* A connection that has finished its stream can take the next one. */
+	if (!state->finished)
+		release_connection(state);
 	state->started = false;
 }
 
@@ -378,7 +385,7 @@ end_receive(CustomScanState *css)
 {
 	px_receive_state *state = (px_receive_state *) css;
 
-	stop_stream(state);
+	release_connection(state);
 	if (state->child)
 		ExecEndNode(state->child);
 }

@@ -13,7 +13,7 @@
 #include "nodes/execnodes.h"
 #include "portability/instr_time.h"
 
-#include "conn/pool.h"
+#include "conn/stream.h"
 #include "exec/decode.h"
 #include "guc.h"
 
@@ -64,7 +64,7 @@ typedef struct px_receive_state
 	bool		started;
 	const char *fallback_reason;	/* not NULL: the child runs instead */
 	bool		retried;		/* on a new connection, for want of ExchangeSend */
-	CommandId	asked;			/* command in which own writes were asked for */
+	CommandId	command;		/* in which the connection was begun */
 
 	/* The stream. */
 	px_connection *connection;	/* NULL when no stream is running */
@@ -72,10 +72,11 @@ typedef struct px_receive_state
 	px_locality locality;		/* of the connection */
 	bool		local;			/* locality counts: nothing is compressed */
 	uint16		version;
-	char	   *sql;			/* the query sent; NULL before */
+	px_stream_query query;		/* sql is NULL before the first stream */
 	px_decoder *decoder;		/* NULL before */
-	MemoryContext stream_context;	/* reset when a stream starts */
-	bool		finished;		/* every sender has ended */
+	MemoryContext stream_context;	/* parameters; reset when a stream starts */
+	bool		finished;		/* every sender has ended; a connection that is
+								 * still set waits for other parameters */
 	uint32		batch_rows_max; /* as requested */
 	uint32		batch_rows;		/* of the batch in the decoder */
 	uint32		next_row;

@@ -26,7 +26,6 @@
 
 #include "compat.h"
 #include "conn/snapshot.h"
-#include "conn/stream.h"
 #include "exec/receive_state.h"
 #include "exec/scan_tuple.h"
 
@@ -95,9 +94,10 @@ choose_compression(px_receive_state *state, px_request *request)
  * SELECT exchange.send('request', t.*) FROM (remote SQL) t.  A plain t would
  * be the column of that name, if there is one.
  */
-static char *
+static void
 build_query(px_receive_state *state)
 {
+	EState	   *estate = state->css.ss.ps.state;
 	px_request	request = {0};
 	const px_request_column *columns;
 	size_t		nbytes;
@@ -117,8 +117,9 @@ build_query(px_receive_state *state)
 	px_request_write(text, nbytes + 1, &request, columns);
 	sql = psprintf("SELECT exchange.send(%s, t.*) FROM (%s) t",
 				   quote_literal_cstr(text), state->remote_sql);
-	pfree(text);
-	return sql;
+	if (state->query.sql)
+		pfree(unconstify(char *, state->query.sql));
+	state->query.sql = MemoryContextStrdup(estate->es_query_cxt, sql);
 }
 
 /* Evaluate the parameters of the remote query, under postgres_fdw's settings. */
@@ -156,6 +157,8 @@ evaluate_params(px_receive_state *state)
 		i++;
 	}
 	AtEOXact_GUC(true, nestlevel);
+	state->query.nparams = i;
+	state->query.values = state->param_values;
 }
 
 /* Forget what the last stream left, before the next one. */
@@ -173,55 +176,6 @@ reset_stream(px_receive_state *state)
 	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
 }
 
-/*
- * Get a connection with a transaction on the server's snapshot.  A kept
- * connection may have died since its last use: then a new one is tried.
- * Returns NULL if so, else the reason why not.
- */
-static const char *
-begin_stream(px_receive_state *state)
-{
-	CommandId	command = GetCurrentCommandId(false);
-	EState	   *estate = state->css.ss.ps.state;
-	UserMapping *user = GetUserMapping(state->userid, state->foreign->fs_server);
-	px_peer    *peer = px_peer_get(user);
-	const char *reason = NULL;
-	px_stream_status status;
-
-	do
-	{
-		px_connection *connection = px_connection_acquire(peer, user, &reason);
-
-		if (connection == NULL)
-			return reason;
-		state->connection = connection;
-		state->locality = connection->locality;
-		state->local = counts_as_local(connection->locality);
-		state->version = connection->version;
-
-		/*
-		 * Writes through postgres_fdw are commands: a rescan within the same
-		 * one need not ask again.
-		 */
-		if (state->asked != command)
-			reason = px_snapshot_get(peer, estate, state->rtindex, state->userid);
-		if (reason == NULL)
-		{
-			state->asked = command;
-			status = px_stream_begin(connection, peer->snapshot, &reason);
-			if (status == PX_STREAM_OK)
-				return NULL;
-		}
-		else
-			status = PX_STREAM_NO_SNAPSHOT;
-
-		state->connection = NULL;
-		px_connection_abandon(connection);
-	} while (status == PX_STREAM_BROKEN);
-
-	return reason;
-}
-
 static void
 create_decoder(px_receive_state *state)
 {
@@ -237,9 +191,62 @@ create_decoder(px_receive_state *state)
 	MemoryContextSwitchTo(oldcontext);
 }
 
+/* Prepare for a stream on a connection that has just been acquired. */
+static void
+prepare_stream(px_receive_state *state)
+{
+	state->mode = px_mode_for_server(state->servername);
+	state->locality = state->connection->locality;
+	state->local = counts_as_local(state->locality);
+	state->version = state->connection->version;
+	if (state->decoder == NULL)
+		create_decoder(state);
+	build_query(state);
+}
+
+/*
+ * Begin a stream on a connection from the pool.  A kept connection may have
+ * died since its last use: then another one is tried.  Returns NULL, or the
+ * reason why there can be no stream.
+ */
+static const char *
+begin_stream(px_receive_state *state)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	UserMapping *user = GetUserMapping(state->userid, state->foreign->fs_server);
+	px_peer    *peer = px_peer_get(user);
+	const char *reason;
+	px_stream_status status;
+	bool		reused;
+
+	do
+	{
+		state->connection = px_connection_acquire(peer, user, &reason);
+		if (state->connection == NULL)
+			return reason;
+
+		status = PX_STREAM_REFUSED;
+		reason = px_snapshot_get(peer, estate, state->rtindex, state->userid);
+		if (reason == NULL)
+		{
+			prepare_stream(state);
+			status = px_stream_begin(state->connection, &state->query, &reason);
+			if (status == PX_STREAM_OK)
+				return NULL;
+		}
+
+		reused = state->connection->reused;
+		px_connection_abandon(state->connection);
+		state->connection = NULL;
+	} while (status == PX_STREAM_BROKEN && reused);
+
+	return reason;
+}
+
 static const char *
 try_stream(px_receive_state *state)
 {
+	CommandId	command = GetCurrentCommandId(false);
 	const char *reason;
 
 	if (!px_enabled)
@@ -247,18 +254,25 @@ try_stream(px_receive_state *state)
 	if (IsolationIsSerializable())
 		return "transaction is serializable";
 
-	reason = begin_stream(state);
-	if (reason)
-		return reason;
-
-	if (state->decoder == NULL)
-		create_decoder(state);
-	reset_stream(state);
-	state->mode = px_mode_for_server(state->servername);
-	state->sql = build_query(state);
 	evaluate_params(state);
-	px_stream_query(state->connection, state->servername, state->sql,
-					list_length(state->param_exprs), state->param_values);
+
+	/*
+	 * A rescan goes on with its connection.  Unless a command has come in
+	 * between, by a function of the query: it may have written.
+	 */
+	if (state->connection && state->command == command)
+		px_stream_again(state->connection, &state->query);
+	else
+	{
+		if (state->connection)
+			px_connection_release(state->connection);
+		state->connection = NULL;
+		reason = begin_stream(state);
+		if (reason)
+			return reason;
+		state->command = command;
+	}
+	reset_stream(state);
 	state->stats.streams++;
 	return NULL;
 }
