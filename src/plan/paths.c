@@ -79,8 +79,8 @@ replace_foreign_paths(PlannerInfo *root, RelOptInfo *rel)
 		Path	   *path = lfirst(lc);
 
 		if (IsA(path, ForeignPath) &&
-			px_rel_is_eligible(root, path->parent) &&
-			px_expected_nbytes(root, path) >= px_min_bytes)
+			px_expected_nbytes(root, path) >= px_min_bytes &&
+			px_rel_is_eligible(root, path->parent))
 			lfirst(lc) = make_receive_path((ForeignPath *) path);
 	}
 }
