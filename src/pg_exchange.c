@@ -10,7 +10,6 @@
 #include "fmgr.h"
 
 #include "compat.h"
-#include "conn/pool.h"
 #include "exec/receive.h"
 #include "guc.h"
 #include "plan/paths.h"
@@ -25,7 +24,6 @@ _PG_init(void)
 {
 	px_guc_init();
 	px_send_init();
-	px_pool_init();
 	px_receive_init();
 	px_plan_init();
 }

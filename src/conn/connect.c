@@ -390,8 +390,10 @@ px_report_remote_error(int elevel, PGresult *res, PGconn *pg,
 		const char *hint = PQresultErrorField(res, PG_DIAG_MESSAGE_HINT);
 		const char *context = PQresultErrorField(res, PG_DIAG_CONTEXT);
 
+		/* A broken connection leaves a message without fields. */
 		if (message == NULL)
-			message = pchomp(PQerrorMessage(pg));
+			message = pchomp(res && PQresultErrorMessage(res)[0] != '\0' ?
+							 PQresultErrorMessage(res) : PQerrorMessage(pg));
 
 		ereport(elevel,
 				(errcode(px_result_sqlstate(res)),

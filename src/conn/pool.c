@@ -39,12 +39,6 @@ static void subxact_callback(SubXactEvent event, SubTransactionId mySubid,
 							 SubTransactionId parentSubid, void *arg);
 static void invalidation_callback(Datum arg, int cacheid, uint32 hashvalue);
 
-void
-px_pool_init(void)
-{
-	/* Callbacks are registered with the first peer: see px_peer_get. */
-}
-
 static void
 create_peers(void)
 {

@@ -77,8 +77,6 @@ typedef struct px_connection
 	PGresult   *result;			/* the frame being read, or NULL */
 } px_connection;
 
-extern void px_pool_init(void);
-
 /* The peer of server for user; made on first use. */
 extern px_peer *px_peer_get(UserMapping *user);
 

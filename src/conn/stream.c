@@ -159,31 +159,49 @@ px_stream_again(px_connection *connection, const px_stream_query *query)
 							   query->servername, query->remote_sql);
 }
 
-/* Read what follows the last row, and leave pipeline mode. */
-static void
-finish_query(px_connection *connection, const px_stream_query *query, instr_time *wait)
+/*
+ * Read what follows the query's last result, and leave pipeline mode.  False
+ * if the connection broke.
+ */
+static bool
+finish_query(PGconn *pg, instr_time *wait)
 {
-	PGconn	   *pg = connection->pg;
-
-	for (;;)
+	while (wait_for_result(pg, wait))
 	{
-		PGresult   *res;
+		PGresult   *res = PQgetResult(pg);
+		bool		synced = PQresultStatus(res) == PGRES_PIPELINE_SYNC;
 
-		if (!wait_for_result(pg, wait))
-			break;
-		res = PQgetResult(pg);
 		if (res == NULL && PQpipelineStatus(pg) == PQ_PIPELINE_OFF)
-			return;
-		if (PQresultStatus(res) == PGRES_PIPELINE_SYNC && PQexitPipelineMode(pg))
-		{
-			PQclear(res);
-			return;
-		}
+			return PQstatus(pg) == CONNECTION_OK;
 		PQclear(res);
+		if (synced)
+			return PQexitPipelineMode(pg) != 0;
 		if (PQstatus(pg) != CONNECTION_OK)
-			break;
+			return false;
 	}
-	px_report_remote_error(ERROR, NULL, pg, query->servername, query->remote_sql);
+	return false;
+}
+
+/*
+ * The query ended with an error, in connection->result.  Raise it, unless it
+ * is the one that says that the marker was not recognised.
+ */
+static px_stream_status
+fail_query(px_connection *connection, const px_stream_query *query, instr_time *wait)
+{
+	PGresult   *res;
+
+	/* An idle connection need not be cancelled by whoever cleans up. */
+	if (connection->result)
+		(void) finish_query(connection->pg, wait);
+
+	res = connection->result;
+	connection->result = NULL;
+	if (res == NULL || px_result_sqlstate(res) != PX_ERRCODE_NOT_PLANNED)
+		px_report_remote_error(ERROR, res, connection->pg,
+							   query->servername, query->remote_sql);
+	PQclear(res);
+	return PX_STREAM_NOT_PLANNED;
 }
 
 px_stream_status
@@ -214,19 +232,14 @@ px_stream_next(px_connection *connection, const px_stream_query *query,
 			return PX_STREAM_OK;
 
 		case PGRES_TUPLES_OK:
-			PQclear(res);
-			connection->result = NULL;
-			finish_query(connection, query, wait);
-			return PX_STREAM_END;
+			if (finish_query(pg, wait))
+				return PX_STREAM_END;
+			px_report_remote_error(ERROR, NULL, pg, query->servername, query->remote_sql);
+			break;
 
 		default:
-			connection->result = NULL;
-			if (res && px_result_sqlstate(res) == PX_ERRCODE_NOT_PLANNED)
-			{
-				PQclear(res);
-				return PX_STREAM_NOT_PLANNED;
-			}
-			px_report_remote_error(ERROR, res, pg, query->servername, query->remote_sql);
-			return PX_STREAM_END;	/* not reached */
+			break;
 	}
+
+	return fail_query(connection, query, wait);
 }
