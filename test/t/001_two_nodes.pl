@@ -116,7 +116,7 @@ is(ask($sum), $before + 1000, 'the next transaction sees what was written');
 
 # Leaving a stream early stops the remote backend, and the session goes on.
 $shard->safe_psql('postgres', q{
-	CREATE VIEW endless AS SELECT i AS id, repeat('x', 1000) AS filler FROM generate_series(1, 100000000) i});
+	CREATE VIEW endless AS SELECT id, repeat('x', 1000) AS filler FROM (SELECT generate_series(1, 100000000) AS id) x});
 $coordinator->safe_psql('postgres', 'IMPORT FOREIGN SCHEMA public LIMIT TO (endless) FROM SERVER shard INTO public');
 ask('BEGIN');
 is(ask('SELECT count(*) FROM (SELECT filler FROM endless WHERE random() < 2 LIMIT 10) x;'), '10', 'LIMIT');

@@ -1,0 +1,197 @@
+# The remote goes away: between scans, between the frames of a stream, its
+# backend alone or all of it. The query that reads a stream ends with the error
+# that was its own; the next one works; nothing is left running.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $shard = PostgreSQL::Test::Cluster->new('shard');
+$shard->init;
+$shard->append_conf('postgresql.conf', "autovacuum = off\nrestart_after_crash = on\n");
+$shard->start;
+# "endless" keeps its backend blocked in sending, "sleepy" in the middle of the
+# query, "slow" in a query that has not sent a frame.
+$shard->safe_psql('postgres', q{
+	CREATE EXTENSION pg_exchange;
+	CREATE TABLE events AS SELECT i AS id, 'event ' || i AS name FROM generate_series(1, 10000) i;
+	CREATE VIEW endless AS SELECT id, repeat('x', 1000) AS filler FROM (SELECT generate_series(1, 100000000) AS id) x;
+	CREATE VIEW sleepy AS SELECT i AS id, CASE WHEN i < 20000 THEN '' ELSE pg_sleep(600)::text END AS filler
+		FROM (SELECT generate_series(1, 20000) AS i) x;
+	CREATE VIEW slow AS SELECT 1 AS id, pg_sleep(600)::text AS filler;
+});
+
+my $coordinator = PostgreSQL::Test::Cluster->new('coordinator');
+$coordinator->init;
+$coordinator->append_conf('postgresql.conf', <<EOC);
+session_preload_libraries = 'pg_exchange'
+pg_exchange.min_bytes = 0
+autovacuum = off
+EOC
+$coordinator->start;
+$coordinator->safe_psql('postgres', sprintf(q{
+	CREATE EXTENSION postgres_fdw;
+	CREATE EXTENSION pg_exchange;
+	CREATE SERVER shard FOREIGN DATA WRAPPER postgres_fdw
+		OPTIONS (host '%s', port '%s', dbname 'postgres');
+	CREATE USER MAPPING FOR CURRENT_USER SERVER shard;
+	CREATE FOREIGN TABLE events (id int, name text) SERVER shard;
+	CREATE FOREIGN TABLE endless (id int, filler text) SERVER shard;
+	CREATE FOREIGN TABLE sleepy (id int, filler text) SERVER shard;
+	CREATE FOREIGN TABLE slow (id int, filler text) SERVER shard;
+}, $shard->host, $shard->port));
+
+my $scan = 'SELECT count(*), sum(id) FROM (SELECT * FROM events OFFSET 0) x;';
+my $rows = '10000|50005000';
+
+my $session = $coordinator->background_psql('postgres', on_error_stop => 0);
+sub ask
+{
+	my ($sql) = @_;
+	$session->{stderr} = '';
+	return $session->query($sql);
+}
+ask('\set VERBOSITY verbose');
+my $coordinator_pid = ask('SELECT pg_backend_pid();');
+
+# Wait until the stream's backend on the shard is in this wait event; return
+# its process id.
+sub sender_in
+{
+	my ($wait_event) = @_;
+	my $query = qq{FROM pg_stat_activity WHERE application_name = 'pg_exchange' AND wait_event = '$wait_event'};
+	$shard->poll_query_until('postgres', "SELECT count(*) = 1 $query") or die "no sender in $wait_event";
+	return $shard->safe_psql('postgres', "SELECT pid $query");
+}
+
+# All is as it should be: the session works, on the shard and here, by exchange;
+# no stream is left running on the shard.
+sub goes_on
+{
+	my ($name) = @_;
+	$shard->poll_query_until('postgres', 'SELECT true');
+	is(ask($scan), $rows, "$name: the next query works");
+	is($session->{stderr}, '', "$name: without an error");
+	like(ask('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;'), qr/Transport: exchange v1/, "$name: by exchange");
+	ok($shard->poll_query_until('postgres', q{
+		SELECT count(*) = 0 FROM pg_stat_activity
+		WHERE application_name IN ('pg_exchange', 'postgres_fdw') AND state <> 'idle'}),
+		"$name: nothing is left running on the shard");
+	is(ask('SELECT pg_backend_pid();'), $coordinator_pid, "$name: the coordinator's backend is the same");
+}
+
+my $admin_shutdown = qr/^.*ERROR:  57P01: terminating connection due to administrator command/m;
+my $connection_failure = qr/^.*ERROR:  08006: (server closed the connection unexpectedly|could not receive data from server: Connection reset by peer)/m;
+
+goes_on('at first');
+
+# The backend is terminated in the midst of a query: it says so.
+ask('BEGIN; DECLARE c CURSOR FOR SELECT * FROM sleepy;');
+like(ask('FETCH 2 FROM c;'), qr/^1\|\n2\|$/, 'the stream has begun');
+$shard->safe_psql('postgres', 'SELECT pg_terminate_backend(' . sender_in('PgSleep') . ')');
+ask('MOVE ALL FROM c;');
+like($session->{stderr}, $admin_shutdown, 'backend terminated while it works');
+ask($scan);
+like($session->{stderr}, qr/25P02: current transaction is aborted/, 'backend terminated: the transaction is over');
+ask('ROLLBACK');
+goes_on('backend terminated while it works');
+
+# Blocked in sending, it can say nothing any more.
+ask('BEGIN; DECLARE c CURSOR FOR SELECT id FROM endless WHERE length(filler) = 1000 OFFSET 0;');
+is(ask('FETCH 1 FROM c;'), '1', 'the stream has begun');
+$shard->safe_psql('postgres', 'SELECT pg_terminate_backend(' . sender_in('ClientWrite') . ')');
+ask('MOVE ALL FROM c;');
+like($session->{stderr}, $connection_failure, 'backend terminated while it sends');
+ask('ROLLBACK');
+goes_on('backend terminated while it sends');
+
+# A subtransaction catches it, and its transaction goes on with its snapshot.
+ask('BEGIN;' . $scan);
+ask('SAVEPOINT s; DECLARE c CURSOR FOR SELECT * FROM sleepy;');
+ask('FETCH 2 FROM c;');
+$shard->safe_psql('postgres', 'SELECT pg_terminate_backend(' . sender_in('PgSleep') . ')');
+$shard->safe_psql('postgres', 'INSERT INTO events VALUES (0)');
+ask('MOVE ALL FROM c;');
+like($session->{stderr}, $admin_shutdown, 'backend terminated in a subtransaction');
+ask('ROLLBACK TO s');
+is(ask($scan), $rows, 'which is rolled back: the same snapshot');
+like(ask('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;'), qr/Transport: exchange v1/, 'by exchange');
+ask('COMMIT');
+is($session->{stderr}, '', 'and commits');
+$shard->safe_psql('postgres', 'DELETE FROM events WHERE id = 0');
+
+# postgres_fdw's connection is terminated within a transaction: there is no
+# snapshot any more, and no way on, as without exchanges. (postgres_fdw says
+# 08006 here: it had been idle, and libpq read the reason as a notice.)
+for my $enabled (qw(off on))
+{
+	ask("SET pg_exchange.enabled = $enabled; BEGIN; $scan");
+	$shard->safe_psql('postgres', q{
+		SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'postgres_fdw'});
+	ask($scan);
+	like($session->{stderr}, qr/ERROR:  08006: FATAL:  terminating connection due to administrator command/,
+		"postgres_fdw's backend terminated, exchange $enabled");
+	ask('ROLLBACK');
+}
+goes_on("postgres_fdw's backend terminated");
+
+# A backend that crashes takes the shard with it, which restarts.
+ask('BEGIN; DECLARE c CURSOR FOR SELECT id FROM endless WHERE length(filler) = 1000 OFFSET 0;');
+is(ask('FETCH 1 FROM c;'), '1', 'the stream has begun');
+kill('KILL', sender_in('ClientWrite'));
+ask('MOVE ALL FROM c;');
+like($session->{stderr}, $connection_failure, 'backend killed while it sends');
+ask('ROLLBACK');
+goes_on('backend killed while it sends');
+
+# The shard stops at once: between queries, …
+$shard->stop('immediate');
+ask($scan);
+like($session->{stderr}, qr/ERROR:  08001: could not connect to server "shard"/, 'no shard: the error of postgres_fdw');
+$shard->start;
+goes_on('shard restarted after a failed query');
+$shard->stop('immediate');
+$shard->start;
+goes_on('shard restarted between queries');
+
+# … between the queries of a transaction, …
+ask('BEGIN; ' . $scan);
+$shard->stop('immediate');
+$shard->start;
+ask($scan);
+like($session->{stderr}, qr/ERROR:  (57P02|08006): /, 'shard restarted within a transaction: its snapshot is gone');
+ask('ROLLBACK');
+goes_on('shard restarted within a transaction');
+
+# … in the midst of a stream, …
+ask('BEGIN; DECLARE c CURSOR FOR SELECT id FROM endless WHERE length(filler) = 1000 OFFSET 0;');
+is(ask('FETCH 1 FROM c;'), '1', 'the stream has begun');
+sender_in('ClientWrite');
+$shard->stop('immediate');
+ask('MOVE ALL FROM c;');
+like($session->{stderr}, $connection_failure, 'shard stopped in the midst of a stream');
+ask('ROLLBACK');
+$shard->start;
+goes_on('shard stopped in the midst of a stream');
+
+# … and while a session waits for the first frame.
+my $waiting = $coordinator->background_psql('postgres', on_error_stop => 0);
+$waiting->query('\set VERBOSITY verbose');
+$waiting->query_until(qr/asked/, "\\echo asked\nSELECT * FROM slow;\n\\echo answered\n");
+sender_in('PgSleep');
+$shard->stop('immediate');
+$waiting->query('SELECT 1;');
+like($waiting->{stderr}, qr/ERROR:  (57P02|08006): /, 'shard stopped before the first frame');
+$waiting->quit;
+$shard->start;
+goes_on('shard stopped before the first frame');
+
+# Stopped in earnest, it waits for no exchange that is idle.
+$shard->stop('fast');
+$shard->start;
+goes_on('shard restarted in peace');
+$session->quit;
+
+done_testing();
