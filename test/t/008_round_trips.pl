@@ -1,0 +1,147 @@
+# How often a scan waits for the network: a proxy between the servers counts
+# the turns of each connection, that is how often the client speaks after the
+# server has.  The proxy is a process of this test; it forwards every byte.
+use strict;
+use warnings;
+
+use IO::Select;
+use IO::Socket::UNIX;
+use POSIX ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+my $shard = PostgreSQL::Test::Cluster->new('shard');
+$shard->init;
+$shard->start;
+my $coordinator = PostgreSQL::Test::Cluster->new('coordinator');
+$coordinator->init;
+$coordinator->append_conf('postgresql.conf', <<EOC);
+session_preload_libraries = 'pg_exchange'
+pg_exchange.min_bytes = 0
+EOC
+$coordinator->start;
+
+# The proxy listens where a server of port 1 would, and appends a byte to a
+# file for each turn.
+my $folder = PostgreSQL::Test::Utils::tempdir_short();
+my $turns_file = "$folder/turns";
+my $listener = IO::Socket::UNIX->new(Local => "$folder/.s.PGSQL.1", Listen => 10)
+  or die "cannot listen: $!";
+my $proxy = fork() // die "cannot fork: $!";
+if ($proxy == 0)
+{
+	run_proxy($listener, $shard->host . '/.s.PGSQL.' . $shard->port, $turns_file);
+	POSIX::_exit(0);
+}
+close $listener;
+END { kill 'TERM', $proxy if $proxy; }
+
+sub run_proxy
+{
+	my ($from, $to, $file) = @_;
+	my $select = IO::Select->new($from);
+	my (%peer, %is_client, %server_spoke);
+	open my $turns, '>>', $file or die $!;
+	$turns->autoflush(1);
+
+	while (my @ready = $select->can_read)
+	{
+		for my $socket (@ready)
+		{
+			if ($socket == $from)
+			{
+				my $client = $from->accept or next;
+				my $server = IO::Socket::UNIX->new(Peer => $to) or do { close $client; next };
+				($peer{$client}, $peer{$server}) = ($server, $client);
+				$is_client{$client} = 1;
+				$server_spoke{$client} = 1;
+				$select->add($client, $server);
+				next;
+			}
+			my $other = $peer{$socket} or next;
+			my $n = sysread($socket, my $data, 65536);
+			if (!$n)
+			{
+				$select->remove($socket, $other);
+				delete @peer{$socket, $other};
+				close $_ for $socket, $other;
+				next;
+			}
+			if ($is_client{$socket})
+			{
+				print $turns '.' if $server_spoke{$socket};
+				$server_spoke{$socket} = 0;
+			}
+			else
+			{
+				$server_spoke{$other} = 1;
+			}
+			for (my $sent = 0; $sent < $n;)
+			{
+				$sent += syswrite($other, $data, $n - $sent, $sent) // last;
+			}
+		}
+	}
+}
+
+$shard->safe_psql('postgres', q{
+	CREATE EXTENSION pg_exchange;
+	CREATE TABLE items AS SELECT i AS id, 'item ' || i AS name FROM generate_series(1, 1000) i;
+	CREATE UNIQUE INDEX ON items (id);
+	ANALYZE items;
+});
+$coordinator->safe_psql('postgres', qq{
+	CREATE EXTENSION postgres_fdw;
+	CREATE EXTENSION pg_exchange;
+	CREATE SERVER shard FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$folder', port '1', dbname 'postgres');
+	CREATE USER MAPPING FOR CURRENT_USER SERVER shard;
+	IMPORT FOREIGN SCHEMA public FROM SERVER shard INTO public;
+	ANALYZE items;
+	CREATE TABLE outer_ids AS SELECT i AS id FROM generate_series(1, 100) i;
+	ANALYZE outer_ids;
+});
+
+my $session = $coordinator->background_psql('postgres');
+my $scan = 'SELECT count(*) FROM (SELECT name FROM items OFFSET 0) x;';
+my $nested = 'SELECT count(n.name) FROM outer_ids o JOIN LATERAL (SELECT name FROM items i WHERE i.id = o.id OFFSET 0) n ON true;';
+
+# Turns so far, when the proxy has come to rest: a COMMIT that nobody waits
+# for may still be on its way.
+sub turns_so_far
+{
+	my $turns = -1;
+	while ($turns != (-s $turns_file // 0))
+	{
+		$turns = -s $turns_file // 0;
+		usleep(100_000);
+	}
+	return $turns;
+}
+
+# Turns that a query takes.
+sub turns
+{
+	my ($query, $expected) = @_;
+	my $before = turns_so_far();
+	is($session->query($query), $expected, "answer of: $query");
+	return turns_so_far() - $before;
+}
+
+# Connections, hellos, and the caches of both sides.
+$session->query("$scan SET enable_hashjoin = off; SET enable_mergejoin = off; $nested");
+
+# The connection of postgres_fdw begins its transaction and answers for the
+# snapshot through a cursor (four turns); the stream takes one and its COMMIT,
+# which nobody waits for, another.  With autocommit, postgres_fdw commits.
+is(turns("BEGIN; $scan", '1000'), 6, 'first scan of a transaction');
+is(turns($scan, '1000'), 2, 'another scan of the transaction');
+is(turns($nested, '100'), 101, 'nested loop: one turn for each outer row, and COMMIT');
+is(turns("$scan COMMIT;", '1000'), 3, 'last scan, and the COMMIT of postgres_fdw');
+is(turns("SET pg_exchange.enabled = off; BEGIN; $nested", '100'), 301, 'postgres_fdw: three turns for each outer row');
+$session->query('COMMIT; SET pg_exchange.enabled = on;');
+is(turns($scan, '1000'), 7, 'a scan in a transaction of its own');
+$session->quit;
+
+done_testing();
