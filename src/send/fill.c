@@ -321,6 +321,30 @@ append_text(px_fill *fill, const px_fill_source *source, px_column *column,
 	append_bytes(fill, column, text, n);
 }
 
+/*
+ * Append a name.  It may be longer in the receiver's encoding than a name can
+ * be: then it is cut as namein cuts it there.
+ */
+static inline void
+append_name(px_fill *fill, const px_fill_source *source, px_column *column,
+			const char *name)
+{
+	size_t		n = strlen(name);
+
+	if (unlikely(source->convert))
+	{
+		MemoryContext old_context = MemoryContextSwitchTo(fill->row_context);
+
+		name = pg_server_to_any(name, (int) n, fill->encoding);
+		MemoryContextSwitchTo(old_context);
+		fill->row_context_used = true;
+		n = strlen(name);
+		if (n >= NAMEDATALEN)
+			n = (size_t) pg_encoding_mbcliplen(fill->encoding, name, (int) n, NAMEDATALEN - 1);
+	}
+	append_bytes(fill, column, name, n);
+}
+
 /* The varlena itself, or a detoasted copy that lives as long as the row. */
 static inline struct varlena *
 plain_varlena(px_fill *fill, Datum value)
@@ -478,8 +502,7 @@ px_fill_row(px_fill *fill, TupleTableSlot *slot)
 				append_varlena(fill, source, column, value);
 				break;
 			case PX_FILL_NAME:
-				append_text(fill, source, column, NameStr(*DatumGetName(value)),
-							strlen(NameStr(*DatumGetName(value))));
+				append_name(fill, source, column, NameStr(*DatumGetName(value)));
 				break;
 			case PX_FILL_NUMERIC:
 				append_numeric(fill, source, column, value);
