@@ -42,6 +42,9 @@ CREATE FOREIGN TABLE no_such_table (i int) SERVER loopback OPTIONS (schema_name 
 CREATE FOREIGN TABLE no_such_column (id int, nothing int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'numbers');
 CREATE FOREIGN TABLE other_type (id int, name int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'numbers');
 
+CREATE FOREIGN TABLE other_typmods (id int, name varchar(8)) SERVER loopback OPTIONS (schema_name 'remote', table_name 'numbers');
+CREATE FOREIGN TABLE other_scale (c_numeric numeric(5,2)) SERVER loopback OPTIONS (schema_name 'remote', table_name 'types');
+
 -- both by exchange: a first use of the server in an exception block would not be
 BEGIN;
 SELECT count(*) FROM (SELECT * FROM digits OFFSET 0) x;
@@ -51,6 +54,8 @@ SELECT same_error('SELECT count(i) FROM (SELECT i FROM no_such_table OFFSET 0) x
 SELECT same_error('SELECT count(nothing) FROM (SELECT nothing FROM no_such_column OFFSET 0) x');
 SELECT same_error('SELECT count(name) FROM (SELECT name FROM other_type OFFSET 0) x');
 SELECT same_error('SELECT count(b.name) FROM other_type a JOIN other_type b USING (id) WHERE random() < 2');
+SELECT same_error('SELECT count(name) FROM (SELECT name FROM other_typmods OFFSET 0) x');
+SELECT same_error('SELECT count(c_numeric) FROM (SELECT c_numeric FROM other_scale OFFSET 0) x');
 SELECT same_error('SELECT max(1 / (id - 5000)) FROM (SELECT id FROM numbers OFFSET 0) x');
 SELECT transport('SELECT * FROM numbers');
 COMMIT;
@@ -61,4 +66,4 @@ SELECT transport('SELECT * FROM numbers');
 SELECT count(*) FROM pg_stat_activity
 WHERE application_name = 'pg_exchange' AND state IN ('active', 'idle in transaction (aborted)');
 
-DROP FOREIGN TABLE fails_at_once, fails_late, no_such_table, no_such_column, other_type;
+DROP FOREIGN TABLE fails_at_once, fails_late, no_such_table, no_such_column, other_type, other_typmods, other_scale;

@@ -139,3 +139,19 @@ SELECT * FROM exchange_differences('SELECT 1 AS one FROM types');
 CREATE TABLE remote.named_t AS SELECT i AS t, i + 1 AS u FROM generate_series(1, 10) i;
 CREATE FOREIGN TABLE named_t (t int, u int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'named_t');
 SELECT * FROM exchange_differences('SELECT * FROM named_t');
+
+-- types of extensions, arrays of any shape, domains over them
+CREATE EXTENSION hstore;
+CREATE EXTENSION citext;
+CREATE DOMAIN remote.matrix AS int[][] CHECK (array_ndims(VALUE) = 2);
+CREATE TABLE remote.extras (id int, h hstore, c citext, a int[], t text[], n numeric[], m remote.matrix,
+	r tstzrange, mr datemultirange, p remote.pair[], j jsonb[]);
+INSERT INTO remote.extras VALUES
+	(1, 'a=>1, b=>NULL', 'CaSe', '{}', '{}', '{}', '{{1,2},{3,4}}', 'empty', '{}', '{}', '{}'),
+	(2, '', '', '{{{1,NULL},{3,4}}}', '{a,"b,c",NULL,""}', '{1.5,NaN,NULL}', NULL, '(,)', '{[2020-01-01,2020-02-01),[2021-01-01,)}',
+		ARRAY[(1, 'x'), NULL]::remote.pair[], ARRAY['{"a":1}', 'null', NULL]::jsonb[]),
+	(3, NULL, NULL, '[5:7]={1,2,3}', '[0:1][2:3]={{a,b},{c,d}}', NULL, '{{1}}', '[2020-01-01,2020-01-02)', NULL, NULL, NULL);
+CREATE FOREIGN TABLE extras (id int, h hstore, c citext, a int[], t text[], n numeric[], m remote.matrix,
+	r tstzrange, mr datemultirange, p remote.pair[], j jsonb[]) SERVER loopback OPTIONS (schema_name 'remote', table_name 'extras');
+SELECT * FROM exchange_differences('SELECT * FROM extras');
+SELECT * FROM exchange_differences('SELECT id FROM extras WHERE c = ''case''');
