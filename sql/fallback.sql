@@ -64,4 +64,6 @@ RESET ROLE;
 DROP OWNED BY regress_px_user;
 DROP ROLE regress_px_user;
 
-DROP SERVER without CASCADE;
+DROP FOREIGN TABLE without_extension;
+DROP USER MAPPING FOR CURRENT_USER SERVER without;
+DROP SERVER without;

@@ -34,6 +34,12 @@ RESET enable_hashjoin;
 RESET enable_mergejoin;
 RESET enable_material;
 
+-- a server whose connections are not to be kept
+ALTER SERVER loopback OPTIONS (ADD keep_connections 'off');
+SELECT transport('SELECT * FROM numbers');
+SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pg_exchange' AND pg_sleep(0.2) IS NOT NULL;
+ALTER SERVER loopback OPTIONS (DROP keep_connections);
+
 -- left early: the connection serves the next scan
 SELECT id FROM numbers LIMIT 1;
 SELECT EXISTS (SELECT 1 FROM numbers WHERE random() < 2);

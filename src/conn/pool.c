@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "commands/defrem.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
 #include "utils/hsearch.h"
@@ -140,6 +141,22 @@ exchange_hellos(px_connection *connection)
 	return refusal;
 }
 
+/* postgres_fdw's server option keep_connections; on unless switched off. */
+static bool
+keeps_connections(ForeignServer *server)
+{
+	ListCell   *lc;
+
+	foreach(lc, server->options)
+	{
+		DefElem    *def = lfirst_node(DefElem, lc);
+
+		if (strcmp(def->defname, "keep_connections") == 0)
+			return defGetBoolean(def);
+	}
+	return true;
+}
+
 /*
  * Open a connection and have it accepted by both sides.  It is linked into
  * the peer from the start, so that errors do not leak it.
@@ -147,6 +164,7 @@ exchange_hellos(px_connection *connection)
 static px_connection *
 open_connection(px_peer *peer, UserMapping *user, const char **reason)
 {
+	ForeignServer *server = GetForeignServer(user->serverid);
 	px_connection *connection;
 	const char *refusal;
 	char	   *failure;
@@ -155,7 +173,7 @@ open_connection(px_peer *peer, UserMapping *user, const char **reason)
 	connection = MemoryContextAllocZero(CacheMemoryContext, sizeof(px_connection));
 	PG_TRY();
 	{
-		pg = px_connect(GetForeignServer(user->serverid), user, &failure);
+		pg = px_connect(server, user, &failure);
 	}
 	PG_CATCH();
 	{
@@ -174,6 +192,7 @@ open_connection(px_peer *peer, UserMapping *user, const char **reason)
 	connection->peer = peer;
 	connection->pg = pg;
 	connection->in_use = true;
+	connection->invalidated = !keeps_connections(server);
 	connection->nest_level = GetCurrentTransactionNestLevel();
 	dlist_push_tail(&peer->connections, &connection->node);
 
@@ -351,7 +370,8 @@ px_connection_abandon(px_connection *connection)
 	connection->result = NULL;
 	connection->in_use = false;
 
-	if (connection->invalidated || !come_to_rest(connection->pg))
+	/* Closing alone would let a query that sends nothing run on. */
+	if (!come_to_rest(connection->pg) || connection->invalidated)
 		close_connection(connection);
 }
 

@@ -73,7 +73,8 @@ typedef struct px_connection
 	bool		in_use;			/* a stream owns it */
 	bool		reused;			/* not its first stream */
 	int			nest_level;		/* of the transaction that began the stream */
-	bool		invalidated;	/* close when no longer in use */
+	bool		invalidated;	/* close when no longer in use; also if the
+								 * server's keep_connections is off */
 	PGresult   *result;			/* the frame being read, or NULL */
 } px_connection;
 
