@@ -23,9 +23,17 @@
 #include "pgstat.h"
 #include "postmaster/postmaster.h"
 #include "utils/guc.h"
+#include "utils/timestamp.h"
 
 #include "compat.h"
 #include "conn/connect.h"
+
+/*
+ * How long a new session may take to answer a trivial command.  Behind a
+ * pooler all backends may be taken, by the very transaction that waits for
+ * this session, say; postgres_fdw has its connection, and does without ours.
+ */
+#define SETUP_TIMEOUT_MS	5000
 
 /* What postgres_fdw sets on each of its sessions, in one round trip. */
 #define SESSION_SETTINGS \
@@ -244,7 +252,9 @@ px_connect(ForeignServer *server, UserMapping *user, char **reason)
 		{
 			PGresult   *res = px_exec(pg, SESSION_SETTINGS);
 
-			if (PQresultStatus(res) != PGRES_COMMAND_OK)
+			if (res == NULL && PQstatus(pg) == CONNECTION_OK)
+				*reason = psprintf("session does not answer within %d ms", SETUP_TIMEOUT_MS);
+			else if (PQresultStatus(res) != PGRES_COMMAND_OK)
 				*reason = psprintf("could not configure the session: %s",
 								   pchomp(PQerrorMessage(pg)));
 			PQclear(res);
@@ -271,41 +281,57 @@ px_disconnect(PGconn *pg)
 	libpqsrv_disconnect(pg);
 }
 
-/* Wait for, and return, the last result of what was just sent. */
+/* Wait until PQgetResult would not block; false if that takes too long. */
+static bool
+wait_for_answer(PGconn *pg, TimestampTz deadline)
+{
+	while (PQisBusy(pg))
+	{
+		long		ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
+		int			rc;
+
+		if (ms <= 0)
+			return false;
+		rc = WaitLatchOrSocket(MyLatch,
+							   WL_LATCH_SET | WL_SOCKET_READABLE | WL_TIMEOUT |
+							   WL_EXIT_ON_PM_DEATH,
+							   PQsocket(pg), ms, PG_WAIT_EXTENSION);
+		if (rc & WL_LATCH_SET)
+		{
+			ResetLatch(MyLatch);
+			CHECK_FOR_INTERRUPTS();
+		}
+		if ((rc & WL_SOCKET_READABLE) && !PQconsumeInput(pg))
+			break;				/* PQgetResult says what is wrong */
+	}
+	return true;
+}
+
+/*
+ * Wait for, and return, the last result of what was just sent.  NULL without
+ * an answer within SETUP_TIMEOUT_MS: then the connection is of no use.
+ */
 static PGresult *
 get_last_result(PGconn *pg)
 {
+	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+													   SETUP_TIMEOUT_MS);
 	PGresult   *volatile last = NULL;
 
 	PG_TRY();
 	{
 		for (;;)
 		{
-			PGresult   *res;
+			PGresult   *res = NULL;
+			bool		answered = wait_for_answer(pg, deadline);
 
-			while (PQisBusy(pg))
-			{
-				int			rc = WaitLatchOrSocket(MyLatch,
-												   WL_LATCH_SET | WL_SOCKET_READABLE |
-												   WL_EXIT_ON_PM_DEATH,
-												   PQsocket(pg), -1L,
-												   PG_WAIT_EXTENSION);
-
-				if (rc & WL_LATCH_SET)
-				{
-					ResetLatch(MyLatch);
-					CHECK_FOR_INTERRUPTS();
-				}
-				if ((rc & WL_SOCKET_READABLE) && !PQconsumeInput(pg))
-					break;
-			}
-
-			res = PQgetResult(pg);
-			if (res == NULL)
+			if (answered)
+				res = PQgetResult(pg);
+			if (answered && res == NULL)
 				break;
 			PQclear(last);
 			last = res;
-			if (PQstatus(pg) == CONNECTION_BAD)
+			if (!answered || PQstatus(pg) == CONNECTION_BAD)
 				break;
 		}
 	}

@@ -34,7 +34,8 @@ extern void px_disconnect(PGconn *pg);
 /*
  * Run an SQL command (or several, separated by semicolons) on pg and return
  * the last result, to be PQclear'ed by the caller, or NULL if the connection
- * broke.  Blocks, serving interrupts.
+ * broke or has not answered within a few seconds: then close it.  For setting
+ * up a session.  Blocks, serving interrupts.
  */
 extern PGresult *px_exec(PGconn *pg, const char *sql);
 

@@ -1,0 +1,168 @@
+# pgbouncer in transaction mode before the shard: each transaction may get
+# another backend, one that has not loaded the library or lacks the settings of
+# the session, and may have to wait for one. Rows are right all the same, and
+# nothing hangs.
+#
+# postgres_fdw's own settings do not stick there either (search_path, and so on:
+# they leak into backends at random). With PostgreSQL's defaults on the shard
+# that does not show, neither in what it reads nor in an exchange.
+use strict;
+use warnings;
+
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+my ($pgbouncer) = grep { -x } map { "$_/pgbouncer" } split(/:/, $ENV{PATH}), '/usr/sbin', '/usr/local/sbin';
+plan skip_all => 'pgbouncer is not installed' unless $pgbouncer;
+
+my $shard = PostgreSQL::Test::Cluster->new('shard');
+$shard->init;
+$shard->append_conf('postgresql.conf', "autovacuum = off\n");
+$shard->start;
+$shard->safe_psql('postgres', q{
+	CREATE EXTENSION pg_exchange;
+	CREATE TABLE events AS
+		SELECT i AS id, 'event ' || i AS name, i / 100.0 AS amount, ARRAY[i / 3.0::float8] AS parts,
+			timestamptz '2020-02-03 04:05:06+00' + i * interval '1 minute' AS at, i * interval '-1 hour' AS since
+		FROM generate_series(1, 5000) i;
+});
+
+# The pooler: "shard" hands out its backends in turn, "narrow" has a single one.
+my $folder = PostgreSQL::Test::Utils::tempdir_short;
+my $port = PostgreSQL::Test::Cluster::get_free_port();
+my $upstream = sprintf('host=%s port=%s dbname=postgres user=%s', $shard->host, $shard->port,
+	$shard->safe_psql('postgres', 'SELECT current_user'));
+append_to_file("$folder/pgbouncer.ini", <<EOC);
+[databases]
+shard = $upstream pool_size=8
+narrow = $upstream pool_size=1
+[pgbouncer]
+listen_port = $port
+unix_socket_dir = $folder
+auth_type = any
+pool_mode = transaction
+server_round_robin = 1
+EOC
+my $pooler = IPC::Run::start([ $pgbouncer, "$folder/pgbouncer.ini" ], '<', \undef, '>', "$folder/log", '2>&1');
+END
+{
+	local $?;
+	$pooler->kill_kill if $pooler;
+}
+for (1 .. 100)
+{
+	last if -S "$folder/.s.PGSQL.$port";
+	usleep(100_000);
+}
+
+my $coordinator = PostgreSQL::Test::Cluster->new('coordinator');
+$coordinator->init;
+$coordinator->append_conf('postgresql.conf', <<EOC);
+session_preload_libraries = 'pg_exchange'
+pg_exchange.min_bytes = 0
+autovacuum = off
+EOC
+$coordinator->start;
+$coordinator->safe_psql('postgres', 'CREATE EXTENSION postgres_fdw; CREATE EXTENSION pg_exchange');
+for my $database (qw(shard narrow))
+{
+	$coordinator->safe_psql('postgres', qq{
+		CREATE SERVER $database FOREIGN DATA WRAPPER postgres_fdw
+			OPTIONS (host '$folder', port '$port', dbname '$database');
+		CREATE USER MAPPING FOR CURRENT_USER SERVER $database;
+		CREATE SCHEMA $database;
+		IMPORT FOREIGN SCHEMA public FROM SERVER $database INTO $database});
+}
+
+# Have so many backends stand behind the pooler, none of which has loaded the
+# library: those that are there are ended, and transactions of postgres_fdw
+# alone hold one each.
+sub renew_backends
+{
+	my ($n) = @_;
+	$shard->safe_psql('postgres', q{
+		SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+		WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()});
+	my @sessions = map { $coordinator->background_psql('postgres') } 1 .. $n;
+	$_->query_safe('SET pg_exchange.enabled = off; BEGIN; SELECT FROM shard.events LIMIT 1;') for @sessions;
+	is($shard->safe_psql('postgres', q{
+		SELECT count(*) FROM pg_stat_activity WHERE application_name = 'postgres_fdw' AND state = 'idle in transaction'}),
+		$n, 'fresh backends behind the pooler');
+	$_->query_safe('COMMIT') for @sessions;
+	$_->quit for @sessions;
+}
+
+my $scan = 'SELECT count(*), sum(id), sum(amount), max(at) FROM (SELECT * FROM shard.events OFFSET 0) x;';
+my $rows = $shard->safe_psql('postgres', 'SELECT count(*), sum(id), sum(amount), max(at) FROM events');
+my $explain = 'EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM shard.events;';
+my $unloaded = 'postgres_fdw (remote backend has not loaded pg_exchange)';
+
+# A session's hello loads the library in one backend, its stream gets another:
+# tried once more, then left to postgres_fdw. What was tried loads it there, so
+# that sooner or later there is no backend without it.
+renew_backends(6);
+my %seen;
+my $wrong = 0;
+for my $try (1 .. 8)
+{
+	my ($transport, $got) = $coordinator->safe_psql('postgres', $explain . $scan) =~ /Transport: (.*?)\n.*\n(.*)$/s;
+	$seen{$transport}++;
+	$wrong++ if $got ne $rows;
+}
+is($wrong, 0, 'new sessions: right rows');
+is_deeply([ sort keys %seen ], [ 'exchange v1', $unloaded ], 'left to postgres_fdw at first, then by exchange');
+like(slurp_file($shard->logfile), qr/ERROR:  exchange.send was not recognized by the planner/, 'backends were switched');
+
+# The same within a session, whose connections to the pooler stay.
+my $session = $coordinator->background_psql('postgres', on_error_stop => 0);
+sub ask
+{
+	my ($sql) = @_;
+	return $session->query($sql);
+}
+is(ask($scan), $rows, 'a session');
+renew_backends(6);
+%seen = ();
+$wrong = 0;
+for my $try (1 .. 8)
+{
+	$seen{ ask($explain) =~ /Transport: (.*)/ ? $1 : 'none' }++;
+	$wrong++ if ask($scan) ne $rows;
+}
+is($wrong, 0, 'a session whose backends are switched: right rows');
+ok($seen{'exchange v1'}, 'by exchange in the end');
+is(join(',', grep { $_ ne 'exchange v1' && $_ ne $unloaded } keys %seen), '', 'or left to postgres_fdw');
+
+# A transaction keeps its backends: snapshot and own writes are as ever.
+ask('BEGIN;');
+is(ask($scan), $rows, 'in a transaction');
+$shard->safe_psql('postgres', q{INSERT INTO events (id) VALUES (0)});
+is(ask($scan), $rows, 'its snapshot');
+ask('UPDATE shard.events SET id = id + 1 WHERE id > 0;');
+is(ask('SELECT sum(id) FROM (SELECT id FROM shard.events OFFSET 0) x;'), 5000 * 5001 / 2 + 5000, 'its own writes');
+ask('ROLLBACK;');
+$shard->safe_psql('postgres', 'DELETE FROM events WHERE id = 0');
+ask(q{
+	SET pg_exchange.enabled = off;
+	CREATE TEMP TABLE expected AS SELECT * FROM shard.events;
+	SET pg_exchange.enabled = on;
+	CREATE TEMP TABLE got AS SELECT * FROM shard.events});
+is(ask('SELECT count(*) FROM got;'), 5000, 'rows');
+is(ask('SELECT count(*) FROM (TABLE got EXCEPT ALL TABLE expected) x;'), 0, 'no other than those of postgres_fdw');
+is(ask('SELECT count(*) FROM (TABLE expected EXCEPT ALL TABLE got) x;'), 0, 'and none less');
+is($session->{stderr}, '', 'no error in all that');
+$session->quit;
+
+# The only backend is postgres_fdw's, for as long as the transaction lasts: an
+# exchange cannot wait for it.
+{
+	my $started = time;
+	my $plan = $coordinator->safe_psql('postgres', 'EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM narrow.events');
+	like($plan, qr/rows=5000 .*Transport: postgres_fdw \(session does not answer within \d+ ms\)/s, 'no backend to be had: left to postgres_fdw');
+	cmp_ok(time - $started, '<', 15, 'within seconds');
+}
+
+done_testing();
