@@ -1,0 +1,21 @@
+--
+-- What the extension consists of, and that it can be dropped, made anew and
+-- updated while sessions have its library loaded.
+--
+\dx+ pg_exchange
+SELECT extversion, extrelocatable, nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = extnamespace
+WHERE extname = 'pg_exchange';
+ALTER EXTENSION pg_exchange UPDATE;
+
+PREPARE marked AS SELECT exchange.send('version=1 encodings=7 codec=none level=0 batch_rows=1000 batch_bytes=1048576 server_version=150000 columns=23:-1', t)
+	FROM (SELECT id FROM remote.numbers WHERE id < 0) t;
+CREATE TEMP TABLE frames AS EXECUTE marked;
+SELECT count(*) FROM frames;
+DROP EXTENSION pg_exchange;
+EXECUTE marked;
+-- a kept connection has had its hello; the next is refused
+\c
+SELECT transport('SELECT * FROM numbers');
+CREATE EXTENSION pg_exchange VERSION '1.0';
+\c
+SELECT transport('SELECT * FROM numbers');
