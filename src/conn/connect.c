@@ -28,13 +28,6 @@
 #include "compat.h"
 #include "conn/connect.h"
 
-/*
- * How long a new session may take to answer a trivial command.  Behind a
- * pooler all backends may be taken, by the very transaction that waits for
- * this session, say; postgres_fdw has its connection, and does without ours.
- */
-#define SETUP_TIMEOUT_MS	5000
-
 /* What postgres_fdw sets on each of its sessions, in one round trip. */
 #define SESSION_SETTINGS \
 	"SET search_path = pg_catalog; " \
@@ -253,7 +246,7 @@ px_connect(ForeignServer *server, UserMapping *user, char **reason)
 			PGresult   *res = px_exec(pg, SESSION_SETTINGS);
 
 			if (res == NULL && PQstatus(pg) == CONNECTION_OK)
-				*reason = psprintf("session does not answer within %d ms", SETUP_TIMEOUT_MS);
+				*reason = psprintf("session does not answer within %d ms", PX_SETUP_TIMEOUT_MS);
 			else if (PQresultStatus(res) != PGRES_COMMAND_OK)
 				*reason = psprintf("could not configure the session: %s",
 								   pchomp(PQerrorMessage(pg)));
@@ -281,9 +274,8 @@ px_disconnect(PGconn *pg)
 	libpqsrv_disconnect(pg);
 }
 
-/* Wait until PQgetResult would not block; false if that takes too long. */
-static bool
-wait_for_answer(PGconn *pg, TimestampTz deadline)
+bool
+px_wait_for_result(PGconn *pg, TimestampTz deadline)
 {
 	while (PQisBusy(pg))
 	{
@@ -309,13 +301,13 @@ wait_for_answer(PGconn *pg, TimestampTz deadline)
 
 /*
  * Wait for, and return, the last result of what was just sent.  NULL without
- * an answer within SETUP_TIMEOUT_MS: then the connection is of no use.
+ * an answer within PX_SETUP_TIMEOUT_MS: then the connection is of no use.
  */
 static PGresult *
 get_last_result(PGconn *pg)
 {
 	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
-													   SETUP_TIMEOUT_MS);
+													   PX_SETUP_TIMEOUT_MS);
 	PGresult   *volatile last = NULL;
 
 	PG_TRY();
@@ -323,7 +315,7 @@ get_last_result(PGconn *pg)
 		for (;;)
 		{
 			PGresult   *res = NULL;
-			bool		answered = wait_for_answer(pg, deadline);
+			bool		answered = px_wait_for_result(pg, deadline);
 
 			if (answered)
 				res = PQgetResult(pg);

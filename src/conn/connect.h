@@ -13,6 +13,7 @@
 #ifndef PX_CONN_CONNECT_H
 #define PX_CONN_CONNECT_H
 
+#include "datatype/timestamp.h"
 #include "foreign/foreign.h"
 #include "libpq-fe.h"
 
@@ -30,6 +31,20 @@ extern PGconn *px_connect(ForeignServer *server, UserMapping *user,
 
 /* Close the connection; NULL is allowed.  Never errors, never waits. */
 extern void px_disconnect(PGconn *pg);
+
+/*
+ * How long a session may take to answer a trivial command.  Behind a pooler
+ * all backends may be taken, by the very transaction that waits for this
+ * session, say; postgres_fdw has its connection, and does without ours.
+ */
+#define PX_SETUP_TIMEOUT_MS	5000
+
+/*
+ * Wait until PQgetResult would not block, serving interrupts; a broken
+ * connection counts.  False if that is not so by the deadline (DT_NOEND for
+ * none).
+ */
+extern bool px_wait_for_result(PGconn *pg, TimestampTz deadline);
 
 /*
  * Run an SQL command (or several, separated by semicolons) on pg and return

@@ -34,7 +34,6 @@
 
 static HTAB *peers = NULL;		/* NULL until the first exchange */
 
-static void close_connection(px_connection *connection);
 static void xact_callback(XactEvent event, void *arg);
 static void subxact_callback(SubXactEvent event, SubTransactionId mySubid,
 							 SubTransactionId parentSubid, void *arg);
@@ -203,7 +202,7 @@ open_connection(px_peer *peer, UserMapping *user, const char **reason)
 	if (PQstatus(connection->pg) == CONNECTION_OK)
 		refuse_peer(peer, refusal);
 	*reason = refusal;
-	close_connection(connection);
+	px_connection_discard(connection);
 	return NULL;
 }
 
@@ -310,13 +309,13 @@ px_connection_acquire(px_peer *peer, UserMapping *user, const char **reason)
 			connection->nest_level = GetCurrentTransactionNestLevel();
 			return connection;
 		}
-		close_connection(connection);
+		px_connection_discard(connection);
 	}
 	return open_connection(peer, user, reason);
 }
 
-static void
-close_connection(px_connection *connection)
+void
+px_connection_discard(px_connection *connection)
 {
 	PQclear(connection->result);
 	px_disconnect(connection->pg);
@@ -332,7 +331,7 @@ px_connection_release(px_connection *connection)
 	connection->in_use = false;
 
 	if (connection->invalidated || !PQsendQuery(connection->pg, "COMMIT"))
-		close_connection(connection);
+		px_connection_discard(connection);
 }
 
 /* Stop what runs on the connection and leave its transaction. */
@@ -372,7 +371,7 @@ px_connection_abandon(px_connection *connection)
 
 	/* Closing alone would let a query that sends nothing run on. */
 	if (!come_to_rest(connection->pg) || connection->invalidated)
-		close_connection(connection);
+		px_connection_discard(connection);
 }
 
 /*
@@ -457,7 +456,7 @@ invalidation_callback(Datum arg, int cacheid, uint32 hashvalue)
 			if (connection->in_use)
 				connection->invalidated = true;
 			else
-				close_connection(connection);
+				px_connection_discard(connection);
 		}
 	}
 }

@@ -103,4 +103,7 @@ extern void px_connection_release(px_connection *connection);
  */
 extern void px_connection_abandon(px_connection *connection);
 
+/* Close a connection that is dead.  Never errors, never waits. */
+extern void px_connection_discard(px_connection *connection);
+
 #endif							/* PX_CONN_POOL_H */

@@ -17,10 +17,8 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
-#include "pgstat.h"
-#include "storage/latch.h"
 #include "utils/builtins.h"
+#include "utils/timestamp.h"
 
 #include "compat.h"
 #include "conn/connect.h"
@@ -29,42 +27,34 @@
 
 #define FRAME_FORMAT	1		/* binary */
 
-/* Wait until PQgetResult would not block; false if the connection broke. */
-static bool
+/* Wait for the remote as long as it takes, and add the time to *wait. */
+static void
 wait_for_result(PGconn *pg, instr_time *wait)
 {
 	instr_time	begin;
 	instr_time	end;
-	bool		ok = true;
 
 	if (!PQisBusy(pg))
-		return true;
+		return;
 
 	INSTR_TIME_SET_CURRENT(begin);
-	do
-	{
-		int			rc = WaitLatchOrSocket(MyLatch,
-										   WL_LATCH_SET | WL_SOCKET_READABLE |
-										   WL_EXIT_ON_PM_DEATH,
-										   PQsocket(pg), -1L, PG_WAIT_EXTENSION);
-
-		if (rc & WL_LATCH_SET)
-		{
-			ResetLatch(MyLatch);
-			CHECK_FOR_INTERRUPTS();
-		}
-		if (rc & WL_SOCKET_READABLE)
-			ok = PQconsumeInput(pg) != 0;
-	} while (ok && PQisBusy(pg));
+	(void) px_wait_for_result(pg, DT_NOEND);
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_ACCUM_DIFF(*wait, end, begin);
-	return ok;
 }
 
 static px_stream_status
 refuse(PGconn *pg, const char *text, const char **reason)
 {
-	*reason = psprintf("%s: %s", text, pchomp(PQerrorMessage(pg)));
+	const char *message = pchomp(PQerrorMessage(pg));
+
+	if (message[0] == '\0')
+	{
+		*reason = psprintf("%s: session does not answer within %d ms",
+						   text, PX_SETUP_TIMEOUT_MS);
+		return PX_STREAM_BROKEN;
+	}
+	*reason = psprintf("%s: %s", text, message);
 	return PQstatus(pg) == CONNECTION_OK ? PX_STREAM_REFUSED : PX_STREAM_BROKEN;
 }
 
@@ -75,10 +65,10 @@ refuse(PGconn *pg, const char *text, const char **reason)
 static bool
 take_result(px_connection *connection, ExecStatusType expected)
 {
-	instr_time	wait;
+	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+													   PX_SETUP_TIMEOUT_MS);
 
-	INSTR_TIME_SET_ZERO(wait);
-	if (!wait_for_result(connection->pg, &wait))
+	if (!px_wait_for_result(connection->pg, deadline))
 		return false;
 	PQclear(connection->result);
 	connection->result = PQgetResult(connection->pg);
@@ -166,11 +156,14 @@ px_stream_again(px_connection *connection, const px_stream_query *query)
 static bool
 finish_query(PGconn *pg, instr_time *wait)
 {
-	while (wait_for_result(pg, wait))
+	for (;;)
 	{
-		PGresult   *res = PQgetResult(pg);
-		bool		synced = PQresultStatus(res) == PGRES_PIPELINE_SYNC;
+		PGresult   *res;
+		bool		synced;
 
+		wait_for_result(pg, wait);
+		res = PQgetResult(pg);
+		synced = PQresultStatus(res) == PGRES_PIPELINE_SYNC;
 		if (res == NULL && PQpipelineStatus(pg) == PQ_PIPELINE_OFF)
 			return PQstatus(pg) == CONNECTION_OK;
 		PQclear(res);
@@ -179,7 +172,6 @@ finish_query(PGconn *pg, instr_time *wait)
 		if (PQstatus(pg) != CONNECTION_OK)
 			return false;
 	}
-	return false;
 }
 
 /*
@@ -214,8 +206,7 @@ px_stream_next(px_connection *connection, const px_stream_query *query,
 	PQclear(connection->result);
 	connection->result = NULL;
 
-	if (!wait_for_result(pg, wait))
-		px_report_remote_error(ERROR, NULL, pg, query->servername, query->remote_sql);
+	wait_for_result(pg, wait);
 	connection->result = res = PQgetResult(pg);
 
 	switch (PQresultStatus(res))

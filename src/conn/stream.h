@@ -22,7 +22,7 @@ typedef enum px_stream_status
 	PX_STREAM_END,				/* the remote query is complete */
 	PX_STREAM_NOT_PLANNED,		/* the remote backend does not know ExchangeSend */
 	PX_STREAM_REFUSED,			/* no such snapshot, or own writes: see reason */
-	PX_STREAM_BROKEN			/* a kept connection turned out to be dead */
+	PX_STREAM_BROKEN			/* the connection is dead, or as good as */
 } px_stream_status;
 
 /* The query of a stream.  All pointers are the caller's. */
@@ -38,8 +38,9 @@ typedef struct px_stream_query
 /*
  * Start a remote transaction on the peer's snapshot and send the query, in
  * one round trip.  PX_STREAM_REFUSED or PX_STREAM_BROKEN with *reason set
- * (palloc'd): then abandon the connection.  Blocks until the transaction is
- * known to be fit, serving interrupts; does not wait for the query.
+ * (palloc'd): then abandon or discard the connection.  Blocks until the
+ * transaction is known to be fit, at most a few seconds, serving interrupts;
+ * does not wait for the query.
  */
 extern px_stream_status px_stream_begin(px_connection *connection,
 										const px_stream_query *query,

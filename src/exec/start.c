@@ -236,7 +236,10 @@ begin_stream(px_receive_state *state)
 		}
 
 		reused = state->connection->reused;
-		px_connection_abandon(state->connection);
+		if (status == PX_STREAM_BROKEN)
+			px_connection_discard(state->connection);
+		else
+			px_connection_abandon(state->connection);
 		state->connection = NULL;
 	} while (status == PX_STREAM_BROKEN && reused);
 
