@@ -116,8 +116,11 @@ exchange_hellos(px_connection *connection)
 			sqlstate == ERRCODE_INVALID_SCHEMA_NAME)
 			refusal = "remote has no pg_exchange";
 		else
-			refusal = psprintf("hello failed: %s",
-							   pchomp(PQresultErrorMessage(res)));
+		{
+			const char *message = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
+
+			refusal = psprintf("hello failed: %s", message ? message : "no answer");
+		}
 	}
 	else if (PQntuples(res) != 1 || PQnfields(res) != 1 || PQgetisnull(res, 0, 0) ||
 			 px_hello_read(PQgetvalue(res, 0, 0), &connection->hello, &fault) != PX_OK)
@@ -154,6 +157,18 @@ keeps_connections(ForeignServer *server)
 			return defGetBoolean(def);
 	}
 	return true;
+}
+
+/* Ask the remote to stop what runs on the connection. */
+static bool
+send_cancel(PGconn *pg)
+{
+	PGcancel   *cancel = PQgetCancel(pg);
+	char		errbuf[256];
+	bool		sent = cancel && PQcancel(cancel, errbuf, sizeof(errbuf));
+
+	PQfreeCancel(cancel);
+	return sent;
 }
 
 /*
@@ -202,6 +217,8 @@ open_connection(px_peer *peer, UserMapping *user, const char **reason)
 	if (PQstatus(connection->pg) == CONNECTION_OK)
 		refuse_peer(peer, refusal);
 	*reason = refusal;
+	if (PQtransactionStatus(connection->pg) == PQTRANS_ACTIVE)
+		(void) send_cancel(connection->pg);
 	px_connection_discard(connection);
 	return NULL;
 }
@@ -345,12 +362,7 @@ come_to_rest(PGconn *pg)
 
 	if (PQtransactionStatus(pg) == PQTRANS_ACTIVE)
 	{
-		PGcancel   *cancel = PQgetCancel(pg);
-		char		errbuf[256];
-		bool		sent = cancel && PQcancel(cancel, errbuf, sizeof(errbuf));
-
-		PQfreeCancel(cancel);
-		if (!sent || !drain(pg, deadline))
+		if (!send_cancel(pg) || !drain(pg, deadline))
 			return false;
 	}
 

@@ -76,6 +76,7 @@ typedef struct px_connection
 	bool		invalidated;	/* close when no longer in use; also if the
 								 * server's keep_connections is off */
 	PGresult   *result;			/* the frame being read, or NULL */
+	bool		has_frames;		/* the query being read has yielded some */
 } px_connection;
 
 /* The peer of server for user; made on first use. */

@@ -115,6 +115,7 @@ px_stream_begin(px_connection *connection, const px_stream_query *query,
 {
 	PGconn	   *pg = connection->pg;
 
+	connection->has_frames = false;
 	if (!send_beginning(connection, query) ||
 		!take_result(connection, PGRES_COMMAND_OK))
 		return refuse(pg, "transaction cannot be started", reason);
@@ -141,6 +142,8 @@ px_stream_begin(px_connection *connection, const px_stream_query *query,
 void
 px_stream_again(px_connection *connection, const px_stream_query *query)
 {
+	connection->has_frames = false;
+
 	/* The query is still the session's unnamed prepared statement. */
 	if (!PQsendQueryPrepared(connection->pg, "", query->nparams, query->values,
 							 NULL, NULL, FRAME_FORMAT) ||
@@ -175,8 +178,24 @@ finish_query(PGconn *pg, instr_time *wait)
 }
 
 /*
+ * Does the error say that the marker was not recognised, or is not there?  The
+ * extension may be dropped there after the hello.  If it is another function
+ * that is missing, postgres_fdw will say so.
+ */
+static bool
+is_marker_missing(const px_connection *connection, const PGresult *res)
+{
+	int			sqlstate = px_result_sqlstate(res);
+
+	return sqlstate == PX_ERRCODE_NOT_PLANNED ||
+		(!connection->has_frames &&
+		 (sqlstate == ERRCODE_UNDEFINED_FUNCTION ||
+		  sqlstate == ERRCODE_UNDEFINED_SCHEMA));
+}
+
+/*
  * The query ended with an error, in connection->result.  Raise it, unless it
- * is the one that says that the marker was not recognised.
+ * is about the marker.
  */
 static px_stream_status
 fail_query(px_connection *connection, const px_stream_query *query, instr_time *wait)
@@ -189,7 +208,7 @@ fail_query(px_connection *connection, const px_stream_query *query, instr_time *
 
 	res = connection->result;
 	connection->result = NULL;
-	if (res == NULL || px_result_sqlstate(res) != PX_ERRCODE_NOT_PLANNED)
+	if (res == NULL || !is_marker_missing(connection, res))
 		px_report_remote_error(ERROR, res, connection->pg,
 							   query->servername, query->remote_sql);
 	PQclear(res);
@@ -220,6 +239,7 @@ px_stream_next(px_connection *connection, const px_stream_query *query,
 								   PQnfields(res))));
 			*frame = (const uint8_t *) PQgetvalue(res, 0, 0);
 			*nbytes = PQgetlength(res, 0, 0);
+			connection->has_frames = true;
 			return PX_STREAM_OK;
 
 		case PGRES_TUPLES_OK:

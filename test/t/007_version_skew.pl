@@ -1,0 +1,190 @@
+# A remote of another version: what its hello says decides whether there is an
+# exchange, and of what; what it sends must be what was agreed on.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $shard = PostgreSQL::Test::Cluster->new('shard');
+$shard->init;
+$shard->append_conf('postgresql.conf', "autovacuum = off\n");
+$shard->start;
+# real_hello is exchange.hello, which is about to change.
+$shard->safe_psql('postgres', q{
+	CREATE EXTENSION pg_exchange;
+	CREATE FUNCTION exchange.real_hello(text) RETURNS text AS '$libdir/pg_exchange', 'px_sql_hello' LANGUAGE C STRICT;
+	CREATE TABLE events AS
+		SELECT i AS id, 'event ' || i AS name, i * interval '1 hour' AS span, date '2020-02-03' + i AS day
+		FROM generate_series(1, 20000) i;
+	CREATE TABLE nothing (id int)});
+
+my $coordinator = PostgreSQL::Test::Cluster->new('coordinator');
+$coordinator->init;
+$coordinator->append_conf('postgresql.conf', <<EOC);
+session_preload_libraries = 'pg_exchange'
+pg_exchange.min_bytes = 0
+pg_exchange.local_scope = none
+autovacuum = off
+EOC
+$coordinator->start;
+$coordinator->safe_psql('postgres', sprintf(q{
+	CREATE EXTENSION postgres_fdw;
+	CREATE EXTENSION pg_exchange;
+	CREATE SERVER shard FOREIGN DATA WRAPPER postgres_fdw
+		OPTIONS (host '%s', port '%s', dbname 'postgres');
+	CREATE USER MAPPING FOR CURRENT_USER SERVER shard;
+	CREATE FOREIGN TABLE events (id int, name text, span interval, day date) SERVER shard;
+	CREATE FOREIGN TABLE nothing (id int) SERVER shard;
+}, $shard->host, $shard->port));
+
+# Have the shard's hello be this SQL expression of the real one.
+sub hello
+{
+	my ($expression) = @_;
+	$shard->safe_psql('postgres', qq{
+		CREATE OR REPLACE FUNCTION exchange.hello(hello text) RETURNS text LANGUAGE sql
+			AS \$\$SELECT $expression FROM exchange.real_hello(hello) real\$\$});
+}
+
+# The hello with the value of one key replaced.
+sub hello_with
+{
+	my ($key, $value) = @_;
+	hello("regexp_replace(real, '$key=[^ ]*', '$key=$value')");
+}
+
+my $scan = 'SELECT count(*), sum(id), count(DISTINCT name), max(span), max(day) FROM (SELECT * FROM events OFFSET 0) x';
+my $rows = $shard->safe_psql('postgres', $scan);
+
+# A new session gets all rows in this way.
+sub goes_by
+{
+	my ($transport, $name, %options) = @_;
+	my $settings = 'SET pg_exchange.compression = ' . ($options{mode} // 'auto');
+	my $out = $coordinator->safe_psql('postgres', "$settings; EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events; $scan");
+	my ($compression) = $out =~ /Compression: (.*)/;
+	my ($got) = $out =~ /Transport: (.*)/;
+	like($got, qr/^$transport$/, "$name: transport");
+	is($compression, $options{compression}, "$name: compression") if $options{compression};
+	is((split(/\n/, $out))[-1], $rows, "$name: all rows");
+}
+
+sub not_by_exchange
+{
+	my ($reason, $name) = @_;
+	goes_by(qr/postgres_fdw \($reason\)/, $name);
+}
+
+hello('real');
+goes_by('exchange v1', 'the real hello');
+
+# Protocol versions.
+hello_with('protocol', '1-9');
+goes_by('exchange v1', 'a later remote that speaks version 1');
+hello_with('protocol', '2-9');
+not_by_exchange('no common protocol version: here 1 to 1, remote 2 to 9', 'a later remote that does not');
+for my $range ('9-1', '0-1', '1', '1-65536', '-1-1')
+{
+	hello_with('protocol', $range);
+	not_by_exchange(q{remote's hello is malformed}, "protocol $range");
+}
+
+# What later versions may add.
+hello(q{'future=yes ' || real || ' later=1,2;3 empty='});
+goes_by('exchange v1', 'unknown keys');
+for my $set ('codecs', 'encodings')
+{
+	hello_with($set, 4294967295);
+	goes_by('exchange v1', "unknown $set");
+}
+
+# A remote that knows less.
+hello_with('codecs', 1);
+goes_by('exchange v1', 'no codecs', mode => 'fast', compression => 'FAST (none)');
+goes_by('exchange v1', 'no codecs', mode => 'high_compression', compression => 'HIGH_COMPRESSION (none)');
+hello_with('codecs', 3);
+goes_by('exchange v1', 'lz4 alone', mode => 'fast', compression => 'FAST (lz4)');
+goes_by('exchange v1', 'lz4 alone', mode => 'high_compression', compression => 'HIGH_COMPRESSION (none)');
+hello_with('encodings', 1);
+goes_by('exchange v1', 'one encoding', mode => 'fast', compression => 'FAST (lz4)');
+
+# Other servers.
+for my $version (140000, 160099)
+{
+	hello_with('server_version', $version);
+	goes_by('exchange v1', "server version $version");
+}
+hello_with('encoding', 'EUC_JIS_2004');
+goes_by('exchange v1', 'another encoding');
+hello_with('endian', 'big');
+not_by_exchange('architecture is not little-endian', 'big-endian');
+hello_with('export', 0);
+not_by_exchange('remote user may not call pg_export_snapshot', 'no snapshots');
+
+# No hello at all.
+for my $bad (q{NULL::text}, q{''}, q{'hi'}, q{real || ' '}, q{real || ' protocol=1-1'}, q{replace(real, ' export=1', '')},
+	q{real || ' later=' || repeat('x', 512)}, q{real || ' =x'}, q{replace(real, ' ', '  ')}, q{upper(real)})
+{
+	hello($bad);
+	not_by_exchange(q{remote's hello is malformed}, "hello of $bad");
+}
+$shard->safe_psql('postgres', q{
+	CREATE OR REPLACE FUNCTION exchange.hello(hello text) RETURNS text LANGUAGE plpgsql
+		AS $$BEGIN RAISE EXCEPTION 'not today' USING ERRCODE = 'PX123'; END$$});
+not_by_exchange('hello failed: not today', 'hello with an error');
+$shard->safe_psql('postgres', q{
+	CREATE OR REPLACE FUNCTION exchange.hello(hello text) RETURNS text LANGUAGE sql AS $$SELECT pg_sleep(600)::text$$});
+not_by_exchange('hello failed: no answer', 'hello that takes for ever');
+ok($shard->poll_query_until('postgres', q{
+	SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pg_exchange' AND state <> 'idle'}),
+	'which is not left running');
+hello('real');
+
+# The reason is remembered by a session until the server changes; the
+# extension may go and come in mid-session.
+my $session = $coordinator->background_psql('postgres', on_error_stop => 0);
+sub way
+{
+	my $plan = $session->query('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;');
+	return $plan =~ /Transport: (.*)/ ? $1 : $plan;
+}
+is(way(), 'exchange v1', 'a session');
+$shard->safe_psql('postgres', 'ALTER SCHEMA exchange RENAME TO hidden');
+like(way(), qr/^postgres_fdw \(/, 'pg_exchange has gone from the remote');
+is($session->query("$scan;"), $rows, 'with all rows');
+is($session->{stderr}, '', 'and no error');
+$shard->safe_psql('postgres', 'ALTER SCHEMA hidden RENAME TO exchange');
+$coordinator->safe_psql('postgres', q{ALTER SERVER shard OPTIONS (ADD fetch_size '1000')});
+is(way(), 'exchange v1', 'it is back, and the server was altered');
+$session->quit;
+
+# A remote that says one thing and sends another: an error, never other rows.
+# One that says it is of version 19, but sends intervals as 15 has them:
+hello_with('server_version', 190000);
+{
+	my ($ret, $out, $err) = $coordinator->psql('postgres', "\\set VERBOSITY verbose\nSELECT span FROM events");
+	is($out, '', 'intervals of another version: no rows');
+	like($err, qr/ERROR:  08P01: invalid frame from server "shard"/, 'intervals of another version: an error');
+}
+hello('real');
+
+sub is_refused
+{
+	my ($table, $bytes, $name) = @_;
+	$shard->safe_psql('postgres', qq{
+		CREATE OR REPLACE FUNCTION exchange.send(request text, "row" record) RETURNS bytea LANGUAGE plpgsql
+			AS \$\$BEGIN RETURN $bytes; END\$\$});
+	my ($ret, $out, $err) = $coordinator->psql('postgres', "\\set VERBOSITY verbose\nSELECT id FROM $table");
+	is($out, '', "$name: no rows");
+	like($err, qr/ERROR:  08P01: .*server "shard"/, "$name: an error");
+}
+is_refused('events', 'NULL', 'null');
+is_refused('events', q{''}, 'empty frame');
+is_refused('events', q{'\x00'}, 'a byte');
+is_refused('events', q{convert_to(repeat('x', 100), 'UTF8')}, 'text');
+is_refused('events', q{'\x50475846020001000000000000000000000000000000000000000000000000000000000000000000'}, 'version 2');
+is_refused('nothing', q{''}, 'no frame at all');
+
+done_testing();
