@@ -3,7 +3,7 @@
 #   make                 build (needs the packages named in README.md)
 #   make install         install into the PostgreSQL that PG_CONFIG names
 #   make check           install what is missing, build, install, run every test
-#   make check-unit      one part of it; also check-regress, -tap, -postgres_fdw, -readme, -tpch
+#   make check-unit      one part of it; also check-regress, -isolation, -tap, -postgres_fdw, -readme, -tpch
 #   make demo            two servers, TPC-H, one table of figures
 #   make bench           the measurement behind the claims (BENCH_OPTS="--scale 1 --runs 5")
 #   make bench-latency   what the extension costs the scans it leaves alone
@@ -22,7 +22,7 @@ PG_CONFIG ?= pg_config
 # Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
 # `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of
 # that command line (make clean check) gets a make of its own.
-script_goals = check check-unit check-regress check-tap check-postgres_fdw check-readme check-tpch demo bench bench-latency format
+script_goals = check check-unit check-regress check-isolation check-tap check-postgres_fdw check-readme check-tpch demo bench bench-latency format
 .PHONY: $(script_goals)
 
 ifneq (,$(filter $(script_goals),$(MAKECMDGOALS)))
@@ -35,7 +35,7 @@ $(other_goals):
 
 check:
 	scripts/check
-check-unit check-regress check-tap check-postgres_fdw check-readme check-tpch:
+check-unit check-regress check-isolation check-tap check-postgres_fdw check-readme check-tpch:
 	scripts/check $(@:check-%=%)
 demo bench:
 	scripts/build
@@ -97,6 +97,7 @@ build-deps:
 	@ok=1; need() { \
 	  echo "#include <$$1>" | $(CC) $(CPPFLAGS) -E -x c -o /dev/null - 2>/dev/null || \
 	  { echo "$$1 not found: install $$2 (Debian/Ubuntu) or $$3 (Fedora/RHEL)" >&2; ok=0; }; }; \
+	command -v $(firstword $(CC)) >/dev/null || { echo "$(firstword $(CC)) not found: install gcc" >&2; exit 1; }; \
 	need postgres.h postgresql-server-dev-$(pg_major) postgresql-devel; \
 	need libpq-fe.h libpq-dev libpq-devel; \
 	need lz4.h liblz4-dev lz4-devel; \
