@@ -21,7 +21,7 @@ SELECT explain_stable('SELECT amname FROM without_extension WHERE random() < 2',
 	'ANALYZE, COSTS OFF, TIMING OFF, VERBOSE');
 
 -- remembered, until the server changes
-SELECT count(*) FROM pg_stat_activity WHERE datname = 'regression_without' AND application_name = 'pg_exchange';
+SELECT comes_true($$NOT EXISTS (SELECT FROM streams WHERE datname = 'regression_without')$$);
 ALTER SERVER without OPTIONS (SET dbname 'regression');
 SELECT transport('SELECT * FROM without_extension');
 

@@ -75,3 +75,25 @@ BEGIN
 	PERFORM set_config('pg_exchange.compression', 'auto', false);
 END
 $$;
+
+-- Backends that serve exchanges. PGAPPNAME of pg_regress gives all the same
+-- application_name, but a COMMIT alone is an exchange's.
+CREATE VIEW streams AS
+	SELECT pid, datname, state FROM pg_stat_activity
+	WHERE pid <> pg_backend_pid() AND (query = 'COMMIT' OR query LIKE '%exchange.%');
+
+-- Does a condition hold, or come to hold within seconds? Backends take a while
+-- to end, and to say what they are at.
+CREATE FUNCTION comes_true(condition text) RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE
+	result bool;
+BEGIN
+	FOR i IN 1..50 LOOP
+		PERFORM pg_stat_clear_snapshot();
+		EXECUTE 'SELECT ' || condition INTO result;
+		EXIT WHEN result;
+		PERFORM pg_sleep(0.1);
+	END LOOP;
+	RETURN result;
+END
+$$;

@@ -91,7 +91,13 @@ send_beginning(px_connection *connection, const px_stream_query *query)
 
 	/* The snapshot id comes from the remote: quote it like any string. */
 	import = psprintf("SET TRANSACTION SNAPSHOT %s", quote_literal_cstr(peer->snapshot));
-	question = psprintf("SELECT backend_xid FROM pg_catalog.pg_stat_get_activity(%d)",
+
+	/*
+	 * When the user mapping changes, postgres_fdw's session goes on with the
+	 * old user to the end of the transaction: no row, if ours is another.
+	 */
+	question = psprintf("SELECT backend_xid FROM pg_catalog.pg_stat_get_activity(%d) "
+						"WHERE pg_catalog.pg_get_userbyid(usesysid) OPERATOR(pg_catalog.=) session_user",
 						peer->owner_pid);
 
 	/* Parameter types are in the query's text: "$1::type", as postgres_fdw does. */

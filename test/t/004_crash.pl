@@ -13,14 +13,16 @@ $shard->init;
 $shard->append_conf('postgresql.conf', "autovacuum = off\nrestart_after_crash = on\n");
 $shard->start;
 # "endless" keeps its backend blocked in sending, "sleepy" in the middle of the
-# query, "slow" in a query that has not sent a frame.
+# query, "slow" in a query that has not sent a frame. (nap is stable, so that it
+# may be called by an exchange.)
 $shard->safe_psql('postgres', q{
 	CREATE EXTENSION pg_exchange;
 	CREATE TABLE events AS SELECT i AS id, 'event ' || i AS name FROM generate_series(1, 10000) i;
+	CREATE FUNCTION nap() RETURNS text STABLE LANGUAGE sql AS 'SELECT pg_sleep(600)::text';
 	CREATE VIEW endless AS SELECT id, repeat('x', 1000) AS filler FROM (SELECT generate_series(1, 100000000) AS id) x;
-	CREATE VIEW sleepy AS SELECT i AS id, CASE WHEN i < 20000 THEN '' ELSE pg_sleep(600)::text END AS filler
+	CREATE VIEW sleepy AS SELECT i AS id, CASE WHEN i < 20000 THEN '' ELSE nap() END AS filler
 		FROM (SELECT generate_series(1, 20000) AS i) x;
-	CREATE VIEW slow AS SELECT 1 AS id, pg_sleep(600)::text AS filler;
+	CREATE VIEW slow AS SELECT 1 AS id, nap() AS filler;
 });
 
 my $coordinator = PostgreSQL::Test::Cluster->new('coordinator');
