@@ -87,3 +87,26 @@ BEGIN;
 SELECT count(*) FROM (SELECT * FROM accounts OFFSET 0) x;
 SELECT comes_true($$(SELECT count(*) > 0 AND bool_and(state = 'idle') FROM streams)$$);
 COMMIT;
+
+-- what a volatile function does there belongs to the local transaction, and
+-- what tells about the session is that of postgres_fdw: declined by the remote
+CREATE TABLE remote.log (at int);
+CREATE FUNCTION remote.log_reading(i int) RETURNS int LANGUAGE sql AS
+	'INSERT INTO remote.log VALUES (i) RETURNING at';
+CREATE VIEW remote.logged AS SELECT remote.log_reading(id) AS id FROM remote.accounts WHERE id <= 10;
+CREATE FOREIGN TABLE logged (id int) SERVER loopback OPTIONS (schema_name 'remote');
+CREATE FOREIGN TABLE log (at int) SERVER loopback OPTIONS (schema_name 'remote');
+CREATE VIEW remote.whoami AS SELECT pg_backend_pid() AS pid;
+CREATE FOREIGN TABLE whoami (pid int) SERVER loopback OPTIONS (schema_name 'remote');
+BEGIN;
+SELECT transport('SELECT * FROM logged');
+SELECT count(*) FROM (SELECT * FROM log OFFSET 0) x;
+ROLLBACK;
+SELECT count(*) FROM (SELECT * FROM log OFFSET 0) x;
+BEGIN;
+SELECT transport('SELECT * FROM whoami');
+SET LOCAL pg_exchange.enabled = off;
+SELECT pid AS before FROM whoami \gset
+SET LOCAL pg_exchange.enabled = on;
+SELECT pid = :before AS same FROM whoami;
+COMMIT;

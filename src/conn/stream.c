@@ -201,11 +201,12 @@ is_marker_missing(const px_connection *connection, const PGresult *res)
 
 /*
  * The query ended with an error, in connection->result.  Raise it, unless it
- * is about the marker.
+ * is about the marker, or the remote declined.
  */
 static px_stream_status
-fail_query(px_connection *connection, const px_stream_query *query, instr_time *wait)
+fail_query(px_connection *connection, px_stream_query *query, instr_time *wait)
 {
+	px_stream_status status = PX_STREAM_NOT_PLANNED;
 	PGresult   *res;
 
 	/* An idle connection need not be cancelled by whoever cleans up. */
@@ -214,15 +215,22 @@ fail_query(px_connection *connection, const px_stream_query *query, instr_time *
 
 	res = connection->result;
 	connection->result = NULL;
-	if (res == NULL || !is_marker_missing(connection, res))
+	if (res && px_result_sqlstate(res) == PX_ERRCODE_DECLINED)
+	{
+		const char *message = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
+
+		strlcpy(query->declined, message ? message : "declined", PX_DECLINED_NBYTES);
+		status = PX_STREAM_DECLINED;
+	}
+	else if (res == NULL || !is_marker_missing(connection, res))
 		px_report_remote_error(ERROR, res, connection->pg,
 							   query->servername, query->remote_sql);
 	PQclear(res);
-	return PX_STREAM_NOT_PLANNED;
+	return status;
 }
 
 px_stream_status
-px_stream_next(px_connection *connection, const px_stream_query *query,
+px_stream_next(px_connection *connection, px_stream_query *query,
 			   const uint8_t **frame, size_t *nbytes, instr_time *wait)
 {
 	PGconn	   *pg = connection->pg;

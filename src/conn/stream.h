@@ -21,9 +21,12 @@ typedef enum px_stream_status
 	PX_STREAM_OK,				/* began; or: here is a frame */
 	PX_STREAM_END,				/* the remote query is complete */
 	PX_STREAM_NOT_PLANNED,		/* the remote backend does not know ExchangeSend */
+	PX_STREAM_DECLINED,			/* the query must run in postgres_fdw's session */
 	PX_STREAM_REFUSED,			/* no such snapshot, or own writes: see reason */
 	PX_STREAM_BROKEN			/* the connection is dead, or as good as */
 } px_stream_status;
+
+#define PX_DECLINED_NBYTES	128
 
 /* The query of a stream.  All pointers are the caller's. */
 typedef struct px_stream_query
@@ -33,6 +36,9 @@ typedef struct px_stream_query
 	const char *sql;			/* what is sent; its rows are frames */
 	int			nparams;
 	const char *const *values;	/* text, NULL for null */
+
+	/* Filled in with PX_STREAM_DECLINED: the remote's words. */
+	char		declined[PX_DECLINED_NBYTES];
 } px_stream_query;
 
 /*
@@ -55,12 +61,13 @@ extern void px_stream_again(px_connection *connection,
 
 /*
  * The next frame: PX_STREAM_OK, and *frame (8-aligned) is valid until the
- * next call on this connection; PX_STREAM_END; or PX_STREAM_NOT_PLANNED.
+ * next call on this connection; PX_STREAM_END; or, before the first frame,
+ * PX_STREAM_NOT_PLANNED or PX_STREAM_DECLINED: then abandon the connection.
  * Remote errors are raised as such.  Blocks, serving interrupts; the time
  * spent waiting is added to *wait.
  */
 extern px_stream_status px_stream_next(px_connection *connection,
-									   const px_stream_query *query,
+									   px_stream_query *query,
 									   const uint8_t **frame, size_t *nbytes,
 									   instr_time *wait);
 

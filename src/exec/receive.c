@@ -267,9 +267,9 @@ next_batch(px_receive_state *state)
 
 		status = px_stream_next(state->connection, &state->query,
 								&frame, &nbytes, &state->stats.receive_wait);
-		if (status == PX_STREAM_NOT_PLANNED)
+		if (status == PX_STREAM_NOT_PLANNED || status == PX_STREAM_DECLINED)
 		{
-			px_receive_not_planned(state);
+			px_receive_declined(state, status);
 			if (state->fallback_reason)
 				return false;
 			continue;

@@ -94,11 +94,12 @@ typedef struct px_receive_state
 extern void px_receive_start(px_receive_state *state);
 
 /*
- * The remote backend did not recognise exchange.send: a pooler may have put
- * us on one that has not seen the hello.  Start anew on a new connection
- * once; after that, the child runs.
+ * The remote would not send.  If it declined the query, the child runs.  If
+ * the backend did not recognise exchange.send, a pooler may have put us on one
+ * that has not seen the hello: start anew on a new connection once; after
+ * that, the child runs.
  */
-extern void px_receive_not_planned(px_receive_state *state);
+extern void px_receive_declined(px_receive_state *state, px_stream_status status);
 
 /* ExplainCustomScan callback. */
 extern void px_receive_explain(CustomScanState *css, List *ancestors,

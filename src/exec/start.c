@@ -300,8 +300,16 @@ px_receive_start(px_receive_state *state)
 }
 
 void
-px_receive_not_planned(px_receive_state *state)
+px_receive_declined(px_receive_state *state, px_stream_status status)
 {
+	if (status == PX_STREAM_DECLINED)
+	{
+		px_connection_abandon(state->connection);
+		state->connection = NULL;
+		start_child(state, psprintf("remote %s", state->query.declined));
+		return;
+	}
+
 	/* Not to be used again: its next backend may be as ignorant. */
 	state->connection->invalidated = true;
 	px_connection_abandon(state->connection);

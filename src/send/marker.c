@@ -24,6 +24,7 @@
 
 #include "send/marker.h"
 #include "send/send.h"
+#include "send/session.h"
 
 static planner_hook_type prev_planner_hook = NULL;
 
@@ -158,6 +159,7 @@ marker_planner(Query *parse, const char *query_string, int cursor_options,
 		return plan_query(parse, query_string, cursor_options, params);
 
 	inner = single_subquery(parse)->subquery;
+	px_session_check(inner);
 	inner->queryId = parse->queryId;
 	inner->querySource = parse->querySource;
 	inner->canSetTag = parse->canSetTag;

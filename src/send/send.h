@@ -31,6 +31,12 @@
 #define PX_ERRCODE_NOT_PLANNED	MAKE_SQLSTATE('P', 'X', '0', '0', '1')
 
 /*
+ * The query must not be run by another session than postgres_fdw's: see
+ * session.h.  The message says why; there is no point in trying again.
+ */
+#define PX_ERRCODE_DECLINED		MAKE_SQLSTATE('P', 'X', '0', '0', '2')
+
+/*
  * What ExchangeSend keeps in CustomScan.custom_private: an IntList of the
  * child's columns (their resnos) in the order in which they are sent, and an
  * Integer, 1 if the node stands below a Gather, else 0.
