@@ -22,14 +22,11 @@ RESET enable_hashjoin;
 RESET enable_mergejoin;
 RESET enable_material;
 
--- rescans without parameters, and of a scan that was left early
+
+-- types and nulls of parameters
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SET enable_material = off;
-SELECT * FROM exchange_differences('SELECT l.id, d.digit FROM local_ids l LEFT JOIN digits d ON d.digit % 7 = l.id % 7 AND random() < 2');
-SELECT * FROM exchange_differences('SELECT l.id, (SELECT min(n.id) FROM numbers n WHERE n.digit = l.id % 10 AND n.name || '''' > ''number 5'') FROM local_ids l');
-SELECT * FROM exchange_differences('SELECT l.id FROM local_ids l WHERE EXISTS (SELECT 1 FROM numbers n WHERE n.id = l.id * 600 AND random() < 2)');
--- types and nulls of parameters
 SELECT * FROM exchange_differences('SELECT v.i, x.c FROM (VALUES (1, NULL::text, date ''2000-01-05'', 1.50), (2, ''text 7'', NULL, NULL)) v(i, t, d, n)
 	LEFT JOIN LATERAL (SELECT count(*) AS c FROM types WHERE c_text = v.t OR c_date = v.d OR c_numeric_15_2 = v.n OFFSET 0) x ON true');
 RESET enable_hashjoin;
