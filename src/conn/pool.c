@@ -33,6 +33,8 @@
 #define ABANDON_TIMEOUT_MS	30000
 
 static HTAB *peers = NULL;		/* NULL until the first exchange */
+static uint64 last_owner = 0;
+uint64		px_connections_taken = 0;
 
 static void xact_callback(XactEvent event, void *arg);
 static void subxact_callback(SubXactEvent event, SubTransactionId mySubid,
@@ -159,6 +161,39 @@ keeps_connections(ForeignServer *server)
 	return true;
 }
 
+/* Hand a connection to a new owner. */
+static void
+take_connection(px_connection *connection)
+{
+	connection->in_use = true;
+	connection->owner = ++last_owner;
+	connection->nest_level = GetCurrentTransactionNestLevel();
+}
+
+bool
+px_connection_is_owned(const px_connection *connection, uint64 owner)
+{
+	HASH_SEQ_STATUS scan;
+	px_peer    *peer;
+	bool		found = false;
+
+	/* Look the pointer up before following it: it may have been freed. */
+	hash_seq_init(&scan, peers);
+	while ((peer = hash_seq_search(&scan)) != NULL)
+	{
+		dlist_iter	iter;
+
+		dlist_foreach(iter, &peer->connections)
+		{
+			px_connection *candidate = dlist_container(px_connection, node, iter.cur);
+
+			found |= candidate == connection && candidate->in_use &&
+				candidate->owner == owner;
+		}
+	}
+	return found;
+}
+
 /* Ask the remote to stop what runs on the connection. */
 static bool
 send_cancel(PGconn *pg)
@@ -205,9 +240,8 @@ open_connection(px_peer *peer, UserMapping *user, const char **reason)
 
 	connection->peer = peer;
 	connection->pg = pg;
-	connection->in_use = true;
 	connection->invalidated = !keeps_connections(server);
-	connection->nest_level = GetCurrentTransactionNestLevel();
+	take_connection(connection);
 	dlist_push_tail(&peer->connections, &connection->node);
 
 	refusal = exchange_hellos(connection);
@@ -321,9 +355,8 @@ px_connection_acquire(px_peer *peer, UserMapping *user, const char **reason)
 			continue;
 		if (is_usable(connection))
 		{
-			connection->in_use = true;
+			take_connection(connection);
 			connection->reused = true;
-			connection->nest_level = GetCurrentTransactionNestLevel();
 			return connection;
 		}
 		px_connection_discard(connection);
@@ -406,10 +439,34 @@ abandon_streams(int nest_level)
 			px_connection *connection = dlist_container(px_connection, node, iter.cur);
 
 			if (connection->in_use && connection->nest_level >= nest_level)
+			{
+				px_connections_taken++;
 				px_connection_abandon(connection);
+			}
 		}
 		if (nest_level == 0)
 			peer->snapshot[0] = '\0';
+	}
+}
+
+/* A subtransaction has become part of its parent, and so have its streams. */
+static void
+inherit_streams(int nest_level)
+{
+	HASH_SEQ_STATUS scan;
+	px_peer    *peer;
+
+	hash_seq_init(&scan, peers);
+	while ((peer = hash_seq_search(&scan)) != NULL)
+	{
+		dlist_iter	iter;
+
+		dlist_foreach(iter, &peer->connections)
+		{
+			px_connection *connection = dlist_container(px_connection, node, iter.cur);
+
+			connection->nest_level = Min(connection->nest_level, nest_level - 1);
+		}
 	}
 }
 
@@ -438,6 +495,8 @@ subxact_callback(SubXactEvent event, SubTransactionId mySubid,
 {
 	if (event == SUBXACT_EVENT_ABORT_SUB)
 		abandon_streams(GetCurrentTransactionNestLevel());
+	else if (event == SUBXACT_EVENT_COMMIT_SUB)
+		inherit_streams(GetCurrentTransactionNestLevel());
 }
 
 /* Server or user mapping changed: connect anew, and ask anew, from now on. */

@@ -71,6 +71,7 @@ typedef struct px_connection
 	uint16		version;		/* protocol version agreed on */
 	px_locality locality;
 	bool		in_use;			/* a stream owns it */
+	uint64		owner;			/* number of the acquisition; see below */
 	bool		reused;			/* not its first stream */
 	int			nest_level;		/* of the transaction that began the stream */
 	bool		invalidated;	/* close when no longer in use; also if the
@@ -78,6 +79,20 @@ typedef struct px_connection
 	PGresult   *result;			/* the frame being read, or NULL */
 	bool		has_frames;		/* the query being read has yielded some */
 } px_connection;
+
+/*
+ * The end of a (sub)transaction takes connections away from streams that
+ * began in it, of which some outlive it: cursors that were opened before a
+ * savepoint, and read after it.  Their owners find out by comparing this
+ * count, which rises with each such event, and asking px_connection_is_owned.
+ */
+extern uint64 px_connections_taken;
+
+/*
+ * Is connection, a pointer that may dangle, still the one that the given
+ * acquisition (its owner number at that time) got?
+ */
+extern bool px_connection_is_owned(const px_connection *connection, uint64 owner);
 
 /* The peer of server for user; made on first use. */
 extern px_peer *px_peer_get(UserMapping *user);

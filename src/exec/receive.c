@@ -230,7 +230,7 @@ take_frame(px_receive_state *state, const uint8_t *frame, size_t nbytes)
 static void
 release_connection(px_receive_state *state)
 {
-	if (state->connection == NULL)
+	if (px_receive_lost_connection(state) || state->connection == NULL)
 		return;
 	if (state->finished)
 		px_connection_release(state->connection);
@@ -315,6 +315,13 @@ next_child_row(px_receive_state *state, TupleTableSlot *slot)
 static TupleTableSlot *
 next_stream_row(px_receive_state *state, TupleTableSlot *slot)
 {
+	/* Then the rows that are left of the batch are lost, too. */
+	if (px_receive_lost_connection(state) && !state->finished)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_CURSOR_STATE),
+				 errmsg("stream from server \"%s\" is gone", state->servername),
+				 errdetail("It began in a subtransaction that was rolled back.")));
+
 	if (state->next_row >= state->batch_rows && !next_batch(state))
 		return state->fallback_reason ? next_child_row(state, slot) : NULL;
 

@@ -68,6 +68,8 @@ typedef struct px_receive_state
 
 	/* The stream. */
 	px_connection *connection;	/* NULL when no stream is running */
+	uint64		owner;			/* of connection, when it was acquired */
+	uint64		taken_seen;		/* px_connections_taken when last looked at */
 	px_mode		mode;			/* settings' choice for the server */
 	px_locality locality;		/* of the connection */
 	bool		local;			/* locality counts: nothing is compressed */
@@ -100,6 +102,12 @@ extern void px_receive_start(px_receive_state *state);
  * that, the child runs.
  */
 extern void px_receive_declined(px_receive_state *state, px_stream_status status);
+
+/*
+ * Has the end of a subtransaction taken the connection away?  Then forget it.
+ * To be asked whenever the node is entered: cheap while nothing was taken.
+ */
+extern bool px_receive_lost_connection(px_receive_state *state);
 
 /* ExplainCustomScan callback. */
 extern void px_receive_explain(CustomScanState *css, List *ancestors,

@@ -161,6 +161,20 @@ evaluate_params(px_receive_state *state)
 	state->query.values = state->param_values;
 }
 
+bool
+px_receive_lost_connection(px_receive_state *state)
+{
+	if (likely(state->taken_seen == px_connections_taken))
+		return false;
+	state->taken_seen = px_connections_taken;
+
+	if (state->connection == NULL ||
+		px_connection_is_owned(state->connection, state->owner))
+		return false;
+	state->connection = NULL;
+	return true;
+}
+
 /* Forget what the last stream left, before the next one. */
 static void
 reset_stream(px_receive_state *state)
@@ -224,6 +238,8 @@ begin_stream(px_receive_state *state)
 		state->connection = px_connection_acquire(peer, user, &reason);
 		if (state->connection == NULL)
 			return reason;
+		state->owner = state->connection->owner;
+		state->taken_seen = px_connections_taken;
 
 		status = PX_STREAM_REFUSED;
 		reason = px_snapshot_get(peer, estate, state->rtindex, state->userid);
@@ -258,6 +274,7 @@ try_stream(px_receive_state *state)
 		return "transaction is serializable";
 
 	evaluate_params(state);
+	(void) px_receive_lost_connection(state);
 
 	/*
 	 * A rescan goes on with its connection.  Unless a command has come in
