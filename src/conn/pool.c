@@ -26,15 +26,17 @@
 #include "compat.h"
 #include "conn/connect.h"
 #include "conn/pool.h"
+#include "conn/stream.h"
 #include "guc.h"
 #include "send/hello_self.h"
 
 /* How long a connection may take to come to rest, as in postgres_fdw. */
 #define ABANDON_TIMEOUT_MS	30000
 
+/* How long to leave a peer alone whose sessions do not answer. */
+#define AVOID_MS	60000
+
 static HTAB *peers = NULL;		/* NULL until the first exchange */
-static uint64 last_owner = 0;
-uint64		px_connections_taken = 0;
 
 static void xact_callback(XactEvent event, void *arg);
 static void subxact_callback(SubXactEvent event, SubTransactionId mySubid,
@@ -78,9 +80,16 @@ px_peer_get(UserMapping *user)
 												   ObjectIdGetDatum(user->umid));
 		dlist_init(&peer->connections);
 		peer->refusal = NULL;
+		peer->avoid_until = 0;
 		peer->snapshot[0] = '\0';
 	}
 	return peer;
+}
+
+void
+px_peer_avoid(px_peer *peer)
+{
+	peer->avoid_until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), AVOID_MS);
 }
 
 /* Remember for the session why the peer cannot be used. */
@@ -122,6 +131,8 @@ exchange_hellos(px_connection *connection)
 			const char *message = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
 
 			refusal = psprintf("hello failed: %s", message ? message : "no answer");
+			if (message == NULL)
+				px_peer_avoid(connection->peer);
 		}
 	}
 	else if (PQntuples(res) != 1 || PQnfields(res) != 1 || PQgetisnull(res, 0, 0) ||
@@ -161,37 +172,24 @@ keeps_connections(ForeignServer *server)
 	return true;
 }
 
-/* Hand a connection to a new owner. */
+/* Hand a connection to a stream. */
+static void
+give_connection(px_connection *connection, px_stream *stream)
+{
+	connection->in_use = true;
+	connection->stream = stream;
+	connection->nest_level = GetCurrentTransactionNestLevel();
+	stream->connection = connection;
+}
+
+/* Take it back, in whatever state it is. */
 static void
 take_connection(px_connection *connection)
 {
-	connection->in_use = true;
-	connection->owner = ++last_owner;
-	connection->nest_level = GetCurrentTransactionNestLevel();
-}
-
-bool
-px_connection_is_owned(const px_connection *connection, uint64 owner)
-{
-	HASH_SEQ_STATUS scan;
-	px_peer    *peer;
-	bool		found = false;
-
-	/* Look the pointer up before following it: it may have been freed. */
-	hash_seq_init(&scan, peers);
-	while ((peer = hash_seq_search(&scan)) != NULL)
-	{
-		dlist_iter	iter;
-
-		dlist_foreach(iter, &peer->connections)
-		{
-			px_connection *candidate = dlist_container(px_connection, node, iter.cur);
-
-			found |= candidate == connection && candidate->in_use &&
-				candidate->owner == owner;
-		}
-	}
-	return found;
+	if (connection->stream)
+		connection->stream->connection = NULL;
+	connection->stream = NULL;
+	connection->in_use = false;
 }
 
 /* Ask the remote to stop what runs on the connection. */
@@ -211,7 +209,8 @@ send_cancel(PGconn *pg)
  * the peer from the start, so that errors do not leak it.
  */
 static px_connection *
-open_connection(px_peer *peer, UserMapping *user, const char **reason)
+open_connection(px_peer *peer, UserMapping *user, px_stream *stream,
+				const char **reason)
 {
 	ForeignServer *server = GetForeignServer(user->serverid);
 	px_connection *connection;
@@ -241,7 +240,7 @@ open_connection(px_peer *peer, UserMapping *user, const char **reason)
 	connection->peer = peer;
 	connection->pg = pg;
 	connection->invalidated = !keeps_connections(server);
-	take_connection(connection);
+	give_connection(connection, stream);
 	dlist_push_tail(&peer->connections, &connection->node);
 
 	refusal = exchange_hellos(connection);
@@ -316,36 +315,39 @@ is_usable(px_connection *connection)
 	return PQtransactionStatus(connection->pg) == PQTRANS_IDLE;
 }
 
+/*
+ * How many connections are in use?  One whose stream's memory was freed, by
+ * an error that was caught, is not: it is brought to rest now.
+ */
 static int
 streams_running(px_peer *peer)
 {
-	dlist_iter	iter;
+	dlist_mutable_iter iter;
 	int			n = 0;
 
-	dlist_foreach(iter, &peer->connections)
+	dlist_foreach_modify(iter, &peer->connections)
 	{
-		if (dlist_container(px_connection, node, iter.cur)->in_use)
+		px_connection *connection = dlist_container(px_connection, node, iter.cur);
+
+		if (connection->in_use && connection->stream == NULL)
+			px_connection_abandon(connection);
+		else if (connection->in_use)
 			n++;
 	}
 	return n;
 }
 
 px_connection *
-px_connection_acquire(px_peer *peer, UserMapping *user, const char **reason)
+px_connection_acquire(px_peer *peer, UserMapping *user, px_stream *stream,
+					  const char **reason)
 {
 	dlist_mutable_iter iter;
 
-	if (peer->refusal)
-	{
-		*reason = peer->refusal;
+	*reason = peer->refusal;
+	if (peer->avoid_until != 0 && peer->avoid_until > GetCurrentTimestamp())
+		*reason = "a session did not answer within the last minute";
+	if (*reason || streams_running(peer) >= px_max_connections_per_server)
 		return NULL;
-	}
-
-	if (streams_running(peer) >= px_max_connections_per_server)
-	{
-		*reason = "max_connections_per_server streams are running";
-		return NULL;
-	}
 
 	dlist_foreach_modify(iter, &peer->connections)
 	{
@@ -355,19 +357,23 @@ px_connection_acquire(px_peer *peer, UserMapping *user, const char **reason)
 			continue;
 		if (is_usable(connection))
 		{
-			take_connection(connection);
+			give_connection(connection, stream);
 			connection->reused = true;
+
+			/* In order of acquisition: see stream.c's choice of a victim. */
+			dlist_delete(&connection->node);
+			dlist_push_tail(&peer->connections, &connection->node);
 			return connection;
 		}
 		px_connection_discard(connection);
 	}
-	return open_connection(peer, user, reason);
+	return open_connection(peer, user, stream, reason);
 }
 
 void
 px_connection_discard(px_connection *connection)
 {
-	PQclear(connection->result);
+	take_connection(connection);
 	px_disconnect(connection->pg);
 	dlist_delete(&connection->node);
 	pfree(connection);
@@ -376,11 +382,10 @@ px_connection_discard(px_connection *connection)
 void
 px_connection_release(px_connection *connection)
 {
-	PQclear(connection->result);
-	connection->result = NULL;
-	connection->in_use = false;
-
-	if (connection->invalidated || !PQsendQuery(connection->pg, "COMMIT"))
+	take_connection(connection);
+	if (connection->invalidated ||
+		(PQtransactionStatus(connection->pg) != PQTRANS_IDLE &&
+		 !PQsendQuery(connection->pg, "COMMIT")))
 		px_connection_discard(connection);
 }
 
@@ -410,9 +415,7 @@ come_to_rest(PGconn *pg)
 void
 px_connection_abandon(px_connection *connection)
 {
-	PQclear(connection->result);
-	connection->result = NULL;
-	connection->in_use = false;
+	take_connection(connection);
 
 	/* Closing alone would let a query that sends nothing run on. */
 	if (!come_to_rest(connection->pg) || connection->invalidated)
@@ -440,7 +443,8 @@ abandon_streams(int nest_level)
 
 			if (connection->in_use && connection->nest_level >= nest_level)
 			{
-				px_connections_taken++;
+				if (connection->stream)
+					px_stream_lose(connection->stream);
 				px_connection_abandon(connection);
 			}
 		}
@@ -520,6 +524,7 @@ invalidation_callback(Datum arg, int cacheid, uint32 hashvalue)
 			pfree(peer->refusal);
 			peer->refusal = NULL;
 		}
+		peer->avoid_until = 0;
 		dlist_foreach_modify(iter, &peer->connections)
 		{
 			px_connection *connection = dlist_container(px_connection, node, iter.cur);

@@ -17,6 +17,7 @@
 #ifndef PX_CONN_POOL_H
 #define PX_CONN_POOL_H
 
+#include "datatype/timestamp.h"
 #include "foreign/foreign.h"
 #include "lib/ilist.h"
 #include "libpq-fe.h"
@@ -54,6 +55,9 @@ typedef struct px_peer
 	 */
 	char	   *refusal;
 
+	/* When to try again after a session that did not answer, or 0. */
+	TimestampTz avoid_until;
+
 	/*
 	 * The snapshot of the current local transaction, "" until asked for, and
 	 * the remote process that exported it.
@@ -61,6 +65,8 @@ typedef struct px_peer
 	char		snapshot[PX_SNAPSHOT_ID_NBYTES];
 	int			owner_pid;
 } px_peer;
+
+struct px_stream;				/* stream.h */
 
 typedef struct px_connection
 {
@@ -70,40 +76,33 @@ typedef struct px_connection
 	px_hello	hello;			/* the remote's */
 	uint16		version;		/* protocol version agreed on */
 	px_locality locality;
-	bool		in_use;			/* a stream owns it */
-	uint64		owner;			/* number of the acquisition; see below */
+	bool		in_use;			/* a stream has it, or left without a word */
+	struct px_stream *stream;	/* the one that has it, or NULL */
 	bool		reused;			/* not its first stream */
 	int			nest_level;		/* of the transaction that began the stream */
 	bool		invalidated;	/* close when no longer in use; also if the
 								 * server's keep_connections is off */
-	PGresult   *result;			/* the frame being read, or NULL */
-	bool		has_frames;		/* the query being read has yielded some */
 } px_connection;
-
-/*
- * The end of a (sub)transaction takes connections away from streams that
- * began in it, of which some outlive it: cursors that were opened before a
- * savepoint, and read after it.  Their owners find out by comparing this
- * count, which rises with each such event, and asking px_connection_is_owned.
- */
-extern uint64 px_connections_taken;
-
-/*
- * Is connection, a pointer that may dangle, still the one that the given
- * acquisition (its owner number at that time) got?
- */
-extern bool px_connection_is_owned(const px_connection *connection, uint64 owner);
 
 /* The peer of server for user; made on first use. */
 extern px_peer *px_peer_get(UserMapping *user);
 
 /*
- * An idle connection to the peer, made if need be, now marked in use.  NULL,
- * with *reason set, if there is none to be had: the peer refuses (see
- * px_peer), connecting failed, or max_connections_per_server are in use.
- * Blocks while connecting, serving interrupts.
+ * A session of the peer has not answered in time: a pooler has no backend for
+ * it, say.  Do not wait for another one in the next minute.
+ */
+extern void px_peer_avoid(px_peer *peer);
+
+/*
+ * An idle connection to the peer, made if need be, now in use by stream: the
+ * two point to each other until it is given back, or taken away at the end of
+ * the (sub)transaction.  NULL, with *reason set, if there is none to be had:
+ * the peer refuses (see px_peer), or connecting failed.  NULL and *reason NULL
+ * if max_connections_per_server are in use.  Blocks while connecting, serving
+ * interrupts.
  */
 extern px_connection *px_connection_acquire(px_peer *peer, UserMapping *user,
+											struct px_stream *stream,
 											const char **reason);
 
 /*

@@ -3,22 +3,32 @@
  * stream.h
  *		Streams of frames on a connection of the pool.
  *
- * A connection runs one stream at a time, in a remote transaction that begins
- * with the first one.  Further streams of the same query, with other
- * parameters, run in that transaction, each for one round trip.
+ * A stream is one run of a remote query: begun, confirmed, and read frame by
+ * frame.  A connection runs one at a time, in a remote transaction that begins
+ * with the first one; further runs of the same query, with other parameters,
+ * cost one round trip each in that transaction.
+ *
+ * Where max_connections_per_server streams run and another one is wanted, the
+ * one that has had its connection longest gives it up: the rest of its frames
+ * is read into a spool, in memory up to work_mem and beyond that in a
+ * temporary file, from where its owner reads on without noticing.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PX_CONN_STREAM_H
 #define PX_CONN_STREAM_H
 
+#include "executor/tuptable.h"
 #include "portability/instr_time.h"
+#include "utils/resowner.h"
+#include "utils/tuplestore.h"
 
 #include "conn/pool.h"
 
 typedef enum px_stream_status
 {
-	PX_STREAM_OK,				/* began; or: here is a frame */
+	PX_STREAM_OK,				/* confirmed; or: here is a frame */
+	PX_STREAM_PENDING,			/* nothing has arrived yet */
 	PX_STREAM_END,				/* the remote query is complete */
 	PX_STREAM_NOT_PLANNED,		/* the remote backend does not know ExchangeSend */
 	PX_STREAM_DECLINED,			/* the query must run in postgres_fdw's session */
@@ -26,49 +36,104 @@ typedef enum px_stream_status
 	PX_STREAM_BROKEN			/* the connection is dead, or as good as */
 } px_stream_status;
 
+typedef enum px_stream_phase
+{
+	PX_STREAM_CLOSED,			/* no query runs; the connection may be kept */
+	PX_STREAM_BEGUN,			/* all is sent, nothing was heard yet */
+	PX_STREAM_RUNNING,			/* frames come, from the connection or the spool */
+	PX_STREAM_LOST				/* its subtransaction was rolled back */
+} px_stream_phase;
+
 #define PX_DECLINED_NBYTES	128
 
-/* The query of a stream.  All pointers are the caller's. */
-typedef struct px_stream_query
+typedef struct px_stream
 {
+	/* The query, to be set before it is begun.  Pointers are the caller's. */
 	const char *servername;		/* for error messages */
 	const char *remote_sql;		/* for error contexts: what postgres_fdw sends */
 	const char *sql;			/* what is sent; its rows are frames */
 	int			nparams;
 	const char *const *values;	/* text, NULL for null */
 
-	/* Filled in with PX_STREAM_DECLINED: the remote's words. */
-	char		declined[PX_DECLINED_NBYTES];
-} px_stream_query;
+	/* For the caller to look at. */
+	px_stream_phase phase;
+	px_connection *connection;	/* NULL if it has none, or no longer */
+	char		declined[PX_DECLINED_NBYTES];	/* with PX_STREAM_DECLINED: the
+												 * remote's words */
+
+	/* stream.c's own. */
+	MemoryContext context;		/* which the stream lives in */
+	ResourceOwner resowner;		/* of the local query, for the spool's file */
+	PGresult   *result;			/* the frame being read, or the error to raise */
+	PGresult   *spooled_error;	/* that comes after the spool */
+	bool		has_frames;		/* the query has yielded some */
+	Tuplestorestate *spool;		/* frames read ahead; NULL if there are none */
+	TupleTableSlot *spool_slot; /* NULL before the first spool */
+	uint8_t    *spooled_frame;	/* copy of the frame being read, 8-aligned */
+	MemoryContextCallback forget;
+} px_stream;
 
 /*
- * Start a remote transaction on the peer's snapshot and send the query, in
- * one round trip.  PX_STREAM_REFUSED or PX_STREAM_BROKEN with *reason set
- * (palloc'd): then abandon or discard the connection.  Blocks until the
- * transaction is known to be fit, at most a few seconds, serving interrupts;
- * does not wait for the query.
+ * A stream that lives in, and is left and freed with, the current memory
+ * context, which must be that of a local query; to be made while that query's
+ * resource owner is the current one.
  */
-extern px_stream_status px_stream_begin(px_connection *connection,
-										const px_stream_query *query,
-										const char **reason);
+extern px_stream *px_stream_new(void);
 
 /*
- * Send the same query again, with other parameters, after its last stream
- * has ended.  Does not wait.
+ * Get a connection to the peer.  If all are in use: have the longest running
+ * stream of the peer give up its own if may_take is true, blocking until that
+ * is spooled.  False if there is none, *reason then says why, or is NULL if
+ * all are in use.  Blocks while connecting.  Serves interrupts.
  */
-extern void px_stream_again(px_connection *connection,
-							const px_stream_query *query);
+extern bool px_stream_connect(px_stream *stream, px_peer *peer,
+							  UserMapping *user, bool may_take,
+							  const char **reason);
+
+/*
+ * Send what starts a remote transaction on the peer's snapshot, and the
+ * query.  Waits for nothing.
+ */
+extern void px_stream_begin(px_stream *stream);
+
+/*
+ * Wait until the transaction of a stream that was begun is known to be fit:
+ * PX_STREAM_OK; or PX_STREAM_REFUSED or PX_STREAM_BROKEN with *reason set
+ * (palloc'd), and the connection given back.  Blocks for one round trip, at
+ * most a few seconds, serving interrupts; does not wait for the query.
+ */
+extern px_stream_status px_stream_confirm(px_stream *stream, const char **reason);
+
+/*
+ * Send the same query again, with other parameters, after a run that ended
+ * and left the stream its connection.  Waits for nothing.
+ */
+extern void px_stream_again(px_stream *stream);
 
 /*
  * The next frame: PX_STREAM_OK, and *frame (8-aligned) is valid until the
- * next call on this connection; PX_STREAM_END; or, before the first frame,
- * PX_STREAM_NOT_PLANNED or PX_STREAM_DECLINED: then abandon the connection.
+ * next call for this stream; PX_STREAM_END; or, before the first frame,
+ * PX_STREAM_NOT_PLANNED or PX_STREAM_DECLINED: then close the stream.
  * Remote errors are raised as such.  Blocks, serving interrupts; the time
  * spent waiting is added to *wait.
  */
-extern px_stream_status px_stream_next(px_connection *connection,
-									   px_stream_query *query,
+extern px_stream_status px_stream_next(px_stream *stream,
 									   const uint8_t **frame, size_t *nbytes,
 									   instr_time *wait);
+
+/*
+ * Would px_stream_confirm or px_stream_next return at once?  Reads what has
+ * arrived, if a whole frame has not; never blocks.
+ */
+extern bool px_stream_is_ready(px_stream *stream);
+
+/*
+ * Leave the stream, wherever it stands, and give its connection back.  What
+ * still runs is cancelled.  Allowed for one that is closed.
+ */
+extern void px_stream_close(px_stream *stream);
+
+/* The end of a subtransaction takes the stream's connection; for pool.c. */
+extern void px_stream_lose(px_stream *stream);
 
 #endif							/* PX_CONN_STREAM_H */

@@ -23,7 +23,7 @@
 static char *
 codecs_used(const px_receive_state *state)
 {
-	uint32		seen = state->decoder ? px_decoder_codecs(state->decoder) : 0;
+	uint32		seen = state->reader ? px_decoder_codecs(state->reader->decoder) : 0;
 	StringInfoData buf;
 
 	initStringInfo(&buf);
@@ -60,7 +60,7 @@ transport_text(const px_receive_state *state)
 {
 	if (state->fallback_reason)
 		return psprintf("postgres_fdw (%s)", state->fallback_reason);
-	return psprintf("exchange v%d", state->version);
+	return psprintf("exchange v%d", state->reader->version);
 }
 
 /* "27.5 MB": decimal units, as for data on a wire. */

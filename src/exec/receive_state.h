@@ -14,30 +14,16 @@
 #include "portability/instr_time.h"
 
 #include "conn/stream.h"
-#include "exec/decode.h"
+#include "exec/stream_reader.h"
 #include "guc.h"
 
-/* What one sender has sent so far, to be held against its end frame. */
-typedef struct px_sender_totals
+typedef enum px_receive_phase
 {
-	uint32		sender;
-	uint32		next_sequence;
-	bool		ended;
-	px_end		received;		/* rows, batches and sizes counted here */
-} px_sender_totals;
-
-/* Sums over all streams of the node: rescans run several. */
-typedef struct px_receive_stats
-{
-	uint64		streams;
-	uint64		batches;
-	uint64		raw_nbytes;
-	uint64		wire_nbytes;
-	uint64		encode_us;		/* told by the end frames */
-	uint64		send_wait_us;
-	instr_time	receive_wait;
-	instr_time	decode;
-} px_receive_stats;
+	PX_RECEIVE_NEW,				/* nothing was done yet for this (re)scan */
+	PX_RECEIVE_BEGUN,			/* a stream was begun, and not waited for */
+	PX_RECEIVE_STREAM,			/* rows come by the stream */
+	PX_RECEIVE_CHILD			/* the child runs instead, for good */
+} px_receive_phase;
 
 typedef struct px_receive_state
 {
@@ -60,40 +46,36 @@ typedef struct px_receive_state
 	 */
 	PlanState  *child;
 
-	/* The way taken, when the first row is asked for. */
-	bool		started;
-	const char *fallback_reason;	/* not NULL: the child runs instead */
+	/* The way taken. */
+	px_receive_phase phase;
+	const char *fallback_reason;	/* with PX_RECEIVE_CHILD, else NULL */
 	bool		retried;		/* on a new connection, for want of ExchangeSend */
 	CommandId	command;		/* in which the connection was begun */
 
 	/* The stream. */
-	px_connection *connection;	/* NULL when no stream is running */
-	uint64		owner;			/* of connection, when it was acquired */
-	uint64		taken_seen;		/* px_connections_taken when last looked at */
+	px_stream  *stream;			/* these two are NULL before the first */
+	px_stream_reader *reader;
+	MemoryContext stream_context;	/* parameters; reset when a stream begins */
 	px_mode		mode;			/* settings' choice for the server */
 	px_locality locality;		/* of the connection */
 	bool		local;			/* locality counts: nothing is compressed */
-	uint16		version;
-	px_stream_query query;		/* sql is NULL before the first stream */
-	px_decoder *decoder;		/* NULL before */
-	MemoryContext stream_context;	/* parameters; reset when a stream starts */
-	bool		finished;		/* every sender has ended; a connection that is
-								 * still set waits for other parameters */
-	uint32		batch_rows_max; /* as requested */
-	uint32		batch_rows;		/* of the batch in the decoder */
-	uint32		next_row;
-	px_sender_totals *senders;
-	int			nsenders;
-	int			senders_max;
 
 	px_receive_stats stats;
 } px_receive_state;
 
 /*
- * Decide how the scan is run: start a stream (connection is set), or leave it
- * to the child (fallback_reason is set).  Blocks, serving interrupts.
+ * Begin a stream for a node in PX_RECEIVE_NEW, or have the child take over
+ * (fallback_reason is set).  False if all connections to the server are in
+ * use and may_take does not allow to take another stream's.  Does not wait for
+ * the stream, but for connections and the snapshot, serving interrupts.
  */
-extern void px_receive_start(px_receive_state *state);
+extern bool px_receive_begin(px_receive_state *state, bool may_take);
+
+/*
+ * Wait until it is clear which way the scan takes: PX_RECEIVE_STREAM or
+ * PX_RECEIVE_CHILD.  Begins the stream if need be.  Blocks, serving interrupts.
+ */
+extern void px_receive_confirm(px_receive_state *state);
 
 /*
  * The remote would not send.  If it declined the query, the child runs.  If
@@ -104,10 +86,11 @@ extern void px_receive_start(px_receive_state *state);
 extern void px_receive_declined(px_receive_state *state, px_stream_status status);
 
 /*
- * Has the end of a subtransaction taken the connection away?  Then forget it.
- * To be asked whenever the node is entered: cheap while nothing was taken.
+ * See to it that a row of a stream, or its end, or the child is at hand for
+ * the next ExecProcNode.  If wait is false, false where that takes waiting or
+ * the stream was not begun.
  */
-extern bool px_receive_lost_connection(px_receive_state *state);
+extern bool px_receive_advance(px_receive_state *state, bool wait);
 
 /* ExplainCustomScan callback. */
 extern void px_receive_explain(CustomScanState *css, List *ancestors,

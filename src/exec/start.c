@@ -46,6 +46,7 @@ start_child(px_receive_state *state, const char *reason)
 			(errmsg_internal("scan on server \"%s\" is left to postgres_fdw: %s",
 							 state->servername, reason)));
 	state->fallback_reason = MemoryContextStrdup(estate->es_query_cxt, reason);
+	state->phase = PX_RECEIVE_CHILD;
 
 	/* EXPLAIN shows it, too. */
 	oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
@@ -76,7 +77,7 @@ counts_as_local(px_locality locality)
 static void
 choose_compression(px_receive_state *state, px_request *request)
 {
-	const px_hello *remote = &state->connection->hello;
+	const px_hello *remote = &state->stream->connection->hello;
 	uint8		codec = PX_CODEC_NONE;
 
 	request->encodings = 1 << PX_ENC_PLAIN;
@@ -104,22 +105,22 @@ build_query(px_receive_state *state)
 	char	   *text;
 	char	   *sql;
 
-	request.version = state->version;
+	request.version = state->reader->version;
 	choose_compression(state, &request);
-	request.batch_rows = state->batch_rows_max = px_batch_rows_max;
+	request.batch_rows = state->reader->batch_rows_max = px_batch_rows_max;
 	request.batch_bytes = Max(Min(px_batch_bytes_max,
 								  px_receive_buffer / BUFFER_SHARE_OF_A_BATCH), 1);
 	request.server_version = PG_VERSION_NUM;
-	columns = px_decoder_columns(state->decoder, &request.ncolumns);
+	columns = px_decoder_columns(state->reader->decoder, &request.ncolumns);
 
 	nbytes = px_request_write(NULL, 0, &request, columns);
 	text = palloc(nbytes + 1);
 	px_request_write(text, nbytes + 1, &request, columns);
 	sql = psprintf("SELECT exchange.send(%s, t.*) FROM (%s) t",
 				   quote_literal_cstr(text), state->remote_sql);
-	if (state->query.sql)
-		pfree(unconstify(char *, state->query.sql));
-	state->query.sql = MemoryContextStrdup(estate->es_query_cxt, sql);
+	if (state->stream->sql)
+		pfree(unconstify(char *, state->stream->sql));
+	state->stream->sql = MemoryContextStrdup(estate->es_query_cxt, sql);
 }
 
 /* Evaluate the parameters of the remote query, under postgres_fdw's settings. */
@@ -157,51 +158,31 @@ evaluate_params(px_receive_state *state)
 		i++;
 	}
 	AtEOXact_GUC(true, nestlevel);
-	state->query.nparams = i;
-	state->query.values = state->param_values;
+	state->stream->nparams = i;
+	state->stream->values = state->param_values;
 }
 
-bool
-px_receive_lost_connection(px_receive_state *state)
-{
-	if (likely(state->taken_seen == px_connections_taken))
-		return false;
-	state->taken_seen = px_connections_taken;
-
-	if (state->connection == NULL ||
-		px_connection_is_owned(state->connection, state->owner))
-		return false;
-	state->connection = NULL;
-	return true;
-}
-
-/* Forget what the last stream left, before the next one. */
+/* Once per node: what its streams are read by. */
 static void
-reset_stream(px_receive_state *state)
-{
-	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
-
-	state->finished = false;
-	state->batch_rows = state->next_row = 0;
-	state->nsenders = 0;
-	px_decoder_reset(state->decoder);
-
-	/* Columns that are not retrieved are null in all rows. */
-	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
-}
-
-static void
-create_decoder(px_receive_state *state)
+create_reader(px_receive_state *state)
 {
 	EState	   *estate = state->css.ss.ps.state;
 	MemoryContext oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
 	TupleDesc	tupdesc = px_scan_tuple_desc(state->foreign, estate,
 											 state->css.ss.ss_ScanTupleSlot);
+	const char **contexts = px_scan_tuple_contexts(state->foreign, estate, tupdesc->natts);
 
-	state->decoder = px_decoder_new(state->servername, tupdesc,
-									lsecond(state->foreign->fdw_private),
-									px_scan_tuple_contexts(state->foreign, estate,
-														   tupdesc->natts));
+	state->stream = px_stream_new();
+	state->stream->servername = state->servername;
+	state->stream->remote_sql = state->remote_sql;
+	state->reader = px_stream_reader_new(state->stream,
+								  px_decoder_new(state->servername, tupdesc,
+												 lsecond(state->foreign->fdw_private),
+												 contexts),
+								  &state->stats);
+	state->stream_context = AllocSetContextCreate(estate->es_query_cxt,
+												  "pg_exchange stream",
+												  ALLOCSET_SMALL_SIZES);
 	MemoryContextSwitchTo(oldcontext);
 }
 
@@ -209,134 +190,168 @@ create_decoder(px_receive_state *state)
 static void
 prepare_stream(px_receive_state *state)
 {
+	const px_connection *connection = state->stream->connection;
+
 	state->mode = px_mode_for_server(state->servername);
-	state->locality = state->connection->locality;
+	state->locality = connection->locality;
 	state->local = counts_as_local(state->locality);
-	state->version = state->connection->version;
-	if (state->decoder == NULL)
-		create_decoder(state);
+	state->reader->version = connection->version;
+	state->reader->peer_version = connection->hello.server_version;
 	build_query(state);
 }
 
 /*
- * Begin a stream on a connection from the pool.  A kept connection may have
- * died since its last use: then another one is tried.  Returns NULL, or the
- * reason why there can be no stream.
+ * Begin a stream.  Returns NULL if that worked, or if all connections are in
+ * use (*busy), else the reason why there can be no stream.
  */
 static const char *
-begin_stream(px_receive_state *state)
+begin_stream(px_receive_state *state, bool may_take, bool *busy)
 {
-	EState	   *estate = state->css.ss.ps.state;
-	UserMapping *user = GetUserMapping(state->userid, state->foreign->fs_server);
-	px_peer    *peer = px_peer_get(user);
-	const char *reason;
-	px_stream_status status;
-	bool		reused;
-
-	do
-	{
-		state->connection = px_connection_acquire(peer, user, &reason);
-		if (state->connection == NULL)
-			return reason;
-		state->owner = state->connection->owner;
-		state->taken_seen = px_connections_taken;
-
-		status = PX_STREAM_REFUSED;
-		reason = px_snapshot_get(peer, estate, state->rtindex, state->userid);
-		if (reason == NULL)
-		{
-			prepare_stream(state);
-			status = px_stream_begin(state->connection, &state->query, &reason);
-			if (status == PX_STREAM_OK)
-				return NULL;
-		}
-
-		reused = state->connection->reused;
-		if (status == PX_STREAM_BROKEN)
-			px_connection_discard(state->connection);
-		else
-			px_connection_abandon(state->connection);
-		state->connection = NULL;
-	} while (status == PX_STREAM_BROKEN && reused);
-
-	return reason;
-}
-
-static const char *
-try_stream(px_receive_state *state)
-{
+	px_stream  *stream = state->stream;
 	CommandId	command = GetCurrentCommandId(false);
+	UserMapping *user;
+	px_peer    *peer;
 	const char *reason;
 
+	*busy = false;
 	if (!px_enabled)
 		return "pg_exchange.enabled is off";
 	if (IsolationIsSerializable())
 		return "transaction is serializable";
 
 	evaluate_params(state);
-	(void) px_receive_lost_connection(state);
 
 	/*
 	 * A rescan goes on with its connection.  Unless a command has come in
 	 * between, by a function of the query: it may have written.
 	 */
-	if (state->connection && state->command == command)
-		px_stream_again(state->connection, &state->query);
-	else
+	if (stream->connection && state->command == command)
 	{
-		if (state->connection)
-			px_connection_release(state->connection);
-		state->connection = NULL;
-		reason = begin_stream(state);
-		if (reason)
-			return reason;
-		state->command = command;
+		px_stream_again(stream);
+		return NULL;
 	}
-	reset_stream(state);
-	state->stats.streams++;
+	px_stream_close(stream);
+
+	user = GetUserMapping(state->userid, state->foreign->fs_server);
+	peer = px_peer_get(user);
+	if (!px_stream_connect(stream, peer, user, may_take, &reason))
+	{
+		*busy = reason == NULL;
+		return reason;
+	}
+	reason = px_snapshot_get(peer, state->css.ss.ps.state, state->rtindex, state->userid);
+	if (reason)
+	{
+		px_stream_close(stream);
+		return reason;
+	}
+	prepare_stream(state);
+	px_stream_begin(stream);
+	state->command = command;
 	return NULL;
 }
 
-void
-px_receive_start(px_receive_state *state)
+/* The remote is going to send. */
+static void
+accept_stream(px_receive_state *state)
+{
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+
+	px_stream_reader_reset(state->reader);
+
+	/* Columns that are not retrieved are null in all rows. */
+	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
+	state->stats.streams++;
+	state->phase = PX_RECEIVE_STREAM;
+}
+
+bool
+px_receive_begin(px_receive_state *state, bool may_take)
 {
 	MemoryContext oldcontext;
 	const char *reason;
+	bool		busy;
 
-	if (state->stream_context == NULL)
-		state->stream_context = AllocSetContextCreate(state->css.ss.ps.state->es_query_cxt,
-													  "pg_exchange stream",
-													  ALLOCSET_SMALL_SIZES);
+	Assert(state->phase == PX_RECEIVE_NEW);
+	if (state->stream == NULL)
+		create_reader(state);
 	MemoryContextReset(state->stream_context);
 	oldcontext = MemoryContextSwitchTo(state->stream_context);
 
-	reason = try_stream(state);
-	MemoryContextSwitchTo(oldcontext);
+	reason = begin_stream(state, may_take, &busy);
 	if (reason)
 		start_child(state, reason);
+	else if (!busy && state->stream->phase == PX_STREAM_RUNNING)
+		accept_stream(state);
+	else if (!busy)
+		state->phase = PX_RECEIVE_BEGUN;
+
+	MemoryContextSwitchTo(oldcontext);
+	return !busy;
+}
+
+void
+px_receive_confirm(px_receive_state *state)
+{
+	while (state->phase == PX_RECEIVE_NEW || state->phase == PX_RECEIVE_BEGUN)
+	{
+		MemoryContext oldcontext;
+		const char *reason;
+		bool		reused;
+
+		if (state->phase == PX_RECEIVE_NEW || state->stream->phase == PX_STREAM_CLOSED)
+		{
+			/* Not begun, or another stream has taken the connection. */
+			state->phase = PX_RECEIVE_NEW;
+			(void) px_receive_begin(state, true);
+			continue;
+		}
+
+		oldcontext = MemoryContextSwitchTo(state->stream_context);
+		reused = state->stream->connection->reused;
+		switch (px_stream_confirm(state->stream, &reason))
+		{
+			case PX_STREAM_OK:
+				accept_stream(state);
+				break;
+			case PX_STREAM_BROKEN:
+				/* A kept connection may have died since its last use. */
+				if (reused)
+				{
+					state->phase = PX_RECEIVE_NEW;
+					break;
+				}
+				/* FALLTHROUGH */
+			default:
+				start_child(state, reason);
+				break;
+		}
+		MemoryContextSwitchTo(oldcontext);
+	}
 }
 
 void
 px_receive_declined(px_receive_state *state, px_stream_status status)
 {
+	px_stream  *stream = state->stream;
+
 	if (status == PX_STREAM_DECLINED)
 	{
-		px_connection_abandon(state->connection);
-		state->connection = NULL;
-		start_child(state, psprintf("remote %s", state->query.declined));
+		px_stream_close(stream);
+		start_child(state, psprintf("remote %s", stream->declined));
 		return;
 	}
 
 	/* Not to be used again: its next backend may be as ignorant. */
-	state->connection->invalidated = true;
-	px_connection_abandon(state->connection);
-	state->connection = NULL;
+	if (stream->connection)
+		stream->connection->invalidated = true;
+	px_stream_close(stream);
 
 	if (state->retried)
 		start_child(state, "remote backend has not loaded pg_exchange");
 	else
 	{
 		state->retried = true;
-		px_receive_start(state);
+		state->phase = PX_RECEIVE_NEW;
 	}
 }

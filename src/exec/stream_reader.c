@@ -1,0 +1,188 @@
+/*-------------------------------------------------------------------------
+ *
+ * stream_reader.c
+ *		From the frames of one stream to rows.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "exec/stream_reader.h"
+
+px_stream_reader *
+px_stream_reader_new(px_stream *stream, px_decoder *decoder, px_receive_stats *stats)
+{
+	px_stream_reader *reader = palloc0(sizeof(px_stream_reader));
+
+	reader->stream = stream;
+	reader->decoder = decoder;
+	reader->stats = stats;
+	reader->context = CurrentMemoryContext;
+	return reader;
+}
+
+void
+px_stream_reader_reset(px_stream_reader *reader)
+{
+	reader->finished = false;
+	reader->batch_rows = reader->next_row = 0;
+	reader->nsenders = 0;
+	px_decoder_reset(reader->decoder);
+}
+
+static px_sender_totals *
+find_sender(px_stream_reader *reader, uint32 sender)
+{
+	px_sender_totals *totals;
+
+	for (int i = 0; i < reader->nsenders; i++)
+	{
+		if (reader->senders[i].sender == sender)
+			return &reader->senders[i];
+	}
+
+	if (reader->nsenders == reader->senders_max)
+	{
+		int			senders_max = Max(8, reader->senders_max * 2);
+		Size		nbytes = senders_max * sizeof(px_sender_totals);
+
+		reader->senders = reader->senders ? repalloc(reader->senders, nbytes) :
+			MemoryContextAlloc(reader->context, nbytes);
+		reader->senders_max = senders_max;
+	}
+	totals = &reader->senders[reader->nsenders++];
+	memset(totals, 0, sizeof(*totals));
+	totals->sender = sender;
+	return totals;
+}
+
+static void
+require(px_stream_reader *reader, const char *what, uint64 expected, uint64 got)
+{
+	px_fault	fault;
+
+	if (expected == got)
+		return;
+	px_fail(&fault, PX_BAD_HEADER, what, expected, got);
+	px_raise_fault(reader->stream->servername, &fault);
+}
+
+/* Hold a sender's end frame against what has arrived. */
+static void
+finish_sender(px_stream_reader *reader, px_sender_totals *totals,
+			  const uint8_t *body, const px_frame_header *header)
+{
+	px_end		end;
+	px_fault	fault;
+
+	if (px_end_read(body, header, &end, &fault) != PX_OK)
+		px_raise_fault(reader->stream->servername, &fault);
+	require(reader, "total rows", end.rows, totals->received.rows);
+	require(reader, "total batches", end.batches, totals->received.batches);
+	require(reader, "total raw bytes", end.raw_nbytes, totals->received.raw_nbytes);
+	require(reader, "total wire bytes", end.wire_nbytes, totals->received.wire_nbytes);
+
+	totals->ended = true;
+	reader->stats->encode_us += end.encode_us;
+	reader->stats->send_wait_us += end.send_wait_us;
+}
+
+static void
+take_batch(px_stream_reader *reader, px_sender_totals *totals, const uint8_t *body,
+		   const px_frame_header *header, size_t nbytes)
+{
+	/* What is decoded takes memory by rows, however small the frame. */
+	if (header->rows > reader->batch_rows_max)
+		require(reader, "rows of a batch", reader->batch_rows_max, header->rows);
+	px_decoder_batch(reader->decoder, body, header);
+
+	totals->received.wire_nbytes += nbytes;
+	totals->received.raw_nbytes += header->raw_nbytes;
+	totals->received.rows += header->rows;
+	totals->received.batches++;
+	reader->stats->raw_nbytes += header->raw_nbytes;
+	reader->stats->batches++;
+	reader->batch_rows = header->rows;
+	reader->next_row = 0;
+}
+
+/* Take one frame apart; true if it was a batch. */
+static bool
+take_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
+{
+	px_frame_header header;
+	px_sender_totals *totals;
+	const uint8_t *body = frame + PX_FRAME_HEADER_NBYTES;
+	px_fault	fault;
+
+	if (px_frame_peek(frame, nbytes, &header, &fault) != PX_OK ||
+		px_frame_verify(frame, &header, &fault) != PX_OK)
+		px_raise_fault(reader->stream->servername, &fault);
+	require(reader, "version", reader->version, header.version);
+
+	totals = find_sender(reader, header.sender);
+	require(reader, "frames after the end", 0, totals->ended ? 1 : 0);
+	require(reader, "sequence number", totals->next_sequence, header.sequence);
+	require(reader, "schema frame first", header.sequence == 0, header.kind == PX_FRAME_SCHEMA);
+	totals->next_sequence++;
+	reader->stats->wire_nbytes += nbytes;
+
+	switch (header.kind)
+	{
+		case PX_FRAME_SCHEMA:
+			px_decoder_schema(reader->decoder, body, &header, reader->peer_version);
+			totals->received.wire_nbytes += nbytes;
+			return false;
+
+		case PX_FRAME_BATCH:
+			take_batch(reader, totals, body, &header, nbytes);
+			return true;
+
+		default:
+			finish_sender(reader, totals, body, &header);
+			return false;
+	}
+}
+
+/* The remote query is complete: was every sender? */
+static void
+finish_stream(px_stream_reader *reader)
+{
+	require(reader, "end frame", 1, reader->nsenders > 0);
+	for (int i = 0; i < reader->nsenders; i++)
+		require(reader, "end frame", 1, reader->senders[i].ended);
+	reader->finished = true;
+}
+
+px_stream_status
+px_stream_reader_next(px_stream_reader *reader, bool wait)
+{
+	while (!reader->finished)
+	{
+		const uint8_t *frame;
+		size_t		nbytes;
+		instr_time	begin;
+		instr_time	end;
+		bool		is_batch;
+		px_stream_status status;
+
+		if (!wait && !px_stream_is_ready(reader->stream))
+			return PX_STREAM_PENDING;
+		status = px_stream_next(reader->stream, &frame, &nbytes,
+								&reader->stats->receive_wait);
+		if (status == PX_STREAM_END)
+			finish_stream(reader);
+		if (status != PX_STREAM_OK)
+			return status;
+
+		INSTR_TIME_SET_CURRENT(begin);
+		is_batch = take_frame(reader, frame, nbytes);
+		INSTR_TIME_SET_CURRENT(end);
+		INSTR_TIME_ACCUM_DIFF(reader->stats->decode, end, begin);
+		if (is_batch)
+			return PX_STREAM_OK;
+	}
+	return PX_STREAM_END;
+}

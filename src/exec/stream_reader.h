@@ -1,0 +1,78 @@
+/*-------------------------------------------------------------------------
+ *
+ * stream_reader.h
+ *		From the frames of one stream to rows.
+ *
+ * A reader checks the frames of a stream one by one, sequence and totals
+ * included, and has each batch decoded, of which rows are then picked.
+ * Whatever is wrong is an error that names the server.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_EXEC_STREAM_READER_H
+#define PX_EXEC_STREAM_READER_H
+
+#include "portability/instr_time.h"
+
+#include "conn/stream.h"
+#include "exec/decode.h"
+
+/* Sums over all streams of a node: slices and rescans make several. */
+typedef struct px_receive_stats
+{
+	uint64		streams;
+	uint64		batches;
+	uint64		raw_nbytes;
+	uint64		wire_nbytes;
+	uint64		encode_us;		/* told by the end frames */
+	uint64		send_wait_us;
+	instr_time	receive_wait;
+	instr_time	decode;
+} px_receive_stats;
+
+/* What one sender has sent so far, to be held against its end frame. */
+typedef struct px_sender_totals
+{
+	uint32		sender;
+	uint32		next_sequence;
+	bool		ended;
+	px_end		received;		/* rows, batches and sizes counted here */
+} px_sender_totals;
+
+typedef struct px_stream_reader
+{
+	px_stream  *stream;
+	px_decoder *decoder;
+	px_receive_stats *stats;	/* of the node */
+
+	/* To be set with the stream that is begun. */
+	uint16		version;		/* protocol version agreed on */
+	uint32		peer_version;	/* the server's server_version_num */
+	uint32		batch_rows_max; /* as requested */
+
+	bool		finished;		/* every sender has ended */
+	uint32		batch_rows;		/* of the batch in the decoder */
+	uint32		next_row;		/* of these */
+	px_sender_totals *senders;
+	int			nsenders;
+	int			senders_max;
+	MemoryContext context;		/* for senders */
+} px_stream_reader;
+
+/* A reader in the current memory context; takes stream and decoder as they are. */
+extern px_stream_reader *px_stream_reader_new(px_stream *stream, px_decoder *decoder,
+								px_receive_stats *stats);
+
+/* Forget the last stream before the next one. */
+extern void px_stream_reader_reset(px_stream_reader *reader);
+
+/*
+ * Read up to the next batch, when the rows of the last one were taken:
+ * PX_STREAM_OK and its rows can be picked; PX_STREAM_END if there are no
+ * more; PX_STREAM_NOT_PLANNED or PX_STREAM_DECLINED, as px_stream_next.
+ * Blocks, serving interrupts; or, if wait is false, returns PX_STREAM_PENDING
+ * where it would.
+ */
+extern px_stream_status px_stream_reader_next(px_stream_reader *reader, bool wait);
+
+#endif							/* PX_EXEC_STREAM_READER_H */
