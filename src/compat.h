@@ -20,9 +20,11 @@
 #endif
 
 #include "catalog/pg_proc.h"
+#include "executor/execPartition.h"
 #include "foreign/foreign.h"
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
+#include "storage/latch.h"
 #include "utils/acl.h"
 
 /* VARDATA_ANY and its like moved out of postgres.h: 16. */
@@ -89,6 +91,63 @@ px_plan_copy_disabled(Plan *plan, const Plan *from)
 {
 #if PG_VERSION_NUM >= 180000
 	plan->disabled_nodes = from->disabled_nodes;
+#endif
+}
+
+/* Wait event sets belong to resource owners: 17.  Ours is freed at once. */
+static inline WaitEventSet *
+px_create_wait_event_set(int nevents)
+{
+#if PG_VERSION_NUM >= 170000
+	return CreateWaitEventSet(NULL, nevents);
+#else
+	return CreateWaitEventSet(CurrentMemoryContext, nevents);
+#endif
+}
+
+/*
+ * Run-time pruning of an Append's children: the pruning steps stand in the
+ * node, since 18 in the PlannedStmt.  *valid is set to the children that are
+ * left before execution; NULL is returned if no more can be said later.
+ */
+static inline PartitionPruneState *
+px_begin_pruning(PlanState *node, int nplans, const Plan *append, Bitmapset **valid)
+{
+	PartitionPruneState *state = NULL;
+#if PG_VERSION_NUM >= 180000
+	int			index = IsA(append, Append) ?
+		((const Append *) append)->part_prune_index :
+		((const MergeAppend *) append)->part_prune_index;
+	const Bitmapset *relids = IsA(append, Append) ?
+		((const Append *) append)->apprelids :
+		((const MergeAppend *) append)->apprelids;
+
+	if (index >= 0)
+		state = ExecInitPartitionExecPruning(node, nplans, index,
+											 unconstify(Bitmapset *, relids), valid);
+#else
+	PartitionPruneInfo *info = IsA(append, Append) ?
+		((const Append *) append)->part_prune_info :
+		((const MergeAppend *) append)->part_prune_info;
+
+	if (info)
+		state = ExecInitPartitionPruning(node, nplans, info, valid);
+#endif
+	if (state == NULL)
+		*valid = nplans > 0 ? bms_add_range(NULL, 0, nplans - 1) : NULL;
+	else if (!state->do_exec_prune)
+		state = NULL;
+	return state;
+}
+
+/* The children that are left for the current parameters. */
+static inline Bitmapset *
+px_prune(PartitionPruneState *state)
+{
+#if PG_VERSION_NUM >= 180000
+	return ExecFindMatchingSubPlans(state, false, NULL);
+#else
+	return ExecFindMatchingSubPlans(state, false);
 #endif
 }
 

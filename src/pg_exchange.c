@@ -10,9 +10,11 @@
 #include "fmgr.h"
 
 #include "compat.h"
+#include "exec/gather.h"
 #include "exec/receive.h"
 #include "guc.h"
 #include "plan/paths.h"
+#include "plan/place.h"
 #include "send/send.h"
 
 PG_MODULE_MAGIC;
@@ -25,5 +27,7 @@ _PG_init(void)
 	px_guc_init();
 	px_send_init();
 	px_receive_init();
+	px_gather_init();
 	px_plan_init();
+	px_place_init();
 }

@@ -60,8 +60,36 @@ make_question(Oid serverid, Index rtindex, Oid userid)
 	return scan;
 }
 
+/*
+ * Set up the question.  NULL if postgres_fdw refuses its connection, which it
+ * had given to the child of the exchange, because a subtransaction has broken
+ * it: running that child then tells best what is wrong.  Nothing was done yet,
+ * and the transaction will not live on, so this error may be caught.
+ */
+static PlanState *
+begin_question(px_peer *peer, EState *estate, Index rtindex, Oid userid)
+{
+	MemoryContext oldcontext = CurrentMemoryContext;
+	PlanState  *volatile node = NULL;
+
+	PG_TRY();
+	{
+		node = ExecInitNode((Plan *) make_question(peer->serverid, rtindex, userid), estate, 0);
+	}
+	PG_CATCH();
+	{
+		if (geterrcode() != ERRCODE_CONNECTION_EXCEPTION)
+			PG_RE_THROW();
+		MemoryContextSwitchTo(oldcontext);
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	return node;
+}
+
 const char *
-px_snapshot_get(px_peer *peer, EState *estate, Index rtindex, Oid userid)
+px_snapshot_get(px_peer *peer, EState *estate, Index rtindex, Oid userid,
+				PlanState **question)
 {
 	MemoryContext oldcontext;
 	PlanState  *node;
@@ -77,7 +105,13 @@ px_snapshot_get(px_peer *peer, EState *estate, Index rtindex, Oid userid)
 
 	/* The executor keeps slots until the query ends, so they must live as long. */
 	oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
-	node = ExecInitNode((Plan *) make_question(peer->serverid, rtindex, userid), estate, 0);
+	node = begin_question(peer, estate, rtindex, userid);
+	if (node == NULL)
+	{
+		MemoryContextSwitchTo(oldcontext);
+		return "connection of postgres_fdw is broken";
+	}
+	*question = node;
 	slot = ExecProcNode(node);
 	if (TupIsNull(slot))
 		elog(ERROR, "server did not answer with its snapshot");
@@ -88,8 +122,6 @@ px_snapshot_get(px_peer *peer, EState *estate, Index rtindex, Oid userid)
 		elog(ERROR, "snapshot id of server is too long: \"%s\"", id);
 	peer->owner_pid = pg_strtoint32(TextDatumGetCString(slot->tts_values[ANSWER_PID]));
 	strlcpy(peer->snapshot, id, PX_SNAPSHOT_ID_NBYTES);
-
-	ExecEndNode(node);
 	MemoryContextSwitchTo(oldcontext);
 	return NULL;
 }

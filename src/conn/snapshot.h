@@ -19,10 +19,12 @@
  *
  * estate's range table entry rtindex is a foreign table of the server; its
  * permissions have been checked.  userid is whom to connect as.  When it has to
- * ask, blocks for the three round trips of a small postgres_fdw scan; errors
- * are postgres_fdw's.
+ * ask, blocks for the two round trips of a small postgres_fdw scan; errors
+ * are postgres_fdw's.  The node that has asked is put into *question, for the
+ * caller to end when the query ends: that takes a third.
  */
 extern const char *px_snapshot_get(px_peer *peer, EState *estate,
-								   Index rtindex, Oid userid);
+								   Index rtindex, Oid userid,
+								   PlanState **question);
 
 #endif							/* PX_CONN_SNAPSHOT_H */

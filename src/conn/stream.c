@@ -20,9 +20,11 @@
 #include "access/tupdesc.h"
 #include "catalog/pg_type_d.h"
 #include "miscadmin.h"
+#include "storage/latch.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
+#include "utils/wait_event.h"
 
 #include "compat.h"
 #include "conn/connect.h"
@@ -586,4 +588,26 @@ px_stream_is_ready(px_stream *stream)
 		return true;
 	pg = stream->connection->pg;
 	return !PQisBusy(pg) || !PQconsumeInput(pg) || !PQisBusy(pg);
+}
+
+void
+px_stream_wait_any(px_stream *const *streams, int n, long timeout_ms)
+{
+	WaitEventSet *set = px_create_wait_event_set(n + 2);
+	WaitEvent	event;
+	int			nevents;
+
+	AddWaitEventToSet(set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL, NULL);
+	AddWaitEventToSet(set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
+	for (int i = 0; i < n; i++)
+		AddWaitEventToSet(set, WL_SOCKET_READABLE, PQsocket(streams[i]->connection->pg),
+						  NULL, NULL);
+	nevents = WaitEventSetWait(set, timeout_ms, &event, 1, PG_WAIT_EXTENSION);
+	FreeWaitEventSet(set);
+
+	if (nevents > 0 && (event.events & WL_LATCH_SET))
+	{
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
 }

@@ -128,6 +128,13 @@ extern px_stream_status px_stream_next(px_stream *stream,
 extern bool px_stream_is_ready(px_stream *stream);
 
 /*
+ * Wait until something has arrived for one of n streams, all of which have
+ * connections and are not ready, or for timeout_ms (-1 for ever).  Blocks,
+ * serving interrupts.
+ */
+extern void px_stream_wait_any(px_stream *const *streams, int n, long timeout_ms);
+
+/*
  * Leave the stream, wherever it stands, and give its connection back.  What
  * still runs is cancelled.  Allowed for one that is closed.
  */

@@ -62,6 +62,15 @@ create_state(CustomScan *scan)
 	return (Node *) state;
 }
 
+px_receive_state *
+px_receive_from_node(PlanState *node)
+{
+	if (IsA(node, CustomScanState) &&
+		((CustomScanState *) node)->methods == &receive_exec_methods)
+		return (px_receive_state *) node;
+	return NULL;
+}
+
 /* Prepare to evaluate the remote query's parameters, as text. */
 static void
 begin_params(px_receive_state *state)
@@ -106,6 +115,8 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 	if (!OidIsValid(state->userid))
 		state->userid = GetUserId();
 
+	state->nstreams = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_STREAMS));
+
 	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
 	{
 		state->child = ExecInitNode((Plan *) state->foreign, estate, eflags);
@@ -136,8 +147,6 @@ next_child_row(px_receive_state *state, TupleTableSlot *slot)
 bool
 px_receive_advance(px_receive_state *state, bool wait)
 {
-	px_stream_reader *reader = state->reader;
-
 	for (;;)
 	{
 		switch (state->phase)
@@ -146,18 +155,24 @@ px_receive_advance(px_receive_state *state, bool wait)
 				return true;
 
 			case PX_RECEIVE_NEW:
-			case PX_RECEIVE_BEGUN:
-				if (!wait && (state->phase == PX_RECEIVE_NEW ||
-							  !px_stream_is_ready(state->stream)))
+				if (!wait)
 					return false;
 				px_receive_confirm(state);
-				reader = state->reader;
+				break;
+
+			case PX_RECEIVE_BEGUN:
+				if (state->stream->phase == PX_STREAM_CLOSED)
+					state->phase = PX_RECEIVE_NEW;	/* its connection was taken */
+				else if (wait || px_stream_is_ready(state->stream))
+					px_receive_confirm(state);
+				else
+					return false;
 				break;
 
 			case PX_RECEIVE_STREAM:
-				if (reader->next_row < reader->batch_rows || reader->finished)
+				if (px_receive_has_rows(state))
 					return true;
-				switch (px_stream_reader_next(reader, wait))
+				switch (px_stream_reader_next(state->reader, wait))
 				{
 					case PX_STREAM_OK:
 						return true;
@@ -188,7 +203,8 @@ receive_next(ScanState *node)
 	TupleTableSlot *slot = ExecClearTuple(node->ss_ScanTupleSlot);
 	px_stream_reader *reader;
 
-	(void) px_receive_advance(state, true);
+	if (!px_receive_has_rows(state) && !px_receive_advance(state, !state->yields))
+		return NULL;
 	if (state->phase == PX_RECEIVE_CHILD)
 		slot = next_child_row(state, slot);
 	else
@@ -250,4 +266,6 @@ end_receive(CustomScanState *css)
 		px_stream_close(state->stream);
 	if (state->child)
 		ExecEndNode(state->child);
+	if (state->question)
+		ExecEndNode(state->question);
 }

@@ -12,6 +12,14 @@
 
 #define PX_RECEIVE_NAME	"ExchangeReceive"
 
+/* What stands in CustomScan.custom_private: Integers, in this order. */
+typedef enum px_receive_private
+{
+	PX_RECEIVE_PRIVATE_STREAMS, /* how many of the query share receive_buffer */
+	PX_RECEIVE_PRIVATE_SORTED,	/* 1 if the planner may rely on the rows' order */
+	PX_RECEIVE_PRIVATE_ASYNC	/* 1 if postgres_fdw would run asynchronously */
+} px_receive_private;
+
 /*
  * For a CustomScan whose single custom plan is the ForeignScan that it
  * replaces.  That child must yield scan tuples of this node, unfiltered.

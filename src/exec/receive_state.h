@@ -35,6 +35,7 @@ typedef struct px_receive_state
 	const char *servername;
 	Index		rtindex;		/* a foreign table of the scan */
 	Oid			userid;			/* whom to connect as */
+	int			nstreams;		/* of the query, which share receive_buffer */
 	List	   *param_exprs;	/* ExprStates of the remote query's parameters */
 	FmgrInfo   *param_output;	/* their output functions */
 	const char **param_values;
@@ -45,6 +46,13 @@ typedef struct px_receive_state
 	 * plain EXPLAIN.
 	 */
 	PlanState  *child;
+	PlanState  *question;		/* that asked for the snapshot; or NULL */
+
+	/*
+	 * Set by an ExchangeGather: at the end of a batch, return no row instead
+	 * of waiting for the next one.
+	 */
+	bool		yields;
 
 	/* The way taken. */
 	px_receive_phase phase;
@@ -91,6 +99,25 @@ extern void px_receive_declined(px_receive_state *state, px_stream_status status
  * the stream was not begun.
  */
 extern bool px_receive_advance(px_receive_state *state, bool wait);
+
+/* The ExchangeReceive that node is, or NULL. */
+extern px_receive_state *px_receive_from_node(PlanState *node);
+
+/* Is there a row, or the end, of a stream, for the next ExecProcNode? */
+static inline bool
+px_receive_has_rows(const px_receive_state *state)
+{
+	return state->phase == PX_RECEIVE_STREAM &&
+		(state->reader->next_row < state->reader->batch_rows || state->reader->finished);
+}
+
+/* Have all rows of a stream been returned? */
+static inline bool
+px_receive_at_end(const px_receive_state *state)
+{
+	return state->phase == PX_RECEIVE_STREAM && state->reader->finished &&
+		state->reader->next_row >= state->reader->batch_rows;
+}
 
 /* ExplainCustomScan callback. */
 extern void px_receive_explain(CustomScanState *css, List *ancestors,

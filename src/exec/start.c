@@ -109,7 +109,8 @@ build_query(px_receive_state *state)
 	choose_compression(state, &request);
 	request.batch_rows = state->reader->batch_rows_max = px_batch_rows_max;
 	request.batch_bytes = Max(Min(px_batch_bytes_max,
-								  px_receive_buffer / BUFFER_SHARE_OF_A_BATCH), 1);
+								  px_receive_buffer / BUFFER_SHARE_OF_A_BATCH /
+								  Max(state->nstreams, 1)), 1);
 	request.server_version = PG_VERSION_NUM;
 	columns = px_decoder_columns(state->reader->decoder, &request.ncolumns);
 
@@ -239,7 +240,8 @@ begin_stream(px_receive_state *state, bool may_take, bool *busy)
 		*busy = reason == NULL;
 		return reason;
 	}
-	reason = px_snapshot_get(peer, state->css.ss.ps.state, state->rtindex, state->userid);
+	reason = px_snapshot_get(peer, state->css.ss.ps.state, state->rtindex, state->userid,
+							 &state->question);
 	if (reason)
 	{
 		px_stream_close(stream);

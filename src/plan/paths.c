@@ -15,8 +15,10 @@
 
 #include "access/table.h"
 #include "catalog/pg_type.h"
+#include "foreign/fdwapi.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
+#include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
@@ -42,6 +44,16 @@ static const CustomPathMethods receive_path_methods = {
 	.PlanCustomPath = plan_receive,
 };
 
+/* May a scan run beside its siblings, by the options of server and table? */
+static bool
+is_async_capable(ForeignPath *foreign)
+{
+	FdwRoutine *routine = foreign->path.parent->fdwroutine;
+
+	return enable_async_append && routine->IsForeignPathAsyncCapable &&
+		routine->IsForeignPathAsyncCapable(foreign);
+}
+
 /*
  * An ExchangeReceive in place of foreign, at the same price: what is pushed
  * down, joined where and in which order remains as postgres_fdw had it.
@@ -56,6 +68,9 @@ make_receive_path(ForeignPath *foreign)
 	path->path.pathtype = T_CustomScan;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make1(foreign);
+	path->custom_private = list_make3(makeInteger(1),
+									  makeInteger(foreign->path.pathkeys != NIL),
+									  makeInteger(is_async_capable(foreign)));
 	path->methods = &receive_path_methods;
 	return &path->path;
 }
@@ -168,6 +183,7 @@ plan_receive(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	scan->scan.scanrelid = foreign->scan.scanrelid;
 	scan->flags = best_path->flags;
 	scan->custom_plans = list_make1(foreign);
+	scan->custom_private = copyObject(best_path->custom_private);
 	scan->methods = &px_receive_scan_methods;
 	return &scan->scan.plan;
 }

@@ -1,0 +1,364 @@
+/*-------------------------------------------------------------------------
+ *
+ * place.c
+ *		What is done to a plan that has exchanges, once it is finished.
+ *
+ * An ExchangeGather takes the place of each Append and MergeAppend over
+ * exchanges.  That is done after planning because no hook sees all of them
+ * before: partition-wise joins and aggregates, inheritance and UNION ALL make
+ * theirs in different ways.  So everything that the planner would fill in for
+ * a new node is filled in here.
+ *
+ * Nothing below a core Gather is touched: there it is the participants that
+ * run side by side.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "nodes/extensible.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/planner.h"
+
+#include "compat.h"
+#include "exec/gather.h"
+#include "exec/receive.h"
+#include "plan/place.h"
+
+static planner_hook_type prev_planner_hook = NULL;
+
+static bool
+is_receive(const Plan *plan)
+{
+	return IsA(plan, CustomScan) &&
+		((const CustomScan *) plan)->methods == &px_receive_scan_methods;
+}
+
+/* The children of a node that are run like it, beside left and right tree. */
+static List **
+plan_list(Plan *plan)
+{
+	switch (nodeTag(plan))
+	{
+		case T_Append:
+			return &((Append *) plan)->appendplans;
+		case T_MergeAppend:
+			return &((MergeAppend *) plan)->mergeplans;
+		case T_CustomScan:
+			/* The child of an ExchangeReceive is its own business. */
+			return is_receive(plan) ? NULL : &((CustomScan *) plan)->custom_plans;
+		default:
+			return NULL;
+	}
+}
+
+/* ---------------------------------------------------------------------
+ * All ExchangeReceives
+ * --------------------------------------------------------------------- */
+
+typedef void (*receive_visitor) (CustomScan *receive, void *arg);
+
+static void
+visit_receives(Plan *plan, receive_visitor visit, void *arg)
+{
+	List	  **list;
+	ListCell   *lc;
+
+	if (plan == NULL)
+		return;
+	check_stack_depth();
+
+	if (is_receive(plan))
+	{
+		visit((CustomScan *) plan, arg);
+		return;
+	}
+	visit_receives(plan->lefttree, visit, arg);
+	visit_receives(plan->righttree, visit, arg);
+	if (IsA(plan, SubqueryScan))
+		visit_receives(((SubqueryScan *) plan)->subplan, visit, arg);
+	list = plan_list(plan);
+	if (list)
+	{
+		foreach(lc, *list)
+			visit_receives(lfirst(lc), visit, arg);
+	}
+}
+
+static void
+count_receive(CustomScan *receive, void *arg)
+{
+	(*(int *) arg)++;
+}
+
+static void
+finish_receive(CustomScan *receive, void *arg)
+{
+	const ForeignScan *foreign = linitial_node(ForeignScan, receive->custom_plans);
+
+	/* The streams of a query share receive_buffer. */
+	lfirst(list_nth_cell(receive->custom_private, PX_RECEIVE_PRIVATE_STREAMS)) =
+		makeInteger(*(int *) arg);
+
+	/*
+	 * EXPLAIN looks here for the tables it needs names of.  The planner has
+	 * put the relids of the path's relation, which for an upper relation are
+	 * none.
+	 */
+	if (receive->scan.scanrelid == 0)
+		receive->custom_relids = bms_copy(px_foreignscan_relids(foreign));
+}
+
+/* ---------------------------------------------------------------------
+ * ExchangeGather
+ * --------------------------------------------------------------------- */
+
+/* Could a gather begin this stream before its rows are asked for? */
+static void
+count_startable(CustomScan *receive, void *arg)
+{
+	const ForeignScan *foreign = linitial_node(ForeignScan, receive->custom_plans);
+
+	if (foreign->fdw_exprs == NIL)
+		(*(int *) arg)++;
+}
+
+/*
+ * Is it worth while to run these children side by side?  One stream is
+ * enough: others may come from the fallback of a sibling, or local tables.
+ */
+static bool
+gathers_streams(List *plans)
+{
+	int			startable = 0;
+	ListCell   *lc;
+
+	foreach(lc, plans)
+	{
+		Plan	   *plan = lfirst(lc);
+
+		if (is_receive(plan))
+			return true;
+		visit_receives(plan, count_startable, &startable);
+	}
+	return startable > 0;
+}
+
+/*
+ * Asynchronous execution is between Append and ForeignScan.  A foreign scan
+ * that is left among exchanges is a small one; under us it runs like any
+ * other node.
+ */
+static void
+run_synchronously(Plan *plan)
+{
+	for (; plan; plan = plan->lefttree)
+	{
+		plan->async_capable = false;
+		if (IsA(plan, SubqueryScan))
+			run_synchronously(((SubqueryScan *) plan)->subplan);
+	}
+}
+
+/* Through nodes that only filter or project. */
+static Plan *
+skip_projections(Plan *plan)
+{
+	for (;;)
+	{
+		if (IsA(plan, Result) && plan->lefttree)
+			plan = plan->lefttree;
+		else if (IsA(plan, SubqueryScan))
+			plan = ((SubqueryScan *) plan)->subplan;
+		else
+			return plan;
+	}
+}
+
+/*
+ * The order in which the children of an Append may be read.  The finished
+ * plan does not say whether the planner counts on theirs (as it does for
+ * partitions by range, each sorted); but if so, all of them are sorted.
+ */
+static px_gather_order
+order_of_children(List *children)
+{
+	bool		sorted = true;
+	bool		async = false;
+	ListCell   *lc;
+
+	foreach(lc, children)
+	{
+		const Plan *plan = skip_projections(lfirst(lc));
+		const List *private = ((const CustomScan *) plan)->custom_private;
+
+		if (!is_receive(plan))
+			continue;
+		if (intVal(list_nth(private, PX_RECEIVE_PRIVATE_SORTED)) == 0)
+			sorted = false;
+		if (intVal(list_nth(private, PX_RECEIVE_PRIVATE_ASYNC)) != 0)
+			async = true;
+	}
+	return sorted ? PX_GATHER_IN_ORDER :
+		async ? PX_GATHER_ANY : PX_GATHER_FIRST_IN_ORDER;
+}
+
+/*
+ * What EXPLAIN shows for a column of the children.  It prints a column of an
+ * Append as the parent's, which is where the planner has had it from.  Or else
+ * by looking at the first child, which it takes to be the left tree of any
+ * other node.
+ */
+static TargetEntry *
+describe_input(const TargetEntry *target)
+{
+	TargetEntry *input = flatCopyTargetEntry(unconstify(TargetEntry *, target));
+	Var		   *var = copyObject(castNode(Var, target->expr));
+
+	if (var->varnosyn > 0)
+	{
+		var->varno = var->varnosyn;
+		var->varattno = var->varattnosyn;
+	}
+	input->expr = (Expr *) var;
+	return input;
+}
+
+/*
+ * An ExchangeGather instead of append, an Append or MergeAppend with the given
+ * children.  Stripped of all that is the new node's, append becomes the
+ * description of what is to be done: how to prune, what to order by.
+ */
+static Plan *
+make_gather(Plan *append, List *children, Bitmapset *relids)
+{
+	CustomScan *gather = makeNode(CustomScan);
+	Plan	   *plan = &gather->scan.plan;
+	ListCell   *lc;
+
+	*plan = *append;
+	plan->type = T_CustomScan;
+	plan->async_capable = false;
+	plan->targetlist = NIL;
+	foreach(lc, append->targetlist)
+	{
+		const TargetEntry *target = lfirst_node(TargetEntry, lc);
+		TargetEntry *output = flatCopyTargetEntry(unconstify(TargetEntry *, target));
+		Var		   *var = copyObject(castNode(Var, target->expr));
+
+		var->varno = INDEX_VAR;
+		var->varattno = target->resno;
+		output->expr = (Expr *) var;
+		plan->targetlist = lappend(plan->targetlist, output);
+		gather->custom_scan_tlist = lappend(gather->custom_scan_tlist,
+											describe_input(target));
+	}
+	plan->lefttree = linitial(children);	/* for EXPLAIN, see above */
+
+	append->targetlist = NIL;
+	append->initPlan = NIL;
+	*plan_list(append) = NIL;
+	gather->custom_plans = children;
+	gather->custom_private = list_make2(append, makeInteger(order_of_children(children)));
+	gather->custom_relids = relids;
+	gather->methods = &px_gather_scan_methods;
+	foreach(lc, children)
+		run_synchronously(lfirst(lc));
+	return plan;
+}
+
+/*
+ * WHERE CURRENT OF looks for a table's scan in the plan of the cursor, but not
+ * below a custom node.  So a cursor keeps an Append that has local tables.
+ */
+static bool
+may_be_updated(List *children, int cursor_options)
+{
+	ListCell   *lc;
+
+	if ((cursor_options & CURSOR_OPT_FAST_PLAN) == 0)
+		return false;
+	foreach(lc, children)
+	{
+		const Plan *child = skip_projections(lfirst(lc));
+
+		if (IsA(child, SeqScan) || IsA(child, IndexScan) || IsA(child, IndexOnlyScan) ||
+			IsA(child, BitmapHeapScan) || IsA(child, TidScan) || IsA(child, TidRangeScan))
+			return true;
+	}
+	return false;
+}
+
+static Plan *
+place_gathers(Plan *plan, int cursor_options)
+{
+	List	  **list;
+	ListCell   *lc;
+
+	if (plan == NULL)
+		return NULL;
+	check_stack_depth();
+
+	if (IsA(plan, Gather) || IsA(plan, GatherMerge))
+		return plan;
+
+	plan->lefttree = place_gathers(plan->lefttree, cursor_options);
+	plan->righttree = place_gathers(plan->righttree, cursor_options);
+	if (IsA(plan, SubqueryScan))
+	{
+		SubqueryScan *scan = (SubqueryScan *) plan;
+
+		scan->subplan = place_gathers(scan->subplan, cursor_options);
+	}
+	list = plan_list(plan);
+	if (list)
+	{
+		foreach(lc, *list)
+			lfirst(lc) = place_gathers(lfirst(lc), cursor_options);
+	}
+
+	if (list == NULL || may_be_updated(*list, cursor_options))
+		return plan;
+	if (IsA(plan, Append) && gathers_streams(*list))
+		return make_gather(plan, *list, ((Append *) plan)->apprelids);
+	if (IsA(plan, MergeAppend) && gathers_streams(*list))
+		return make_gather(plan, *list, ((MergeAppend *) plan)->apprelids);
+	return plan;
+}
+
+static PlannedStmt *
+place_planner(Query *parse, const char *query_string, int cursor_options,
+			  ParamListInfo params)
+{
+	PlannedStmt *stmt;
+	ListCell   *lc;
+	int			nstreams = 0;
+
+	stmt = prev_planner_hook ?
+		prev_planner_hook(parse, query_string, cursor_options, params) :
+		standard_planner(parse, query_string, cursor_options, params);
+
+	visit_receives(stmt->planTree, count_receive, &nstreams);
+	foreach(lc, stmt->subplans)
+		visit_receives(lfirst(lc), count_receive, &nstreams);
+	if (nstreams == 0)
+		return stmt;
+
+	visit_receives(stmt->planTree, finish_receive, &nstreams);
+	stmt->planTree = place_gathers(stmt->planTree, cursor_options);
+	foreach(lc, stmt->subplans)
+	{
+		visit_receives(lfirst(lc), finish_receive, &nstreams);
+		lfirst(lc) = place_gathers(lfirst(lc), cursor_options);
+	}
+	return stmt;
+}
+
+void
+px_place_init(void)
+{
+	prev_planner_hook = planner_hook;
+	planner_hook = place_planner;
+}

@@ -1,0 +1,14 @@
+/*-------------------------------------------------------------------------
+ *
+ * place.h
+ *		What is done to a plan that has exchanges, once it is finished.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_PLAN_PLACE_H
+#define PX_PLAN_PLACE_H
+
+/* Install the planner hook; called by _PG_init. */
+extern void px_place_init(void);
+
+#endif							/* PX_PLAN_PLACE_H */
