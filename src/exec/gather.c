@@ -44,8 +44,8 @@
  * that much in its socket, or is made to wait for a child that is slow.
  */
 #define FIRST_IN_ORDER_NBYTES	(128 * 1024)
-#define FIRST_IN_ORDER_TURNS	10	/* of LOCAL_ROWS rows */
-#define FIRST_IN_ORDER_MS		200
+#define FIRST_IN_ORDER_TURNS	100 /* of LOCAL_ROWS rows */
+#define FIRST_IN_ORDER_MS		300
 
 typedef struct gather_child
 {

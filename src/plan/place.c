@@ -206,23 +206,22 @@ order_of_children(List *children)
 }
 
 /*
- * What EXPLAIN shows for a column of the children.  It prints a column of an
- * Append as the parent's, which is where the planner has had it from.  Or else
- * by looking at the first child, which it takes to be the left tree of any
- * other node.
+ * What EXPLAIN shows for a column of the children, given the target of an
+ * Append: the parent's column, which is where the planner has had it from; or a
+ * constant; or else a Var of the first child's, which EXPLAIN takes to be the
+ * left tree, as it does for nodes that it does not know.
  */
 static TargetEntry *
 describe_input(const TargetEntry *target)
 {
-	TargetEntry *input = flatCopyTargetEntry(unconstify(TargetEntry *, target));
-	Var		   *var = copyObject(castNode(Var, target->expr));
+	TargetEntry *input = copyObject(unconstify(TargetEntry *, target));
+	Var		   *var = (Var *) input->expr;
 
-	if (var->varnosyn > 0)
+	if (IsA(var, Var) && var->varnosyn > 0)
 	{
 		var->varno = var->varnosyn;
 		var->varattno = var->varattnosyn;
 	}
-	input->expr = (Expr *) var;
 	return input;
 }
 
@@ -245,12 +244,11 @@ make_gather(Plan *append, List *children, Bitmapset *relids)
 	foreach(lc, append->targetlist)
 	{
 		const TargetEntry *target = lfirst_node(TargetEntry, lc);
+		const Node *expr = (const Node *) target->expr;
 		TargetEntry *output = flatCopyTargetEntry(unconstify(TargetEntry *, target));
-		Var		   *var = copyObject(castNode(Var, target->expr));
 
-		var->varno = INDEX_VAR;
-		var->varattno = target->resno;
-		output->expr = (Expr *) var;
+		output->expr = (Expr *) makeVar(INDEX_VAR, target->resno, exprType(expr),
+										exprTypmod(expr), exprCollation(expr), 0);
 		plan->targetlist = lappend(plan->targetlist, output);
 		gather->custom_scan_tlist = lappend(gather->custom_scan_tlist,
 											describe_input(target));
