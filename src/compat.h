@@ -32,6 +32,18 @@
 #include "varatt.h"
 #endif
 
+/*
+ * pq_flush, and Port.  Their header wants those of GSSAPI and OpenSSL, which
+ * need not be installed; Port is laid out the same without them, on purpose.
+ */
+#pragma push_macro("ENABLE_GSS")
+#pragma push_macro("USE_OPENSSL")
+#undef ENABLE_GSS
+#undef USE_OPENSSL
+#include "libpq/libpq.h"
+#pragma pop_macro("USE_OPENSSL")
+#pragma pop_macro("ENABLE_GSS")
+
 /* EXPLAIN's headers were split: 18. */
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"

@@ -25,6 +25,7 @@ int			px_batch_rows_max = 4096;
 int			px_batch_bytes_max = 1024 * 1024;
 int			px_max_connections_per_server = 4;
 int			px_receive_buffer = 32 * 1024 * 1024;
+int			px_slices_setting = 1;
 
 static const struct config_enum_entry mode_options[] = {
 	{"none", PX_MODE_NONE, false},
@@ -249,6 +250,14 @@ define_receiver_settings(void)
 							NULL,
 							&px_max_connections_per_server,
 							4, 1, 1000,
+							PGC_USERSET, 0,
+							NULL, NULL, NULL);
+
+	DefineCustomIntVariable("pg_exchange.slices",
+							"Sets the number of streams that one big remote table is split into.",
+							"Each reads a range of its blocks, on a connection of its own as far as pg_exchange.max_connections_per_server allows.",
+							&px_slices_setting,
+							1, 1, PX_REQUEST_SLICES_MAX,
 							PGC_USERSET, 0,
 							NULL, NULL, NULL);
 

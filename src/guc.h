@@ -34,6 +34,7 @@ extern int	px_batch_rows_max;	/* rows */
 extern int	px_batch_bytes_max; /* bytes */
 extern int	px_max_connections_per_server;
 extern int	px_receive_buffer;	/* bytes */
+extern int	px_slices_setting;
 
 extern void px_guc_init(void);
 

@@ -459,6 +459,19 @@ px_stream_again(px_stream *stream)
 		px_report_remote_error(ERROR, NULL, pg, stream->servername, stream->remote_sql);
 }
 
+void
+px_stream_go_on(px_stream *stream)
+{
+	PGconn	   *pg = stream->connection->pg;
+
+	stream->has_frames = false;
+	stream->phase = PX_STREAM_RUNNING;
+	if (!PQsendQueryParams(pg, stream->sql, stream->nparams, NULL, stream->values,
+						   NULL, NULL, FRAME_FORMAT) ||
+		!PQsetSingleRowMode(pg))
+		px_report_remote_error(ERROR, NULL, pg, stream->servername, stream->remote_sql);
+}
+
 /* ---------------------------------------------------------------------
  * Reading
  * --------------------------------------------------------------------- */

@@ -111,6 +111,12 @@ extern px_stream_status px_stream_confirm(px_stream *stream, const char **reason
 extern void px_stream_again(px_stream *stream);
 
 /*
+ * Send another query, in sql, in the transaction of the last run, which ended
+ * and left the stream its connection.  Waits for nothing.
+ */
+extern void px_stream_go_on(px_stream *stream);
+
+/*
  * The next frame: PX_STREAM_OK, and *frame (8-aligned) is valid until the
  * next call for this stream; PX_STREAM_END; or, before the first frame,
  * PX_STREAM_NOT_PLANNED or PX_STREAM_DECLINED: then close the stream.

@@ -23,9 +23,11 @@
 static char *
 codecs_used(const px_receive_state *state)
 {
-	uint32		seen = state->reader ? px_decoder_codecs(state->reader->decoder) : 0;
+	uint32		seen = 0;
 	StringInfoData buf;
 
+	for (int i = 0; i < state->nreaders; i++)
+		seen |= px_decoder_codecs(state->readers[i]->decoder);
 	initStringInfo(&buf);
 	for (int id = PX_CODEC_NONE + 1; id < PX_CODEC_COUNT; id++)
 	{
@@ -136,6 +138,38 @@ explain_foreign(px_receive_state *state, ExplainState *es)
 	pfree(node);
 }
 
+static const char *
+unsliced_text(uint32 reason)
+{
+	switch (reason)
+	{
+		case PX_SLICED:
+			return NULL;
+		case PX_UNSLICED_SHAPE:
+			return "remote query is not a plain scan or join";
+		case PX_UNSLICED_SORTED:
+			return "remote query is sorted";
+		case PX_UNSLICED_NO_HEAP:
+			return "no plain table to slice";
+		case PX_UNSLICED_SMALL:
+			return "table is small";
+	}
+	return "remote gave no reason";
+}
+
+/* Slices that were asked for, and why there is but one, if so. */
+static void
+explain_slices(const px_receive_state *state, ExplainState *es)
+{
+	const px_slice *slice = &state->slices->slice;
+
+	if (state->slices->wanted <= 1 || !state->slices->announced)
+		return;
+	ExplainPropertyUInteger("Slices", NULL, slice->slices, es);
+	if (es->verbose && slice->reason != PX_SLICED)
+		ExplainPropertyText("Not Sliced", unsliced_text(slice->reason), es);
+}
+
 void
 px_receive_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 {
@@ -147,6 +181,7 @@ px_receive_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 		ExplainPropertyText("Transport", transport_text(state), es);
 	if (es->analyze && state->stats.streams > 0)
 	{
+		explain_slices(state, es);
 		if (es->format == EXPLAIN_FORMAT_TEXT)
 			explain_stats_text(&state->stats, es);
 		else

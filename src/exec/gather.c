@@ -74,7 +74,7 @@ typedef struct px_gather_state
 	Bitmapset  *valid;			/* children that were not pruned away */
 	int			current;		/* whose turn it is; -1 before the first */
 	int			local_rows;		/* it returned since we looked at the sockets */
-	px_stream **waiting;		/* nchildren, scratch */
+	px_stream **waiting;		/* room for all streams of the children */
 
 	/* Merging, else NULL. */
 	binaryheap *heap;
@@ -188,6 +188,7 @@ begin_gather(CustomScanState *css, EState *estate, int eflags)
 	CustomScan *scan = (CustomScan *) css->ss.ps.plan;
 	int			nplans = list_length(scan->custom_plans);
 	Bitmapset  *valid = NULL;
+	int			nstreams = 0;
 	int			i = -1;
 
 	/* Rows are the children's, in whatever slots they have. */
@@ -197,7 +198,6 @@ begin_gather(CustomScanState *css, EState *estate, int eflags)
 	state->append = linitial(scan->custom_private);
 	state->prune_state = px_begin_pruning(&css->ss.ps, nplans, state->append, &valid);
 	state->children = palloc0(nplans * sizeof(gather_child));
-	state->waiting = palloc(nplans * sizeof(px_stream *));
 	while ((i = bms_next_member(valid, i)) >= 0)
 	{
 		gather_child *child = &state->children[state->nchildren++];
@@ -205,7 +205,10 @@ begin_gather(CustomScanState *css, EState *estate, int eflags)
 		child->node = ExecInitNode(list_nth(scan->custom_plans, i), estate, eflags);
 		css->custom_ps = lappend(css->custom_ps, child->node);
 		child->receive = find_receive(child->node);
+		if (child->receive)
+			nstreams += child->receive->nslices_max;
 	}
+	state->waiting = palloc(nstreams * sizeof(px_stream *));
 	state->npruned = nplans - state->nchildren;
 
 	/* What remains is numbered anew; all of it is valid unless pruned later. */
@@ -351,15 +354,19 @@ wait_for_streams(px_gather_state *state)
 	while ((i = bms_next_member(state->valid, i)) >= 0)
 	{
 		gather_child *child = &state->children[i];
+		int			n;
 
 		if (child->done)
 			continue;
 		if (!begin_receive(child->receive))
+		{
 			unbegun = child;
-		else if (child->receive->stream->connection)
-			state->waiting[nwaiting++] = child->receive->stream;
-		else
+			continue;
+		}
+		n = px_receive_waiting(child->receive, state->waiting + nwaiting);
+		if (n == 0)
 			return true;		/* fell back, or was set aside: look again */
+		nwaiting += n;
 	}
 
 	if (nwaiting > 0)
@@ -398,9 +405,10 @@ choose_first(px_gather_state *state)
 			continue;
 		while (!is_local(child) && !px_receive_advance(receive, false))
 		{
+			int			nwaiting = px_receive_waiting(receive, state->waiting);
 			TimestampTz began;
 
-			if (state->order == PX_GATHER_IN_ORDER || receive->stream->connection == NULL)
+			if (state->order == PX_GATHER_IN_ORDER || nwaiting == 0)
 			{
 				(void) px_receive_advance(receive, true);
 				break;
@@ -408,7 +416,7 @@ choose_first(px_gather_state *state)
 			if (state->patience_ms <= 0)
 				return -1;
 			began = GetCurrentTimestamp();
-			px_stream_wait_any(&receive->stream, 1, state->patience_ms);
+			px_stream_wait_any(state->waiting, nwaiting, state->patience_ms);
 			state->patience_ms -= TimestampDifferenceMilliseconds(began, GetCurrentTimestamp());
 		}
 		if (state->order == PX_GATHER_FIRST_IN_ORDER &&

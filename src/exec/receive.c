@@ -117,6 +117,14 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 
 	state->nstreams = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_STREAMS));
 
+	/* Sorted rows must come by one stream; so do those of a nested loop. */
+	state->slices = &state->local_slices;
+	state->nslices_max = 1;
+	if (state->foreign->fdw_exprs == NIL &&
+		intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_SORTED)) == 0)
+		state->nslices_max = px_slices_setting;
+	state->waiting = palloc(state->nslices_max * sizeof(px_stream *));
+
 	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
 	{
 		state->child = ExecInitNode((Plan *) state->foreign, estate, eflags);
@@ -144,6 +152,90 @@ next_child_row(px_receive_state *state, TupleTableSlot *slot)
 	return ExecStoreVirtualTuple(slot);
 }
 
+/* A slice has been read: go on with the next one, if there is any. */
+static void
+end_slice(px_receive_state *state, px_stream_reader *reader)
+{
+	int			slice = px_slices_claim(state->slices);
+
+	if (slice >= 0)
+	{
+		px_receive_next_slice(state, reader, slice);
+		return;
+	}
+	reader->active = false;
+
+	/* Other parameters may come: keep the connection. */
+	if (state->param_exprs == NIL)
+		px_stream_close(reader->stream);
+}
+
+/*
+ * Read from a stream of the node.  True if something came of it: then look
+ * at the node anew.
+ */
+static bool
+advance_reader(px_receive_state *state, px_stream_reader *reader, bool wait)
+{
+	px_stream_status status = px_stream_reader_next(reader, wait);
+
+	/* The first thing that is said is what the slices are. */
+	if (!state->spread && state->slices->announced)
+		px_receive_spread(state);
+
+	switch (status)
+	{
+		case PX_STREAM_OK:
+			state->reader = reader;
+			return true;
+		case PX_STREAM_PENDING:
+			return false;
+		case PX_STREAM_END:
+			end_slice(state, reader);
+			return true;
+		default:
+			px_receive_declined(state, reader, status);
+			return true;
+	}
+}
+
+/* Read from whichever stream has something; false if that takes waiting. */
+static bool
+advance_streams(px_receive_state *state)
+{
+	bool		any = false;
+
+	for (int i = 0; i < state->nreaders; i++)
+	{
+		px_stream_reader *reader = state->readers[i];
+
+		if (!reader->active)
+			continue;
+		if (advance_reader(state, reader, false))
+			return true;
+		any = true;
+	}
+	state->finished = !any;
+	return state->finished;
+}
+
+int
+px_receive_waiting(px_receive_state *state, px_stream **streams)
+{
+	int			n = 0;
+
+	for (int i = 0; i < state->nreaders; i++)
+	{
+		px_stream  *stream = state->readers[i]->stream;
+
+		if (stream->connection && stream->phase != PX_STREAM_CLOSED)
+			streams[n++] = stream;
+		else if (stream->phase != PX_STREAM_CLOSED)
+			return 0;			/* what it has is in its spool */
+	}
+	return n;
+}
+
 bool
 px_receive_advance(px_receive_state *state, bool wait)
 {
@@ -161,9 +253,9 @@ px_receive_advance(px_receive_state *state, bool wait)
 				break;
 
 			case PX_RECEIVE_BEGUN:
-				if (state->stream->phase == PX_STREAM_CLOSED)
+				if (state->reader->stream->phase == PX_STREAM_CLOSED)
 					state->phase = PX_RECEIVE_NEW;	/* its connection was taken */
-				else if (wait || px_stream_is_ready(state->stream))
+				else if (wait || px_stream_is_ready(state->reader->stream))
 					px_receive_confirm(state);
 				else
 					return false;
@@ -172,23 +264,23 @@ px_receive_advance(px_receive_state *state, bool wait)
 			case PX_RECEIVE_STREAM:
 				if (px_receive_has_rows(state))
 					return true;
-				switch (px_stream_reader_next(state->reader, wait))
+				if (wait && state->nreaders == 1)
 				{
-					case PX_STREAM_OK:
-						return true;
-					case PX_STREAM_END:
-						/* Other parameters may come: keep the connection. */
-						if (state->param_exprs == NIL)
-							px_stream_close(state->stream);
-						return true;
-					case PX_STREAM_PENDING:
+					/* Not one look at the socket too many. */
+					if (state->reader->active)
+						(void) advance_reader(state, state->reader, true);
+					else
+						state->finished = true;
+				}
+				else if (!advance_streams(state))
+				{
+					int			n;
+
+					if (!wait)
 						return false;
-					case PX_STREAM_NOT_PLANNED:
-						px_receive_declined(state, PX_STREAM_NOT_PLANNED);
-						break;
-					default:
-						px_receive_declined(state, PX_STREAM_DECLINED);
-						break;
+					n = px_receive_waiting(state, state->waiting);
+					if (n > 0)
+						px_stream_wait_any(state->waiting, n, -1);
 				}
 				break;
 		}
@@ -252,8 +344,12 @@ rescan_receive(CustomScanState *css)
 	}
 
 	/* A connection that has finished its stream can take the next one. */
-	if (state->stream && state->stream->phase != PX_STREAM_CLOSED)
-		px_stream_close(state->stream);
+	for (int i = 0; i < state->nreaders; i++)
+	{
+		if (state->readers[i]->stream->phase != PX_STREAM_CLOSED || i > 0)
+			px_stream_close(state->readers[i]->stream);
+		state->readers[i]->active = false;
+	}
 	state->phase = PX_RECEIVE_NEW;
 }
 
@@ -262,8 +358,8 @@ end_receive(CustomScanState *css)
 {
 	px_receive_state *state = (px_receive_state *) css;
 
-	if (state->stream)
-		px_stream_close(state->stream);
+	for (int i = 0; i < state->nreaders; i++)
+		px_stream_close(state->readers[i]->stream);
 	if (state->child)
 		ExecEndNode(state->child);
 	if (state->question)

@@ -13,7 +13,7 @@
 #include "nodes/execnodes.h"
 #include "portability/instr_time.h"
 
-#include "conn/stream.h"
+#include "exec/slices.h"
 #include "exec/stream_reader.h"
 #include "guc.h"
 
@@ -36,6 +36,7 @@ typedef struct px_receive_state
 	Index		rtindex;		/* a foreign table of the scan */
 	Oid			userid;			/* whom to connect as */
 	int			nstreams;		/* of the query, which share receive_buffer */
+	int			nslices_max;	/* streams that this node may have at once */
 	List	   *param_exprs;	/* ExprStates of the remote query's parameters */
 	FmgrInfo   *param_output;	/* their output functions */
 	const char **param_values;
@@ -57,12 +58,20 @@ typedef struct px_receive_state
 	/* The way taken. */
 	px_receive_phase phase;
 	const char *fallback_reason;	/* with PX_RECEIVE_CHILD, else NULL */
-	bool		retried;		/* on a new connection, for want of ExchangeSend */
 	CommandId	command;		/* in which the connection was begun */
 
-	/* The stream. */
-	px_stream  *stream;			/* these two are NULL before the first */
-	px_stream_reader *reader;
+	/*
+	 * The streams: one, or one for each slice.  What is said of them in
+	 * PX_RECEIVE_BEGUN is about the first.
+	 */
+	px_stream_reader **readers; /* NULL before the first stream */
+	int			nreaders;
+	px_stream_reader *reader;	/* of which rows are returned */
+	px_slices  *slices;			/* local_slices, or shared by participants */
+	px_slices	local_slices;
+	px_stream **waiting;		/* nslices_max, scratch */
+	bool		spread;			/* streams were begun for the other slices */
+	bool		finished;		/* all rows were read: no slice is left */
 	MemoryContext stream_context;	/* parameters; reset when a stream begins */
 	px_mode		mode;			/* settings' choice for the server */
 	px_locality locality;		/* of the connection */
@@ -86,12 +95,26 @@ extern bool px_receive_begin(px_receive_state *state, bool may_take);
 extern void px_receive_confirm(px_receive_state *state);
 
 /*
- * The remote would not send.  If it declined the query, the child runs.  If
- * the backend did not recognise exchange.send, a pooler may have put us on one
- * that has not seen the hello: start anew on a new connection once; after
- * that, the child runs.
+ * The remote would not send to reader.  If it declined the query, the child
+ * runs.  If the backend did not recognise exchange.send, a pooler may have put
+ * us on one that has not seen the hello: start anew on a new connection once;
+ * after that, the child runs.  An error, if other slices are being read.
  */
-extern void px_receive_declined(px_receive_state *state, px_stream_status status);
+extern void px_receive_declined(px_receive_state *state, px_stream_reader *reader,
+								px_stream_status status);
+
+/*
+ * When it is known what the slices are: begin streams for those that there
+ * are connections for.  Blocks for a round trip, serving interrupts.
+ */
+extern void px_receive_spread(px_receive_state *state);
+
+/*
+ * Have reader go on with another slice, on the same connection unless that
+ * was taken.  Blocks in that case only.
+ */
+extern void px_receive_next_slice(px_receive_state *state, px_stream_reader *reader,
+								  int slice);
 
 /*
  * See to it that a row of a stream, or its end, or the child is at hand for
@@ -103,19 +126,26 @@ extern bool px_receive_advance(px_receive_state *state, bool wait);
 /* The ExchangeReceive that node is, or NULL. */
 extern px_receive_state *px_receive_from_node(PlanState *node);
 
+/*
+ * Collect the streams that a node which cannot advance waits for: at most
+ * nslices_max of them.  Returns how many.  0 if no stream of it was begun, or
+ * if it need not wait.
+ */
+extern int	px_receive_waiting(px_receive_state *state, px_stream **streams);
+
 /* Is there a row, or the end, of a stream, for the next ExecProcNode? */
 static inline bool
 px_receive_has_rows(const px_receive_state *state)
 {
 	return state->phase == PX_RECEIVE_STREAM &&
-		(state->reader->next_row < state->reader->batch_rows || state->reader->finished);
+		(state->reader->next_row < state->reader->batch_rows || state->finished);
 }
 
 /* Have all rows of a stream been returned? */
 static inline bool
 px_receive_at_end(const px_receive_state *state)
 {
-	return state->phase == PX_RECEIVE_STREAM && state->reader->finished &&
+	return state->phase == PX_RECEIVE_STREAM && state->finished &&
 		state->reader->next_row >= state->reader->batch_rows;
 }
 

@@ -75,9 +75,8 @@ counts_as_local(px_locality locality)
  * as the remote knows them.
  */
 static void
-choose_compression(px_receive_state *state, px_request *request)
+choose_compression(px_receive_state *state, const px_hello *remote, px_request *request)
 {
-	const px_hello *remote = &state->stream->connection->hello;
 	uint8		codec = PX_CODEC_NONE;
 
 	request->encodings = 1 << PX_ENC_PLAIN;
@@ -96,32 +95,35 @@ choose_compression(px_receive_state *state, px_request *request)
  * be the column of that name, if there is one.
  */
 static void
-build_query(px_receive_state *state)
+build_query(px_receive_state *state, px_stream_reader *reader)
 {
-	EState	   *estate = state->css.ss.ps.state;
+	px_stream  *stream = reader->stream;
 	px_request	request = {0};
 	const px_request_column *columns;
 	size_t		nbytes;
 	char	   *text;
 	char	   *sql;
 
-	request.version = state->reader->version;
-	choose_compression(state, &request);
-	request.batch_rows = state->reader->batch_rows_max = px_batch_rows_max;
+	request.version = reader->version;
+	choose_compression(state, &stream->connection->hello, &request);
+	request.batch_rows = reader->batch_rows_max = px_batch_rows_max;
 	request.batch_bytes = Max(Min(px_batch_bytes_max,
 								  px_receive_buffer / BUFFER_SHARE_OF_A_BATCH /
-								  Max(state->nstreams, 1)), 1);
+								  Max(state->nstreams, 1) / state->nslices_max), 1);
 	request.server_version = PG_VERSION_NUM;
-	columns = px_decoder_columns(state->reader->decoder, &request.ncolumns);
+	request.slices = state->slices->wanted;
+	request.slice = reader->slice;
+	request.blocks = reader->slice > 0 ? state->slices->slice.blocks : 0;
+	columns = px_decoder_columns(reader->decoder, &request.ncolumns);
 
 	nbytes = px_request_write(NULL, 0, &request, columns);
 	text = palloc(nbytes + 1);
 	px_request_write(text, nbytes + 1, &request, columns);
 	sql = psprintf("SELECT exchange.send(%s, t.*) FROM (%s) t",
 				   quote_literal_cstr(text), state->remote_sql);
-	if (state->stream->sql)
-		pfree(unconstify(char *, state->stream->sql));
-	state->stream->sql = MemoryContextStrdup(estate->es_query_cxt, sql);
+	if (stream->sql)
+		pfree(unconstify(char *, stream->sql));
+	stream->sql = MemoryContextStrdup(state->css.ss.ps.state->es_query_cxt, sql);
 }
 
 /* Evaluate the parameters of the remote query, under postgres_fdw's settings. */
@@ -159,59 +161,104 @@ evaluate_params(px_receive_state *state)
 		i++;
 	}
 	AtEOXact_GUC(true, nestlevel);
-	state->stream->nparams = i;
-	state->stream->values = state->param_values;
+	state->readers[0]->stream->nparams = i;
+	state->readers[0]->stream->values = state->param_values;
 }
 
-/* Once per node: what its streams are read by. */
-static void
-create_reader(px_receive_state *state)
+/* Another stream for the node, and what reads it. */
+static px_stream_reader *
+add_reader(px_receive_state *state)
 {
 	EState	   *estate = state->css.ss.ps.state;
 	MemoryContext oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
 	TupleDesc	tupdesc = px_scan_tuple_desc(state->foreign, estate,
 											 state->css.ss.ss_ScanTupleSlot);
-	const char **contexts = px_scan_tuple_contexts(state->foreign, estate, tupdesc->natts);
+	px_stream  *stream = px_stream_new();
+	px_decoder *decoder;
 
-	state->stream = px_stream_new();
-	state->stream->servername = state->servername;
-	state->stream->remote_sql = state->remote_sql;
-	state->reader = px_stream_reader_new(state->stream,
-								  px_decoder_new(state->servername, tupdesc,
-												 lsecond(state->foreign->fdw_private),
-												 contexts),
-								  &state->stats);
-	state->stream_context = AllocSetContextCreate(estate->es_query_cxt,
-												  "pg_exchange stream",
-												  ALLOCSET_SMALL_SIZES);
+	stream->servername = state->servername;
+	stream->remote_sql = state->remote_sql;
+	decoder = px_decoder_new(state->servername, tupdesc,
+							 lsecond(state->foreign->fdw_private),
+							 px_scan_tuple_contexts(state->foreign, estate,
+													tupdesc->natts));
+	if (state->readers == NULL)
+	{
+		state->readers = palloc(state->nslices_max * sizeof(px_stream_reader *));
+		state->stream_context = AllocSetContextCreate(estate->es_query_cxt,
+													  "pg_exchange stream",
+													  ALLOCSET_SMALL_SIZES);
+	}
+	state->readers[state->nreaders] = px_stream_reader_new(stream, decoder, &state->stats,
+														   state->slices);
 	MemoryContextSwitchTo(oldcontext);
-}
-
-/* Prepare for a stream on a connection that has just been acquired. */
-static void
-prepare_stream(px_receive_state *state)
-{
-	const px_connection *connection = state->stream->connection;
-
-	state->mode = px_mode_for_server(state->servername);
-	state->locality = connection->locality;
-	state->local = counts_as_local(state->locality);
-	state->reader->version = connection->version;
-	state->reader->peer_version = connection->hello.server_version;
-	build_query(state);
+	return state->readers[state->nreaders++];
 }
 
 /*
- * Begin a stream.  Returns NULL if that worked, or if all connections are in
- * use (*busy), else the reason why there can be no stream.
+ * Begin the stream of reader's slice.  Returns NULL if that worked, or if all
+ * connections are in use (*busy), else the reason why there can be no stream.
  */
 static const char *
-begin_stream(px_receive_state *state, bool may_take, bool *busy)
+begin_stream(px_receive_state *state, px_stream_reader *reader, bool may_take, bool *busy)
 {
-	px_stream  *stream = state->stream;
+	px_stream  *stream = reader->stream;
+	UserMapping *user = GetUserMapping(state->userid, state->foreign->fs_server);
+	px_peer    *peer = px_peer_get(user);
+	const char *reason;
+
+	*busy = false;
+	if (!px_stream_connect(stream, peer, user, may_take, &reason))
+	{
+		*busy = reason == NULL;
+		return reason;
+	}
+	reason = px_snapshot_get(peer, state->css.ss.ps.state, state->rtindex, state->userid,
+							 &state->question);
+	if (reason)
+	{
+		px_stream_close(stream);
+		return reason;
+	}
+
+	state->mode = px_mode_for_server(state->servername);
+	state->locality = stream->connection->locality;
+	state->local = counts_as_local(state->locality);
+	reader->version = stream->connection->version;
+	reader->peer_version = stream->connection->hello.server_version;
+	build_query(state, reader);
+	px_stream_begin(stream);
+	return NULL;
+}
+
+/* The remote is going to send. */
+static void
+accept_stream(px_receive_state *state, px_stream_reader *reader)
+{
+	px_stream_reader_reset(reader);
+	reader->active = true;
+	state->stats.streams++;
+}
+
+/* The node's way is that of its first stream. */
+static void
+accept_first_stream(px_receive_state *state)
+{
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+
+	accept_stream(state, state->readers[0]);
+
+	/* Columns that are not retrieved are null in all rows. */
+	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
+	state->phase = PX_RECEIVE_STREAM;
+}
+
+/* Begin the first stream of the node, or go on with it after a rescan. */
+static const char *
+begin_first_stream(px_receive_state *state, bool may_take, bool *busy)
+{
+	px_stream_reader *reader = state->readers[0];
 	CommandId	command = GetCurrentCommandId(false);
-	UserMapping *user;
-	px_peer    *peer;
 	const char *reason;
 
 	*busy = false;
@@ -226,45 +273,18 @@ begin_stream(px_receive_state *state, bool may_take, bool *busy)
 	 * A rescan goes on with its connection.  Unless a command has come in
 	 * between, by a function of the query: it may have written.
 	 */
-	if (stream->connection && state->command == command)
+	if (reader->stream->connection && state->command == command)
 	{
-		px_stream_again(stream);
+		px_stream_again(reader->stream);
 		return NULL;
 	}
-	px_stream_close(stream);
+	px_stream_close(reader->stream);
 
-	user = GetUserMapping(state->userid, state->foreign->fs_server);
-	peer = px_peer_get(user);
-	if (!px_stream_connect(stream, peer, user, may_take, &reason))
-	{
-		*busy = reason == NULL;
-		return reason;
-	}
-	reason = px_snapshot_get(peer, state->css.ss.ps.state, state->rtindex, state->userid,
-							 &state->question);
-	if (reason)
-	{
-		px_stream_close(stream);
-		return reason;
-	}
-	prepare_stream(state);
-	px_stream_begin(stream);
+	px_slices_init(&state->local_slices, state->nslices_max);
+	reader->slice = px_slices_claim(state->slices);
+	reason = begin_stream(state, reader, may_take, busy);
 	state->command = command;
-	return NULL;
-}
-
-/* The remote is going to send. */
-static void
-accept_stream(px_receive_state *state)
-{
-	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
-
-	px_stream_reader_reset(state->reader);
-
-	/* Columns that are not retrieved are null in all rows. */
-	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
-	state->stats.streams++;
-	state->phase = PX_RECEIVE_STREAM;
+	return reason;
 }
 
 bool
@@ -275,16 +295,17 @@ px_receive_begin(px_receive_state *state, bool may_take)
 	bool		busy;
 
 	Assert(state->phase == PX_RECEIVE_NEW);
-	if (state->stream == NULL)
-		create_reader(state);
+	state->reader = state->readers ? state->readers[0] : add_reader(state);
+	state->reader->batch_rows = state->reader->next_row = 0;
+	state->finished = state->spread = false;
 	MemoryContextReset(state->stream_context);
 	oldcontext = MemoryContextSwitchTo(state->stream_context);
 
-	reason = begin_stream(state, may_take, &busy);
+	reason = begin_first_stream(state, may_take, &busy);
 	if (reason)
 		start_child(state, reason);
-	else if (!busy && state->stream->phase == PX_STREAM_RUNNING)
-		accept_stream(state);
+	else if (!busy && state->reader->stream->phase == PX_STREAM_RUNNING)
+		accept_first_stream(state);
 	else if (!busy)
 		state->phase = PX_RECEIVE_BEGUN;
 
@@ -297,11 +318,12 @@ px_receive_confirm(px_receive_state *state)
 {
 	while (state->phase == PX_RECEIVE_NEW || state->phase == PX_RECEIVE_BEGUN)
 	{
+		px_stream  *stream = state->readers ? state->readers[0]->stream : NULL;
 		MemoryContext oldcontext;
 		const char *reason;
 		bool		reused;
 
-		if (state->phase == PX_RECEIVE_NEW || state->stream->phase == PX_STREAM_CLOSED)
+		if (state->phase == PX_RECEIVE_NEW || stream->phase == PX_STREAM_CLOSED)
 		{
 			/* Not begun, or another stream has taken the connection. */
 			state->phase = PX_RECEIVE_NEW;
@@ -310,11 +332,11 @@ px_receive_confirm(px_receive_state *state)
 		}
 
 		oldcontext = MemoryContextSwitchTo(state->stream_context);
-		reused = state->stream->connection->reused;
-		switch (px_stream_confirm(state->stream, &reason))
+		reused = stream->connection->reused;
+		switch (px_stream_confirm(stream, &reason))
 		{
 			case PX_STREAM_OK:
-				accept_stream(state);
+				accept_first_stream(state);
 				break;
 			case PX_STREAM_BROKEN:
 				/* A kept connection may have died since its last use. */
@@ -332,28 +354,128 @@ px_receive_confirm(px_receive_state *state)
 	}
 }
 
-void
-px_receive_declined(px_receive_state *state, px_stream_status status)
+/* ---------------------------------------------------------------------
+ * Slices after the first
+ * --------------------------------------------------------------------- */
+
+/* Some rows may have been returned already: there is no way back. */
+static void
+fail_slice(px_receive_state *state, const px_stream_reader *reader, const char *reason)
 {
-	px_stream  *stream = state->stream;
+	ereport(ERROR,
+			(errcode(ERRCODE_FDW_UNABLE_TO_CREATE_EXECUTION),
+			 errmsg("could not read slice %d of a scan on server \"%s\"",
+					reader->slice, state->servername),
+			 errdetail_internal("%s", reason)));
+}
 
-	if (status == PX_STREAM_DECLINED)
+/* Begin the stream of a slice and wait until it runs, whatever it takes. */
+static void
+start_slice(px_receive_state *state, px_stream_reader *reader)
+{
+	px_stream_status status;
+	const char *reason;
+	bool		busy;
+	bool		reused;
+
+	do
 	{
-		px_stream_close(stream);
-		start_child(state, psprintf("remote %s", stream->declined));
-		return;
-	}
+		reason = begin_stream(state, reader, true, &busy);
+		if (reason || busy)
+			fail_slice(state, reader, busy ? "no connection is free" : reason);
+		reused = reader->stream->connection->reused;
+		status = px_stream_confirm(reader->stream, &reason);
+	} while (status == PX_STREAM_BROKEN && reused);
+	if (status != PX_STREAM_OK)
+		fail_slice(state, reader, reason);
+	accept_stream(state, reader);
+}
 
-	/* Not to be used again: its next backend may be as ignorant. */
-	if (stream->connection)
-		stream->connection->invalidated = true;
-	px_stream_close(stream);
+void
+px_receive_next_slice(px_receive_state *state, px_stream_reader *reader, int slice)
+{
+	MemoryContext oldcontext = MemoryContextSwitchTo(state->stream_context);
 
-	if (state->retried)
-		start_child(state, "remote backend has not loaded pg_exchange");
+	reader->slice = slice;
+	if (reader->stream->connection == NULL)
+		start_slice(state, reader);
 	else
 	{
-		state->retried = true;
+		build_query(state, reader);
+		px_stream_go_on(reader->stream);
+		accept_stream(state, reader);
+	}
+	MemoryContextSwitchTo(oldcontext);
+}
+
+void
+px_receive_spread(px_receive_state *state)
+{
+	MemoryContext oldcontext = MemoryContextSwitchTo(state->stream_context);
+	int			nbegun = 1;
+
+	/* Begin all before waiting for any. */
+	state->spread = true;
+	for (;; nbegun++)
+	{
+		int			slice = px_slices_claim(state->slices);
+		px_stream_reader *reader;
+		bool		busy;
+
+		if (slice < 0)
+			break;
+		reader = nbegun < state->nreaders ? state->readers[nbegun] : add_reader(state);
+		reader->slice = slice;
+		if (begin_stream(state, reader, false, &busy) != NULL || busy)
+		{
+			/* Then one of the others will have to read it. */
+			px_slices_return(state->slices, slice);
+			break;
+		}
+	}
+
+	for (int i = 1; i < nbegun; i++)
+	{
+		px_stream_reader *reader = state->readers[i];
+		const char *reason;
+
+		if (reader->stream->phase == PX_STREAM_BEGUN &&
+			px_stream_confirm(reader->stream, &reason) == PX_STREAM_OK)
+			accept_stream(state, reader);
+		else
+			px_slices_return(state->slices, reader->slice);
+	}
+	MemoryContextSwitchTo(oldcontext);
+}
+
+void
+px_receive_declined(px_receive_state *state, px_stream_reader *reader,
+					px_stream_status status)
+{
+	px_stream  *stream = reader->stream;
+	const char *reason = "remote backend has not loaded pg_exchange";
+
+	if (status == PX_STREAM_DECLINED)
+		reason = psprintf("remote %s", stream->declined);
+	else if (stream->connection)
+	{
+		/* Not to be used again: its next backend may be as ignorant. */
+		stream->connection->invalidated = true;
+	}
+	px_stream_close(stream);
+
+	if (state->spread)
+	{
+		if (status == PX_STREAM_DECLINED || reader->retried)
+			fail_slice(state, reader, reason);
+		reader->retried = true;
+		start_slice(state, reader);
+	}
+	else if (status == PX_STREAM_DECLINED || reader->retried)
+		start_child(state, reason);
+	else
+	{
+		reader->retried = true;
 		state->phase = PX_RECEIVE_NEW;
 	}
 }

@@ -12,13 +12,15 @@
 #include "exec/stream_reader.h"
 
 px_stream_reader *
-px_stream_reader_new(px_stream *stream, px_decoder *decoder, px_receive_stats *stats)
+px_stream_reader_new(px_stream *stream, px_decoder *decoder, px_receive_stats *stats,
+					 px_slices *slices)
 {
 	px_stream_reader *reader = palloc0(sizeof(px_stream_reader));
 
 	reader->stream = stream;
 	reader->decoder = decoder;
 	reader->stats = stats;
+	reader->slices = slices;
 	reader->context = CurrentMemoryContext;
 	return reader;
 }
@@ -108,10 +110,23 @@ take_batch(px_stream_reader *reader, px_sender_totals *totals, const uint8_t *bo
 	reader->next_row = 0;
 }
 
-/* Take one frame apart; true if it was a batch. */
-static bool
+static void
+take_slice(px_stream_reader *reader, const uint8_t *body, const px_frame_header *header)
+{
+	px_slice	slice;
+	px_fault	fault;
+
+	if (px_slice_read(body, header, &slice, &fault) != PX_OK)
+		px_raise_fault(reader->stream->servername, &fault);
+	px_slices_announce(reader->slices, reader->slice, &slice, reader->stream->servername);
+}
+
+/* Take one frame apart; returns its kind. */
+static px_frame_kind
 take_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
 {
+	/* A slice frame comes first where slices were asked for. */
+	uint32		schema_sequence = reader->slices->wanted > 1 ? 1 : 0;
 	px_frame_header header;
 	px_sender_totals *totals;
 	const uint8_t *body = frame + PX_FRAME_HEADER_NBYTES;
@@ -125,25 +140,34 @@ take_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
 	totals = find_sender(reader, header.sender);
 	require(reader, "frames after the end", 0, totals->ended ? 1 : 0);
 	require(reader, "sequence number", totals->next_sequence, header.sequence);
-	require(reader, "schema frame first", header.sequence == 0, header.kind == PX_FRAME_SCHEMA);
+	require(reader, "slice frame first", header.sequence < schema_sequence,
+			header.kind == PX_FRAME_SLICE);
+	require(reader, "schema frame first", header.sequence == schema_sequence,
+			header.kind == PX_FRAME_SCHEMA);
 	totals->next_sequence++;
 	reader->stats->wire_nbytes += nbytes;
 
 	switch (header.kind)
 	{
+		case PX_FRAME_SLICE:
+			take_slice(reader, body, &header);
+			totals->received.wire_nbytes += nbytes;
+			break;
+
 		case PX_FRAME_SCHEMA:
 			px_decoder_schema(reader->decoder, body, &header, reader->peer_version);
 			totals->received.wire_nbytes += nbytes;
-			return false;
+			break;
 
 		case PX_FRAME_BATCH:
 			take_batch(reader, totals, body, &header, nbytes);
-			return true;
+			break;
 
 		default:
 			finish_sender(reader, totals, body, &header);
-			return false;
+			break;
 	}
+	return header.kind;
 }
 
 /* The remote query is complete: was every sender? */
@@ -165,7 +189,7 @@ px_stream_reader_next(px_stream_reader *reader, bool wait)
 		size_t		nbytes;
 		instr_time	begin;
 		instr_time	end;
-		bool		is_batch;
+		px_frame_kind kind;
 		px_stream_status status;
 
 		if (!wait && !px_stream_is_ready(reader->stream))
@@ -178,10 +202,10 @@ px_stream_reader_next(px_stream_reader *reader, bool wait)
 			return status;
 
 		INSTR_TIME_SET_CURRENT(begin);
-		is_batch = take_frame(reader, frame, nbytes);
+		kind = take_frame(reader, frame, nbytes);
 		INSTR_TIME_SET_CURRENT(end);
 		INSTR_TIME_ACCUM_DIFF(reader->stats->decode, end, begin);
-		if (is_batch)
+		if (kind == PX_FRAME_BATCH || kind == PX_FRAME_SLICE)
 			return PX_STREAM_OK;
 	}
 	return PX_STREAM_END;

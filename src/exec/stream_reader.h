@@ -16,6 +16,7 @@
 
 #include "conn/stream.h"
 #include "exec/decode.h"
+#include "exec/slices.h"
 
 /* Sums over all streams of a node: slices and rescans make several. */
 typedef struct px_receive_stats
@@ -44,11 +45,16 @@ typedef struct px_stream_reader
 	px_stream  *stream;
 	px_decoder *decoder;
 	px_receive_stats *stats;	/* of the node */
+	px_slices  *slices;			/* of the node */
 
 	/* To be set with the stream that is begun. */
 	uint16		version;		/* protocol version agreed on */
 	uint32		peer_version;	/* the server's server_version_num */
 	uint32		batch_rows_max; /* as requested */
+
+	int			slice;			/* of slices; 0 if there is but one */
+	bool		active;			/* a slice is being read */
+	bool		retried;		/* on a new connection, for want of ExchangeSend */
 
 	bool		finished;		/* every sender has ended */
 	uint32		batch_rows;		/* of the batch in the decoder */
@@ -61,17 +67,18 @@ typedef struct px_stream_reader
 
 /* A reader in the current memory context; takes stream and decoder as they are. */
 extern px_stream_reader *px_stream_reader_new(px_stream *stream, px_decoder *decoder,
-								px_receive_stats *stats);
+											  px_receive_stats *stats, px_slices *slices);
 
 /* Forget the last stream before the next one. */
 extern void px_stream_reader_reset(px_stream_reader *reader);
 
 /*
  * Read up to the next batch, when the rows of the last one were taken:
- * PX_STREAM_OK and its rows can be picked; PX_STREAM_END if there are no
- * more; PX_STREAM_NOT_PLANNED or PX_STREAM_DECLINED, as px_stream_next.
- * Blocks, serving interrupts; or, if wait is false, returns PX_STREAM_PENDING
- * where it would.
+ * PX_STREAM_OK and its rows can be picked, or there are none yet but it is now
+ * known what the slices are; PX_STREAM_END if there are no more;
+ * PX_STREAM_NOT_PLANNED or PX_STREAM_DECLINED, as px_stream_next.  Blocks,
+ * serving interrupts; or, if wait is false, returns PX_STREAM_PENDING where it
+ * would.
  */
 extern px_stream_status px_stream_reader_next(px_stream_reader *reader, bool wait);
 

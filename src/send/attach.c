@@ -152,7 +152,7 @@ estimate(Plan *plan, const Plan *child, int ncolumns,
 
 static Plan *
 make_send(Plan *child, List *columns, const TargetEntry *marker,
-		  const px_request *request, bool below_gather)
+		  const px_request *request, const px_slice *slice, bool below_gather)
 {
 	CustomScan *scan = makeNode(CustomScan);
 	Plan	   *plan = &scan->scan.plan;
@@ -167,25 +167,24 @@ make_send(Plan *child, List *columns, const TargetEntry *marker,
 
 	scan->custom_plans = list_make1(child);
 	scan->custom_scan_tlist = marker_targetlist(marker);
-	scan->custom_private = list_make2(columns, makeInteger(below_gather ? 1 : 0));
+	scan->custom_private = list_make3(columns, makeInteger(below_gather ? 1 : 0),
+									  list_make4_int((int) slice->slices, (int) slice->blocks,
+													 (int) slice->file, (int) slice->reason));
 	scan->methods = &px_send_scan_methods;
 	return plan;
 }
 
 void
-px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker)
+px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker,
+				 const px_request *request, const px_slice *slice)
 {
 	Plan	   *top = stmt->planTree;
 	List	   *columns = visible_columns(top);
 	List	   *mapped = columns_below_gather(top);
-	px_request	request;
-
-	pfree(px_send_read_request(castNode(FuncExpr, marker->expr),
-							   list_length(columns), &request));
 
 	if (mapped != NIL)
 	{
-		Plan	   *send = make_send(outerPlan(top), mapped, marker, &request, true);
+		Plan	   *send = make_send(outerPlan(top), mapped, marker, request, slice, true);
 
 		/* The Gather gets at least as many frames as one participant sends. */
 		outerPlan(top) = send;
@@ -195,5 +194,5 @@ px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker)
 		top->total_cost = Max(top->total_cost, send->total_cost);
 	}
 	else
-		stmt->planTree = make_send(top, columns, marker, &request, false);
+		stmt->planTree = make_send(top, columns, marker, request, slice, false);
 }

@@ -17,6 +17,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_type_d.h"
+#include "executor/executor.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/planner.h"
 #include "utils/inval.h"
@@ -25,6 +26,7 @@
 #include "send/marker.h"
 #include "send/send.h"
 #include "send/session.h"
+#include "send/slice.h"
 
 static planner_hook_type prev_planner_hook = NULL;
 
@@ -150,6 +152,8 @@ marker_planner(Query *parse, const char *query_string, int cursor_options,
 	TargetEntry *marker = find_marker(parse);
 	Query	   *inner;
 	PlannedStmt *stmt;
+	px_request	request;
+	px_slice	slice = {.slices = 1};
 
 	/*
 	 * A stream of frames cannot run backwards, and a plan that is finished
@@ -160,6 +164,10 @@ marker_planner(Query *parse, const char *query_string, int cursor_options,
 
 	inner = single_subquery(parse)->subquery;
 	px_session_check(inner);
+	pfree(px_send_read_request(castNode(FuncExpr, marker->expr),
+							   ExecCleanTargetListLength(inner->targetList), &request));
+	if (request.slices > 1)
+		px_slice_query(inner, &request, &slice);
 	inner->queryId = parse->queryId;
 	inner->querySource = parse->querySource;
 	inner->canSetTag = parse->canSetTag;
@@ -168,7 +176,7 @@ marker_planner(Query *parse, const char *query_string, int cursor_options,
 	inner->stmt_len = parse->stmt_len;
 
 	stmt = plan_query(inner, query_string, cursor_options, params);
-	px_send_add_node(stmt, marker);
+	px_send_add_node(stmt, marker, &request, &slice);
 	add_function_dependency(stmt, castNode(FuncExpr, marker->expr)->funcid);
 	return stmt;
 }

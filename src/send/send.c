@@ -24,6 +24,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "portability/instr_time.h"
+#include "tcop/tcopprot.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
@@ -50,6 +51,7 @@
 
 typedef enum send_phase
 {
+	SEND_SLICE,					/* only if a slice was asked for */
 	SEND_SCHEMA,
 	SEND_BATCHES,
 	SEND_DONE
@@ -60,6 +62,7 @@ typedef struct px_send_state
 	CustomScanState css;		/* must be first */
 
 	px_request	request;
+	px_slice	slice;
 	bool		below_gather;
 	px_fill    *fill;
 	MemoryContext context;		/* for the node's lifetime */
@@ -132,7 +135,8 @@ finish_frame(px_send_state *state, const px_writer *writer,
 	header.sender = (uint32) (ParallelWorkerNumber + 1);
 	header.sequence = state->sequence++;
 	header.rows = rows;
-	header.columns = kind == PX_FRAME_END ? 0 : state->fill->ncolumns;
+	header.columns = kind == PX_FRAME_SCHEMA || kind == PX_FRAME_BATCH ?
+		state->fill->ncolumns : 0;
 	header.raw_nbytes = raw_nbytes;
 	header.body_nbytes = (uint32) (writer->pos - PX_FRAME_HEADER_NBYTES);
 	px_frame_finish(writer->data, &header);
@@ -145,6 +149,16 @@ finish_frame(px_send_state *state, const px_writer *writer,
 	slot->tts_values[0] = PointerGetDatum(state->buffer + VARLENA_OFFSET);
 	slot->tts_isnull[0] = false;
 	return ExecStoreVirtualTuple(slot);
+}
+
+static TupleTableSlot *
+send_slice(px_send_state *state)
+{
+	px_writer	writer = begin_frame(state, PX_FRAME_HEADER_NBYTES + PX_SLICE_NBYTES);
+
+	if (px_slice_write(&writer, &state->slice) != PX_OK)
+		elog(ERROR, "exchange slice does not fit its frame");
+	return finish_frame(state, &writer, PX_FRAME_SLICE, 0, 0);
 }
 
 static TupleTableSlot *
@@ -252,7 +266,7 @@ send_start(px_send_state *state)
 static void
 send_restart(px_send_state *state)
 {
-	state->phase = SEND_SCHEMA;
+	state->phase = state->request.slices > 1 ? SEND_SLICE : SEND_SCHEMA;
 	state->exhausted = false;
 	state->batch_rows = Min(FIRST_BATCH_ROWS, state->request.batch_rows);
 	state->sequence = 0;
@@ -289,7 +303,13 @@ next_frame(px_send_state *state)
 {
 	switch (state->phase)
 	{
+		case SEND_SLICE:
+			state->phase = SEND_SCHEMA;
+			return send_slice(state);
 		case SEND_SCHEMA:
+			/* The other slices wait for what the first one says. */
+			if (state->request.slices > 1 && whereToSendOutput == DestRemote)
+				pq_flush();
 			state->phase = SEND_BATCHES;
 			return send_schema(state);
 		case SEND_BATCHES:
@@ -359,6 +379,7 @@ send_begin(CustomScanState *node, EState *estate, int eflags)
 	TargetEntry *output = linitial_node(TargetEntry, scan->custom_scan_tlist);
 	FuncExpr   *marker = castNode(FuncExpr, output->expr);
 	List	   *columns = list_nth(scan->custom_private, PX_SEND_PRIVATE_COLUMNS);
+	List	   *slice;
 	px_request_column *column_requests;
 	MemoryContext old_context;
 	PlanState  *child;
@@ -375,6 +396,11 @@ send_begin(CustomScanState *node, EState *estate, int eflags)
 
 	state->below_gather =
 		intVal(list_nth(scan->custom_private, PX_SEND_PRIVATE_BELOW_GATHER)) != 0;
+	slice = list_nth(scan->custom_private, PX_SEND_PRIVATE_SLICE);
+	state->slice.slices = (uint32) linitial_int(slice);
+	state->slice.blocks = (uint32) lsecond_int(slice);
+	state->slice.file = (uint32) lthird_int(slice);
+	state->slice.reason = (uint32) lfourth_int(slice);
 	state->context = AllocSetContextCreate(estate->es_query_cxt,
 										   "ExchangeSend",
 										   ALLOCSET_DEFAULT_SIZES);

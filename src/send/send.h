@@ -20,6 +20,7 @@
 #include "nodes/extensible.h"
 #include "nodes/plannodes.h"
 
+#include "wire/frame.h"
 #include "wire/request.h"
 
 /*
@@ -38,8 +39,9 @@
 
 /*
  * What ExchangeSend keeps in CustomScan.custom_private: an IntList of the
- * child's columns (their resnos) in the order in which they are sent, and an
- * Integer, 1 if the node stands below a Gather, else 0.
+ * child's columns (their resnos) in the order in which they are sent; an
+ * Integer, 1 if the node stands below a Gather, else 0; and the px_slice as an
+ * IntList of its fields.
  *
  * The request is the first argument of the FuncExpr exchange.send that is
  * the only entry of custom_scan_tlist.  EXPLAIN VERBOSE prints it as the
@@ -48,7 +50,8 @@
 typedef enum px_send_private
 {
 	PX_SEND_PRIVATE_COLUMNS,
-	PX_SEND_PRIVATE_BELOW_GATHER
+	PX_SEND_PRIVATE_BELOW_GATHER,
+	PX_SEND_PRIVATE_SLICE
 } px_send_private;
 
 extern const CustomScanMethods px_send_scan_methods;
@@ -59,12 +62,11 @@ extern void px_send_init(void);
 /*
  * Put an ExchangeSend on top of a finished plan, or below its Gather if that
  * only passes columns through.  marker is the target "exchange.send(request,
- * t.*)" of the query that asked for it.
- *
- * Errors: ERRCODE_INVALID_PARAMETER_VALUE if the request cannot be read or
- * does not fit the plan's columns.
+ * t.*)" of the query that asked for it, request what it says; slice is what the
+ * query was made of, if a slice was asked for.
  */
-extern void px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker);
+extern void px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker,
+							 const px_request *request, const px_slice *slice);
 
 /*
  * Read the request of a marker, exchange.send(request, ...), for a query of

@@ -142,8 +142,8 @@ px_frame_peek(const uint8_t *data, size_t nbytes,
 	if (header->version < PX_PROTOCOL_MIN || header->version > PX_PROTOCOL_MAX)
 		return px_fail(fault, PX_BAD_VERSION, "version",
 					   PX_PROTOCOL_MAX, header->version);
-	if (header->kind < PX_FRAME_SCHEMA || header->kind > PX_FRAME_END)
-		return px_fail(fault, PX_BAD_KIND, "kind", PX_FRAME_END, header->kind);
+	if (header->kind < PX_FRAME_SCHEMA || header->kind > PX_FRAME_SLICE)
+		return px_fail(fault, PX_BAD_KIND, "kind", PX_FRAME_SLICE, header->kind);
 	if (header->flags != 0)
 		return px_fail(fault, PX_BAD_HEADER, "flags", 0, header->flags);
 	if (reserved != 0)
@@ -253,6 +253,47 @@ px_schema_read(const uint8_t *body, const px_frame_header *header,
 		if (status != PX_OK)
 			return status;
 	}
+
+	return PX_OK;
+}
+
+px_status
+px_slice_write(px_writer *out, const px_slice *slice)
+{
+	if (!px_write_u32(out, slice->slices) ||
+		!px_write_u32(out, slice->blocks) ||
+		!px_write_u32(out, slice->file) ||
+		!px_write_u32(out, slice->reason))
+		return PX_NO_SPACE;
+
+	return PX_OK;
+}
+
+px_status
+px_slice_read(const uint8_t *body, const px_frame_header *header,
+			  px_slice *slice, px_fault *fault)
+{
+	px_reader	r = {body, header->body_nbytes, 0};
+	px_status	status;
+
+	status = px_body_check_nbytes(header, PX_SLICE_NBYTES, "slice body", fault);
+	if (status != PX_OK)
+		return status;
+
+	if (!px_read_u32(&r, &slice->slices) ||
+		!px_read_u32(&r, &slice->blocks) ||
+		!px_read_u32(&r, &slice->file) ||
+		!px_read_u32(&r, &slice->reason))
+		return px_fail(fault, PX_TRUNCATED, "slice body",
+					   PX_SLICE_NBYTES, header->body_nbytes);
+	if (slice->slices == 0)
+		return px_fail(fault, PX_BAD_HEADER, "slices", 1, 0);
+	if (slice->reason > PX_UNSLICED_SMALL)
+		return px_fail(fault, PX_BAD_HEADER, "reason not to slice",
+					   PX_UNSLICED_SMALL, slice->reason);
+	if ((slice->slices > 1) != (slice->reason == PX_SLICED))
+		return px_fail(fault, PX_BAD_HEADER, "slices with that reason",
+					   1, slice->slices);
 
 	return PX_OK;
 }

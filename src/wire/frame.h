@@ -6,7 +6,7 @@
  * A stream is a sequence of frames, each the value of one bytea.  Every
  * sender of a stream (the backend itself, and each parallel worker) numbers
  * its own frames from 0: one schema frame, any number of batch frames, one
- * end frame.  doc/wire.md is normative; this header is its C face.
+ * end frame.  If the stream is to be a slice, a slice frame comes first.  doc/wire.md is normative; this header is its C face.
  *
  * Reading goes peek, verify, read: px_frame_peek looks at the header only and
  * applies the limits, px_frame_verify checks the CRC over every byte, and
@@ -40,7 +40,8 @@ typedef enum px_frame_kind
 {
 	PX_FRAME_SCHEMA = 1,
 	PX_FRAME_BATCH = 2,
-	PX_FRAME_END = 3
+	PX_FRAME_END = 3,
+	PX_FRAME_SLICE = 4
 } px_frame_kind;
 
 typedef struct px_frame_header
@@ -51,7 +52,7 @@ typedef struct px_frame_header
 	uint32_t	sender;			/* 0 the backend itself, n parallel worker n-1 */
 	uint32_t	sequence;		/* counts this sender's frames from 0 */
 	uint32_t	rows;			/* batch: 1 .. PX_FRAME_ROWS_MAX; else 0 */
-	uint16_t	columns;		/* 1 .. PX_FRAME_COLUMNS_MAX; end: 0 */
+	uint16_t	columns;		/* schema, batch: 1 .. PX_FRAME_COLUMNS_MAX; else 0 */
 	uint64_t	raw_nbytes;		/* batch: size of its values as plain chunks */
 	uint32_t	body_nbytes;	/* bytes after the header */
 	uint32_t	crc;			/* CRC32C of header (without this) and body */
@@ -133,6 +134,41 @@ extern px_status px_schema_read(const uint8_t *body,
 								const px_frame_header *header,
 								px_schema_column *columns,
 								px_fault *fault);
+
+/* Why a stream is not a slice, though it was asked to be one. */
+typedef enum px_unsliced
+{
+	PX_SLICED,					/* it is one */
+	PX_UNSLICED_SHAPE,			/* not rows of tables: aggregates, LIMIT, UNION … */
+	PX_UNSLICED_SORTED,			/* the order of all rows is wanted */
+	PX_UNSLICED_NO_HEAP,		/* no plain table of which each row counts once */
+	PX_UNSLICED_SMALL			/* the table is too small */
+} px_unsliced;
+
+#define PX_SLICE_NBYTES	16
+
+/*
+ * A slice is a range of the blocks of one table: slice k of n, of a table
+ * taken to have blocks of them, begins with block (uint64) blocks * k / n, and
+ * the last one has no end.
+ */
+typedef struct px_slice
+{
+	uint32_t	slices;			/* n; 1: all rows come by this stream */
+	uint32_t	blocks;			/* n = 1: 0 */
+	uint32_t	file;			/* changes when the table is rewritten; n = 1: 0 */
+	uint32_t	reason;			/* px_unsliced, PX_SLICED if and only if n > 1 */
+} px_slice;
+
+extern px_status px_slice_write(px_writer *out, const px_slice *slice);
+
+/*
+ * Read the body of a slice frame: PX_TRUNCATED, PX_TRAILING, PX_BAD_HEADER
+ * (slices is 0; reason unknown, or not as above).
+ */
+extern px_status px_slice_read(const uint8_t *body,
+							   const px_frame_header *header,
+							   px_slice *slice, px_fault *fault);
 
 #define PX_END_NBYTES	48
 

@@ -41,6 +41,12 @@ px_request_write(char *buffer, size_t cap, const px_request *request,
 	put_word(&text, "batch_rows", request->batch_rows);
 	put_word(&text, "batch_bytes", request->batch_bytes);
 	put_word(&text, "server_version", request->server_version);
+	if (request->slices > 1)
+	{
+		put_word(&text, "slices", request->slices);
+		put_word(&text, "slice", request->slice);
+		put_word(&text, "blocks", request->blocks);
+	}
 	px_text_put(&text, "columns=");
 	for (int i = 0; i < request->ncolumns; i++)
 	{
@@ -129,6 +135,38 @@ take_columns(const char **at, px_request *request,
 	return PX_OK;
 }
 
+/* Read "slices=n slice=k blocks=m ", if it is there. */
+static px_status
+take_slice(const char **at, px_request *request, px_fault *fault)
+{
+	const char *behind = *at;
+	int64_t		number;
+	px_status	status;
+
+	request->slices = 1;
+	request->slice = request->blocks = 0;
+	if (!px_text_take(&behind, "slices="))
+		return PX_OK;
+
+	status = take_word(at, "slices", 2, PX_REQUEST_SLICES_MAX, &number, fault);
+	if (status != PX_OK)
+		return status;
+	request->slices = (uint32_t) number;
+
+	status = take_word(at, "slice", 0, request->slices - 1, &number, fault);
+	if (status != PX_OK)
+		return status;
+	request->slice = (uint32_t) number;
+
+	/* The first slice decides about the blocks. */
+	status = take_word(at, "blocks", number > 0 ? 1 : 0,
+					   number > 0 ? UINT32_MAX : 0, &number, fault);
+	if (status != PX_OK)
+		return status;
+	request->blocks = (uint32_t) number;
+	return PX_OK;
+}
+
 px_status
 px_request_read(const char *text, px_request *request,
 				px_request_column *columns, px_fault *fault)
@@ -179,6 +217,10 @@ px_request_read(const char *text, px_request *request,
 	if (status != PX_OK)
 		return status;
 	request->server_version = (uint32_t) number;
+
+	status = take_slice(&at, request, fault);
+	if (status != PX_OK)
+		return status;
 
 	return take_columns(&at, request, columns, fault);
 }

@@ -14,7 +14,11 @@
  *	batch_rows=4096		a batch ends at this many rows
  *	batch_bytes=1048576	or when its raw size passes this
  *	server_version=150020	the receiver's server_version_num
+ *	slices=3 slice=1 blocks=1024	only if the stream is to be a slice
  *	columns=20:-1,1700:983042,0:-1
+ *
+ * slice counts from 0.  blocks is what the slice frame of slice 0 said, or 0
+ * for slice 0 itself.
  *
  * Each column names the built-in type (domains flattened) and typmod that the
  * receiver stores the column in; type 0 asks for text.  The sender ships a
@@ -29,6 +33,7 @@
 #include "wire/status.h"
 
 #define PX_REQUEST_BATCH_BYTES_MAX	0x10000000	/* 256 MB */
+#define PX_REQUEST_SLICES_MAX		64
 
 typedef struct px_request_column
 {
@@ -45,6 +50,9 @@ typedef struct px_request
 	uint32_t	batch_rows;		/* 1 .. PX_FRAME_ROWS_MAX */
 	uint32_t	batch_bytes;	/* 1 .. PX_REQUEST_BATCH_BYTES_MAX */
 	uint32_t	server_version;
+	uint32_t	slices;			/* 1: not to be sliced; .. PX_REQUEST_SLICES_MAX */
+	uint32_t	slice;			/* < slices */
+	uint32_t	blocks;			/* of the table; 0 if slice is */
 	uint16_t	ncolumns;		/* 1 .. PX_FRAME_COLUMNS_MAX */
 } px_request;
 

@@ -1,0 +1,105 @@
+/*-------------------------------------------------------------------------
+ *
+ * slices.c
+ *		Who reads which slice of a scan.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "utils/wait_event.h"
+
+#include "exec/slices.h"
+#include "exec/stream_reader.h"
+#include "wire/request.h"
+
+void
+px_slices_init(px_slices *slices, uint32 wanted)
+{
+	StaticAssertStmt(PX_REQUEST_SLICES_MAX <= 64, "pending has too few bits");
+	Assert(wanted >= 1 && wanted <= PX_REQUEST_SLICES_MAX);
+
+	SpinLockInit(&slices->mutex);
+	ConditionVariableInit(&slices->changed);
+	slices->wanted = wanted;
+	slices->pending = wanted == 64 ? PG_UINT64_MAX : (UINT64CONST(1) << wanted) - 1;
+	slices->announced = false;
+	memset(&slices->slice, 0, sizeof(px_slice));
+}
+
+int
+px_slices_claim(px_slices *slices)
+{
+	for (;;)
+	{
+		int			slice = -1;
+		bool		known;
+
+		SpinLockAcquire(&slices->mutex);
+		known = slices->announced || (slices->pending & 1) != 0 || slices->wanted == 1;
+		if (known && slices->pending != 0)
+		{
+			slice = pg_rightmost_one_pos64(slices->pending);
+			slices->pending &= ~(UINT64CONST(1) << slice);
+		}
+		SpinLockRelease(&slices->mutex);
+		if (known)
+		{
+			ConditionVariableCancelSleep();
+			return slice;
+		}
+		ConditionVariableSleep(&slices->changed, PG_WAIT_EXTENSION);
+	}
+}
+
+void
+px_slices_return(px_slices *slices, int slice)
+{
+	SpinLockAcquire(&slices->mutex);
+	slices->pending |= UINT64CONST(1) << slice;
+	SpinLockRelease(&slices->mutex);
+}
+
+static void
+require(const char *servername, const char *what, uint64 expected, uint64 got)
+{
+	px_fault	fault;
+
+	if (expected == got)
+		return;
+	px_fail(&fault, PX_BAD_HEADER, what, expected, got);
+	px_raise_fault(servername, &fault);
+}
+
+void
+px_slices_announce(px_slices *slices, int slice, const px_slice *said,
+				   const char *servername)
+{
+	px_slice	agreed;
+
+	if (slice == 0 && said->slices != 1)
+		require(servername, "slices", slices->wanted, said->slices);
+
+	SpinLockAcquire(&slices->mutex);
+	if (!slices->announced && slice == 0)
+	{
+		slices->slice = *said;
+		slices->announced = true;
+		if (said->slices == 1)
+			slices->pending = 0;
+	}
+	agreed = slices->slice;
+	SpinLockRelease(&slices->mutex);
+	ConditionVariableBroadcast(&slices->changed);
+
+	require(servername, "slices", agreed.slices, said->slices);
+	require(servername, "blocks", agreed.blocks, said->blocks);
+	if (said->file != agreed.file)
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("table on server \"%s\" was rewritten while slices of it were read",
+						servername),
+				 errhint("Run the query again.")));
+}
