@@ -53,10 +53,10 @@ def spread(single, shards, tables=tuple(TPCH)):
                   "ANALYZE; CREATE EXTENSION pg_exchange; CHECKPOINT;")
 
 
-def add_server(coordinator, name, shard, options="", host="127.0.0.1"):
-    """A foreign server of a shard, with further options as SQL."""
+def add_server(coordinator, name, shard, options="", host="127.0.0.1", database="postgres"):
+    """A foreign server of a shard's database, with further options as SQL."""
     coordinator.sql(f"""CREATE SERVER {name} FOREIGN DATA WRAPPER postgres_fdw
-            OPTIONS (host '{host}', port '{shard.port}', dbname 'postgres', fetch_size '10000'{options and ', ' + options});
+            OPTIONS (host '{host}', port '{shard.port}', dbname '{database}', fetch_size '10000'{options and ', ' + options});
         CREATE USER MAPPING FOR CURRENT_USER SERVER {name} OPTIONS (user 'postgres');""")
 
 
