@@ -85,7 +85,8 @@ def bench(options, work):
         steps = [(mode, where) for mode in MODES for where in TABLES]
         runs, started = [], time.monotonic()
         for number in range(options.runs):
-            for step, (mode, where) in enumerate(steps[number % len(steps):] + steps[:number % len(steps)], number * len(steps) + 1):
+            shift = number % len(steps)
+            for step, (mode, where) in enumerate(steps[shift:] + steps[:shift], number * len(steps) + 1):
                 print(f"[{step}/{options.runs * len(steps)}] {time.monotonic() - started:4.0f} s  {mode}, {where}", flush=True)
                 runs.append(scan(coordinator, here, mode, where))
         version = coordinator.sql("SELECT version()")
@@ -96,9 +97,11 @@ def bench(options, work):
         return statistics.median(run[what] for run in runs if (run["mode"], run["where"]) == (mode, where))
     ratios = {mode: median(mode, "one link", "seconds") / median(mode, f"{SHARDS} links", "seconds") for mode in MODES}
     lines = ["# links", "",
-             f"- {time.strftime('%Y-%m-%d')}: TPC-H scale {options.scale:g}, {runs[0]['rows']:,} rows of lineitem, medians of {options.runs} "
-             f"interleaved runs; links of {options.mbit} Mbit/s by tbf between network namespaces of one machine with {os.cpu_count()} cores",
-             f"- {version}", "- `EXPLAIN (ANALYZE, TIMING OFF) SELECT * FROM lineitem`, wall time at the client; bytes as the links count them", "",
+             f"- {time.strftime('%Y-%m-%d')}: TPC-H scale {options.scale:g}, {runs[0]['rows']:,} rows of lineitem, medians of "
+             f"{options.runs} interleaved runs; links of {options.mbit} Mbit/s by tbf between network namespaces of one machine "
+             f"with {os.cpu_count()} cores",
+             f"- {version}",
+             "- `EXPLAIN (ANALYZE, TIMING OFF) SELECT * FROM lineitem`, wall time at the client; bytes as the links count them", "",
              f"| | one link: s | MB | {SHARDS} links: s | MB | faster by |", "|---|--:|--:|--:|--:|--:|"]
     for mode in MODES:
         cells = [f"{median(mode, where, 'seconds'):.2f} | {median(mode, where, 'bytes') / 1e6:.1f}" for where in TABLES]
