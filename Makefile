@@ -3,10 +3,11 @@
 #   make                 build (needs the packages named in README.md)
 #   make install         install into the PostgreSQL that PG_CONFIG names
 #   make check           install what is missing, build, install, run every test
-#   make check-unit      one part of it; also check-regress, -isolation, -tap, -postgres_fdw, -readme, -tpch
+#   make check-unit      one part of it; also check-regress, -isolation, -tap, -postgres_fdw, -readme, -tpch, -cluster
 #   make demo            two servers, TPC-H, one table of figures
 #   make bench           the measurement behind the claims (BENCH_OPTS="--scale 1 --runs 5")
 #   make bench-latency   what the extension costs the scans it leaves alone
+#   make bench-links     four servers behind links of 100 Mbit/s each against one (needs root)
 #   make format          clang-format over src/ and test/
 #
 # WERROR=1 turns on the strict warnings that the tests build with.
@@ -22,7 +23,7 @@ PG_CONFIG ?= pg_config
 # Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
 # `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of
 # that command line (make clean check) gets a make of its own.
-script_goals = check check-unit check-regress check-isolation check-tap check-postgres_fdw check-readme check-tpch demo bench bench-latency format
+script_goals = check check-unit check-regress check-isolation check-tap check-postgres_fdw check-readme check-tpch check-cluster demo bench bench-latency bench-links format
 .PHONY: $(script_goals)
 
 ifneq (,$(filter $(script_goals),$(MAKECMDGOALS)))
@@ -35,14 +36,14 @@ $(other_goals):
 
 check:
 	scripts/check
-check-unit check-regress check-isolation check-tap check-postgres_fdw check-readme check-tpch:
+check-unit check-regress check-isolation check-tap check-postgres_fdw check-readme check-tpch check-cluster:
 	scripts/check $(@:check-%=%)
 demo bench:
 	scripts/build
 	python3 bench/$@.py $(BENCH_OPTS)
-bench-latency:
+bench-latency bench-links:
 	scripts/build
-	python3 bench/latency.py $(BENCH_OPTS)
+	python3 bench/$(@:bench-%=%).py $(BENCH_OPTS)
 format:
 	@command -v clang-format >/dev/null || { echo "clang-format not found: install clang-format" >&2; exit 1; }
 	find src test -name '*.[ch]' -exec clang-format -i {} +

@@ -76,10 +76,16 @@ def as_server_user():
     return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": [], "start_new_session": True}
 
 
-def run(work, *cmd, **kwargs):
+def run(work, *cmd, namespace=None, **kwargs):
     """Run a command as the server user; its output is the error message when it fails."""
-    done = subprocess.run(cmd, cwd=work, env=environment(work), stdin=subprocess.DEVNULL, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **as_server_user(), **kwargs)
+    if namespace:   # to enter it takes root: the command itself changes the user
+        user = server_user()
+        who = {"start_new_session": True}
+        full = namespace.command("setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", *cmd)
+    else:
+        who, full = as_server_user(), cmd
+    done = subprocess.run(full, cwd=work, env=environment(work), stdin=subprocess.DEVNULL, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **who, **kwargs)
     if done.returncode != 0:
         raise Failure(f"{' '.join(cmd)} failed:\n{done.stdout}")
     return done.stdout
@@ -127,9 +133,9 @@ def workdir():
 # ---- servers and sessions --------------------------------------------------------------------
 
 class Server:
-    """One cluster, running until its workdir ends."""
+    """One cluster, running until its workdir ends; in a network namespace (netns.py), if one is given."""
 
-    def __init__(self, work, name, settings):
+    def __init__(self, work, name, settings, namespace=None):
         self.work, self.name = work, name
         self.data = os.path.join(work, name)
         self.log = os.path.join(work, name + ".log")
@@ -145,7 +151,8 @@ class Server:
                 free.bind(("127.0.0.1", 0))
                 self.port = free.getsockname()[1]
             try:
-                run(work, "pg_ctl", "-s", "-w", "-D", self.data, "-l", self.log, "-o", f"-p {self.port}", "start")
+                run(work, "pg_ctl", "-s", "-w", "-D", self.data, "-l", self.log, "-o", f"-p {self.port}", "start",
+                    namespace=namespace)
                 break
             except Failure as failure:
                 if attempt == 4:

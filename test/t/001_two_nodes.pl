@@ -4,23 +4,14 @@
 use strict;
 use warnings;
 
+use Exchange;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $shard = PostgreSQL::Test::Cluster->new('shard');
-$shard->init;
-$shard->append_conf('postgresql.conf', "autovacuum = off\n");
-$shard->start;
-
-my $coordinator = PostgreSQL::Test::Cluster->new('coordinator');
-$coordinator->init;
-$coordinator->append_conf('postgresql.conf', <<EOC);
-session_preload_libraries = 'pg_exchange'
-pg_exchange.min_bytes = 0
-autovacuum = off
-EOC
-$coordinator->start;
+# The shard gets the extension later.
+my $shard = new_shard('shard', extensions => []);
+my $coordinator = new_coordinator('coordinator');
 
 $shard->safe_psql('postgres', q{
 	CREATE TABLE events AS
@@ -28,23 +19,16 @@ $shard->safe_psql('postgres', q{
 		FROM generate_series(1, 200000) i;
 	ANALYZE events;
 });
-$coordinator->safe_psql('postgres', sprintf(q{
-	CREATE EXTENSION postgres_fdw;
-	CREATE EXTENSION pg_exchange;
-	CREATE SERVER shard FOREIGN DATA WRAPPER postgres_fdw
-		OPTIONS (host '%s', port '%s', dbname 'postgres');
-	CREATE USER MAPPING FOR CURRENT_USER SERVER shard;
-	IMPORT FOREIGN SCHEMA public FROM SERVER shard INTO public;
-}, $shard->host, $shard->port));
+add_server($coordinator, 'shard', $shard);
+$coordinator->safe_psql('postgres', 'IMPORT FOREIGN SCHEMA public FROM SERVER shard INTO public');
 
 # The line of EXPLAIN ANALYZE that begins with a label, for a query run after
 # some settings.
 sub explained
 {
 	my ($label, $query, $settings) = @_;
-	my $plan = $coordinator->safe_psql('postgres',
-		($settings // '') . ";EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) $query");
-	return $plan =~ /^\s*\Q$label\E: (.*)$/m ? $1 : "no $label in: $plan";
+	return label($label, $coordinator->safe_psql('postgres',
+		($settings // '') . ";EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) $query"));
 }
 
 # Backends of exchanges on the shard, other than idle ones.
@@ -97,7 +81,7 @@ is($coordinator->safe_psql('postgres', "$remote; SELECT count(*), sum(id), count
 $shard->safe_psql('postgres', 'ALTER SYSTEM RESET ALL; SELECT pg_reload_conf()');
 
 # A session that stays, to look at the shard while it is there.
-my $session = $coordinator->background_psql('postgres', on_error_stop => 0);
+my $session = open_session($coordinator);
 sub ask
 {
 	my ($query) = @_;
@@ -134,10 +118,8 @@ $session->quit;
 
 # A snapshot that cannot be imported: the streams go to another server than
 # postgres_fdw's connection, because the options changed in mid-transaction.
-my $other = PostgreSQL::Test::Cluster->new('other');
-$other->init;
-$other->start;
-$other->safe_psql('postgres', 'CREATE EXTENSION pg_exchange; CREATE TABLE events (id int, name text, amount numeric, at timestamptz)');
+my $other = new_shard('other');
+$other->safe_psql('postgres', 'CREATE TABLE events (id int, name text, amount numeric, at timestamptz)');
 like($coordinator->safe_psql('postgres', sprintf(q{
 	BEGIN;
 	SELECT count(*) FROM (SELECT id FROM events OFFSET 0) x;

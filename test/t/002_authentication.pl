@@ -4,19 +4,16 @@
 use strict;
 use warnings;
 
+use Exchange;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 # The shard asks one user for a password, and no one else.
-my $shard = PostgreSQL::Test::Cluster->new('shard');
-$shard->init;
-$shard->append_conf('postgresql.conf', "autovacuum = off\npassword_encryption = 'scram-sha-256'\n");
-unlink($shard->data_dir . '/pg_hba.conf');
-$shard->append_conf('pg_hba.conf', "local all asked scram-sha-256\nlocal all all trust\n");
-$shard->start;
+my $shard = new_shard('shard',
+	conf => "password_encryption = 'scram-sha-256'\n",
+	hba => "local all asked scram-sha-256\nlocal all all trust\n");
 $shard->safe_psql('postgres', q{
-	CREATE EXTENSION pg_exchange;
 	CREATE ROLE asked LOGIN PASSWORD 'secret';
 	CREATE ROLE trusted LOGIN;
 	CREATE TABLE events AS SELECT i AS id, 'event ' || i AS name FROM generate_series(1, 1000) i;
@@ -24,25 +21,15 @@ $shard->safe_psql('postgres', q{
 	GRANT SELECT ON events, session TO asked, trusted;
 });
 
-my $coordinator = PostgreSQL::Test::Cluster->new('coordinator');
-$coordinator->init;
-$coordinator->append_conf('postgresql.conf', <<EOC);
-session_preload_libraries = 'pg_exchange'
-pg_exchange.min_bytes = 0
-autovacuum = off
-EOC
-$coordinator->start;
-$coordinator->safe_psql('postgres', sprintf(q{
-	CREATE EXTENSION postgres_fdw;
-	CREATE EXTENSION pg_exchange;
-	CREATE SERVER shard FOREIGN DATA WRAPPER postgres_fdw
-		OPTIONS (host '%s', port '%s', dbname 'postgres');
+my $coordinator = new_coordinator('coordinator');
+add_server($coordinator, 'shard', $shard, user_mapping => 0);
+$coordinator->safe_psql('postgres', q{
 	CREATE FOREIGN TABLE events (id int, name text) SERVER shard;
 	CREATE FOREIGN TABLE session (who text, name text) SERVER shard;
 	CREATE ROLE plain LOGIN;
 	CREATE ROLE chief LOGIN SUPERUSER;
 	GRANT SELECT ON events, session TO plain;
-}, $shard->host, $shard->port));
+});
 
 # stdout and stderr of SQL run by a user of the coordinator.
 sub run_as

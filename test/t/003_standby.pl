@@ -3,22 +3,14 @@
 use strict;
 use warnings;
 
+use Exchange;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 # The primary is also the coordinator: it reads from its own standby.
-my $primary = PostgreSQL::Test::Cluster->new('primary');
-$primary->init(allows_streaming => 1);
-$primary->append_conf('postgresql.conf', <<EOC);
-session_preload_libraries = 'pg_exchange'
-pg_exchange.min_bytes = 0
-autovacuum = off
-EOC
-$primary->start;
+my $primary = new_coordinator('primary', init => [ allows_streaming => 1 ]);
 $primary->safe_psql('postgres', q{
-	CREATE EXTENSION postgres_fdw;
-	CREATE EXTENSION pg_exchange;
 	CREATE TABLE events AS SELECT i AS id, 'event ' || i AS name FROM generate_series(1, 20000) i;
 	ANALYZE events;
 });
@@ -26,13 +18,11 @@ $primary->backup('backup');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'backup', has_streaming => 1);
 $standby->start;
-$primary->safe_psql('postgres', sprintf(q{
-	CREATE SERVER standby FOREIGN DATA WRAPPER postgres_fdw
-		OPTIONS (host '%s', port '%s', dbname 'postgres');
-	CREATE USER MAPPING FOR CURRENT_USER SERVER standby;
+add_server($primary, 'standby', $standby);
+$primary->safe_psql('postgres', q{
 	CREATE SCHEMA replica;
 	CREATE FOREIGN TABLE replica.events (id int, name text) SERVER standby OPTIONS (schema_name 'public');
-}, $standby->host, $standby->port));
+});
 
 sub catch_up
 {
@@ -40,7 +30,7 @@ sub catch_up
 }
 catch_up();
 
-my $session = $primary->background_psql('postgres', on_error_stop => 0);
+my $session = open_session($primary);
 sub ask
 {
 	my ($sql) = @_;
@@ -49,7 +39,7 @@ sub ask
 }
 sub transport
 {
-	return ask('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM replica.events') =~ /Transport: (.*)/ ? $1 : 'none';
+	return label('Transport', ask('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM replica.events'));
 }
 
 my $scan = 'SELECT count(*), sum(id), count(DISTINCT name) FROM (SELECT * FROM replica.events OFFSET 0) x;';

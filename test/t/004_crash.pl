@@ -4,19 +4,16 @@
 use strict;
 use warnings;
 
+use Exchange;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $shard = PostgreSQL::Test::Cluster->new('shard');
-$shard->init;
-$shard->append_conf('postgresql.conf', "autovacuum = off\nrestart_after_crash = on\n");
-$shard->start;
+my $shard = new_shard('shard', conf => "restart_after_crash = on\n");
 # "endless" keeps its backend blocked in sending, "sleepy" in the middle of the
 # query, "slow" in a query that has not sent a frame. (nap is stable, so that it
 # may be called by an exchange.)
 $shard->safe_psql('postgres', q{
-	CREATE EXTENSION pg_exchange;
 	CREATE TABLE events AS SELECT i AS id, 'event ' || i AS name FROM generate_series(1, 10000) i;
 	CREATE FUNCTION nap() RETURNS text STABLE LANGUAGE sql AS 'SELECT pg_sleep(600)::text';
 	CREATE VIEW endless AS SELECT id, repeat('x', 1000) AS filler FROM (SELECT generate_series(1, 100000000) AS id) x;
@@ -25,30 +22,19 @@ $shard->safe_psql('postgres', q{
 	CREATE VIEW slow AS SELECT 1 AS id, nap() AS filler;
 });
 
-my $coordinator = PostgreSQL::Test::Cluster->new('coordinator');
-$coordinator->init;
-$coordinator->append_conf('postgresql.conf', <<EOC);
-session_preload_libraries = 'pg_exchange'
-pg_exchange.min_bytes = 0
-autovacuum = off
-EOC
-$coordinator->start;
-$coordinator->safe_psql('postgres', sprintf(q{
-	CREATE EXTENSION postgres_fdw;
-	CREATE EXTENSION pg_exchange;
-	CREATE SERVER shard FOREIGN DATA WRAPPER postgres_fdw
-		OPTIONS (host '%s', port '%s', dbname 'postgres');
-	CREATE USER MAPPING FOR CURRENT_USER SERVER shard;
+my $coordinator = new_coordinator('coordinator');
+add_server($coordinator, 'shard', $shard);
+$coordinator->safe_psql('postgres', q{
 	CREATE FOREIGN TABLE events (id int, name text) SERVER shard;
 	CREATE FOREIGN TABLE endless (id int, filler text) SERVER shard;
 	CREATE FOREIGN TABLE sleepy (id int, filler text) SERVER shard;
 	CREATE FOREIGN TABLE slow (id int, filler text) SERVER shard;
-}, $shard->host, $shard->port));
+});
 
 my $scan = 'SELECT count(*), sum(id) FROM (SELECT * FROM events OFFSET 0) x;';
 my $rows = '10000|50005000';
 
-my $session = $coordinator->background_psql('postgres', on_error_stop => 0);
+my $session = open_session($coordinator);
 sub ask
 {
 	my ($sql) = @_;
@@ -179,7 +165,7 @@ $shard->start;
 goes_on('shard stopped in the midst of a stream');
 
 # … and while a session waits for the first frame.
-my $waiting = $coordinator->background_psql('postgres', on_error_stop => 0);
+my $waiting = open_session($coordinator);
 $waiting->query('\set VERBOSITY verbose');
 $waiting->query_until(qr/asked/, "\\echo asked\nSELECT * FROM slow;\n\\echo answered\n");
 sender_in('PgSleep');

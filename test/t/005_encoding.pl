@@ -3,6 +3,7 @@
 use strict;
 use warnings;
 
+use Exchange;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -11,25 +12,15 @@ use Test::More;
 $ENV{PGCLIENTENCODING} = 'UTF8';
 
 # A parallel plan is made, whatever the size, where a table is not told otherwise.
-my $shard = PostgreSQL::Test::Cluster->new('shard');
-$shard->init;
-$shard->append_conf('postgresql.conf', <<EOC);
-autovacuum = off
+my $shard = new_shard('shard', extensions => [], conf => <<EOC);
 parallel_setup_cost = 0
 parallel_tuple_cost = 0
 min_parallel_table_scan_size = 0
 EOC
-$shard->start;
-
-my $coordinator = PostgreSQL::Test::Cluster->new('coordinator');
-$coordinator->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
-$coordinator->append_conf('postgresql.conf', <<EOC);
-session_preload_libraries = 'pg_exchange'
-pg_exchange.min_bytes = 0
-pg_exchange.local_scope = none
-autovacuum = off
-EOC
-$coordinator->start;
+my $coordinator = new_coordinator('coordinator',
+	init => [ extra => [ '--encoding=UTF8', '--locale=C' ] ],
+	extensions => ['postgres_fdw'],
+	conf => "pg_exchange.local_scope = none\n");
 
 sub create_database
 {
@@ -42,12 +33,8 @@ sub create_database
 sub connect_databases
 {
 	my ($local, $remote) = @_;
-	$coordinator->safe_psql($local, sprintf(q{
-		CREATE EXTENSION IF NOT EXISTS postgres_fdw;
-		CREATE SERVER %1$s FOREIGN DATA WRAPPER postgres_fdw
-			OPTIONS (host '%2$s', port '%3$s', dbname '%1$s');
-		CREATE USER MAPPING FOR CURRENT_USER SERVER %1$s;
-		CREATE SCHEMA %1$s}, $remote, $shard->host, $shard->port));
+	$coordinator->safe_psql($local, "CREATE EXTENSION IF NOT EXISTS postgres_fdw; CREATE SCHEMA $remote");
+	add_server($coordinator, $remote, $shard, database => $local, dbname => $remote);
 }
 
 # A row of every type that holds text, all made of one string (an SQL literal

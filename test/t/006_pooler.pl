@@ -9,6 +9,7 @@
 use strict;
 use warnings;
 
+use Exchange;
 use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -18,12 +19,8 @@ use Time::HiRes qw(time usleep);
 my ($pgbouncer) = grep { -x } map { "$_/pgbouncer" } split(/:/, $ENV{PATH}), '/usr/sbin', '/usr/local/sbin';
 plan skip_all => 'pgbouncer is not installed' unless $pgbouncer;
 
-my $shard = PostgreSQL::Test::Cluster->new('shard');
-$shard->init;
-$shard->append_conf('postgresql.conf', "autovacuum = off\n");
-$shard->start;
+my $shard = new_shard('shard');
 $shard->safe_psql('postgres', q{
-	CREATE EXTENSION pg_exchange;
 	CREATE TABLE events AS
 		SELECT i AS id, 'event ' || i AS name, i / 100.0 AS amount, ARRAY[i / 3.0::float8] AS parts,
 			timestamptz '2020-02-03 04:05:06+00' + i * interval '1 minute' AS at, i * interval '-1 hour' AS since
@@ -58,21 +55,11 @@ for (1 .. 100)
 	usleep(100_000);
 }
 
-my $coordinator = PostgreSQL::Test::Cluster->new('coordinator');
-$coordinator->init;
-$coordinator->append_conf('postgresql.conf', <<EOC);
-session_preload_libraries = 'pg_exchange'
-pg_exchange.min_bytes = 0
-autovacuum = off
-EOC
-$coordinator->start;
-$coordinator->safe_psql('postgres', 'CREATE EXTENSION postgres_fdw; CREATE EXTENSION pg_exchange');
+my $coordinator = new_coordinator('coordinator');
 for my $database (qw(shard narrow))
 {
+	add_server($coordinator, $database, $shard, host => $folder, port => $port, dbname => $database);
 	$coordinator->safe_psql('postgres', qq{
-		CREATE SERVER $database FOREIGN DATA WRAPPER postgres_fdw
-			OPTIONS (host '$folder', port '$port', dbname '$database');
-		CREATE USER MAPPING FOR CURRENT_USER SERVER $database;
 		CREATE SCHEMA $database;
 		IMPORT FOREIGN SCHEMA public FROM SERVER $database INTO $database});
 }
@@ -129,7 +116,7 @@ renew_backends(6);
 $wrong = 0;
 for my $try (1 .. 8)
 {
-	$seen{ ask($explain) =~ /Transport: (.*)/ ? $1 : 'none' }++;
+	$seen{ label('Transport', ask($explain)) }++;
 	$wrong++ if ask($scan) ne $rows;
 }
 is($wrong, 0, 'a session whose backends are switched: right rows');

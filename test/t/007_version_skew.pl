@@ -3,41 +3,26 @@
 use strict;
 use warnings;
 
+use Exchange;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $shard = PostgreSQL::Test::Cluster->new('shard');
-$shard->init;
-$shard->append_conf('postgresql.conf', "autovacuum = off\n");
-$shard->start;
+my $shard = new_shard('shard');
 # real_hello is exchange.hello, which is about to change.
 $shard->safe_psql('postgres', q{
-	CREATE EXTENSION pg_exchange;
 	CREATE FUNCTION exchange.real_hello(text) RETURNS text AS '$libdir/pg_exchange', 'px_sql_hello' LANGUAGE C STRICT;
 	CREATE TABLE events AS
 		SELECT i AS id, 'event ' || i AS name, i * interval '1 hour' AS span, date '2020-02-03' + i AS day
 		FROM generate_series(1, 20000) i;
 	CREATE TABLE nothing (id int)});
 
-my $coordinator = PostgreSQL::Test::Cluster->new('coordinator');
-$coordinator->init;
-$coordinator->append_conf('postgresql.conf', <<EOC);
-session_preload_libraries = 'pg_exchange'
-pg_exchange.min_bytes = 0
-pg_exchange.local_scope = none
-autovacuum = off
-EOC
-$coordinator->start;
-$coordinator->safe_psql('postgres', sprintf(q{
-	CREATE EXTENSION postgres_fdw;
-	CREATE EXTENSION pg_exchange;
-	CREATE SERVER shard FOREIGN DATA WRAPPER postgres_fdw
-		OPTIONS (host '%s', port '%s', dbname 'postgres');
-	CREATE USER MAPPING FOR CURRENT_USER SERVER shard;
+my $coordinator = new_coordinator('coordinator', conf => "pg_exchange.local_scope = none\n");
+add_server($coordinator, 'shard', $shard);
+$coordinator->safe_psql('postgres', q{
 	CREATE FOREIGN TABLE events (id int, name text, span interval, day date) SERVER shard;
 	CREATE FOREIGN TABLE nothing (id int) SERVER shard;
-}, $shard->host, $shard->port));
+});
 
 # Have the shard's hello be this SQL expression of the real one.
 sub hello
@@ -64,10 +49,8 @@ sub goes_by
 	my ($transport, $name, %options) = @_;
 	my $settings = 'SET pg_exchange.compression = ' . ($options{mode} // 'auto');
 	my $out = $coordinator->safe_psql('postgres', "$settings; EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events; $scan");
-	my ($compression) = $out =~ /Compression: (.*)/;
-	my ($got) = $out =~ /Transport: (.*)/;
-	like($got, qr/^$transport$/, "$name: transport");
-	is($compression, $options{compression}, "$name: compression") if $options{compression};
+	like(label('Transport', $out), qr/^$transport$/, "$name: transport");
+	is(label('Compression', $out), $options{compression}, "$name: compression") if $options{compression};
 	is((split(/\n/, $out))[-1], $rows, "$name: all rows");
 }
 
@@ -144,11 +127,10 @@ hello('real');
 
 # The reason is remembered by a session until the server changes; the
 # extension may go and come in mid-session.
-my $session = $coordinator->background_psql('postgres', on_error_stop => 0);
+my $session = open_session($coordinator);
 sub way
 {
-	my $plan = $session->query('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;');
-	return $plan =~ /Transport: (.*)/ ? $1 : $plan;
+	return label('Transport', $session->query('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;'));
 }
 is(way(), 'exchange v1', 'a session');
 $shard->safe_psql('postgres', 'ALTER SCHEMA exchange RENAME TO hidden');

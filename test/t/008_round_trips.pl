@@ -4,6 +4,7 @@
 use strict;
 use warnings;
 
+use Exchange;
 use IO::Select;
 use IO::Socket::UNIX;
 use POSIX ();
@@ -12,16 +13,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-my $shard = PostgreSQL::Test::Cluster->new('shard');
-$shard->init;
-$shard->start;
-my $coordinator = PostgreSQL::Test::Cluster->new('coordinator');
-$coordinator->init;
-$coordinator->append_conf('postgresql.conf', <<EOC);
-session_preload_libraries = 'pg_exchange'
-pg_exchange.min_bytes = 0
-EOC
-$coordinator->start;
+my $shard = new_shard('shard');
+my $coordinator = new_coordinator('coordinator');
 
 # The proxy listens where a server of port 1 would, and appends a byte to a
 # file for each turn.
@@ -87,16 +80,12 @@ sub run_proxy
 }
 
 $shard->safe_psql('postgres', q{
-	CREATE EXTENSION pg_exchange;
 	CREATE TABLE items AS SELECT i AS id, 'item ' || i AS name FROM generate_series(1, 1000) i;
 	CREATE UNIQUE INDEX ON items (id);
 	ANALYZE items;
 });
-$coordinator->safe_psql('postgres', qq{
-	CREATE EXTENSION postgres_fdw;
-	CREATE EXTENSION pg_exchange;
-	CREATE SERVER shard FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$folder', port '1', dbname 'postgres');
-	CREATE USER MAPPING FOR CURRENT_USER SERVER shard;
+add_server($coordinator, 'shard', $shard, host => $folder, port => 1);
+$coordinator->safe_psql('postgres', q{
 	IMPORT FOREIGN SCHEMA public FROM SERVER shard INTO public;
 	ANALYZE items;
 	CREATE TABLE outer_ids AS SELECT i AS id FROM generate_series(1, 100) i;

@@ -1,0 +1,79 @@
+# What the TAP files have in common: the nodes, a foreign server between two of
+# them, a session that stays, and how to read EXPLAIN.  No tests here.
+package Exchange;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+
+our @EXPORT = qw(new_shard new_coordinator add_server open_session label);
+
+# A server that others read from, running, with pg_exchange in database
+# postgres.  Options:
+#   init        for PostgreSQL::Test::Cluster's init
+#   conf        lines of postgresql.conf, after ours
+#   hba         lines that replace those of pg_hba.conf
+#   extensions  to be created in database postgres
+sub new_shard
+{
+	my ($name, %options) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+	$node->init(@{ $options{init} // [] });
+	$node->append_conf('postgresql.conf', "autovacuum = off\n" . ($options{conf} // ''));
+	if (defined $options{hba})
+	{
+		unlink($node->data_dir . '/pg_hba.conf') or die "cannot remove pg_hba.conf: $!";
+		$node->append_conf('pg_hba.conf', $options{hba});
+	}
+	$node->start;
+	$node->safe_psql('postgres', "CREATE EXTENSION $_") for @{ $options{extensions} // ['pg_exchange'] };
+	return $node;
+}
+
+# A server whose sessions have the library loaded, and every scan of a foreign
+# table be an exchange, however small.  Options as above.
+sub new_coordinator
+{
+	my ($name, %options) = @_;
+	return new_shard($name,
+		extensions => [ 'postgres_fdw', 'pg_exchange' ],
+		%options,
+		conf => "session_preload_libraries = 'pg_exchange'\npg_exchange.min_bytes = 0\n" . ($options{conf} // ''));
+}
+
+# Make a foreign server on a coordinator, by its name, of a node.  Options:
+#   database      where to make it (postgres)
+#   host, port    other ones than the node's
+#   dbname        the remote database (postgres)
+#   options       more of the server's, as SQL
+#   user_mapping  0 for none; else one of the current user is made
+sub add_server
+{
+	my ($coordinator, $name, $node, %options) = @_;
+	my $sql = sprintf(q{CREATE SERVER %s FOREIGN DATA WRAPPER postgres_fdw
+			OPTIONS (host '%s', port '%s', dbname '%s'%s);},
+		$name, $options{host} // $node->host, $options{port} // $node->port, $options{dbname} // 'postgres',
+		$options{options} ? ", $options{options}" : '');
+	$sql .= "CREATE USER MAPPING FOR CURRENT_USER SERVER $name;" if $options{user_mapping} // 1;
+	$coordinator->safe_psql($options{database} // 'postgres', $sql);
+	return;
+}
+
+# A psql that stays, and goes on after an error.
+sub open_session
+{
+	my ($node) = @_;
+	return $node->background_psql('postgres', on_error_stop => 0);
+}
+
+# What EXPLAIN says after the first such label; all of it if there is none.
+sub label
+{
+	my ($label, $plan) = @_;
+	return $plan =~ /^\s*\Q$label\E: (.*)$/m ? $1 : "no $label in: $plan";
+}
+
+1;

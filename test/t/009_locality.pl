@@ -1,0 +1,78 @@
+# What counts as local, and is then not compressed: the same instance whatever
+# the address, the same host over TCP and over a Unix socket.  (Servers with
+# addresses of their own need network namespaces: scripts/check-cluster.)
+use strict;
+use warnings;
+
+use Exchange;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $tcp = "listen_addresses = '127.0.0.1,127.0.0.2'\n";
+my $shard = new_shard('shard', conf => $tcp);
+my $coordinator = new_coordinator('coordinator', conf => $tcp);
+my $rows = 20000;
+for my $node ($shard, $coordinator)
+{
+	$node->safe_psql('postgres', qq{
+		CREATE TABLE events AS SELECT i AS id, 'event ' || i AS name FROM generate_series(1, $rows) i});
+}
+
+# Foreign servers: of which node, by which host.
+my %servers = (
+	tcp => [ $shard, '127.0.0.1' ],
+	socket => [ $shard, $shard->host ],
+	loopback_tcp => [ $coordinator, '127.0.0.1' ],
+	loopback_other => [ $coordinator, '127.0.0.2' ],
+	loopback_socket => [ $coordinator, $coordinator->host ]);
+for my $name (sort keys %servers)
+{
+	add_server($coordinator, $name, $servers{$name}[0], host => $servers{$name}[1]);
+	$coordinator->safe_psql('postgres', qq{
+		CREATE FOREIGN TABLE of_$name (id int, name text) SERVER $name OPTIONS (table_name 'events')});
+}
+
+# How the rows of a server come: as EXPLAIN says, and by the bytes it counts.
+# "raw" if they take no less than the plain values, "less" if they do.
+sub travels
+{
+	my ($server, $scope, $mode) = @_;
+	my $settings = "SET pg_exchange.local_scope = $scope; SET pg_exchange.compression = $mode";
+	my $plan = $coordinator->safe_psql('postgres',
+		"$settings; EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM of_$server");
+	my $json = $coordinator->safe_psql('postgres',
+		"$settings; EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) SELECT * FROM of_$server");
+	my ($wire) = $json =~ /"Wire Bytes": (\d+)/;
+	my ($raw) = $json =~ /"Raw Bytes": (\d+)/;
+	is($coordinator->safe_psql('postgres', "$settings; SELECT count(*), sum(id), count(DISTINCT name) FROM (SELECT * FROM of_$server OFFSET 0) x"),
+		"$rows|" . $rows * ($rows + 1) / 2 . "|$rows", "all rows of $server, local_scope $scope, $mode");
+	return label('Compression', $plan) . ', ' . (!$wire ? 'nothing' : $wire >= $raw ? 'raw' : 'less');
+}
+
+my %compressed = (
+	fast => 'FAST (lz4), less',
+	high_compression => 'HIGH_COMPRESSION (zstd), less',
+	auto => 'AUTO (as FAST: lz4), less');
+my $host = 'NONE (same host), raw';
+my $instance = 'NONE (same instance), raw';
+my %expected = (    # by local_scope; undef: as the mode says
+	tcp => { none => undef, instance => undef, host => $host },
+	socket => { none => undef, instance => undef, host => $host },
+	loopback_tcp => { none => undef, instance => $instance, host => $instance },
+	loopback_other => { none => undef, instance => $instance, host => $instance },
+	loopback_socket => { none => undef, instance => $instance, host => $instance });
+for my $server (sort keys %servers)
+{
+	for my $scope (qw(none instance host))
+	{
+		# All modes for one server of each kind: they do not differ by address.
+		for my $mode ($server =~ /other|tcp/ ? 'fast' : sort keys %compressed)
+		{
+			is(travels($server, $scope, $mode), $expected{$server}{$scope} // $compressed{$mode},
+				"$server, local_scope $scope, $mode");
+		}
+	}
+}
+
+done_testing();

@@ -1,0 +1,234 @@
+# Many streams at once: ExchangeGather starts those of all servers before it
+# reads any, returns rows from whichever is ready, or merges them in order, and
+# leaves nothing running when it is left early.
+use strict;
+use warnings;
+
+use Exchange;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+my $coordinator = new_coordinator('coordinator');
+$coordinator->safe_psql('postgres', q{
+	CREATE TABLE events (shard int, id int, name text) PARTITION BY LIST (shard);
+	CREATE TABLE endless (shard int, id int, filler text) PARTITION BY LIST (shard);
+	CREATE TABLE wide (shard int, id int, filler text) PARTITION BY LIST (shard);
+	CREATE TABLE naps (shard int, id int) PARTITION BY LIST (shard);
+	CREATE TABLE failing (shard int, id int, filler text) PARTITION BY LIST (shard)});
+
+# Four servers. "endless" and "wide" keep their backends blocked in sending,
+# "naps" takes a second and a half before its first row, "failing" raises an error after many
+# rows, on the third server alone. (nap is stable, so that it may be called by
+# an exchange.)
+my @shards;
+for my $n (1 .. 4)
+{
+	my $shard = new_shard("shard$n");
+	$shard->safe_psql('postgres', qq{
+		CREATE FUNCTION nap(float8) RETURNS text STABLE LANGUAGE sql AS 'SELECT pg_sleep(\$1)::text';
+		CREATE TABLE events AS SELECT $n AS shard, i * 4 + $n AS id, 'event ' || i AS name FROM generate_series(1, 5000) i;
+		CREATE INDEX ON events (id);
+		CREATE VIEW endless AS SELECT $n AS shard, id, repeat('x', 1000) AS filler FROM (SELECT generate_series(1, 100000000) AS id) x;
+		CREATE VIEW naps AS SELECT $n AS shard, i AS id FROM generate_series(1, 10) i WHERE nap(1.5) IS NOT NULL;
+		CREATE TABLE wide AS SELECT $n AS shard, i AS id, repeat('x', 1000) AS filler FROM generate_series(1, 10000) i;
+		CREATE INDEX ON wide (id);
+		CREATE VIEW failing AS SELECT $n AS shard, id, repeat('x', 1000 / CASE WHEN id = 30000 AND $n = 3 THEN 0 ELSE 1 END) AS filler
+			FROM (SELECT generate_series(1, 100000000) AS id) x;
+		ANALYZE});
+	add_server($coordinator, "shard$n", $shard);
+	$coordinator->safe_psql('postgres', join(';', map {
+		"CREATE FOREIGN TABLE ${_}_$n PARTITION OF $_ FOR VALUES IN ($n) SERVER shard$n OPTIONS (table_name '$_')"
+	} qw(events endless wide naps failing)));
+	push @shards, $shard;
+}
+# A partition that is here.
+$coordinator->safe_psql('postgres', q{
+	CREATE TABLE mixed (shard int, id int, name text);
+	CREATE TABLE mixed_local () INHERITS (mixed);
+	INSERT INTO mixed_local SELECT 0, i, 'local ' || i FROM generate_series(1, 1000) i;
+	CREATE FOREIGN TABLE mixed_1 () INHERITS (mixed) SERVER shard1 OPTIONS (table_name 'events');
+	CREATE FOREIGN TABLE mixed_2 () INHERITS (mixed) SERVER shard2 OPTIONS (table_name 'events');
+	SET pg_exchange.enabled = off;
+	ANALYZE events; ANALYZE mixed});
+
+my $session = open_session($coordinator);
+sub ask
+{
+	my ($sql) = @_;
+	$session->{stderr} = '';
+	return $session->query($sql);
+}
+ask("SET statement_timeout = '60s'");
+
+# Streams at work on each server: "1 1 1 1".
+sub streams
+{
+	return join(' ', map { $_->safe_psql('postgres', q{
+		SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pg_exchange' AND state = 'active'}) } @shards);
+}
+
+# Wait for so many streams on each server, at most some seconds.
+sub streams_become
+{
+	my ($expected, $seconds, $name) = @_;
+	my $until = time() + $seconds;
+	my $got = streams();
+	while ($got ne $expected && time() < $until)
+	{
+		usleep(20_000);
+		$got = streams();
+	}
+	return is($got, $expected, $name);
+}
+
+# The same query, with and without exchanges.
+sub same
+{
+	my ($sql, $name) = @_;
+	my $expected = ask("SET pg_exchange.enabled = off; $sql");
+	my $got = ask("SET pg_exchange.enabled = on; $sql");
+	ok($expected ne '', "$name: postgres_fdw has an answer");
+	is($got, $expected, "$name: the same");
+	return is($session->{stderr}, '', "$name: no error");
+}
+
+# What EXPLAIN says.
+my $scan = 'SELECT * FROM events;';
+my $ordered = 'SELECT * FROM events ORDER BY id;';
+{
+	my $plan = ask("EXPLAIN (COSTS OFF) $scan");
+	like($plan, qr/^Custom Scan \(ExchangeGather\)/, 'a Gather takes the place of Append');
+	is(label('Exchange Type', $plan), 'Gather', 'a Gather says so');
+	is(scalar(() = $plan =~ /->  Custom Scan \(ExchangeReceive\)/g), 4, 'with four streams below it');
+	unlike($plan, qr/Append/, 'and no Append');
+	is(streams(), '0 0 0 0', 'plain EXPLAIN does not connect');
+
+	$plan = ask("EXPLAIN (COSTS OFF) $ordered");
+	like($plan, qr/Custom Scan \(ExchangeGather\)/, 'a Gather takes the place of MergeAppend');
+	is(label('Exchange Type', $plan), 'Merge', 'and says so');
+	unlike($plan, qr/Append/, 'there is no MergeAppend');
+
+	my $json = ask("EXPLAIN (ANALYZE, FORMAT JSON) $scan");
+	like($json, qr/"Custom Plan Provider": "ExchangeGather"/, 'JSON names the node');
+	like($json, qr/"Exchange Type": "Gather"/, 'JSON has its type');
+	$plan = ask("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $scan");
+	like($plan, qr/^Custom Scan \(ExchangeGather\) \(actual rows=20000 loops=1\)/, 'ANALYZE counts its rows');
+	is(scalar(() = $plan =~ /Transport: exchange v1/g), 4, 'all of which came by exchange');
+
+	like(ask('EXPLAIN (COSTS OFF) SELECT name FROM mixed'), qr/^Custom Scan \(ExchangeGather\).*Seq Scan on mixed_local/s,
+		'a local child stays below it');
+	like(ask('EXPLAIN (COSTS OFF) SELECT id FROM events_1 UNION ALL SELECT id FROM events_2'),
+		qr/^Custom Scan \(ExchangeGather\)/, 'UNION ALL');
+	like(ask('SET enable_partitionwise_aggregate = on; EXPLAIN (COSTS OFF) SELECT shard, count(*) FROM events GROUP BY shard'),
+		qr/ExchangeGather/, 'partition-wise aggregates');
+	like(ask('EXPLAIN (COSTS OFF) SELECT * FROM events_1'), qr/^Custom Scan \(ExchangeReceive\)/, 'a single stream needs none');
+	like(ask("SET pg_exchange.enabled = off; EXPLAIN (COSTS OFF) $scan"), qr/^Append/, 'switched off, Append is as it was');
+	ask('RESET enable_partitionwise_aggregate; SET pg_exchange.enabled = on');
+}
+
+# Results.
+my $rows = "SELECT count(*), sum(id), count(DISTINCT name) FROM";
+same("$rows (SELECT * FROM events OFFSET 0) x;", 'all rows');
+same("$ordered;", 'rows in order');
+same('SELECT id, name FROM events ORDER BY id DESC LIMIT 50 OFFSET 100;', 'the other order, and LIMIT');
+same("$rows mixed;", 'a local child');
+same('SELECT id, name FROM mixed ORDER BY id, name LIMIT 3000;', 'a local child in order');
+same('SELECT shard, count(*) FROM events WHERE id % 3 = 0 GROUP BY shard ORDER BY shard;', 'groups');
+same("$rows (SELECT id, name FROM events_1 UNION ALL SELECT id, name FROM events_4 UNION ALL SELECT 1, 'x') x;", 'UNION ALL');
+same('SELECT g, e.* FROM generate_series(1, 60) g CROSS JOIN LATERAL (SELECT * FROM events WHERE id = g * 7 OFFSET 0) e ORDER BY g, id;',
+	'rescans with a parameter');
+same("SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_material = off;
+	SELECT count(*), sum(e.id) FROM generate_series(1, 3) g JOIN (SELECT * FROM events OFFSET 0) e ON e.id > g; RESET ALL;
+	SET statement_timeout = '60s';", 'rescans without');
+same("SET enable_partitionwise_join = on; SET enable_partitionwise_aggregate = on;
+	SELECT a.shard, count(*), sum(b.id) FROM events a JOIN events b ON a.shard = b.shard AND a.id = b.id GROUP BY a.shard ORDER BY 1;
+	RESET enable_partitionwise_join; RESET enable_partitionwise_aggregate;", 'joined partition-wise');
+same("SET plan_cache_mode = force_generic_plan; PREPARE p (int) AS $rows events WHERE shard = \$1;
+	EXECUTE p (2); EXECUTE p (4); EXECUTE p (5); DEALLOCATE p; RESET plan_cache_mode;", 'pruned at run time');
+{
+	my @offsets = map { -s $_->logfile } @shards;
+	ask('SET plan_cache_mode = force_generic_plan; PREPARE p (int) AS SELECT name FROM events WHERE shard = $1; EXECUTE p (3); DEALLOCATE p; RESET plan_cache_mode');
+	is(join(' ', map { scalar(() = slurp_file($shards[$_]->logfile, $offsets[$_]) =~ /LOG: .*exchange\.send/g) } 0 .. 3),
+		'0 0 1 0', 'only the partition that is left after pruning is asked');
+}
+
+# All at once: while the consumer sleeps on the first row, every server is at
+# work, blocked in sending.
+ask("SET pg_exchange.receive_buffer = '4MB'");
+for my $query ('SELECT id FROM endless WHERE length(filler) = 1000 OFFSET 0', 'SELECT id, filler FROM wide ORDER BY id')
+{
+	ask("BEGIN; DECLARE c CURSOR FOR $query");
+	like(ask('FETCH 1 FROM c'), qr/^1\b/, "the first row of $query");
+	streams_become('1 1 1 1', 5, 'all servers send while the consumer sleeps');
+	usleep(1_000_000);
+	is(streams(), '1 1 1 1', 'and go on, one stream on each');
+	ask('CLOSE c');
+	streams_become('0 0 0 0', 1, 'a cursor that is closed leaves nothing running');
+	ask('COMMIT');
+}
+ask('RESET pg_exchange.receive_buffer');
+
+# LIMIT.
+ask('BEGIN');
+like(ask('SELECT shard, id FROM endless LIMIT 1'), qr/^\d\|1$/, 'LIMIT 1');
+streams_become('0 0 0 0', 1, 'LIMIT 1 leaves nothing running after a second');
+is(ask("$rows (SELECT * FROM events OFFSET 0) x"), '20000|200090000|5000', 'the transaction goes on');
+ask('COMMIT');
+
+# Four naps of a second and a half take as long as one.
+{
+	my $started = time();
+	is(ask('SELECT count(*) FROM (SELECT * FROM naps OFFSET 0) x'), 40, 'four servers that are slow to begin');
+	cmp_ok(time() - $started, '<', 4, 'are slow together');
+	$started = time();
+	is(ask('SELECT count(*) FROM (SELECT * FROM naps ORDER BY id OFFSET 0) x'), 40, 'four slow servers in order');
+	cmp_ok(time() - $started, '<', 4, 'are slow together');
+}
+
+# Whichever is ready comes first.
+{
+	my $union = 'SELECT shard FROM naps_1 UNION ALL SELECT shard FROM events_2';
+	my $started = time();
+	is(ask("SELECT shard FROM ($union) x LIMIT 1"), 2, 'a server that is ready does not wait for one that is not');
+	cmp_ok(time() - $started, '<', 1.4, 'nor does the query');
+	streams_become('0 0 0 0', 1, 'which does not go on napping');
+	is(ask("SELECT count(*), sum(shard) FROM ($union) x"), '5010|10010', 'it gets all rows in the end');
+}
+
+# A local child runs while the sockets fill.
+{
+	my $started = time();
+	is(ask("SELECT count(*) FROM (SELECT id FROM naps_1 UNION ALL SELECT id FROM naps_2 UNION ALL SELECT 1 FROM pg_sleep(1.5)) x"),
+		21, 'a local child that naps, too');
+	cmp_ok(time() - $started, '<', 2.9, 'at the same time');
+}
+
+# Errors and cancel.
+ask(q{SET statement_timeout = '20s'});
+ask('SELECT count(*) FROM (SELECT filler FROM failing OFFSET 0) x');
+like($session->{stderr}, qr/ERROR:  division by zero\n/, 'an error of one server is the error of the query');
+streams_become('0 0 0 0', 1, 'it leaves nothing running on the others');
+ask("SET statement_timeout = '1s'; SELECT count(*) FROM (SELECT filler FROM endless OFFSET 0) x");
+like($session->{stderr}, qr/canceling statement due to statement timeout/, 'statement_timeout');
+streams_become('0 0 0 0', 1, 'statement_timeout leaves nothing running');
+ask("SET statement_timeout = '20s'");
+ask('BEGIN; SAVEPOINT s; SELECT count(*) FROM (SELECT filler FROM failing OFFSET 0) x');
+like($session->{stderr}, qr/ERROR:  division by zero\n/, 'an error within a subtransaction');
+ask('ROLLBACK TO s');
+is(ask("$rows (SELECT * FROM events OFFSET 0) x"), '20000|200090000|5000', 'after which the transaction goes on');
+ask('COMMIT');
+
+# A server without the extension, among others.
+$shards[1]->safe_psql('postgres', 'DROP EXTENSION pg_exchange');
+my $other = open_session($coordinator);
+is($other->query("$rows (SELECT * FROM events OFFSET 0) x;"), '20000|200090000|5000', 'a server that has no pg_exchange: all rows');
+is(join(',', $other->query("EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) $scan") =~ /Transport: (\w+)/g),
+	'exchange,postgres_fdw,exchange,exchange', 'of which only its own come by postgres_fdw');
+is($other->query('SELECT id FROM events ORDER BY id LIMIT 5;'), join("\n", 5 .. 9), 'in order, too');
+is($other->{stderr}, '', 'no error');
+$other->quit;
+$session->quit;
+
+done_testing();

@@ -1,0 +1,170 @@
+# Parallel plans on the coordinator: workers claim whole streams or slices,
+# filter and join there, and hand rows to the leader through shared memory. And
+# slices: a table read in several block ranges, of which no row is lost or
+# doubled, whoever changes it meanwhile.
+use strict;
+use warnings;
+
+use Exchange;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $coordinator = new_coordinator('coordinator', conf => <<EOC);
+pg_exchange.local_scope = none
+max_worker_processes = 16
+max_parallel_workers_per_gather = 2
+parallel_setup_cost = 0
+parallel_tuple_cost = 0
+min_parallel_table_scan_size = 0
+statement_timeout = '60s'
+EOC
+$coordinator->safe_psql('postgres', q{
+	CREATE TABLE events (shard int, id int, name text) PARTITION BY LIST (shard);
+	CREATE TABLE groups AS SELECT i AS id, 'group ' || i AS title FROM generate_series(0, 9) i;
+	CREATE FUNCTION is_odd(int) RETURNS bool LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$BEGIN RETURN $1 % 2 = 1; END$$;
+	CREATE FUNCTION fails_at(int, int) RETURNS bool LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS
+		$$BEGIN IF $1 = $2 THEN RAISE 'row %', $1 USING ERRCODE = 'PX001'; END IF; RETURN true; END$$;
+	ANALYZE groups});
+my @shards;
+for my $n (1 .. 4)
+{
+	my $shard = new_shard("shard$n");
+	$shard->safe_psql('postgres', qq{
+		CREATE TABLE events AS SELECT $n AS shard, i * 4 + $n AS id, 'event ' || i AS name FROM generate_series(1, 25000) i;
+		ANALYZE});
+	add_server($coordinator, "shard$n", $shard);
+	$coordinator->safe_psql('postgres', "CREATE FOREIGN TABLE events_$n PARTITION OF events FOR VALUES IN ($n) SERVER shard$n OPTIONS (table_name 'events')");
+	push @shards, $shard;
+}
+$coordinator->safe_psql('postgres', q{
+	SET pg_exchange.enabled = off;
+	ANALYZE events});
+
+my $session = open_session($coordinator);
+sub ask
+{
+	my ($sql) = @_;
+	$session->{stderr} = '';
+	return $session->query($sql);
+}
+
+# The same query, with and without exchanges, after some settings.
+sub same
+{
+	my ($settings, $sql, $name) = @_;
+	ask("BEGIN; SET LOCAL pg_exchange.enabled = off; SET LOCAL max_parallel_workers_per_gather = 0");
+	my $expected = ask("$sql;");
+	ask("ROLLBACK; BEGIN; $settings");
+	my $got = ask("$sql;");
+	is($session->{stderr}, '', "$name: no error");
+	ask('ROLLBACK');
+	ok($expected ne '', "$name: postgres_fdw has an answer");
+	return is($got, $expected, "$name: the same");
+}
+
+my $filtered = 'SELECT count(*), sum(id), count(DISTINCT name) FROM events WHERE is_odd(id)';
+my $joined = 'SELECT title, count(*), sum(e.id) FROM events e JOIN groups g ON g.id = e.id % 10 WHERE is_odd(e.id) GROUP BY title ORDER BY title';
+
+# The plan.
+{
+	my $plan = ask("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $filtered");
+	like($plan, qr/Gather.*Workers Planned: 2.*Parallel Custom Scan \(Exchange(Gather|Receive)\)/s, 'a parallel plan');
+	is(label('Local Transport', $plan), 'shm_mq (none)', 'rows between local processes are never compressed');
+	like($plan, qr/Workers Launched: 2/, 'workers are launched');
+	unlike($plan, qr/Transport: postgres_fdw/, 'which exchange');
+	like(ask("EXPLAIN (COSTS OFF) $joined"), qr/Gather.*Partial.*Join.*Parallel Custom Scan/s, 'joins and partial aggregates in the workers');
+}
+
+# Results, whoever takes part.
+my %participants = (
+	'two workers' => '',
+	'workers alone' => 'SET LOCAL parallel_leader_participation = off',
+	'no worker to be had' => 'SET LOCAL max_parallel_workers = 0',
+	'no worker to be had, and a leader that would not take part' =>
+		'SET LOCAL max_parallel_workers = 0; SET LOCAL parallel_leader_participation = off',
+	'more workers than streams' => 'SET LOCAL max_parallel_workers_per_gather = 6',
+	'one connection per server' => 'SET LOCAL pg_exchange.max_connections_per_server = 1',
+	'partition-wise' => 'SET LOCAL enable_partitionwise_aggregate = on; SET LOCAL enable_partitionwise_join = on');
+for my $slices (1, 3)
+{
+	for my $who (sort keys %participants)
+	{
+		my $settings = ($slices > 1 ? "SET LOCAL pg_exchange.slices = $slices; " : '') . $participants{$who};
+		same($settings, $filtered, "slices $slices, $who, filtered");
+		same($settings, $joined, "slices $slices, $who, joined");
+		same($settings, 'SELECT count(*), sum(id) FROM events_2 WHERE is_odd(id)', "slices $slices, $who, one table");
+	}
+	# Gather below a nested loop is run anew for each row.
+	same(($slices > 1 ? "SET LOCAL pg_exchange.slices = $slices; " : '') .
+		'SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL enable_material = off',
+		'SELECT g, x.* FROM generate_series(1, 4) g LEFT JOIN (SELECT count(*) AS n, max(id) AS id FROM events WHERE is_odd(id) GROUP BY shard) x ON x.n > g ORDER BY 1, 2, 3',
+		"slices $slices, rescans");
+	same(($slices > 1 ? "SET LOCAL pg_exchange.slices = $slices; " : ''),
+		'SELECT shard, id FROM events WHERE is_odd(id) ORDER BY id LIMIT 20', "slices $slices, Gather Merge and LIMIT");
+}
+
+# An error in a worker, or of the leader's making.
+for my $leader (qw(on off))
+{
+	ask("SET parallel_leader_participation = $leader; SELECT count(*) FROM events WHERE fails_at(id, 90003)");
+	like($session->{stderr}, qr/ERROR:  row 90003/, "an error where the leader takes part: $leader");
+	ask('SELECT count(*) FROM events WHERE is_odd(id) LIMIT 1');
+	is($session->{stderr}, '', 'and the session goes on');
+}
+ask('RESET parallel_leader_participation');
+ok($shards[0]->poll_query_until('postgres', q{
+	SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pg_exchange' AND state <> 'idle'}),
+	'nothing is left running');
+
+# Slices: no row is lost or doubled while the table is updated, vacuumed and
+# grows. The writer keeps count and sum of what a snapshot may see.
+{
+	my $shard = $shards[0];
+	$shard->safe_psql('postgres', q{
+		CREATE TABLE moving AS SELECT i AS id, 1 AS v, repeat('x', 200) AS filler FROM generate_series(1, 20000) i;
+		CREATE TABLE rounds AS SELECT 0 AS n;
+		CREATE TABLE stop (now bool);
+		ANALYZE moving});
+	$coordinator->safe_psql('postgres', 'CREATE FOREIGN TABLE moving (id int, v int, filler text) SERVER shard1;
+		SET pg_exchange.enabled = off; ANALYZE moving');
+	my $writer = $shard->background_psql('postgres', on_error_stop => 0);
+	$writer->query_until(qr/begun/, q{\echo begun
+		DO $$ BEGIN FOR n IN 1 .. 100000 LOOP
+			UPDATE moving SET v = v + 1 WHERE id % 20 = n % 20;
+			UPDATE moving SET v = v - 1 WHERE id % 20 = n % 20;
+			INSERT INTO moving SELECT -i, 0, repeat('y', 200) FROM generate_series(1, 500) i;
+			DELETE FROM moving WHERE id < 0 AND n % 3 = 0;
+			UPDATE rounds SET n = rounds.n + 1;
+			COMMIT;
+			EXIT WHEN EXISTS (SELECT FROM stop);
+		END LOOP; END $$;
+		\echo ended
+	});
+	my ($wrong, $scans) = ('', 0);
+	ask('SET pg_exchange.slices = 3');
+	while ($scans < 40)
+	{
+		$shard->safe_psql('postgres', 'VACUUM moving') if $scans % 5 == 0;
+		my $got = ask(q{SELECT count(*) FILTER (WHERE id > 0), count(DISTINCT id) FILTER (WHERE id > 0), sum(v) FROM (SELECT id, v FROM moving OFFSET 0) x});
+		$wrong = $got if $got ne '20000|20000|20000';
+		$scans++;
+	}
+	is($wrong, '', "all of $scans scans see each row once");
+	cmp_ok($shard->safe_psql('postgres', 'INSERT INTO stop VALUES (true); SELECT n FROM rounds'), '>', 10,
+		'in a table that was changing all the time');
+	like($shard->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pg_exchange'}), qr/^[3-9]$/,
+		'over three connections at least');
+	$writer->quit;
+
+	# What cannot be sliced is one stream, and right.
+	for my $sql ('SELECT count(*), sum(v) FROM moving WHERE id > 0', 'SELECT id FROM moving WHERE id > 0 ORDER BY id LIMIT 5',
+		'SELECT count(*), count(b.id) FROM moving a LEFT JOIN moving b ON a.id = b.id + 1 WHERE a.id > 0',
+		'SELECT id % 3, count(*) FROM moving WHERE id > 0 GROUP BY 1 ORDER BY 1')
+	{
+		same('SET LOCAL pg_exchange.slices = 3', $sql, "slices of: $sql");
+	}
+}
+$session->quit;
+
+done_testing();
