@@ -474,17 +474,37 @@ inherit_streams(int nest_level)
 	}
 }
 
+/* A parallel worker ends with its transaction. */
+static void
+close_all(void)
+{
+	HASH_SEQ_STATUS scan;
+	px_peer    *peer;
+
+	hash_seq_init(&scan, peers);
+	while ((peer = hash_seq_search(&scan)) != NULL)
+	{
+		dlist_mutable_iter iter;
+
+		dlist_foreach_modify(iter, &peer->connections)
+			px_connection_discard(dlist_container(px_connection, node, iter.cur));
+	}
+}
+
 static void
 xact_callback(XactEvent event, void *arg)
 {
 	switch (event)
 	{
 		case XACT_EVENT_COMMIT:
-		case XACT_EVENT_PARALLEL_COMMIT:
 		case XACT_EVENT_PREPARE:
 		case XACT_EVENT_ABORT:
+			abandon_streams(0);
+			break;
+		case XACT_EVENT_PARALLEL_COMMIT:
 		case XACT_EVENT_PARALLEL_ABORT:
 			abandon_streams(0);
+			close_all();
 			break;
 		case XACT_EVENT_PRE_COMMIT:
 		case XACT_EVENT_PARALLEL_PRE_COMMIT:

@@ -23,7 +23,7 @@
 static char *
 codecs_used(const px_receive_state *state)
 {
-	uint32		seen = 0;
+	uint32		seen = state->worker_codecs;
 	StringInfoData buf;
 
 	for (int i = 0; i < state->nreaders; i++)
@@ -177,6 +177,10 @@ px_receive_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 
 	ExplainPropertyText("Server", state->servername, es);
 	ExplainPropertyText("Compression", compression_text(state), es);
+
+	/* How tuples get from workers to the leader: never compressed. */
+	if (css->ss.ps.plan->parallel_aware)
+		ExplainPropertyText("Local Transport", "shm_mq (none)", es);
 	if (es->analyze && (state->fallback_reason || state->stats.streams > 0))
 		ExplainPropertyText("Transport", transport_text(state), es);
 	if (es->analyze && state->stats.streams > 0)

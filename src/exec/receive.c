@@ -13,6 +13,7 @@
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "executor/executor.h"
 #include "foreign/foreign.h"
 #include "nodes/nodeFuncs.h"
@@ -24,7 +25,7 @@
 
 #include "compat.h"
 #include "exec/receive.h"
-#include "exec/receive_state.h"
+#include "exec/parallel.h"
 
 static Node *create_state(CustomScan *scan);
 static void begin_receive(CustomScanState *css, EState *estate, int eflags);
@@ -43,6 +44,11 @@ static const CustomExecMethods receive_exec_methods = {
 	.ExecCustomScan = exec_receive,
 	.EndCustomScan = end_receive,
 	.ReScanCustomScan = rescan_receive,
+	.EstimateDSMCustomScan = px_receive_estimate_dsm,
+	.InitializeDSMCustomScan = px_receive_initialize_dsm,
+	.ReInitializeDSMCustomScan = px_receive_reinitialize_dsm,
+	.InitializeWorkerCustomScan = px_receive_initialize_worker,
+	.ShutdownCustomScan = px_receive_shutdown,
 	.ExplainCustomScan = px_receive_explain,
 };
 
@@ -127,7 +133,9 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 
 	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
 	{
-		state->child = ExecInitNode((Plan *) state->foreign, estate, eflags);
+		/* It must run in postgres_fdw's own session, which is the leader's. */
+		if (!IsParallelWorker())
+			state->child = ExecInitNode((Plan *) state->foreign, estate, eflags);
 		begin_params(state);
 	}
 }
@@ -334,7 +342,7 @@ rescan_receive(CustomScanState *css)
 
 	ExecScanReScan(&css->ss);
 
-	if (changed)
+	if (changed && state->child)
 		UpdateChangedParamSet(state->child, changed);
 	if (state->phase == PX_RECEIVE_CHILD)
 	{

@@ -70,6 +70,8 @@ typedef struct px_receive_state
 	px_slices  *slices;			/* local_slices, or shared by participants */
 	px_slices	local_slices;
 	px_stream **waiting;		/* nslices_max, scratch */
+	struct px_receive_shared *shared;	/* in a parallel plan, else NULL */
+	uint32		worker_codecs;	/* that workers have seen */
 	bool		spread;			/* streams were begun for the other slices */
 	bool		finished;		/* all rows were read: no slice is left */
 	MemoryContext stream_context;	/* parameters; reset when a stream begins */
@@ -93,6 +95,14 @@ extern bool px_receive_begin(px_receive_state *state, bool may_take);
  * PX_RECEIVE_CHILD.  Begins the stream if need be.  Blocks, serving interrupts.
  */
 extern void px_receive_confirm(px_receive_state *state);
+
+/*
+ * Before workers are launched: find out whether the scan can be an exchange,
+ * the remote's consent included, without reading it.  If so, get the snapshot
+ * (room for PX_SNAPSHOT_ID_NBYTES) and its owner for the workers.  Blocks for a
+ * few round trips, serving interrupts.
+ */
+extern bool px_receive_rehearse(px_receive_state *state, char *snapshot, int *owner_pid);
 
 /*
  * The remote would not send to reader.  If it declined the query, the child

@@ -26,7 +26,7 @@
 
 #include "compat.h"
 #include "conn/snapshot.h"
-#include "exec/receive_state.h"
+#include "exec/parallel.h"
 #include "exec/scan_tuple.h"
 
 /*
@@ -35,12 +35,30 @@
  */
 #define BUFFER_SHARE_OF_A_BATCH		8
 
-/* Let the child run in our place, from now on and for good. */
+/* Some rows may have been returned already: there is no way back. */
+static void
+fail_slice(px_receive_state *state, const px_stream_reader *reader, const char *reason)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FDW_UNABLE_TO_CREATE_EXECUTION),
+			 errmsg("could not read slice %d of a scan on server \"%s\"",
+					reader->slice, state->servername),
+			 errdetail_internal("%s", reason)));
+}
+
+/*
+ * Let the child run in our place, from now on and for good.  Not when other
+ * participants may have read some of it: the leader has made sure that this
+ * does not happen but by accident.
+ */
 static void
 start_child(px_receive_state *state, const char *reason)
 {
 	EState	   *estate = state->css.ss.ps.state;
 	MemoryContext oldcontext;
+
+	if (state->shared && state->shared->participants > 1)
+		fail_slice(state, state->reader, reason);
 
 	ereport(DEBUG1,
 			(errmsg_internal("scan on server \"%s\" is left to postgres_fdw: %s",
@@ -189,10 +207,49 @@ add_reader(px_receive_state *state)
 													  "pg_exchange stream",
 													  ALLOCSET_SMALL_SIZES);
 	}
-	state->readers[state->nreaders] = px_stream_reader_new(stream, decoder, &state->stats,
-														   state->slices);
+	state->readers[state->nreaders] = px_stream_reader_new(stream, decoder, &state->stats);
 	MemoryContextSwitchTo(oldcontext);
 	return state->readers[state->nreaders++];
+}
+
+/*
+ * Get a connection for reader's stream, and the snapshot.  False if there is
+ * none: all are in use (*busy), or there can be no stream (*reason).
+ */
+static bool
+connect_stream(px_receive_state *state, px_stream_reader *reader, bool may_take,
+			   bool *busy, const char **reason)
+{
+	px_stream  *stream = reader->stream;
+	UserMapping *user = GetUserMapping(state->userid, state->foreign->fs_server);
+	px_peer    *peer = px_peer_get(user);
+
+	*busy = false;
+	if (!px_stream_connect(stream, peer, user, may_take, reason))
+	{
+		*busy = *reason == NULL;
+		return false;
+	}
+	if (IsParallelWorker())
+	{
+		strlcpy(peer->snapshot, state->shared->snapshot, PX_SNAPSHOT_ID_NBYTES);
+		peer->owner_pid = state->shared->owner_pid;
+	}
+	else
+		*reason = px_snapshot_get(peer, state->css.ss.ps.state, state->rtindex,
+								  state->userid, &state->question);
+	if (*reason)
+	{
+		px_stream_close(stream);
+		return false;
+	}
+
+	state->mode = px_mode_for_server(state->servername);
+	state->locality = stream->connection->locality;
+	state->local = counts_as_local(state->locality);
+	reader->version = stream->connection->version;
+	reader->peer_version = stream->connection->hello.server_version;
+	return true;
 }
 
 /*
@@ -202,32 +259,12 @@ add_reader(px_receive_state *state)
 static const char *
 begin_stream(px_receive_state *state, px_stream_reader *reader, bool may_take, bool *busy)
 {
-	px_stream  *stream = reader->stream;
-	UserMapping *user = GetUserMapping(state->userid, state->foreign->fs_server);
-	px_peer    *peer = px_peer_get(user);
 	const char *reason;
 
-	*busy = false;
-	if (!px_stream_connect(stream, peer, user, may_take, &reason))
-	{
-		*busy = reason == NULL;
+	if (!connect_stream(state, reader, may_take, busy, &reason))
 		return reason;
-	}
-	reason = px_snapshot_get(peer, state->css.ss.ps.state, state->rtindex, state->userid,
-							 &state->question);
-	if (reason)
-	{
-		px_stream_close(stream);
-		return reason;
-	}
-
-	state->mode = px_mode_for_server(state->servername);
-	state->locality = stream->connection->locality;
-	state->local = counts_as_local(state->locality);
-	reader->version = stream->connection->version;
-	reader->peer_version = stream->connection->hello.server_version;
 	build_query(state, reader);
-	px_stream_begin(stream);
+	px_stream_begin(reader->stream);
 	return NULL;
 }
 
@@ -236,6 +273,7 @@ static void
 accept_stream(px_receive_state *state, px_stream_reader *reader)
 {
 	px_stream_reader_reset(reader);
+	reader->slices = state->slices;
 	reader->active = true;
 	state->stats.streams++;
 }
@@ -260,6 +298,7 @@ begin_first_stream(px_receive_state *state, bool may_take, bool *busy)
 	px_stream_reader *reader = state->readers[0];
 	CommandId	command = GetCurrentCommandId(false);
 	const char *reason;
+	int			slice;
 
 	*busy = false;
 	if (!px_enabled)
@@ -280,9 +319,20 @@ begin_first_stream(px_receive_state *state, bool may_take, bool *busy)
 	}
 	px_stream_close(reader->stream);
 
-	px_slices_init(&state->local_slices, state->nslices_max);
-	reader->slice = px_slices_claim(state->slices);
+	if (state->shared == NULL)
+		px_slices_init(&state->local_slices, state->nslices_max);
+	slice = px_slices_claim(state->slices);
+	if (slice < 0)
+	{
+		/* Other participants have it all. */
+		state->phase = PX_RECEIVE_STREAM;
+		state->finished = true;
+		return NULL;
+	}
+	reader->slice = slice;
 	reason = begin_stream(state, reader, may_take, busy);
+	if (*busy)
+		px_slices_return(state->slices, slice);
 	state->command = command;
 	return reason;
 }
@@ -297,16 +347,17 @@ px_receive_begin(px_receive_state *state, bool may_take)
 	Assert(state->phase == PX_RECEIVE_NEW);
 	state->reader = state->readers ? state->readers[0] : add_reader(state);
 	state->reader->batch_rows = state->reader->next_row = 0;
-	state->finished = state->spread = false;
+	state->finished = false;
+	state->spread = state->shared && state->shared->participants > 1;
 	MemoryContextReset(state->stream_context);
 	oldcontext = MemoryContextSwitchTo(state->stream_context);
 
 	reason = begin_first_stream(state, may_take, &busy);
 	if (reason)
 		start_child(state, reason);
-	else if (!busy && state->reader->stream->phase == PX_STREAM_RUNNING)
+	else if (!busy && state->phase == PX_RECEIVE_NEW && state->reader->stream->phase == PX_STREAM_RUNNING)
 		accept_first_stream(state);
-	else if (!busy)
+	else if (!busy && state->phase == PX_RECEIVE_NEW)
 		state->phase = PX_RECEIVE_BEGUN;
 
 	MemoryContextSwitchTo(oldcontext);
@@ -355,19 +406,69 @@ px_receive_confirm(px_receive_state *state)
 }
 
 /* ---------------------------------------------------------------------
- * Slices after the first
+ * Parallel plans
  * --------------------------------------------------------------------- */
 
-/* Some rows may have been returned already: there is no way back. */
-static void
-fail_slice(px_receive_state *state, const px_stream_reader *reader, const char *reason)
+/*
+ * Begin the stream, but of an EXPLAIN of its query.  The remote then plans it,
+ * and so says all that it would have said against it.
+ */
+static bool
+rehearse_stream(px_receive_state *state)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_FDW_UNABLE_TO_CREATE_EXECUTION),
-			 errmsg("could not read slice %d of a scan on server \"%s\"",
-					reader->slice, state->servername),
-			 errdetail_internal("%s", reason)));
+	px_stream_reader *reader = state->readers[0];
+	px_stream  *stream = reader->stream;
+	const char *reason;
+	bool		busy;
+	px_stream_status status;
+
+	if (!px_enabled || IsolationIsSerializable() ||
+		!connect_stream(state, reader, true, &busy, &reason))
+		return false;
+	reader->slice = 0;
+	build_query(state, reader);
+	evaluate_params(state);
+	stream->sql = psprintf("EXPLAIN %s", stream->sql);
+	px_stream_begin(stream);
+	if (px_stream_confirm(stream, &reason) != PX_STREAM_OK)
+		return false;
+
+	do
+	{
+		const uint8_t *line;
+		size_t		nbytes;
+
+		status = px_stream_next(stream, &line, &nbytes, &state->stats.receive_wait);
+	} while (status == PX_STREAM_OK);
+	return status == PX_STREAM_END;
 }
+
+bool
+px_receive_rehearse(px_receive_state *state, char *snapshot, int *owner_pid)
+{
+	MemoryContext oldcontext;
+	px_stream  *stream;
+	bool		possible;
+
+	state->reader = state->readers ? state->readers[0] : add_reader(state);
+	stream = state->reader->stream;
+	oldcontext = MemoryContextSwitchTo(state->stream_context);
+
+	possible = rehearse_stream(state);
+	if (possible)
+	{
+		strlcpy(snapshot, stream->connection->peer->snapshot, PX_SNAPSHOT_ID_NBYTES);
+		*owner_pid = stream->connection->peer->owner_pid;
+	}
+	px_stream_close(stream);
+	stream->sql = NULL;
+	MemoryContextSwitchTo(oldcontext);
+	return possible;
+}
+
+/* ---------------------------------------------------------------------
+ * Slices after the first
+ * --------------------------------------------------------------------- */
 
 /* Begin the stream of a slice and wait until it runs, whatever it takes. */
 static void

@@ -12,15 +12,13 @@
 #include "exec/stream_reader.h"
 
 px_stream_reader *
-px_stream_reader_new(px_stream *stream, px_decoder *decoder, px_receive_stats *stats,
-					 px_slices *slices)
+px_stream_reader_new(px_stream *stream, px_decoder *decoder, px_receive_stats *stats)
 {
 	px_stream_reader *reader = palloc0(sizeof(px_stream_reader));
 
 	reader->stream = stream;
 	reader->decoder = decoder;
 	reader->stats = stats;
-	reader->slices = slices;
 	reader->context = CurrentMemoryContext;
 	return reader;
 }

@@ -45,9 +45,9 @@ typedef struct px_stream_reader
 	px_stream  *stream;
 	px_decoder *decoder;
 	px_receive_stats *stats;	/* of the node */
-	px_slices  *slices;			/* of the node */
 
 	/* To be set with the stream that is begun. */
+	px_slices  *slices;			/* of the node */
 	uint16		version;		/* protocol version agreed on */
 	uint32		peer_version;	/* the server's server_version_num */
 	uint32		batch_rows_max; /* as requested */
@@ -67,7 +67,7 @@ typedef struct px_stream_reader
 
 /* A reader in the current memory context; takes stream and decoder as they are. */
 extern px_stream_reader *px_stream_reader_new(px_stream *stream, px_decoder *decoder,
-											  px_receive_stats *stats, px_slices *slices);
+											  px_receive_stats *stats);
 
 /* Forget the last stream before the next one. */
 extern void px_stream_reader_reset(px_stream_reader *reader);

@@ -21,6 +21,8 @@
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/plancat.h"
 #include "optimizer/planner.h"
 #include "parser/parsetree.h"
 #include "utils/rel.h"
@@ -34,7 +36,9 @@
 static set_rel_pathlist_hook_type prev_set_rel_pathlist_hook = NULL;
 static set_join_pathlist_hook_type prev_set_join_pathlist_hook = NULL;
 static create_upper_paths_hook_type prev_create_upper_paths_hook = NULL;
+static get_relation_info_hook_type prev_get_relation_info_hook = NULL;
 
+static bool is_parallel_safe_scan(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
 static Plan *plan_receive(PlannerInfo *root, RelOptInfo *rel,
 						  CustomPath *best_path, List *tlist,
 						  List *clauses, List *custom_plans);
@@ -93,11 +97,94 @@ replace_foreign_paths(PlannerInfo *root, RelOptInfo *rel)
 	{
 		Path	   *path = lfirst(lc);
 
-		if (IsA(path, ForeignPath) &&
-			px_expected_nbytes(root, path) >= px_min_bytes &&
+		if (!IsA(path, ForeignPath))
+			continue;
+
+		/*
+		 * Only because we said so does the planner take it to be safe.  It
+		 * must run in the leader's session.
+		 */
+		if (path->parent->fdwroutine &&
+			path->parent->fdwroutine->IsForeignScanParallelSafe == is_parallel_safe_scan)
+			path->parallel_safe = false;
+
+		if (px_expected_nbytes(root, path) >= px_min_bytes &&
 			px_rel_is_eligible(root, path->parent))
 			lfirst(lc) = make_receive_path((ForeignPath *) path);
 	}
+}
+
+/*
+ * Instead of postgres_fdw's: says whether the planner may consider parallel
+ * plans with the table.  postgres_fdw's own paths do not become fit for them
+ * by that, see replace_foreign_paths.
+ */
+static bool
+is_parallel_safe_scan(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+{
+	return px_max_connections_per_server > 1 && px_rel_is_eligible(root, rel);
+}
+
+static void
+receive_relation_info(PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel)
+{
+	if (prev_get_relation_info_hook)
+		prev_get_relation_info_hook(root, relid, inhparent, rel);
+
+	/* This is the planner's own copy of the routines. */
+	if (rel->fdwroutine && rel->fdwroutine->IsForeignScanParallelSafe == NULL)
+		rel->fdwroutine->IsForeignScanParallelSafe = is_parallel_safe_scan;
+}
+
+/* How many times faster with workers, as the planner has it for all scans. */
+static double
+parallel_divisor(int nworkers)
+{
+	double		leader = parallel_leader_participation ? 1.0 - 0.3 * nworkers : 0.0;
+
+	return nworkers + Max(leader, 0.0);
+}
+
+/*
+ * Offer a scan of a base relation to parallel plans.  A participant claims
+ * slices, or the whole of it: with one slice, a second worker has nothing to
+ * do here, though it may have with the next partition.
+ */
+static void
+add_partial_path_for_scan(PlannerInfo *root, RelOptInfo *rel)
+{
+	ForeignPath *foreign = NULL;
+	Path	   *path;
+	int			nworkers;
+	ListCell   *lc;
+
+	if (!rel->consider_parallel || !bms_is_empty(rel->lateral_relids))
+		return;
+	foreach(lc, rel->pathlist)
+	{
+		Path	   *candidate = lfirst(lc);
+
+		if (IsA(candidate, ForeignPath) && candidate->parent == rel &&
+			candidate->param_info == NULL && candidate->pathkeys == NIL)
+			foreign = (ForeignPath *) candidate;
+	}
+	if (foreign == NULL ||
+		px_expected_nbytes(root, &foreign->path) < px_min_bytes ||
+		!px_rel_is_eligible(root, rel))
+		return;
+
+	nworkers = Min(max_parallel_workers_per_gather,
+				   Min(px_slices_setting, px_max_connections_per_server - 1));
+	if (nworkers <= 0)
+		return;
+	path = make_receive_path(foreign);
+	path->parallel_aware = true;
+	path->parallel_safe = true;
+	path->parallel_workers = nworkers;
+	path->rows = clamp_row_est(path->rows / parallel_divisor(nworkers));
+	path->total_cost = path->startup_cost +
+		(path->total_cost - path->startup_cost) / parallel_divisor(nworkers);
+	add_partial_path(rel, path);
 }
 
 static void
@@ -105,6 +192,8 @@ receive_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntr
 {
 	if (prev_set_rel_pathlist_hook)
 		prev_set_rel_pathlist_hook(root, rel, rti, rte);
+	if (rte->rtekind == RTE_RELATION && rte->relkind == RELKIND_FOREIGN_TABLE)
+		add_partial_path_for_scan(root, rel);
 	replace_foreign_paths(root, rel);
 }
 
@@ -195,6 +284,8 @@ px_plan_init(void)
 	set_rel_pathlist_hook = receive_rel_pathlist;
 	prev_set_join_pathlist_hook = set_join_pathlist_hook;
 	set_join_pathlist_hook = receive_join_pathlist;
+	prev_get_relation_info_hook = get_relation_info_hook;
+	get_relation_info_hook = receive_relation_info;
 	prev_create_upper_paths_hook = create_upper_paths_hook;
 	create_upper_paths_hook = receive_upper_paths;
 }

@@ -1,0 +1,113 @@
+/*-------------------------------------------------------------------------
+ *
+ * parallel.c
+ *		ExchangeReceive as part of a parallel plan.
+ *
+ * Tuples go from workers to the leader through PostgreSQL's own tuple queues,
+ * which is Gather's business.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "exec/parallel.h"
+#include "guc.h"
+
+Size
+px_receive_estimate_dsm(CustomScanState *css, ParallelContext *pcxt)
+{
+	return sizeof(px_receive_shared);
+}
+
+/*
+ * Each participant has a connection.  Workers that could not have one are
+ * better not launched.
+ */
+static void
+limit_workers(ParallelContext *pcxt, int nworkers_max)
+{
+	pcxt->nworkers_to_launch = Min(pcxt->nworkers_to_launch, nworkers_max);
+}
+
+void
+px_receive_initialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coordinate)
+{
+	px_receive_state *state = (px_receive_state *) css;
+	px_receive_shared *shared = coordinate;
+	bool		possible;
+
+	memset(shared, 0, sizeof(px_receive_shared));
+	SpinLockInit(&shared->mutex);
+	px_slices_init(&shared->slices, state->nslices_max);
+	state->slices = &shared->slices;
+
+	possible = px_receive_rehearse(state, shared->snapshot, &shared->owner_pid);
+	limit_workers(pcxt, possible ? px_max_connections_per_server - 1 : 0);
+	shared->participants = pcxt->nworkers_to_launch + 1;
+	state->shared = shared;
+}
+
+void
+px_receive_reinitialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coordinate)
+{
+	px_receive_state *state = (px_receive_state *) css;
+	px_receive_shared *shared = coordinate;
+
+	limit_workers(pcxt, px_max_connections_per_server - 1);
+	shared->participants = pcxt->nworkers_to_launch + 1;
+	px_slices_init(&shared->slices, state->nslices_max);
+}
+
+void
+px_receive_initialize_worker(CustomScanState *css, shm_toc *toc, void *coordinate)
+{
+	px_receive_state *state = (px_receive_state *) css;
+	px_receive_shared *shared = coordinate;
+
+	state->shared = shared;
+	state->slices = &shared->slices;
+}
+
+static void
+add_stats(px_receive_stats *sum, const px_receive_stats *stats)
+{
+	sum->streams += stats->streams;
+	sum->batches += stats->batches;
+	sum->raw_nbytes += stats->raw_nbytes;
+	sum->wire_nbytes += stats->wire_nbytes;
+	sum->encode_us += stats->encode_us;
+	sum->send_wait_us += stats->send_wait_us;
+	INSTR_TIME_ADD(sum->receive_wait, stats->receive_wait);
+	INSTR_TIME_ADD(sum->decode, stats->decode);
+}
+
+void
+px_receive_shutdown(CustomScanState *css)
+{
+	px_receive_state *state = (px_receive_state *) css;
+	px_receive_shared *shared = state->shared;
+
+	if (shared == NULL)
+		return;
+
+	SpinLockAcquire(&shared->mutex);
+	if (IsParallelWorker())
+	{
+		add_stats(&shared->stats, &state->stats);
+		for (int i = 0; i < state->nreaders; i++)
+			shared->codecs |= px_decoder_codecs(state->readers[i]->decoder);
+	}
+	else
+	{
+		add_stats(&state->stats, &shared->stats);
+		state->worker_codecs |= shared->codecs;
+	}
+	SpinLockRelease(&shared->mutex);
+
+	/* The memory goes: keep what EXPLAIN wants to know. */
+	state->local_slices = shared->slices;
+	state->slices = &state->local_slices;
+	state->shared = NULL;
+	for (int i = 0; i < state->nreaders; i++)
+		state->readers[i]->slices = state->slices;
+}
