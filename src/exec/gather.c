@@ -40,10 +40,11 @@
 /*
  * An Append returns its children's rows one child after the other, and
  * queries that do not say what they want have come to like that.  So do we
- * for small results: as long as no other stream is held up, which can store
- * that much in its socket, or is made to wait for a child that is slow.
+ * for small results: as long as no other stream is held up, which can store as
+ * much (less, if compressed) in its socket, or is made to wait for a child that
+ * is slow.
  */
-#define FIRST_IN_ORDER_NBYTES	(128 * 1024)
+#define FIRST_IN_ORDER_NBYTES	(256 * 1024)
 #define FIRST_IN_ORDER_TURNS	100 /* of LOCAL_ROWS rows */
 #define FIRST_IN_ORDER_MS		300
 
@@ -421,7 +422,7 @@ choose_first(px_gather_state *state)
 		}
 		if (state->order == PX_GATHER_FIRST_IN_ORDER &&
 			(is_local(child) ? state->local_turns++ >= FIRST_IN_ORDER_TURNS :
-			 receive->stats.wire_nbytes > FIRST_IN_ORDER_NBYTES))
+			 receive->stats.raw_nbytes > FIRST_IN_ORDER_NBYTES))
 			return -1;
 		return i;
 	}
