@@ -214,7 +214,9 @@ ask("SET statement_timeout = '1s'; SELECT count(filler) FROM (SELECT filler FROM
 like($session->{stderr}, qr/canceling statement due to statement timeout/, 'statement_timeout');
 streams_become('0 0 0 0', 1, 'statement_timeout leaves nothing running');
 ask("SET statement_timeout = '20s'");
-ask('BEGIN; SAVEPOINT s; SELECT count(filler) FROM (SELECT filler FROM failing OFFSET 0) x');
+ask('BEGIN');
+ask("$rows (SELECT * FROM events OFFSET 0) x");	# a snapshot cannot be had in a subtransaction
+ask('SAVEPOINT s; SELECT count(filler) FROM (SELECT filler FROM failing OFFSET 0) x');
 like($session->{stderr}, qr/ERROR:  division by zero\n/, 'an error within a subtransaction');
 ask('ROLLBACK TO s');
 is(ask("$rows (SELECT * FROM events OFFSET 0) x"), '20000|200090000|5000', 'after which the transaction goes on');
