@@ -92,6 +92,20 @@ px_plan_copy_disabled(Plan *plan, const Plan *from)
 #endif
 }
 
+/*
+ * CustomPath.custom_restrictinfo, ForeignPath.fdw_restrictinfo: 17.  What a
+ * join was pushed down with; the planner takes from it the quals that are to
+ * be checked once, before any row.  Before, postgres_fdw pushes down no join
+ * that has such.
+ */
+static inline void
+px_custompath_copy_restrictinfo(CustomPath *path, const ForeignPath *from)
+{
+#if PG_VERSION_NUM >= 170000
+	path->custom_restrictinfo = from->fdw_restrictinfo;
+#endif
+}
+
 /* May the role execute the function?  object_aclcheck: 16. */
 static inline AclResult
 px_function_aclcheck(Oid function, Oid role)

@@ -56,6 +56,7 @@ make_receive_path(ForeignPath *foreign)
 	path->path.pathtype = T_CustomScan;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make1(foreign);
+	px_custompath_copy_restrictinfo(path, foreign);
 	path->methods = &receive_path_methods;
 	return &path->path;
 }
