@@ -25,6 +25,23 @@
 #include "nodes/plannodes.h"
 #include "utils/acl.h"
 
+/*
+ * The keys of a SCRAM login, in Port: 18.  Its header wants those of GSSAPI
+ * and OpenSSL, which need not be installed; Port is laid out the same without
+ * them, on purpose.
+ */
+#if PG_VERSION_NUM >= 180000
+#include "common/base64.h"
+#include "miscadmin.h"
+#pragma push_macro("ENABLE_GSS")
+#pragma push_macro("USE_OPENSSL")
+#undef ENABLE_GSS
+#undef USE_OPENSSL
+#include "libpq/libpq-be.h"
+#pragma pop_macro("USE_OPENSSL")
+#pragma pop_macro("ENABLE_GSS")
+#endif
+
 /* VARDATA_ANY and its like moved out of postgres.h: 16. */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
@@ -114,6 +131,39 @@ px_function_aclcheck(Oid function, Oid role)
 	return object_aclcheck(ProcedureRelationId, function, role, ACL_EXECUTE);
 #else
 	return pg_proc_aclcheck(function, role, ACL_EXECUTE);
+#endif
+}
+
+#if PG_VERSION_NUM >= 180000
+static inline char *
+px_scram_key_text(const uint8 *key)
+{
+	int			nbytes = pg_b64_enc_len(SCRAM_MAX_KEY_LEN);
+	char	   *text = palloc0(nbytes + 1);
+
+	if (pg_b64_encode(key, SCRAM_MAX_KEY_LEN, text, nbytes) < 0)
+		elog(ERROR, "could not encode a SCRAM key");
+	return text;
+}
+#endif
+
+/*
+ * The keys with which this session's client proved by SCRAM who it is, as
+ * libpq's options scram_client_key and scram_server_key take them (palloc'd).
+ * False if it did not log in that way; always before 18, which began to keep
+ * them.
+ */
+static inline bool
+px_scram_keys(char **client_key, char **server_key)
+{
+#if PG_VERSION_NUM >= 180000
+	if (MyProcPort == NULL || !MyProcPort->has_scram_keys)
+		return false;
+	*client_key = px_scram_key_text(MyProcPort->scram_ClientKey);
+	*server_key = px_scram_key_text(MyProcPort->scram_ServerKey);
+	return true;
+#else
+	return false;
 #endif
 }
 
