@@ -4,6 +4,8 @@
 #   make install         install into the PostgreSQL that PG_CONFIG names
 #   make check           install what is missing, build, install, run every test
 #   make check-unit      one part of it; also check-regress, -isolation, -tap, -postgres_fdw, -readme, -tpch
+#   make check-matrix    build and test on PostgreSQL 15 to 18, and let them work with each other, in throw-away
+#                        roots (MAJORS="17": that one alone; PG_EXCHANGE_ROOTS names a folder to keep them in)
 #   make demo            two servers, TPC-H, one table of figures
 #   make bench           the measurement behind the claims (BENCH_OPTS="--scale 1 --runs 5")
 #   make bench-latency   what the extension costs the scans it leaves alone
@@ -22,7 +24,7 @@ PG_CONFIG ?= pg_config
 # Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
 # `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of
 # that command line (make clean check) gets a make of its own.
-script_goals = check check-unit check-regress check-isolation check-tap check-postgres_fdw check-readme check-tpch demo bench bench-latency format
+script_goals = check check-unit check-regress check-isolation check-tap check-postgres_fdw check-readme check-tpch check-matrix demo bench bench-latency format
 .PHONY: $(script_goals)
 
 ifneq (,$(filter $(script_goals),$(MAKECMDGOALS)))
@@ -37,6 +39,8 @@ check:
 	scripts/check
 check-unit check-regress check-isolation check-tap check-postgres_fdw check-readme check-tpch:
 	scripts/check $(@:check-%=%)
+check-matrix:
+	scripts/check-matrix $(TESTED:%=--tested=%) $(MAJORS)
 demo bench:
 	scripts/build
 	python3 bench/$@.py $(BENCH_OPTS)
