@@ -6,6 +6,8 @@
 #   make check-unit      one part of it; also check-regress, -isolation, -tap, -postgres_fdw, -readme, -tpch
 #   make check-matrix    build and test on PostgreSQL 15 to 18, and let them work with each other, in throw-away
 #                        roots (MAJORS="17": that one alone; PG_EXCHANGE_ROOTS names a folder to keep them in)
+#   make check-deb       build, lint, install and try the Debian packages; lint the container and RPM files
+#   make check-big-endian  the unit tests, emulating s390x
 #   make demo            two servers, TPC-H, one table of figures
 #   make bench           the measurement behind the claims (BENCH_OPTS="--scale 1 --runs 5")
 #   make bench-latency   what the extension costs the scans it leaves alone
@@ -24,7 +26,7 @@ PG_CONFIG ?= pg_config
 # Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
 # `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of
 # that command line (make clean check) gets a make of its own.
-script_goals = check check-unit check-regress check-isolation check-tap check-postgres_fdw check-readme check-tpch check-matrix demo bench bench-latency format
+script_goals = check check-unit check-regress check-isolation check-tap check-postgres_fdw check-readme check-tpch check-matrix check-deb check-big-endian demo bench bench-latency format
 .PHONY: $(script_goals)
 
 ifneq (,$(filter $(script_goals),$(MAKECMDGOALS)))
@@ -41,6 +43,8 @@ check-unit check-regress check-isolation check-tap check-postgres_fdw check-read
 	scripts/check $(@:check-%=%)
 check-matrix:
 	scripts/check-matrix $(TESTED:%=--tested=%) $(MAJORS)
+check-deb check-big-endian:
+	scripts/$@
 demo bench:
 	scripts/build
 	python3 bench/$@.py $(BENCH_OPTS)
