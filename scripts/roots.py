@@ -65,8 +65,9 @@ def become_root(names):
     """Start the calling script anew by sudo if it needs that; names: environment variables to keep."""
     if os.getuid() != 0:
         keep = [f"{name}={os.environ[name]}" for name in names if name in os.environ]
-        if subprocess.run(["sudo", "-n", "true"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL, check=False).returncode != 0:
+        if not shutil.which("sudo") or subprocess.run(
+                ["sudo", "-n", "true"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL, check=False).returncode != 0:
             raise Unavailable("neither root nor sudo without a password")
         os.execvp("sudo", ["sudo", "-n", "env", *keep, sys.executable, *sys.argv])
 
@@ -95,8 +96,8 @@ def run(*command, timeout=TIMEOUT, **kwargs):
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, errors="replace", check=False, timeout=timeout, **kwargs)
-    except FileNotFoundError:
-        raise Unavailable(f"no {command[0]} here") from None
+    except OSError as failure:
+        raise Unavailable(f"cannot run {command[0]}: {failure.strerror}") from None
     except subprocess.TimeoutExpired:
         raise Unavailable(f"{command[0]} did not end within {timeout} s") from None
     if done.returncode != 0:
