@@ -40,8 +40,8 @@ BEGIN
 END
 $$;
 SELECT key, CASE WHEN jsonb_typeof(value) = 'number' THEN 'number' ELSE value::text END AS value
-FROM jsonb_each(explain_json('SELECT * FROM numbers', 'ANALYZE, VERBOSE, COSTS OFF'))
-WHERE key NOT LIKE 'Actual%' ORDER BY key COLLATE "C";
+FROM jsonb_each(explain_json('SELECT * FROM numbers', 'ANALYZE, VERBOSE, COSTS OFF, BUFFERS OFF'))
+WHERE key NOT LIKE 'Actual%' AND key <> 'Disabled' ORDER BY key COLLATE "C";
 SELECT (p->>'Wire Bytes')::bigint < (p->>'Raw Bytes')::bigint AS compressed,
 	(p->>'Raw Bytes')::bigint > 100000 AS raw, (p->>'Wire Batches')::int BETWEEN 2 AND 12 AS batches
 FROM explain_json('SELECT * FROM numbers', 'ANALYZE') p;

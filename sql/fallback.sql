@@ -55,7 +55,9 @@ CREATE USER MAPPING FOR regress_px_user SERVER without;
 GRANT USAGE ON FOREIGN SERVER without TO regress_px_user;
 GRANT SELECT ON without_extension TO regress_px_user;
 SET ROLE regress_px_user;
-SELECT count(*) FROM without_extension;
+\set VERBOSITY sqlstate
+SELECT count(*) FROM without_extension;	-- a password is required
+\set VERBOSITY default
 RESET ROLE;
 ALTER USER MAPPING FOR regress_px_user SERVER without OPTIONS (ADD password_required 'false');
 SET ROLE regress_px_user;

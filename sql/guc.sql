@@ -11,9 +11,12 @@ RESET pg_exchange.compression;
 SET pg_exchange.local_scope = 'planet';
 SET pg_exchange.batch_rows_max = 0;
 SET pg_exchange.batch_bytes_max = '1TB';
-SET pg_exchange.receive_buffer = '1kB';
 SET pg_exchange.max_connections_per_server = 0;
+-- out of range, which is told with or without units
+\set VERBOSITY sqlstate
+SET pg_exchange.receive_buffer = '1kB';
 SET pg_exchange.min_bytes = -1;
+\set VERBOSITY default
 SET pg_exchange.unknown = 1;
 SET pg_exchange.server_compression = 'loopback';
 SET pg_exchange.server_compression = 'loopback=lz4';

@@ -14,6 +14,9 @@ SELECT * FROM exchange_differences('SELECT n.id, d.label FROM digits d LEFT JOIN
 SELECT * FROM exchange_differences('SELECT n.id, d.label FROM (SELECT * FROM numbers WHERE id < 1000) n FULL JOIN digits d ON n.digit = d.even');
 SELECT * FROM exchange_differences('SELECT * FROM digits d WHERE EXISTS (SELECT 1 FROM numbers n WHERE n.digit = d.digit)');
 SELECT * FROM exchange_differences('SELECT * FROM digits d WHERE NOT EXISTS (SELECT 1 FROM numbers n WHERE n.digit = d.digit)');
+-- a condition on no table, which is checked here and once
+SELECT * FROM exchange_differences('SELECT n.id, d.label FROM numbers n JOIN digits d ON n.digit = d.digit AND current_user <> session_user WHERE n.id < 100');
+SELECT * FROM exchange_differences('SELECT n.id, d.label FROM numbers n JOIN digits d ON n.digit = d.digit AND current_user = session_user WHERE n.id < 100');
 
 -- whole rows, of joined tables and null-extended; system columns
 SELECT * FROM exchange_differences('SELECT n, d FROM numbers n JOIN digits d USING (digit) WHERE n.id < 100');

@@ -18,7 +18,8 @@ CREATE USER MAPPING FOR CURRENT_USER SERVER loopback;
 
 CREATE SCHEMA remote;			-- tables as the far side has them
 
--- EXPLAIN without what differs from run to run: sizes, ratios, times.
+-- EXPLAIN without what differs from run to run: sizes, ratios, times; nor from
+-- 18 on, which shows buffers and fractions of rows unasked.
 CREATE FUNCTION explain_stable(query text, options text DEFAULT 'COSTS OFF')
 RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
@@ -28,7 +29,8 @@ BEGIN
 		line := regexp_replace(line, '^(\s*Wire: ).* in (\d+) batches, .*$', '\1(size) in \2 batches');
 		line := regexp_replace(line, '(Request: ).*', '\1(request)');
 		line := regexp_replace(line, '-?\d+\.\d+ ms', 'N ms', 'g');
-		CONTINUE WHEN line ~ '^\s*(Planning|Execution) Time';
+		line := regexp_replace(line, '(actual rows=\d+)\.00 ', '\1 ');
+		CONTINUE WHEN line ~ '^\s*((Planning|Execution) Time|Planning|Buffers):';
 		RETURN NEXT line;
 	END LOOP;
 END

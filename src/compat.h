@@ -27,6 +27,11 @@
 #include "storage/latch.h"
 #include "utils/acl.h"
 
+#if PG_VERSION_NUM >= 180000
+#include "common/base64.h"
+#include "miscadmin.h"
+#endif
+
 /* VARDATA_ANY and its like moved out of postgres.h: 16. */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
@@ -163,6 +168,20 @@ px_prune(PartitionPruneState *state)
 #endif
 }
 
+/*
+ * CustomPath.custom_restrictinfo, ForeignPath.fdw_restrictinfo: 17.  What a
+ * join was pushed down with; the planner takes from it the quals that are to
+ * be checked once, before any row.  Before, postgres_fdw pushes down no join
+ * that has such.
+ */
+static inline void
+px_custompath_copy_restrictinfo(CustomPath *path, const ForeignPath *from)
+{
+#if PG_VERSION_NUM >= 170000
+	path->custom_restrictinfo = from->fdw_restrictinfo;
+#endif
+}
+
 /* May the role execute the function?  object_aclcheck: 16. */
 static inline AclResult
 px_function_aclcheck(Oid function, Oid role)
@@ -171,6 +190,39 @@ px_function_aclcheck(Oid function, Oid role)
 	return object_aclcheck(ProcedureRelationId, function, role, ACL_EXECUTE);
 #else
 	return pg_proc_aclcheck(function, role, ACL_EXECUTE);
+#endif
+}
+
+#if PG_VERSION_NUM >= 180000
+static inline char *
+px_scram_key_text(const uint8 *key)
+{
+	int			nbytes = pg_b64_enc_len(SCRAM_MAX_KEY_LEN);
+	char	   *text = palloc0(nbytes + 1);
+
+	if (pg_b64_encode(key, SCRAM_MAX_KEY_LEN, text, nbytes) < 0)
+		elog(ERROR, "could not encode a SCRAM key");
+	return text;
+}
+#endif
+
+/*
+ * The keys with which this session's client proved by SCRAM who it is, as
+ * libpq's options scram_client_key and scram_server_key take them (palloc'd).
+ * False if it did not log in that way; always before 18, which began to keep
+ * them.
+ */
+static inline bool
+px_scram_keys(char **client_key, char **server_key)
+{
+#if PG_VERSION_NUM >= 180000
+	if (MyProcPort == NULL || !MyProcPort->has_scram_keys)
+		return false;
+	*client_key = px_scram_key_text(MyProcPort->scram_ClientKey);
+	*server_key = px_scram_key_text(MyProcPort->scram_ServerKey);
+	return true;
+#else
+	return false;
 #endif
 }
 

@@ -42,6 +42,7 @@ typedef struct connection_params
 	const char **keywords;
 	const char **values;
 	int			n;
+	bool		scram_passthrough;	/* logs in with the keys of this session's client */
 } connection_params;
 
 static void
@@ -159,13 +160,54 @@ settle_application_name(connection_params *params)
 	}
 }
 
+/* use_scram_passthrough: the user mapping's word goes before the server's. */
+static bool
+wants_scram_passthrough(ForeignServer *server, UserMapping *user)
+{
+	List	   *options[] = {user->options, server->options};
+
+	for (size_t i = 0; i < lengthof(options); i++)
+	{
+		ListCell   *lc;
+
+		foreach(lc, options[i])
+		{
+			DefElem    *def = lfirst_node(DefElem, lc);
+
+			if (strcmp(def->defname, "use_scram_passthrough") == 0)
+				return defGetBoolean(def);
+		}
+	}
+	return false;
+}
+
+/*
+ * Log in with the keys that this session's client has.  They are of use for
+ * SCRAM only, so any other method is refused.  Of an option given twice the
+ * last counts: this must come after the options of server and user mapping.
+ */
+static void
+add_scram_passthrough(connection_params *params, ForeignServer *server, UserMapping *user)
+{
+	char	   *client_key = NULL;
+	char	   *server_key = NULL;
+
+	if (!wants_scram_passthrough(server, user) ||
+		!px_scram_keys(&client_key, &server_key))
+		return;
+	add_param(params, "scram_client_key", client_key);
+	add_param(params, "scram_server_key", server_key);
+	add_param(params, "require_auth", "scram-sha-256");
+	params->scram_passthrough = true;
+}
+
 static connection_params
 build_params(ForeignServer *server, UserMapping *user)
 {
 	connection_params params = {0};
 	PQconninfoOption *known = PQconndefaults();
 	const char *fdw_name = GetConfigOption("postgres_fdw.application_name", true, false);
-	int			nmax = list_length(server->options) + list_length(user->options) + 4;
+	int			nmax = list_length(server->options) + list_length(user->options) + 7;
 
 	if (known == NULL)
 		ereport(ERROR,
@@ -183,6 +225,7 @@ build_params(ForeignServer *server, UserMapping *user)
 	settle_application_name(&params);
 	add_param(&params, "fallback_application_name", "pg_exchange");
 	add_param(&params, "client_encoding", GetDatabaseEncodingName());
+	add_scram_passthrough(&params, server, user);
 	add_param(&params, NULL, NULL);
 	return params;
 }
@@ -224,8 +267,12 @@ px_connect(ForeignServer *server, UserMapping *user, char **reason)
 	bool		password_required = is_password_required(user);
 	PGconn	   *pg;
 
-	/* A non-superuser must not use the server's own identity: see postgres_fdw. */
-	if (password_required && !has_password(&params))
+	/*
+	 * A non-superuser must not use the server's own identity: see
+	 * postgres_fdw.  Keys of the client's are its own, and nothing but keys
+	 * gets through with them.
+	 */
+	if (password_required && !has_password(&params) && !params.scram_passthrough)
 	{
 		*reason = pstrdup("password is required");
 		return NULL;
@@ -239,7 +286,8 @@ px_connect(ForeignServer *server, UserMapping *user, char **reason)
 		if (pg == NULL || PQstatus(pg) != CONNECTION_OK)
 			*reason = psprintf("could not connect: %s",
 							   pg ? pchomp(PQerrorMessage(pg)) : "out of memory");
-		else if (password_required && !PQconnectionUsedPassword(pg))
+		else if (password_required && !params.scram_passthrough &&
+				 !PQconnectionUsedPassword(pg))
 			*reason = pstrdup("password is required");
 		else
 		{

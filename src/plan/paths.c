@@ -75,6 +75,7 @@ make_receive_path(ForeignPath *foreign)
 	path->custom_private = list_make3(makeInteger(1),
 									  makeInteger(foreign->path.pathkeys != NIL),
 									  makeInteger(is_async_capable(foreign)));
+	px_custompath_copy_restrictinfo(path, foreign);
 	path->methods = &receive_path_methods;
 	return &path->path;
 }

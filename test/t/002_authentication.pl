@@ -98,7 +98,7 @@ for my $user (qw(chief plain))
 map_users("user 'asked'");
 is_refused('chief', qr/ERROR:  08001: could not connect to server "shard"\n.*no password supplied/s,
 	'superuser without password');
-is_refused('plain', qr/ERROR:  2F003: password is required\n.*must provide a password in the user mapping/s,
+is_refused('plain', qr/ERROR:  2F003: .*provide a password\b/s,
 	'user without password');
 
 map_users("user 'trusted'");
@@ -107,14 +107,14 @@ map_users("user 'trusted'");
 	connects('chief', 'trusted', 'superuser where none is asked for');
 	is(exchange_connections($offset), 1, 'an exchange connects once');
 	$offset = -s $shard->logfile;
-	is_refused('plain', qr/ERROR:  2F003: password is required\n.*must provide a password in the user mapping/s,
+	is_refused('plain', qr/ERROR:  2F003: .*provide a password\b/s,
 		'user without password where none is asked for');
 	is(exchange_connections($offset), 0, 'no exchange has connected without the password');
 }
 
 # The password is there but was not used: such a connection is closed again.
 map_users("user 'trusted', password 'secret'");
-is_refused('plain', qr/ERROR:  2F003: password is required\n.*cannot connect if the server does not request a password/s,
+is_refused('plain', qr/ERROR:  2F003: .*cannot connect if the server does not request a password/s,
 	'user whose password is not asked for');
 
 map_users("user 'trusted', password_required 'false'");
@@ -130,7 +130,7 @@ $coordinator->safe_psql('postgres', q{
 	DROP USER MAPPING FOR chief SERVER shard;
 	CREATE USER MAPPING FOR PUBLIC SERVER shard OPTIONS (user 'trusted')});
 connects('chief', 'trusted', 'superuser by the mapping of PUBLIC');
-is_refused('plain', qr/ERROR:  2F003: password is required/, 'user by the mapping of PUBLIC');
+is_refused('plain', qr/ERROR:  2F003: password (is|or .*) required/, 'user by the mapping of PUBLIC');
 {
 	my $switch = "$scan; SET ROLE plain; $scan;";
 	my ($without) = run_as('chief', "SET pg_exchange.enabled = off; $switch");
