@@ -34,7 +34,7 @@ valid_header(uint8_t kind)
 	header.sender = 3;
 	header.sequence = 0x01020304;
 	header.body_nbytes = BODY_NBYTES;
-	if (kind != PX_FRAME_END)
+	if (kind == PX_FRAME_SCHEMA || kind == PX_FRAME_BATCH)
 		header.columns = 2;
 	if (kind == PX_FRAME_BATCH)
 	{
@@ -111,7 +111,7 @@ header_has_the_documented_layout(void)
 static void
 every_kind_round_trips(void)
 {
-	for (uint8_t kind = PX_FRAME_SCHEMA; kind <= PX_FRAME_END; kind++)
+	for (uint8_t kind = PX_FRAME_SCHEMA; kind <= PX_FRAME_SLICE; kind++)
 	{
 		px_frame_header wrote = valid_header(kind);
 		px_frame_header got;
@@ -154,7 +154,7 @@ trailing_bytes_are_detected(void)
 static void
 flip_of_every_bit_is_detected(void)
 {
-	for (uint8_t kind = PX_FRAME_SCHEMA; kind <= PX_FRAME_END; kind++)
+	for (uint8_t kind = PX_FRAME_SCHEMA; kind <= PX_FRAME_SLICE; kind++)
 	{
 		uint8_t		frame[FRAME_NBYTES];
 
@@ -186,9 +186,9 @@ faults_name_field_expected_and_got(void)
 		{PX_FRAME_BATCH, OFF_VERSION, 2, 0, PX_BAD_VERSION, "version", 1},
 		{PX_FRAME_BATCH, OFF_VERSION, 2, 2, PX_BAD_VERSION, "version", 1},
 		{PX_FRAME_BATCH, OFF_VERSION, 2, 0xffff, PX_BAD_VERSION, "version", 1},
-		{PX_FRAME_BATCH, OFF_KIND, 1, 0, PX_BAD_KIND, "kind", 3},
-		{PX_FRAME_BATCH, OFF_KIND, 1, 4, PX_BAD_KIND, "kind", 3},
-		{PX_FRAME_BATCH, OFF_KIND, 1, 255, PX_BAD_KIND, "kind", 3},
+		{PX_FRAME_BATCH, OFF_KIND, 1, 0, PX_BAD_KIND, "kind", 4},
+		{PX_FRAME_BATCH, OFF_KIND, 1, 5, PX_BAD_KIND, "kind", 4},
+		{PX_FRAME_BATCH, OFF_KIND, 1, 255, PX_BAD_KIND, "kind", 4},
 		{PX_FRAME_BATCH, OFF_FLAGS, 1, 0x80, PX_BAD_HEADER, "flags", 0},
 		{PX_FRAME_BATCH, OFF_RESERVED, 2, 1, PX_BAD_HEADER, "reserved", 0},
 		{PX_FRAME_BATCH, OFF_ROWS, 4, 0, PX_BAD_HEADER, "rows", 1},
@@ -196,6 +196,7 @@ faults_name_field_expected_and_got(void)
 		{PX_FRAME_BATCH, OFF_ROWS, 4, 0xffffffff, PX_OVER_LIMIT, "rows", 65536},
 		{PX_FRAME_SCHEMA, OFF_ROWS, 4, 1, PX_OVER_LIMIT, "rows", 0},
 		{PX_FRAME_END, OFF_ROWS, 4, 1, PX_OVER_LIMIT, "rows", 0},
+		{PX_FRAME_SLICE, OFF_ROWS, 4, 1, PX_OVER_LIMIT, "rows", 0},
 		{PX_FRAME_BATCH, OFF_COLUMNS, 2, 0, PX_BAD_HEADER, "columns", 1},
 		{PX_FRAME_SCHEMA, OFF_COLUMNS, 2, 0, PX_BAD_HEADER, "columns", 1},
 		{PX_FRAME_BATCH, OFF_COLUMNS, 2, 1665, PX_OVER_LIMIT, "columns", 1664},
@@ -344,6 +345,65 @@ schema_fields_are_checked(void)
 }
 
 static void
+slice_round_trips(void)
+{
+	static const px_slice slices[] = {
+		{2, 1, 2, PX_SLICED}, {UINT32_MAX, UINT32_MAX, UINT32_MAX, PX_SLICED},
+		{1, 0, 0, PX_UNSLICED_SHAPE}, {1, 0, 0, PX_UNSLICED_SMALL},
+	};
+	unit_guarded g = unit_guarded_new(PX_SLICE_NBYTES);
+	px_frame_header header = {.body_nbytes = PX_SLICE_NBYTES};
+	px_writer	w = {g.data, g.nbytes, 0};
+	px_slice	got;
+
+	for (size_t i = 0; i < lengthof(slices); i++)
+	{
+		w.pos = 0;
+		CHECK_EQ(px_slice_write(&w, &slices[i]), PX_OK);
+		CHECK_EQ(w.pos, PX_SLICE_NBYTES);
+		CHECK_EQ(px_slice_read(g.data, &header, &got, NULL), PX_OK);
+		CHECK_EQ(got.slices, slices[i].slices);
+		CHECK_EQ(got.blocks, slices[i].blocks);
+		CHECK_EQ(got.file, slices[i].file);
+		CHECK_EQ(got.reason, slices[i].reason);
+	}
+
+	header.body_nbytes = PX_SLICE_NBYTES - 1;
+	CHECK_EQ(px_slice_read(g.data, &header, &got, NULL), PX_TRUNCATED);
+	header.body_nbytes = PX_SLICE_NBYTES + 1;
+	CHECK_EQ(px_slice_read(g.data, &header, &got, NULL), PX_TRAILING);
+	w.pos = 0;
+	w.cap--;
+	CHECK_EQ(px_slice_write(&w, &slices[0]), PX_NO_SPACE);
+	unit_guarded_free(&g);
+}
+
+static void
+slice_fields_are_checked(void)
+{
+	px_frame_header header = {.body_nbytes = PX_SLICE_NBYTES};
+
+	for (uint8_t n = 0; n < 4; n++)
+	{
+		for (int reason = 0; reason < 256; reason++)
+		{
+			uint8_t		body[PX_SLICE_NBYTES] = {0};
+			px_slice	slice;
+			bool		valid;
+
+			body[0] = n;
+			body[12] = (uint8_t) reason;
+			valid = n == 1 ? reason >= PX_UNSLICED_SHAPE && reason <= PX_UNSLICED_SMALL :
+				n > 1 && reason == PX_SLICED;
+			CHECK_EQ(px_slice_read(body, &header, &slice, NULL),
+					 valid ? PX_OK : PX_BAD_HEADER);
+			body[15] = 1;
+			CHECK_EQ(px_slice_read(body, &header, &slice, NULL), PX_BAD_HEADER);
+		}
+	}
+}
+
+static void
 end_round_trips(void)
 {
 	static const px_end end = {1, UINT64_MAX, 3, UINT64_C(1) << 40, 5, 6};
@@ -391,6 +451,8 @@ main(void)
 	RUN(schema_round_trips);
 	RUN(schema_of_wrong_size_is_refused);
 	RUN(schema_fields_are_checked);
+	RUN(slice_round_trips);
+	RUN(slice_fields_are_checked);
 	RUN(end_round_trips);
 
 	return unit_done();

@@ -161,7 +161,16 @@ static void
 writing_stops_at_the_end_of_the_buffer(void)
 {
 	px_request_column columns[3] = {{20, -1}, {1700, 983042}, {0, -1}};
-	px_request	request = {1, 7, PX_CODEC_LZ4, 0, 4096, 1048576, 150020, 3};
+	px_request	request = {
+		.version = 1,
+		.encodings = 7,
+		.codec = PX_CODEC_LZ4,
+		.batch_rows = 4096,
+		.batch_bytes = 1048576,
+		.server_version = 150020,
+		.slices = 1,
+		.ncolumns = 3,
+	};
 	size_t		nbytes = strlen(request_text);
 
 	for (size_t cap = 1; cap <= nbytes + 1; cap++)
@@ -199,6 +208,54 @@ truncated_requests_are_refused(void)
 		px_request_write(written, sizeof(written), &request, columns);
 		CHECK(strcmp(written, text) == 0);
 	}
+}
+
+static void
+slice_request_round_trips(void)
+{
+	static px_request_column columns[PX_FRAME_COLUMNS_MAX];
+	static const char *const words[] = {
+		"slices=2 slice=0 blocks=0 columns", "slices=2 slice=1 blocks=1 columns",
+		"slices=64 slice=63 blocks=4294967295 columns",
+	};
+
+	for (size_t i = 0; i < lengthof(words); i++)
+	{
+		char	   *text = replaced(request_text, "columns", words[i]);
+		char		written[2 * sizeof(request_text)];
+		px_request	request;
+
+		CHECK_EQ(read_request(text, &request, columns, NULL), PX_OK);
+		CHECK(request.slices > 1);
+		px_request_write(written, sizeof(written), &request, columns);
+		CHECK(strcmp(written, text) == 0);
+		free(text);
+	}
+}
+
+static void
+impossible_slices_are_refused(void)
+{
+	static const struct
+	{
+		const char *words;
+		px_status	status;
+		const char *field;
+	}			cases[] = {
+		{"slices=1 slice=0 blocks=0 columns", PX_OVER_LIMIT, "slices"},
+		{"slices=65 slice=0 blocks=0 columns", PX_OVER_LIMIT, "slices"},
+		{"slices=3 slice=3 blocks=9 columns", PX_OVER_LIMIT, "slice"},
+		{"slices=3 slice=-1 blocks=9 columns", PX_BAD_HEADER, "slice"},
+		{"slices=3 slice=0 blocks=9 columns", PX_OVER_LIMIT, "blocks"},
+		{"slices=3 slice=1 blocks=0 columns", PX_OVER_LIMIT, "blocks"},
+		{"slices=3 slice=1 blocks=4294967296 columns", PX_OVER_LIMIT, "blocks"},
+		{"slices=3 slice=1 columns", PX_BAD_HEADER, "blocks"},
+		{"slices=3 columns", PX_BAD_HEADER, "slice"},
+		{"slice=1 blocks=1 columns", PX_BAD_HEADER, "columns"},
+	};
+
+	for (size_t i = 0; i < lengthof(cases); i++)
+		expect_request("columns", cases[i].words, cases[i].status, cases[i].field);
 }
 
 static void
@@ -427,6 +484,8 @@ main(void)
 	RUN(largest_request_round_trips);
 	RUN(writing_stops_at_the_end_of_the_buffer);
 	RUN(truncated_requests_are_refused);
+	RUN(slice_request_round_trips);
+	RUN(impossible_slices_are_refused);
 	RUN(malformed_requests_are_refused);
 	RUN(too_many_columns_are_refused);
 	RUN(hello_round_trips);
