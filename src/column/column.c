@@ -11,6 +11,62 @@
 
 #include "column/column.h"
 
+/* Length of a value without the blanks at its end. */
+static size_t
+px_unpadded_nbytes(const char *value, size_t n)
+{
+	static const char blanks[8] = "        ";
+
+	while (n >= 8 && memcmp(value + n - 8, blanks, 8) == 0)
+		n -= 8;
+	while (n > 0 && value[n - 1] == ' ')
+		n--;
+
+	return n;
+}
+
+bool
+px_column_append_padded(px_column *column, const char *value, size_t n)
+{
+	size_t		stripped = px_unpadded_nbytes(value, n);
+
+	if (column->nvalues == 0)
+		column->pad = (uint32_t) n;
+	else if (column->pad != n)
+		return false;
+
+	memcpy(column->values + column->values_nbytes, value, stripped);
+	column->values_nbytes += stripped;
+	column->packed_nbytes = px_packed_end(column->packed_nbytes, n);
+	column->lengths[column->nvalues] = (uint32_t) stripped;
+	px_column_mark_value(column);
+
+	return true;
+}
+
+/* From the last value to the first, as each moves up. */
+void
+px_column_unpad(px_column *column)
+{
+	size_t		from = column->values_nbytes;
+	size_t		to = (size_t) column->nvalues * column->pad;
+
+	if (column->pad == 0)
+		return;
+	column->values_nbytes = to;
+	for (uint32_t i = column->nvalues; i > 0; i--)
+	{
+		uint32_t	nbytes = column->lengths[i - 1];
+
+		from -= nbytes;
+		to -= column->pad;
+		memmove(column->values + to, column->values + from, nbytes);
+		memset(column->values + to + nbytes, ' ', column->pad - nbytes);
+		column->lengths[i - 1] = column->pad;
+	}
+	column->pad = 0;
+}
+
 void
 px_column_append_null(px_column *column)
 {
@@ -33,21 +89,27 @@ px_column_plain_nbytes(const px_column *column)
 	if (column->nvalues > 0 && column->nnulls > 0)
 		nbytes += PX_ALIGN(PX_BITMAP_NBYTES(px_column_rows(column)));
 
-	return nbytes + PX_ALIGN(column->values_nbytes);
+	return nbytes + PX_ALIGN(column->form == PX_FORM_BYTES ?
+							 column->packed_nbytes : column->values_nbytes);
 }
 
 const char *
 px_encoding_name(uint8_t encoding)
 {
-	switch (encoding)
-	{
-		case PX_ENC_PLAIN:
-			return "plain";
-		case PX_ENC_CONSTANT:
-			return "constant";
-		case PX_ENC_FOR:
-			return "frame of reference";
-		default:
-			return "unknown";
-	}
+	static const char *const names[PX_ENCODING_COUNT] = {
+		[PX_ENC_PLAIN] = "plain",
+		[PX_ENC_CONSTANT] = "constant",
+		[PX_ENC_FOR] = "frame of reference",
+		[PX_ENC_DELTA] = "delta",
+		[PX_ENC_RLE] = "run length",
+		[PX_ENC_SCALED] = "scaled",
+		[PX_ENC_DECIMAL] = "decimal",
+		[PX_ENC_PLANES] = "byte planes",
+		[PX_ENC_RELATED] = "related",
+		[PX_ENC_SPLIT] = "lengths and bytes",
+		[PX_ENC_DICTIONARY] = "dictionary",
+		[PX_ENC_TEMPLATE] = "template",
+	};
+
+	return encoding < PX_ENCODING_COUNT ? names[encoding] : "unknown";
 }

@@ -30,6 +30,23 @@
 #include "type/numeric.h"
 #include "type/policy.h"
 
+/*
+ * Numerics that were made of scaled integers between first and
+ * first + NUMERIC_TABLE_SIZE - 1: discounts, quantities and the like are made
+ * once, and then pointed to in all batches.
+ */
+#define NUMERIC_TABLE_SIZE	8192
+
+typedef struct numeric_table
+{
+	int64		first;
+	int			dscale;
+	char	   *end;			/* of what is used of data */
+	char	   *numerics[NUMERIC_TABLE_SIZE];	/* NULL: not made yet */
+	char		data[NUMERIC_TABLE_SIZE * PX_NUMERIC_SCALED_NBYTES_MAX]
+				pg_attribute_aligned(MAXIMUM_ALIGNOF);
+} numeric_table;
+
 typedef struct decode_column
 {
 	int			index;			/* in the tuple, 0-based; -1: value unused */
@@ -44,6 +61,9 @@ typedef struct decode_column
 	px_type_policy policy;		/* what that means */
 	Datum	   *values;			/* rows_max of them */
 	bool	   *nulls;
+	uint8_t    *buffer;			/* what values point to; NULL until needed */
+	Size		buffer_nbytes;
+	numeric_table *numerics;	/* NULL until needed */
 } decode_column;
 
 struct px_decoder
@@ -61,6 +81,8 @@ struct px_decoder
 	Size		arena_nbytes;
 	Size		arena_used;
 	const uint8_t **pointers;	/* rows_max, scratch */
+	const int64_t **references; /* ncolumns; see px_decode_room */
+	px_decode_room room;
 	StringInfoData text;		/* NUL-terminated copy for input functions */
 	px_codec_context *codec;
 	uint32		codecs_seen;
@@ -131,6 +153,8 @@ px_decoder_new(const char *servername, TupleDesc tupdesc,
 	decoder->requests = palloc0(decoder->ncolumns * sizeof(px_request_column));
 	decoder->columns = palloc0(decoder->ncolumns * sizeof(decode_column));
 	decoder->chunks = palloc0(decoder->ncolumns * sizeof(px_chunk));
+	decoder->references = palloc0(decoder->ncolumns * sizeof(int64_t *));
+	decoder->room.references = decoder->references;
 	for (i = 0; i < decoder->ncolumns; i++)
 	{
 		decoder->requests[i].typmod = -1;
@@ -314,6 +338,10 @@ prepare_batch(px_decoder *decoder, uint32 rows)
 		if (decoder->pointers)
 			pfree(decoder->pointers);
 		decoder->pointers = MemoryContextAlloc(decoder->context, rows * sizeof(uint8_t *));
+		if (decoder->room.scratch)
+			pfree(decoder->room.scratch);
+		decoder->room.scratch = MemoryContextAlloc(decoder->context,
+												   PX_DECODE_SCRATCH_WORDS(rows) * sizeof(int64_t));
 		decoder->rows_max = rows;
 	}
 }
@@ -326,6 +354,55 @@ take_arena(px_decoder *decoder, Size nbytes)
 	decoder->arena_used += MAXALIGN(nbytes);
 	Assert(decoder->arena_used <= decoder->arena_nbytes);
 	return p;
+}
+
+/* Give the decoders room for what a column's values are going to point to. */
+static void
+prepare_buffer(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
+			   const uint8_t *encoded)
+{
+	size_t		needed;
+	px_fault	fault;
+
+	if (px_chunk_buffer_nbytes(chunk, encoded, &needed, &fault) != PX_OK)
+		px_raise_fault(decoder->servername, &fault);
+
+	/* As with the arena: what an unusually large batch took is given back. */
+	if (needed > column->buffer_nbytes || needed < column->buffer_nbytes / 8)
+	{
+		if (column->buffer)
+			pfree(column->buffer);
+		column->buffer = NULL;
+		column->buffer_nbytes = 0;
+		if (needed > 0)
+		{
+			column->buffer = MemoryContextAllocHuge(decoder->context, needed + needed / 8);
+			column->buffer_nbytes = needed + needed / 8;
+		}
+	}
+	decoder->room.buffer = column->buffer;
+}
+
+static void
+decode_ints(px_decoder *decoder, const px_chunk *chunk, const uint8_t *encoded,
+			bool is_signed, int64 *values)
+{
+	px_fault	fault;
+
+	if (px_chunk_decode_ints(chunk, encoded, is_signed, &decoder->room,
+							 (int64_t *) values, &fault) != PX_OK)
+		px_raise_fault(decoder->servername, &fault);
+}
+
+static void
+decode_pointers(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
+				const uint8_t *encoded, const uint8_t **values)
+{
+	px_fault	fault;
+
+	prepare_buffer(decoder, column, chunk, encoded);
+	if (px_chunk_decode_pointers(chunk, encoded, &decoder->room, values, &fault) != PX_OK)
+		px_raise_fault(decoder->servername, &fault);
 }
 
 /* Does the chunk's form suit the class that the schema announced? */
@@ -346,7 +423,7 @@ form_suits_class(const px_chunk *chunk, const px_schema_column *schema)
 
 static void
 decode_byref(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
-			 const uint8_t *encoded, px_fault *fault)
+			 const uint8_t *encoded)
 {
 	Size		stride = MAXALIGN(column->policy.width);
 	char	   *dst = take_arena(decoder, chunk->rows * stride);
@@ -354,15 +431,13 @@ decode_byref(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
 	if (column->policy.width <= 8 && column->policy.width != 6)
 	{
 		/* Wide enough to have been taken for an integer (macaddr8). */
-		if (px_chunk_decode_ints(chunk, encoded, false, (int64_t *) dst, fault) != PX_OK)
-			px_raise_fault(decoder->servername, fault);
+		decode_ints(decoder, chunk, encoded, false, (int64 *) dst);
 		for (uint32 row = 0; row < chunk->rows; row++)
 			column->values[row] = PointerGetDatum(dst + row * stride);
 		return;
 	}
 
-	if (px_chunk_decode_pointers(chunk, encoded, decoder->pointers, fault) != PX_OK)
-		px_raise_fault(decoder->servername, fault);
+	decode_pointers(decoder, column, chunk, encoded, decoder->pointers);
 	for (uint32 row = 0; row < chunk->rows; row++)
 	{
 		if (decoder->pointers[row])
@@ -373,9 +448,9 @@ decode_byref(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
 }
 
 static void
-decode_name(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
-			px_fault *fault)
+decode_name(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
 {
+	px_fault	fault;
 	char	   *dst = take_arena(decoder, (Size) chunk->rows * NAMEDATALEN);
 
 	for (uint32 row = 0; row < chunk->rows; row++, dst += NAMEDATALEN)
@@ -388,8 +463,8 @@ decode_name(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
 		n = px_packed_nbytes(packed);
 		if (n >= NAMEDATALEN)
 		{
-			px_fail(fault, PX_BAD_VALUE, "length of a name", NAMEDATALEN - 1, n);
-			px_raise_fault(decoder->servername, fault);
+			px_fail(&fault, PX_BAD_VALUE, "length of a name", NAMEDATALEN - 1, n);
+			px_raise_fault(decoder->servername, &fault);
 		}
 		memset(dst, 0, NAMEDATALEN);
 		memcpy(dst, px_packed_data(packed), n);
@@ -398,32 +473,75 @@ decode_name(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
 }
 
 /*
- * Numeric as scaled integers.  Runs of equal values are common enough to
- * share their datum.
+ * The column's table for scaled integers min .. max, or NULL if they are too
+ * far apart for one.
  */
+static numeric_table *
+find_numeric_table(px_decoder *decoder, decode_column *column, int64 min, int64 max,
+				   int dscale)
+{
+	numeric_table *table = column->numerics;
+	uint64		range = (uint64) max - (uint64) min;
+
+	if (range >= NUMERIC_TABLE_SIZE)
+		return NULL;
+	if (table == NULL)
+		column->numerics = table = MemoryContextAlloc(decoder->context, sizeof(numeric_table));
+	else if (table->dscale == dscale && min >= table->first &&
+			 (uint64) max - (uint64) table->first < NUMERIC_TABLE_SIZE)
+		return table;
+
+	/* The next batch may well have values on both sides of this one's. */
+	table->first = min - (int64) Min((uint64) min - (uint64) PG_INT64_MIN,
+									 (NUMERIC_TABLE_SIZE - 1 - range) / 2);
+	table->dscale = dscale;
+	table->end = table->data;
+	memset(table->numerics, 0, sizeof(table->numerics));
+	return table;
+}
+
 static void
 decode_scaled_numeric(px_decoder *decoder, decode_column *column,
-					  const px_chunk *chunk, const uint8_t *encoded, px_fault *fault)
+					  const px_chunk *chunk, const uint8_t *encoded)
 {
 	int64	   *scaled = (int64 *) column->values;
 	char	   *dst = take_arena(decoder, (Size) chunk->rows * PX_NUMERIC_SCALED_NBYTES_MAX);
-	char	   *last = NULL;
-	int64		last_scaled = 0;
+	numeric_table *table;
+	int64		min;
+	int64		max;
 
-	if (px_chunk_decode_ints(chunk, encoded, true, scaled, fault) != PX_OK)
-		px_raise_fault(decoder->servername, fault);
+	decode_ints(decoder, chunk, encoded, true, scaled);
 
+	min = max = scaled[0];
+	for (uint32 row = 1; row < chunk->rows; row++)
+	{
+		min = Min(min, scaled[row]);
+		max = Max(max, scaled[row]);
+	}
+	table = find_numeric_table(decoder, column, min, max, chunk->scale);
+
+	if (table == NULL)
+	{
+		for (uint32 row = 0; row < chunk->rows; row++)
+		{
+			int64		value = scaled[row];
+
+			column->values[row] = PointerGetDatum(dst);
+			dst += MAXALIGN(px_numeric_from_scaled(value, chunk->scale, dst));
+		}
+		return;
+	}
 	for (uint32 row = 0; row < chunk->rows; row++)
 	{
 		int64		value = scaled[row];
+		char	  **numeric = &table->numerics[value - table->first];
 
-		if (last == NULL || value != last_scaled)
+		if (unlikely(*numeric == NULL))
 		{
-			last = dst;
-			last_scaled = value;
-			dst += MAXALIGN(px_numeric_from_scaled(value, chunk->scale, dst));
+			*numeric = table->end;
+			table->end += MAXALIGN(px_numeric_from_scaled(value, chunk->scale, table->end));
 		}
-		column->values[row] = PointerGetDatum(last);
+		column->values[row] = PointerGetDatum(*numeric);
 	}
 }
 
@@ -498,24 +616,21 @@ static void
 decode_column_values(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
 					 const uint8_t *encoded)
 {
-	px_fault	fault;
-
 	switch (column->policy.kind)
 	{
 		case PX_DATUM_BYVAL:
-			if (px_chunk_decode_ints(chunk, encoded, column->policy.is_signed,
-									 (int64_t *) column->values, &fault) != PX_OK)
-				px_raise_fault(decoder->servername, &fault);
+			decode_ints(decoder, chunk, encoded, column->policy.is_signed,
+						(int64 *) column->values);
 			break;
 
 		case PX_DATUM_BYREF:
-			decode_byref(decoder, column, chunk, encoded, &fault);
+			decode_byref(decoder, column, chunk, encoded);
 			break;
 
 		case PX_DATUM_NUMERIC:
 			if (chunk->form == PX_FORM_FIXED)
 			{
-				decode_scaled_numeric(decoder, column, chunk, encoded, &fault);
+				decode_scaled_numeric(decoder, column, chunk, encoded);
 				break;
 			}
 			/* FALLTHROUGH */
@@ -523,14 +638,13 @@ decode_column_values(px_decoder *decoder, decode_column *column, const px_chunk 
 		case PX_DATUM_VARLENA:
 		case PX_DATUM_NAME:
 		case PX_DATUM_INPUT:
-			if (px_chunk_decode_pointers(chunk, encoded,
-										 (const uint8_t **) column->values, &fault) != PX_OK)
-				px_raise_fault(decoder->servername, &fault);
+			decode_pointers(decoder, column, chunk, encoded,
+							(const uint8_t **) column->values);
 			if (column->policy.check == PX_CHECK_ENCODING ||
 				column->policy.kind == PX_DATUM_INPUT)
 				px_check_encoding(chunk, encoded, column->values);
 			if (column->policy.kind == PX_DATUM_NAME)
-				decode_name(decoder, column, chunk, &fault);
+				decode_name(decoder, column, chunk);
 			else if (column->policy.kind == PX_DATUM_NUMERIC)
 				decode_sent_numeric(decoder, column, chunk);
 			else if (column->policy.kind == PX_DATUM_INPUT)
@@ -584,6 +698,7 @@ px_decoder_batch(px_decoder *decoder, const uint8_t *body, const px_frame_header
 		const uint8_t *encoded;
 
 		decoder->current = i;
+		decoder->references[i] = NULL;
 		decoder->codecs_seen |= 1u << chunk->codec;
 		if (!form_suits_class(chunk, &column->schema))
 		{
@@ -597,7 +712,10 @@ px_decoder_batch(px_decoder *decoder, const uint8_t *body, const px_frame_header
 		if (px_chunk_unpack(chunk, decoder->codec, buffer, &encoded, &fault) != PX_OK)
 			px_raise_fault(decoder->servername, &fault);
 		px_chunk_nulls(chunk, column->nulls);
+		decoder->room.nreferences = (uint16_t) i;
 		decode_column_values(decoder, column, chunk, encoded);
+		if (column->policy.kind == PX_DATUM_BYVAL && chunk->null_layout == PX_NULLS_NONE)
+			decoder->references[i] = (const int64_t *) column->values;
 	}
 
 	decoder->current = -1;

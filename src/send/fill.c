@@ -18,6 +18,7 @@
 
 #include "access/detoast.h"
 #include "access/transam.h"
+#include "catalog/pg_type_d.h"
 #include "mb/pg_wchar.h"
 #include "utils/fmgrprotos.h"
 #include "utils/guc.h"
@@ -36,7 +37,7 @@
 #define COLUMN_NBYTES_MAX	((size_t) PX_FRAME_NBYTES_MAX - 1024)
 
 /* Upper limit of px_fill_source.skip. */
-#define NUMERIC_SKIP_MAX	64
+#define SKIP_MAX	64
 
 /* ---------------------------------------------------------------------
  * Deciding how columns travel
@@ -113,8 +114,14 @@ decide_column(px_fill *fill, int i, Form_pg_attribute attribute,
 	source->kind = fill_kind(policy.kind);
 	source->attribute = attribute->attnum - 1;
 	source->skip_next = 1;
+	column->is_float = type == FLOAT4OID || type == FLOAT8OID;
+	column->relatable = policy.kind == PX_DATUM_BYVAL && !column->is_float;
 	source->convert = fill->encoding != GetDatabaseEncoding() &&
 		(source->kind == PX_FILL_TEXT || policy.check == PX_CHECK_ENCODING);
+	/* char(n) is never empty; bpchar without a length may be, and has few blanks. */
+	if (source->kind == PX_FILL_VARLENA && type == BPCHAROID && typmod >= 0 &&
+		!source->convert)
+		source->kind = PX_FILL_PADDED;
 	if (source->kind == PX_FILL_TEXT)
 	{
 		Oid			function;
@@ -198,6 +205,14 @@ initial_nbytes(const px_fill *fill, const px_column *column)
 	return BYTES_INITIAL;
 }
 
+/* An attempt failed: leave out the next ones, each time twice as many. */
+static void
+back_off(px_fill_source *source)
+{
+	source->skip = source->skip_next;
+	source->skip_next = Min(source->skip_next * 2, SKIP_MAX);
+}
+
 void
 px_fill_begin(px_fill *fill)
 {
@@ -213,6 +228,8 @@ px_fill_begin(px_fill *fill)
 		column->values_cap = initial_nbytes(fill, column);
 		column->values = palloc(column->values_cap);
 		column->nulls = palloc((fill->rows_max + 7) / 8);
+		if (column->form == PX_FORM_BYTES || fill->schema[i].class == PX_CLASS_NUMERIC)
+			column->lengths = palloc(fill->rows_max * sizeof(uint32));
 	}
 	MemoryContextSwitchTo(old_context);
 }
@@ -259,6 +276,8 @@ px_fill_reset(px_fill *fill)
 
 		if (fill->sources[i].kind == PX_FILL_NUMERIC)
 			reset_numeric(&fill->sources[i], column);
+		else if (fill->sources[i].skip > 0)
+			fill->sources[i].skip--;
 		px_column_reset(column);
 
 		/* A huge value must not keep its memory for the rest of the stream. */
@@ -269,19 +288,20 @@ px_fill_reset(px_fill *fill)
 	}
 }
 
-/* Make room for a value of n bytes, padding included. */
+/* Make room for n more bytes of values. */
 static void
 grow_buffer(px_column *column, size_t n)
 {
-	size_t		nbytes = column->values_nbytes + PX_PACKED_NBYTES_MAX(n);
+	size_t		needed = Max(column->values_nbytes, column->packed_nbytes) + n + PX_APPEND_SLACK;
+	size_t		nbytes;
 
-	if (n > COLUMN_NBYTES_MAX || nbytes > COLUMN_NBYTES_MAX)
+	if (n > COLUMN_NBYTES_MAX || needed > COLUMN_NBYTES_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("value is too large for an exchange frame"),
 				 errdetail("The values of a column need %zu bytes, the limit is %zu.",
-						   nbytes, COLUMN_NBYTES_MAX)));
-	nbytes = Max(nbytes, Min(column->values_cap * 2, COLUMN_NBYTES_MAX));
+						   needed, COLUMN_NBYTES_MAX)));
+	nbytes = Max(needed, Min(column->values_cap * 2, COLUMN_NBYTES_MAX));
 	column->values = repalloc(column->values, nbytes);
 	column->values_cap = nbytes;
 }
@@ -293,8 +313,7 @@ grow_buffer(px_column *column, size_t n)
 static inline void
 append_bytes(px_fill *fill, px_column *column, const void *bytes, size_t n)
 {
-	if (unlikely(column->values_cap - column->values_nbytes <
-				 PX_PACKED_NBYTES_MAX(n)))
+	if (unlikely(column->values_cap - column->values_nbytes < n + PX_APPEND_SLACK))
 		grow_buffer(column, n);
 	fill->raw_nbytes += n + 1;
 	px_column_append_bytes(column, bytes, n);
@@ -373,6 +392,34 @@ append_varlena(px_fill *fill, const px_fill_source *source, px_column *column,
 				VARSIZE_ANY_EXHDR(datum));
 }
 
+/*
+ * Append a char(n) without the blanks at its end.  That takes values that are
+ * all of the same length in bytes, which they are unless some have characters
+ * of several bytes.
+ */
+static inline void
+append_padded(px_fill *fill, px_fill_source *source, px_column *column,
+			  Datum value)
+{
+	struct varlena *datum = plain_varlena(fill, value);
+	size_t		n = VARSIZE_ANY_EXHDR(datum);
+
+	if (likely(source->skip == 0))
+	{
+		if (unlikely(column->values_cap - column->values_nbytes < n + PX_APPEND_SLACK))
+			grow_buffer(column, n);
+		if (px_column_append_padded(column, VARDATA_ANY(datum), n))
+		{
+			fill->raw_nbytes += n + 1;
+			return;
+		}
+		grow_buffer(column, n);
+		px_column_unpad(column);
+		back_off(source);
+	}
+	append_bytes(fill, column, VARDATA_ANY(datum), n);
+}
+
 static void
 append_output(px_fill *fill, px_fill_source *source, px_column *column,
 			  Datum value)
@@ -436,8 +483,7 @@ unscale_numeric(px_fill *fill, px_fill_source *source, px_column *column)
 	pfree(column->values);
 	*column = bytes;
 
-	source->skip = source->skip_next;
-	source->skip_next = Min(source->skip_next * 2, NUMERIC_SKIP_MAX);
+	back_off(source);
 }
 
 static inline void
@@ -500,6 +546,9 @@ px_fill_row(px_fill *fill, TupleTableSlot *slot)
 				break;
 			case PX_FILL_VARLENA:
 				append_varlena(fill, source, column, value);
+				break;
+			case PX_FILL_PADDED:
+				append_padded(fill, source, column, value);
 				break;
 			case PX_FILL_NAME:
 				append_name(fill, source, column, NameStr(*DatumGetName(value)));

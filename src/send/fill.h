@@ -27,6 +27,7 @@ typedef enum px_fill_kind
 	PX_FILL_BYVAL,				/* append the Datum's low bytes */
 	PX_FILL_BYREF,				/* append what the Datum points to */
 	PX_FILL_VARLENA,			/* append the varlena's bytes */
+	PX_FILL_PADDED,				/* the same without blanks at the end: char(n) */
 	PX_FILL_NAME,				/* append the name up to its NUL */
 	PX_FILL_NUMERIC,			/* scaled integer, or numeric_send's bytes */
 	PX_FILL_TEXT				/* append what the output function returns */
@@ -40,8 +41,9 @@ typedef struct px_fill_source
 	FmgrInfo   *output;			/* PX_FILL_TEXT: output function; else NULL */
 
 	/*
-	 * PX_FILL_NUMERIC: a batch that could not be scaled makes the next ones
-	 * skip the attempt, each failure in a row twice as many.
+	 * PX_FILL_NUMERIC, PX_FILL_PADDED: a batch that could not be scaled, or
+	 * whose values differ in length, makes the next ones skip the attempt,
+	 * each failure in a row twice as many.
 	 */
 	uint32		skip;			/* batches still to be skipped */
 	uint32		skip_next;		/* skip after the next failure */
