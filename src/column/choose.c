@@ -137,7 +137,7 @@ px_choose_bytes(const px_column *column, uint32_t encodings,
 	size_t		nbytes;
 
 	state->planned = PX_ENC_PLAIN;
-	best = column->packed_nbytes;
+	best = px_column_values_nbytes(column);
 	if (px_allows(encodings, PX_ENC_SPLIT))
 	{
 		state->planned = PX_ENC_SPLIT;

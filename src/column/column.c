@@ -11,39 +11,6 @@
 
 #include "column/column.h"
 
-/* Length of a value without the blanks at its end. */
-static size_t
-px_unpadded_nbytes(const char *value, size_t n)
-{
-	static const char blanks[8] = "        ";
-
-	while (n >= 8 && memcmp(value + n - 8, blanks, 8) == 0)
-		n -= 8;
-	while (n > 0 && value[n - 1] == ' ')
-		n--;
-
-	return n;
-}
-
-bool
-px_column_append_padded(px_column *column, const char *value, size_t n)
-{
-	size_t		stripped = px_unpadded_nbytes(value, n);
-
-	if (column->nvalues == 0)
-		column->pad = (uint32_t) n;
-	else if (column->pad != n)
-		return false;
-
-	memcpy(column->values + column->values_nbytes, value, stripped);
-	column->values_nbytes += stripped;
-	column->packed_nbytes = px_packed_end(column->packed_nbytes, n);
-	column->lengths[column->nvalues] = (uint32_t) stripped;
-	px_column_mark_value(column);
-
-	return true;
-}
-
 /* From the last value to the first, as each moves up. */
 void
 px_column_unpad(px_column *column)
@@ -82,6 +49,27 @@ px_column_append_null(px_column *column)
 }
 
 size_t
+px_column_values_nbytes(const px_column *column)
+{
+	uint32_t	longest = column->pad;
+	size_t		pos = 0;
+
+	if (column->form != PX_FORM_BYTES)
+		return column->values_nbytes;
+
+	for (uint32_t i = 0; i < column->nvalues; i++)
+		longest = Max(longest, column->lengths[i]);
+	if (longest <= PX_PACKED_SHORT_MAX)
+		return column->nvalues + (column->pad > 0 ?
+								  (size_t) column->nvalues * column->pad :
+								  column->values_nbytes);
+	for (uint32_t i = 0; i < column->nvalues; i++)
+		pos = px_packed_end(pos, Max(column->lengths[i], column->pad));
+
+	return pos;
+}
+
+size_t
 px_column_plain_nbytes(const px_column *column)
 {
 	size_t		nbytes = PX_CHUNK_HEADER_NBYTES;
@@ -89,8 +77,7 @@ px_column_plain_nbytes(const px_column *column)
 	if (column->nvalues > 0 && column->nnulls > 0)
 		nbytes += PX_ALIGN(PX_BITMAP_NBYTES(px_column_rows(column)));
 
-	return nbytes + PX_ALIGN(column->form == PX_FORM_BYTES ?
-							 column->packed_nbytes : column->values_nbytes);
+	return nbytes + PX_ALIGN(px_column_values_nbytes(column));
 }
 
 const char *

@@ -27,6 +27,7 @@
 #define PX_COLUMN_COLUMN_H
 
 #include "codec/codec.h"
+#include "port/pg_bitutils.h"
 #include "wire/bytes.h"
 #include "wire/frame.h"
 
@@ -98,7 +99,6 @@ typedef struct px_column
 								 * there may be rows; else NULL */
 	uint32_t	pad;			/* bytes: > 0 if each value goes on with blanks
 								 * to this length, which are not in values */
-	size_t		packed_nbytes;	/* bytes: size of the packed values */
 	uint8_t    *nulls;			/* caller's bitmap, (rows_max + 7) / 8 bytes */
 } px_column;
 
@@ -109,7 +109,6 @@ px_column_reset(px_column *column)
 	column->nvalues = 0;
 	column->nnulls = 0;
 	column->values_nbytes = 0;
-	column->packed_nbytes = 0;
 	column->pad = 0;
 }
 
@@ -188,7 +187,40 @@ px_column_append_fixed(px_column *column, const void *value)
 	column->values_nbytes += column->width;
 }
 
-/* Bytes behind a value that its appender may write to. */
+/*
+ * Copy n bytes, the last ones twice where that saves a loop: a call of memcpy
+ * costs more than most values are long.
+ */
+static inline void
+px_copy(uint8_t *dst, const void *src, size_t n)
+{
+	const uint8_t *from = (const uint8_t *) src;
+
+	if (n > 32)
+		memcpy(dst, from, n);
+	else if (n >= 16)
+	{
+		memcpy(dst, from, 16);
+		memcpy(dst + n - 16, from + n - 16, 16);
+	}
+	else if (n >= 8)
+	{
+		memcpy(dst, from, 8);
+		memcpy(dst + n - 8, from + n - 8, 8);
+	}
+	else if (n >= 4)
+	{
+		memcpy(dst, from, 4);
+		memcpy(dst + n - 4, from + n - 4, 4);
+	}
+	else
+	{
+		for (size_t i = 0; i < n; i++)
+			dst[i] = from[i];
+	}
+}
+
+/* Bytes of room that there must be behind the values of a column. */
 #define PX_APPEND_SLACK		32
 
 /*
@@ -198,24 +230,53 @@ px_column_append_fixed(px_column *column, const void *value)
 static inline void
 px_column_append_bytes(px_column *column, const void *value, size_t n)
 {
-	if (n > 0)
-		memcpy(column->values + column->values_nbytes, value, n);
+	px_copy(column->values + column->values_nbytes, value, n);
 	column->values_nbytes += n;
-	column->packed_nbytes = px_packed_end(column->packed_nbytes, n);
 	column->lengths[column->nvalues] = (uint32_t) n;
 	px_column_mark_value(column);
 }
 
+#define PX_BLANKS	UINT64_C(0x2020202020202020)
+
 /*
  * Append a value of n > 0 bytes to a column all of whose values so far have
  * this length: without the blanks at its end.  False, and nothing is done, if
- * they have another: see px_column_unpad.
+ * they have another: see px_column_unpad.  Room as above.
  */
-extern bool px_column_append_padded(px_column *column, const char *value,
-									size_t n);
+static inline bool
+px_column_append_padded(px_column *column, const char *value, size_t n)
+{
+	size_t		stripped = n;
+
+	if (column->nvalues == 0)
+		column->pad = (uint32_t) n;
+	else if (column->pad != n)
+		return false;
+
+	/* The byte of highest worth that is no blank is the last one. */
+	while (stripped >= 8)
+	{
+		uint64_t	others = px_load_u64((const uint8_t *) value + stripped - 8) ^ PX_BLANKS;
+
+		if (others != 0)
+		{
+			stripped -= (63 - (size_t) pg_leftmost_one_pos64(others)) / 8;
+			break;
+		}
+		stripped -= 8;
+	}
+	if (stripped < 8)
+	{
+		while (stripped > 0 && value[stripped - 1] == ' ')
+			stripped--;
+	}
+	px_column_append_bytes(column, value, stripped);
+
+	return true;
+}
 
 /*
- * Put the blanks back into values; the buffer has room for packed_nbytes.
+ * Put the blanks back into values; the buffer has room for nvalues * pad.
  * From then on values of any length can be appended.
  */
 extern void px_column_unpad(px_column *column);
@@ -270,6 +331,9 @@ typedef struct px_column_state
 	uint32_t	codec_skip;		/* batches for which no codec is tried */
 	uint32_t	codec_skip_next;	/* after the next failure; doubles, too */
 } px_column_state;
+
+/* Size of the values as they stand in a plain chunk. */
+extern size_t px_column_values_nbytes(const px_column *column);
 
 /*
  * Size of the column as a plain, uncompressed chunk: header, bitmap and

@@ -24,53 +24,33 @@
 /* Multiplicative hashing: 2^64 / golden ratio, Knuth TAOCP 3, 6.4. */
 #define PX_HASH_FACTOR	UINT64_C(0x9E3779B97F4A7C15)
 
+/* The first n bytes of a little-endian word; n <= 8. */
+static const uint64_t px_byte_masks[9] = {
+	0, UINT64_C(0xff), UINT64_C(0xffff), UINT64_C(0xffffff),
+	UINT64_C(0xffffffff), UINT64_C(0xffffffffff), UINT64_C(0xffffffffffff),
+	UINT64_C(0xffffffffffffff), UINT64_MAX
+};
+
 /*
- * First and last bytes of a value, which together with its length are all
- * there is to know of one of up to 16 bytes.
+ * The code of a value, which becomes an entry if it is new.  Bytes behind the
+ * value are read and masked, which PX_APPEND_SLACK allows: short values of
+ * various lengths are common, and branches on the length would be guessed
+ * wrong.
  */
-static inline void
-px_head_and_tail(const uint8_t *value, uint32_t nbytes,
-				 uint64_t *head, uint64_t *tail)
-{
-	*tail = 0;
-	if (nbytes >= 8)
-	{
-		*head = px_load_u64(value);
-		*tail = px_load_u64(value + nbytes - 8);
-	}
-	else if (nbytes >= 4)
-		*head = (uint64_t) px_load_u32(value + nbytes - 4) << 32 | px_load_u32(value);
-	else if (nbytes > 0)
-		*head = (uint64_t) value[0] | (uint64_t) value[nbytes / 2] << 8 |
-			(uint64_t) value[nbytes - 1] << 16;
-	else
-		*head = 0;
-}
-
-static inline uint64_t
-px_hash(const uint8_t *value, uint32_t nbytes, uint64_t head, uint64_t tail)
-{
-	uint64_t	hash = (head ^ nbytes) * PX_HASH_FACTOR;
-
-	hash = (hash ^ hash >> 32 ^ tail) * PX_HASH_FACTOR;
-	for (uint32_t i = 8; i + 8 < nbytes; i += 8)
-		hash = (hash ^ hash >> 32 ^ px_load_u64(value + i)) * PX_HASH_FACTOR;
-
-	return hash >> 32;
-}
-
-/* The code of a value, which becomes an entry if it is new. */
 static inline uint32_t
 px_dictionary_code(px_dictionary *dictionary, uint32_t mask,
 				   const uint8_t *value, uint32_t nbytes)
 {
 	struct px_dictionary_entry *entry;
-	uint64_t	head;
-	uint64_t	tail;
+	uint64_t	head = px_load_u64(value) & px_byte_masks[Min(nbytes, 8)];
+	uint64_t	tail = px_load_u64(value + 8) & px_byte_masks[Min(Max(nbytes, 8) - 8, 8)];
+	uint64_t	hash = (head + (tail << 23 | tail >> 41) + nbytes) * PX_HASH_FACTOR;
 	uint32_t	slot;
 
-	px_head_and_tail(value, nbytes, &head, &tail);
-	for (slot = (uint32_t) px_hash(value, nbytes, head, tail) & mask;
+	for (uint32_t i = 16; i < nbytes; i += 8)
+		hash = (hash ^ hash >> 32 ^ px_load_u64(value + Min(i, nbytes - 8))) * PX_HASH_FACTOR;
+
+	for (slot = (uint32_t) (hash >> 32) & mask;
 		 dictionary->slots[slot] != 0;
 		 slot = (slot + 1) & mask)
 	{

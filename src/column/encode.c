@@ -173,8 +173,8 @@ px_plain_write(px_writer *out, const px_column *column,
 							 options, state, &result->codec);
 	}
 
-	result->encoded_nbytes = column->packed_nbytes;
-	if (!px_write_reserve(out, column->packed_nbytes, &packed))
+	result->encoded_nbytes = px_column_values_nbytes(column);
+	if (!px_write_reserve(out, result->encoded_nbytes, &packed))
 		return PX_NO_SPACE;
 	for (uint32_t i = 0; i < column->nvalues; i++)
 	{
@@ -182,7 +182,7 @@ px_plain_write(px_writer *out, const px_column *column,
 									column->pad);
 		value += column->lengths[i];
 	}
-	Assert(pos == column->packed_nbytes);
+	Assert(pos == result->encoded_nbytes);
 
 	return px_tail_compress(out, start, options, state, &result->codec);
 }
@@ -354,8 +354,7 @@ px_values_write(px_writer *out, const px_column *columns, uint16_t index,
 				px_chunk *chunk)
 {
 	const px_column *column = &columns[index];
-	size_t		plain_nbytes = column->form == PX_FORM_BYTES ?
-	column->packed_nbytes : column->values_nbytes;
+	size_t		plain_nbytes = px_column_values_nbytes(column);
 	px_writer	limited = {out->data, Min(out->cap, out->pos + plain_nbytes), out->pos};
 	px_encoded	result = {0};
 	bool		encodings = (options->encodings & PX_ENCODINGS_INTS) == PX_ENCODINGS_INTS;

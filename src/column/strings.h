@@ -52,8 +52,8 @@ typedef struct px_dictionary
 	uint32_t	slots[4 * PX_DICTIONARY_MAX];	/* entry number + 1, or 0 */
 	struct px_dictionary_entry
 	{
-		uint64_t	head;		/* first bytes */
-		uint64_t	tail;		/* last bytes */
+		uint64_t	head;		/* bytes 0 .. 7, then zeros */
+		uint64_t	tail;		/* bytes 8 .. 15, then zeros */
 		const uint8_t *value;
 		uint32_t	nbytes;		/* without padding */
 	}			entries[PX_DICTIONARY_MAX];
@@ -123,13 +123,12 @@ extern void px_template_text(const uint8_t *encoded, size_t encoded_nbytes,
 
 /* --- for decoders --------------------------------------------------------- */
 
-/* Bytes behind the end of a buffer that px_packed_copy may write. */
+/* Bytes behind the end of a buffer that px_copy_short may write. */
 #define PX_COPY_SLACK	32
 
 /*
- * Copy n bytes in pieces of 16, if src and dst have room for whole pieces: a
- * call of memcpy costs more than most values are long.  src_left counts from
- * src; dst has n + PX_COPY_SLACK bytes of room.
+ * As px_copy, but without looking at n closely if src and dst have room for
+ * more.  src_left counts from src; dst has n + PX_COPY_SLACK bytes of room.
  */
 static inline void
 px_copy_short(uint8_t *dst, const uint8_t *src, size_t n, size_t src_left)

@@ -77,6 +77,15 @@ struct px_decoder
 	px_chunk   *chunks;			/* of the current batch */
 	bool		have_schema;
 	uint32		rows_max;		/* size of the columns' arrays */
+
+	/* What a row is picked from, apart from all the rest of the columns. */
+	int			npicks;
+	struct decode_pick
+	{
+		const Datum *values;
+		const bool *nulls;
+		int			index;		/* in the tuple */
+	}		   *picks;			/* [ncolumns] */
 	char	   *arena;			/* NULL until a batch needs it */
 	Size		arena_nbytes;
 	Size		arena_used;
@@ -153,6 +162,7 @@ px_decoder_new(const char *servername, TupleDesc tupdesc,
 	decoder->requests = palloc0(decoder->ncolumns * sizeof(px_request_column));
 	decoder->columns = palloc0(decoder->ncolumns * sizeof(decode_column));
 	decoder->chunks = palloc0(decoder->ncolumns * sizeof(px_chunk));
+	decoder->picks = palloc0(decoder->ncolumns * sizeof(struct decode_pick));
 	decoder->references = palloc0(decoder->ncolumns * sizeof(int64_t *));
 	decoder->room.references = decoder->references;
 	for (i = 0; i < decoder->ncolumns; i++)
@@ -288,6 +298,24 @@ converted_nbytes(const decode_column *column, const px_chunk *chunk)
 	return 0;
 }
 
+static void
+set_picks(px_decoder *decoder)
+{
+	decoder->npicks = 0;
+	for (int i = 0; i < decoder->ncolumns; i++)
+	{
+		const decode_column *column = &decoder->columns[i];
+		struct decode_pick *pick = &decoder->picks[decoder->npicks];
+
+		if (column->index < 0)
+			continue;
+		pick->values = column->values;
+		pick->nulls = column->nulls;
+		pick->index = column->index;
+		decoder->npicks++;
+	}
+}
+
 /*
  * Make room for the batch: arrays for its rows, and an arena for all that is
  * going to be taken from it.  An arena that an unusually large batch left
@@ -343,6 +371,7 @@ prepare_batch(px_decoder *decoder, uint32 rows)
 		decoder->room.scratch = MemoryContextAlloc(decoder->context,
 												   PX_DECODE_SCRATCH_WORDS(rows) * sizeof(int64_t));
 		decoder->rows_max = rows;
+		set_picks(decoder);
 	}
 }
 
@@ -726,13 +755,12 @@ px_decoder_batch(px_decoder *decoder, const uint8_t *body, const px_frame_header
 void
 px_decoder_row(const px_decoder *decoder, uint32 row, Datum *values, bool *isnull)
 {
-	for (int i = 0; i < decoder->ncolumns; i++)
-	{
-		const decode_column *column = &decoder->columns[i];
+	const struct decode_pick *pick = decoder->picks;
+	const struct decode_pick *end = pick + decoder->npicks;
 
-		if (column->index < 0)
-			continue;
-		values[column->index] = column->values[row];
-		isnull[column->index] = column->nulls[row];
+	for (; pick < end; pick++)
+	{
+		values[pick->index] = pick->values[row];
+		isnull[pick->index] = pick->nulls[row];
 	}
 }

@@ -17,7 +17,9 @@
 #include "postgres.h"
 
 #include "access/detoast.h"
+#include "access/htup_details.h"
 #include "access/transam.h"
+#include "access/tupmacs.h"
 #include "catalog/pg_type_d.h"
 #include "mb/pg_wchar.h"
 #include "utils/fmgrprotos.h"
@@ -292,7 +294,8 @@ px_fill_reset(px_fill *fill)
 static void
 grow_buffer(px_column *column, size_t n)
 {
-	size_t		needed = Max(column->values_nbytes, column->packed_nbytes) + n + PX_APPEND_SLACK;
+	size_t		needed = Max(column->values_nbytes, (size_t) column->nvalues * column->pad) +
+	n + PX_APPEND_SLACK;
 	size_t		nbytes;
 
 	if (n > COLUMN_NBYTES_MAX || needed > COLUMN_NBYTES_MAX)
@@ -399,16 +402,13 @@ append_varlena(px_fill *fill, const px_fill_source *source, px_column *column,
  */
 static inline void
 append_padded(px_fill *fill, px_fill_source *source, px_column *column,
-			  Datum value)
+			  const char *text, size_t n)
 {
-	struct varlena *datum = plain_varlena(fill, value);
-	size_t		n = VARSIZE_ANY_EXHDR(datum);
-
 	if (likely(source->skip == 0))
 	{
 		if (unlikely(column->values_cap - column->values_nbytes < n + PX_APPEND_SLACK))
 			grow_buffer(column, n);
-		if (px_column_append_padded(column, VARDATA_ANY(datum), n))
+		if (px_column_append_padded(column, text, n))
 		{
 			fill->raw_nbytes += n + 1;
 			return;
@@ -417,7 +417,7 @@ append_padded(px_fill *fill, px_fill_source *source, px_column *column,
 		px_column_unpad(column);
 		back_off(source);
 	}
-	append_bytes(fill, column, VARDATA_ANY(datum), n);
+	append_bytes(fill, column, text, n);
 }
 
 static void
@@ -486,7 +486,7 @@ unscale_numeric(px_fill *fill, px_fill_source *source, px_column *column)
 	back_off(source);
 }
 
-static inline void
+static void
 append_numeric(px_fill *fill, px_fill_source *source, px_column *column,
 			   Datum value)
 {
@@ -512,55 +512,256 @@ append_numeric(px_fill *fill, px_fill_source *source, px_column *column,
 	append_numeric_bytes(fill, column, datum);
 }
 
+/* The same for a datum with a short header, whose bytes these are. */
+static inline void
+append_short_numeric(px_fill *fill, px_fill_source *source, px_column *column,
+					 const char *bytes, size_t n)
+{
+	int64		scaled;
+	int			dscale;
+
+	if (likely(column->form == PX_FORM_FIXED) &&
+		px_numeric_short_to_scaled(bytes, n, &scaled, &dscale) &&
+		(dscale == column->scale || column->nvalues == 0))
+	{
+		column->scale = (uint8) dscale;
+		px_store_u64(column->values + column->values_nbytes, (uint64) scaled);
+		column->values_nbytes += sizeof(int64);
+		px_column_mark_value(column);
+	}
+	else
+		append_numeric(fill, source, column, PointerGetDatum(bytes - 1));
+}
+
+/* ---------------------------------------------------------------------
+ * Rows
+ * --------------------------------------------------------------------- */
+
+static void
+append_value(px_fill *fill, px_fill_source *source, px_column *column, Datum value)
+{
+	struct varlena *datum;
+
+	switch (source->kind)
+	{
+		case PX_FILL_BYVAL:
+			px_column_append_u64(column, (uint64) value);
+			break;
+		case PX_FILL_BYREF:
+			px_column_append_fixed(column, DatumGetPointer(value));
+			break;
+		case PX_FILL_VARLENA:
+			append_varlena(fill, source, column, value);
+			break;
+		case PX_FILL_PADDED:
+			datum = plain_varlena(fill, value);
+			append_padded(fill, source, column, VARDATA_ANY(datum),
+						  VARSIZE_ANY_EXHDR(datum));
+			break;
+		case PX_FILL_NAME:
+			append_name(fill, source, column, NameStr(*DatumGetName(value)));
+			break;
+		case PX_FILL_NUMERIC:
+			append_numeric(fill, source, column, value);
+			break;
+		case PX_FILL_TEXT:
+			append_output(fill, source, column, value);
+			break;
+	}
+}
+
+/* Append the n bytes of a varlena with a short header. */
+static inline void
+append_short(px_fill *fill, px_fill_source *source, px_column *column,
+			 const char *bytes, size_t n)
+{
+	switch (source->kind)
+	{
+		case PX_FILL_VARLENA:
+			append_text(fill, source, column, bytes, n);
+			break;
+		case PX_FILL_PADDED:
+			append_padded(fill, source, column, bytes, n);
+			break;
+		case PX_FILL_NUMERIC:
+			append_short_numeric(fill, source, column, bytes, n);
+			break;
+		default:
+			append_value(fill, source, column, PointerGetDatum(bytes - 1));
+			break;
+	}
+}
+
+/* Append a by-value attribute or one of fixed width, at p. */
+static inline void
+append_fixed(px_fill *fill, px_fill_source *source, px_column *column,
+			 const px_fill_attribute *attribute, const char *p)
+{
+	uint8	   *dst = column->values + column->values_nbytes;
+
+	if (unlikely(source->kind != PX_FILL_BYVAL && source->kind != PX_FILL_BYREF))
+	{
+		append_value(fill, source, column,
+					 attribute->byval ? fetch_att(p, true, attribute->length) :
+					 PointerGetDatum(p));
+		return;
+	}
+
+	/* What is in the tuple are the low bytes of the Datum. */
+	switch (attribute->length)
+	{
+		case 4:
+			memcpy(dst, p, 4);
+			break;
+		case 8:
+			memcpy(dst, p, 8);
+			break;
+		default:
+			memcpy(dst, p, column->width);
+			break;
+	}
+	column->values_nbytes += column->width;
+	px_column_mark_value(column);
+}
+
+/*
+ * Prepare to take tuples of a descriptor apart.  False if that cannot be done
+ * attribute by attribute, in order.
+ */
+static bool
+prepare_tuples(px_fill *fill, TupleDesc desc)
+{
+	int			next = 0;
+
+	fill->tuple_desc = desc;
+	fill->tuples = false;
+	if (desc->natts < fill->last_attribute)
+		return false;
+	if (fill->attributes == NULL)
+		fill->attributes = MemoryContextAlloc(fill->context,
+											  fill->last_attribute * sizeof(px_fill_attribute));
+	for (int i = 0; i < fill->last_attribute; i++)
+	{
+		Form_pg_attribute form = TupleDescAttr(desc, i);
+		px_fill_attribute *attribute = &fill->attributes[i];
+
+		attribute->length = form->attlen;
+		attribute->byval = form->attbyval;
+		attribute->align_mask = (uint8) (att_align_nominal(1, form->attalign) - 1);
+		attribute->column = NULL;
+		if (next < fill->ncolumns && fill->sources[next].attribute == i)
+		{
+			attribute->source = &fill->sources[next];
+			attribute->column = &fill->columns[next++];
+		}
+	}
+	fill->tuples = next == fill->ncolumns;
+	return fill->tuples;
+}
+
+/*
+ * Append a row straight from its heap tuple: deforming into the slot first
+ * would store each value only to load it again.  The rules are those of
+ * heap_deform_tuple.
+ */
+static void
+append_tuple(px_fill *fill, HeapTupleHeader tuple)
+{
+	const bits8 *nulls = (tuple->t_infomask & HEAP_HASNULL) ? tuple->t_bits : NULL;
+	const char *data = (const char *) tuple + tuple->t_hoff;
+	const px_fill_attribute *attribute = fill->attributes;
+	uint32		offset = 0;
+
+	for (int i = 0; i < fill->last_attribute; i++, attribute++)
+	{
+		px_fill_source *source = attribute->source;
+		px_column  *column = attribute->column;
+		const char *p;
+
+		if (nulls && att_isnull(i, nulls))
+		{
+			if (column)
+				px_column_append_null(column);
+			continue;
+		}
+
+		if (attribute->length > 0)
+		{
+			offset = (offset + attribute->align_mask) & ~(uint32) attribute->align_mask;
+			p = data + offset;
+			offset += attribute->length;
+			if (column)
+				append_fixed(fill, source, column, attribute, p);
+			continue;
+		}
+
+		/* A short header is not aligned, and not 0 as the bytes of padding are. */
+		p = data + offset;
+		if (attribute->length == -1 && likely(VARATT_IS_SHORT(p) && !VARATT_IS_EXTERNAL(p)))
+		{
+			uint32		nbytes = VARSIZE_SHORT(p);
+
+			offset += nbytes;
+			if (column)
+				append_short(fill, source, column, p + VARHDRSZ_SHORT,
+							 nbytes - VARHDRSZ_SHORT);
+			continue;
+		}
+
+		if (attribute->length != -1 || !VARATT_NOT_PAD_BYTE(p))
+			offset = (offset + attribute->align_mask) & ~(uint32) attribute->align_mask;
+		p = data + offset;
+		offset += attribute->length == -1 ? VARSIZE_ANY(p) : strlen(p) + 1;
+		if (column)
+			append_value(fill, source, column, PointerGetDatum(p));
+	}
+}
+
+/* The tuple in the slot if it can be taken apart here, or NULL. */
+static inline HeapTupleHeader
+tuple_in_slot(px_fill *fill, TupleTableSlot *slot)
+{
+	HeapTuple	tuple;
+
+	if (!TTS_IS_BUFFERTUPLE(slot) && !TTS_IS_HEAPTUPLE(slot))
+		return NULL;
+	tuple = ((HeapTupleTableSlot *) slot)->tuple;
+
+	/* What a filter has deformed is used as it is; see above for the rest. */
+	if (tuple == NULL || slot->tts_nvalid >= fill->last_attribute ||
+		HeapTupleHeaderGetNatts(tuple->t_data) < fill->last_attribute)
+		return NULL;
+	if (slot->tts_tupleDescriptor == fill->tuple_desc)
+		return fill->tuples ? tuple->t_data : NULL;
+	return prepare_tuples(fill, slot->tts_tupleDescriptor) ? tuple->t_data : NULL;
+}
+
+/* Append a row from the values of its slot. */
+static void
+append_slot(px_fill *fill, TupleTableSlot *slot)
+{
+	slot_getsomeattrs(slot, fill->last_attribute);
+	for (int c = 0; c < fill->ncolumns; c++)
+	{
+		int			attribute = fill->sources[c].attribute;
+
+		if (slot->tts_isnull[attribute])
+			px_column_append_null(&fill->columns[c]);
+		else
+			append_value(fill, &fill->sources[c], &fill->columns[c],
+						 slot->tts_values[attribute]);
+	}
+}
+
 void
 px_fill_row(px_fill *fill, TupleTableSlot *slot)
 {
-	/* Locals, because stores to a column's bytes may alias anything. */
-	px_fill_source *source = fill->sources;
-	px_column  *column = fill->columns;
-	px_column  *const columns_end = column + fill->ncolumns;
-	const Datum *values;
-	const bool *isnull;
+	HeapTupleHeader tuple = tuple_in_slot(fill, slot);
 
-	slot_getsomeattrs(slot, fill->last_attribute);
-	values = slot->tts_values;
-	isnull = slot->tts_isnull;
-
-	for (; column < columns_end; column++, source++)
-	{
-		int			attribute = source->attribute;
-		Datum		value = values[attribute];
-
-		if (isnull[attribute])
-		{
-			px_column_append_null(column);
-			continue;
-		}
-		switch (source->kind)
-		{
-			case PX_FILL_BYVAL:
-				px_column_append_u64(column, (uint64) value);
-				break;
-			case PX_FILL_BYREF:
-				px_column_append_fixed(column, DatumGetPointer(value));
-				break;
-			case PX_FILL_VARLENA:
-				append_varlena(fill, source, column, value);
-				break;
-			case PX_FILL_PADDED:
-				append_padded(fill, source, column, value);
-				break;
-			case PX_FILL_NAME:
-				append_name(fill, source, column, NameStr(*DatumGetName(value)));
-				break;
-			case PX_FILL_NUMERIC:
-				append_numeric(fill, source, column, value);
-				break;
-			case PX_FILL_TEXT:
-				append_output(fill, source, column, value);
-				break;
-		}
-	}
+	if (tuple)
+		append_tuple(fill, tuple);
+	else
+		append_slot(fill, slot);
 
 	fill->rows++;
 	fill->raw_nbytes += fill->row_nbytes;

@@ -49,6 +49,16 @@ typedef struct px_fill_source
 	uint32		skip_next;		/* skip after the next failure */
 } px_fill_source;
 
+/* An attribute of the heap tuples that rows come from. */
+typedef struct px_fill_attribute
+{
+	int16		length;			/* pg_attribute's attlen */
+	bool		byval;
+	uint8		align_mask;		/* alignment - 1 */
+	px_fill_source *source;		/* of column; unspecified without one */
+	px_column  *column;			/* that it fills, or NULL */
+} px_fill_attribute;
+
 typedef struct px_fill
 {
 	uint16		ncolumns;
@@ -59,6 +69,9 @@ typedef struct px_fill
 
 	px_fill_source *sources;	/* [ncolumns] */
 	int			last_attribute; /* highest of the sources', from 1 */
+	TupleDesc	tuple_desc;		/* what attributes describes; NULL at first */
+	bool		tuples;			/* its tuples can be taken apart by attributes */
+	px_fill_attribute *attributes;	/* [last_attribute]; NULL at first */
 	size_t		row_nbytes;		/* fixed-width part of a row */
 	size_t		keep_nbytes;	/* a larger buffer is not kept for a new batch */
 	uint32		rows_max;		/* of a batch */

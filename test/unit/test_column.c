@@ -223,7 +223,7 @@ appended_bytes_stand_without_headers(void)
 	CHECK_EQ(column->nvalues, 3);
 	CHECK_EQ(column->nnulls, 1);
 	CHECK_EQ(column->values_nbytes, 203);
-	CHECK_EQ(column->packed_nbytes, 4 + 1 + 3 + 4 + 200);
+	CHECK_EQ(px_column_values_nbytes(column), 4 + 1 + 3 + 4 + 200);
 	CHECK_EQ(small.lengths[0], 3);
 	CHECK_EQ(small.lengths[1], 0);
 	CHECK_EQ(small.lengths[2], 200);
@@ -245,7 +245,7 @@ blanks_are_left_out_and_put_back(void)
 		CHECK(px_column_append_padded(column, texts[i], 12));
 	CHECK_EQ(column->pad, 12);
 	CHECK_EQ(column->values_nbytes, 3 + 0 + 2 + 12 + 11);
-	CHECK_EQ(column->packed_nbytes, 5 * 13);
+	CHECK_EQ(px_column_values_nbytes(column), 5 * 13);
 	for (size_t i = 0; i < lengthof(texts); i++)
 		CHECK_EQ(small.lengths[i], lengths[i]);
 
@@ -255,7 +255,7 @@ blanks_are_left_out_and_put_back(void)
 	px_column_unpad(column);
 	CHECK_EQ(column->pad, 0);
 	CHECK_EQ(column->values_nbytes, 5 * 12);
-	CHECK_EQ(column->packed_nbytes, 5 * 13);
+	CHECK_EQ(px_column_values_nbytes(column), 5 * 13);
 	for (size_t i = 0; i < lengthof(texts); i++)
 	{
 		CHECK_EQ(small.lengths[i], 12);
