@@ -139,6 +139,23 @@ px_chunk_header_read(px_reader *r, px_chunk *chunk, px_fault *fault)
 	return PX_OK;
 }
 
+/* Is the width one of the chunk's form? */
+static bool
+px_width_suits(const px_chunk *chunk)
+{
+	switch ((px_form) chunk->form)
+	{
+		case PX_FORM_FIXED:
+			return px_width_is_valid(chunk->width);
+		case PX_FORM_ARRAY:
+			return px_width_is_int(chunk->width);
+		case PX_FORM_BYTES:
+			return chunk->width == 0;
+	}
+
+	return false;
+}
+
 /* Is the encoding one of the chunk's form and width? */
 static bool
 px_encoding_suits(const px_chunk *chunk)
@@ -148,8 +165,9 @@ px_encoding_suits(const px_chunk *chunk)
 	switch ((px_encoding) chunk->encoding)
 	{
 		case PX_ENC_PLAIN:
-		case PX_ENC_CONSTANT:
 			return true;
+		case PX_ENC_CONSTANT:
+			return chunk->form != PX_FORM_ARRAY;
 		case PX_ENC_FOR:
 		case PX_ENC_DELTA:
 		case PX_ENC_RLE:
@@ -163,7 +181,7 @@ px_encoding_suits(const px_chunk *chunk)
 		case PX_ENC_SPLIT:
 		case PX_ENC_DICTIONARY:
 		case PX_ENC_TEMPLATE:
-			return !fixed;
+			return chunk->form == PX_FORM_BYTES;
 	}
 
 	return false;
@@ -184,10 +202,10 @@ px_chunk_check_layout(const px_chunk *chunk, px_fault *fault)
 	if (chunk->null_layout > PX_NULLS_BITMAP)
 		return px_fail(fault, PX_BAD_HEADER, "null layout",
 					   PX_NULLS_BITMAP, chunk->null_layout);
-	if (chunk->form > PX_FORM_BYTES)
+	if (chunk->form > PX_FORM_ARRAY)
 		return px_fail(fault, PX_BAD_HEADER, "form",
-					   PX_FORM_BYTES, chunk->form);
-	if (fixed ? !px_width_is_valid(chunk->width) : chunk->width != 0)
+					   PX_FORM_ARRAY, chunk->form);
+	if (!px_width_suits(chunk))
 		return px_fail(fault, PX_BAD_HEADER, "width", 0, chunk->width);
 	if (chunk->scale > (fixed ? PX_SCALE_MAX : 0))
 		return px_fail(fault, PX_BAD_HEADER, "scale",
@@ -246,7 +264,8 @@ px_chunk_encoded_range(const px_chunk *chunk, uint64_t *min, uint64_t *max)
 		*min = px_for_nbytes(chunk->nvalues, 1);
 		*max = px_for_nbytes(chunk->nvalues, Min(8 * chunk->width - 1, 63));
 	}
-	else if (chunk->encoding != PX_ENC_PLAIN && chunk->encoding != PX_ENC_CONSTANT)
+	else if (chunk->form == PX_FORM_ARRAY ||
+			 (chunk->encoding != PX_ENC_PLAIN && chunk->encoding != PX_ENC_CONSTANT))
 	{
 		/* The decoders check: these have children, each with a header. */
 		*min = PX_CHILD_HEADER_NBYTES;

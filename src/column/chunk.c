@@ -13,7 +13,7 @@
  */
 #include "c.h"
 
-#include "column/column.h"
+#include "column/array.h"
 #include "column/constant.h"
 #include "column/fixed.h"
 #include "column/ints.h"
@@ -155,6 +155,36 @@ px_chunk_decode_ints(const px_chunk *chunk, const uint8_t *encoded,
 }
 
 px_status
+px_chunk_decode_arrays(const px_chunk *chunk, const uint8_t *encoded,
+					   const px_decode_room *room, px_arrays *arrays,
+					   px_fault *fault)
+{
+	px_status	status;
+
+	if (chunk->form != PX_FORM_ARRAY || chunk->nvalues == 0)
+		return px_fail(fault, PX_BAD_HEADER, "form of arrays",
+					   PX_FORM_ARRAY, chunk->form);
+	status = px_array_read(encoded, chunk->encoded_nbytes, chunk->nvalues,
+						   chunk->width, room->scratch, arrays, fault);
+	if (status == PX_OK && arrays->elements_encoding == PX_ENC_PLAIN &&
+		arrays->elements_nbytes != (size_t) arrays->nelements * chunk->width)
+		status = px_fail(fault, PX_BAD_VALUE, "elements of arrays",
+						 (size_t) arrays->nelements * chunk->width,
+						 arrays->elements_nbytes);
+
+	return status;
+}
+
+px_status
+px_chunk_decode_elements(const px_chunk *chunk, const px_arrays *arrays,
+						 bool is_signed, int64_t *values, px_fault *fault)
+{
+	return px_ints_read(arrays->elements_encoding, arrays->elements,
+						arrays->elements_nbytes, arrays->nelements,
+						chunk->width, is_signed, values, NULL, fault);
+}
+
+px_status
 px_chunk_buffer_nbytes(const px_chunk *chunk, const uint8_t *encoded,
 					   size_t *nbytes, px_fault *fault)
 {
@@ -254,6 +284,9 @@ px_chunk_decode_pointers(const px_chunk *chunk, const uint8_t *encoded,
 		return PX_OK;
 	}
 
+	if (chunk->form == PX_FORM_ARRAY)
+		return px_fail(fault, PX_BAD_HEADER, "form of pointers",
+					   PX_FORM_BYTES, chunk->form);
 	if (chunk->form == PX_FORM_FIXED)
 		status = px_decode_fixed(chunk, encoded, room, values, fault);
 	else

@@ -9,6 +9,7 @@
  */
 #include "c.h"
 
+#include "column/array.h"
 #include "column/column.h"
 
 /* From the last value to the first, as each moves up. */
@@ -54,7 +55,9 @@ px_column_values_nbytes(const px_column *column)
 	uint32_t	longest = column->pad;
 	size_t		pos = 0;
 
-	if (column->form != PX_FORM_BYTES)
+	if (column->form == PX_FORM_ARRAY)
+		return px_array_plain_nbytes(column);
+	if (column->form == PX_FORM_FIXED)
 		return column->values_nbytes;
 
 	for (uint32_t i = 0; i < column->nvalues; i++)

@@ -34,7 +34,8 @@
 typedef enum px_form
 {
 	PX_FORM_FIXED = 0,
-	PX_FORM_BYTES = 1
+	PX_FORM_BYTES = 1,
+	PX_FORM_ARRAY = 2			/* of fixed-width elements; see array.h */
 } px_form;
 
 typedef enum px_encoding
@@ -83,7 +84,8 @@ typedef enum px_null_layout
 typedef struct px_column
 {
 	uint8_t		form;			/* px_form */
-	uint8_t		width;			/* fixed: bytes per value; bytes: 0 */
+	uint8_t		width;			/* fixed: bytes per value; array: per element;
+								 * bytes: 0 */
 	bool		is_signed;		/* fixed, width <= 8: order of the values */
 	bool		is_float;		/* fixed, width 4 or 8: IEEE 754 bits */
 	bool		relatable;		/* fixed, width <= 8: the reader will have it as
@@ -95,7 +97,9 @@ typedef struct px_column
 								 * the bytes of all values, without headers */
 	size_t		values_nbytes;	/* used */
 	size_t		values_cap;		/* size of the buffer */
-	uint32_t   *lengths;		/* bytes: caller's buffer, for as many values as
+	struct px_column *sent;		/* array: values in another form, of form bytes;
+								 * NULL if there never were any */
+	uint32_t   *lengths;		/* bytes, array: caller's buffer, for as many values as
 								 * there may be rows; else NULL */
 	uint32_t	pad;			/* bytes: > 0 if each value goes on with blanks
 								 * to this length, which are not in values */
@@ -110,6 +114,11 @@ px_column_reset(px_column *column)
 	column->nnulls = 0;
 	column->values_nbytes = 0;
 	column->pad = 0;
+	if (column->sent)
+	{
+		column->sent->nvalues = 0;
+		column->sent->values_nbytes = 0;
+	}
 }
 
 /* Rows so far. */
@@ -463,6 +472,33 @@ extern px_status px_chunk_decode_pointers(const px_chunk *chunk,
  */
 extern void px_chunk_text(const px_chunk *chunk, const uint8_t *encoded,
 						  const uint8_t **text, size_t *nbytes);
+
+/* A chunk of form array, taken apart; pointers as in px_decode_room. */
+typedef struct px_arrays
+{
+	const int64_t *counts;		/* [nvalues] 0: see sent; else elements + 1 */
+	uint32_t	nsent;
+	const uint8_t **sent;		/* [nsent] packed values, in order */
+	uint32_t	nelements;		/* of all arrays together */
+	uint8_t		elements_encoding;	/* PX_ENC_PLAIN: the elements as they are */
+	const uint8_t *elements;
+	size_t		elements_nbytes;
+} px_arrays;
+
+/*
+ * Take a chunk of form array that has values apart.  Errors as above.  With
+ * encoding plain, elements_nbytes has been checked.
+ */
+extern px_status px_chunk_decode_arrays(const px_chunk *chunk,
+										const uint8_t *encoded,
+										const px_decode_room *room,
+										px_arrays *arrays, px_fault *fault);
+
+/* Decode the elements to values[nelements], extended to 64 bits. */
+extern px_status px_chunk_decode_elements(const px_chunk *chunk,
+										  const px_arrays *arrays,
+										  bool is_signed, int64_t *values,
+										  px_fault *fault);
 
 /* Fill nulls[rows]. */
 extern void px_chunk_nulls(const px_chunk *chunk, bool *nulls);

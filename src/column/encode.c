@@ -17,6 +17,7 @@
  */
 #include "c.h"
 
+#include "column/array.h"
 #include "column/choose.h"
 #include "column/constant.h"
 #include "column/encode.h"
@@ -348,6 +349,27 @@ px_planned_write(px_writer *out, const px_column *columns, uint16_t index,
 	return PX_OK;
 }
 
+/* Arrays have one encoding; what is left to choose is whether to pack. */
+static px_status
+px_array_encode(px_writer *out, const px_column *column, bool encodings,
+				const px_encode_options *options, px_column_state *state,
+				px_encoded *result)
+{
+	size_t		start = out->pos;
+	px_status	status;
+
+	status = px_array_write(out, column, encodings, &result->head_nbytes);
+	if (status != PX_OK)
+		return status;
+	result->encoding = PX_ENC_PLAIN;
+	result->encoded_nbytes = out->pos - start;
+	if (result->head_nbytes == result->encoded_nbytes)
+		return PX_OK;
+
+	return px_tail_compress(out, start + result->head_nbytes, options, state,
+							&result->codec);
+}
+
 px_status
 px_values_write(px_writer *out, const px_column *columns, uint16_t index,
 				const px_encode_options *options, px_column_state *state,
@@ -360,7 +382,14 @@ px_values_write(px_writer *out, const px_column *columns, uint16_t index,
 	bool		encodings = (options->encodings & PX_ENCODINGS_INTS) == PX_ENCODINGS_INTS;
 	px_status	status = PX_NO_SPACE;
 
-	if (encodings && !px_constant_write(&limited, column, &result))
+	if (column->form == PX_FORM_ARRAY)
+	{
+		limited.cap = out->cap;
+		status = px_array_encode(&limited, column, encodings, options, state, &result);
+		if (status != PX_OK)
+			return status;
+	}
+	else if (encodings && !px_constant_write(&limited, column, &result))
 	{
 		px_encode_scratch scratch = px_encode_scratch_take(options->scratch, column->nvalues);
 		bool		stale = false;

@@ -220,7 +220,7 @@ px_ints_choose(const px_ints *ints, px_ints_plan *plan, size_t *nbytes)
  * --------------------------------------------------------------------- */
 
 static px_status
-px_flat_write(px_writer *out, const px_ints *ints, uint8_t *encoding)
+px_flat_write(px_writer *out, const px_ints *ints, bool pack, uint8_t *encoding)
 {
 	uint8_t    *encoded;
 	int64_t		base;
@@ -228,7 +228,7 @@ px_flat_write(px_writer *out, const px_ints *ints, uint8_t *encoding)
 	size_t		nbytes = (size_t) ints->n * ints->width;
 
 	*encoding = PX_ENC_PLAIN;
-	if (ints->n > 0)
+	if (pack && ints->n > 0)
 	{
 		px_for_measure(ints->values, ints->n, ints->width, ints->is_signed,
 					   &base, &b);
@@ -276,18 +276,26 @@ px_child_end(px_writer *out, uint8_t *header, uint8_t encoding, uint8_t width)
 	return px_write_align(out) ? PX_OK : PX_NO_SPACE;
 }
 
-static px_status
-px_flat_child_write(px_writer *out, const uint64_t *values, uint32_t n)
+px_status
+px_flat_child_write(px_writer *out, const px_ints *ints, bool pack)
 {
-	px_ints		ints = {(const uint8_t *) values, n, 8, true};
 	uint8_t    *header;
 	uint8_t		encoding;
 	px_status	status;
 
 	if ((status = px_child_begin(out, &header)) != PX_OK ||
-		(status = px_flat_write(out, &ints, &encoding)) != PX_OK)
+		(status = px_flat_write(out, ints, pack, &encoding)) != PX_OK)
 		return status;
-	return px_child_end(out, header, encoding, 8);
+	return px_child_end(out, header, encoding, ints->width);
+}
+
+/* What a transform leaves: n numbers of 64 bits. */
+static px_status
+px_numbers_write(px_writer *out, const uint64_t *values, uint32_t n)
+{
+	px_ints		ints = {(const uint8_t *) values, n, 8, true};
+
+	return px_flat_child_write(out, &ints, true);
 }
 
 static px_status
@@ -298,7 +306,7 @@ px_delta_write(px_writer *out, uint64_t *values, uint32_t n, uint8_t *encoding)
 		return PX_NO_SPACE;
 	px_delta_encode(values, n);
 
-	return px_flat_child_write(out, values + 1, n - 1);
+	return px_numbers_write(out, values + 1, n - 1);
 }
 
 static px_status
@@ -319,11 +327,11 @@ px_rle_write(px_writer *out, uint64_t *values, uint32_t n, bool delta,
 
 	if (!px_write_u32(out, nruns) || !px_write_u32(out, 0))
 		return PX_NO_SPACE;
-	status = px_flat_child_write(out, lengths, nruns);
+	status = px_numbers_write(out, lengths, nruns);
 	if (status != PX_OK)
 		return status;
 	if (!delta || nruns < 2)
-		return px_flat_child_write(out, values, nruns);
+		return px_numbers_write(out, values, nruns);
 
 	if ((status = px_child_begin(out, &header)) != PX_OK ||
 		(status = px_delta_write(out, values, nruns, &child_encoding)) != PX_OK)
@@ -347,7 +355,7 @@ px_shape_write(px_writer *out, uint64_t *values, uint32_t n, uint8_t shape,
 		case PX_INTS_RLE_DELTA:
 			return px_rle_write(out, values, n, true, lengths, encoding, stale);
 		default:
-			return px_flat_write(out, &ints, encoding);
+			return px_flat_write(out, &ints, true, encoding);
 	}
 }
 
@@ -391,7 +399,7 @@ px_ints_write(px_writer *out, const px_ints *ints, const px_ints_plan *plan,
 
 	if ((plan->shape == PX_INTS_FLAT && plan->factor <= 1) ||
 		ints->n < PX_INTS_TRANSFORM_MIN)
-		return px_flat_write(out, ints, encoding);
+		return px_flat_write(out, ints, true, encoding);
 
 	px_plain_decode_ints(ints->values, ints->n, ints->width, ints->is_signed,
 						 (int64_t *) values);
@@ -406,7 +414,7 @@ px_ints_write(px_writer *out, const px_ints *ints, const px_ints_plan *plan,
 
 	*stale = true;
 	out->pos = start;
-	return px_flat_write(out, ints, encoding);
+	return px_flat_write(out, ints, true, encoding);
 }
 
 px_status

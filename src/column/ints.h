@@ -69,6 +69,10 @@ extern px_status px_child_write(px_writer *out, const px_ints *ints,
 								const px_ints_plan *plan, uint8_t *scratch,
 								bool *stale);
 
+/* As a child without a transform; plain if pack is false. */
+extern px_status px_flat_child_write(px_writer *out, const px_ints *ints,
+									 bool pack);
+
 /* Does this encoding make a stream of integers? */
 extern bool px_encoding_is_ints(uint8_t encoding);
 

@@ -18,6 +18,7 @@
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -29,6 +30,9 @@
 #include "exec/decode.h"
 #include "type/numeric.h"
 #include "type/policy.h"
+
+/* Size of an array with one dimension up to the end of its lower bound. */
+#define ARRAY_HEADER_NBYTES	(sizeof(ArrayType) + 2 * sizeof(int))
 
 /*
  * Numerics that were made of scaled integers between first and
@@ -51,11 +55,17 @@ typedef struct decode_column
 {
 	int			index;			/* in the tuple, 0-based; -1: value unused */
 	const char *context;		/* line for error contexts */
+	const char *name;			/* of the attribute */
+	uint64		nbytes;			/* chunks so far, with their headers */
+	uint32		encodings_seen; /* 1 << px_encoding */
+	uint32		codecs_seen;	/* 1 << px_codec_id */
 	Oid			type;			/* of the attribute */
 	int32		typmod;
 	bool		is_domain;
 	Oid			input_param;	/* for the input function */
 	FmgrInfo	input;
+	FmgrInfo	receive;		/* of arrays; fn_oid 0 until needed */
+	Oid			receive_param;
 	void	   *domain_extra;	/* domain_check's cache */
 	px_schema_column schema;	/* as the sender ships it */
 	px_type_policy policy;		/* what that means */
@@ -116,6 +126,7 @@ init_column(decode_column *column, px_request_column *request,
 
 	column->index = attno - 1;
 	column->context = context;
+	column->name = NameStr(attr->attname);
 	column->type = attr->atttypid;
 	column->typmod = attr->atttypmod;
 	base_type = getBaseTypeAndTypmod(attr->atttypid, &base_typmod);
@@ -201,6 +212,39 @@ uint32
 px_decoder_codecs(const px_decoder *decoder)
 {
 	return decoder->codecs_seen;
+}
+
+List *
+px_decoder_report(const px_decoder *decoder)
+{
+	List	   *report = NIL;
+
+	for (int i = 0; i < decoder->ncolumns; i++)
+	{
+		const decode_column *column = &decoder->columns[i];
+		StringInfoData line;
+		const char *separator = "";
+
+		if (column->index < 0)
+			continue;
+		initStringInfo(&line);
+		appendStringInfo(&line, "%s (", column->name);
+		for (uint8 encoding = 0; encoding < PX_ENCODING_COUNT; encoding++)
+		{
+			if (!(column->encodings_seen & (1u << encoding)))
+				continue;
+			appendStringInfo(&line, "%s%s", separator, px_encoding_name(encoding));
+			separator = "/";
+		}
+		for (uint8 codec = PX_CODEC_NONE + 1; codec < PX_CODEC_COUNT; codec++)
+		{
+			if (column->codecs_seen & (1u << codec))
+				appendStringInfo(&line, " + %s", px_codec_by_id(codec)->name);
+		}
+		appendStringInfo(&line, ": " UINT64_FORMAT " bytes)", column->nbytes);
+		report = lappend(report, line.data);
+	}
+	return report;
 }
 
 void
@@ -293,6 +337,7 @@ converted_nbytes(const decode_column *column, const px_chunk *chunk)
 		case PX_DATUM_INPUT:
 		case PX_DATUM_BYVAL:
 		case PX_DATUM_VARLENA:
+		case PX_DATUM_ARRAY:	/* has a buffer of its own */
 			return 0;
 	}
 	return 0;
@@ -385,17 +430,10 @@ take_arena(px_decoder *decoder, Size nbytes)
 	return p;
 }
 
-/* Give the decoders room for what a column's values are going to point to. */
+/* Give a column room for what its values are going to point to. */
 static void
-prepare_buffer(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
-			   const uint8_t *encoded)
+grow_buffer(px_decoder *decoder, decode_column *column, Size needed)
 {
-	size_t		needed;
-	px_fault	fault;
-
-	if (px_chunk_buffer_nbytes(chunk, encoded, &needed, &fault) != PX_OK)
-		px_raise_fault(decoder->servername, &fault);
-
 	/* As with the arena: what an unusually large batch took is given back. */
 	if (needed > column->buffer_nbytes || needed < column->buffer_nbytes / 8)
 	{
@@ -409,7 +447,6 @@ prepare_buffer(px_decoder *decoder, decode_column *column, const px_chunk *chunk
 			column->buffer_nbytes = needed + needed / 8;
 		}
 	}
-	decoder->room.buffer = column->buffer;
 }
 
 static void
@@ -427,9 +464,13 @@ static void
 decode_pointers(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
 				const uint8_t *encoded, const uint8_t **values)
 {
+	size_t		needed;
 	px_fault	fault;
 
-	prepare_buffer(decoder, column, chunk, encoded);
+	if (px_chunk_buffer_nbytes(chunk, encoded, &needed, &fault) != PX_OK)
+		px_raise_fault(decoder->servername, &fault);
+	grow_buffer(decoder, column, needed);
+	decoder->room.buffer = column->buffer;
 	if (px_chunk_decode_pointers(chunk, encoded, &decoder->room, values, &fault) != PX_OK)
 		px_raise_fault(decoder->servername, &fault);
 }
@@ -443,8 +484,11 @@ form_suits_class(const px_chunk *chunk, const px_schema_column *schema)
 		case PX_CLASS_FIXED:
 			return chunk->form == PX_FORM_FIXED && chunk->width == schema->width &&
 				chunk->scale == 0;
+		case PX_CLASS_ARRAY:
+			return chunk->form == PX_FORM_ARRAY && chunk->width == schema->width;
 		case PX_CLASS_NUMERIC:
-			return chunk->form == PX_FORM_BYTES || chunk->width == sizeof(int64);
+			return chunk->form == PX_FORM_BYTES ||
+				(chunk->form == PX_FORM_FIXED && chunk->width == sizeof(int64));
 		default:
 			return chunk->form == PX_FORM_BYTES;
 	}
@@ -627,6 +671,145 @@ decode_input(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
 	}
 }
 
+/* An array that arrived in array_send's form; array_recv checks it. */
+static Datum
+receive_array(px_decoder *decoder, decode_column *column, const uint8_t *packed)
+{
+	Datum		value;
+
+	if (!OidIsValid(column->receive.fn_oid))
+	{
+		Oid			function;
+
+		getTypeBinaryInputInfo(column->schema.type_oid, &function, &column->receive_param);
+		fmgr_info_cxt(function, &column->receive, decoder->context);
+	}
+
+	/* array_recv puts a NUL behind each element for a while: not in the frame. */
+	resetStringInfo(&decoder->text);
+	appendBinaryStringInfo(&decoder->text, (const char *) px_packed_data(packed),
+						   (int) px_packed_nbytes(packed));
+	value = ReceiveFunctionCall(&column->receive, &decoder->text,
+								column->receive_param, -1);
+	if (decoder->text.cursor != decoder->text.len)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("incorrect binary data format in array from server \"%s\"",
+						decoder->servername)));
+	return value;
+}
+
+/* Write an array with one dimension, or an empty one; returns its end. */
+static char *
+build_array(char *dst, const px_type_policy *policy, uint32 nelements,
+			const uint8_t *elements)
+{
+	ArrayType  *array = (ArrayType *) dst;
+	Size		nbytes = ARR_OVERHEAD_NONULLS(nelements > 0 ? 1 : 0);
+
+	array->ndim = nelements > 0 ? 1 : 0;
+	array->dataoffset = 0;
+	array->elemtype = policy->element;
+	if (nelements > 0)
+	{
+		ARR_DIMS(array)[0] = (int) nelements;
+		ARR_LBOUND(array)[0] = 1;
+		memset(dst + ARRAY_HEADER_NBYTES, 0, nbytes - ARRAY_HEADER_NBYTES);
+		memcpy(dst + nbytes, elements, (Size) nelements * policy->width);
+		nbytes += (Size) nelements * policy->width;
+	}
+	SET_VARSIZE(dst, nbytes);
+	return dst + MAXALIGN(nbytes);
+}
+
+/*
+ * The elements of all arrays of a chunk in their own width: as they stand in
+ * the chunk if that is all there is to do, else decoded and checked.  numbers
+ * has room for them as 64-bit integers, which they are narrowed in place from.
+ */
+static const uint8_t *
+decode_elements(px_decoder *decoder, const decode_column *column, const px_chunk *chunk,
+				const px_arrays *arrays, int64 *numbers)
+{
+	uint8_t    *narrow = (uint8_t *) numbers;
+	px_fault	fault;
+
+	if (arrays->elements_encoding == PX_ENC_PLAIN && column->policy.check == PX_CHECK_NONE)
+		return arrays->elements;
+
+	if (px_chunk_decode_elements(chunk, arrays, column->policy.is_signed,
+								 (int64_t *) numbers, &fault) != PX_OK)
+		px_raise_fault(decoder->servername, &fault);
+	px_check_values(column->policy.check, (const Datum *) numbers, NULL, arrays->nelements);
+
+	switch (chunk->width)
+	{
+		case 1:
+			for (uint32 i = 0; i < arrays->nelements; i++)
+				narrow[i] = (uint8_t) numbers[i];
+			break;
+		case 2:
+			for (uint32 i = 0; i < arrays->nelements; i++)
+				px_store_u16(narrow + (Size) i * 2, (uint16_t) numbers[i]);
+			break;
+		case 4:
+			for (uint32 i = 0; i < arrays->nelements; i++)
+				px_store_u32(narrow + (Size) i * 4, (uint32_t) numbers[i]);
+			break;
+		default:
+			break;
+	}
+	return narrow;
+}
+
+static void
+decode_arrays(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
+			  const uint8_t *encoded)
+{
+	px_arrays	arrays;
+	px_fault	fault;
+	Size		numbers_nbytes;
+	Size		elements_nbytes;
+	const uint8_t *elements;
+	char	   *dst;
+	uint32		value = 0;
+	uint32		sent = 0;
+
+	if (chunk->nvalues == 0)
+	{
+		memset(column->values, 0, chunk->rows * sizeof(Datum));
+		return;
+	}
+	if (px_chunk_decode_arrays(chunk, encoded, &decoder->room, &arrays, &fault) != PX_OK)
+		px_raise_fault(decoder->servername, &fault);
+
+	/* First the numbers, then the arrays that are made of them. */
+	numbers_nbytes = (Size) arrays.nelements * sizeof(int64);
+	elements_nbytes = (Size) arrays.nelements * chunk->width;
+	grow_buffer(decoder, column, numbers_nbytes + elements_nbytes +
+				(Size) chunk->nvalues * (ARR_OVERHEAD_NONULLS(1) + MAXIMUM_ALIGNOF));
+	elements = decode_elements(decoder, column, chunk, &arrays, (int64 *) column->buffer);
+
+	dst = (char *) column->buffer + numbers_nbytes;
+	for (uint32 row = 0; row < chunk->rows; row++)
+	{
+		int64		count;
+
+		column->values[row] = (Datum) 0;
+		if (column->nulls[row])
+			continue;
+		count = arrays.counts[value++];
+		if (count == 0)
+		{
+			column->values[row] = receive_array(decoder, column, arrays.sent[sent++]);
+			continue;
+		}
+		column->values[row] = PointerGetDatum(dst);
+		dst = build_array(dst, &column->policy, (uint32) (count - 1), elements);
+		elements += (Size) (count - 1) * chunk->width;
+	}
+}
+
 /* Domains check values that did not come through their input function. */
 static void
 check_domain(px_decoder *decoder, decode_column *column, uint32 rows)
@@ -656,6 +839,10 @@ decode_column_values(px_decoder *decoder, decode_column *column, const px_chunk 
 			decode_byref(decoder, column, chunk, encoded);
 			break;
 
+		case PX_DATUM_ARRAY:
+			decode_arrays(decoder, column, chunk, encoded);
+			break;
+
 		case PX_DATUM_NUMERIC:
 			if (chunk->form == PX_FORM_FIXED)
 			{
@@ -680,7 +867,8 @@ decode_column_values(px_decoder *decoder, decode_column *column, const px_chunk 
 				decode_input(decoder, column, chunk);
 			break;
 	}
-	px_check_values(column->policy.check, column->values, column->nulls, chunk->rows);
+	if (column->policy.kind != PX_DATUM_ARRAY)	/* checked by element */
+		px_check_values(column->policy.check, column->values, column->nulls, chunk->rows);
 	if (column->is_domain)
 		check_domain(decoder, column, chunk->rows);
 }
@@ -729,6 +917,11 @@ px_decoder_batch(px_decoder *decoder, const uint8_t *body, const px_frame_header
 		decoder->current = i;
 		decoder->references[i] = NULL;
 		decoder->codecs_seen |= 1u << chunk->codec;
+		column->codecs_seen |= 1u << chunk->codec;
+		column->encodings_seen |= 1u << chunk->encoding;
+		column->nbytes += PX_CHUNK_HEADER_NBYTES + PX_ALIGN(chunk->stored_nbytes);
+		if (chunk->null_layout == PX_NULLS_BITMAP)
+			column->nbytes += PX_ALIGN(PX_BITMAP_NBYTES(chunk->rows));
 		if (!form_suits_class(chunk, &column->schema))
 		{
 			px_fail(&fault, PX_BAD_HEADER, "chunk width", column->schema.width, chunk->width);

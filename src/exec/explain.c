@@ -151,6 +151,8 @@ px_receive_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 			explain_stats_text(&state->stats, es);
 		else
 			explain_stats_properties(&state->stats, es);
+		if (es->verbose && state->decoder)
+			ExplainPropertyList("Columns", px_decoder_report(state->decoder), es);
 	}
 	explain_foreign(state, es);
 }

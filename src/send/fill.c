@@ -22,6 +22,7 @@
 #include "access/tupmacs.h"
 #include "catalog/pg_type_d.h"
 #include "mb/pg_wchar.h"
+#include "utils/array.h"
 #include "utils/fmgrprotos.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -89,6 +90,8 @@ fill_kind(px_datum_kind kind)
 			return PX_FILL_NAME;
 		case PX_DATUM_NUMERIC:
 			return PX_FILL_NUMERIC;
+		case PX_DATUM_ARRAY:
+			return PX_FILL_ARRAY;
 		case PX_DATUM_INPUT:
 			return PX_FILL_TEXT;
 	}
@@ -124,12 +127,16 @@ decide_column(px_fill *fill, int i, Form_pg_attribute attribute,
 	if (source->kind == PX_FILL_VARLENA && type == BPCHAROID && typmod >= 0 &&
 		!source->convert)
 		source->kind = PX_FILL_PADDED;
-	if (source->kind == PX_FILL_TEXT)
+	source->element = policy.element;
+	if (source->kind == PX_FILL_TEXT || source->kind == PX_FILL_ARRAY)
 	{
 		Oid			function;
 		bool		is_varlena;
 
-		getTypeOutputInfo(attribute->atttypid, &function, &is_varlena);
+		if (source->kind == PX_FILL_ARRAY)
+			getTypeBinaryOutputInfo(type, &function, &is_varlena);
+		else
+			getTypeOutputInfo(attribute->atttypid, &function, &is_varlena);
 		source->output = palloc(sizeof(FmgrInfo));
 		fmgr_info(function, source->output);
 	}
@@ -138,6 +145,11 @@ decide_column(px_fill *fill, int i, Form_pg_attribute attribute,
 	{
 		case PX_CLASS_FIXED:
 			column->form = PX_FORM_FIXED;
+			column->width = policy.width;
+			column->is_signed = policy.is_signed;
+			break;
+		case PX_CLASS_ARRAY:
+			column->form = PX_FORM_ARRAY;
 			column->width = policy.width;
 			column->is_signed = policy.is_signed;
 			break;
@@ -150,7 +162,8 @@ decide_column(px_fill *fill, int i, Form_pg_attribute attribute,
 			column->form = PX_FORM_BYTES;
 			break;
 	}
-	fill->row_nbytes += column->width;
+	if (column->form == PX_FORM_FIXED)
+		fill->row_nbytes += column->width;
 	fill->last_attribute = Max(fill->last_attribute, attribute->attnum);
 }
 
@@ -230,8 +243,14 @@ px_fill_begin(px_fill *fill)
 		column->values_cap = initial_nbytes(fill, column);
 		column->values = palloc(column->values_cap);
 		column->nulls = palloc((fill->rows_max + 7) / 8);
-		if (column->form == PX_FORM_BYTES || fill->schema[i].class == PX_CLASS_NUMERIC)
+		if (column->form != PX_FORM_FIXED || fill->schema[i].class == PX_CLASS_NUMERIC)
 			column->lengths = palloc(fill->rows_max * sizeof(uint32));
+		if (column->form == PX_FORM_ARRAY)
+		{
+			column->sent = palloc0(sizeof(px_column));
+			column->sent->form = PX_FORM_BYTES;
+			column->sent->lengths = palloc(fill->rows_max * sizeof(uint32));
+		}
 	}
 	MemoryContextSwitchTo(old_context);
 }
@@ -241,6 +260,7 @@ static void
 replace_buffer(px_fill *fill, px_column *column, size_t nbytes)
 {
 	pfree(column->values);
+	column->values = NULL;
 	column->values_cap = 0;
 	column->values = MemoryContextAlloc(fill->context, nbytes);
 	column->values_cap = nbytes;
@@ -281,6 +301,8 @@ px_fill_reset(px_fill *fill)
 		else if (fill->sources[i].skip > 0)
 			fill->sources[i].skip--;
 		px_column_reset(column);
+		if (column->sent && column->sent->values_cap > fill->keep_nbytes)
+			replace_buffer(fill, column->sent, BYTES_INITIAL);
 
 		/* A huge value must not keep its memory for the rest of the stream. */
 		nbytes = initial_nbytes(fill, column);
@@ -292,7 +314,7 @@ px_fill_reset(px_fill *fill)
 
 /* Make room for n more bytes of values. */
 static void
-grow_buffer(px_column *column, size_t n)
+grow_buffer(px_fill *fill, px_column *column, size_t n)
 {
 	size_t		needed = Max(column->values_nbytes, (size_t) column->nvalues * column->pad) +
 	n + PX_APPEND_SLACK;
@@ -305,7 +327,8 @@ grow_buffer(px_column *column, size_t n)
 				 errdetail("The values of a column need %zu bytes, the limit is %zu.",
 						   needed, COLUMN_NBYTES_MAX)));
 	nbytes = Max(needed, Min(column->values_cap * 2, COLUMN_NBYTES_MAX));
-	column->values = repalloc(column->values, nbytes);
+	column->values = column->values ? repalloc(column->values, nbytes) :
+		MemoryContextAlloc(fill->context, nbytes);
 	column->values_cap = nbytes;
 }
 
@@ -317,7 +340,7 @@ static inline void
 append_bytes(px_fill *fill, px_column *column, const void *bytes, size_t n)
 {
 	if (unlikely(column->values_cap - column->values_nbytes < n + PX_APPEND_SLACK))
-		grow_buffer(column, n);
+		grow_buffer(fill, column, n);
 	fill->raw_nbytes += n + 1;
 	px_column_append_bytes(column, bytes, n);
 }
@@ -407,13 +430,13 @@ append_padded(px_fill *fill, px_fill_source *source, px_column *column,
 	if (likely(source->skip == 0))
 	{
 		if (unlikely(column->values_cap - column->values_nbytes < n + PX_APPEND_SLACK))
-			grow_buffer(column, n);
+			grow_buffer(fill, column, n);
 		if (px_column_append_padded(column, text, n))
 		{
 			fill->raw_nbytes += n + 1;
 			return;
 		}
-		grow_buffer(column, n);
+		grow_buffer(fill, column, n);
 		px_column_unpad(column);
 		back_off(source);
 	}
@@ -533,6 +556,45 @@ append_short_numeric(px_fill *fill, px_fill_source *source, px_column *column,
 		append_numeric(fill, source, column, PointerGetDatum(bytes - 1));
 }
 
+/*
+ * Append an array: its elements, if it has one dimension with the usual lower
+ * bound and no nulls, or is empty; else what its send function writes.
+ */
+static void
+append_array(px_fill *fill, px_fill_source *source, px_column *column, Datum value)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(fill->row_context);
+	ArrayType  *array = DatumGetArrayTypeP(value);
+	int			ndim = ARR_NDIM(array);
+	uint32		nelements = ndim == 0 ? 0 : (uint32) ARR_DIMS(array)[0];
+
+	fill->row_context_used = true;
+	if (ndim > 1 || ARR_HASNULL(array) || ARR_ELEMTYPE(array) != source->element ||
+		(ndim == 1 && ARR_LBOUND(array)[0] != 1))
+	{
+		bytea	   *sent = SendFunctionCall(source->output, PointerGetDatum(array));
+
+		MemoryContextSwitchTo(old_context);
+		append_bytes(fill, column->sent, VARDATA_ANY(sent), VARSIZE_ANY_EXHDR(sent));
+		nelements = 0;
+		column->lengths[column->nvalues] = 0;
+	}
+	else
+	{
+		size_t		nbytes = (size_t) nelements * column->width;
+
+		MemoryContextSwitchTo(old_context);
+		if (column->values_cap - column->values_nbytes < nbytes + PX_APPEND_SLACK)
+			grow_buffer(fill, column, nbytes);
+		if (nbytes > 0)
+			memcpy(column->values + column->values_nbytes, ARR_DATA_PTR(array), nbytes);
+		column->values_nbytes += nbytes;
+		fill->raw_nbytes += nbytes + sizeof(uint32);
+		column->lengths[column->nvalues] = nelements + 1;
+	}
+	px_column_mark_value(column);
+}
+
 /* ---------------------------------------------------------------------
  * Rows
  * --------------------------------------------------------------------- */
@@ -563,6 +625,9 @@ append_value(px_fill *fill, px_fill_source *source, px_column *column, Datum val
 			break;
 		case PX_FILL_NUMERIC:
 			append_numeric(fill, source, column, value);
+			break;
+		case PX_FILL_ARRAY:
+			append_array(fill, source, column, value);
 			break;
 		case PX_FILL_TEXT:
 			append_output(fill, source, column, value);

@@ -29,6 +29,7 @@ typedef enum px_fill_kind
 	PX_FILL_VARLENA,			/* append the varlena's bytes */
 	PX_FILL_PADDED,				/* the same without blanks at the end: char(n) */
 	PX_FILL_NAME,				/* append the name up to its NUL */
+	PX_FILL_ARRAY,				/* append the elements, or array_send's bytes */
 	PX_FILL_NUMERIC,			/* scaled integer, or numeric_send's bytes */
 	PX_FILL_TEXT				/* append what the output function returns */
 } px_fill_kind;
@@ -38,7 +39,9 @@ typedef struct px_fill_source
 	px_fill_kind kind;
 	int			attribute;		/* index into the slot's values */
 	bool		convert;		/* to the client's encoding */
-	FmgrInfo   *output;			/* PX_FILL_TEXT: output function; else NULL */
+	FmgrInfo   *output;			/* PX_FILL_TEXT: output function; PX_FILL_ARRAY:
+								 * send function; else NULL */
+	Oid			element;		/* PX_FILL_ARRAY: type of the elements */
 
 	/*
 	 * PX_FILL_NUMERIC, PX_FILL_PADDED: a batch that could not be scaled, or

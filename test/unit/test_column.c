@@ -234,7 +234,7 @@ appended_bytes_stand_without_headers(void)
 static void
 blanks_are_left_out_and_put_back(void)
 {
-	static const char *const texts[] = {
+	static const char texts[][40] = {
 		"abc         ", "            ", " a          ", "abcdefghijkl", "abcdefghijk ",
 	};
 	static const uint32_t lengths[] = {3, 0, 2, 12, 11};
@@ -249,8 +249,8 @@ blanks_are_left_out_and_put_back(void)
 	for (size_t i = 0; i < lengthof(texts); i++)
 		CHECK_EQ(small.lengths[i], lengths[i]);
 
-	CHECK(!px_column_append_padded(column, "abc", 3));
-	CHECK(!px_column_append_padded(column, "abcdefghijklm", 13));
+	CHECK(!px_column_append_padded(column, texts[0], 3));
+	CHECK(!px_column_append_padded(column, texts[0], 13));
 	CHECK_EQ(column->nvalues, lengthof(texts));
 	px_column_unpad(column);
 	CHECK_EQ(column->pad, 0);
