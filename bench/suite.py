@@ -41,7 +41,7 @@ def columns_of(plan):
     """What EXPLAIN (ANALYZE, VERBOSE) says of each column: (name, encodings, bytes)."""
     found = []
     for node in exchange_nodes(plan):
-        for line in node.get("Columns", []):
+        for line in node.get("Column Encodings", []):
             name, encodings, nbytes = re.fullmatch(r"(\S+) \((.*): (\d+) bytes\)", line).groups()
             found.append((name, encodings, int(nbytes)))
     return found

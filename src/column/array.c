@@ -105,9 +105,9 @@ px_array_read(const uint8_t *encoded, size_t encoded_nbytes, uint32_t n,
 	}
 	if (nsent != arrays->nsent)
 		return px_fail(fault, PX_BAD_VALUE, "arrays as sent", arrays->nsent, nsent);
-	if (nelements > PX_FRAME_NBYTES_MAX / 8)
+	if (nelements > PX_ARRAY_ELEMENTS_MAX)
 		return px_fail(fault, PX_OVER_LIMIT, "elements of arrays",
-					   PX_FRAME_NBYTES_MAX / 8, nelements);
+					   PX_ARRAY_ELEMENTS_MAX, nelements);
 
 	status = px_child_find(&r, width, &elements, fault);
 	if (status != PX_OK)

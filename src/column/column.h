@@ -473,6 +473,9 @@ extern px_status px_chunk_decode_pointers(const px_chunk *chunk,
 extern void px_chunk_text(const px_chunk *chunk, const uint8_t *encoded,
 						  const uint8_t **text, size_t *nbytes);
 
+/* Elements of all arrays of a chunk: as 64-bit integers they fit a frame. */
+#define PX_ARRAY_ELEMENTS_MAX	(PX_FRAME_NBYTES_MAX / 8)
+
 /* A chunk of form array, taken apart; pointers as in px_decode_room. */
 typedef struct px_arrays
 {

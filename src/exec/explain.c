@@ -152,7 +152,7 @@ px_receive_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 		else
 			explain_stats_properties(&state->stats, es);
 		if (es->verbose && state->decoder)
-			ExplainPropertyList("Columns", px_decoder_report(state->decoder), es);
+			ExplainPropertyList("Column Encodings", px_decoder_report(state->decoder), es);
 	}
 	explain_foreign(state, es);
 }

@@ -570,7 +570,8 @@ append_array(px_fill *fill, px_fill_source *source, px_column *column, Datum val
 
 	fill->row_context_used = true;
 	if (ndim > 1 || ARR_HASNULL(array) || ARR_ELEMTYPE(array) != source->element ||
-		(ndim == 1 && ARR_LBOUND(array)[0] != 1))
+		(ndim == 1 && ARR_LBOUND(array)[0] != 1) ||
+		nelements > PX_ARRAY_ELEMENTS_MAX - column->values_nbytes / column->width)
 	{
 		bytea	   *sent = SendFunctionCall(source->output, PointerGetDatum(array));
 

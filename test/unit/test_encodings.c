@@ -43,6 +43,7 @@ column_new(uint8_t form, uint8_t width)
 	column->is_float = false;
 	column->relatable = false;
 	column->scale = 0;
+	column->sent = NULL;
 	px_column_reset(column);
 
 	return column;
@@ -277,9 +278,9 @@ static void
 strings_of_every_length_round_trip(void)
 {
 	static const size_t lengths[] = {0, 1, 3, 15, 16, 31, 32, 33, 125, 126, 127, 128, 131, 1000, 65536, 0, 7};
-	uint8_t    *text = unit_alloc(65536);
+	uint8_t    *text = unit_alloc(65536 + 40);
 
-	unit_random_bytes(text, 65536);
+	unit_random_bytes(text, 65536 + 40);
 	for (int repeat = 1; repeat <= 50; repeat += 49)
 	{
 		px_column  *column;
@@ -796,6 +797,188 @@ malformed_relations_are_refused(void)
 }
 
 /* ---------------------------------------------------------------------
+ * Arrays
+ * --------------------------------------------------------------------- */
+
+static px_status
+read_arrays(px_column *column, bool compare)
+{
+	unit_guarded g = unit_guarded_copy(body, body_nbytes);
+	px_frame_header header = {
+		.rows = px_column_rows(column), .columns = 1, .body_nbytes = (uint32_t) body_nbytes
+	};
+	int64_t		scratch[PX_DECODE_SCRATCH_WORDS(400)];
+	px_decode_room room = {.scratch = scratch};
+	unit_guarded buffer = {0};
+	unit_guarded elements = {0};
+	const uint8_t *encoded;
+	const uint8_t *sent = column->sent->values;
+	px_arrays	arrays;
+	px_chunk	chunk;
+	px_status	status;
+
+	status = px_batch_read(g.data, &header, &chunk, NULL);
+	if (status == PX_OK)
+	{
+		buffer = unit_guarded_new(chunk.encoded_nbytes);
+		status = px_chunk_unpack(&chunk, codec_context, buffer.data, &encoded, NULL);
+	}
+	if (status == PX_OK)
+		status = px_chunk_decode_arrays(&chunk, encoded, &room, &arrays, NULL);
+	if (status == PX_OK && arrays.nelements > 1000000)
+		status = PX_OVER_LIMIT;
+	if (status == PX_OK)
+	{
+		elements = unit_guarded_new((size_t) arrays.nelements * 8);
+		status = px_chunk_decode_elements(&chunk, &arrays, column->is_signed,
+										  (int64_t *) elements.data, NULL);
+	}
+	if (status == PX_OK && compare)
+	{
+		uint32_t	wrong = 0;
+
+		CHECK_EQ(arrays.nsent, column->sent->nvalues);
+		CHECK_EQ((size_t) arrays.nelements * column->width, column->values_nbytes);
+		for (uint32_t i = 0; i < column->nvalues; i++)
+			wrong += arrays.counts[i] != column->lengths[i];
+		for (uint32_t i = 0; i < arrays.nelements; i++)
+			wrong += memcmp(elements.data + (size_t) i * 8,
+							column->values + (size_t) i * column->width, column->width) != 0;
+		for (uint32_t i = 0; i < arrays.nsent; i++)
+		{
+			wrong += !same_packed(arrays.sent[i], sent, column->sent->lengths[i], 0);
+			sent += column->sent->lengths[i];
+		}
+		CHECK_EQ(wrong, 0);
+	}
+	if (buffer.map)
+		unit_guarded_free(&buffer);
+	if (elements.map)
+		unit_guarded_free(&elements);
+	unit_guarded_free(&g);
+
+	return status;
+}
+
+static void
+arrays_round_trip(void)
+{
+	uint32_t	sent_lengths[400];
+	uint8_t    *sent_values = unit_alloc(400 * 250 + PX_APPEND_SLACK);
+	px_column	sent = {.form = PX_FORM_BYTES, .values = sent_values, .lengths = sent_lengths};
+
+	for (uint8_t width = 1; width <= 8; width *= 2)
+	{
+		for (int kind = 0; kind < 4; kind++)
+		{
+			px_column  *column;
+
+			ncolumns = 0;
+			column = column_new(PX_FORM_ARRAY, width);
+			column->sent = &sent;
+			px_column_reset(column);
+			for (int i = 0; i < 400; i++)
+			{
+				uint8_t		bytes[250];
+				uint32_t	n = (uint32_t) (kind == 3 ? 0 : unit_random() % 40);
+
+				unit_random_bytes(bytes, sizeof(bytes));
+				if (i % 9 == 0)
+					px_column_append_null(column);
+				else if (kind == 2 && i % 5 == 0)
+				{
+					px_column_append_bytes(&sent, bytes, unit_random() % 250);
+					column->lengths[column->nvalues] = 0;
+					px_column_mark_value(column);
+				}
+				else
+				{
+					for (uint32_t k = 0; k < n; k++)
+					{
+						uint64_t	value = kind == 0 ? unit_random() : unit_random() % 50;
+
+						memcpy(column->values + column->values_nbytes, &value, width);
+						column->values_nbytes += width;
+					}
+					column->lengths[column->nvalues] = n + 1;
+					px_column_mark_value(column);
+				}
+			}
+			for (uint8_t codec = 0; codec < PX_CODEC_COUNT; codec++)
+			{
+				write_batch(PX_ENCODINGS_ALL, codec);
+				CHECK_EQ(read_arrays(column, true), PX_OK);
+				write_batch(1, codec);
+				CHECK_EQ(read_arrays(column, true), PX_OK);
+				CHECK(body_nbytes <= px_column_plain_nbytes(column));
+			}
+			write_batch(PX_ENCODINGS_ALL, PX_CODEC_NONE);
+			for (int i = 0; i < 1500; i++)
+			{
+				size_t		at = PX_CHUNK_HEADER_NBYTES + unit_random() % Min(body_nbytes - PX_CHUNK_HEADER_NBYTES, i % 2 ? 120 : 100000);
+				uint8_t		saved = body[at];
+
+				body[at] = (uint8_t) unit_random();
+				(void) read_arrays(column, false);
+				body[at] = saved;
+			}
+			column->sent = NULL;
+		}
+	}
+	free(sent_values);
+}
+
+static void
+malformed_arrays_are_refused(void)
+{
+	static const struct
+	{
+		const char *name;
+		uint32_t	nsent;
+		uint32_t	counts[2];
+		uint32_t	elements_nbytes;
+		size_t		sent_nbytes;
+		px_status	status;
+	}			cases[] = {
+		{"two arrays", 0, {2, 3}, 12, 0, PX_OK},
+		{"an element too many", 0, {2, 2}, 12, 0, PX_BAD_VALUE},
+		{"an element too few", 0, {2, 4}, 12, 0, PX_BAD_VALUE},
+		{"more elements than there is memory", 0, {UINT32_MAX, 3}, 12, 0, PX_OVER_LIMIT},
+		{"one as sent", 1, {4, 0}, 12, 2, PX_OK},
+		{"one as sent that is not there", 1, {4, 0}, 12, 0, PX_TRUNCATED},
+		{"one as sent that is not announced", 0, {4, 0}, 12, 2, PX_BAD_VALUE},
+		{"one announced that is none", 1, {2, 3}, 12, 2, PX_BAD_VALUE},
+		{"more as sent than values", 3, {2, 3}, 12, 2, PX_BAD_VALUE},
+		{"bytes behind the elements", 0, {2, 3}, 12, 2, PX_TRAILING},
+	};
+
+	for (size_t c = 0; c < lengthof(cases); c++)
+	{
+		uint8_t		bytes[64] = {0};
+		size_t		nbytes = 8 + 16 + 8 + 16 + cases[c].sent_nbytes;
+		px_chunk	chunk = {.form = PX_FORM_ARRAY, .width = 4, .rows = 2, .nvalues = 2,
+		.encoded_nbytes = (uint32_t) nbytes};
+		int64_t		scratch[PX_DECODE_SCRATCH_WORDS(2)];
+		px_decode_room room = {.scratch = scratch};
+		px_arrays	arrays;
+		unit_guarded g;
+
+		px_store_u32(bytes, cases[c].nsent);
+		bytes[9] = 4;
+		bytes[12] = 8;
+		px_store_u32(bytes + 16, cases[c].counts[0]);
+		px_store_u32(bytes + 20, cases[c].counts[1]);
+		bytes[25] = 4;
+		bytes[28] = (uint8_t) cases[c].elements_nbytes;
+		memcpy(bytes + 48, "\5x", 2);
+		g = unit_guarded_copy(bytes, nbytes);
+		if (!CHECK_EQ(px_chunk_decode_arrays(&chunk, g.data, &room, &arrays, NULL), cases[c].status))
+			printf("# %s\n", cases[c].name);
+		unit_guarded_free(&g);
+	}
+}
+
+/* ---------------------------------------------------------------------
  * Batch after batch
  * --------------------------------------------------------------------- */
 
@@ -963,6 +1146,8 @@ main(void)
 	RUN(malformed_decimals_are_refused);
 	RUN(related_columns_round_trip);
 	RUN(malformed_relations_are_refused);
+	RUN(arrays_round_trip);
+	RUN(malformed_arrays_are_refused);
 	RUN(random_bytes_make_the_codec_pause);
 	RUN(encodings_that_the_reader_does_not_know_are_not_used);
 	RUN(random_batches_round_trip);
