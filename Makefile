@@ -6,6 +6,7 @@
 #   make check-unit      one part of it; also check-regress, -isolation, -tap, -postgres_fdw, -readme, -tpch
 #   make demo            two servers, TPC-H, one table of figures
 #   make bench           the measurement behind the claims (BENCH_OPTS="--scale 1 --runs 5")
+#   make bench-suite     sizes, speed, CPU and memory by table, column and peer (BENCH_OPTS="--parts tables")
 #   make bench-latency   what the extension costs the scans it leaves alone
 #   make format          clang-format over src/ and test/
 #
@@ -22,7 +23,7 @@ PG_CONFIG ?= pg_config
 # Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
 # `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of
 # that command line (make clean check) gets a make of its own.
-script_goals = check check-unit check-regress check-isolation check-tap check-postgres_fdw check-readme check-tpch demo bench bench-latency format
+script_goals = check check-unit check-regress check-isolation check-tap check-postgres_fdw check-readme check-tpch demo bench bench-suite bench-latency format
 .PHONY: $(script_goals)
 
 ifneq (,$(filter $(script_goals),$(MAKECMDGOALS)))
@@ -40,6 +41,9 @@ check-unit check-regress check-isolation check-tap check-postgres_fdw check-read
 demo bench:
 	scripts/build
 	python3 bench/$@.py $(BENCH_OPTS)
+bench-suite:
+	scripts/build
+	python3 bench/suite.py $(BENCH_OPTS)
 bench-latency:
 	scripts/build
 	python3 bench/latency.py $(BENCH_OPTS)
