@@ -10,7 +10,8 @@ CREATE TABLE remote.encoded AS
 		CASE WHEN i % 100 = 7 THEN 'größer' ELSE 'small' END::char(12) AS wide,
 		(i % 1000) / 100.0::float8 AS price, CASE i % 50 WHEN 0 THEN 'NaN' WHEN 1 THEN '-0' WHEN 2 THEN '-Infinity' ELSE i / 8.0 END::float4 AS mixed,
 		sin(i)::float8 AS measured, ('00000000-0000-4000-8000-' || substr(md5(i::text), 1, 12))::uuid AS uuid,
-		(i % 50)::numeric(15,2) AS quantity
+		(i % 50)::numeric(15,2) AS quantity,
+		CASE WHEN i BETWEEN 1000 AND 3000 THEN i * 1000.5 WHEN i = 9000 THEN 'NaN' ELSE i / 100.0 END::numeric AS amount
 	FROM generate_series(0, 9999) i;
 CREATE TABLE remote.arrays AS
 	SELECT i AS id, CASE WHEN i % 7 = 0 THEN NULL WHEN i % 11 = 0 THEN '{}' WHEN i % 13 = 0 THEN ARRAY[[1, 2], [3, i]]

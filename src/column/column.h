@@ -329,6 +329,7 @@ typedef struct px_column_state
 	uint8_t		encoding;		/* px_encoding */
 	uint8_t		codec;			/* px_codec_id */
 
+	uint8_t		form;			/* px_form that the plan is for: numeric changes */
 	uint8_t		planned;		/* px_encoding to try; for integer streams
 								 * PX_ENC_FOR, and ints says more */
 	px_ints_plan ints;			/* of the integers that the encoding makes */

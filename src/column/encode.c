@@ -5,7 +5,7 @@
  *
  * A column is sampled in the first batch of a stream, and then at intervals
  * that double; in between, the encoding that was chosen is used without
- * looking further.  Where it turns out not to suit a batch (a value that is
+ * looking further, unless the form is another.  Where it turns out not to suit a batch (a value that is
  * no multiple, a dictionary that overflows), that batch is written plain, and
  * the next one is sampled.
  *
@@ -394,8 +394,9 @@ px_values_write(px_writer *out, const px_column *columns, uint16_t index,
 		px_encode_scratch scratch = px_encode_scratch_take(options->scratch, column->nvalues);
 		bool		stale = false;
 
-		if (state->sample_in == 0)
+		if (state->sample_in == 0 || state->form != column->form)
 		{
+			state->form = column->form;
 			px_choose(columns, index, options->encodings, &scratch, state);
 			state->sample_interval = Min(Max(state->sample_interval * 2, 1),
 										 PX_SAMPLE_INTERVAL_MAX);

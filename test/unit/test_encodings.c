@@ -469,6 +469,34 @@ values_that_break_the_plan_round_trip(void)
 	}
 }
 
+/* As numeric does, which is scaled integers in some batches and bytes in others. */
+static void
+columns_may_change_their_form(void)
+{
+	ncolumns = 0;
+	(void) column_new(PX_FORM_FIXED, 8);
+	for (int batch = 0; batch < 20; batch++)
+	{
+		bool		fixed = unit_random() % 2 == 0;
+
+		columns[0].form = fixed ? PX_FORM_FIXED : PX_FORM_BYTES;
+		columns[0].width = fixed ? 8 : 0;
+		px_column_reset(&columns[0]);
+		for (int i = 0; i < 300; i++)
+		{
+			char		text[32];
+
+			snprintf(text, sizeof(text), "%d of them", i * i % 91);
+			if (fixed)
+				px_column_append_u64(&columns[0], (uint64_t) batch * 1000 + (uint64_t) i);
+			else
+				add_string(&columns[0], text);
+		}
+		write_batch(PX_ENCODINGS_ALL, PX_CODEC_LZ4);
+		CHECK_EQ(read_body(true), PX_OK);
+	}
+}
+
 static void
 padded_values_round_trip(void)
 {
@@ -1137,6 +1165,7 @@ main(void)
 	RUN(digits_make_a_template);
 	RUN(templates_have_limits);
 	RUN(values_that_break_the_plan_round_trip);
+	RUN(columns_may_change_their_form);
 	RUN(padded_values_round_trip);
 	RUN(malformed_lengths_are_refused);
 	RUN(malformed_dictionaries_are_refused);
