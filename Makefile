@@ -10,6 +10,7 @@
 #   make check-big-endian  the unit tests, emulating s390x
 #   make demo            two servers, TPC-H, one table of figures
 #   make bench           the measurement behind the claims (BENCH_OPTS="--scale 1 --runs 5")
+#   make bench-suite     sizes, speed, CPU and memory by table, column and peer (BENCH_OPTS="--parts tables")
 #   make bench-latency   what the extension costs the scans it leaves alone
 #   make bench-links     four servers behind links of 100 Mbit/s each against one (needs root)
 #   make format          clang-format over src/ and test/
@@ -27,7 +28,7 @@ PG_CONFIG ?= pg_config
 # Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
 # `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of
 # that command line (make clean check) gets a make of its own.
-script_goals = check check-unit check-regress check-isolation check-tap check-postgres_fdw check-readme check-tpch check-cluster check-matrix check-deb check-big-endian demo bench bench-latency bench-links format
+script_goals = check check-unit check-regress check-isolation check-tap check-postgres_fdw check-readme check-tpch check-cluster check-matrix check-deb check-big-endian demo bench bench-suite bench-latency bench-links format
 .PHONY: $(script_goals)
 
 ifneq (,$(filter $(script_goals),$(MAKECMDGOALS)))
@@ -49,7 +50,7 @@ check-deb check-big-endian:
 demo bench:
 	scripts/build
 	python3 bench/$@.py $(BENCH_OPTS)
-bench-latency bench-links:
+bench-suite bench-latency bench-links:
 	scripts/build
 	python3 bench/$(@:bench-%=%).py $(BENCH_OPTS)
 format:

@@ -30,7 +30,7 @@ BEGIN
 		line := regexp_replace(line, '(Request: ).*', '\1(request)');
 		line := regexp_replace(line, '-?\d+\.\d+ ms', 'N ms', 'g');
 		line := regexp_replace(line, '(actual rows=\d+)\.00 ', '\1 ');
-		CONTINUE WHEN line ~ '^\s*((Planning|Execution) Time|Planning|Buffers):';
+		CONTINUE WHEN line ~ '^\s*((Planning|Execution) Time|Planning|Buffers|Column Encodings):';
 		RETURN NEXT line;
 	END LOOP;
 END
@@ -42,8 +42,8 @@ DECLARE
 	line text;
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) ' || query LOOP
-		IF line ~ 'Transport: ' THEN
-			RETURN NEXT regexp_replace(line, '.*Transport: ', '');
+		IF line ~ '^ *Transport: ' THEN
+			RETURN NEXT regexp_replace(line, '^ *Transport: ', '');
 		END IF;
 	END LOOP;
 END

@@ -12,17 +12,10 @@
  */
 #include "c.h"
 
-#include "column/choose.h"
-#include "column/column.h"
+#include "column/encode.h"
 #include "column/for.h"
+#include "column/ints.h"
 #include "port/pg_bitutils.h"
-
-/*
- * A compressed chunk is kept if it saves at least this fraction of the
- * encoded bytes: less is not worth the reader's time.  It must also save
- * PX_ALIGN_NBYTES, as chunks are padded to a multiple of that.
- */
-#define PX_CODEC_SAVING_FRACTION	16
 
 /* numeric's dscale, where a numeric is a scaled 64-bit integer. */
 #define PX_SCALE_MAX				18
@@ -44,111 +37,27 @@ px_chunk_header_write(px_writer *out, const px_chunk *chunk)
 		!px_write_u32(out, chunk->nvalues) ||
 		!px_write_u32(out, chunk->encoded_nbytes) ||
 		!px_write_u32(out, chunk->stored_nbytes) ||
-		!px_write_u32(out, 0))
+		!px_write_u32(out, chunk->head_nbytes))
 		return PX_NO_SPACE;
-
-	return PX_OK;
-}
-
-/*
- * Compress the values straight into out.  PX_NO_SPACE if that saves too
- * little; out has not moved then.
- */
-static px_status
-px_values_compress(px_writer *out, const px_column *column,
-				   const px_encode_options *options, size_t *stored_nbytes)
-{
-	const px_codec *codec = px_codec_by_id(options->codec);
-	size_t		nbytes = column->values_nbytes;
-	size_t		saving;
-	size_t		cap;
-	uint8_t    *dst;
-	px_status	status;
-
-	if (codec == NULL)
-		return PX_BAD_CODEC;
-
-	saving = (nbytes + PX_CODEC_SAVING_FRACTION - 1) / PX_CODEC_SAVING_FRACTION;
-	saving = Max(saving, PX_ALIGN_NBYTES);
-	if (nbytes <= saving)
-		return PX_NO_SPACE;
-	cap = Min(nbytes - saving, px_writer_left(out));
-
-	dst = out->data + out->pos;
-	status = codec->compress(options->context, options->level,
-							 column->values, nbytes, dst, cap, stored_nbytes);
-	if (status != PX_OK)
-		return status;
-	if (!px_write_reserve(out, *stored_nbytes, &dst))
-		return PX_NO_SPACE;
-
-	return PX_OK;
-}
-
-/* Write the plain values, compressed if that helps. */
-static px_status
-px_plain_write(px_writer *out, const px_column *column,
-			   const px_encode_options *options, px_chunk *chunk)
-{
-	if (options->codec != PX_CODEC_NONE)
-	{
-		size_t		stored_nbytes;
-		px_status	status;
-
-		status = px_values_compress(out, column, options, &stored_nbytes);
-		if (status == PX_OK)
-		{
-			chunk->codec = options->codec;
-			chunk->stored_nbytes = (uint32_t) stored_nbytes;
-		}
-		if (status != PX_NO_SPACE)
-			return status;
-	}
-
-	if (!px_write_bytes(out, column->values, column->values_nbytes))
-		return PX_NO_SPACE;
-
-	return PX_OK;
-}
-
-/* Write the values of a column that has some, and say how in *chunk. */
-static px_status
-px_values_write(px_writer *out, const px_column *column,
-				const px_encode_options *options, px_chunk *chunk)
-{
-	px_encoding_choice choice;
-	uint8_t    *encoded;
-
-	px_encoding_choose(column, options->encodings, &choice);
-	chunk->encoding = choice.encoding;
-	chunk->encoded_nbytes = (uint32_t) choice.encoded_nbytes;
-	chunk->stored_nbytes = (uint32_t) choice.encoded_nbytes;
-
-	if (choice.encoding == PX_ENC_PLAIN)
-		return px_plain_write(out, column, options, chunk);
-
-	if (!px_write_reserve(out, choice.encoded_nbytes, &encoded))
-		return PX_NO_SPACE;
-	if (choice.encoding == PX_ENC_CONSTANT)
-		memcpy(encoded, column->values, choice.encoded_nbytes);
-	else
-		px_for_encode(column->values, column->nvalues, column->width,
-					  choice.base, choice.b, encoded);
 
 	return PX_OK;
 }
 
 /* Write a column's payload to out, and describe it in *chunk. */
 static px_status
-px_payload_write(px_writer *out, const px_column *column,
-				 const px_encode_options *options, px_chunk *chunk)
+px_payload_write(px_writer *out, const px_column *columns, uint16_t index,
+				 const px_encode_options *options, px_column_state *state,
+				 px_chunk *chunk)
 {
+	const px_column *column = &columns[index];
 	px_status	status;
 
 	memset(chunk, 0, sizeof(*chunk));
 	chunk->form = column->form;
 	chunk->width = column->width;
 	chunk->scale = column->scale;
+	state->encoding = PX_ENC_PLAIN;
+	state->codec = PX_CODEC_NONE;
 
 	if (column->nvalues == 0)
 	{
@@ -166,7 +75,7 @@ px_payload_write(px_writer *out, const px_column *column,
 			return PX_NO_SPACE;
 	}
 
-	status = px_values_write(out, column, options, chunk);
+	status = px_values_write(out, columns, index, options, state, chunk);
 	if (status == PX_OK && !px_write_align(out))
 		status = PX_NO_SPACE;
 
@@ -175,7 +84,7 @@ px_payload_write(px_writer *out, const px_column *column,
 
 px_status
 px_batch_write(px_writer *out, const px_column *columns, uint16_t ncolumns,
-			   const px_encode_options *options, px_chunk_choice *choices)
+			   const px_encode_options *options, px_column_state *states)
 {
 	px_writer	headers = {NULL, (size_t) ncolumns * PX_CHUNK_HEADER_NBYTES, 0};
 
@@ -189,17 +98,11 @@ px_batch_write(px_writer *out, const px_column *columns, uint16_t ncolumns,
 
 		Assert(px_column_rows(&columns[i]) == px_column_rows(&columns[0]));
 
-		status = px_payload_write(out, &columns[i], options, &chunk);
+		status = px_payload_write(out, columns, i, options, &states[i], &chunk);
 		if (status == PX_OK)
 			status = px_chunk_header_write(&headers, &chunk);
 		if (status != PX_OK)
 			return status;
-
-		if (choices)
-		{
-			choices[i].encoding = chunk.encoding;
-			choices[i].codec = chunk.codec;
-		}
 	}
 
 	return PX_OK;
@@ -215,7 +118,6 @@ px_chunk_header_read(px_reader *r, px_chunk *chunk, px_fault *fault)
 {
 	size_t		left = px_reader_left(r);
 	uint16_t	reserved16;
-	uint32_t	reserved32;
 
 	if (!px_read_u8(r, &chunk->encoding) ||
 		!px_read_u8(r, &chunk->codec) ||
@@ -227,16 +129,62 @@ px_chunk_header_read(px_reader *r, px_chunk *chunk, px_fault *fault)
 		!px_read_u32(r, &chunk->nvalues) ||
 		!px_read_u32(r, &chunk->encoded_nbytes) ||
 		!px_read_u32(r, &chunk->stored_nbytes) ||
-		!px_read_u32(r, &reserved32))
+		!px_read_u32(r, &chunk->head_nbytes))
 		return px_fail(fault, PX_TRUNCATED, "chunk header",
 					   PX_CHUNK_HEADER_NBYTES, left);
 
 	if (reserved16 != 0)
 		return px_fail(fault, PX_BAD_HEADER, "chunk reserved", 0, reserved16);
-	if (reserved32 != 0)
-		return px_fail(fault, PX_BAD_HEADER, "chunk reserved", 0, reserved32);
 
 	return PX_OK;
+}
+
+/* Is the width one of the chunk's form? */
+static bool
+px_width_suits(const px_chunk *chunk)
+{
+	switch ((px_form) chunk->form)
+	{
+		case PX_FORM_FIXED:
+			return px_width_is_valid(chunk->width);
+		case PX_FORM_ARRAY:
+			return px_width_is_int(chunk->width);
+		case PX_FORM_BYTES:
+			return chunk->width == 0;
+	}
+
+	return false;
+}
+
+/* Is the encoding one of the chunk's form and width? */
+static bool
+px_encoding_suits(const px_chunk *chunk)
+{
+	bool		fixed = chunk->form == PX_FORM_FIXED;
+
+	switch ((px_encoding) chunk->encoding)
+	{
+		case PX_ENC_PLAIN:
+			return true;
+		case PX_ENC_CONSTANT:
+			return chunk->form != PX_FORM_ARRAY;
+		case PX_ENC_FOR:
+		case PX_ENC_DELTA:
+		case PX_ENC_RLE:
+		case PX_ENC_SCALED:
+		case PX_ENC_RELATED:
+			return fixed && px_width_is_int(chunk->width);
+		case PX_ENC_DECIMAL:
+			return fixed && (chunk->width == 4 || chunk->width == 8);
+		case PX_ENC_PLANES:
+			return fixed;
+		case PX_ENC_SPLIT:
+		case PX_ENC_DICTIONARY:
+		case PX_ENC_TEMPLATE:
+			return chunk->form == PX_FORM_BYTES;
+	}
+
+	return false;
 }
 
 /* Check the fields that say how the values are laid out. */
@@ -254,17 +202,17 @@ px_chunk_check_layout(const px_chunk *chunk, px_fault *fault)
 	if (chunk->null_layout > PX_NULLS_BITMAP)
 		return px_fail(fault, PX_BAD_HEADER, "null layout",
 					   PX_NULLS_BITMAP, chunk->null_layout);
-	if (chunk->form > PX_FORM_BYTES)
+	if (chunk->form > PX_FORM_ARRAY)
 		return px_fail(fault, PX_BAD_HEADER, "form",
-					   PX_FORM_BYTES, chunk->form);
-	if (fixed ? !px_width_is_valid(chunk->width) : chunk->width != 0)
+					   PX_FORM_ARRAY, chunk->form);
+	if (!px_width_suits(chunk))
 		return px_fail(fault, PX_BAD_HEADER, "width", 0, chunk->width);
 	if (chunk->scale > (fixed ? PX_SCALE_MAX : 0))
 		return px_fail(fault, PX_BAD_HEADER, "scale",
 					   fixed ? PX_SCALE_MAX : 0, chunk->scale);
-	if (chunk->encoding == PX_ENC_FOR && !px_width_is_int(chunk->width))
-		return px_fail(fault, PX_BAD_ENCODING,
-					   "width of frame of reference", 8, chunk->width);
+	if (!px_encoding_suits(chunk))
+		return px_fail(fault, PX_BAD_ENCODING, "encoding of this form and width",
+					   PX_ENC_PLAIN, chunk->encoding);
 
 	return PX_OK;
 }
@@ -316,6 +264,13 @@ px_chunk_encoded_range(const px_chunk *chunk, uint64_t *min, uint64_t *max)
 		*min = px_for_nbytes(chunk->nvalues, 1);
 		*max = px_for_nbytes(chunk->nvalues, Min(8 * chunk->width - 1, 63));
 	}
+	else if (chunk->form == PX_FORM_ARRAY ||
+			 (chunk->encoding != PX_ENC_PLAIN && chunk->encoding != PX_ENC_CONSTANT))
+	{
+		/* The decoders check: these have children, each with a header. */
+		*min = PX_CHILD_HEADER_NBYTES;
+		*max = PX_FRAME_NBYTES_MAX;
+	}
 	else
 	{
 		/* A packed value takes one byte at least. */
@@ -360,25 +315,9 @@ px_chunk_check_sizes(const px_chunk *chunk, uint64_t *total_nbytes,
 		chunk->stored_nbytes >= chunk->encoded_nbytes)
 		return px_fail(fault, PX_BAD_HEADER, "stored_nbytes",
 					   chunk->encoded_nbytes, chunk->stored_nbytes);
-
-	return PX_OK;
-}
-
-/* Skip the padding after a bitmap or the values. */
-static px_status
-px_padding_read(px_reader *r, px_fault *fault)
-{
-	size_t		n = PX_ALIGN(r->pos) - r->pos;
-	size_t		left = px_reader_left(r);
-	const uint8_t *padding;
-
-	if (!px_read_bytes(r, n, &padding))
-		return px_fail(fault, PX_TRUNCATED, "padding", n, left);
-	for (; n > 0; n--)
-	{
-		if (padding[n - 1] != 0)
-			return px_fail(fault, PX_BAD_HEADER, "padding", 0, padding[n - 1]);
-	}
+	if (chunk->head_nbytes > (chunk->codec == PX_CODEC_NONE ? 0 : chunk->stored_nbytes))
+		return px_fail(fault, PX_BAD_HEADER, "head_nbytes",
+					   chunk->stored_nbytes, chunk->head_nbytes);
 
 	return PX_OK;
 }

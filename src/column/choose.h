@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * choose.h
- *		Which encoding makes a column smallest.
+ *		Which encoding is likely to make a column smallest.
  *
  *-------------------------------------------------------------------------
  */
@@ -9,20 +9,26 @@
 #define PX_COLUMN_CHOOSE_H
 
 #include "column/column.h"
+#include "column/strings.h"
 
-typedef struct px_encoding_choice
+/* px_encode_options.scratch, taken apart. */
+typedef struct px_encode_scratch
 {
-	uint8_t		encoding;		/* px_encoding */
-	size_t		encoded_nbytes; /* never more than the column's values_nbytes */
-	int64_t		base;			/* PX_ENC_FOR only, as px_for_measure's */
-	unsigned	b;				/* PX_ENC_FOR only, as px_for_measure's */
-} px_encoding_choice;
+	px_dictionary *dictionary;
+	uint8_t    *values;			/* 8 bytes for each row: codes, numbers */
+	uint8_t    *rest;			/* 24 bytes for each row */
+} px_encode_scratch;
+
+extern px_encode_scratch px_encode_scratch_take(uint8_t *scratch,
+												uint32_t rows);
 
 /*
- * Choose the encoding of a column with at least one value; always plain if
- * encodings is false.  Reads the values at most twice.
+ * Choose how to encode columns[index] of a batch, which has values, and those
+ * of the batches to come: sets planned and what goes with it in *state.
+ * Looks at all values, several times.
  */
-extern void px_encoding_choose(const px_column *column, bool encodings,
-							   px_encoding_choice *choice);
+extern void px_choose(const px_column *columns, uint16_t index,
+					  uint32_t encodings, const px_encode_scratch *scratch,
+					  px_column_state *state);
 
 #endif							/* PX_COLUMN_CHOOSE_H */

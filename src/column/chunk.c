@@ -13,10 +13,12 @@
  */
 #include "c.h"
 
-#include "column/column.h"
+#include "column/array.h"
 #include "column/constant.h"
-#include "column/for.h"
+#include "column/fixed.h"
+#include "column/ints.h"
 #include "column/plain.h"
+#include "column/strings.h"
 
 px_status
 px_chunk_unpack(const px_chunk *chunk, px_codec_context *context,
@@ -31,9 +33,13 @@ px_chunk_unpack(const px_chunk *chunk, px_codec_context *context,
 		return PX_OK;
 	}
 
+	/* stored_nbytes is below encoded_nbytes, and head_nbytes not above it. */
 	codec = px_codec_by_id(chunk->codec);
-	status = codec->decompress(context, chunk->stored, chunk->stored_nbytes,
-							   buffer, chunk->encoded_nbytes);
+	memcpy(buffer, chunk->stored, chunk->head_nbytes);
+	status = codec->decompress(context, chunk->stored + chunk->head_nbytes,
+							   chunk->stored_nbytes - chunk->head_nbytes,
+							   buffer + chunk->head_nbytes,
+							   chunk->encoded_nbytes - chunk->head_nbytes);
 	if (status != PX_OK)
 		return px_fail(fault, status, codec->name, 0, 0);
 	*encoded = buffer;
@@ -80,11 +86,30 @@ px_spread_pointers(const px_chunk *chunk, const uint8_t **values)
 	}
 }
 
+/* Byte planes put each integer's bytes in its place; then it is extended. */
+static px_status
+px_planes_decode_ints(const px_chunk *chunk, const uint8_t *encoded,
+					  bool is_signed, int64_t *scratch, int64_t *values,
+					  px_fault *fault)
+{
+	uint8_t    *bytes = (uint8_t *) values;
+	px_status	status;
+
+	status = px_planes_decode(encoded, chunk->encoded_nbytes, chunk->nvalues,
+							  chunk->width, bytes, sizeof(*values), scratch, fault);
+	for (uint32_t i = 0; status == PX_OK && i < chunk->nvalues; i++)
+		px_plain_decode_ints(bytes + i * sizeof(*values), 1, chunk->width,
+							 is_signed, &values[i]);
+
+	return status;
+}
+
 px_status
 px_chunk_decode_ints(const px_chunk *chunk, const uint8_t *encoded,
-					 bool is_signed, int64_t *values, px_fault *fault)
+					 bool is_signed, const px_decode_room *room,
+					 int64_t *values, px_fault *fault)
 {
-	px_status	status = PX_OK;
+	px_status	status;
 
 	if (chunk->form != PX_FORM_FIXED || !px_width_is_int(chunk->width))
 		return px_fail(fault, PX_BAD_HEADER, "width of integers",
@@ -98,18 +123,28 @@ px_chunk_decode_ints(const px_chunk *chunk, const uint8_t *encoded,
 
 	switch (chunk->encoding)
 	{
-		case PX_ENC_PLAIN:
-			px_plain_decode_ints(encoded, chunk->nvalues, chunk->width,
-								 is_signed, values);
+		case PX_ENC_DECIMAL:
+			status = px_decimal_decode(encoded, chunk->encoded_nbytes,
+									   chunk->nvalues, chunk->width, values,
+									   room->scratch, fault);
 			break;
-		case PX_ENC_CONSTANT:
-			px_constant_decode_ints(encoded, chunk->nvalues, chunk->width,
-									is_signed, values);
+		case PX_ENC_PLANES:
+			status = px_planes_decode_ints(chunk, encoded, is_signed,
+										   room->scratch, values, fault);
+			break;
+		case PX_ENC_RELATED:
+			if (chunk->null_layout != PX_NULLS_NONE)
+				return px_fail(fault, PX_BAD_ENCODING, "nulls of a related column",
+							   0, chunk->rows - chunk->nvalues);
+			status = px_related_decode(encoded, chunk->encoded_nbytes,
+									   chunk->nvalues, chunk->width, is_signed,
+									   room->references, room->nreferences,
+									   values, room->scratch, fault);
 			break;
 		default:
-			status = px_for_decode(encoded, chunk->encoded_nbytes,
-								   chunk->nvalues, chunk->width, is_signed,
-								   values, fault);
+			status = px_ints_read(chunk->encoding, encoded, chunk->encoded_nbytes,
+								  chunk->nvalues, chunk->width, is_signed,
+								  values, room->scratch, fault);
 			break;
 	}
 
@@ -119,10 +154,67 @@ px_chunk_decode_ints(const px_chunk *chunk, const uint8_t *encoded,
 	return status;
 }
 
+px_status
+px_chunk_decode_arrays(const px_chunk *chunk, const uint8_t *encoded,
+					   const px_decode_room *room, px_arrays *arrays,
+					   px_fault *fault)
+{
+	px_status	status;
+
+	if (chunk->form != PX_FORM_ARRAY || chunk->nvalues == 0)
+		return px_fail(fault, PX_BAD_HEADER, "form of arrays",
+					   PX_FORM_ARRAY, chunk->form);
+	status = px_array_read(encoded, chunk->encoded_nbytes, chunk->nvalues,
+						   chunk->width, room->scratch, arrays, fault);
+	if (status == PX_OK && arrays->elements_encoding == PX_ENC_PLAIN &&
+		arrays->elements_nbytes != (size_t) arrays->nelements * chunk->width)
+		status = px_fail(fault, PX_BAD_VALUE, "elements of arrays",
+						 (size_t) arrays->nelements * chunk->width,
+						 arrays->elements_nbytes);
+
+	return status;
+}
+
+px_status
+px_chunk_decode_elements(const px_chunk *chunk, const px_arrays *arrays,
+						 bool is_signed, int64_t *values, px_fault *fault)
+{
+	return px_ints_read(arrays->elements_encoding, arrays->elements,
+						arrays->elements_nbytes, arrays->nelements,
+						chunk->width, is_signed, values, NULL, fault);
+}
+
+px_status
+px_chunk_buffer_nbytes(const px_chunk *chunk, const uint8_t *encoded,
+					   size_t *nbytes, px_fault *fault)
+{
+	*nbytes = 0;
+	if (chunk->null_layout == PX_NULLS_ALL)
+		return PX_OK;
+
+	switch (chunk->encoding)
+	{
+		case PX_ENC_PLANES:
+			*nbytes = (size_t) chunk->nvalues * chunk->width;
+			return PX_OK;
+		case PX_ENC_SPLIT:
+			return px_split_nbytes(encoded, chunk->encoded_nbytes,
+								   chunk->nvalues, nbytes, fault);
+		case PX_ENC_TEMPLATE:
+			return px_template_nbytes(encoded, chunk->encoded_nbytes,
+									  chunk->nvalues, nbytes, fault);
+		default:
+			return PX_OK;
+	}
+}
+
 static px_status
 px_decode_fixed(const px_chunk *chunk, const uint8_t *encoded,
-				const uint8_t **values, px_fault *fault)
+				const px_decode_room *room, const uint8_t **values,
+				px_fault *fault)
 {
+	px_status	status = PX_OK;
+
 	switch (chunk->encoding)
 	{
 		case PX_ENC_PLAIN:
@@ -132,26 +224,56 @@ px_decode_fixed(const px_chunk *chunk, const uint8_t *encoded,
 		case PX_ENC_CONSTANT:
 			px_constant_decode_fixed(encoded, chunk->nvalues, values);
 			return PX_OK;
+		case PX_ENC_PLANES:
+			status = px_planes_decode(encoded, chunk->encoded_nbytes,
+									  chunk->nvalues, chunk->width,
+									  room->buffer, chunk->width,
+									  room->scratch, fault);
+			if (status == PX_OK)
+				px_plain_decode_fixed(room->buffer, chunk->nvalues,
+									  chunk->width, values);
+			return status;
 		default:
 			return px_fail(fault, PX_BAD_ENCODING, "encoding of pointers",
-						   PX_ENC_CONSTANT, chunk->encoding);
+						   PX_ENC_PLANES, chunk->encoding);
 	}
 }
 
 static px_status
 px_decode_bytes(const px_chunk *chunk, const uint8_t *encoded,
-				const uint8_t **values, px_fault *fault)
+				const px_decode_room *room, const uint8_t **values,
+				px_fault *fault)
 {
-	if (chunk->encoding == PX_ENC_PLAIN)
-		return px_plain_decode_bytes(encoded, chunk->encoded_nbytes,
-									 chunk->nvalues, values, fault);
-	return px_constant_decode_bytes(encoded, chunk->encoded_nbytes,
-									chunk->nvalues, values, fault);
+	switch (chunk->encoding)
+	{
+		case PX_ENC_PLAIN:
+			return px_plain_decode_bytes(encoded, chunk->encoded_nbytes,
+										 chunk->nvalues, values, fault);
+		case PX_ENC_CONSTANT:
+			return px_constant_decode_bytes(encoded, chunk->encoded_nbytes,
+											chunk->nvalues, values, fault);
+		case PX_ENC_SPLIT:
+			return px_split_decode(encoded, chunk->encoded_nbytes,
+								   chunk->nvalues, room->scratch, room->buffer,
+								   values, fault);
+		case PX_ENC_DICTIONARY:
+			return px_dictionary_decode(encoded, chunk->encoded_nbytes,
+										chunk->nvalues, room->scratch, values,
+										fault);
+		case PX_ENC_TEMPLATE:
+			return px_template_decode(encoded, chunk->encoded_nbytes,
+									  chunk->nvalues, room->scratch,
+									  room->buffer, values, fault);
+		default:
+			return px_fail(fault, PX_BAD_ENCODING, "encoding of bytes",
+						   PX_ENC_TEMPLATE, chunk->encoding);
+	}
 }
 
 px_status
 px_chunk_decode_pointers(const px_chunk *chunk, const uint8_t *encoded,
-						 const uint8_t **values, px_fault *fault)
+						 const px_decode_room *room, const uint8_t **values,
+						 px_fault *fault)
 {
 	px_status	status;
 
@@ -162,15 +284,43 @@ px_chunk_decode_pointers(const px_chunk *chunk, const uint8_t *encoded,
 		return PX_OK;
 	}
 
+	if (chunk->form == PX_FORM_ARRAY)
+		return px_fail(fault, PX_BAD_HEADER, "form of pointers",
+					   PX_FORM_BYTES, chunk->form);
 	if (chunk->form == PX_FORM_FIXED)
-		status = px_decode_fixed(chunk, encoded, values, fault);
+		status = px_decode_fixed(chunk, encoded, room, values, fault);
 	else
-		status = px_decode_bytes(chunk, encoded, values, fault);
+		status = px_decode_bytes(chunk, encoded, room, values, fault);
 
 	if (status == PX_OK && chunk->null_layout == PX_NULLS_BITMAP)
 		px_spread_pointers(chunk, values);
 
 	return status;
+}
+
+void
+px_chunk_text(const px_chunk *chunk, const uint8_t *encoded,
+			  const uint8_t **text, size_t *nbytes)
+{
+	*text = encoded;
+	*nbytes = chunk->encoded_nbytes;
+	if (chunk->null_layout == PX_NULLS_ALL)
+		return;
+
+	switch (chunk->encoding)
+	{
+		case PX_ENC_SPLIT:
+			px_split_text(encoded, chunk->encoded_nbytes, text, nbytes);
+			break;
+		case PX_ENC_DICTIONARY:
+			px_dictionary_text(encoded, chunk->encoded_nbytes, text, nbytes);
+			break;
+		case PX_ENC_TEMPLATE:
+			px_template_text(encoded, chunk->encoded_nbytes, text, nbytes);
+			break;
+		default:
+			break;
+	}
 }
 
 void

@@ -9,7 +9,31 @@
  */
 #include "c.h"
 
+#include "column/array.h"
 #include "column/column.h"
+
+/* From the last value to the first, as each moves up. */
+void
+px_column_unpad(px_column *column)
+{
+	size_t		from = column->values_nbytes;
+	size_t		to = (size_t) column->nvalues * column->pad;
+
+	if (column->pad == 0)
+		return;
+	column->values_nbytes = to;
+	for (uint32_t i = column->nvalues; i > 0; i--)
+	{
+		uint32_t	nbytes = column->lengths[i - 1];
+
+		from -= nbytes;
+		to -= column->pad;
+		memmove(column->values + to, column->values + from, nbytes);
+		memset(column->values + to + nbytes, ' ', column->pad - nbytes);
+		column->lengths[i - 1] = column->pad;
+	}
+	column->pad = 0;
+}
 
 void
 px_column_append_null(px_column *column)
@@ -26,6 +50,29 @@ px_column_append_null(px_column *column)
 }
 
 size_t
+px_column_values_nbytes(const px_column *column)
+{
+	uint32_t	longest = column->pad;
+	size_t		pos = 0;
+
+	if (column->form == PX_FORM_ARRAY)
+		return px_array_plain_nbytes(column);
+	if (column->form == PX_FORM_FIXED)
+		return column->values_nbytes;
+
+	for (uint32_t i = 0; i < column->nvalues; i++)
+		longest = Max(longest, column->lengths[i]);
+	if (longest <= PX_PACKED_SHORT_MAX)
+		return column->nvalues + (column->pad > 0 ?
+								  (size_t) column->nvalues * column->pad :
+								  column->values_nbytes);
+	for (uint32_t i = 0; i < column->nvalues; i++)
+		pos = px_packed_end(pos, Max(column->lengths[i], column->pad));
+
+	return pos;
+}
+
+size_t
 px_column_plain_nbytes(const px_column *column)
 {
 	size_t		nbytes = PX_CHUNK_HEADER_NBYTES;
@@ -33,21 +80,26 @@ px_column_plain_nbytes(const px_column *column)
 	if (column->nvalues > 0 && column->nnulls > 0)
 		nbytes += PX_ALIGN(PX_BITMAP_NBYTES(px_column_rows(column)));
 
-	return nbytes + PX_ALIGN(column->values_nbytes);
+	return nbytes + PX_ALIGN(px_column_values_nbytes(column));
 }
 
 const char *
 px_encoding_name(uint8_t encoding)
 {
-	switch (encoding)
-	{
-		case PX_ENC_PLAIN:
-			return "plain";
-		case PX_ENC_CONSTANT:
-			return "constant";
-		case PX_ENC_FOR:
-			return "frame of reference";
-		default:
-			return "unknown";
-	}
+	static const char *const names[PX_ENCODING_COUNT] = {
+		[PX_ENC_PLAIN] = "plain",
+		[PX_ENC_CONSTANT] = "constant",
+		[PX_ENC_FOR] = "frame of reference",
+		[PX_ENC_DELTA] = "delta",
+		[PX_ENC_RLE] = "run length",
+		[PX_ENC_SCALED] = "scaled",
+		[PX_ENC_DECIMAL] = "decimal",
+		[PX_ENC_PLANES] = "byte planes",
+		[PX_ENC_RELATED] = "related",
+		[PX_ENC_SPLIT] = "lengths and bytes",
+		[PX_ENC_DICTIONARY] = "dictionary",
+		[PX_ENC_TEMPLATE] = "template",
+	};
+
+	return encoding < PX_ENCODING_COUNT ? names[encoding] : "unknown";
 }

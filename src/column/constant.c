@@ -24,36 +24,19 @@ px_constant_measure_fixed(const uint8_t *values, uint32_t n, unsigned width)
 	return width;
 }
 
-size_t
-px_constant_measure_bytes(const uint8_t *values, size_t values_nbytes,
-						  uint32_t n)
+bool
+px_constant_bytes(const uint8_t *values, const uint32_t *lengths, uint32_t n)
 {
-	size_t		nbytes;			/* of the first value */
-	size_t		period;			/* from one value to the next */
+	size_t		nbytes = lengths[0];
 
-	/*
-	 * A long value is followed by padding unless it is the last.  As the
-	 * first header byte repeats with the period too, each repetition is a
-	 * whole value, so a buffer of the right size holds n of them.
-	 */
-	if (*values & 1)
+	for (uint32_t i = 1; i < n; i++)
 	{
-		nbytes = *values >> 1;
-		period = nbytes;
-	}
-	else
-	{
-		nbytes = px_load_u32(values) >> 2;
-		period = (nbytes + 3) & ~(size_t) 3;
+		if (lengths[i] != nbytes ||
+			memcmp(values + i * nbytes, values, nbytes) != 0)
+			return false;
 	}
 
-	if (n == 1)
-		return nbytes;
-	if (values_nbytes != (n - 1) * period + nbytes ||
-		memcmp(values, values + period, values_nbytes - period) != 0)
-		return 0;
-
-	return nbytes;
+	return true;
 }
 
 void

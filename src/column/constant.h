@@ -20,9 +20,9 @@
 extern size_t px_constant_measure_fixed(const uint8_t *values, uint32_t n,
 										unsigned width);
 
-/* The same for n packed values in values_nbytes bytes. */
-extern size_t px_constant_measure_bytes(const uint8_t *values,
-										size_t values_nbytes, uint32_t n);
+/* Are the n >= 1 values, of these lengths, one behind the other, all equal? */
+extern bool px_constant_bytes(const uint8_t *values, const uint32_t *lengths,
+							  uint32_t n);
 
 /* As px_plain_decode_ints, from width bytes. */
 extern void px_constant_decode_ints(const uint8_t *encoded, uint32_t n,

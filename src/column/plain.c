@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * plain.c
- *		Decoding of the plain encoding.
+ *		The plain encoding.
  *
  * Fixed-width values need no checks: whoever calls has compared the size with
  * count and width.  Packed values are walked one by one, because each one's
@@ -14,6 +14,34 @@
 
 #include "column/column.h"
 #include "column/plain.h"
+
+size_t
+px_plain_encode_value(uint8_t *out, size_t pos, const uint8_t *value,
+					  size_t nbytes, size_t pad)
+{
+	size_t		padded = Max(nbytes, pad);
+	uint8_t    *p;
+
+	if (padded <= PX_PACKED_SHORT_MAX)
+	{
+		p = out + pos;
+		*p++ = (uint8_t) ((padded + 1) << 1 | 1);
+	}
+	else
+	{
+		while (pos & 3)
+			out[pos++] = 0;
+		p = out + pos;
+		px_store_u32(p, (uint32_t) (padded + 4) << 2);
+		p += 4;
+	}
+	if (nbytes > 0)
+		memcpy(p, value, nbytes);
+	if (padded > nbytes)
+		memset(p + nbytes, ' ', padded - nbytes);
+
+	return (size_t) (p - out) + padded;
+}
 
 /* Loops over one type each, which compilers can turn into vector code. */
 #define PX_PLAIN_DECODE(ctype, load) \

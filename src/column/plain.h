@@ -3,7 +3,7 @@
  * plain.h
  *		The plain encoding: values as they stand in a px_column.
  *
- * There is nothing to encode.  Every decoder takes n >= 1 dense values and
+ * Fixed values are the encoded form already.  Every decoder takes n >= 1 dense values and
  * fills out[n]; out and encoded do not overlap.
  *
  *-------------------------------------------------------------------------
@@ -12,6 +12,15 @@
 #define PX_COLUMN_PLAIN_H
 
 #include "wire/status.h"
+
+/*
+ * Write a packed value behind out + pos: nbytes bytes of value, then blanks
+ * up to a length of pad if that is more.  Returns where it ends:
+ * px_packed_end(pos, Max(nbytes, pad)).
+ */
+extern size_t px_plain_encode_value(uint8_t *out, size_t pos,
+									const uint8_t *value, size_t nbytes,
+									size_t pad);
 
 /*
  * n values of width 1, 2, 4 or 8 in n * width bytes, extended to 64 bits by

@@ -145,16 +145,19 @@ is_ascii(const uint8_t *bytes, size_t nbytes)
 }
 
 /*
- * Mostly, text is ASCII, which is valid in every database encoding, and short
- * values have ASCII length bytes: so first look at all of the chunk as one
- * string, lengths and all, and value by value only if that fails.
+ * Mostly, text is ASCII, which is valid in every database encoding, and so are
+ * the length bytes of short values: so first look at all text of the chunk as
+ * one string, and value by value only if that fails.
  */
 void
 px_check_encoding(const px_chunk *chunk, const uint8_t *encoded, const Datum *values)
 {
 	int			encoding = GetDatabaseEncoding();
+	const uint8_t *text;
+	size_t		nbytes;
 
-	if (is_ascii(encoded, chunk->encoded_nbytes))
+	px_chunk_text(chunk, encoded, &text, &nbytes);
+	if (is_ascii(text, nbytes))
 		return;
 
 	for (uint32 row = 0; row < chunk->rows; row++)

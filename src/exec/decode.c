@@ -3,9 +3,11 @@
  * decode.c
  *		From the columns of a batch to the Datums of rows.
  *
- * Memory: the arrays of a column grow to the largest batch; all that is
- * decoded for one batch (undone codecs, by-reference values) goes to one
- * arena whose size is known before decoding starts; what input functions
+ * Batches are taken apart here; decode_values.c converts their columns.
+ *
+ * Memory: the arrays of a column grow to the largest batch; undone codecs and
+ * values of fixed size go to one arena whose size is known before decoding
+ * starts, values of any size to a buffer of each column; what input functions
  * allocate goes to batch_context, reset with each batch.
  *
  *-------------------------------------------------------------------------
@@ -16,56 +18,11 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
-#include "mb/pg_wchar.h"
-#include "miscadmin.h"
-#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "codec/codec.h"
-#include "column/column.h"
 #include "compat.h"
-#include "exec/check.h"
-#include "exec/decode.h"
-#include "type/numeric.h"
-#include "type/policy.h"
-
-typedef struct decode_column
-{
-	int			index;			/* in the tuple, 0-based; -1: value unused */
-	const char *context;		/* line for error contexts */
-	Oid			type;			/* of the attribute */
-	int32		typmod;
-	bool		is_domain;
-	Oid			input_param;	/* for the input function */
-	FmgrInfo	input;
-	void	   *domain_extra;	/* domain_check's cache */
-	px_schema_column schema;	/* as the sender ships it */
-	px_type_policy policy;		/* what that means */
-	Datum	   *values;			/* rows_max of them */
-	bool	   *nulls;
-} decode_column;
-
-struct px_decoder
-{
-	MemoryContext context;		/* the decoder's own, for what grows */
-	MemoryContext batch_context;
-	const char *servername;
-	uint16		ncolumns;
-	px_request_column *requests;	/* ncolumns */
-	decode_column *columns;
-	px_chunk   *chunks;			/* of the current batch */
-	bool		have_schema;
-	uint32		rows_max;		/* size of the columns' arrays */
-	char	   *arena;			/* NULL until a batch needs it */
-	Size		arena_nbytes;
-	Size		arena_used;
-	const uint8_t **pointers;	/* rows_max, scratch */
-	StringInfoData text;		/* NUL-terminated copy for input functions */
-	px_codec_context *codec;
-	uint32		codecs_seen;
-	int			current;		/* column being converted, for error contexts */
-};
+#include "exec/decode_values.h"
 
 static void
 close_codec(void *arg)
@@ -85,6 +42,7 @@ init_column(decode_column *column, px_request_column *request,
 
 	column->index = attno - 1;
 	column->context = context;
+	column->name = NameStr(attr->attname);
 	column->type = attr->atttypid;
 	column->typmod = attr->atttypmod;
 	base_type = getBaseTypeAndTypmod(attr->atttypid, &base_typmod);
@@ -131,6 +89,9 @@ px_decoder_new(const char *servername, TupleDesc tupdesc,
 	decoder->requests = palloc0(decoder->ncolumns * sizeof(px_request_column));
 	decoder->columns = palloc0(decoder->ncolumns * sizeof(decode_column));
 	decoder->chunks = palloc0(decoder->ncolumns * sizeof(px_chunk));
+	decoder->picks = palloc0(decoder->ncolumns * sizeof(struct decode_pick));
+	decoder->references = palloc0(decoder->ncolumns * sizeof(int64_t *));
+	decoder->room.references = decoder->references;
 	for (i = 0; i < decoder->ncolumns; i++)
 	{
 		decoder->requests[i].typmod = -1;
@@ -167,6 +128,39 @@ uint32
 px_decoder_codecs(const px_decoder *decoder)
 {
 	return decoder->codecs_seen;
+}
+
+List *
+px_decoder_report(const px_decoder *decoder)
+{
+	List	   *report = NIL;
+
+	for (int i = 0; i < decoder->ncolumns; i++)
+	{
+		const decode_column *column = &decoder->columns[i];
+		StringInfoData line;
+		const char *separator = "";
+
+		if (column->index < 0)
+			continue;
+		initStringInfo(&line);
+		appendStringInfo(&line, "%s (", column->name);
+		for (uint8 encoding = 0; encoding < PX_ENCODING_COUNT; encoding++)
+		{
+			if (!(column->encodings_seen & (1u << encoding)))
+				continue;
+			appendStringInfo(&line, "%s%s", separator, px_encoding_name(encoding));
+			separator = "/";
+		}
+		for (uint8 codec = PX_CODEC_NONE + 1; codec < PX_CODEC_COUNT; codec++)
+		{
+			if (column->codecs_seen & (1u << codec))
+				appendStringInfo(&line, " + %s", px_codec_by_id(codec)->name);
+		}
+		appendStringInfo(&line, ": " UINT64_FORMAT " bytes)", column->nbytes);
+		report = lappend(report, line.data);
+	}
+	return report;
 }
 
 void
@@ -259,9 +253,28 @@ converted_nbytes(const decode_column *column, const px_chunk *chunk)
 		case PX_DATUM_INPUT:
 		case PX_DATUM_BYVAL:
 		case PX_DATUM_VARLENA:
+		case PX_DATUM_ARRAY:	/* has a buffer of its own */
 			return 0;
 	}
 	return 0;
+}
+
+static void
+set_picks(px_decoder *decoder)
+{
+	decoder->npicks = 0;
+	for (int i = 0; i < decoder->ncolumns; i++)
+	{
+		const decode_column *column = &decoder->columns[i];
+		struct decode_pick *pick = &decoder->picks[decoder->npicks];
+
+		if (column->index < 0)
+			continue;
+		pick->values = column->values;
+		pick->nulls = column->nulls;
+		pick->index = column->index;
+		decoder->npicks++;
+	}
 }
 
 /*
@@ -314,18 +327,13 @@ prepare_batch(px_decoder *decoder, uint32 rows)
 		if (decoder->pointers)
 			pfree(decoder->pointers);
 		decoder->pointers = MemoryContextAlloc(decoder->context, rows * sizeof(uint8_t *));
+		if (decoder->room.scratch)
+			pfree(decoder->room.scratch);
+		decoder->room.scratch = MemoryContextAlloc(decoder->context,
+												   PX_DECODE_SCRATCH_WORDS(rows) * sizeof(int64_t));
 		decoder->rows_max = rows;
+		set_picks(decoder);
 	}
-}
-
-static char *
-take_arena(px_decoder *decoder, Size nbytes)
-{
-	char	   *p = decoder->arena + decoder->arena_used;
-
-	decoder->arena_used += MAXALIGN(nbytes);
-	Assert(decoder->arena_used <= decoder->arena_nbytes);
-	return p;
 }
 
 /* Does the chunk's form suit the class that the schema announced? */
@@ -337,209 +345,14 @@ form_suits_class(const px_chunk *chunk, const px_schema_column *schema)
 		case PX_CLASS_FIXED:
 			return chunk->form == PX_FORM_FIXED && chunk->width == schema->width &&
 				chunk->scale == 0;
+		case PX_CLASS_ARRAY:
+			return chunk->form == PX_FORM_ARRAY && chunk->width == schema->width;
 		case PX_CLASS_NUMERIC:
-			return chunk->form == PX_FORM_BYTES || chunk->width == sizeof(int64);
+			return chunk->form == PX_FORM_BYTES ||
+				(chunk->form == PX_FORM_FIXED && chunk->width == sizeof(int64));
 		default:
 			return chunk->form == PX_FORM_BYTES;
 	}
-}
-
-static void
-decode_byref(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
-			 const uint8_t *encoded, px_fault *fault)
-{
-	Size		stride = MAXALIGN(column->policy.width);
-	char	   *dst = take_arena(decoder, chunk->rows * stride);
-
-	if (column->policy.width <= 8 && column->policy.width != 6)
-	{
-		/* Wide enough to have been taken for an integer (macaddr8). */
-		if (px_chunk_decode_ints(chunk, encoded, false, (int64_t *) dst, fault) != PX_OK)
-			px_raise_fault(decoder->servername, fault);
-		for (uint32 row = 0; row < chunk->rows; row++)
-			column->values[row] = PointerGetDatum(dst + row * stride);
-		return;
-	}
-
-	if (px_chunk_decode_pointers(chunk, encoded, decoder->pointers, fault) != PX_OK)
-		px_raise_fault(decoder->servername, fault);
-	for (uint32 row = 0; row < chunk->rows; row++)
-	{
-		if (decoder->pointers[row])
-			memcpy(dst, decoder->pointers[row], column->policy.width);
-		column->values[row] = PointerGetDatum(dst);
-		dst += stride;
-	}
-}
-
-static void
-decode_name(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
-			px_fault *fault)
-{
-	char	   *dst = take_arena(decoder, (Size) chunk->rows * NAMEDATALEN);
-
-	for (uint32 row = 0; row < chunk->rows; row++, dst += NAMEDATALEN)
-	{
-		const uint8_t *packed = (const uint8_t *) DatumGetPointer(column->values[row]);
-		size_t		n;
-
-		if (packed == NULL)
-			continue;
-		n = px_packed_nbytes(packed);
-		if (n >= NAMEDATALEN)
-		{
-			px_fail(fault, PX_BAD_VALUE, "length of a name", NAMEDATALEN - 1, n);
-			px_raise_fault(decoder->servername, fault);
-		}
-		memset(dst, 0, NAMEDATALEN);
-		memcpy(dst, px_packed_data(packed), n);
-		column->values[row] = PointerGetDatum(dst);
-	}
-}
-
-/*
- * Numeric as scaled integers.  Runs of equal values are common enough to
- * share their datum.
- */
-static void
-decode_scaled_numeric(px_decoder *decoder, decode_column *column,
-					  const px_chunk *chunk, const uint8_t *encoded, px_fault *fault)
-{
-	int64	   *scaled = (int64 *) column->values;
-	char	   *dst = take_arena(decoder, (Size) chunk->rows * PX_NUMERIC_SCALED_NBYTES_MAX);
-	char	   *last = NULL;
-	int64		last_scaled = 0;
-
-	if (px_chunk_decode_ints(chunk, encoded, true, scaled, fault) != PX_OK)
-		px_raise_fault(decoder->servername, fault);
-
-	for (uint32 row = 0; row < chunk->rows; row++)
-	{
-		int64		value = scaled[row];
-
-		if (last == NULL || value != last_scaled)
-		{
-			last = dst;
-			last_scaled = value;
-			dst += MAXALIGN(px_numeric_from_scaled(value, chunk->scale, dst));
-		}
-		column->values[row] = PointerGetDatum(last);
-	}
-}
-
-/* Values that arrived in numeric_send's form; numeric_recv checks them. */
-static void
-decode_sent_numeric(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
-{
-	for (uint32 row = 0; row < chunk->rows; row++)
-	{
-		const uint8_t *packed = (const uint8_t *) DatumGetPointer(column->values[row]);
-		StringInfoData buf;
-
-		if (packed == NULL)
-			continue;
-		buf.data = unconstify(char *, (const char *) px_packed_data(packed));
-		buf.len = (int) px_packed_nbytes(packed);
-		buf.maxlen = buf.len;
-		buf.cursor = 0;
-		column->values[row] = DirectFunctionCall3(numeric_recv, PointerGetDatum(&buf),
-												  ObjectIdGetDatum(InvalidOid),
-												  Int32GetDatum(-1));
-		if (buf.cursor != buf.len)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
-					 errmsg("incorrect binary data format in numeric from server \"%s\"",
-							decoder->servername)));
-	}
-}
-
-/* Values that arrived as text, as every value does with postgres_fdw. */
-static void
-decode_input(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
-{
-	for (uint32 row = 0; row < chunk->rows; row++)
-	{
-		const uint8_t *packed = (const uint8_t *) DatumGetPointer(column->values[row]);
-
-		if (packed == NULL)
-			continue;
-		resetStringInfo(&decoder->text);
-		appendBinaryStringInfo(&decoder->text, (const char *) px_packed_data(packed),
-							   (int) px_packed_nbytes(packed));
-		column->values[row] = InputFunctionCall(&column->input, decoder->text.data,
-												column->input_param, column->typmod);
-	}
-
-	/* Do not keep the room that one huge value took. */
-	if (decoder->text.maxlen > 1024 * 1024)
-	{
-		pfree(decoder->text.data);
-		decoder->text.data = MemoryContextAlloc(decoder->context, 1024);
-		decoder->text.maxlen = 1024;
-		resetStringInfo(&decoder->text);
-	}
-}
-
-/* Domains check values that did not come through their input function. */
-static void
-check_domain(px_decoder *decoder, decode_column *column, uint32 rows)
-{
-	for (uint32 row = 0; row < rows; row++)
-	{
-		/* domain_in has checked what came as text, but never saw the nulls. */
-		if (column->policy.kind == PX_DATUM_INPUT && !column->nulls[row])
-			continue;
-		domain_check(column->values[row], column->nulls[row], column->type,
-					 &column->domain_extra, decoder->context);
-	}
-}
-
-static void
-decode_column_values(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
-					 const uint8_t *encoded)
-{
-	px_fault	fault;
-
-	switch (column->policy.kind)
-	{
-		case PX_DATUM_BYVAL:
-			if (px_chunk_decode_ints(chunk, encoded, column->policy.is_signed,
-									 (int64_t *) column->values, &fault) != PX_OK)
-				px_raise_fault(decoder->servername, &fault);
-			break;
-
-		case PX_DATUM_BYREF:
-			decode_byref(decoder, column, chunk, encoded, &fault);
-			break;
-
-		case PX_DATUM_NUMERIC:
-			if (chunk->form == PX_FORM_FIXED)
-			{
-				decode_scaled_numeric(decoder, column, chunk, encoded, &fault);
-				break;
-			}
-			/* FALLTHROUGH */
-
-		case PX_DATUM_VARLENA:
-		case PX_DATUM_NAME:
-		case PX_DATUM_INPUT:
-			if (px_chunk_decode_pointers(chunk, encoded,
-										 (const uint8_t **) column->values, &fault) != PX_OK)
-				px_raise_fault(decoder->servername, &fault);
-			if (column->policy.check == PX_CHECK_ENCODING ||
-				column->policy.kind == PX_DATUM_INPUT)
-				px_check_encoding(chunk, encoded, column->values);
-			if (column->policy.kind == PX_DATUM_NAME)
-				decode_name(decoder, column, chunk, &fault);
-			else if (column->policy.kind == PX_DATUM_NUMERIC)
-				decode_sent_numeric(decoder, column, chunk);
-			else if (column->policy.kind == PX_DATUM_INPUT)
-				decode_input(decoder, column, chunk);
-			break;
-	}
-	px_check_values(column->policy.check, column->values, column->nulls, chunk->rows);
-	if (column->is_domain)
-		check_domain(decoder, column, chunk->rows);
 }
 
 static void
@@ -584,7 +397,13 @@ px_decoder_batch(px_decoder *decoder, const uint8_t *body, const px_frame_header
 		const uint8_t *encoded;
 
 		decoder->current = i;
+		decoder->references[i] = NULL;
 		decoder->codecs_seen |= 1u << chunk->codec;
+		column->codecs_seen |= 1u << chunk->codec;
+		column->encodings_seen |= 1u << chunk->encoding;
+		column->nbytes += PX_CHUNK_HEADER_NBYTES + PX_ALIGN(chunk->stored_nbytes);
+		if (chunk->null_layout == PX_NULLS_BITMAP)
+			column->nbytes += PX_ALIGN(PX_BITMAP_NBYTES(chunk->rows));
 		if (!form_suits_class(chunk, &column->schema))
 		{
 			px_fail(&fault, PX_BAD_HEADER, "chunk width", column->schema.width, chunk->width);
@@ -593,11 +412,14 @@ px_decoder_batch(px_decoder *decoder, const uint8_t *body, const px_frame_header
 		if (column->index < 0)
 			continue;
 		if (chunk->codec != PX_CODEC_NONE)
-			buffer = (uint8_t *) take_arena(decoder, chunk->encoded_nbytes);
+			buffer = (uint8_t *) px_decode_take(decoder, chunk->encoded_nbytes);
 		if (px_chunk_unpack(chunk, decoder->codec, buffer, &encoded, &fault) != PX_OK)
 			px_raise_fault(decoder->servername, &fault);
 		px_chunk_nulls(chunk, column->nulls);
-		decode_column_values(decoder, column, chunk, encoded);
+		decoder->room.nreferences = (uint16_t) i;
+		px_decode_values(decoder, column, chunk, encoded);
+		if (column->policy.kind == PX_DATUM_BYVAL && chunk->null_layout == PX_NULLS_NONE)
+			decoder->references[i] = (const int64_t *) column->values;
 	}
 
 	decoder->current = -1;
@@ -608,13 +430,12 @@ px_decoder_batch(px_decoder *decoder, const uint8_t *body, const px_frame_header
 void
 px_decoder_row(const px_decoder *decoder, uint32 row, Datum *values, bool *isnull)
 {
-	for (int i = 0; i < decoder->ncolumns; i++)
-	{
-		const decode_column *column = &decoder->columns[i];
+	const struct decode_pick *pick = decoder->picks;
+	const struct decode_pick *end = pick + decoder->npicks;
 
-		if (column->index < 0)
-			continue;
-		values[column->index] = column->values[row];
-		isnull[column->index] = column->nulls[row];
+	for (; pick < end; pick++)
+	{
+		values[pick->index] = pick->values[row];
+		isnull[pick->index] = pick->nulls[row];
 	}
 }

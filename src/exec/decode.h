@@ -63,6 +63,12 @@ extern void px_decoder_reset(px_decoder *decoder);
 /* Bit set of the codecs (1 << px_codec_id) seen in batches so far. */
 extern uint32 px_decoder_codecs(const px_decoder *decoder);
 
+/*
+ * How the columns have come, for EXPLAIN: a list of strings, one for each
+ * column, with its name, encodings and codecs, and bytes; palloc'd.
+ */
+extern List *px_decoder_report(const px_decoder *decoder);
+
 /* Raise what a pure layer found wrong with a frame from the server. */
 pg_noreturn extern void px_raise_fault(const char *servername, const px_fault *fault);
 

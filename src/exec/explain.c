@@ -190,6 +190,10 @@ px_receive_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 			explain_stats_text(&state->stats, es);
 		else
 			explain_stats_properties(&state->stats, es);
+		/* Of several slices, the first is as good as any. */
+		if (es->verbose && state->nreaders > 0)
+			ExplainPropertyList("Column Encodings",
+								px_decoder_report(state->readers[0]->decoder), es);
 	}
 	explain_foreign(state, es);
 }

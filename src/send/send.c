@@ -71,6 +71,7 @@ typedef struct px_send_state
 	px_codec_context *codec;
 	MemoryContextCallback close_codec;
 	px_encode_options options;
+	px_column_state *columns;	/* [fill->ncolumns], from batch to batch */
 
 	/* The stream; see send_restart. */
 	send_phase	phase;
@@ -211,7 +212,7 @@ send_batch(px_send_state *state)
 
 	writer = begin_frame(state, PX_FRAME_HEADER_NBYTES + raw_nbytes);
 	status = px_batch_write(&writer, fill->columns, fill->ncolumns,
-							&state->options, NULL);
+							&state->options, state->columns);
 	if (status != PX_OK)
 		elog(ERROR, "could not encode exchange batch: %s",
 			 px_status_text(status));
@@ -244,6 +245,11 @@ static void
 send_start(px_send_state *state)
 {
 	px_fill_begin(state->fill);
+	state->columns = MemoryContextAllocZero(state->context,
+											Max(state->fill->ncolumns, 1) * sizeof(px_column_state));
+	if (state->options.encodings != 1 << PX_ENC_PLAIN)
+		state->options.scratch = MemoryContextAlloc(state->context,
+													px_encode_scratch_nbytes(state->request.batch_rows));
 	if (state->options.codec != PX_CODEC_NONE)
 	{
 		/* The codec's memory is malloc'd: free it on abort, too. */
@@ -412,11 +418,9 @@ send_begin(CustomScanState *node, EState *estate, int eflags)
 	pfree(column_requests);
 	MemoryContextSwitchTo(old_context);
 
-	/* The choice among encodings is all or nothing as yet. */
-	state->options.encodings =
-		(state->request.encodings & ((1u << PX_ENCODING_COUNT) - 1)) ==
-		(1u << PX_ENCODING_COUNT) - 1;
+	state->options.encodings = state->request.encodings & PX_ENCODINGS_ALL;
 	state->options.codec = state->request.codec;
+	state->options.codec_on_ints = state->request.codec == PX_CODEC_ZSTD;
 	state->options.level = state->request.level;
 	send_restart(state);
 }

@@ -147,11 +147,12 @@ px_numeric_to_scaled(const struct varlena *datum, int64 *value, int *dscale)
 	if (exponent <= -DIGIT_DECIMALS)
 		return false;			/* a digit beyond the scale */
 
+	/* Four digits are below 10^16: so far nothing can overflow. */
 	for (int i = 0; i < ndigits - 1; i++)
 	{
 		memcpy(&digit, p, sizeof(digit));
 		p += sizeof(digit);
-		if (sum >= power_of_ten[DECIMALS_MAX - DIGIT_DECIMALS])
+		if (unlikely(i >= 4) && sum >= power_of_ten[DECIMALS_MAX - DIGIT_DECIMALS])
 			return false;
 		sum = sum * DIGIT_BASE + digit;
 	}

@@ -7,7 +7,7 @@
  * the executor sees it, and if its representation is the same in all versions
  * that speak the protocol.  Not listed, and why:
  *
- *	arrays, ranges, jsonb, inet, bit, tsvector, geometric types, ...
+ *	other arrays, ranges, jsonb, inet, bit, tsvector, geometric types, ...
  *		structured: unchecked bytes could crash a backend
  *	enums, reg*, composites
  *		their values name objects, whose OIDs differ from server to server
@@ -42,6 +42,9 @@ typedef struct policy_entry
 #define FIXED_BYREF(w, a, c) \
 	{.class = PX_CLASS_FIXED, .width = (w), .align = (a), \
 	 .kind = PX_DATUM_BYREF, .check = (c)}
+#define ARRAY(e, w, s, c) \
+	{.class = PX_CLASS_ARRAY, .width = (w), .is_signed = (s), \
+	 .kind = PX_DATUM_ARRAY, .check = (c), .element = (e)}
 #define BYTES(k, c) \
 	{.class = PX_CLASS_BYTES, .kind = (k), .check = (c)}
 
@@ -87,6 +90,17 @@ static const policy_entry policies[] = {
 	{JSONOID, BYTES(PX_DATUM_VARLENA, PX_CHECK_ENCODING)},
 	{BYTEAOID, BYTES(PX_DATUM_VARLENA, PX_CHECK_NONE)},
 	{NAMEOID, BYTES(PX_DATUM_NAME, PX_CHECK_ENCODING)},
+
+	{BOOLARRAYOID, ARRAY(BOOLOID, 1, false, PX_CHECK_BOOL)},
+	{INT2ARRAYOID, ARRAY(INT2OID, 2, true, PX_CHECK_NONE)},
+	{INT4ARRAYOID, ARRAY(INT4OID, 4, true, PX_CHECK_NONE)},
+	{INT8ARRAYOID, ARRAY(INT8OID, 8, true, PX_CHECK_NONE)},
+	{OIDARRAYOID, ARRAY(OIDOID, 4, false, PX_CHECK_NONE)},
+	{FLOAT4ARRAYOID, ARRAY(FLOAT4OID, 4, true, PX_CHECK_NONE)},
+	{FLOAT8ARRAYOID, ARRAY(FLOAT8OID, 8, true, PX_CHECK_NONE)},
+	{DATEARRAYOID, ARRAY(DATEOID, 4, true, PX_CHECK_DATE)},
+	{TIMESTAMPARRAYOID, ARRAY(TIMESTAMPOID, 8, true, PX_CHECK_TIMESTAMP)},
+	{TIMESTAMPTZARRAYOID, ARRAY(TIMESTAMPTZOID, 8, true, PX_CHECK_TIMESTAMP)},
 
 	{NUMERICOID, {.class = PX_CLASS_NUMERIC, .is_signed = true,
 	.kind = PX_DATUM_NUMERIC, .check = PX_CHECK_NONE}},

@@ -22,6 +22,7 @@ typedef enum px_datum_kind
 	PX_DATUM_BYREF,				/* width bytes, passed by reference */
 	PX_DATUM_VARLENA,			/* the packed value is the varlena */
 	PX_DATUM_NAME,				/* bytes, padded to a NameData */
+	PX_DATUM_ARRAY,				/* built from its elements, or received */
 	PX_DATUM_NUMERIC			/* scaled integer or numeric_send form */
 } px_datum_kind;
 
@@ -40,11 +41,13 @@ typedef enum px_value_check
 typedef struct px_type_policy
 {
 	uint8_t		class;			/* px_class */
-	uint8_t		width;			/* PX_CLASS_FIXED: bytes per value; else 0 */
+	uint8_t		width;			/* PX_CLASS_FIXED: bytes per value; ARRAY: per
+								 * element; else 0 */
 	bool		is_signed;		/* by value: sign-extend */
 	uint8_t		align;			/* by reference: alignment of the datum */
 	px_datum_kind kind;
-	px_value_check check;
+	px_value_check check;		/* of the value, or of each element */
+	uint32_t	element;		/* PX_CLASS_ARRAY: OID of its elements' type */
 } px_type_policy;
 
 /*

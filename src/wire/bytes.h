@@ -20,45 +20,82 @@
 #define PX_ALIGN_NBYTES		8
 #define PX_ALIGN(n)			(((size_t) (n) + (PX_ALIGN_NBYTES - 1)) & ~(size_t) (PX_ALIGN_NBYTES - 1))
 
-/* Unaligned little-endian loads and stores; the caller has checked bounds. */
+/*
+ * Unaligned little-endian loads and stores; the caller has checked bounds.
+ * memcpy where that is the machine's order: compilers make a move of it before
+ * they vectorise loops, and put bytes together only after.
+ */
 static inline uint16_t
 px_load_u16(const uint8_t *p)
 {
+#ifdef WORDS_BIGENDIAN
 	return (uint16_t) (p[0] | (uint16_t) p[1] << 8);
+#else
+	uint16_t	v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+#endif
 }
 
 static inline uint32_t
 px_load_u32(const uint8_t *p)
 {
+#ifdef WORDS_BIGENDIAN
 	return (uint32_t) p[0] | (uint32_t) p[1] << 8 |
 		(uint32_t) p[2] << 16 | (uint32_t) p[3] << 24;
+#else
+	uint32_t	v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+#endif
 }
 
 static inline uint64_t
 px_load_u64(const uint8_t *p)
 {
+#ifdef WORDS_BIGENDIAN
 	return (uint64_t) px_load_u32(p) | (uint64_t) px_load_u32(p + 4) << 32;
+#else
+	uint64_t	v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+#endif
 }
 
 static inline void
 px_store_u16(uint8_t *p, uint16_t v)
 {
+#ifdef WORDS_BIGENDIAN
 	p[0] = (uint8_t) v;
 	p[1] = (uint8_t) (v >> 8);
+#else
+	memcpy(p, &v, sizeof(v));
+#endif
 }
 
 static inline void
 px_store_u32(uint8_t *p, uint32_t v)
 {
+#ifdef WORDS_BIGENDIAN
 	px_store_u16(p, (uint16_t) v);
 	px_store_u16(p + 2, (uint16_t) (v >> 16));
+#else
+	memcpy(p, &v, sizeof(v));
+#endif
 }
 
 static inline void
 px_store_u64(uint8_t *p, uint64_t v)
 {
+#ifdef WORDS_BIGENDIAN
 	px_store_u32(p, (uint32_t) v);
 	px_store_u32(p + 4, (uint32_t) (v >> 32));
+#else
+	memcpy(p, &v, sizeof(v));
+#endif
 }
 
 typedef struct px_reader

@@ -207,11 +207,16 @@ px_schema_write(px_writer *out, const px_schema_column *columns,
 static px_status
 px_schema_column_check(const px_schema_column *column, px_fault *fault)
 {
-	if (column->class > PX_CLASS_NUMERIC)
+	bool		valid = column->width == 0;
+
+	if (column->class > PX_CLASS_ARRAY)
 		return px_fail(fault, PX_BAD_HEADER, "schema column class",
-					   PX_CLASS_NUMERIC, column->class);
-	if (column->class == PX_CLASS_FIXED ?
-		!px_width_is_valid(column->width) : column->width != 0)
+					   PX_CLASS_ARRAY, column->class);
+	if (column->class == PX_CLASS_FIXED)
+		valid = px_width_is_valid(column->width);
+	else if (column->class == PX_CLASS_ARRAY)
+		valid = px_width_is_int(column->width);
+	if (!valid)
 		return px_fail(fault, PX_BAD_HEADER, "schema column width",
 					   0, column->width);
 

@@ -91,7 +91,8 @@ typedef enum px_class
 	PX_CLASS_TEXT = 0,			/* output function's text; bytes form */
 	PX_CLASS_FIXED = 1,			/* fixed width, little-endian */
 	PX_CLASS_BYTES = 2,			/* the value's bytes: text-like types, bytea */
-	PX_CLASS_NUMERIC = 3		/* per batch scaled int64, else numeric_send */
+	PX_CLASS_NUMERIC = 3,		/* per batch scaled int64, else numeric_send */
+	PX_CLASS_ARRAY = 4			/* arrays of fixed-width elements */
 } px_class;
 
 /* The widths that fixed-width values can have. */
@@ -116,7 +117,8 @@ typedef struct px_schema_column
 	uint32_t	type_oid;		/* sender's type, domains flattened */
 	int32_t		typmod;
 	uint8_t		class;			/* px_class */
-	uint8_t		width;			/* PX_CLASS_FIXED: bytes per value; else 0 */
+	uint8_t		width;			/* PX_CLASS_FIXED: bytes per value; ARRAY: per
+								 * element, 1, 2, 4 or 8; else 0 */
 } px_schema_column;
 
 /* Write ncolumns descriptions (PX_SCHEMA_COLUMN_NBYTES each) to *out. */
@@ -127,8 +129,8 @@ extern px_status px_schema_write(px_writer *out,
 /*
  * Read the body of a schema frame into columns[header->columns].
  * Errors: PX_TRUNCATED, PX_TRAILING, PX_BAD_HEADER (unknown class, a width
- * other than 1, 2, 4, 6, 8, 12, 16 for PX_CLASS_FIXED or other than 0 for
- * the rest, reserved bytes set).
+ * other than 1, 2, 4, 6, 8, 12, 16 for PX_CLASS_FIXED, than 1, 2, 4, 8 for
+ * PX_CLASS_ARRAY or than 0 for the rest, reserved bytes set).
  */
 extern px_status px_schema_read(const uint8_t *body,
 								const px_frame_header *header,

@@ -22,7 +22,7 @@ enum
 {
 	OFF_ENCODING = 0, OFF_CODEC = 1, OFF_NULLS = 2, OFF_FORM = 3,
 	OFF_WIDTH = 4, OFF_SCALE = 5, OFF_RESERVED16 = 6, OFF_NVALUES = 8,
-	OFF_ENCODED_NBYTES = 12, OFF_STORED_NBYTES = 16, OFF_RESERVED32 = 20
+	OFF_ENCODED_NBYTES = 12, OFF_STORED_NBYTES = 16, OFF_HEAD_NBYTES = 20
 };
 
 #define OFF_FRAME_CRC	36
@@ -31,7 +31,10 @@ static const uint32_t row_counts[] = {
 	1, 2, 7, 8, 9, 255, 256, 257, 511, 512, 513, 4095, 4096, 4097, 65535, 65536
 };
 
-#define COLUMNS_MAX		16
+#define COLUMNS_MAX		32
+
+/* A forged chunk may decode to more than anyone has memory for. */
+#define BUFFER_NBYTES_MAX	((size_t) 64 * 1024 * 1024)
 
 /* ---------------------------------------------------------------------
  * Making columns and frames
@@ -46,7 +49,7 @@ typedef struct batch
 {
 	px_column	columns[COLUMNS_MAX];
 	uint16_t	ncolumns;
-	px_chunk_choice choices[COLUMNS_MAX];
+	px_column_state choices[COLUMNS_MAX];
 	uint8_t    *frame;
 	size_t		nbytes;
 	size_t		plain_nbytes;	/* header and plain chunks */
@@ -85,6 +88,7 @@ add_column(batch *batch, uint8_t form, uint8_t width, bool is_signed,
 	column->values_cap = values_cap;
 	column->values = unit_alloc(values_cap);
 	column->nulls = unit_alloc(PX_BITMAP_NBYTES(rows));
+	column->lengths = unit_alloc(rows * sizeof(uint32_t));
 
 	return column;
 }
@@ -136,7 +140,7 @@ add_bytes(batch *batch, uint32_t rows, null_pattern nulls, size_t min,
 		  size_t max, int letters)
 {
 	px_column  *column = add_column(batch, PX_FORM_BYTES, 0, false, rows,
-									rows * PX_PACKED_NBYTES_MAX(max));
+									rows * max + PX_APPEND_SLACK);
 	uint8_t    *text = unit_alloc(max);
 
 	for (uint32_t row = 0; row < rows; row++)
@@ -183,6 +187,7 @@ batch_free(batch *batch)
 	{
 		free(batch->columns[i].values);
 		free(batch->columns[i].nulls);
+		free(batch->columns[i].lengths);
 	}
 	free(batch->frame);
 }
@@ -191,7 +196,10 @@ batch_free(batch *batch)
 static void
 batch_encode(batch *batch, bool encodings, uint8_t codec)
 {
-	px_encode_options options = {encodings, codec, 0, codec_context};
+	px_encode_options options = {
+		.encodings = encodings ? PX_ENCODINGS_ALL : 1, .codec_on_ints = codec == PX_CODEC_ZSTD,
+		.codec = codec, .context = codec_context
+	};
 	px_frame_header header = {0};
 	px_writer	out = {0};
 	unit_guarded g;
@@ -200,12 +208,15 @@ batch_encode(batch *batch, bool encodings, uint8_t codec)
 	for (uint16_t i = 0; i < batch->ncolumns; i++)
 		batch->plain_nbytes += px_column_plain_nbytes(&batch->columns[i]);
 
+	memset(batch->choices, 0, sizeof(batch->choices));
+	options.scratch = unit_alloc(px_encode_scratch_nbytes(px_column_rows(&batch->columns[0])));
 	g = unit_guarded_new(batch->plain_nbytes);
 	out.data = g.data;
 	out.cap = g.nbytes;
 	out.pos = PX_FRAME_HEADER_NBYTES;
 	CHECK_EQ(px_batch_write(&out, batch->columns, batch->ncolumns, &options,
 							batch->choices), PX_OK);
+	free(options.scratch);
 
 	header.version = PX_PROTOCOL_MAX;
 	header.kind = PX_FRAME_BATCH;
@@ -229,15 +240,26 @@ batch_encode(batch *batch, bool encodings, uint8_t codec)
 
 /* Does the decoded row have the value that was appended? */
 static bool
-same_value(const px_column *column, const uint8_t *appended,
+same_value(const px_column *column, uint32_t value, const uint8_t *appended,
 		   const int64_t *number, const uint8_t *pointer)
 {
 	size_t		n = column->width;
 
 	if (column->form == PX_FORM_BYTES)
-		return px_packed_nbytes(pointer) == px_packed_nbytes(appended) &&
-			memcmp(px_packed_data(pointer), px_packed_data(appended),
-				   px_packed_nbytes(appended)) == 0;
+	{
+		size_t		nbytes = column->lengths[value];
+		size_t		padded = Max(nbytes, column->pad);
+		const uint8_t *data = px_packed_data(pointer);
+
+		if (px_packed_nbytes(pointer) != padded || memcmp(data, appended, nbytes) != 0)
+			return false;
+		for (size_t i = nbytes; i < padded; i++)
+		{
+			if (data[i] != ' ')
+				return false;
+		}
+		return true;
+	}
 	if (number)
 	{
 		uint8_t		bytes[8];
@@ -264,18 +286,10 @@ check_column(const px_column *column, const bool *nulls,
 	uint32_t	wrong = 0;
 	size_t		pos = 0;
 
-	/* where the values were appended: by a walk of our own */
 	for (uint32_t i = 0; i < column->nvalues; i++)
 	{
-		if (column->form == PX_FORM_BYTES)
-		{
-			if (!(column->values[pos] & 1))
-				pos = (pos + 3) / 4 * 4;
-			appended[i] = column->values + pos;
-			pos += px_packed_nbytes(appended[i]) + (column->values[pos] & 1 ? 1 : 4);
-		}
-		else
-			appended[i] = column->values + (size_t) i * column->width;
+		appended[i] = column->values + pos;
+		pos += column->form == PX_FORM_BYTES ? column->lengths[i] : column->width;
 	}
 
 	for (uint32_t row = 0; row < px_column_rows(column); row++)
@@ -288,9 +302,10 @@ check_column(const px_column *column, const bool *nulls,
 		else if (null)
 			wrong += numbers ? numbers[row] != 0 : pointers[row] != NULL;
 		else
-			wrong += !same_value(column, appended[value++],
+			wrong += !same_value(column, value, appended[value],
 								 numbers ? &numbers[row] : NULL,
 								 numbers ? NULL : pointers[row]);
+		value += !null;
 	}
 	CHECK_EQ(wrong, 0);
 	free(appended);
@@ -301,10 +316,15 @@ check_column(const px_column *column, const bool *nulls,
  * NULL if that is not known; then every byte of the result is looked at.
  */
 static px_status
-read_chunk(const px_chunk *chunk, bool is_signed, const px_column *column)
+read_chunk(const px_chunk *chunk, bool is_signed, const px_column *column,
+		   const int64_t **references, uint16_t index)
 {
 	bool		compressed = chunk->codec != PX_CODEC_NONE;
 	unit_guarded buffer = {0};
+	unit_guarded scratch = unit_guarded_new(PX_DECODE_SCRATCH_WORDS(chunk->rows) * 8);
+	unit_guarded values = {0};
+	px_decode_room room = {(int64_t *) scratch.data, NULL, references, index};
+	size_t		values_nbytes = 0;
 	bool	   *nulls = unit_alloc(chunk->rows * sizeof(bool));
 	void	   *out = unit_alloc(chunk->rows * 8);
 	bool		ints = chunk->form == PX_FORM_FIXED && px_width_is_int(chunk->width);
@@ -318,10 +338,23 @@ read_chunk(const px_chunk *chunk, bool is_signed, const px_column *column)
 		buffer = unit_guarded_new(chunk->encoded_nbytes);
 	status = px_chunk_unpack(chunk, codec_context, buffer.data, &encoded, &fault);
 	if (status == PX_OK && ints)
-		status = px_chunk_decode_ints(chunk, encoded, is_signed, out, &fault);
+		status = px_chunk_decode_ints(chunk, encoded, is_signed, &room, out, &fault);
 	else if (status == PX_OK)
-		status = px_chunk_decode_pointers(chunk, encoded, pointers, &fault);
+	{
+		status = px_chunk_buffer_nbytes(chunk, encoded, &values_nbytes, &fault);
+		if (status == PX_OK && values_nbytes > BUFFER_NBYTES_MAX)
+			status = px_fail(&fault, PX_OVER_LIMIT, "memory of this test", 0, values_nbytes);
+		if (status == PX_OK)
+		{
+			values = unit_guarded_new(PX_ALIGN(values_nbytes));
+			room.buffer = values.data;
+			status = px_chunk_decode_pointers(chunk, encoded, &room, pointers, &fault);
+		}
+	}
 	CHECK_EQ(fault.status, status);
+	references[index] = NULL;
+	if (status == PX_OK && ints && chunk->null_layout == PX_NULLS_NONE)
+		references[index] = out;
 
 	if (status == PX_OK)
 	{
@@ -344,8 +377,12 @@ read_chunk(const px_chunk *chunk, bool is_signed, const px_column *column)
 	(void) sink;				/* gcc 15 minds that it is only written */
 	if (compressed)
 		unit_guarded_free(&buffer);
+	if (values.map)
+		unit_guarded_free(&values);
+	unit_guarded_free(&scratch);
 	free(nulls);
-	free(out);
+	if (references[index] == NULL)
+		free(out);
 
 	return status;
 }
@@ -356,7 +393,8 @@ read_frame(const uint8_t *frame, size_t nbytes, const batch *expected)
 {
 	unit_guarded g = unit_guarded_copy(frame, nbytes);
 	px_chunk   *chunks = NULL;
-	px_frame_header header;
+	const int64_t **references = NULL;
+	px_frame_header header = {0};
 	px_fault	fault = {0};
 	px_status	status;
 
@@ -366,6 +404,7 @@ read_frame(const uint8_t *frame, size_t nbytes, const batch *expected)
 	if (status == PX_OK && header.kind == PX_FRAME_BATCH)
 	{
 		chunks = unit_alloc(header.columns * sizeof(*chunks));
+		references = unit_alloc(header.columns * sizeof(*references));
 		status = px_batch_read(g.data + PX_FRAME_HEADER_NBYTES, &header,
 							   chunks, &fault);
 		CHECK_EQ(fault.status, status);
@@ -373,7 +412,8 @@ read_frame(const uint8_t *frame, size_t nbytes, const batch *expected)
 		{
 			status = read_chunk(&chunks[i],
 								expected && expected->columns[i].is_signed,
-								expected ? &expected->columns[i] : NULL);
+								expected ? &expected->columns[i] : NULL,
+								references, i);
 			if (expected)
 			{
 				CHECK_EQ(chunks[i].scale, expected->columns[i].scale);
@@ -382,6 +422,9 @@ read_frame(const uint8_t *frame, size_t nbytes, const batch *expected)
 			}
 		}
 	}
+	for (uint16_t i = 0; references && i < header.columns; i++)
+		free((void *) references[i]);
+	free(references);
 	free(chunks);
 	unit_guarded_free(&g);
 
@@ -484,7 +527,7 @@ encodings_are_chosen_by_size(void)
 	CHECK_EQ(b.choices[2].encoding, PX_ENC_CONSTANT);
 	CHECK_EQ(b.choices[3].encoding, PX_ENC_CONSTANT);
 	CHECK_EQ(b.choices[4].encoding, PX_ENC_CONSTANT);
-	CHECK_EQ(b.choices[5].encoding, PX_ENC_PLAIN);
+	CHECK_EQ(b.choices[5].encoding, PX_ENC_SPLIT);
 	CHECK_EQ(b.choices[5].codec, PX_CODEC_LZ4);
 
 	batch_encode(&b, false, PX_CODEC_NONE);
@@ -522,7 +565,7 @@ incompressible_batches_are_not_larger_than_plain(void)
 static void
 too_small_an_output_is_no_space(void)
 {
-	px_encode_options options = {false, PX_CODEC_NONE, 0, NULL};
+	px_encode_options options = {.codec = PX_CODEC_NONE};
 	batch		b;
 
 	add_all_kinds(&b, 9, SOME_NULLS);
@@ -532,8 +575,8 @@ too_small_an_output_is_no_space(void)
 		unit_guarded g = unit_guarded_new(cap);
 		px_writer	out = {g.data, cap, 0};
 
-		CHECK_EQ(px_batch_write(&out, b.columns, b.ncolumns, &options, NULL),
-				 PX_NO_SPACE);
+		CHECK_EQ(px_batch_write(&out, b.columns, b.ncolumns, &options,
+								b.choices), PX_NO_SPACE);
 		unit_guarded_free(&g);
 	}
 	batch_free(&b);
@@ -542,13 +585,17 @@ too_small_an_output_is_no_space(void)
 static void
 unknown_codec_is_not_written(void)
 {
-	px_encode_options options = {true, PX_CODEC_COUNT, 0, codec_context};
+	px_encode_options options = {
+		.encodings = PX_ENCODINGS_ALL, .codec = PX_CODEC_COUNT, .context = codec_context
+	};
 	uint8_t		buffer[2000];
 	px_writer	out = {buffer, sizeof(buffer), 0};
 	batch		b = {0};
 
 	add_bytes(&b, 50, NO_NULLS, 10, 20, 2);
-	CHECK_EQ(px_batch_write(&out, b.columns, 1, &options, NULL), PX_BAD_CODEC);
+	options.scratch = unit_alloc(px_encode_scratch_nbytes(50));
+	CHECK_EQ(px_batch_write(&out, b.columns, 1, &options, b.choices), PX_BAD_CODEC);
+	free(options.scratch);
 	batch_free(&b);
 }
 
@@ -569,12 +616,14 @@ body_has_the_documented_layout(void)
 	};
 	uint8_t		values[3][32];
 	uint8_t		nulls[3][1];
+	uint32_t	lengths[4];
+	px_column_state states[3] = {0};
 	px_column	columns[3] = {
 		{.width = 2, .is_signed = true, .scale = 1, .values = values[0], .nulls = nulls[0]},
-		{.form = PX_FORM_BYTES, .values = values[1], .nulls = nulls[1]},
+		{.form = PX_FORM_BYTES, .values = values[1], .nulls = nulls[1], .lengths = lengths},
 		{.width = 8, .values = values[2], .nulls = nulls[2]},
 	};
-	px_encode_options options = {false, PX_CODEC_NONE, 0, NULL};
+	px_encode_options options = {.codec = PX_CODEC_NONE};
 	uint8_t		body[sizeof(expected)];
 	px_writer	out = {body, sizeof(body), 0};
 	size_t		plain_nbytes = 0;
@@ -590,7 +639,7 @@ body_has_the_documented_layout(void)
 	for (int i = 0; i < 4; i++)
 		px_column_append_null(&columns[2]);
 
-	CHECK_EQ(px_batch_write(&out, columns, 3, &options, NULL), PX_OK);
+	CHECK_EQ(px_batch_write(&out, columns, 3, &options, states), PX_OK);
 	CHECK_EQ(out.pos, sizeof(expected));
 	CHECK_MEM(body, expected, sizeof(expected));
 	for (int i = 0; i < 3; i++)
@@ -763,7 +812,7 @@ unknown_fields_are_refused(void)
 		for (int bit = 0; bit < 16; bit++)
 			CHECK_EQ(read_with_field(&b, c, OFF_RESERVED16, 2, 1u << bit), PX_BAD_HEADER);
 		for (int bit = 0; bit < 32; bit++)
-			CHECK_EQ(read_with_field(&b, c, OFF_RESERVED32, 4, 1u << bit), PX_BAD_HEADER);
+			CHECK_EQ(read_with_field(&b, c, OFF_HEAD_NBYTES, 4, 1u << bit), PX_BAD_HEADER);
 		for (uint32_t v = 0; v < 256; v++)
 			CHECK_EQ(read_with_field(&b, c, OFF_WIDTH, 1, v),
 					 v == (c == 0 ? 4 : 0) ? PX_OK : PX_BAD_HEADER);
@@ -821,7 +870,7 @@ sum_of_encoded_sizes_is_limited(void)
 
 	add_bytes(&b, 100, NO_NULLS, 20, 20, 2);
 	add_bytes(&b, 100, NO_NULLS, 20, 20, 2);
-	batch_encode(&b, false, PX_CODEC_LZ4);
+	batch_encode(&b, true, PX_CODEC_LZ4);
 	headers = b.frame + PX_FRAME_HEADER_NBYTES;
 	px_store_u32(headers + OFF_ENCODED_NBYTES, 0x30000000);
 	px_store_u32(headers + PX_CHUNK_HEADER_NBYTES + OFF_ENCODED_NBYTES, 0x30000000);
@@ -1037,16 +1086,18 @@ wrong_decoder_for_the_chunk_is_an_error(void)
 	uint8_t		encoded[32] = {0};
 	px_chunk	chunk = {.rows = 2, .nvalues = 2, .width = 6, .encoded_nbytes = 12};
 	int64_t		ints[2];
+	int64_t		scratch[PX_DECODE_SCRATCH_WORDS(2)];
+	px_decode_room room = {.scratch = scratch};
 	const uint8_t *pointers[2];
 
-	CHECK_EQ(px_chunk_decode_ints(&chunk, encoded, true, ints, NULL), PX_BAD_HEADER);
+	CHECK_EQ(px_chunk_decode_ints(&chunk, encoded, true, &room, ints, NULL), PX_BAD_HEADER);
 	chunk.form = PX_FORM_BYTES;
 	chunk.width = 0;
-	CHECK_EQ(px_chunk_decode_ints(&chunk, encoded, true, ints, NULL), PX_BAD_HEADER);
+	CHECK_EQ(px_chunk_decode_ints(&chunk, encoded, true, &room, ints, NULL), PX_BAD_HEADER);
 	chunk.form = PX_FORM_FIXED;
 	chunk.width = 4;
 	chunk.encoding = PX_ENC_FOR;
-	CHECK_EQ(px_chunk_decode_pointers(&chunk, encoded, pointers, NULL), PX_BAD_ENCODING);
+	CHECK_EQ(px_chunk_decode_pointers(&chunk, encoded, &room, pointers, NULL), PX_BAD_ENCODING);
 }
 
 int

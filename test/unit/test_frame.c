@@ -334,7 +334,9 @@ schema_fields_are_checked(void)
 				valid = width == 1 || width == 2 || width == 4 || width == 6 ||
 					width == 8 || width == 12 || width == 16;
 			else
-				valid = class <= PX_CLASS_NUMERIC && width == 0;
+				valid = class == PX_CLASS_ARRAY ?
+					width == 1 || width == 2 || width == 4 || width == 8 :
+					class <= PX_CLASS_NUMERIC && width == 0;
 			CHECK_EQ(px_schema_read(body, &header, &column, NULL),
 					 valid ? PX_OK : PX_BAD_HEADER);
 

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Plots of the suite's CSV files as SVG: plot.py FOLDER. Needs matplotlib; called by suite.py."""
+import csv
+import os
+import statistics
+import sys
+
+import matplotlib
+
+matplotlib.use("svg")
+from matplotlib import pyplot as plt  # noqa: E402
+
+MODES = ("none", "fast", "high_compression")
+
+
+def rows_of(folder, name):
+    path = os.path.join(folder, name)
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8", newline="") as table:
+        return list(csv.DictReader(table))
+
+
+def save(folder, name):
+    plt.tight_layout()
+    # No date and fixed ids, so that the same figures make the same file.
+    plt.savefig(os.path.join(folder, name), metadata={"Date": None})
+    plt.close()
+
+
+def plot_tables(folder):
+    rows = rows_of(folder, "tables.csv")
+    if not rows:
+        return
+    tables = list(dict.fromkeys(row["table"] for row in rows))
+    plt.figure(figsize=(8, 4))
+    for number, mode in enumerate(MODES):
+        values = [float(row["wire_bytes_per_row"]) for row in rows if row["mode"] == mode]
+        plt.bar([i + (number - 1) * 0.27 for i in range(len(tables))], values, 0.25, label=mode)
+    plt.xticks(range(len(tables)), tables)
+    plt.ylabel("bytes a row on the wire")
+    plt.legend()
+    save(folder, "tables.svg")
+
+
+def plot_peers(folder):
+    runs = rows_of(folder, "peers.csv")
+    if not runs:
+        return
+    whats = list(dict.fromkeys(run["what"] for run in runs))
+    median = {what: statistics.median(float(run["seconds"]) for run in runs if run["what"] == what) for what in whats}
+    whats.sort(key=median.get, reverse=True)
+    plt.figure(figsize=(8, 4))
+    bars = plt.barh(whats, [median[what] for what in whats], color=["C1" if what in MODES else "C0" for what in whats])
+    plt.bar_label(bars, fmt="%.1f s", padding=3)
+    plt.margins(x=0.12)
+    plt.xlabel("seconds for SELECT * FROM lineitem, median")
+    save(folder, "peers.svg")
+
+
+matplotlib.rcParams["svg.hashsalt"] = "pg_exchange"
+plot_tables(sys.argv[1])
+plot_peers(sys.argv[1])

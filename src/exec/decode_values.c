@@ -1,0 +1,449 @@
+/*-------------------------------------------------------------------------
+ *
+ * decode_values.c
+ *		From a chunk of a batch to the Datums of one column.
+ *
+ * A whole column at a time: integers straight into the array of Datums,
+ * strings as pointers into the frame or the column's buffer, numerics and
+ * arrays built from checked parts.  What the type's own functions have to read
+ * goes to the current context, which lives as long as the batch.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "compat.h"
+#include "exec/check.h"
+#include "exec/decode_values.h"
+
+/* Size of an array with one dimension up to the end of its lower bound. */
+#define ARRAY_HEADER_NBYTES	(sizeof(ArrayType) + 2 * sizeof(int))
+
+/* Give a column room for what its values are going to point to. */
+static void
+grow_buffer(px_decoder *decoder, decode_column *column, Size needed)
+{
+	/* As with the arena: what an unusually large batch took is given back. */
+	if (needed > column->buffer_nbytes || needed < column->buffer_nbytes / 8)
+	{
+		if (column->buffer)
+			pfree(column->buffer);
+		column->buffer = NULL;
+		column->buffer_nbytes = 0;
+		if (needed > 0)
+		{
+			column->buffer = MemoryContextAllocHuge(decoder->context, needed + needed / 8);
+			column->buffer_nbytes = needed + needed / 8;
+		}
+	}
+}
+
+static void
+decode_ints(px_decoder *decoder, const px_chunk *chunk, const uint8_t *encoded,
+			bool is_signed, int64 *values)
+{
+	px_fault	fault;
+
+	if (px_chunk_decode_ints(chunk, encoded, is_signed, &decoder->room,
+							 (int64_t *) values, &fault) != PX_OK)
+		px_raise_fault(decoder->servername, &fault);
+}
+
+static void
+decode_pointers(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
+				const uint8_t *encoded, const uint8_t **values)
+{
+	size_t		needed;
+	px_fault	fault;
+
+	if (px_chunk_buffer_nbytes(chunk, encoded, &needed, &fault) != PX_OK)
+		px_raise_fault(decoder->servername, &fault);
+	grow_buffer(decoder, column, needed);
+	decoder->room.buffer = column->buffer;
+	if (px_chunk_decode_pointers(chunk, encoded, &decoder->room, values, &fault) != PX_OK)
+		px_raise_fault(decoder->servername, &fault);
+}
+
+static void
+decode_byref(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
+			 const uint8_t *encoded)
+{
+	Size		stride = MAXALIGN(column->policy.width);
+	char	   *dst = px_decode_take(decoder, chunk->rows * stride);
+
+	if (column->policy.width <= 8 && column->policy.width != 6)
+	{
+		/* Wide enough to have been taken for an integer (macaddr8). */
+		decode_ints(decoder, chunk, encoded, false, (int64 *) dst);
+		for (uint32 row = 0; row < chunk->rows; row++)
+			column->values[row] = PointerGetDatum(dst + row * stride);
+		return;
+	}
+
+	decode_pointers(decoder, column, chunk, encoded, decoder->pointers);
+	for (uint32 row = 0; row < chunk->rows; row++)
+	{
+		if (decoder->pointers[row])
+			memcpy(dst, decoder->pointers[row], column->policy.width);
+		column->values[row] = PointerGetDatum(dst);
+		dst += stride;
+	}
+}
+
+static void
+decode_name(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
+{
+	px_fault	fault;
+	char	   *dst = px_decode_take(decoder, (Size) chunk->rows * NAMEDATALEN);
+
+	for (uint32 row = 0; row < chunk->rows; row++, dst += NAMEDATALEN)
+	{
+		const uint8_t *packed = (const uint8_t *) DatumGetPointer(column->values[row]);
+		size_t		n;
+
+		if (packed == NULL)
+			continue;
+		n = px_packed_nbytes(packed);
+		if (n >= NAMEDATALEN)
+		{
+			px_fail(&fault, PX_BAD_VALUE, "length of a name", NAMEDATALEN - 1, n);
+			px_raise_fault(decoder->servername, &fault);
+		}
+		memset(dst, 0, NAMEDATALEN);
+		memcpy(dst, px_packed_data(packed), n);
+		column->values[row] = PointerGetDatum(dst);
+	}
+}
+
+/*
+ * The column's table for scaled integers min .. max, or NULL if they are too
+ * far apart for one.
+ */
+static numeric_table *
+find_numeric_table(px_decoder *decoder, decode_column *column, int64 min, int64 max,
+				   int dscale)
+{
+	numeric_table *table = column->numerics;
+	uint64		range = (uint64) max - (uint64) min;
+
+	if (range >= NUMERIC_TABLE_SIZE)
+		return NULL;
+	if (table == NULL)
+		column->numerics = table = MemoryContextAlloc(decoder->context, sizeof(numeric_table));
+	else if (table->dscale == dscale && min >= table->first &&
+			 (uint64) max - (uint64) table->first < NUMERIC_TABLE_SIZE)
+		return table;
+
+	/* The next batch may well have values on both sides of this one's. */
+	table->first = min - (int64) Min((uint64) min - (uint64) PG_INT64_MIN,
+									 (NUMERIC_TABLE_SIZE - 1 - range) / 2);
+	table->dscale = dscale;
+	table->end = table->data;
+	memset(table->numerics, 0, sizeof(table->numerics));
+	return table;
+}
+
+static void
+decode_scaled_numeric(px_decoder *decoder, decode_column *column,
+					  const px_chunk *chunk, const uint8_t *encoded)
+{
+	int64	   *scaled = (int64 *) column->values;
+	char	   *dst = px_decode_take(decoder, (Size) chunk->rows * PX_NUMERIC_SCALED_NBYTES_MAX);
+	numeric_table *table;
+	int64		min;
+	int64		max;
+
+	decode_ints(decoder, chunk, encoded, true, scaled);
+
+	min = max = scaled[0];
+	for (uint32 row = 1; row < chunk->rows; row++)
+	{
+		min = Min(min, scaled[row]);
+		max = Max(max, scaled[row]);
+	}
+	table = find_numeric_table(decoder, column, min, max, chunk->scale);
+
+	if (table == NULL)
+	{
+		for (uint32 row = 0; row < chunk->rows; row++)
+		{
+			int64		value = scaled[row];
+
+			column->values[row] = PointerGetDatum(dst);
+			dst += MAXALIGN(px_numeric_from_scaled(value, chunk->scale, dst));
+		}
+		return;
+	}
+	for (uint32 row = 0; row < chunk->rows; row++)
+	{
+		int64		value = scaled[row];
+		char	  **numeric = &table->numerics[value - table->first];
+
+		if (unlikely(*numeric == NULL))
+		{
+			*numeric = table->end;
+			table->end += MAXALIGN(px_numeric_from_scaled(value, chunk->scale, table->end));
+		}
+		column->values[row] = PointerGetDatum(*numeric);
+	}
+}
+
+/* Values that arrived in numeric_send's form; numeric_recv checks them. */
+static void
+decode_sent_numeric(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
+{
+	for (uint32 row = 0; row < chunk->rows; row++)
+	{
+		const uint8_t *packed = (const uint8_t *) DatumGetPointer(column->values[row]);
+		StringInfoData buf;
+
+		if (packed == NULL)
+			continue;
+		buf.data = unconstify(char *, (const char *) px_packed_data(packed));
+		buf.len = (int) px_packed_nbytes(packed);
+		buf.maxlen = buf.len;
+		buf.cursor = 0;
+		column->values[row] = DirectFunctionCall3(numeric_recv, PointerGetDatum(&buf),
+												  ObjectIdGetDatum(InvalidOid),
+												  Int32GetDatum(-1));
+		if (buf.cursor != buf.len)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+					 errmsg("incorrect binary data format in numeric from server \"%s\"",
+							decoder->servername)));
+	}
+}
+
+/* Values that arrived as text, as every value does with postgres_fdw. */
+static void
+decode_input(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
+{
+	for (uint32 row = 0; row < chunk->rows; row++)
+	{
+		const uint8_t *packed = (const uint8_t *) DatumGetPointer(column->values[row]);
+
+		if (packed == NULL)
+			continue;
+		resetStringInfo(&decoder->text);
+		appendBinaryStringInfo(&decoder->text, (const char *) px_packed_data(packed),
+							   (int) px_packed_nbytes(packed));
+		column->values[row] = InputFunctionCall(&column->input, decoder->text.data,
+												column->input_param, column->typmod);
+	}
+
+	/* Do not keep the room that one huge value took. */
+	if (decoder->text.maxlen > 1024 * 1024)
+	{
+		pfree(decoder->text.data);
+		decoder->text.data = MemoryContextAlloc(decoder->context, 1024);
+		decoder->text.maxlen = 1024;
+		resetStringInfo(&decoder->text);
+	}
+}
+
+/* An array that arrived in array_send's form; array_recv checks it. */
+static Datum
+receive_array(px_decoder *decoder, decode_column *column, const uint8_t *packed)
+{
+	Datum		value;
+
+	if (!OidIsValid(column->receive.fn_oid))
+	{
+		Oid			function;
+
+		getTypeBinaryInputInfo(column->schema.type_oid, &function, &column->receive_param);
+		fmgr_info_cxt(function, &column->receive, decoder->context);
+	}
+
+	/* array_recv puts a NUL behind each element for a while: not in the frame. */
+	resetStringInfo(&decoder->text);
+	appendBinaryStringInfo(&decoder->text, (const char *) px_packed_data(packed),
+						   (int) px_packed_nbytes(packed));
+	value = ReceiveFunctionCall(&column->receive, &decoder->text,
+								column->receive_param, -1);
+	if (decoder->text.cursor != decoder->text.len)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("incorrect binary data format in array from server \"%s\"",
+						decoder->servername)));
+	return value;
+}
+
+/* Write an array with one dimension, or an empty one; returns its end. */
+static char *
+build_array(char *dst, const px_type_policy *policy, uint32 nelements,
+			const uint8_t *elements)
+{
+	ArrayType  *array = (ArrayType *) dst;
+	Size		nbytes = ARR_OVERHEAD_NONULLS(nelements > 0 ? 1 : 0);
+
+	array->ndim = nelements > 0 ? 1 : 0;
+	array->dataoffset = 0;
+	array->elemtype = policy->element;
+	if (nelements > 0)
+	{
+		ARR_DIMS(array)[0] = (int) nelements;
+		ARR_LBOUND(array)[0] = 1;
+		memset(dst + ARRAY_HEADER_NBYTES, 0, nbytes - ARRAY_HEADER_NBYTES);
+		memcpy(dst + nbytes, elements, (Size) nelements * policy->width);
+		nbytes += (Size) nelements * policy->width;
+	}
+	SET_VARSIZE(dst, nbytes);
+	return dst + MAXALIGN(nbytes);
+}
+
+/*
+ * The elements of all arrays of a chunk in their own width: as they stand in
+ * the chunk if that is all there is to do, else decoded and checked.  numbers
+ * has room for them as 64-bit integers, which they are narrowed in place from.
+ */
+static const uint8_t *
+decode_elements(px_decoder *decoder, const decode_column *column, const px_chunk *chunk,
+				const px_arrays *arrays, int64 *numbers)
+{
+	uint8_t    *narrow = (uint8_t *) numbers;
+	px_fault	fault;
+
+	if (arrays->elements_encoding == PX_ENC_PLAIN && column->policy.check == PX_CHECK_NONE)
+		return arrays->elements;
+
+	if (px_chunk_decode_elements(chunk, arrays, column->policy.is_signed,
+								 (int64_t *) numbers, &fault) != PX_OK)
+		px_raise_fault(decoder->servername, &fault);
+	px_check_values(column->policy.check, (const Datum *) numbers, NULL, arrays->nelements);
+
+	switch (chunk->width)
+	{
+		case 1:
+			for (uint32 i = 0; i < arrays->nelements; i++)
+				narrow[i] = (uint8_t) numbers[i];
+			break;
+		case 2:
+			for (uint32 i = 0; i < arrays->nelements; i++)
+				px_store_u16(narrow + (Size) i * 2, (uint16_t) numbers[i]);
+			break;
+		case 4:
+			for (uint32 i = 0; i < arrays->nelements; i++)
+				px_store_u32(narrow + (Size) i * 4, (uint32_t) numbers[i]);
+			break;
+		default:
+			break;
+	}
+	return narrow;
+}
+
+static void
+decode_arrays(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
+			  const uint8_t *encoded)
+{
+	px_arrays	arrays;
+	px_fault	fault;
+	Size		numbers_nbytes;
+	Size		elements_nbytes;
+	const uint8_t *elements;
+	char	   *dst;
+	uint32		value = 0;
+	uint32		sent = 0;
+
+	if (chunk->nvalues == 0)
+	{
+		memset(column->values, 0, chunk->rows * sizeof(Datum));
+		return;
+	}
+	if (px_chunk_decode_arrays(chunk, encoded, &decoder->room, &arrays, &fault) != PX_OK)
+		px_raise_fault(decoder->servername, &fault);
+
+	/* First the numbers, then the arrays that are made of them. */
+	numbers_nbytes = (Size) arrays.nelements * sizeof(int64);
+	elements_nbytes = (Size) arrays.nelements * chunk->width;
+	grow_buffer(decoder, column, numbers_nbytes + elements_nbytes +
+				(Size) chunk->nvalues * (ARR_OVERHEAD_NONULLS(1) + MAXIMUM_ALIGNOF));
+	elements = decode_elements(decoder, column, chunk, &arrays, (int64 *) column->buffer);
+
+	dst = (char *) column->buffer + numbers_nbytes;
+	for (uint32 row = 0; row < chunk->rows; row++)
+	{
+		int64		count;
+
+		column->values[row] = (Datum) 0;
+		if (column->nulls[row])
+			continue;
+		count = arrays.counts[value++];
+		if (count == 0)
+		{
+			column->values[row] = receive_array(decoder, column, arrays.sent[sent++]);
+			continue;
+		}
+		column->values[row] = PointerGetDatum(dst);
+		dst = build_array(dst, &column->policy, (uint32) (count - 1), elements);
+		elements += (Size) (count - 1) * chunk->width;
+	}
+}
+
+/* Domains check values that did not come through their input function. */
+static void
+check_domain(px_decoder *decoder, decode_column *column, uint32 rows)
+{
+	for (uint32 row = 0; row < rows; row++)
+	{
+		/* domain_in has checked what came as text, but never saw the nulls. */
+		if (column->policy.kind == PX_DATUM_INPUT && !column->nulls[row])
+			continue;
+		domain_check(column->values[row], column->nulls[row], column->type,
+					 &column->domain_extra, decoder->context);
+	}
+}
+
+void
+px_decode_values(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
+				 const uint8_t *encoded)
+{
+	switch (column->policy.kind)
+	{
+		case PX_DATUM_BYVAL:
+			decode_ints(decoder, chunk, encoded, column->policy.is_signed,
+						(int64 *) column->values);
+			break;
+
+		case PX_DATUM_BYREF:
+			decode_byref(decoder, column, chunk, encoded);
+			break;
+
+		case PX_DATUM_ARRAY:
+			decode_arrays(decoder, column, chunk, encoded);
+			break;
+
+		case PX_DATUM_NUMERIC:
+			if (chunk->form == PX_FORM_FIXED)
+			{
+				decode_scaled_numeric(decoder, column, chunk, encoded);
+				break;
+			}
+			/* FALLTHROUGH */
+
+		case PX_DATUM_VARLENA:
+		case PX_DATUM_NAME:
+		case PX_DATUM_INPUT:
+			decode_pointers(decoder, column, chunk, encoded,
+							(const uint8_t **) column->values);
+			if (column->policy.check == PX_CHECK_ENCODING ||
+				column->policy.kind == PX_DATUM_INPUT)
+				px_check_encoding(chunk, encoded, column->values);
+			if (column->policy.kind == PX_DATUM_NAME)
+				decode_name(decoder, column, chunk);
+			else if (column->policy.kind == PX_DATUM_NUMERIC)
+				decode_sent_numeric(decoder, column, chunk);
+			else if (column->policy.kind == PX_DATUM_INPUT)
+				decode_input(decoder, column, chunk);
+			break;
+	}
+	if (column->policy.kind != PX_DATUM_ARRAY)	/* checked by element */
+		px_check_values(column->policy.check, column->values, column->nulls, chunk->rows);
+	if (column->is_domain)
+		check_domain(decoder, column, chunk->rows);
+}

@@ -1,0 +1,116 @@
+/*-------------------------------------------------------------------------
+ *
+ * decode_values.h
+ *		What a decoder consists of, and the conversion of its columns.
+ *
+ * Shared by decode.c, which takes batches apart, and decode_values.c, which
+ * makes Datums of what is in a chunk.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_EXEC_DECODE_VALUES_H
+#define PX_EXEC_DECODE_VALUES_H
+
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+
+#include "codec/codec.h"
+#include "column/column.h"
+#include "exec/decode.h"
+#include "type/numeric.h"
+#include "type/policy.h"
+
+/*
+ * Numerics that were made of scaled integers between first and
+ * first + NUMERIC_TABLE_SIZE - 1: discounts, quantities and the like are made
+ * once, and then pointed to in all batches.
+ */
+#define NUMERIC_TABLE_SIZE	8192
+
+typedef struct numeric_table
+{
+	int64		first;
+	int			dscale;
+	char	   *end;			/* of what is used of data */
+	char	   *numerics[NUMERIC_TABLE_SIZE];	/* NULL: not made yet */
+	char		data[NUMERIC_TABLE_SIZE * PX_NUMERIC_SCALED_NBYTES_MAX]
+				pg_attribute_aligned(MAXIMUM_ALIGNOF);
+} numeric_table;
+
+typedef struct decode_column
+{
+	int			index;			/* in the tuple, 0-based; -1: value unused */
+	const char *context;		/* line for error contexts */
+	const char *name;			/* of the attribute */
+	uint64		nbytes;			/* chunks so far, with their headers */
+	uint32		encodings_seen; /* 1 << px_encoding */
+	uint32		codecs_seen;	/* 1 << px_codec_id */
+	Oid			type;			/* of the attribute */
+	int32		typmod;
+	bool		is_domain;
+	Oid			input_param;	/* for the input function */
+	FmgrInfo	input;
+	FmgrInfo	receive;		/* of arrays; fn_oid 0 until needed */
+	Oid			receive_param;
+	void	   *domain_extra;	/* domain_check's cache */
+	px_schema_column schema;	/* as the sender ships it */
+	px_type_policy policy;		/* what that means */
+	Datum	   *values;			/* rows_max of them */
+	bool	   *nulls;
+	uint8_t    *buffer;			/* what values point to; NULL until needed */
+	Size		buffer_nbytes;
+	numeric_table *numerics;	/* NULL until needed */
+} decode_column;
+
+struct px_decoder
+{
+	MemoryContext context;		/* the decoder's own, for what grows */
+	MemoryContext batch_context;
+	const char *servername;
+	uint16		ncolumns;
+	px_request_column *requests;	/* ncolumns */
+	decode_column *columns;
+	px_chunk   *chunks;			/* of the current batch */
+	bool		have_schema;
+	uint32		rows_max;		/* size of the columns' arrays */
+
+	/* What a row is picked from, apart from all the rest of the columns. */
+	int			npicks;
+	struct decode_pick
+	{
+		const Datum *values;
+		const bool *nulls;
+		int			index;		/* in the tuple */
+	}		   *picks;			/* [ncolumns] */
+	char	   *arena;			/* NULL until a batch needs it */
+	Size		arena_nbytes;
+	Size		arena_used;
+	const uint8_t **pointers;	/* rows_max, scratch */
+	const int64_t **references; /* ncolumns; see px_decode_room */
+	px_decode_room room;
+	StringInfoData text;		/* NUL-terminated copy for input functions */
+	px_codec_context *codec;
+	uint32		codecs_seen;
+	int			current;		/* column being converted, for error contexts */
+};
+
+/*
+ * Decode a chunk into column->values; column->nulls has been set.  encoded is
+ * what px_chunk_unpack made of it.  Raises an error for whatever is not a
+ * value of the column's type.
+ */
+extern void px_decode_values(px_decoder *decoder, decode_column *column,
+							 const px_chunk *chunk, const uint8_t *encoded);
+
+/* The next nbytes of the arena, which prepare_batch has made large enough. */
+static inline char *
+px_decode_take(px_decoder *decoder, Size nbytes)
+{
+	char	   *p = decoder->arena + decoder->arena_used;
+
+	decoder->arena_used += MAXALIGN(nbytes);
+	Assert(decoder->arena_used <= decoder->arena_nbytes);
+	return p;
+}
+
+#endif							/* PX_EXEC_DECODE_VALUES_H */
