@@ -110,3 +110,43 @@ SELECT pid AS before FROM whoami \gset
 SET LOCAL pg_exchange.enabled = on;
 SELECT pid = :before AS same FROM whoami;
 COMMIT;
+
+-- nor may the time of the transaction, which is one for all that it reads
+CREATE VIEW remote.recent AS SELECT id, name FROM remote.numbers WHERE now() > '2000-01-01';
+CREATE VIEW remote.today AS SELECT id, current_date AS day FROM remote.numbers;
+CREATE VIEW remote.mine AS SELECT id, current_user AS who FROM remote.numbers;
+CREATE FOREIGN TABLE recent (id int, name text) SERVER loopback OPTIONS (schema_name 'remote', table_name 'recent');
+CREATE FOREIGN TABLE today (id int, day date) SERVER loopback OPTIONS (schema_name 'remote', table_name 'today');
+CREATE FOREIGN TABLE mine (id int, who text) SERVER loopback OPTIONS (schema_name 'remote', table_name 'mine');
+SELECT transport('SELECT * FROM recent');
+SELECT transport('SELECT * FROM today');
+SELECT transport('SELECT id FROM today');
+SELECT transport('SELECT * FROM mine');
+DROP FOREIGN TABLE recent, today, mine;
+DROP VIEW remote.recent, remote.today, remote.mine;
+
+-- the right to the schema is revoked after the hello
+CREATE ROLE regress_px_reader LOGIN;
+GRANT USAGE ON SCHEMA remote TO regress_px_reader;
+GRANT SELECT ON remote.numbers TO regress_px_reader;
+CREATE FOREIGN TABLE read_numbers (id int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'numbers');
+GRANT SELECT ON read_numbers TO regress_px_reader;
+GRANT USAGE ON FOREIGN SERVER loopback TO regress_px_reader;
+CREATE USER MAPPING FOR regress_px_reader SERVER loopback OPTIONS (password_required 'false', user 'regress_px_reader');
+SET ROLE regress_px_reader;
+SELECT transport('SELECT * FROM read_numbers');
+RESET ROLE;
+REVOKE USAGE ON SCHEMA exchange FROM PUBLIC;
+SET ROLE regress_px_reader;
+SELECT transport('SELECT * FROM read_numbers');
+SELECT count(*) FROM (SELECT * FROM read_numbers OFFSET 0) n;
+RESET ROLE;
+REVOKE SELECT ON remote.numbers FROM regress_px_reader;
+SET ROLE regress_px_reader;
+SELECT count(*) FROM (SELECT * FROM read_numbers OFFSET 0) n;
+RESET ROLE;
+GRANT USAGE ON SCHEMA exchange TO PUBLIC;
+DROP FOREIGN TABLE read_numbers;
+DROP USER MAPPING FOR regress_px_reader SERVER loopback;
+DROP OWNED BY regress_px_reader;
+DROP ROLE regress_px_reader;

@@ -490,9 +490,10 @@ finish_run(px_stream *stream)
 }
 
 /*
- * Does the error say that the marker was not recognised, or is not there?  The
- * extension may be dropped there after the hello.  If it is another function
- * that is missing, postgres_fdw will say so.
+ * Does the error say that the marker was not recognised, is not there, or may
+ * not be called?  The extension may be dropped there after the hello, or a
+ * right revoked.  If it is another function that is missing, or a right to
+ * something else, postgres_fdw will say so.
  */
 static bool
 is_marker_missing(const px_stream *stream, const PGresult *res)
@@ -502,7 +503,8 @@ is_marker_missing(const px_stream *stream, const PGresult *res)
 	return sqlstate == PX_ERRCODE_NOT_PLANNED ||
 		(!stream->has_frames &&
 		 (sqlstate == ERRCODE_UNDEFINED_FUNCTION ||
-		  sqlstate == ERRCODE_UNDEFINED_SCHEMA));
+		  sqlstate == ERRCODE_UNDEFINED_SCHEMA ||
+		  sqlstate == ERRCODE_INSUFFICIENT_PRIVILEGE));
 }
 
 /*

@@ -56,6 +56,8 @@ px_receive_reinitialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *c
 	limit_workers(pcxt, px_max_connections_per_server - 1);
 	shared->participants = pcxt->nworkers_to_launch + 1;
 	px_slices_init(&shared->slices, state->nslices_max);
+	state->shared = shared;
+	state->slices = &shared->slices;
 }
 
 void

@@ -308,17 +308,6 @@ begin_first_stream(px_receive_state *state, bool may_take, bool *busy)
 
 	evaluate_params(state);
 
-	/*
-	 * A rescan goes on with its connection.  Unless a command has come in
-	 * between, by a function of the query: it may have written.
-	 */
-	if (reader->stream->connection && state->command == command)
-	{
-		px_stream_again(reader->stream);
-		return NULL;
-	}
-	px_stream_close(reader->stream);
-
 	if (state->shared == NULL)
 		px_slices_init(&state->local_slices, state->nslices_max);
 	slice = px_slices_claim(state->slices);
@@ -330,6 +319,17 @@ begin_first_stream(px_receive_state *state, bool may_take, bool *busy)
 		return NULL;
 	}
 	reader->slice = slice;
+
+	/*
+	 * A rescan goes on with its connection.  Unless a command has come in
+	 * between, by a function of the query: it may have written.
+	 */
+	if (reader->stream->connection && state->command == command)
+	{
+		px_stream_again(reader->stream);
+		return NULL;
+	}
+	px_stream_close(reader->stream);
 	reason = begin_stream(state, reader, may_take, busy);
 	if (*busy)
 		px_slices_return(state->slices, slice);
@@ -422,6 +422,7 @@ rehearse_stream(px_receive_state *state)
 	bool		busy;
 	px_stream_status status;
 
+	px_stream_close(stream);
 	if (!px_enabled || IsolationIsSerializable() ||
 		!connect_stream(state, reader, true, &busy, &reason))
 		return false;

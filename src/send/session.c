@@ -10,9 +10,8 @@
  * the other session did before.  Such queries are declined before they run,
  * and the receiver leaves them to postgres_fdw.
  *
- * What depends on the start of the transaction (now() and its kin) is not
- * declined: it differs by no more than it would have, had the transaction
- * begun a moment later.
+ * Nor may the time of its transaction, which now() and its kin tell: in one
+ * local transaction, and in all slices of a table, that is one time.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,11 +25,14 @@
 #include "send/send.h"
 #include "send/session.h"
 
-/* Not volatile, but different in each session. */
+/* Not volatile, but different in each session, or in each transaction. */
 static bool
 is_about_session(Oid function)
 {
-	return function == F_PG_BACKEND_PID ||
+	return function == F_NOW ||
+		function == F_TRANSACTION_TIMESTAMP ||
+		function == F_STATEMENT_TIMESTAMP ||
+		function == F_PG_BACKEND_PID ||
 		function == F_PG_CURRENT_XACT_ID_IF_ASSIGNED ||
 		function == F_TXID_CURRENT_IF_ASSIGNED ||
 		function == F_PG_MY_TEMP_SCHEMA ||
@@ -52,11 +54,37 @@ check_function(Oid function, void *context)
 	return true;				/* not reached */
 }
 
+/* The same, where it is not written as a function call. */
+static void
+check_sql_value(const SQLValueFunction *value)
+{
+	switch (value->op)
+	{
+		case SVFOP_CURRENT_DATE:
+		case SVFOP_CURRENT_TIME:
+		case SVFOP_CURRENT_TIME_N:
+		case SVFOP_CURRENT_TIMESTAMP:
+		case SVFOP_CURRENT_TIMESTAMP_N:
+		case SVFOP_LOCALTIME:
+		case SVFOP_LOCALTIME_N:
+		case SVFOP_LOCALTIMESTAMP:
+		case SVFOP_LOCALTIMESTAMP_N:
+			ereport(ERROR,
+					(errcode(PX_ERRCODE_DECLINED),
+					 errmsg("query depends on the current time")));
+			break;
+		default:
+			break;				/* names of users and the like: the same in both */
+	}
+}
+
 static bool
 check_walker(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
+	if (IsA(node, SQLValueFunction))
+		check_sql_value((const SQLValueFunction *) node);
 	(void) check_functions_in_node(node, check_function, context);
 	if (IsA(node, Query))
 		return query_tree_walker((Query *) node, check_walker, context, 0);

@@ -104,6 +104,15 @@ for my $slices (1, 3)
 		'SELECT shard, id FROM events WHERE is_odd(id) ORDER BY id LIMIT 20', "slices $slices, Gather Merge and LIMIT");
 }
 
+# A Gather that is rescanned, over streams with parameters: the leader may not
+# read again what it has not claimed.
+ask('SET plan_cache_mode = force_generic_plan; SET enable_material = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
+	PREPARE rescanned(int) AS SELECT count(*), sum(e.id) FROM generate_series(0, 2) x
+		LEFT JOIN (SELECT * FROM events WHERE id > $1 OFFSET 0) e ON e.id % 3 = x');
+like(ask('EXPLAIN (COSTS OFF) EXECUTE rescanned(50000)'), qr/Nested Loop.*Gather.*Parallel Custom Scan/s, 'a Gather in a nested loop');
+same('', 'EXECUTE rescanned(50000)', 'rescans with parameters');
+ask('DEALLOCATE ALL; RESET plan_cache_mode; RESET enable_material; RESET enable_hashjoin; RESET enable_mergejoin');
+
 # An error in a worker, or of the leader's making.
 for my $leader (qw(on off))
 {
