@@ -262,7 +262,7 @@ px_receive_advance(px_receive_state *state, bool wait)
 
 			case PX_RECEIVE_BEGUN:
 				if (state->reader->stream->phase == PX_STREAM_CLOSED)
-					state->phase = PX_RECEIVE_NEW;	/* its connection was taken */
+					px_receive_begin_anew(state);	/* its connection was taken */
 				else if (wait || px_stream_is_ready(state->reader->stream))
 					px_receive_confirm(state);
 				else

@@ -90,6 +90,9 @@ typedef struct px_receive_state
  */
 extern bool px_receive_begin(px_receive_state *state, bool may_take);
 
+/* A stream that was begun will not be: back to PX_RECEIVE_NEW. */
+extern void px_receive_begin_anew(px_receive_state *state);
+
 /*
  * Wait until it is clear which way the scan takes: PX_RECEIVE_STREAM or
  * PX_RECEIVE_CHILD.  Begins the stream if need be.  Blocks, serving interrupts.

@@ -60,6 +60,7 @@ px_slices_return(px_slices *slices, int slice)
 	SpinLockAcquire(&slices->mutex);
 	slices->pending |= UINT64CONST(1) << slice;
 	SpinLockRelease(&slices->mutex);
+	ConditionVariableBroadcast(&slices->changed);
 }
 
 static void

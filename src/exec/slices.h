@@ -25,7 +25,7 @@ typedef struct px_slices
 	uint64		pending;		/* bit k is set: slice k is nobody's yet */
 	bool		announced;		/* slice is valid */
 	px_slice	slice;
-	ConditionVariable changed;	/* announced was set */
+	ConditionVariable changed;	/* announced was set, or a slice returned */
 } px_slices;
 
 /* All of wanted slices are nobody's. */

@@ -18,13 +18,16 @@
 #include "executor/executor.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
+#include "storage/latch.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/wait_event.h"
 
 #include "compat.h"
+#include "conn/connect.h"
 #include "conn/snapshot.h"
 #include "exec/parallel.h"
 #include "exec/scan_tuple.h"
@@ -35,6 +38,9 @@
  */
 #define BUFFER_SHARE_OF_A_BATCH		8
 
+/* How often a worker tries to connect, within PX_SETUP_TIMEOUT_MS. */
+#define WORKER_RETRY_MS		100
+
 /* Some rows may have been returned already: there is no way back. */
 static void
 fail_slice(px_receive_state *state, const px_stream_reader *reader, const char *reason)
@@ -43,7 +49,8 @@ fail_slice(px_receive_state *state, const px_stream_reader *reader, const char *
 			(errcode(ERRCODE_FDW_UNABLE_TO_CREATE_EXECUTION),
 			 errmsg("could not read slice %d of a scan on server \"%s\"",
 					reader->slice, state->servername),
-			 errdetail_internal("%s", reason)));
+			 errdetail_internal("%s", reason),
+			 errhint("Fewer parallel workers or slices take fewer connections.")));
 }
 
 /*
@@ -337,6 +344,34 @@ begin_first_stream(px_receive_state *state, bool may_take, bool *busy)
 	return reason;
 }
 
+/*
+ * A worker has no child to fall back to.  The leader could connect, so this
+ * may be for want of a connection that another participant will give back.
+ */
+static const char *
+begin_patiently(px_receive_state *state, const char *reason)
+{
+	bool		busy;
+
+	for (int ms = 0; reason && ms < PX_SETUP_TIMEOUT_MS; ms += WORKER_RETRY_MS)
+	{
+		px_slices_return(state->slices, state->readers[0]->slice);
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 WORKER_RETRY_MS, PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+		reason = begin_first_stream(state, true, &busy);
+	}
+	return reason;
+}
+
+void
+px_receive_begin_anew(px_receive_state *state)
+{
+	px_slices_return(state->slices, state->readers[0]->slice);
+	state->phase = PX_RECEIVE_NEW;
+}
+
 bool
 px_receive_begin(px_receive_state *state, bool may_take)
 {
@@ -353,6 +388,8 @@ px_receive_begin(px_receive_state *state, bool may_take)
 	oldcontext = MemoryContextSwitchTo(state->stream_context);
 
 	reason = begin_first_stream(state, may_take, &busy);
+	if (reason && IsParallelWorker())
+		reason = begin_patiently(state, reason);
 	if (reason)
 		start_child(state, reason);
 	else if (!busy && state->phase == PX_RECEIVE_NEW && state->reader->stream->phase == PX_STREAM_RUNNING)
@@ -374,10 +411,11 @@ px_receive_confirm(px_receive_state *state)
 		const char *reason;
 		bool		reused;
 
-		if (state->phase == PX_RECEIVE_NEW || stream->phase == PX_STREAM_CLOSED)
+		/* Another stream may have taken the connection. */
+		if (state->phase == PX_RECEIVE_BEGUN && stream->phase == PX_STREAM_CLOSED)
+			px_receive_begin_anew(state);
+		if (state->phase == PX_RECEIVE_NEW)
 		{
-			/* Not begun, or another stream has taken the connection. */
-			state->phase = PX_RECEIVE_NEW;
 			(void) px_receive_begin(state, true);
 			continue;
 		}
@@ -393,7 +431,7 @@ px_receive_confirm(px_receive_state *state)
 				/* A kept connection may have died since its last use. */
 				if (reused)
 				{
-					state->phase = PX_RECEIVE_NEW;
+					px_receive_begin_anew(state);
 					break;
 				}
 				/* FALLTHROUGH */
@@ -578,6 +616,6 @@ px_receive_declined(px_receive_state *state, px_stream_reader *reader,
 	else
 	{
 		reader->retried = true;
-		state->phase = PX_RECEIVE_NEW;
+		px_receive_begin_anew(state);
 	}
 }
