@@ -75,6 +75,7 @@ typedef struct px_gather_state
 	Bitmapset  *valid;			/* children that were not pruned away */
 	int			current;		/* whose turn it is; -1 before the first */
 	int			local_rows;		/* it returned since we looked at the sockets */
+	instr_time	receive_wait;	/* when no child was ready; over all scans */
 	px_stream **waiting;		/* room for all streams of the children */
 
 	/* Merging, else NULL. */
@@ -289,6 +290,19 @@ start_gather(px_gather_state *state)
 	state->started = true;
 }
 
+/* Wait for one of the first n streams in waiting; -1 ms is for ever. */
+static void
+wait_for(px_gather_state *state, int n, long timeout_ms)
+{
+	instr_time	begin;
+	instr_time	end;
+
+	INSTR_TIME_SET_CURRENT(begin);
+	px_stream_wait_any(state->waiting, n, timeout_ms);
+	INSTR_TIME_SET_CURRENT(end);
+	INSTR_TIME_ACCUM_DIFF(state->receive_wait, end, begin);
+}
+
 /* ---------------------------------------------------------------------
  * Whichever is ready
  * --------------------------------------------------------------------- */
@@ -371,7 +385,7 @@ wait_for_streams(px_gather_state *state)
 	}
 
 	if (nwaiting > 0)
-		px_stream_wait_any(state->waiting, nwaiting, -1);
+		wait_for(state, nwaiting, -1);
 	else if (unbegun)
 		(void) px_receive_advance(unbegun->receive, true);
 	return nwaiting > 0 || unbegun;
@@ -417,7 +431,7 @@ choose_first(px_gather_state *state)
 			if (state->patience_ms <= 0)
 				return -1;
 			began = GetCurrentTimestamp();
-			px_stream_wait_any(state->waiting, nwaiting, state->patience_ms);
+			wait_for(state, nwaiting, state->patience_ms);
 			state->patience_ms -= TimestampDifferenceMilliseconds(began, GetCurrentTimestamp());
 		}
 		if (state->order == PX_GATHER_FIRST_IN_ORDER &&
@@ -663,6 +677,15 @@ explain_gather(CustomScanState *css, List *ancestors, ExplainState *es)
 		ExplainPropertyText("Compression", modes.data, es);
 	if (state->heap)
 		explain_sort_key(state, ancestors, es);
+	if (es->analyze && es->timing && state->started && state->heap == NULL)
+	{
+		double		wait_ms = INSTR_TIME_GET_MILLISEC(state->receive_wait);
+
+		if (es->format == EXPLAIN_FORMAT_TEXT)
+			ExplainPropertyText("Time", psprintf("receive wait %.1f ms", wait_ms), es);
+		else
+			ExplainPropertyFloat("Receive Wait Time (ms)", NULL, wait_ms, 3, es);
+	}
 	if (state->npruned > 0 || (state->prune_state && es->format != EXPLAIN_FORMAT_TEXT))
 		ExplainPropertyInteger("Subplans Removed", NULL, state->npruned, es);
 }
