@@ -33,6 +33,9 @@
 /* How long a connection may take to come to rest, as in postgres_fdw. */
 #define ABANDON_TIMEOUT_MS	30000
 
+/* How long to wait for a cancel to be heeded before another one, at first. */
+#define CANCEL_AGAIN_MS		50
+
 /* How long to leave a peer alone whose sessions do not answer. */
 #define AVOID_MS	60000
 
@@ -303,6 +306,28 @@ drain(PGconn *pg, TimestampTz deadline)
 	}
 }
 
+/*
+ * Stop what runs on the connection.  A session ignores a cancel that comes
+ * between two commands of a pipeline, while it reads the next one; which may
+ * then wait for a lock of this very transaction.  So ask until it stops.
+ */
+static bool
+cancel_and_drain(PGconn *pg, TimestampTz deadline)
+{
+	for (int ms = CANCEL_AGAIN_MS;; ms *= 2)
+	{
+		TimestampTz until;
+
+		if (!send_cancel(pg))
+			return false;
+		until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ms);
+		if (drain(pg, Min(until, deadline)))
+			return true;
+		if (PQstatus(pg) != CONNECTION_OK || until >= deadline)
+			return false;
+	}
+}
+
 /* Is a kept connection still good?  Reads the answer to a pending COMMIT. */
 static bool
 is_usable(px_connection *connection)
@@ -398,11 +423,8 @@ come_to_rest(PGconn *pg)
 	if (PQstatus(pg) != CONNECTION_OK)
 		return false;
 
-	if (PQtransactionStatus(pg) == PQTRANS_ACTIVE)
-	{
-		if (!send_cancel(pg) || !drain(pg, deadline))
-			return false;
-	}
+	if (PQtransactionStatus(pg) == PQTRANS_ACTIVE && !cancel_and_drain(pg, deadline))
+		return false;
 
 	if (PQtransactionStatus(pg) != PQTRANS_IDLE)
 	{

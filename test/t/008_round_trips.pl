@@ -1,6 +1,7 @@
 # How often a scan waits for the network: a proxy between the servers counts
 # the turns of each connection, that is how often the client speaks after the
-# server has.  The proxy is a process of this test; it forwards every byte.
+# server has.  The proxy is a process of this test; it forwards every byte,
+# but for one request to cancel, if told so.
 use strict;
 use warnings;
 
@@ -20,6 +21,7 @@ my $coordinator = new_coordinator('coordinator');
 # file for each turn.
 my $folder = PostgreSQL::Test::Utils::tempdir_short();
 my $turns_file = "$folder/turns";
+my $lose_cancel = "$folder/lose_cancel";    # if there is such a file
 my $listener = IO::Socket::UNIX->new(Local => "$folder/.s.PGSQL.1", Listen => 10)
   or die "cannot listen: $!";
 my $proxy = fork() // die "cannot fork: $!";
@@ -56,6 +58,13 @@ sub run_proxy
 			my $other = $peer{$socket} or next;
 			my $n = sysread($socket, my $data, 65536);
 			if (!$n)
+			{
+				$select->remove($socket, $other);
+				delete @peer{$socket, $other};
+				close $_ for $socket, $other;
+				next;
+			}
+			if ($is_client{$socket} && substr($data, 4, 4) eq pack('N', 80877102) && unlink $lose_cancel)
 			{
 				$select->remove($socket, $other);
 				delete @peer{$socket, $other};
@@ -132,5 +141,16 @@ is(turns("SET pg_exchange.enabled = off; BEGIN; $nested", '100'), 301, 'postgres
 $session->query('COMMIT; SET pg_exchange.enabled = on;');
 is(turns($scan, '1000'), 7, 'a scan in a transaction of its own');
 $session->quit;
+
+# The stream of a transaction that has written is cancelled before it waits for
+# what that has locked.  But a session ignores a cancel that comes while it
+# reads the next command: as if the first one was lost, so another must follow.
+open my $mark, '>', $lose_cancel or die $!;
+close $mark;
+my (undef, $out, $err) = $coordinator->psql('postgres',
+	"BEGIN; SET LOCAL statement_timeout = '20s'; $scan TRUNCATE items; $scan ROLLBACK;");
+is($out, "1000\n0", 'a lost cancel is followed by another');
+is($err, '', 'in time');
+ok(!-e $lose_cancel, 'one was lost');
 
 done_testing();
