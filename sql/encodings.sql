@@ -43,3 +43,39 @@ SET pg_exchange.compression = none;
 SELECT regexp_replace(column_report, ': .*', ')') AS column_report
 FROM jsonb_array_elements_text(explain_json('SELECT * FROM encoded_later', 'ANALYZE, VERBOSE, COSTS OFF')->'Column Encodings') AS column_report;
 RESET pg_exchange.compression;
+
+-- numerics of mixed scales: few exceptions travel beside the integers, many make all of a batch travel as sent
+CREATE TABLE remote.numerics AS
+	SELECT i AS id, CASE i % 1000 WHEN 0 THEN 'NaN' WHEN 101 THEN 'Infinity' WHEN 202 THEN '-Infinity' WHEN 303 THEN 12345678901234567.89
+			WHEN 404 THEN 1.5 WHEN 505 THEN 7 WHEN 606 THEN 0.000000000000000000001 WHEN 707 THEN 1e200 WHEN 808 THEN -0.10
+			WHEN 909 THEN repeat('9', 600)::numeric ELSE (i * 37 % 5000)::numeric / 100 END AS unscaled,
+		CASE i % 1000 WHEN 0 THEN 'NaN' WHEN 101 THEN 'Infinity' WHEN 202 THEN '-Infinity' WHEN 303 THEN 12345678901234567.89
+			WHEN 404 THEN 1.5 WHEN 505 THEN 7 WHEN 606 THEN 0.000000000000000000001 WHEN 707 THEN 1e200 WHEN 808 THEN -0.10
+			WHEN 909 THEN repeat('9', 600)::numeric ELSE (i * 37 % 5000 / 100.0)::numeric(12, 2) END AS few,
+		CASE WHEN i % 5 = 0 THEN NULL WHEN i % 101 = 0 THEN 'NaN' ELSE -i::numeric END AS nulls,
+		CASE WHEN i % 3 = 0 THEN i::numeric ELSE (i / 4.0)::numeric(10, 1) END AS many,
+		CASE WHEN i >= 8000 OR i < 100 THEN 'NaN' ELSE 0.00 END AS clustered,
+		CASE WHEN i = 9999 THEN 0.1 ELSE 1.00 END AS late,
+		CASE WHEN i < 5000 THEN 'NaN' END::numeric AS only
+	FROM generate_series(0, 9999) i;
+IMPORT FOREIGN SCHEMA remote LIMIT TO (numerics) FROM SERVER loopback INTO public;
+SELECT * FROM exchange_differences('SELECT * FROM numerics');
+SELECT * FROM exchange_differences('SELECT * FROM numerics WHERE id % 1000 IN (0, 101, 303, 404, 909)');
+SELECT * FROM exchange_differences('SELECT id, few::text, scale(few), nulls::text FROM numerics ORDER BY id');
+SET pg_exchange.compression = fast;
+SELECT regexp_replace(column_report, ': .*', ')') AS column_report
+FROM jsonb_array_elements_text(explain_json('SELECT * FROM numerics', 'ANALYZE, VERBOSE, COSTS OFF')->'Column Encodings') AS column_report;
+SET pg_exchange.compression = none;
+SELECT regexp_replace(column_report, ': .*', ')') AS column_report
+FROM jsonb_array_elements_text(explain_json('SELECT few, nulls FROM numerics', 'ANALYZE, VERBOSE, COSTS OFF')->'Column Encodings') AS column_report;
+RESET pg_exchange.compression;
+-- a receiver that does not know this does not get it
+CREATE FUNCTION numeric_frames(encodings text) RETURNS SETOF bytea LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY EXECUTE format('SELECT exchange.send(%L, t) FROM (SELECT few FROM remote.numerics WHERE id < 500) t',
+		format('version=1 encodings=%s codec=none level=0 batch_rows=500 batch_bytes=1048576 server_version=150000 columns=1700:-1', encodings));
+END
+$$;
+SELECT encodings, get_byte(f, 40) AS encoding, get_byte(f, 43) AS form
+FROM unnest('{8191,4095,4097,1}'::text[]) encodings, numeric_frames(encodings) f WHERE get_byte(f, 6) = 2;
+DROP FUNCTION numeric_frames;

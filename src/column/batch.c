@@ -176,6 +176,8 @@ px_encoding_suits(const px_chunk *chunk)
 			return fixed && px_width_is_int(chunk->width);
 		case PX_ENC_DECIMAL:
 			return fixed && (chunk->width == 4 || chunk->width == 8);
+		case PX_ENC_PATCHED:
+			return fixed && chunk->width == 8;
 		case PX_ENC_PLANES:
 			return fixed;
 		case PX_ENC_SPLIT:

@@ -17,6 +17,7 @@
 #include "column/constant.h"
 #include "column/fixed.h"
 #include "column/ints.h"
+#include "column/patched.h"
 #include "column/plain.h"
 #include "column/strings.h"
 
@@ -69,6 +70,23 @@ px_spread_ints(const px_chunk *chunk, int64_t *values)
 			values[row - 1] = 0;
 		else
 			values[row - 1] = values[--n];
+	}
+}
+
+/* Turn the numbers of n values, ascending, into those of their rows. */
+static void
+px_spread_positions(const px_chunk *chunk, int64_t *positions, uint32_t n)
+{
+	uint32_t	row = 0;
+	int64_t		value = 0;		/* number of the first one at or behind row */
+
+	for (uint32_t i = 0; i < n; row++)
+	{
+		if (px_bitmap_is_null(chunk->bitmap, row))
+			continue;
+		if (value == positions[i])
+			positions[i++] = row;
+		value++;
 	}
 }
 
@@ -150,6 +168,31 @@ px_chunk_decode_ints(const px_chunk *chunk, const uint8_t *encoded,
 
 	if (status == PX_OK && chunk->null_layout == PX_NULLS_BITMAP)
 		px_spread_ints(chunk, values);
+
+	return status;
+}
+
+px_status
+px_chunk_decode_patched(const px_chunk *chunk, const uint8_t *encoded,
+						const px_decode_room *room, int64_t *values,
+						px_patches *patches, px_fault *fault)
+{
+	px_status	status;
+
+	patches->n = 0;
+	if (chunk->encoding != PX_ENC_PATCHED)
+		return px_chunk_decode_ints(chunk, encoded, true, room, values, fault);
+	if (chunk->form != PX_FORM_FIXED || chunk->width != sizeof(*values))
+		return px_fail(fault, PX_BAD_HEADER, "width of patched integers",
+					   sizeof(*values), chunk->width);
+
+	status = px_patched_decode(encoded, chunk->encoded_nbytes, chunk->nvalues,
+							   values, room->scratch, patches, fault);
+	if (status == PX_OK && chunk->null_layout == PX_NULLS_BITMAP)
+	{
+		px_spread_ints(chunk, values);
+		px_spread_positions(chunk, room->scratch, patches->n);
+	}
 
 	return status;
 }

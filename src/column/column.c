@@ -10,6 +10,7 @@
 #include "c.h"
 
 #include "column/array.h"
+#include "column/patched.h"
 #include "column/column.h"
 
 /* From the last value to the first, as each moves up. */
@@ -57,6 +58,8 @@ px_column_values_nbytes(const px_column *column)
 
 	if (column->form == PX_FORM_ARRAY)
 		return px_array_plain_nbytes(column);
+	if (px_column_is_patched(column))
+		return px_patched_plain_nbytes(column);
 	if (column->form == PX_FORM_FIXED)
 		return column->values_nbytes;
 
@@ -99,6 +102,7 @@ px_encoding_name(uint8_t encoding)
 		[PX_ENC_SPLIT] = "lengths and bytes",
 		[PX_ENC_DICTIONARY] = "dictionary",
 		[PX_ENC_TEMPLATE] = "template",
+		[PX_ENC_PATCHED] = "patched",
 	};
 
 	return encoding < PX_ENCODING_COUNT ? names[encoding] : "unknown";

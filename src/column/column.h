@@ -51,10 +51,11 @@ typedef enum px_encoding
 	PX_ENC_RELATED = 8,			/* ints: difference to another column */
 	PX_ENC_SPLIT = 9,			/* bytes: lengths, then all bytes */
 	PX_ENC_DICTIONARY = 10,		/* bytes: codes, then the distinct values */
-	PX_ENC_TEMPLATE = 11		/* bytes: digits in a frame of constant text */
+	PX_ENC_TEMPLATE = 11,		/* bytes: digits in a frame of constant text */
+	PX_ENC_PATCHED = 12			/* scaled numerics: ints and exceptions */
 } px_encoding;
 
-#define PX_ENCODING_COUNT	12
+#define PX_ENCODING_COUNT	13
 
 /* Sets of encodings: all there are, and those of integer streams. */
 #define PX_ENCODINGS_ALL	((UINT32_C(1) << PX_ENCODING_COUNT) - 1)
@@ -97,8 +98,10 @@ typedef struct px_column
 								 * the bytes of all values, without headers */
 	size_t		values_nbytes;	/* used */
 	size_t		values_cap;		/* size of the buffer */
-	struct px_column *sent;		/* array: values in another form, of form bytes;
-								 * NULL if there never were any */
+	struct px_column *sent;		/* array, numeric: values in another form, of form
+								 * bytes; NULL if there never were any */
+	uint32_t   *positions;		/* numeric: which of the values those in sent
+								 * are, from 0, ascending; see patched.h */
 	uint32_t   *lengths;		/* bytes, array: caller's buffer, for as many values as
 								 * there may be rows; else NULL */
 	uint32_t	pad;			/* bytes: > 0 if each value goes on with blanks
@@ -450,6 +453,24 @@ extern px_status px_chunk_decode_ints(const px_chunk *chunk,
 									  const uint8_t *encoded, bool is_signed,
 									  const px_decode_room *room,
 									  int64_t *values, px_fault *fault);
+
+/* Rows of a chunk whose integers do not count; pointers as in px_decode_room. */
+typedef struct px_patches
+{
+	uint32_t	n;
+	const int64_t *rows;		/* [n] ascending */
+	const uint8_t **sent;		/* [n] their values, packed */
+} px_patches;
+
+/*
+ * The same for a chunk of class numeric: of encoding patched, or any of the
+ * others, which have no patches.  Valid until the room is used again.
+ */
+extern px_status px_chunk_decode_patched(const px_chunk *chunk,
+										 const uint8_t *encoded,
+										 const px_decode_room *room,
+										 int64_t *values, px_patches *patches,
+										 px_fault *fault);
 
 /*
  * Decode a chunk of any form to values[rows], pointers to each row's value,

@@ -22,6 +22,7 @@
 #include "column/constant.h"
 #include "column/encode.h"
 #include "column/fixed.h"
+#include "column/patched.h"
 #include "column/plain.h"
 
 /*
@@ -167,6 +168,14 @@ px_plain_write(px_writer *out, const px_column *column,
 	uint8_t    *packed;
 
 	result->encoding = PX_ENC_PLAIN;
+	if (px_column_is_patched(column))
+	{
+		px_status	status = px_patched_write(out, column, NULL, NULL, NULL);
+
+		result->encoding = PX_ENC_PATCHED;
+		result->encoded_nbytes = out->pos - start;
+		return status;
+	}
 	if (column->form == PX_FORM_FIXED)
 	{
 		result->encoded_nbytes = column->values_nbytes;
@@ -283,6 +292,11 @@ px_packed_encode(px_writer *out, const px_column *columns, uint16_t index,
 	px_ints		ints = {column->values, column->nvalues, column->width, column->is_signed};
 	px_template template;
 
+	if (px_column_is_patched(column))
+	{
+		result->encoding = PX_ENC_PATCHED;
+		return px_patched_write(out, column, &state->ints, scratch->rest, stale);
+	}
 	result->encoding = state->planned;
 	switch (state->planned)
 	{
@@ -389,7 +403,8 @@ px_values_write(px_writer *out, const px_column *columns, uint16_t index,
 		if (status != PX_OK)
 			return status;
 	}
-	else if (encodings && !px_constant_write(&limited, column, &result))
+	else if (encodings && (px_column_is_patched(column) ||
+						   !px_constant_write(&limited, column, &result)))
 	{
 		px_encode_scratch scratch = px_encode_scratch_take(options->scratch, column->nvalues);
 		bool		stale = false;

@@ -148,17 +148,15 @@ find_numeric_table(px_decoder *decoder, decode_column *column, int64 min, int64 
 	return table;
 }
 
+/* Make numerics of a batch's scaled integers, which stand in their places. */
 static void
-decode_scaled_numeric(px_decoder *decoder, decode_column *column,
-					  const px_chunk *chunk, const uint8_t *encoded)
+build_numerics(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
 {
-	int64	   *scaled = (int64 *) column->values;
+	const int64 *scaled = (const int64 *) column->values;
 	char	   *dst = px_decode_take(decoder, (Size) chunk->rows * PX_NUMERIC_SCALED_NBYTES_MAX);
 	numeric_table *table;
 	int64		min;
 	int64		max;
-
-	decode_ints(decoder, chunk, encoded, true, scaled);
 
 	min = max = scaled[0];
 	for (uint32 row = 1; row < chunk->rows; row++)
@@ -193,29 +191,51 @@ decode_scaled_numeric(px_decoder *decoder, decode_column *column,
 	}
 }
 
-/* Values that arrived in numeric_send's form; numeric_recv checks them. */
+/* A numeric that arrived in numeric_send's form; numeric_recv checks it. */
+static Datum
+receive_numeric(px_decoder *decoder, const uint8_t *packed)
+{
+	StringInfoData buf;
+	Datum		value;
+
+	buf.data = unconstify(char *, (const char *) px_packed_data(packed));
+	buf.len = (int) px_packed_nbytes(packed);
+	buf.maxlen = buf.len;
+	buf.cursor = 0;
+	value = DirectFunctionCall3(numeric_recv, PointerGetDatum(&buf),
+								ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+	if (buf.cursor != buf.len)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("incorrect binary data format in numeric from server \"%s\"",
+						decoder->servername)));
+	return value;
+}
+
+static void
+decode_scaled_numeric(px_decoder *decoder, decode_column *column,
+					  const px_chunk *chunk, const uint8_t *encoded)
+{
+	px_patches	patches;
+	px_fault	fault;
+
+	if (px_chunk_decode_patched(chunk, encoded, &decoder->room, (int64_t *) column->values,
+								&patches, &fault) != PX_OK)
+		px_raise_fault(decoder->servername, &fault);
+	build_numerics(decoder, column, chunk);
+	for (uint32 i = 0; i < patches.n; i++)
+		column->values[patches.rows[i]] = receive_numeric(decoder, patches.sent[i]);
+}
+
 static void
 decode_sent_numeric(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
 {
 	for (uint32 row = 0; row < chunk->rows; row++)
 	{
 		const uint8_t *packed = (const uint8_t *) DatumGetPointer(column->values[row]);
-		StringInfoData buf;
 
-		if (packed == NULL)
-			continue;
-		buf.data = unconstify(char *, (const char *) px_packed_data(packed));
-		buf.len = (int) px_packed_nbytes(packed);
-		buf.maxlen = buf.len;
-		buf.cursor = 0;
-		column->values[row] = DirectFunctionCall3(numeric_recv, PointerGetDatum(&buf),
-												  ObjectIdGetDatum(InvalidOid),
-												  Int32GetDatum(-1));
-		if (buf.cursor != buf.len)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
-					 errmsg("incorrect binary data format in numeric from server \"%s\"",
-							decoder->servername)));
+		if (packed)
+			column->values[row] = receive_numeric(decoder, packed);
 	}
 }
 

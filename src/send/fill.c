@@ -16,334 +16,19 @@
  */
 #include "postgres.h"
 
-#include "access/detoast.h"
 #include "access/htup_details.h"
-#include "access/transam.h"
 #include "access/tupmacs.h"
-#include "catalog/pg_type_d.h"
 #include "mb/pg_wchar.h"
 #include "utils/array.h"
-#include "utils/fmgrprotos.h"
-#include "utils/guc.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "compat.h"
-#include "send/fill.h"
+#include "send/fill_values.h"
 #include "type/numeric.h"
-#include "type/policy.h"
-
-/* First size of a buffer for values of any length; grows by doubling. */
-#define BYTES_INITIAL		8192
-
-/* Values of one column in a frame; the chunk's and frame's headers need some. */
-#define COLUMN_NBYTES_MAX	((size_t) PX_FRAME_NBYTES_MAX - 1024)
-
-/* Upper limit of px_fill_source.skip. */
-#define SKIP_MAX	64
-
-/* ---------------------------------------------------------------------
- * Deciding how columns travel
- * --------------------------------------------------------------------- */
-
-/*
- * The encoding that text must have.  Not pg_get_client_encoding(): in a
- * parallel worker that is the database's, because workers talk to their
- * leader; but what is in a frame goes through the leader unread.  The
- * setting itself is the leader's in workers too.
- */
-static int
-client_encoding(void)
-{
-	const char *name = GetConfigOption("client_encoding", false, false);
-	int			encoding = pg_char_to_encoding(name);
-
-	return encoding >= 0 ? encoding : pg_get_client_encoding();
-}
-
-/*
- * The policy for a column of the given type (domains flattened), which the
- * receiver asked for as wanted: raw only if both ends mean the same.
- */
-static px_type_policy
-column_policy(Oid type, int32 typmod, const px_request_column *wanted,
-			  uint32 peer_version)
-{
-	if (wanted->type_oid != type || type >= FirstGenbkiObjectId ||
-		(wanted->typmod != -1 && wanted->typmod != typmod))
-		type = InvalidOid;
-	return px_type_lookup(type, peer_version);
-}
-
-static px_fill_kind
-fill_kind(px_datum_kind kind)
-{
-	switch (kind)
-	{
-		case PX_DATUM_BYVAL:
-			return PX_FILL_BYVAL;
-		case PX_DATUM_BYREF:
-			return PX_FILL_BYREF;
-		case PX_DATUM_VARLENA:
-			return PX_FILL_VARLENA;
-		case PX_DATUM_NAME:
-			return PX_FILL_NAME;
-		case PX_DATUM_NUMERIC:
-			return PX_FILL_NUMERIC;
-		case PX_DATUM_ARRAY:
-			return PX_FILL_ARRAY;
-		case PX_DATUM_INPUT:
-			return PX_FILL_TEXT;
-	}
-	elog(ERROR, "unrecognized datum kind: %d", (int) kind);
-	return PX_FILL_TEXT;		/* keep compilers quiet */
-}
-
-static void
-decide_column(px_fill *fill, int i, Form_pg_attribute attribute,
-			  const px_request *request, const px_request_column *wanted)
-{
-	px_fill_source *source = &fill->sources[i];
-	px_schema_column *schema = &fill->schema[i];
-	px_column  *column = &fill->columns[i];
-	int32		typmod = attribute->atttypmod;
-	Oid			type = getBaseTypeAndTypmod(attribute->atttypid, &typmod);
-	px_type_policy policy = column_policy(type, typmod, wanted,
-										  request->server_version);
-
-	schema->type_oid = type;
-	schema->typmod = typmod;
-	schema->class = policy.class;
-	schema->width = policy.width;
-
-	source->kind = fill_kind(policy.kind);
-	source->attribute = attribute->attnum - 1;
-	source->skip_next = 1;
-	column->is_float = type == FLOAT4OID || type == FLOAT8OID;
-	column->relatable = policy.kind == PX_DATUM_BYVAL && !column->is_float;
-	source->convert = fill->encoding != GetDatabaseEncoding() &&
-		(source->kind == PX_FILL_TEXT || policy.check == PX_CHECK_ENCODING);
-	/* char(n) is never empty; bpchar without a length may be, and has few blanks. */
-	if (source->kind == PX_FILL_VARLENA && type == BPCHAROID && typmod >= 0 &&
-		!source->convert)
-		source->kind = PX_FILL_PADDED;
-	source->element = policy.element;
-	if (source->kind == PX_FILL_TEXT || source->kind == PX_FILL_ARRAY)
-	{
-		Oid			function;
-		bool		is_varlena;
-
-		if (source->kind == PX_FILL_ARRAY)
-			getTypeBinaryOutputInfo(type, &function, &is_varlena);
-		else
-			getTypeOutputInfo(attribute->atttypid, &function, &is_varlena);
-		source->output = palloc(sizeof(FmgrInfo));
-		fmgr_info(function, source->output);
-	}
-
-	switch (policy.class)
-	{
-		case PX_CLASS_FIXED:
-			column->form = PX_FORM_FIXED;
-			column->width = policy.width;
-			column->is_signed = policy.is_signed;
-			break;
-		case PX_CLASS_ARRAY:
-			column->form = PX_FORM_ARRAY;
-			column->width = policy.width;
-			column->is_signed = policy.is_signed;
-			break;
-		case PX_CLASS_NUMERIC:
-			column->form = PX_FORM_FIXED;
-			column->width = sizeof(int64);
-			column->is_signed = true;
-			break;
-		default:
-			column->form = PX_FORM_BYTES;
-			break;
-	}
-	if (column->form == PX_FORM_FIXED)
-		fill->row_nbytes += column->width;
-	fill->last_attribute = Max(fill->last_attribute, attribute->attnum);
-}
-
-px_fill *
-px_fill_new(TupleDesc desc, List *columns, const px_request *request,
-			const px_request_column *column_requests)
-{
-	px_fill    *fill = palloc0(sizeof(px_fill));
-	int			ncolumns = list_length(columns);
-	ListCell   *lc;
-
-	fill->ncolumns = (uint16) ncolumns;
-	fill->columns = palloc0(ncolumns * sizeof(px_column));
-	fill->schema = palloc0(ncolumns * sizeof(px_schema_column));
-	fill->sources = palloc0(ncolumns * sizeof(px_fill_source));
-	fill->rows_max = request->batch_rows;
-	fill->keep_nbytes = (size_t) request->batch_bytes * 4;
-	fill->encoding = client_encoding();
-	fill->context = CurrentMemoryContext;
-
-	foreach(lc, columns)
-	{
-		int			i = foreach_current_index(lc);
-
-		decide_column(fill, i, TupleDescAttr(desc, lfirst_int(lc) - 1),
-					  request, &column_requests[i]);
-	}
-	return fill;
-}
-
-int
-px_fill_text_columns(const px_fill *fill)
-{
-	int			n = 0;
-
-	for (int i = 0; i < fill->ncolumns; i++)
-	{
-		if (fill->schema[i].class == PX_CLASS_TEXT)
-			n++;
-	}
-	return n;
-}
-
-/* ---------------------------------------------------------------------
- * Buffers
- * --------------------------------------------------------------------- */
-
-/* Size that a column's buffer has at the beginning of a batch. */
-static size_t
-initial_nbytes(const px_fill *fill, const px_column *column)
-{
-	if (column->form == PX_FORM_FIXED)
-		return (size_t) fill->rows_max * column->width;
-	return BYTES_INITIAL;
-}
-
-/* An attempt failed: leave out the next ones, each time twice as many. */
-static void
-back_off(px_fill_source *source)
-{
-	source->skip = source->skip_next;
-	source->skip_next = Min(source->skip_next * 2, SKIP_MAX);
-}
-
-void
-px_fill_begin(px_fill *fill)
-{
-	MemoryContext old_context = MemoryContextSwitchTo(fill->context);
-
-	fill->row_context = AllocSetContextCreate(fill->context,
-											  "ExchangeSend row",
-											  ALLOCSET_DEFAULT_SIZES);
-	for (int i = 0; i < fill->ncolumns; i++)
-	{
-		px_column  *column = &fill->columns[i];
-
-		column->values_cap = initial_nbytes(fill, column);
-		column->values = palloc(column->values_cap);
-		column->nulls = palloc((fill->rows_max + 7) / 8);
-		if (column->form != PX_FORM_FIXED || fill->schema[i].class == PX_CLASS_NUMERIC)
-			column->lengths = palloc(fill->rows_max * sizeof(uint32));
-		if (column->form == PX_FORM_ARRAY)
-		{
-			column->sent = palloc0(sizeof(px_column));
-			column->sent->form = PX_FORM_BYTES;
-			column->sent->lengths = palloc(fill->rows_max * sizeof(uint32));
-		}
-	}
-	MemoryContextSwitchTo(old_context);
-}
-
-/* Replace a buffer by one of another size, without its contents. */
-static void
-replace_buffer(px_fill *fill, px_column *column, size_t nbytes)
-{
-	pfree(column->values);
-	column->values = NULL;
-	column->values_cap = 0;
-	column->values = MemoryContextAlloc(fill->context, nbytes);
-	column->values_cap = nbytes;
-}
-
-/* Choose the form of a numeric column for a new batch. */
-static void
-reset_numeric(px_fill_source *source, px_column *column)
-{
-	bool		scaled = source->skip == 0;
-
-	if (scaled)
-	{
-		/* The last attempt went well to the end: forget older failures. */
-		if (column->form == PX_FORM_FIXED)
-			source->skip_next = 1;
-	}
-	else
-		source->skip--;
-	column->form = scaled ? PX_FORM_FIXED : PX_FORM_BYTES;
-	column->width = scaled ? sizeof(int64) : 0;
-	column->is_signed = scaled;
-	column->scale = 0;
-}
-
-void
-px_fill_reset(px_fill *fill)
-{
-	fill->rows = 0;
-	fill->raw_nbytes = 0;
-	for (int i = 0; i < fill->ncolumns; i++)
-	{
-		px_column  *column = &fill->columns[i];
-		size_t		nbytes;
-
-		if (fill->sources[i].kind == PX_FILL_NUMERIC)
-			reset_numeric(&fill->sources[i], column);
-		else if (fill->sources[i].skip > 0)
-			fill->sources[i].skip--;
-		px_column_reset(column);
-		if (column->sent && column->sent->values_cap > fill->keep_nbytes)
-			replace_buffer(fill, column->sent, BYTES_INITIAL);
-
-		/* A huge value must not keep its memory for the rest of the stream. */
-		nbytes = initial_nbytes(fill, column);
-		if (column->values_cap < nbytes ||
-			column->values_cap > Max(nbytes, fill->keep_nbytes))
-			replace_buffer(fill, column, nbytes);
-	}
-}
-
-/* Make room for n more bytes of values. */
-static void
-grow_buffer(px_fill *fill, px_column *column, size_t n)
-{
-	size_t		needed = Max(column->values_nbytes, (size_t) column->nvalues * column->pad) +
-	n + PX_APPEND_SLACK;
-	size_t		nbytes;
-
-	if (n > COLUMN_NBYTES_MAX || needed > COLUMN_NBYTES_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("value is too large for an exchange frame"),
-				 errdetail("The values of a column need %zu bytes, the limit is %zu.",
-						   needed, COLUMN_NBYTES_MAX)));
-	nbytes = Max(needed, Min(column->values_cap * 2, COLUMN_NBYTES_MAX));
-	column->values = column->values ? repalloc(column->values, nbytes) :
-		MemoryContextAlloc(fill->context, nbytes);
-	column->values_cap = nbytes;
-}
 
 /* ---------------------------------------------------------------------
  * Appending values
  * --------------------------------------------------------------------- */
-
-static inline void
-append_bytes(px_fill *fill, px_column *column, const void *bytes, size_t n)
-{
-	if (unlikely(column->values_cap - column->values_nbytes < n + PX_APPEND_SLACK))
-		grow_buffer(fill, column, n);
-	fill->raw_nbytes += n + 1;
-	px_column_append_bytes(column, bytes, n);
-}
 
 /* Append n bytes of text in the database's encoding. */
 static inline void
@@ -363,7 +48,7 @@ append_text(px_fill *fill, const px_fill_source *source, px_column *column,
 			n = strlen(converted);
 		}
 	}
-	append_bytes(fill, column, text, n);
+	px_fill_append_bytes(fill, column, text, n);
 }
 
 /*
@@ -387,24 +72,7 @@ append_name(px_fill *fill, const px_fill_source *source, px_column *column,
 		if (n >= NAMEDATALEN)
 			n = (size_t) pg_encoding_mbcliplen(fill->encoding, name, (int) n, NAMEDATALEN - 1);
 	}
-	append_bytes(fill, column, name, n);
-}
-
-/* The varlena itself, or a detoasted copy that lives as long as the row. */
-static inline struct varlena *
-plain_varlena(px_fill *fill, Datum value)
-{
-	struct varlena *datum = (struct varlena *) DatumGetPointer(value);
-
-	if (unlikely(VARATT_IS_COMPRESSED(datum) || VARATT_IS_EXTERNAL(datum)))
-	{
-		MemoryContext old_context = MemoryContextSwitchTo(fill->row_context);
-
-		datum = detoast_attr(datum);
-		MemoryContextSwitchTo(old_context);
-		fill->row_context_used = true;
-	}
-	return datum;
+	px_fill_append_bytes(fill, column, name, n);
 }
 
 /* Append a varlena's bytes, whatever its header. */
@@ -412,7 +80,7 @@ static inline void
 append_varlena(px_fill *fill, const px_fill_source *source, px_column *column,
 			   Datum value)
 {
-	struct varlena *datum = plain_varlena(fill, value);
+	struct varlena *datum = px_fill_plain_varlena(fill, value);
 
 	append_text(fill, source, column, VARDATA_ANY(datum),
 				VARSIZE_ANY_EXHDR(datum));
@@ -430,17 +98,17 @@ append_padded(px_fill *fill, px_fill_source *source, px_column *column,
 	if (likely(source->skip == 0))
 	{
 		if (unlikely(column->values_cap - column->values_nbytes < n + PX_APPEND_SLACK))
-			grow_buffer(fill, column, n);
+			px_fill_grow(fill, column, n);
 		if (px_column_append_padded(column, text, n))
 		{
 			fill->raw_nbytes += n + 1;
 			return;
 		}
-		grow_buffer(fill, column, n);
+		px_fill_grow(fill, column, n);
 		px_column_unpad(column);
-		back_off(source);
+		px_fill_back_off(source);
 	}
-	append_bytes(fill, column, text, n);
+	px_fill_append_bytes(fill, column, text, n);
 }
 
 static void
@@ -455,86 +123,6 @@ append_output(px_fill *fill, px_fill_source *source, px_column *column,
 	append_text(fill, source, column, text, strlen(text));
 }
 
-/* Append what numeric_send makes of a numeric. */
-static void
-append_numeric_bytes(px_fill *fill, px_column *column,
-					 const struct varlena *datum)
-{
-	MemoryContext old_context = MemoryContextSwitchTo(fill->row_context);
-	bytea	   *sent = DatumGetByteaPP(DirectFunctionCall1(numeric_send,
-														   PointerGetDatum(datum)));
-
-	MemoryContextSwitchTo(old_context);
-	fill->row_context_used = true;
-	append_bytes(fill, column, VARDATA_ANY(sent), VARSIZE_ANY_EXHDR(sent));
-}
-
-/*
- * A value of the batch does not fit its scaled integers: rewrite the ones so
- * far as bytes.  The nulls and their positions stay as they are, so this
- * works on a copy of the column that has values only.
- */
-static void
-unscale_numeric(px_fill *fill, px_fill_source *source, px_column *column)
-{
-	px_column	bytes = *column;
-	union
-	{
-		char		data[PX_NUMERIC_SCALED_NBYTES_MAX];
-		int32		align;
-	}			datum;
-
-	bytes.form = PX_FORM_BYTES;
-	bytes.width = 0;
-	bytes.is_signed = false;
-	bytes.scale = 0;
-	px_column_reset(&bytes);
-	bytes.values_cap = BYTES_INITIAL;
-	bytes.values = MemoryContextAlloc(fill->context, bytes.values_cap);
-
-	for (uint32 i = 0; i < column->nvalues; i++)
-	{
-		int64		value = (int64) px_load_u64(column->values + i * sizeof(int64));
-
-		(void) px_numeric_from_scaled(value, column->scale, datum.data);
-		append_numeric_bytes(fill, &bytes, (struct varlena *) datum.data);
-		MemoryContextReset(fill->row_context);
-	}
-
-	Assert(bytes.nvalues == column->nvalues);
-	bytes.nnulls = column->nnulls;
-	pfree(column->values);
-	*column = bytes;
-
-	back_off(source);
-}
-
-static void
-append_numeric(px_fill *fill, px_fill_source *source, px_column *column,
-			   Datum value)
-{
-	struct varlena *datum = plain_varlena(fill, value);
-
-	if (likely(column->form == PX_FORM_FIXED))
-	{
-		int64		scaled;
-		int			dscale;
-
-		if (px_numeric_to_scaled(datum, &scaled, &dscale) &&
-			(dscale == column->scale || column->nvalues == 0))
-		{
-			column->scale = (uint8) dscale;
-			px_column_append_u64(column, (uint64) scaled);
-			return;
-		}
-		unscale_numeric(fill, source, column);
-
-		/* If it was detoasted, unscale_numeric has freed the copy. */
-		datum = plain_varlena(fill, value);
-	}
-	append_numeric_bytes(fill, column, datum);
-}
-
 /* The same for a datum with a short header, whose bytes these are. */
 static inline void
 append_short_numeric(px_fill *fill, px_fill_source *source, px_column *column,
@@ -545,15 +133,14 @@ append_short_numeric(px_fill *fill, px_fill_source *source, px_column *column,
 
 	if (likely(column->form == PX_FORM_FIXED) &&
 		px_numeric_short_to_scaled(bytes, n, &scaled, &dscale) &&
-		(dscale == column->scale || column->nvalues == 0))
+		dscale == column->scale)
 	{
-		column->scale = (uint8) dscale;
 		px_store_u64(column->values + column->values_nbytes, (uint64) scaled);
 		column->values_nbytes += sizeof(int64);
 		px_column_mark_value(column);
 	}
 	else
-		append_numeric(fill, source, column, PointerGetDatum(bytes - 1));
+		px_fill_numeric(fill, source, column, PointerGetDatum(bytes - 1));
 }
 
 /*
@@ -576,7 +163,7 @@ append_array(px_fill *fill, px_fill_source *source, px_column *column, Datum val
 		bytea	   *sent = SendFunctionCall(source->output, PointerGetDatum(array));
 
 		MemoryContextSwitchTo(old_context);
-		append_bytes(fill, column->sent, VARDATA_ANY(sent), VARSIZE_ANY_EXHDR(sent));
+		px_fill_append_bytes(fill, column->sent, VARDATA_ANY(sent), VARSIZE_ANY_EXHDR(sent));
 		nelements = 0;
 		column->lengths[column->nvalues] = 0;
 	}
@@ -586,7 +173,7 @@ append_array(px_fill *fill, px_fill_source *source, px_column *column, Datum val
 
 		MemoryContextSwitchTo(old_context);
 		if (column->values_cap - column->values_nbytes < nbytes + PX_APPEND_SLACK)
-			grow_buffer(fill, column, nbytes);
+			px_fill_grow(fill, column, nbytes);
 		if (nbytes > 0)
 			memcpy(column->values + column->values_nbytes, ARR_DATA_PTR(array), nbytes);
 		column->values_nbytes += nbytes;
@@ -617,7 +204,7 @@ append_value(px_fill *fill, px_fill_source *source, px_column *column, Datum val
 			append_varlena(fill, source, column, value);
 			break;
 		case PX_FILL_PADDED:
-			datum = plain_varlena(fill, value);
+			datum = px_fill_plain_varlena(fill, value);
 			append_padded(fill, source, column, VARDATA_ANY(datum),
 						  VARSIZE_ANY_EXHDR(datum));
 			break;
@@ -625,7 +212,7 @@ append_value(px_fill *fill, px_fill_source *source, px_column *column, Datum val
 			append_name(fill, source, column, NameStr(*DatumGetName(value)));
 			break;
 		case PX_FILL_NUMERIC:
-			append_numeric(fill, source, column, value);
+			px_fill_numeric(fill, source, column, value);
 			break;
 		case PX_FILL_ARRAY:
 			append_array(fill, source, column, value);

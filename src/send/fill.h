@@ -78,6 +78,7 @@ typedef struct px_fill
 	size_t		row_nbytes;		/* fixed-width part of a row */
 	size_t		keep_nbytes;	/* a larger buffer is not kept for a new batch */
 	uint32		rows_max;		/* of a batch */
+	bool		patches;		/* the receiver knows PX_ENC_PATCHED */
 	int			encoding;		/* the client's */
 	MemoryContext context;		/* holds all this, and the buffers */
 	MemoryContext row_context;	/* reset after each row that used it */
@@ -110,5 +111,8 @@ extern void px_fill_reset(px_fill *fill);
  * a frame.
  */
 extern void px_fill_row(px_fill *fill, TupleTableSlot *slot);
+
+/* The batch has all its rows: settle what was still open. */
+extern void px_fill_finish(px_fill *fill);
 
 #endif							/* PX_SEND_FILL_H */

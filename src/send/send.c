@@ -299,6 +299,7 @@ fill_batch(px_send_state *state)
 		else
 			px_fill_row(fill, slot);
 	}
+	px_fill_finish(fill);
 	state->batch_rows = Min(state->batch_rows * BATCH_ROWS_GROWTH,
 							state->request.batch_rows);
 	return fill->rows > 0;
