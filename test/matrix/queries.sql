@@ -57,3 +57,10 @@ SELECT 1 / (id - 777) FROM orders;
 
 -- intervals that one of the two may not know: rows or the same error
 SELECT id, span FROM endless ORDER BY id;
+
+-- slices
+SET pg_exchange.slices = 3;
+SELECT * FROM (SELECT * FROM types OFFSET 0) t ORDER BY t.id;
+
+-- slices of a union
+SELECT * FROM (SELECT id, c_text FROM types UNION ALL SELECT id, day::text FROM orders OFFSET 0) u ORDER BY 1, 2;
