@@ -256,6 +256,7 @@ read_spool(px_stream *stream, const uint8_t **frame, size_t *nbytes)
 	stream->spooled_frame = MemoryContextAllocHuge(stream->context, *nbytes);
 	memcpy(stream->spooled_frame, VARDATA_ANY(value), *nbytes);
 	*frame = stream->spooled_frame;
+	stream->has_frames = true;
 	return true;
 }
 
@@ -606,18 +607,24 @@ px_stream_is_ready(px_stream *stream)
 }
 
 void
-px_stream_wait_any(px_stream *const *streams, int n, long timeout_ms)
+px_stream_wait_any(px_stream *const *streams, int n, long timeout_ms,
+				   instr_time *wait)
 {
 	WaitEventSet *set = px_create_wait_event_set(n + 2);
 	WaitEvent	event;
 	int			nevents;
+	instr_time	begin;
+	instr_time	end;
 
 	AddWaitEventToSet(set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL, NULL);
 	AddWaitEventToSet(set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
 	for (int i = 0; i < n; i++)
 		AddWaitEventToSet(set, WL_SOCKET_READABLE, PQsocket(streams[i]->connection->pg),
 						  NULL, NULL);
+	INSTR_TIME_SET_CURRENT(begin);
 	nevents = WaitEventSetWait(set, timeout_ms, &event, 1, PG_WAIT_EXTENSION);
+	INSTR_TIME_SET_CURRENT(end);
+	INSTR_TIME_ACCUM_DIFF(*wait, end, begin);
 	FreeWaitEventSet(set);
 
 	if (nevents > 0 && (event.events & WL_LATCH_SET))

@@ -136,9 +136,10 @@ extern bool px_stream_is_ready(px_stream *stream);
 /*
  * Wait until something has arrived for one of n streams, all of which have
  * connections and are not ready, or for timeout_ms (-1 for ever).  Blocks,
- * serving interrupts.
+ * serving interrupts; the time spent is added to *wait.
  */
-extern void px_stream_wait_any(px_stream *const *streams, int n, long timeout_ms);
+extern void px_stream_wait_any(px_stream *const *streams, int n, long timeout_ms,
+							   instr_time *wait);
 
 /*
  * Leave the stream, wherever it stands, and give its connection back.  What

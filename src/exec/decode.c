@@ -179,6 +179,17 @@ px_raise_fault(const char *servername, const px_fault *fault)
 			 errdetail_internal("%s", px_fault_text(fault, detail))));
 }
 
+void
+px_require(const char *servername, const char *what, uint64 expected, uint64 got)
+{
+	px_fault	fault;
+
+	if (expected == got)
+		return;
+	px_fail(&fault, PX_BAD_HEADER, what, expected, got);
+	px_raise_fault(servername, &fault);
+}
+
 /* ---------------------------------------------------------------------
  * Schema
  * --------------------------------------------------------------------- */

@@ -290,19 +290,6 @@ start_gather(px_gather_state *state)
 	state->started = true;
 }
 
-/* Wait for one of the first n streams in waiting; -1 ms is for ever. */
-static void
-wait_for(px_gather_state *state, int n, long timeout_ms)
-{
-	instr_time	begin;
-	instr_time	end;
-
-	INSTR_TIME_SET_CURRENT(begin);
-	px_stream_wait_any(state->waiting, n, timeout_ms);
-	INSTR_TIME_SET_CURRENT(end);
-	INSTR_TIME_ACCUM_DIFF(state->receive_wait, end, begin);
-}
-
 /* ---------------------------------------------------------------------
  * Whichever is ready
  * --------------------------------------------------------------------- */
@@ -385,7 +372,7 @@ wait_for_streams(px_gather_state *state)
 	}
 
 	if (nwaiting > 0)
-		wait_for(state, nwaiting, -1);
+		px_stream_wait_any(state->waiting, nwaiting, -1, &state->receive_wait);
 	else if (unbegun)
 		(void) px_receive_advance(unbegun->receive, true);
 	return nwaiting > 0 || unbegun;
@@ -431,7 +418,8 @@ choose_first(px_gather_state *state)
 			if (state->patience_ms <= 0)
 				return -1;
 			began = GetCurrentTimestamp();
-			wait_for(state, nwaiting, state->patience_ms);
+			px_stream_wait_any(state->waiting, nwaiting, state->patience_ms,
+							   &state->receive_wait);
 			state->patience_ms -= TimestampDifferenceMilliseconds(began, GetCurrentTimestamp());
 		}
 		if (state->order == PX_GATHER_FIRST_IN_ORDER &&

@@ -288,7 +288,7 @@ px_receive_advance(px_receive_state *state, bool wait)
 						return false;
 					n = px_receive_waiting(state, state->waiting);
 					if (n > 0)
-						px_stream_wait_any(state->waiting, n, -1);
+						px_stream_wait_any(state->waiting, n, -1, &state->stats.receive_wait);
 				}
 				break;
 		}

@@ -11,8 +11,8 @@
 #include "port/pg_bitutils.h"
 #include "utils/wait_event.h"
 
+#include "exec/decode.h"
 #include "exec/slices.h"
-#include "exec/stream_reader.h"
 #include "wire/request.h"
 
 void
@@ -63,17 +63,6 @@ px_slices_return(px_slices *slices, int slice)
 	ConditionVariableBroadcast(&slices->changed);
 }
 
-static void
-require(const char *servername, const char *what, uint64 expected, uint64 got)
-{
-	px_fault	fault;
-
-	if (expected == got)
-		return;
-	px_fail(&fault, PX_BAD_HEADER, what, expected, got);
-	px_raise_fault(servername, &fault);
-}
-
 void
 px_slices_announce(px_slices *slices, int slice, const px_slice *said,
 				   const char *servername)
@@ -81,7 +70,7 @@ px_slices_announce(px_slices *slices, int slice, const px_slice *said,
 	px_slice	agreed;
 
 	if (slice == 0 && said->slices != 1)
-		require(servername, "slices", slices->wanted, said->slices);
+		px_require(servername, "slices", slices->wanted, said->slices);
 
 	SpinLockAcquire(&slices->mutex);
 	if (!slices->announced && slice == 0)
@@ -95,8 +84,8 @@ px_slices_announce(px_slices *slices, int slice, const px_slice *said,
 	SpinLockRelease(&slices->mutex);
 	ConditionVariableBroadcast(&slices->changed);
 
-	require(servername, "slices", agreed.slices, said->slices);
-	require(servername, "blocks", agreed.blocks, said->blocks);
+	px_require(servername, "slices", agreed.slices, said->slices);
+	px_require(servername, "blocks", agreed.blocks, said->blocks);
 	if (said->file != agreed.file)
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),

@@ -59,14 +59,9 @@ find_sender(px_stream_reader *reader, uint32 sender)
 }
 
 static void
-require(px_stream_reader *reader, const char *what, uint64 expected, uint64 got)
+require(const px_stream_reader *reader, const char *what, uint64 expected, uint64 got)
 {
-	px_fault	fault;
-
-	if (expected == got)
-		return;
-	px_fail(&fault, PX_BAD_HEADER, what, expected, got);
-	px_raise_fault(reader->stream->servername, &fault);
+	px_require(reader->stream->servername, what, expected, got);
 }
 
 /* Hold a sender's end frame against what has arrived. */
