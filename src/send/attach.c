@@ -104,6 +104,12 @@ columns_below_gather(const Plan *plan)
 	return columns;
 }
 
+bool
+px_send_fits_below(const Plan *top)
+{
+	return columns_below_gather(top) != NIL;
+}
+
 /* A target list that returns the only column of varno, a bytea. */
 static List *
 frame_targetlist(int varno, const TargetEntry *marker)
