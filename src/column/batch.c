@@ -183,6 +183,7 @@ px_encoding_suits(const px_chunk *chunk)
 		case PX_ENC_SPLIT:
 		case PX_ENC_DICTIONARY:
 		case PX_ENC_TEMPLATE:
+		case PX_ENC_TOASTED:
 			return chunk->form == PX_FORM_BYTES;
 	}
 

@@ -24,6 +24,7 @@
 #include "column/fixed.h"
 #include "column/patched.h"
 #include "column/plain.h"
+#include "column/toasted.h"
 
 /*
  * A compressed chunk is kept if it saves at least this fraction of the
@@ -384,6 +385,28 @@ px_array_encode(px_writer *out, const px_column *column, bool encodings,
 							&result->codec);
 }
 
+/*
+ * Values as TOAST has compressed them: the codec may be of use to the others,
+ * and finds out soon if it is not.
+ */
+static px_status
+px_toasted_encode(px_writer *out, const px_column *column, bool encodings,
+				  const px_encode_options *options, px_column_state *state,
+				  px_encoded *result)
+{
+	size_t		start = out->pos;
+	px_status	status;
+
+	status = px_toasted_write(out, column, encodings, &result->head_nbytes);
+	if (status != PX_OK)
+		return status;
+	result->encoding = PX_ENC_TOASTED;
+	result->encoded_nbytes = out->pos - start;
+
+	return px_tail_compress(out, start + result->head_nbytes, options, state,
+							&result->codec);
+}
+
 px_status
 px_values_write(px_writer *out, const px_column *columns, uint16_t index,
 				const px_encode_options *options, px_column_state *state,
@@ -400,6 +423,12 @@ px_values_write(px_writer *out, const px_column *columns, uint16_t index,
 	{
 		limited.cap = out->cap;
 		status = px_array_encode(&limited, column, encodings, options, state, &result);
+		if (status != PX_OK)
+			return status;
+	}
+	else if (px_column_is_toasted(column))
+	{
+		status = px_toasted_encode(&limited, column, encodings, options, state, &result);
 		if (status != PX_OK)
 			return status;
 	}
