@@ -71,6 +71,7 @@ class Chunk:
             6: ("decimal", h.form == FIXED and h.width in (4, 8)), 7: ("byte planes", h.form == FIXED),
             8: ("related", is_integers), 9: ("lengths and bytes", h.form == BYTES), 10: ("dictionary", h.form == BYTES),
             11: ("template", h.form == BYTES), 12: ("patched", h.form == FIXED and self.column.klass == "numeric"),
+            13: ("as toasted", h.form == BYTES),
         }[h.encoding]
         must(allowed, f"encoding {name} is for this form and width", (h.form, h.width))
         if h.null_layout == NULLS_ALL:
@@ -297,5 +298,63 @@ def patched(chunk, cursor, _earlier):
     return values
 
 
+def as_toasted(chunk, cursor, _earlier):
+    nvalues = chunk.header.nvalues
+    compressed, made = cursor.uint(4, "compressed values"), cursor.uint(4, "size of what they make")
+    must(1 <= compressed <= nvalues, "compressed values are 1 to the number of values", compressed)
+    must(made <= min(255 * chunk.header.encoded_nbytes, FRAME_NBYTES_MAX), "what they make is within its limits", made)
+    positions = ascending(child(cursor, compressed, 4), nvalues)
+    methods = child(cursor, compressed, 4)
+    values, decompressed = packed_rest(cursor, nvalues), []
+    for position, method in zip(positions, methods):
+        must(method >> 30 in METHODS, "the method is pglz or lz4", method >> 30)
+        nbytes = method & (1 << 30) - 1
+        must(nbytes <= made, "a value is not larger than what all make", nbytes)
+        values[position] = METHODS[method >> 30](values[position], nbytes)
+        decompressed.append(values[position])
+        seen["method", method >> 30] += 1
+    must(packed_nbytes(decompressed) == made, "the size of what they make is right", packed_nbytes(decompressed))
+    return values
+
+
+def packed_nbytes(values):
+    at = 0
+    for value in values:
+        at += 1 + len(value) if len(value) < 127 else -at % 4 + 4 + len(value)
+    return at
+
+
+def lz4_value(data, nbytes):
+    try:
+        value = lz4.block.decompress(data, uncompressed_size=nbytes)
+    except lz4.block.LZ4BlockError as error:
+        must(False, "a value can be decompressed", str(error))
+    must(len(value) == nbytes, f"a value decompresses to {nbytes} bytes", len(value))
+    return value
+
+
+def pglz_value(data, nbytes):
+    source, value = Cursor(data), bytearray()
+    while len(value) < nbytes:
+        control = source.uint(1, "control byte of pglz")
+        for bit in range(8):
+            if len(value) == nbytes:
+                break
+            if not control >> bit & 1:
+                value += source.take(1, "byte of pglz")
+                continue
+            a, b = source.take(2, "copy of pglz")
+            length, distance = a % 16 + 3, a // 16 * 256 + b
+            if length == 18:
+                length += source.uint(1, "length of pglz")
+            must(1 <= distance <= len(value), "a copy begins within what has been made", distance)
+            for _ in range(min(length, nbytes - len(value))):
+                value.append(value[-distance])
+    source.finish("a value by pglz")
+    return bytes(value)
+
+
+METHODS = {0: pglz_value, 1: lz4_value}
+
 ENCODINGS = {0: plain, 1: constant, 2: as_integers, 3: as_integers, 4: as_integers, 5: as_integers, 6: decimal,
-             7: byte_planes, 8: related, 9: lengths_and_bytes, 10: dictionary, 11: template, 12: patched}
+             7: byte_planes, 8: related, 9: lengths_and_bytes, 10: dictionary, 11: template, 12: patched, 13: as_toasted}

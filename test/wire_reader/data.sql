@@ -14,4 +14,8 @@ CREATE TABLE encoded AS
 		jsonb_build_object('i', i) AS jsonb, E'tab\tline\nback\\slash ' || i % 100 AS escapes
 	FROM generate_series(1, 6000) i;
 CREATE TABLE big AS SELECT i AS id, i % 100 AS k, repeat('x', i % 50) AS v FROM generate_series(1, 20000) i;
-ANALYZE encoded, big;
+CREATE TABLE toasted (id int, p text COMPRESSION pglz, l text COMPRESSION lz4, b bytea COMPRESSION pglz);
+INSERT INTO toasted SELECT i, repeat(md5(i::text), i % 200), repeat(md5(i::text), i % 300), decode(repeat(md5(i::text), i % 400), 'hex')
+	FROM generate_series(1, 600) i;
+INSERT INTO toasted VALUES (601, repeat('x', 100000), repeat('y', 100000), NULL);
+ANALYZE encoded, big, toasted;

@@ -117,6 +117,7 @@ def set_frame(which, **fields):
 
 FOUR = packed(b"AIR", b"", b"RAIL", b"SHIP")
 LONG = b"x" * 200
+PGLZ, LZ4_VALUE = bytes.fromhex("02610f0151"), lz4.block.compress(b"a" * 100, store_size=False)
 SENT = bytes((0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, INT4))   # what array_send makes of {}
 GOOD = {
     "plain": (one((INT4, FIXED, 4), 3, values=u32(1, 2, 0xffffffff)), [1, 2, -1]),
@@ -158,6 +159,13 @@ GOOD = {
     "zstd": (one((TEXT, BYTES, 0), 1, codec=ZSTD, values=u32(4 * 204) + LONG), [LONG]),
     "zstd with a head": (one((TEXT, BYTES, 0), 1, encoding=9, codec=ZSTD, head_nbytes=24,
                              values=u32(0, 0) + plain_child(4, 200) + LONG), [LONG]),
+    "as toasted": (one((TEXT, BYTES, 0), 3, encoding=13, values=u32(2, 101 + 101) + plain_child(4, 0, 2) + plain_child(
+        4, 100, 1 << 30 | 100) + packed(PGLZ, b"xy", LZ4_VALUE)), [b"a" * 100, b"xy", b"a" * 100]),
+    # a, then a copy of 3 + 255 + 15 bytes where 9 are left; then bytes one by one, in a second group
+    "copy beyond the end": (one((TEXT, BYTES, 0), 1, encoding=13, values=u32(1, 11) + plain_child(4, 0) + plain_child(4, 10) + packed(
+        b"\2a\x0f\1\xff")), [b"a" * 10]),
+    "group of bytes": (one((TEXT, BYTES, 0), 1, encoding=13, values=u32(1, 10) + plain_child(4, 0) + plain_child(4, 9) + packed(
+        b"\0abcdefgh\0i")), [b"abcdefghi"]),
     "related": ({"columns": [(INT4, FIXED, 4), (OID, FIXED, 4)], "rows": 2, "chunks": [
         {"values": u32(10, 0xffffffff)}, {"encoding": 8, "values": u64(0) + plain_child(8, 5, 1)}]}, [10, -1]),
 }
@@ -226,11 +234,11 @@ def broken_frames():
     yield "class 5", "plain", schema_of(INT4, 5, 4), "class of a column"
     yield "reserved field of a column", "plain", schema_of(INT4, FIXED, 4, 1), "reserved"
     yield "width of a type", "plain", schema_of(INT4, FIXED, 8), "width of this type"
-    yield "fixed text", "plain", schema_of(TEXT, FIXED, 4), "class fixed"
-    yield "bytes of an integer", "plain", schema_of(INT4, BYTES, 0), "class bytes"
+    yield "fixed text", "plain", schema_of(TEXT, FIXED, 4), "may be of class fixed"
+    yield "bytes of an integer", "plain", schema_of(INT4, BYTES, 0), "may be of class bytes"
     yield "width of text", "plain", schema_of(TEXT, BYTES, 4), "width of this type"
-    yield "numeric integer", "plain", schema_of(INT4, NUMERICS, 0), "class numeric"
-    yield "array of text", "plain", schema_of(1009, ARRAY, 8), "class array"
+    yield "numeric integer", "plain", schema_of(INT4, NUMERICS, 0), "may be of class numeric"
+    yield "array of text", "plain", schema_of(1009, ARRAY, 8), "may be of class array"
     yield "bytes behind the schema", "plain", set_frame("schema", body=bytes.fromhex("17000000ffffffff01040000") + bytes(12), body_nbytes=24), "nothing follows"
 
 
@@ -368,6 +376,26 @@ def broken_others():
     yield "patch beyond the values", "patched", values_of(u32(1, 0), numbers, plain_child(4, 2), packed(nan)), "positions are below"
     yield "exception too many", "patched", values_of(u32(1, 0), numbers, plain_child(4, 1), packed(nan, nan)), "nothing follows"
     yield "patched integers", "scaled", set_chunk(encoding=12), "for this form"
+
+    def toasted(compressed=2, made=202, positions=(0, 2), methods=(100, 1 << 30 | 100), values=(PGLZ, b"xy", LZ4_VALUE)):
+        return values_of(u32(compressed, made), plain_child(4, *positions), plain_child(4, *methods), packed(*values))
+    yield "no compressed values", "as toasted", toasted(0, 0, (), ()), "compressed values are 1"
+    yield "compressed values too many", "as toasted", toasted(4, 404, (0, 1, 2, 3), (100,) * 4), "compressed values are 1"
+    yield "compressed values that do not ascend", "as toasted", toasted(positions=(2, 2)), "ascend"
+    yield "compressed value beyond the values", "as toasted", toasted(positions=(0, 3)), "positions are below"
+    yield "method 2", "as toasted", toasted(methods=(100, 2 << 30 | 100)), "method is"
+    yield "what is made, too small", "as toasted", toasted(made=201), "what they make is right"
+    yield "what is made, too large", "as toasted", toasted(made=203), "what they make is right"
+    yield "what is made, beyond 255 times", "as toasted", toasted(made=255 * 200), "within its limits"
+    yield "lz4 value that is longer", "as toasted", toasted(methods=(100, 1 << 30 | 99), made=201), "decompress"
+    yield "lz4 value that is shorter", "as toasted", toasted(methods=(100, 1 << 30 | 101), made=203), "decompress"
+    yield "lz4 value with a byte behind it", "as toasted", toasted(values=(PGLZ, b"xy", LZ4_VALUE + b"\0")), "decompress"
+    yield "pglz value that is shorter", "as toasted", toasted(methods=(101, 1 << 30 | 100), made=203), "byte of pglz"
+    yield "pglz value with a byte behind it", "as toasted", toasted(values=(PGLZ + b"\0", b"xy", LZ4_VALUE)), "nothing follows"
+    yield "pglz copy from before the start", "as toasted", toasted(values=(b"\2a\x0f\2\x51", b"xy", LZ4_VALUE)), "copy begins"
+    yield "pglz copy of distance 0", "as toasted", toasted(values=(b"\2a\x0f\0\x51", b"xy", LZ4_VALUE)), "copy begins"
+    yield "pglz cut short", "as toasted", toasted(values=(PGLZ[:-1], b"xy", LZ4_VALUE)), "within what is there"
+    yield "value too many as toasted", "as toasted", toasted(values=(PGLZ, b"xy", LZ4_VALUE, b"z")), "nothing follows"
     counts, elements = plain_child(4, 3, 0, 1), plain_child(4, 5, 6)
     yield "counts of 0 too many", "arrays", values_of(u32(0, 0), counts, elements), "as many counts"
     yield "counts of 0 too few", "arrays", values_of(u32(2, 0), counts, elements, packed(SENT, SENT)), "as many counts"
