@@ -299,6 +299,9 @@ px_slice_read(const uint8_t *body, const px_frame_header *header,
 	if ((slice->slices > 1) != (slice->reason == PX_SLICED))
 		return px_fail(fault, PX_BAD_HEADER, "slices with that reason",
 					   1, slice->slices);
+	if (slice->slices == 1 && (slice->blocks != 0 || slice->file != 0))
+		return px_fail(fault, PX_BAD_HEADER, "blocks and file of one slice",
+					   0, slice->blocks != 0 ? slice->blocks : slice->file);
 
 	return PX_OK;
 }

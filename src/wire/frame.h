@@ -166,7 +166,7 @@ extern px_status px_slice_write(px_writer *out, const px_slice *slice);
 
 /*
  * Read the body of a slice frame: PX_TRUNCATED, PX_TRAILING, PX_BAD_HEADER
- * (slices is 0; reason unknown, or not as above).
+ * (slices is 0; reason unknown; blocks, file or reason not as above).
  */
 extern px_status px_slice_read(const uint8_t *body,
 							   const px_frame_header *header,

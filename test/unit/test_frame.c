@@ -401,6 +401,16 @@ slice_fields_are_checked(void)
 					 valid ? PX_OK : PX_BAD_HEADER);
 			body[15] = 1;
 			CHECK_EQ(px_slice_read(body, &header, &slice, NULL), PX_BAD_HEADER);
+
+			/* Blocks and file are those of several slices. */
+			for (int field = 4; field < 12; field++)
+			{
+				body[15] = 0;
+				body[field] = 1;
+				CHECK_EQ(px_slice_read(body, &header, &slice, NULL),
+						 valid && n > 1 ? PX_OK : PX_BAD_HEADER);
+				body[field] = 0;
+			}
 		}
 	}
 }
