@@ -13,6 +13,14 @@
 #include "exec/parallel.h"
 #include "guc.h"
 
+/* Whoever reads it, it is one scan. */
+static void
+count_scan(px_receive_state *state)
+{
+	if (state->shared->participants > 1)
+		state->readers[0]->stream->counters->scans++;
+}
+
 Size
 px_receive_estimate_dsm(CustomScanState *css, ParallelContext *pcxt)
 {
@@ -45,6 +53,7 @@ px_receive_initialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coo
 	limit_workers(pcxt, possible ? px_max_connections_per_server - 1 : 0);
 	shared->participants = pcxt->nworkers_to_launch + 1;
 	state->shared = shared;
+	count_scan(state);
 }
 
 void
@@ -58,6 +67,7 @@ px_receive_reinitialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *c
 	px_slices_init(&shared->slices, state->nslices_max);
 	state->shared = shared;
 	state->slices = &shared->slices;
+	count_scan(state);
 }
 
 void

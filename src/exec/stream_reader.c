@@ -9,6 +9,7 @@
 
 #include "utils/memutils.h"
 
+#include "column/column.h"
 #include "exec/stream_reader.h"
 
 px_stream_reader *
@@ -82,6 +83,8 @@ finish_sender(px_stream_reader *reader, px_sender_totals *totals,
 	totals->ended = true;
 	reader->stats->encode_us += end.encode_us;
 	reader->stats->send_wait_us += end.send_wait_us;
+	reader->stream->counters->encode_us += end.encode_us;
+	reader->stream->counters->send_wait_us += end.send_wait_us;
 }
 
 static void
@@ -101,6 +104,41 @@ take_batch(px_stream_reader *reader, px_sender_totals *totals, const uint8_t *bo
 	reader->stats->batches++;
 	reader->batch_rows = header->rows;
 	reader->next_row = 0;
+}
+
+/*
+ * Count a frame for the statistics of all.  Headers, and what else is not a
+ * compressed payload, are bytes without a codec.
+ */
+static void
+count_frame(px_stream_reader *reader, px_frame_kind kind, size_t nbytes,
+			const px_frame_header *header)
+{
+	px_counters *counters = reader->stream->counters;
+	uint64	   *wire_nbytes = counters->wire_nbytes[reader->same_host];
+	const px_batch_contents *contents = px_decoder_contents(reader->decoder);
+	uint64		compressed = 0;
+
+	counters->streams += header->sequence == 0 && reader->nsenders == 1;
+	counters->scans += reader->begins_scan;
+	reader->begins_scan = false;
+	px_progress_frame(reader->stream->progress, nbytes);
+	if (kind == PX_FRAME_BATCH)
+	{
+		for (int codec = PX_CODEC_NONE + 1; codec < PX_CODEC_COUNT; codec++)
+		{
+			wire_nbytes[codec] += contents->stored_nbytes[codec];
+			compressed += contents->stored_nbytes[codec];
+		}
+		counters->rows += header->rows;
+		counters->raw_nbytes += header->raw_nbytes;
+		counters->batches++;
+		if (contents->encodings == 1u << PX_ENC_PLAIN && contents->codecs == 1u << PX_CODEC_NONE)
+			counters->batches_plain++;
+		px_progress_batch(reader->stream->progress, header->rows, header->raw_nbytes,
+						  contents->encodings, contents->codecs);
+	}
+	wire_nbytes[PX_CODEC_NONE] += nbytes - compressed;
 }
 
 static void
@@ -160,6 +198,7 @@ take_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
 			finish_sender(reader, totals, body, &header);
 			break;
 	}
+	count_frame(reader, header.kind, nbytes, &header);
 	return header.kind;
 }
 
@@ -198,6 +237,8 @@ px_stream_reader_next(px_stream_reader *reader, bool wait)
 		kind = take_frame(reader, frame, nbytes);
 		INSTR_TIME_SET_CURRENT(end);
 		INSTR_TIME_ACCUM_DIFF(reader->stats->decode, end, begin);
+		INSTR_TIME_ACCUM_DIFF(reader->stream->counters->decode, end, begin);
+		px_counters_flush_if_due(end);
 		if (kind == PX_FRAME_BATCH || kind == PX_FRAME_SLICE)
 			return PX_STREAM_OK;
 	}

@@ -17,6 +17,7 @@
 #include "conn/stream.h"
 #include "exec/decode.h"
 #include "exec/slices.h"
+#include "stats/counters.h"
 
 /* Sums over all streams of a node: slices and rescans make several. */
 typedef struct px_receive_stats
@@ -51,9 +52,11 @@ typedef struct px_stream_reader
 	uint16		version;		/* protocol version agreed on */
 	uint32		peer_version;	/* the server's server_version_num */
 	uint32		batch_rows_max; /* as requested */
+	bool		same_host;		/* whatever the settings make of it */
 
 	int			slice;			/* of slices; 0 if there is but one */
 	bool		active;			/* a slice is being read */
+	bool		begins_scan;	/* its next frame makes a scan of it, in statistics */
 	bool		retried;		/* on a new connection, for want of ExchangeSend */
 
 	bool		finished;		/* every sender has ended */
