@@ -85,6 +85,7 @@ px_peer_get(UserMapping *user)
 		peer->refusal = NULL;
 		peer->avoid_until = 0;
 		peer->snapshot[0] = '\0';
+		memset(&peer->lesson, 0, sizeof(peer->lesson));
 	}
 	return peer;
 }
@@ -567,6 +568,7 @@ invalidation_callback(Datum arg, int cacheid, uint32 hashvalue)
 			peer->refusal = NULL;
 		}
 		peer->avoid_until = 0;
+		memset(&peer->lesson, 0, sizeof(peer->lesson));
 		dlist_foreach_modify(iter, &peer->connections)
 		{
 			px_connection *connection = dlist_container(px_connection, node, iter.cur);
