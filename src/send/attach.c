@@ -165,6 +165,9 @@ make_send(Plan *child, List *columns, const TargetEntry *marker,
 
 	estimate(plan, child, list_length(columns), request);
 	plan->parallel_safe = child->parallel_safe;
+
+	/* For the executor this means shared memory: senders share what they learn. */
+	plan->parallel_aware = below_gather && request->adaptive;
 	plan->plan_node_id = SEND_PLAN_NODE_ID;
 	plan->targetlist = frame_targetlist(INDEX_VAR, marker);
 	plan->extParam = bms_copy(child->extParam);
