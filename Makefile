@@ -7,6 +7,7 @@
 #   make check-matrix    build and test on PostgreSQL 15 to 18, and let them work with each other, in throw-away
 #                        roots (MAJORS="17": that one alone; PG_EXCHANGE_ROOTS names a folder to keep them in)
 #   make check-deb       build, lint, install and try the Debian packages; lint the container and RPM files
+#   make check-new-user  what README.md has a new user do, in a fresh root
 #   make check-big-endian  the unit tests, emulating s390x
 #   make demo            two servers, TPC-H, one table of figures
 #   make bench           the measurement behind the claims (BENCH_OPTS="--scale 1 --runs 5")
@@ -28,7 +29,7 @@ PG_CONFIG ?= pg_config
 # Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
 # `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of
 # that command line (make clean check) gets a make of its own.
-script_goals = check check-unit check-regress check-isolation check-wire check-tap check-postgres_fdw check-docs check-tpch check-cluster check-matrix check-deb check-big-endian demo bench bench-suite bench-latency bench-links format
+script_goals = check check-unit check-regress check-isolation check-wire check-tap check-postgres_fdw check-docs check-tpch check-cluster check-matrix check-deb check-new-user check-big-endian demo bench bench-suite bench-latency bench-links format
 .PHONY: $(script_goals)
 
 ifneq (,$(filter $(script_goals),$(MAKECMDGOALS)))
@@ -45,7 +46,7 @@ check-unit check-regress check-isolation check-wire check-tap check-postgres_fdw
 	scripts/check $(@:check-%=%)
 check-matrix:
 	scripts/check-matrix $(TESTED:%=--tested=%) $(MAJORS)
-check-deb check-big-endian:
+check-deb check-new-user check-big-endian:
 	scripts/$@
 demo bench:
 	scripts/build
