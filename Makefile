@@ -9,6 +9,8 @@
 #   make check-deb       build, lint, install and try the Debian packages; lint the container and RPM files
 #   make check-new-user  what README.md has a new user do, in a fresh root
 #   make check-big-endian  the unit tests, emulating s390x
+#   make fuzz            the fuzzers of test/fuzz, with clang (TIME=3600: seconds of CPU time, TARGETS="batch chunk")
+#   make coverage        which lines of the pure layers the unit tests and the fuzzers' corpus run
 #   make demo            two servers, TPC-H, one table of figures
 #   make bench           the measurement behind the claims (BENCH_OPTS="--scale 1 --runs 5")
 #   make bench-suite     sizes, speed, CPU and memory by table, column and peer (BENCH_OPTS="--parts tables")
@@ -29,7 +31,7 @@ PG_CONFIG ?= pg_config
 # Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
 # `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of
 # that command line (make clean check) gets a make of its own.
-script_goals = check check-unit check-regress check-isolation check-wire check-tap check-postgres_fdw check-docs check-upgrade check-tpch check-cluster check-matrix check-deb check-new-user check-big-endian demo bench bench-suite bench-latency bench-links format
+script_goals = check check-unit check-regress check-isolation check-wire check-tap check-postgres_fdw check-docs check-upgrade check-tpch check-cluster check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-links format
 .PHONY: $(script_goals)
 
 ifneq (,$(filter $(script_goals),$(MAKECMDGOALS)))
@@ -46,8 +48,10 @@ check-unit check-regress check-isolation check-wire check-tap check-postgres_fdw
 	scripts/check $(@:check-%=%)
 check-matrix:
 	scripts/check-matrix $(TESTED:%=--tested=%) $(MAJORS)
-check-deb check-new-user check-big-endian:
+check-deb check-new-user check-big-endian coverage:
 	scripts/$@
+fuzz:
+	scripts/fuzz $(TIME:%=--time=%) $(TARGETS)
 demo bench:
 	scripts/build
 	python3 bench/$@.py $(BENCH_OPTS)

@@ -26,6 +26,7 @@
 #include "nodes/plannodes.h"
 #include "storage/latch.h"
 #include "utils/acl.h"
+#include "utils/wait_event.h"
 
 #if PG_VERSION_NUM >= 180000
 #include "common/base64.h"
@@ -126,6 +127,17 @@ px_create_wait_event_set(int nevents)
 	return CreateWaitEventSet(NULL, nevents);
 #else
 	return CreateWaitEventSet(CurrentMemoryContext, nevents);
+#endif
+}
+
+/* WaitEventExtensionNew: 17. */
+static inline uint32
+px_new_wait_event(const char *name)
+{
+#if PG_VERSION_NUM >= 170000
+	return WaitEventExtensionNew(name);
+#else
+	return PG_WAIT_EXTENSION;
 #endif
 }
 

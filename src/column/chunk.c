@@ -143,6 +143,10 @@ px_chunk_decode_ints(const px_chunk *chunk, const uint8_t *encoded,
 	switch (chunk->encoding)
 	{
 		case PX_ENC_DECIMAL:
+			/* Floats are extended by sign; unsigned types are none. */
+			if (!is_signed)
+				return px_fail(fault, PX_BAD_ENCODING, "encoding of unsigned integers",
+							   PX_ENC_PLAIN, chunk->encoding);
 			status = px_decimal_decode(encoded, chunk->encoded_nbytes,
 									   chunk->nvalues, chunk->width, values,
 									   room->scratch, fault);

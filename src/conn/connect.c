@@ -27,6 +27,7 @@
 
 #include "compat.h"
 #include "conn/connect.h"
+#include "stats/wait_event.h"
 
 /* What postgres_fdw sets on each of its sessions, in one round trip. */
 #define SESSION_SETTINGS \
@@ -279,7 +280,7 @@ px_connect(ForeignServer *server, UserMapping *user, char **reason)
 	}
 
 	pg = libpqsrv_connect_params(params.keywords, params.values, false,
-								 PG_WAIT_EXTENSION);
+								 px_wait_event(PX_WAIT_CONNECT));
 	PG_TRY();
 	{
 		*reason = NULL;
@@ -335,7 +336,7 @@ px_wait_for_result(PGconn *pg, TimestampTz deadline)
 		rc = WaitLatchOrSocket(MyLatch,
 							   WL_LATCH_SET | WL_SOCKET_READABLE | WL_TIMEOUT |
 							   WL_EXIT_ON_PM_DEATH,
-							   PQsocket(pg), ms, PG_WAIT_EXTENSION);
+							   PQsocket(pg), ms, px_wait_event(PX_WAIT_RECEIVE));
 		if (rc & WL_LATCH_SET)
 		{
 			ResetLatch(MyLatch);

@@ -58,6 +58,7 @@ typedef struct px_receive_state
 	/* The way taken. */
 	px_receive_phase phase;
 	const char *fallback_reason;	/* with PX_RECEIVE_CHILD, else NULL */
+	px_fallback fallback;		/* what kind of reason the next one would be */
 	CommandId	command;		/* in which the connection was begun */
 
 	/*

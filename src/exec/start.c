@@ -12,6 +12,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/xact.h"
 #include "codec/codec.h"
 #include "column/column.h"
@@ -24,13 +26,13 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/wait_event.h"
 
 #include "compat.h"
 #include "conn/connect.h"
 #include "conn/snapshot.h"
 #include "exec/parallel.h"
 #include "exec/scan_tuple.h"
+#include "stats/wait_event.h"
 
 /*
  * Of receive_buffer, a stream holds a frame, libpq's input buffer with the
@@ -72,6 +74,7 @@ start_child(px_receive_state *state, const char *reason)
 							 state->servername, reason)));
 	state->fallback_reason = MemoryContextStrdup(estate->es_query_cxt, reason);
 	state->phase = PX_RECEIVE_CHILD;
+	state->reader->stream->counters->fallbacks[state->fallback]++;
 
 	/* EXPLAIN shows it, too. */
 	oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
@@ -97,10 +100,12 @@ counts_as_local(px_locality locality)
 
 /*
  * The encodings and the codec to ask for: those of the mode in force, as far
- * as the remote knows them.
+ * as the remote knows them; with mode auto, all it may choose from, and what
+ * the last stream has taught.
  */
 static void
-choose_compression(px_receive_state *state, const px_hello *remote, px_request *request)
+choose_compression(px_receive_state *state, const px_hello *remote,
+				   const px_lesson *lesson, px_request *request)
 {
 	uint8		codec = PX_CODEC_NONE;
 
@@ -110,6 +115,16 @@ choose_compression(px_receive_state *state, const px_hello *remote, px_request *
 		return;
 
 	request->encodings = (1 << PX_ENCODING_COUNT) - 1;
+	if (state->mode == PX_MODE_AUTO)
+	{
+		request->adaptive = true;
+		request->codecs = remote->codecs & ((1 << PX_CODEC_COUNT) - 1);
+		request->cpu_limit = (uint32) rint(px_compression_cpu_limit * 1000);
+		request->link_rate = lesson->link_rate;
+		request->idle = lesson->idle;
+		request->random = px_debug_random_choices;
+		return;
+	}
 	codec = state->mode == PX_MODE_HIGH_COMPRESSION ? PX_CODEC_ZSTD : PX_CODEC_LZ4;
 	if (remote->codecs & (1u << codec))
 		request->codec = codec;
@@ -130,7 +145,9 @@ build_query(px_receive_state *state, px_stream_reader *reader)
 	char	   *sql;
 
 	request.version = reader->version;
-	choose_compression(state, &stream->connection->hello, &request);
+	choose_compression(state, &stream->connection->hello,
+					   &stream->connection->peer->lesson, &request);
+	reader->lesson = request.adaptive ? &stream->connection->peer->lesson : NULL;
 	request.batch_rows = reader->batch_rows_max = px_batch_rows_max;
 	request.batch_bytes = Max(Min(px_batch_bytes_max,
 								  px_receive_buffer / BUFFER_SHARE_OF_A_BATCH /
@@ -203,6 +220,8 @@ add_reader(px_receive_state *state)
 
 	stream->servername = state->servername;
 	stream->remote_sql = state->remote_sql;
+	stream->counters = px_counters_get(state->foreign->fs_server, state->userid,
+									   state->servername);
 	decoder = px_decoder_new(state->servername, tupdesc,
 							 lsecond(state->foreign->fdw_private),
 							 px_scan_tuple_contexts(state->foreign, estate,
@@ -235,18 +254,24 @@ connect_stream(px_receive_state *state, px_stream_reader *reader, bool may_take,
 	if (!px_stream_connect(stream, peer, user, may_take, reason))
 	{
 		*busy = *reason == NULL;
+		state->fallback = peer->refusal == NULL ? PX_FALLBACK_CONNECTION :
+			peer->lacks_extension ? PX_FALLBACK_NO_EXTENSION : PX_FALLBACK_INCOMPATIBLE;
 		return false;
 	}
 	if (IsParallelWorker())
 	{
 		strlcpy(peer->snapshot, state->shared->snapshot, PX_SNAPSHOT_ID_NBYTES);
 		peer->owner_pid = state->shared->owner_pid;
+		SpinLockAcquire(&state->shared->mutex);
+		peer->lesson = state->shared->lesson;
+		SpinLockRelease(&state->shared->mutex);
 	}
 	else
 		*reason = px_snapshot_get(peer, state->css.ss.ps.state, state->rtindex,
 								  state->userid, &state->question);
 	if (*reason)
 	{
+		state->fallback = PX_FALLBACK_SNAPSHOT;
 		px_stream_close(stream);
 		return false;
 	}
@@ -254,9 +279,30 @@ connect_stream(px_receive_state *state, px_stream_reader *reader, bool may_take,
 	state->mode = px_mode_for_server(state->servername);
 	state->locality = stream->connection->locality;
 	state->local = counts_as_local(state->locality);
+	reader->same_host = state->locality != PX_REMOTE;
 	reader->version = stream->connection->version;
 	reader->peer_version = stream->connection->hello.server_version;
 	return true;
+}
+
+/* Show reader's stream, which is about to begin, among the running ones. */
+static void
+show_stream(px_receive_state *state, px_stream_reader *reader)
+{
+	px_stream  *stream = reader->stream;
+	px_progress *progress = px_progress_begin();
+
+	px_progress_end(stream->progress);
+	stream->progress = progress;
+	if (progress == NULL)
+		return;
+	progress->userid = GetSessionUserId();
+	progress->serverid = state->foreign->fs_server;
+	progress->remote_pid = PQbackendPID(stream->connection->pg);
+	progress->slice = reader->slice;
+	progress->estimated_rows = state->foreign->scan.plan.plan_rows /
+		Max(state->slices->slice.slices, 1);
+	px_progress_show(progress, state->servername, state->remote_sql);
 }
 
 /*
@@ -271,6 +317,7 @@ begin_stream(px_receive_state *state, px_stream_reader *reader, bool may_take, b
 	if (!connect_stream(state, reader, may_take, busy, &reason))
 		return reason;
 	build_query(state, reader);
+	show_stream(state, reader);
 	px_stream_begin(reader->stream);
 	return NULL;
 }
@@ -293,6 +340,9 @@ accept_first_stream(px_receive_state *state)
 
 	accept_stream(state, state->readers[0]);
 
+	/* In a parallel plan the leader has counted it. */
+	state->readers[0]->begins_scan = state->shared == NULL || state->shared->participants <= 1;
+
 	/* Columns that are not retrieved are null in all rows. */
 	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
 	state->phase = PX_RECEIVE_STREAM;
@@ -308,8 +358,10 @@ begin_first_stream(px_receive_state *state, bool may_take, bool *busy)
 	int			slice;
 
 	*busy = false;
+	state->fallback = PX_FALLBACK_DISABLED;
 	if (!px_enabled)
 		return "pg_exchange.enabled is off";
+	state->fallback = PX_FALLBACK_SNAPSHOT;
 	if (IsolationIsSerializable())
 		return "transaction is serializable";
 
@@ -333,6 +385,7 @@ begin_first_stream(px_receive_state *state, bool may_take, bool *busy)
 	 */
 	if (reader->stream->connection && state->command == command)
 	{
+		show_stream(state, reader);
 		px_stream_again(reader->stream);
 		return NULL;
 	}
@@ -357,7 +410,7 @@ begin_patiently(px_receive_state *state, const char *reason)
 	{
 		px_slices_return(state->slices, state->readers[0]->slice);
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 WORKER_RETRY_MS, PG_WAIT_EXTENSION);
+						 WORKER_RETRY_MS, px_wait_event(PX_WAIT_CONNECT));
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
 		reason = begin_first_stream(state, true, &busy);
@@ -434,8 +487,15 @@ px_receive_confirm(px_receive_state *state)
 					px_receive_begin_anew(state);
 					break;
 				}
-				/* FALLTHROUGH */
+				state->fallback = PX_FALLBACK_CONNECTION;
+				start_child(state, reason);
+				break;
+			case PX_STREAM_WRITTEN:
+				state->fallback = PX_FALLBACK_OWN_WRITES;
+				start_child(state, reason);
+				break;
 			default:
+				state->fallback = PX_FALLBACK_SNAPSHOT;
 				start_child(state, reason);
 				break;
 		}
@@ -542,6 +602,7 @@ px_receive_next_slice(px_receive_state *state, px_stream_reader *reader, int sli
 	else
 	{
 		build_query(state, reader);
+		show_stream(state, reader);
 		px_stream_go_on(reader->stream);
 		accept_stream(state, reader);
 	}
@@ -595,6 +656,8 @@ px_receive_declined(px_receive_state *state, px_stream_reader *reader,
 	px_stream  *stream = reader->stream;
 	const char *reason = "remote backend has not loaded pg_exchange";
 
+	state->fallback = status == PX_STREAM_DECLINED ? PX_FALLBACK_DECLINED :
+		PX_FALLBACK_NO_EXTENSION;
 	if (status == PX_STREAM_DECLINED)
 		reason = psprintf("remote %s", stream->declined);
 	else if (stream->connection)

@@ -53,7 +53,7 @@ def packed(*values):
 # ---- from dictionaries to bytes ----------------------------------------------------------------
 
 def frame(body, change, **fields):
-    fields = {"magic": b"PGXF", "version": VERSION, "flags": 0, "sender": 0, "sequence": 0, "rows": 0, "columns": 0,
+    fields = {"magic": b"PGXF", "version": VERSION, "choice": 0, "sender": 0, "sequence": 0, "rows": 0, "columns": 0,
               "reserved": 0, "raw_nbytes": 0, "body_nbytes": len(body), "crc32c": 0, **fields, **change}
     body = fields.pop("body", body)
     header = FRAME.pack(*Frame(**fields))[:36]
@@ -90,7 +90,7 @@ def write(stream):
     body = b"".join(header for header, _ in parts) + b"".join(payload for _, payload in parts)
     raw = max(len(body), 1 << 20)   # a figure that readers do not check
     batch = frame(body, stream.get("batch", {}), kind=BATCH, sequence=1 + len(slice), rows=nrows, columns=len(columns), raw_nbytes=raw)
-    totals = struct.pack("<6Q", nrows, 1, raw, len(b"".join(slice) + schema + batch), 0, 0)
+    totals = struct.pack("<7Q", nrows, 1, raw, len(b"".join(slice) + schema + batch), 0, 0, 0)
     return [*slice, schema, batch, frame(totals, stream.get("end", {}), kind=END, sequence=2 + len(slice))]
 
 
@@ -193,7 +193,7 @@ def broken_frames():
     for kind in ("schema", "batch", "end"):
         yield f"magic of {kind}", "plain", set_frame(kind, magic=b"PGXG"), "magic"
         yield f"version of {kind}", "plain", set_frame(kind, version=2), "version"
-        yield f"flags of {kind}", "plain", set_frame(kind, flags=1), "flags"
+        yield f"choice of {kind}", "plain", set_frame(kind, choice=4 if kind == "batch" else 1), "choice"
         yield f"reserved field of {kind}", "plain", set_frame(kind, reserved=1), "reserved"
         yield f"CRC of {kind}", "plain", set_frame(kind, crc32c=0), "CRC"
         yield f"sequence of {kind}", "plain", set_frame(kind, sequence=7), "sequence"
@@ -217,9 +217,9 @@ def broken_frames():
     yield "an end for a batch", "plain", set_frame("batch", kind=END, rows=0, columns=0, raw_nbytes=0), "end frame's rows"
     yield "another sender's end", "plain", set_frame("end", sender=1, sequence=0), "schema comes before"
     for number, total in enumerate(("rows", "batches", "raw_nbytes", "wire_nbytes")):
-        totals = [3, 1, 1 << 20, 52 + 40 + 24 + 16, 0, 0]
+        totals = [3, 1, 1 << 20, 52 + 40 + 24 + 16, 0, 0, 0]
         totals[number] += 1
-        yield f"total of {total}", "plain", set_frame("end", body=struct.pack("<6Q", *totals)), f"end frame's {total}"
+        yield f"total of {total}", "plain", set_frame("end", body=struct.pack("<7Q", *totals)), f"end frame's {total}"
     yield "a short end", "plain", set_frame("end", body=bytes(40), body_nbytes=40), "end frame's rows"
     for what, body, message in (
             ("slices 0", (0, 0, 0, 1), "slices are 3 or 1"), ("slices other than asked for", (2, 100, 1, 0), "slices are 3 or 1"),

@@ -11,7 +11,7 @@ ROWS_MAX, COLUMNS_MAX = 65536, 1664
 SCHEMA, BATCH, END, SLICE = 1, 2, 3, 4
 
 Frame = collections.namedtuple(
-    "Frame", "magic version kind flags sender sequence rows columns reserved raw_nbytes body_nbytes crc32c")
+    "Frame", "magic version kind choice sender sequence rows columns reserved raw_nbytes body_nbytes crc32c")
 FRAME = struct.Struct("<4sHBBIIIHHQII")
 SliceBody = collections.namedtuple("SliceBody", "slices blocks file reason")
 
@@ -66,7 +66,8 @@ def read_header(data):
     must(frame.magic == b"PGXF", "magic is PGXF", frame.magic)
     must(frame.version == VERSION, "version is 1", frame.version)
     must(frame.kind in (SCHEMA, BATCH, END, SLICE), "kind is known", frame.kind)
-    must(frame.flags == 0, "flags are 0", frame.flags)
+    choice_max = 3 if frame.kind == BATCH else 0
+    must(frame.choice <= choice_max, f"the choice is 0 to {choice_max}", frame.choice)
     must(frame.reserved == 0, "the reserved field is 0", frame.reserved)
     rows_min, rows_max = (1, ROWS_MAX) if frame.kind == BATCH else (0, 0)
     must(rows_min <= frame.rows <= rows_max, f"rows are {rows_min} to {rows_max}", frame.rows)
@@ -179,7 +180,7 @@ class Stream:
         for name in ("rows", "batches", "raw_nbytes", "wire_nbytes"):
             total = body.uint(8, "totals")
             must(total == getattr(sender, name), f"the end frame's {name} are what came, {getattr(sender, name)}", total)
-        body.take(16, "times")
+        body.take(24, "times and link_rate")
         body.finish("the end body")
         sender.ended = True
 
