@@ -18,6 +18,7 @@
 #include "wire/request.h"
 
 bool		px_enabled = true;
+bool		px_explain_remote = false;
 int			px_compression = PX_MODE_AUTO;
 char	   *px_server_compression = "";
 int			px_local_scope_setting = PX_SCOPE_HOST;
@@ -237,6 +238,14 @@ define_receiver_settings(void)
 							 &px_enabled,
 							 true,
 							 PGC_USERSET, GUC_EXPLAIN,
+							 NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("pg_exchange.explain_remote",
+							 "Includes the plans of remote servers in EXPLAIN.",
+							 "EXPLAIN without ANALYZE then connects to them.",
+							 &px_explain_remote,
+							 false,
+							 PGC_USERSET, 0,
 							 NULL, NULL, NULL);
 
 	DefineCustomIntVariable("pg_exchange.min_bytes",
