@@ -661,5 +661,6 @@ void
 px_send_init(void)
 {
 	RegisterCustomScanMethods(&px_send_scan_methods);
+	px_send_plan_init();
 	px_marker_init();
 }
