@@ -145,6 +145,7 @@ class Stream:
         body = Cursor(data, FRAME.size)
         body = Cursor(body.take(body.left, "body"))
         seen["kind", frame.kind] += 1
+        seen["choice", frame.choice] += frame.kind == BATCH
         rows = []
         if frame.kind == SLICE:
             must(self.slice and sender.frames == 0, "a slice frame comes first, and only if one was asked for")
