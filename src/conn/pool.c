@@ -358,6 +358,34 @@ streams_running(px_peer *peer)
 }
 
 px_connection *
+px_connection_in_use(void)
+{
+	HASH_SEQ_STATUS scan;
+	px_peer    *peer;
+
+	if (peers == NULL)
+		return NULL;
+	hash_seq_init(&scan, peers);
+	while ((peer = hash_seq_search(&scan)) != NULL)
+	{
+		dlist_iter	iter;
+
+		(void) streams_running(peer);
+		dlist_foreach(iter, &peer->connections)
+		{
+			px_connection *connection = dlist_container(px_connection, node, iter.cur);
+
+			if (connection->in_use)
+			{
+				hash_seq_term(&scan);
+				return connection;
+			}
+		}
+	}
+	return NULL;
+}
+
+px_connection *
 px_connection_acquire(px_peer *peer, UserMapping *user, px_stream *stream,
 					  const char **reason)
 {
