@@ -99,6 +99,13 @@ px_foreignscan_user(const ForeignScan *scan, const RangeTblEntry *rte)
 #endif
 }
 
+/* postgres_fdw's default of fdw_tuple_cost: higher since 17. */
+#if PG_VERSION_NUM >= 170000
+#define PX_FDW_TUPLE_COST_DEFAULT	0.2
+#else
+#define PX_FDW_TUPLE_COST_DEFAULT	0.01
+#endif
+
 /* pg_noreturn, before a declaration: 18. */
 #ifndef pg_noreturn
 #define pg_noreturn __attribute__((noreturn))

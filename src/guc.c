@@ -21,6 +21,8 @@ bool		px_enabled = true;
 bool		px_explain_remote = false;
 int			px_compression = PX_MODE_AUTO;
 char	   *px_server_compression = "";
+double		px_compression_cpu_limit = 1.0;
+bool		px_debug_random_choices = false;
 int			px_local_scope_setting = PX_SCOPE_HOST;
 int			px_min_bytes = 64 * 1024;
 int			px_batch_rows_max = 4096;
@@ -201,6 +203,22 @@ define_stream_settings(void)
 							   "",
 							   PGC_USERSET, 0,
 							   check_server_compression, NULL, NULL);
+
+	DefineCustomRealVariable("pg_exchange.compression_cpu_limit",
+							 "Sets the fraction of one core that mode auto may use for compressing a stream.",
+							 NULL,
+							 &px_compression_cpu_limit,
+							 1.0, 0.0, 1.0,
+							 PGC_USERSET, 0,
+							 NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("pg_exchange.debug_random_choices",
+							 "Has mode auto draw its choices at random, for tests.",
+							 NULL,
+							 &px_debug_random_choices,
+							 false,
+							 PGC_USERSET, GUC_NOT_IN_SAMPLE,
+							 NULL, NULL, NULL);
 
 	DefineCustomEnumVariable("pg_exchange.local_scope",
 							 "Sets which connections count as local and are never compressed.",

@@ -86,6 +86,7 @@ px_peer_get(UserMapping *user)
 		peer->lacks_extension = false;
 		peer->avoid_until = 0;
 		peer->snapshot[0] = '\0';
+		memset(&peer->lesson, 0, sizeof(peer->lesson));
 	}
 	return peer;
 }
@@ -641,6 +642,7 @@ invalidation_callback(Datum arg, int cacheid, uint32 hashvalue)
 			continue;
 
 		forgive_peer(peer);
+		memset(&peer->lesson, 0, sizeof(peer->lesson));
 		dlist_foreach_modify(iter, &peer->connections)
 		{
 			px_connection *connection = dlist_container(px_connection, node, iter.cur);

@@ -40,6 +40,14 @@ typedef struct px_peer_key
 
 #define PX_SNAPSHOT_ID_NBYTES	64
 
+/* What the last stream of mode auto has taught, for the next one. */
+typedef struct px_lesson
+{
+	uint64		link_rate;		/* bytes per second that the link carried while it
+								 * was in the way; 0: not known, or never was */
+	uint32		idle;			/* thousandths of its time that we waited for frames */
+} px_lesson;
+
 typedef struct px_peer
 {
 	px_peer_key key;			/* hash key: must be first */
@@ -65,6 +73,8 @@ typedef struct px_peer
 	 */
 	char		snapshot[PX_SNAPSHOT_ID_NBYTES];
 	int			owner_pid;
+
+	px_lesson	lesson;
 } px_peer;
 
 struct px_stream;				/* stream.h */

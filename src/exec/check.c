@@ -156,8 +156,7 @@ px_check_encoding(const px_chunk *chunk, const uint8_t *encoded, const Datum *va
 	const uint8_t *text;
 	size_t		nbytes;
 
-	px_chunk_text(chunk, encoded, &text, &nbytes);
-	if (is_ascii(text, nbytes))
+	if (px_chunk_text(chunk, encoded, &text, &nbytes) && is_ascii(text, nbytes))
 		return;
 
 	for (uint32 row = 0; row < chunk->rows; row++)

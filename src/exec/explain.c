@@ -40,11 +40,15 @@ codecs_used(const px_receive_state *state)
 	return buf.len > 0 ? buf.data : "none";
 }
 
-/* FAST; with ANALYZE FAST (lz4), or NONE and why if that is not the mode. */
+/*
+ * FAST; with ANALYZE FAST (lz4), AUTO and how many batches had which codec, or
+ * NONE and why if that is not the mode.
+ */
 static char *
 compression_text(const px_receive_state *state)
 {
 	const char *name = px_mode_name(state->mode);
+	const uint64 *choices = state->stats.choices;
 	bool		used = state->stats.streams > 0;
 
 	if (used && state->local)
@@ -52,8 +56,10 @@ compression_text(const px_receive_state *state)
 						"same instance" : "same host");
 	if (state->fallback_reason)
 		return "NONE (postgres_fdw)";
-	if (state->mode == PX_MODE_AUTO)
-		return used ? psprintf("AUTO (as FAST: %s)", codecs_used(state)) : "AUTO (as FAST)";
+	if (used && state->mode == PX_MODE_AUTO)
+		return psprintf("AUTO (lz4 " UINT64_FORMAT " batches, zstd " UINT64_FORMAT ", none " UINT64_FORMAT ")",
+						choices[PX_CHOICE_LZ4], choices[PX_CHOICE_ZSTD],
+						choices[PX_CHOICE_PLAIN] + choices[PX_CHOICE_ENCODED]);
 	if (used && state->mode != PX_MODE_NONE)
 		return psprintf("%s (%s)", name, codecs_used(state));
 	return pstrdup(name);
@@ -122,6 +128,26 @@ explain_stats_properties(const px_receive_stats *stats, ExplainState *es)
 		ExplainPropertyFloat("Decode Time (ms)", NULL,
 							 INSTR_TIME_GET_MILLISEC(stats->decode), 3, es);
 	}
+}
+
+/* What mode auto chose, by batches, for programs to read; and the link. */
+static void
+explain_auto(const px_receive_stats *stats, ExplainState *es)
+{
+	bool		measured = stats->link_rate > 0;
+	double		mbit = (measured ? stats->link_rate : stats->link_rate_min) * 8 / 1e6;
+
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		ExplainPropertyText("Link", psprintf(measured ? "%.1f Mbit/s" : "%.1f Mbit/s or more", mbit), es);
+		return;
+	}
+	ExplainPropertyUInteger("Plain Batches", NULL, stats->choices[PX_CHOICE_PLAIN], es);
+	ExplainPropertyUInteger("Encoded Batches", NULL, stats->choices[PX_CHOICE_ENCODED], es);
+	ExplainPropertyUInteger("LZ4 Batches", NULL, stats->choices[PX_CHOICE_LZ4], es);
+	ExplainPropertyUInteger("Zstd Batches", NULL, stats->choices[PX_CHOICE_ZSTD], es);
+	ExplainPropertyFloat("Link Rate (Mbit/s)", NULL, mbit, 3, es);
+	ExplainPropertyBool("Link Was Bottleneck", measured, es);
 }
 
 /*
@@ -224,6 +250,8 @@ px_receive_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 			explain_stats_text(&state->stats, es);
 		else
 			explain_stats_properties(&state->stats, es);
+		if (state->mode == PX_MODE_AUTO && !state->local)
+			explain_auto(&state->stats, es);
 		/* Of several slices, the first is as good as any. */
 		if (es->verbose && state->nreaders > 0)
 			ExplainPropertyList("Column Encodings",

@@ -12,6 +12,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/xact.h"
 #include "codec/codec.h"
 #include "column/column.h"
@@ -102,10 +104,12 @@ counts_as_local(px_locality locality)
 
 /*
  * The encodings and the codec to ask for: those of the mode in force, as far
- * as the remote knows them.
+ * as the remote knows them; with mode auto, all it may choose from, and what
+ * the last stream has taught.
  */
 static void
-choose_compression(px_receive_state *state, const px_hello *remote, px_request *request)
+choose_compression(px_receive_state *state, const px_hello *remote,
+				   const px_lesson *lesson, px_request *request)
 {
 	uint8		codec = PX_CODEC_NONE;
 
@@ -115,6 +119,16 @@ choose_compression(px_receive_state *state, const px_hello *remote, px_request *
 		return;
 
 	request->encodings = (1 << PX_ENCODING_COUNT) - 1;
+	if (state->mode == PX_MODE_AUTO)
+	{
+		request->adaptive = true;
+		request->codecs = remote->codecs & ((1 << PX_CODEC_COUNT) - 1);
+		request->cpu_limit = (uint32) rint(px_compression_cpu_limit * 1000);
+		request->link_rate = lesson->link_rate;
+		request->idle = lesson->idle;
+		request->random = px_debug_random_choices;
+		return;
+	}
 	codec = state->mode == PX_MODE_HIGH_COMPRESSION ? PX_CODEC_ZSTD : PX_CODEC_LZ4;
 	if (remote->codecs & (1u << codec))
 		request->codec = codec;
@@ -152,7 +166,9 @@ build_query(px_receive_state *state, px_stream_reader *reader)
 	char	   *sql;
 
 	request.version = reader->version;
-	choose_compression(state, &stream->connection->hello, &request);
+	choose_compression(state, &stream->connection->hello,
+					   &stream->connection->peer->lesson, &request);
+	reader->lesson = request.adaptive ? &stream->connection->peer->lesson : NULL;
 	request.batch_rows = reader->batch_rows_max = px_batch_rows_max;
 	request.batch_bytes = Max(Min(px_batch_bytes_max,
 								  px_receive_buffer / BUFFER_SHARE_OF_A_BATCH /
@@ -282,6 +298,9 @@ connect_stream(px_receive_state *state, px_stream_reader *reader, bool may_take,
 	{
 		strlcpy(peer->snapshot, state->shared->snapshot, PX_SNAPSHOT_ID_NBYTES);
 		peer->owner_pid = state->shared->owner_pid;
+		SpinLockAcquire(&state->shared->mutex);
+		peer->lesson = state->shared->lesson;
+		SpinLockRelease(&state->shared->mutex);
 	}
 	else
 		*reason = px_snapshot_get(peer, state->css.ss.ps.state, state->rtindex,

@@ -12,6 +12,10 @@
 
 #include "column/column.h"
 #include "exec/stream_reader.h"
+#include "wire/request.h"
+
+/* A stream of fewer bytes may all fit into buffers on the way. */
+#define LESSON_NBYTES_MIN	(1024 * 1024)
 
 px_stream_reader *
 px_stream_reader_new(px_stream *stream, px_decoder *decoder, px_receive_stats *stats)
@@ -32,6 +36,9 @@ px_stream_reader_reset(px_stream_reader *reader)
 	reader->has_plan = false;
 	reader->batch_rows = reader->next_row = 0;
 	reader->nsenders = 0;
+	reader->has_frames = reader->wanting = false;
+	reader->wire_nbytes = reader->link_rate = 0;
+	INSTR_TIME_SET_ZERO(reader->idle);
 	px_decoder_reset(reader->decoder);
 }
 
@@ -96,6 +103,8 @@ finish_sender(px_stream_reader *reader, px_sender_totals *totals,
 	reader->stats->send_wait_us += end.send_wait_us;
 	reader->stream->counters->encode_us += end.encode_us;
 	reader->stream->counters->send_wait_us += end.send_wait_us;
+	if (end.link_rate > 0)
+		reader->link_rate = reader->stats->link_rate = end.link_rate;
 }
 
 static void
@@ -113,6 +122,7 @@ take_batch(px_stream_reader *reader, px_sender_totals *totals, const uint8_t *bo
 	totals->received.batches++;
 	reader->stats->raw_nbytes += header->raw_nbytes;
 	reader->stats->batches++;
+	reader->stats->choices[header->choice]++;
 	reader->batch_rows = header->rows;
 	reader->next_row = 0;
 }
@@ -217,6 +227,7 @@ take_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
 	require(reader, "version", reader->version, header.version);
 
 	reader->stats->wire_nbytes += nbytes;
+	reader->wire_nbytes += nbytes;
 	if (header.kind == PX_FRAME_PLAN)
 	{
 		take_plan(reader, body, &header);
@@ -258,6 +269,31 @@ take_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
 	return header.kind;
 }
 
+/*
+ * What the stream has taught about the link.  One that was too short to be
+ * slowed down by it takes nothing back.
+ */
+static void
+learn_lesson(px_stream_reader *reader)
+{
+	instr_time	now;
+	double		us;
+	double		rate;
+
+	if (reader->lesson == NULL || !reader->has_frames)
+		return;
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, reader->first_frame_at);
+	us = Max((double) INSTR_TIME_GET_MICROSEC(now), 1);
+	rate = Min(reader->wire_nbytes / us * 1e6, (double) PX_REQUEST_LINK_RATE_MAX);
+	reader->stats->link_rate_min = Max(reader->stats->link_rate_min, (uint64) rate);
+
+	if (reader->link_rate == 0 && reader->wire_nbytes < LESSON_NBYTES_MIN)
+		return;
+	reader->lesson->link_rate = Min(reader->link_rate, (uint64) PX_REQUEST_LINK_RATE_MAX);
+	reader->lesson->idle = (uint32) Min(INSTR_TIME_GET_MICROSEC(reader->idle) / us * 1000, 1000);
+}
+
 /* The remote query is complete: was every sender? */
 static void
 finish_stream(px_stream_reader *reader)
@@ -265,6 +301,31 @@ finish_stream(px_stream_reader *reader)
 	require_ends(reader);
 	require(reader, "plan frame", reader->explain != 0, reader->has_plan);
 	reader->finished = true;
+	learn_lesson(reader);
+}
+
+/* A frame is here that was wanted for some time, of which wait_before is known. */
+static void
+count_idle(px_stream_reader *reader, instr_time wait_before)
+{
+	instr_time	idle;
+
+	if (reader->wanting)
+	{
+		INSTR_TIME_SET_CURRENT(idle);
+		INSTR_TIME_SUBTRACT(idle, reader->wanting_since);
+	}
+	else
+	{
+		idle = reader->stats->receive_wait;
+		INSTR_TIME_SUBTRACT(idle, wait_before);
+	}
+	reader->wanting = false;
+	if (reader->has_frames)
+		INSTR_TIME_ADD(reader->idle, idle);
+	else
+		INSTR_TIME_SET_CURRENT(reader->first_frame_at);
+	reader->has_frames = true;
 }
 
 px_stream_status
@@ -278,11 +339,18 @@ px_stream_reader_next(px_stream_reader *reader, bool wait)
 		instr_time	end;
 		px_frame_kind kind;
 		px_stream_status status;
+		instr_time	wait_before = reader->stats->receive_wait;
 
 		if (!wait && !px_stream_is_ready(reader->stream))
+		{
+			if (!reader->wanting)
+				INSTR_TIME_SET_CURRENT(reader->wanting_since);
+			reader->wanting = true;
 			return PX_STREAM_PENDING;
+		}
 		status = px_stream_next(reader->stream, &frame, &nbytes,
 								&reader->stats->receive_wait);
+		count_idle(reader, wait_before);
 		if (status == PX_STREAM_END)
 			finish_stream(reader);
 		if (status != PX_STREAM_OK)

@@ -105,6 +105,12 @@ columns_below_gather(const Plan *plan)
 	return columns;
 }
 
+bool
+px_send_fits_below(const Plan *top)
+{
+	return columns_below_gather(top) != NIL;
+}
+
 /* A target list that returns the only column of varno, a bytea. */
 static List *
 frame_targetlist(int varno, const TargetEntry *marker)
@@ -160,6 +166,9 @@ make_send(Plan *child, List *columns, const TargetEntry *marker,
 
 	estimate(plan, child, list_length(columns), request);
 	plan->parallel_safe = child->parallel_safe;
+
+	/* For the executor this means shared memory: senders share what they learn. */
+	plan->parallel_aware = below_gather && request->adaptive;
 	plan->plan_node_id = SEND_PLAN_NODE_ID;
 	plan->targetlist = frame_targetlist(INDEX_VAR, marker);
 	plan->extParam = bms_copy(child->extParam);

@@ -78,6 +78,9 @@ extern void px_send_init(void);
 extern void px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker,
 							 const px_request *request, const px_slice *slice);
 
+/* Is the top of the plan a Gather that an ExchangeSend would go below? */
+extern bool px_send_fits_below(const Plan *top);
+
 /*
  * Read the request of a marker, exchange.send(request, ...), for a query of
  * ncolumns columns.  Returns what it asks of each column, palloc'd in the

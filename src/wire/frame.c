@@ -32,7 +32,7 @@ px_frame_finish(uint8_t *frame, const px_frame_header *header)
 	fits = px_write_u32(&w, PX_FRAME_MAGIC) &&
 		px_write_u16(&w, header->version) &&
 		px_write_u8(&w, header->kind) &&
-		px_write_u8(&w, header->flags) &&
+		px_write_u8(&w, header->choice) &&
 		px_write_u32(&w, header->sender) &&
 		px_write_u32(&w, header->sequence) &&
 		px_write_u32(&w, header->rows) &&
@@ -121,11 +121,12 @@ px_frame_peek(const uint8_t *data, size_t nbytes,
 	px_status	status;
 	uint32_t	magic;
 	uint16_t	reserved;
+	uint8_t		choice_max;
 
 	if (!px_read_u32(&r, &magic) ||
 		!px_read_u16(&r, &header->version) ||
 		!px_read_u8(&r, &header->kind) ||
-		!px_read_u8(&r, &header->flags) ||
+		!px_read_u8(&r, &header->choice) ||
 		!px_read_u32(&r, &header->sender) ||
 		!px_read_u32(&r, &header->sequence) ||
 		!px_read_u32(&r, &header->rows) ||
@@ -144,8 +145,9 @@ px_frame_peek(const uint8_t *data, size_t nbytes,
 					   PX_PROTOCOL_MAX, header->version);
 	if (header->kind < PX_FRAME_SCHEMA || header->kind > PX_FRAME_PLAN)
 		return px_fail(fault, PX_BAD_KIND, "kind", PX_FRAME_PLAN, header->kind);
-	if (header->flags != 0)
-		return px_fail(fault, PX_BAD_HEADER, "flags", 0, header->flags);
+	choice_max = header->kind == PX_FRAME_BATCH ? PX_CHOICE_COUNT - 1 : 0;
+	if (header->choice > choice_max)
+		return px_fail(fault, PX_BAD_HEADER, "choice", choice_max, header->choice);
 	if (reserved != 0)
 		return px_fail(fault, PX_BAD_HEADER, "reserved", 0, reserved);
 
@@ -299,6 +301,9 @@ px_slice_read(const uint8_t *body, const px_frame_header *header,
 	if ((slice->slices > 1) != (slice->reason == PX_SLICED))
 		return px_fail(fault, PX_BAD_HEADER, "slices with that reason",
 					   1, slice->slices);
+	if (slice->slices == 1 && (slice->blocks != 0 || slice->file != 0))
+		return px_fail(fault, PX_BAD_HEADER, "blocks and file of one slice",
+					   0, slice->blocks != 0 ? slice->blocks : slice->file);
 
 	return PX_OK;
 }
@@ -340,7 +345,8 @@ px_end_write(px_writer *out, const px_end *end)
 		!px_write_u64(out, end->raw_nbytes) ||
 		!px_write_u64(out, end->wire_nbytes) ||
 		!px_write_u64(out, end->encode_us) ||
-		!px_write_u64(out, end->send_wait_us))
+		!px_write_u64(out, end->send_wait_us) ||
+		!px_write_u64(out, end->link_rate))
 		return PX_NO_SPACE;
 
 	return PX_OK;
@@ -362,7 +368,8 @@ px_end_read(const uint8_t *body, const px_frame_header *header,
 		!px_read_u64(&r, &end->raw_nbytes) ||
 		!px_read_u64(&r, &end->wire_nbytes) ||
 		!px_read_u64(&r, &end->encode_us) ||
-		!px_read_u64(&r, &end->send_wait_us))
+		!px_read_u64(&r, &end->send_wait_us) ||
+		!px_read_u64(&r, &end->link_rate))
 		return px_fail(fault, PX_TRUNCATED, "end body",
 					   PX_END_NBYTES, header->body_nbytes);
 
