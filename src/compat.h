@@ -26,6 +26,7 @@
 #include "nodes/plannodes.h"
 #include "storage/latch.h"
 #include "utils/acl.h"
+#include "utils/jsonfuncs.h"
 #include "utils/wait_event.h"
 
 #if PG_VERSION_NUM >= 180000
@@ -127,6 +128,26 @@ px_create_wait_event_set(int nevents)
 	return CreateWaitEventSet(NULL, nevents);
 #else
 	return CreateWaitEventSet(CurrentMemoryContext, nevents);
+#endif
+}
+
+/* Callbacks of the JSON parser return a status: 16. */
+#if PG_VERSION_NUM >= 160000
+typedef JsonParseErrorType px_json_result;
+#define PX_JSON_DONE	JSON_SUCCESS
+#else
+typedef void px_json_result;
+#define PX_JSON_DONE
+#endif
+
+/* makeJsonLexContext can use memory of the caller's: 17. */
+static inline JsonLexContext *
+px_json_lexer(text *json)
+{
+#if PG_VERSION_NUM >= 170000
+	return makeJsonLexContext(NULL, json, true);
+#else
+	return makeJsonLexContext(json, true);
 #endif
 }
 

@@ -18,6 +18,7 @@
 #include "wire/request.h"
 
 bool		px_enabled = true;
+bool		px_explain_remote = false;
 int			px_compression = PX_MODE_AUTO;
 char	   *px_server_compression = "";
 double		px_compression_cpu_limit = 1.0;
@@ -255,6 +256,14 @@ define_receiver_settings(void)
 							 &px_enabled,
 							 true,
 							 PGC_USERSET, GUC_EXPLAIN,
+							 NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("pg_exchange.explain_remote",
+							 "Includes the plans of remote servers in EXPLAIN.",
+							 "EXPLAIN without ANALYZE then connects to them.",
+							 &px_explain_remote,
+							 false,
+							 PGC_USERSET, 0,
 							 NULL, NULL, NULL);
 
 	DefineCustomIntVariable("pg_exchange.min_bytes",

@@ -26,6 +26,7 @@ typedef enum px_local_scope
 } px_local_scope;
 
 extern bool px_enabled;
+extern bool px_explain_remote;
 extern int	px_compression;		/* px_mode */
 extern char *px_server_compression; /* list of server=mode, validated */
 extern double px_compression_cpu_limit; /* cores per stream, 0 .. 1 */

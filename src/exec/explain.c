@@ -18,6 +18,8 @@
 #include "codec/codec.h"
 #include "compat.h"
 #include "exec/receive_state.h"
+#include "exec/remote_plan.h"
+#include "guc.h"
 
 /* Names of the codecs that were used, "none" if none was. */
 static char *
@@ -196,6 +198,38 @@ explain_slices(const px_receive_state *state, ExplainState *es)
 		ExplainPropertyText("Not Sliced", unsliced_text(slice->reason), es);
 }
 
+/*
+ * The remote's plan: what came behind the rows of a stream; or, where nothing is
+ * to run, what the remote says when asked.
+ */
+static void
+explain_remote(px_receive_state *state, ExplainState *es)
+{
+	bool		text = es->format == EXPLAIN_FORMAT_TEXT;
+	const char *plan = NULL;
+	const char *reason = state->css.ss.ps.plan->parallel_aware ?
+		"workers have read the scan" : "the scan was not read to its end";
+
+	if (state->child == NULL)
+		plan = px_receive_ask_plan(state, psprintf("VERBOSE %s%s", es->verbose ? "ON" : "OFF",
+												   text ? "" : ", FORMAT JSON"),
+								   &reason);
+	else if (!es->analyze || state->fallback_reason || state->stats.streams == 0)
+		return;
+	else
+	{
+		for (int i = 0; i < state->nreaders && plan == NULL; i++)
+			plan = text ? state->readers[i]->plan_text : state->readers[i]->plan_json;
+	}
+
+	if (plan == NULL)
+		ExplainPropertyText("No Remote Plan", reason, es);
+	else if (text)
+		px_remote_plan_text(plan, es);
+	else
+		px_remote_plan_json(plan, es);
+}
+
 void
 px_receive_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 {
@@ -224,4 +258,6 @@ px_receive_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 								px_decoder_report(state->readers[0]->decoder), es);
 	}
 	explain_foreign(state, es);
+	if (px_explain_remote)
+		explain_remote(state, es);
 }

@@ -19,6 +19,7 @@
 #include "column/column.h"
 #include "executor/executor.h"
 #include "foreign/foreign.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
 #include "utils/builtins.h"
@@ -39,6 +40,9 @@
  * next one (which doubles as it grows), and a decoded batch.
  */
 #define BUFFER_SHARE_OF_A_BATCH		8
+
+/* server_version_num of the first that can EXPLAIN a query with parameters. */
+#define GENERIC_PLAN_SINCE	160000
 
 /* How often a worker tries to connect, within PX_SETUP_TIMEOUT_MS. */
 #define WORKER_RETRY_MS		100
@@ -131,6 +135,23 @@ choose_compression(px_receive_state *state, const px_hello *remote,
 }
 
 /*
+ * What the remote is to measure of its plan: what is measured of ours.  Plans
+ * of a worker's streams would not get to EXPLAIN.
+ */
+static uint32
+wanted_plan(const px_receive_state *state)
+{
+	int			options = state->css.ss.ps.state->es_instrument;
+
+	if (!px_explain_remote || IsParallelWorker() || options == 0)
+		return 0;
+	return PX_EXPLAIN_ROWS |
+		((options & INSTRUMENT_TIMER) ? PX_EXPLAIN_TIMING : 0) |
+		((options & INSTRUMENT_BUFFERS) ? PX_EXPLAIN_BUFFERS : 0) |
+		((options & INSTRUMENT_WAL) ? PX_EXPLAIN_WAL : 0);
+}
+
+/*
  * SELECT exchange.send('request', t.*) FROM (remote SQL) t.  A plain t would
  * be the column of that name, if there is one.
  */
@@ -156,6 +177,7 @@ build_query(px_receive_state *state, px_stream_reader *reader)
 	request.slices = state->slices->wanted;
 	request.slice = reader->slice;
 	request.blocks = reader->slice > 0 ? state->slices->slice.blocks : 0;
+	request.explain = reader->explain = wanted_plan(state);
 	columns = px_decoder_columns(reader->decoder, &request.ncolumns);
 
 	nbytes = px_request_write(NULL, 0, &request, columns);
@@ -238,6 +260,20 @@ add_reader(px_receive_state *state)
 	return state->readers[state->nreaders++];
 }
 
+/* What the connection that reader's stream has got means for the query. */
+static void
+note_connection(px_receive_state *state, px_stream_reader *reader)
+{
+	const px_connection *connection = reader->stream->connection;
+
+	state->mode = px_mode_for_server(state->servername);
+	state->locality = connection->locality;
+	state->local = counts_as_local(state->locality);
+	reader->same_host = state->locality != PX_REMOTE;
+	reader->version = connection->version;
+	reader->peer_version = connection->hello.server_version;
+}
+
 /*
  * Get a connection for reader's stream, and the snapshot.  False if there is
  * none: all are in use (*busy), or there can be no stream (*reason).
@@ -276,12 +312,7 @@ connect_stream(px_receive_state *state, px_stream_reader *reader, bool may_take,
 		return false;
 	}
 
-	state->mode = px_mode_for_server(state->servername);
-	state->locality = stream->connection->locality;
-	state->local = counts_as_local(state->locality);
-	reader->same_host = state->locality != PX_REMOTE;
-	reader->version = stream->connection->version;
-	reader->peer_version = stream->connection->hello.server_version;
+	note_connection(state, reader);
 	return true;
 }
 
@@ -563,6 +594,76 @@ px_receive_rehearse(px_receive_state *state, char *snapshot, int *owner_pid)
 	stream->sql = NULL;
 	MemoryContextSwitchTo(oldcontext);
 	return possible;
+}
+
+/* ---------------------------------------------------------------------
+ * Plain EXPLAIN
+ * --------------------------------------------------------------------- */
+
+/* All rows of a result in one string, a line each. */
+static char *
+join_lines(const PGresult *res)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (int i = 0; i < PQntuples(res); i++)
+		appendStringInfo(&text, "%s%s", i > 0 ? "\n" : "", PQgetvalue(res, i, 0));
+	(void) pg_verifymbstr(text.data, text.len, false);
+	return text.data;
+}
+
+char *
+px_receive_ask_plan(px_receive_state *state, const char *options, const char **reason)
+{
+	px_stream_reader *reader = state->readers ? state->readers[0] : add_reader(state);
+	px_stream  *stream = reader->stream;
+	UserMapping *user = GetUserMapping(state->userid, state->foreign->fs_server);
+	PGresult   *res;
+	char	   *text = NULL;
+	const char *generic = "";
+
+	if (!px_stream_connect(stream, px_peer_get(user), user, false, reason))
+	{
+		if (*reason == NULL)
+			*reason = "all connections are in use";
+		return NULL;
+	}
+	note_connection(state, reader);
+	if (state->foreign->fdw_exprs != NIL)
+	{
+		generic = ", GENERIC_PLAN";
+		if (reader->peer_version < GENERIC_PLAN_SINCE)
+		{
+			*reason = "the query has parameters, and the remote server is before PostgreSQL 16";
+			px_stream_close(stream);
+			return NULL;
+		}
+	}
+
+	px_slices_init(&state->local_slices, state->nslices_max);
+	build_query(state, reader);
+	res = px_exec(stream->connection->pg,
+				  psprintf("EXPLAIN (%s%s) %s", options, generic, stream->sql));
+	PG_TRY();
+	{
+		if (PQresultStatus(res) == PGRES_TUPLES_OK && PQnfields(res) == 1)
+			text = join_lines(res);
+		else
+		{
+			const char *message = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
+
+			*reason = message ? pstrdup(message) : "remote does not answer";
+			stream->connection->invalidated |= message == NULL;
+		}
+	}
+	PG_FINALLY();
+	{
+		PQclear(res);
+	}
+	PG_END_TRY();
+	px_stream_close(stream);
+	return text;
 }
 
 /* ---------------------------------------------------------------------

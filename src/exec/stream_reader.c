@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "mb/pg_wchar.h"
 #include "utils/memutils.h"
 
 #include "column/column.h"
@@ -32,6 +33,7 @@ void
 px_stream_reader_reset(px_stream_reader *reader)
 {
 	reader->finished = false;
+	reader->has_plan = false;
 	reader->batch_rows = reader->next_row = 0;
 	reader->nsenders = 0;
 	reader->has_frames = reader->wanting = false;
@@ -70,6 +72,15 @@ static void
 require(const px_stream_reader *reader, const char *what, uint64 expected, uint64 got)
 {
 	px_require(reader->stream->servername, what, expected, got);
+}
+
+/* All who have sent must have ended. */
+static void
+require_ends(const px_stream_reader *reader)
+{
+	require(reader, "end frame", 1, reader->nsenders > 0);
+	for (int i = 0; i < reader->nsenders; i++)
+		require(reader, "end frame", 1, reader->senders[i].ended);
 }
 
 /* Hold a sender's end frame against what has arrived. */
@@ -162,6 +173,43 @@ take_slice(px_stream_reader *reader, const uint8_t *body, const px_frame_header 
 	px_slices_announce(reader->slices, reader->slice, &slice, reader->stream->servername);
 }
 
+/* A copy of a text from the remote, which must be in our encoding. */
+static char *
+copy_text(px_stream_reader *reader, const uint8_t *text, uint32 nbytes)
+{
+	char	   *copy = MemoryContextAlloc(reader->context, (Size) nbytes + 1);
+
+	memcpy(copy, text, nbytes);
+	copy[nbytes] = '\0';
+	(void) pg_verifymbstr(copy, (int) nbytes, false);
+	return copy;
+}
+
+/* It comes last, and is no sender's. */
+static void
+take_plan(px_stream_reader *reader, const uint8_t *body, const px_frame_header *header)
+{
+	px_plan		plan;
+	px_fault	fault;
+
+	require(reader, "plan", 1, reader->explain != 0 && !reader->has_plan);
+	require(reader, "sender", 0, header->sender);
+	require(reader, "sequence number", 0, header->sequence);
+	require_ends(reader);
+	if (px_plan_read(body, header, &plan, &fault) != PX_OK)
+		px_raise_fault(reader->stream->servername, &fault);
+
+	if (reader->plan_text)
+	{
+		pfree(reader->plan_text);
+		pfree(reader->plan_json);
+		reader->plan_text = reader->plan_json = NULL;
+	}
+	reader->plan_text = copy_text(reader, plan.text, plan.text_nbytes);
+	reader->plan_json = copy_text(reader, plan.json, plan.json_nbytes);
+	reader->has_plan = true;
+}
+
 /* Take one frame apart; returns its kind. */
 static px_frame_kind
 take_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
@@ -178,6 +226,16 @@ take_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
 		px_raise_fault(reader->stream->servername, &fault);
 	require(reader, "version", reader->version, header.version);
 
+	reader->stats->wire_nbytes += nbytes;
+	reader->wire_nbytes += nbytes;
+	if (header.kind == PX_FRAME_PLAN)
+	{
+		take_plan(reader, body, &header);
+		count_frame(reader, header.kind, nbytes, &header);
+		return header.kind;
+	}
+	require(reader, "frames after the plan", 0, reader->has_plan);
+
 	totals = find_sender(reader, header.sender);
 	require(reader, "frames after the end", 0, totals->ended ? 1 : 0);
 	require(reader, "sequence number", totals->next_sequence, header.sequence);
@@ -186,8 +244,6 @@ take_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
 	require(reader, "schema frame first", header.sequence == schema_sequence,
 			header.kind == PX_FRAME_SCHEMA);
 	totals->next_sequence++;
-	reader->stats->wire_nbytes += nbytes;
-	reader->wire_nbytes += nbytes;
 
 	switch (header.kind)
 	{
@@ -242,9 +298,8 @@ learn_lesson(px_stream_reader *reader)
 static void
 finish_stream(px_stream_reader *reader)
 {
-	require(reader, "end frame", 1, reader->nsenders > 0);
-	for (int i = 0; i < reader->nsenders; i++)
-		require(reader, "end frame", 1, reader->senders[i].ended);
+	require_ends(reader);
+	require(reader, "plan frame", reader->explain != 0, reader->has_plan);
 	reader->finished = true;
 	learn_lesson(reader);
 }

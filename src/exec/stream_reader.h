@@ -62,6 +62,7 @@ typedef struct px_stream_reader
 	int			slice;			/* of slices; 0 if there is but one */
 	bool		active;			/* a slice is being read */
 	bool		begins_scan;	/* its next frame makes a scan of it, in statistics */
+	uint32		explain;		/* as requested; 0: no plan is to follow */
 	bool		retried;		/* on a new connection, for want of ExchangeSend */
 
 	/* For the lesson: of this stream, since its first frame. */
@@ -74,6 +75,9 @@ typedef struct px_stream_reader
 	instr_time	wanting_since;
 
 	bool		finished;		/* every sender has ended */
+	bool		has_plan;		/* it has come, after those */
+	char	   *plan_text;		/* of the last stream that had one; NULL before */
+	char	   *plan_json;
 	uint32		batch_rows;		/* of the batch in the decoder */
 	uint32		next_row;		/* of these */
 	px_sender_totals *senders;

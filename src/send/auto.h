@@ -40,9 +40,8 @@ typedef struct px_auto
 
 	/* The batch under construction. */
 	instr_time	called_at;
-	double		called_cpu_ns;
-	double		fill_ns;
 	double		filled_cpu_ns;
+	double		fill_ns;
 	px_choice	choice;
 
 	/* The frame last returned; valid if returned_nbytes > 0. */
@@ -50,11 +49,15 @@ typedef struct px_auto
 	double		returned_cpu_ns;
 	double		returned_nbytes;
 	double		blocked_ns;		/* while it was handed over */
-	uint64		handed_nbytes;	/* of all, when it was returned */
+	instr_time	chosen_at;
+	uint64		handed_nbytes;	/* of all, when it was chosen */
 
-	/* The socket when it was returned. */
-	bool		has_link;
+	/* The socket. */
+	bool		has_link;		/* what follows is valid */
+	instr_time	link_at;		/* when link was read */
 	px_link_state link;
+	bool		has_backlog;	/* it has not been empty for some time */
+	px_link_sample sample;		/* since the last choice, as far as there was a backlog */
 } px_auto;
 
 /* For a request with codec=auto; allocated in the current context. */

@@ -44,6 +44,9 @@
 #define FIRST_BATCH_ROWS	64
 #define BATCH_ROWS_GROWTH	4
 
+/* From then on, frames leave at least so often, however small. */
+#define FLUSH_INTERVAL_MS	10
+
 /*
  * A frame travels as a bytea in a DataRow message and, from a parallel
  * worker, in a tuple; both must stay below 1 GB with their own headers.
@@ -85,6 +88,7 @@ typedef struct px_send_state
 	instr_time	encode_time;
 	instr_time	send_wait_time;
 	instr_time	returned_at;	/* valid if sequence > 0 */
+	instr_time	flushed_at;		/* zero at first */
 
 	/*
 	 * The frame last returned.  It is a varlena whose header begins 4 bytes
@@ -343,9 +347,6 @@ next_frame(px_send_state *state)
 			state->phase = SEND_SCHEMA;
 			return send_slice(state);
 		case SEND_SCHEMA:
-			/* The other slices wait for what the first one says. */
-			if (state->request.slices > 1 && whereToSendOutput == DestRemote)
-				pq_flush();
 			state->phase = SEND_BATCHES;
 			return send_schema(state);
 		case SEND_BATCHES:
@@ -357,6 +358,27 @@ next_frame(px_send_state *state)
 			break;
 	}
 	return ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
+}
+
+/*
+ * See to it that frames are on their way while more rows are fetched.  The
+ * connection's buffer keeps 8 kB, which may be hundreds of thousands of rows;
+ * the receiver may want a few, or other slices wait for what the first says.
+ */
+static void
+flush_frames(px_send_state *state, instr_time now)
+{
+	instr_time	since = now;
+
+	if (whereToSendOutput != DestRemote || IsParallelWorker())
+		return;
+	INSTR_TIME_SUBTRACT(since, state->flushed_at);
+	if (state->batch_rows < state->request.batch_rows ||
+		INSTR_TIME_GET_MILLISEC(since) >= FLUSH_INTERVAL_MS)
+	{
+		(void) pq_flush_if_writable();
+		state->flushed_at = now;
+	}
 }
 
 static TupleTableSlot *
@@ -375,6 +397,7 @@ send_exec(CustomScanState *node)
 
 		INSTR_TIME_SET_CURRENT(now);
 		INSTR_TIME_ACCUM_DIFF(state->send_wait_time, now, state->returned_at);
+		flush_frames(state, now);
 	}
 
 	slot = next_frame(state);
@@ -638,5 +661,6 @@ void
 px_send_init(void)
 {
 	RegisterCustomScanMethods(&px_send_scan_methods);
+	px_send_plan_init();
 	px_marker_init();
 }

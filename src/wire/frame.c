@@ -143,8 +143,8 @@ px_frame_peek(const uint8_t *data, size_t nbytes,
 	if (header->version < PX_PROTOCOL_MIN || header->version > PX_PROTOCOL_MAX)
 		return px_fail(fault, PX_BAD_VERSION, "version",
 					   PX_PROTOCOL_MAX, header->version);
-	if (header->kind < PX_FRAME_SCHEMA || header->kind > PX_FRAME_SLICE)
-		return px_fail(fault, PX_BAD_KIND, "kind", PX_FRAME_SLICE, header->kind);
+	if (header->kind < PX_FRAME_SCHEMA || header->kind > PX_FRAME_PLAN)
+		return px_fail(fault, PX_BAD_KIND, "kind", PX_FRAME_PLAN, header->kind);
 	choice_max = header->kind == PX_FRAME_BATCH ? PX_CHOICE_COUNT - 1 : 0;
 	if (header->choice > choice_max)
 		return px_fail(fault, PX_BAD_HEADER, "choice", choice_max, header->choice);
@@ -304,6 +304,35 @@ px_slice_read(const uint8_t *body, const px_frame_header *header,
 	if (slice->slices == 1 && (slice->blocks != 0 || slice->file != 0))
 		return px_fail(fault, PX_BAD_HEADER, "blocks and file of one slice",
 					   0, slice->blocks != 0 ? slice->blocks : slice->file);
+
+	return PX_OK;
+}
+
+px_status
+px_plan_write(px_writer *out, const px_plan *plan)
+{
+	if (!px_write_u32(out, plan->text_nbytes) ||
+		!px_write_u32(out, plan->json_nbytes) ||
+		!px_write_bytes(out, plan->text, plan->text_nbytes) ||
+		!px_write_bytes(out, plan->json, plan->json_nbytes))
+		return PX_NO_SPACE;
+
+	return PX_OK;
+}
+
+px_status
+px_plan_read(const uint8_t *body, const px_frame_header *header,
+			 px_plan *plan, px_fault *fault)
+{
+	px_reader	r = {body, header->body_nbytes, 0};
+
+	if (!px_read_u32(&r, &plan->text_nbytes) ||
+		!px_read_u32(&r, &plan->json_nbytes) ||
+		!px_read_bytes(&r, plan->text_nbytes, &plan->text) ||
+		!px_read_bytes(&r, plan->json_nbytes, &plan->json))
+		return px_fail(fault, PX_TRUNCATED, "plan body", r.pos, header->body_nbytes);
+	if (px_reader_left(&r) > 0)
+		return px_fail(fault, PX_TRAILING, "plan body", r.pos, header->body_nbytes);
 
 	return PX_OK;
 }

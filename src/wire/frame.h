@@ -41,7 +41,8 @@ typedef enum px_frame_kind
 	PX_FRAME_SCHEMA = 1,
 	PX_FRAME_BATCH = 2,
 	PX_FRAME_END = 3,
-	PX_FRAME_SLICE = 4
+	PX_FRAME_SLICE = 4,
+	PX_FRAME_PLAN = 5
 } px_frame_kind;
 
 /*
@@ -186,6 +187,27 @@ extern px_status px_slice_write(px_writer *out, const px_slice *slice);
 extern px_status px_slice_read(const uint8_t *body,
 							   const px_frame_header *header,
 							   px_slice *slice, px_fault *fault);
+
+#define PX_PLAN_HEAD_NBYTES	8
+
+/*
+ * What EXPLAIN ANALYZE says of the plan that has sent the stream, in two of its
+ * formats.  Not NUL-terminated; when read, pointers into the body.
+ */
+typedef struct px_plan
+{
+	const uint8_t *text;
+	uint32_t	text_nbytes;
+	const uint8_t *json;		/* an object that has the field "Plan" */
+	uint32_t	json_nbytes;
+} px_plan;
+
+extern px_status px_plan_write(px_writer *out, const px_plan *plan);
+
+/* Read the body of a plan frame: PX_TRUNCATED, PX_TRAILING. */
+extern px_status px_plan_read(const uint8_t *body,
+							  const px_frame_header *header,
+							  px_plan *plan, px_fault *fault);
 
 #define PX_END_NBYTES	56
 

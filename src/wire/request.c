@@ -55,6 +55,8 @@ px_request_write(char *buffer, size_t cap, const px_request *request,
 		put_word(&text, "slice", request->slice);
 		put_word(&text, "blocks", request->blocks);
 	}
+	if (request->explain != 0)
+		put_word(&text, "explain", request->explain);
 	px_text_put(&text, "columns=");
 	for (int i = 0; i < request->ncolumns; i++)
 	{
@@ -207,6 +209,23 @@ take_slice(const char **at, px_request *request, px_fault *fault)
 	return PX_OK;
 }
 
+/* Read "explain=n ", if it is there. */
+static px_status
+take_explain(const char **at, px_request *request, px_fault *fault)
+{
+	const char *behind = *at;
+	int64_t		number;
+	px_status	status;
+
+	request->explain = 0;
+	if (!px_text_take(&behind, "explain="))
+		return PX_OK;
+	status = take_word(at, "explain", 1, PX_EXPLAIN_MAX, &number, fault);
+	if (status == PX_OK)
+		request->explain = (uint32_t) number;
+	return status;
+}
+
 px_status
 px_request_read(const char *text, px_request *request,
 				px_request_column *columns, px_fault *fault)
@@ -263,6 +282,10 @@ px_request_read(const char *text, px_request *request,
 		return status;
 
 	status = take_slice(&at, request, fault);
+	if (status != PX_OK)
+		return status;
+
+	status = take_explain(&at, request, fault);
 	if (status != PX_OK)
 		return status;
 

@@ -16,6 +16,7 @@
  *	server_version=150020	the receiver's server_version_num
  *	codecs=6 cpu_limit=1000 link=6250000 idle=900 random=0	only with codec=auto
  *	slices=3 slice=1 blocks=1024	only if the stream is to be a slice
+ *	explain=3			only if the plan is to follow: what to measure of it
  *	columns=20:-1,1700:983042,0:-1
  *
  * With codec=auto the sender chooses for each batch, by what it measures, among
@@ -44,6 +45,13 @@
 #define PX_REQUEST_SLICES_MAX		64
 #define PX_REQUEST_LINK_RATE_MAX	(INT64_C(1) << 48)	/* bytes per second */
 
+/* What to measure of the plan, which is then sent as well: a bit set. */
+#define PX_EXPLAIN_ROWS		1
+#define PX_EXPLAIN_TIMING	2
+#define PX_EXPLAIN_BUFFERS	4
+#define PX_EXPLAIN_WAL		8
+#define PX_EXPLAIN_MAX		15
+
 typedef struct px_request_column
 {
 	uint32_t	type_oid;		/* 0: send as text */
@@ -68,6 +76,7 @@ typedef struct px_request
 	uint32_t	slices;			/* 1: not to be sliced; .. PX_REQUEST_SLICES_MAX */
 	uint32_t	slice;			/* < slices */
 	uint32_t	blocks;			/* of the table; 0 if slice is */
+	uint32_t	explain;		/* 0: no plan; .. PX_EXPLAIN_MAX */
 	uint16_t	ncolumns;		/* 1 .. PX_FRAME_COLUMNS_MAX */
 } px_request;
 

@@ -187,9 +187,9 @@ faults_name_field_expected_and_got(void)
 		{PX_FRAME_BATCH, OFF_VERSION, 2, 0, PX_BAD_VERSION, "version", 1},
 		{PX_FRAME_BATCH, OFF_VERSION, 2, 2, PX_BAD_VERSION, "version", 1},
 		{PX_FRAME_BATCH, OFF_VERSION, 2, 0xffff, PX_BAD_VERSION, "version", 1},
-		{PX_FRAME_BATCH, OFF_KIND, 1, 0, PX_BAD_KIND, "kind", 4},
-		{PX_FRAME_BATCH, OFF_KIND, 1, 5, PX_BAD_KIND, "kind", 4},
-		{PX_FRAME_BATCH, OFF_KIND, 1, 255, PX_BAD_KIND, "kind", 4},
+		{PX_FRAME_BATCH, OFF_KIND, 1, 0, PX_BAD_KIND, "kind", 5},
+		{PX_FRAME_BATCH, OFF_KIND, 1, 6, PX_BAD_KIND, "kind", 5},
+		{PX_FRAME_BATCH, OFF_KIND, 1, 255, PX_BAD_KIND, "kind", 5},
 		{PX_FRAME_BATCH, OFF_CHOICE, 1, 4, PX_BAD_HEADER, "choice", 3},
 		{PX_FRAME_BATCH, OFF_CHOICE, 1, 0x80, PX_BAD_HEADER, "choice", 3},
 		{PX_FRAME_SCHEMA, OFF_CHOICE, 1, 1, PX_BAD_HEADER, "choice", 0},
@@ -386,6 +386,72 @@ slice_round_trips(void)
 }
 
 static void
+plan_round_trips(void)
+{
+	static const char text[] = "Seq Scan on t";
+	static const char json[] = "{\"Plan\": {}}";
+
+	for (uint32_t n = 0; n <= strlen(json); n++)
+	{
+		px_plan		plan = {(const uint8_t *) text, (uint32_t) strlen(text), (const uint8_t *) json, n};
+		uint32_t	nbytes = PX_PLAN_HEAD_NBYTES + plan.text_nbytes + n;
+		unit_guarded g = unit_guarded_new(nbytes);
+		px_frame_header header = {.body_nbytes = nbytes};
+		px_writer	w = {g.data, g.nbytes, 0};
+		px_plan		got;
+
+		CHECK_EQ(px_plan_write(&w, &plan), PX_OK);
+		CHECK_EQ(w.pos, nbytes);
+		CHECK_EQ(px_plan_read(g.data, &header, &got, NULL), PX_OK);
+		CHECK_EQ(got.text_nbytes, plan.text_nbytes);
+		CHECK_EQ(got.json_nbytes, n);
+		CHECK(memcmp(got.text, text, got.text_nbytes) == 0);
+		CHECK(memcmp(got.json, json, n) == 0);
+
+		w.pos = 0;
+		w.cap--;
+		CHECK_EQ(px_plan_write(&w, &plan), PX_NO_SPACE);
+		unit_guarded_free(&g);
+	}
+}
+
+/* Cut anywhere, with something behind, and with lengths that are not true. */
+static void
+plan_lengths_are_checked(void)
+{
+	static const uint32_t lengths[][2] = {
+		{4, 4}, {6, 2}, {0, 8}, {8, 0}, {5, 4}, {4, 5}, {9, 0}, {0, 9}, {4, 3}, {3, 4}, {0, 0},
+		{UINT32_MAX, 0}, {0, UINT32_MAX}, {UINT32_MAX, UINT32_MAX}, {UINT32_MAX - 3, 12}, {4, UINT32_MAX - 3},
+	};
+
+	for (size_t i = 0; i < lengthof(lengths); i++)
+	{
+		uint64_t	sum = (uint64_t) lengths[i][0] + lengths[i][1];
+		unit_guarded g = unit_guarded_new(PX_PLAN_HEAD_NBYTES + 8);
+		px_writer	w = {g.data, g.nbytes, 0};
+		px_frame_header header = {.body_nbytes = PX_PLAN_HEAD_NBYTES + 8};
+		px_plan		plan;
+
+		px_write_u32(&w, lengths[i][0]);
+		px_write_u32(&w, lengths[i][1]);
+		memset(g.data + w.pos, 'x', 8);
+		CHECK_EQ(px_plan_read(g.data, &header, &plan, NULL),
+				 sum == 8 ? PX_OK : sum > 8 ? PX_TRUNCATED : PX_TRAILING);
+		unit_guarded_free(&g);
+	}
+	for (size_t n = 0; n < PX_PLAN_HEAD_NBYTES; n++)
+	{
+		unit_guarded g = unit_guarded_new(n);
+		px_frame_header header = {.body_nbytes = (uint32_t) n};
+		px_plan		plan;
+
+		memset(g.data, 0, n);
+		CHECK_EQ(px_plan_read(g.data, &header, &plan, NULL), PX_TRUNCATED);
+		unit_guarded_free(&g);
+	}
+}
+
+static void
 slice_fields_are_checked(void)
 {
 	px_frame_header header = {.body_nbytes = PX_SLICE_NBYTES};
@@ -471,6 +537,8 @@ main(void)
 	RUN(schema_fields_are_checked);
 	RUN(slice_round_trips);
 	RUN(slice_fields_are_checked);
+	RUN(plan_round_trips);
+	RUN(plan_lengths_are_checked);
 	RUN(end_round_trips);
 
 	return unit_done();

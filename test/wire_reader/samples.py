@@ -15,7 +15,7 @@ import lz4.block
 import zstandard
 
 from .chunks import FRAME_NBYTES_MAX, HEADER, LZ4, ZSTD, Header, Scaled
-from .stream import BATCH, END, FRAME, SCHEMA, SLICE, VERSION, Frame, crc32c
+from .stream import BATCH, END, FRAME, PLAN, SCHEMA, SLICE, VERSION, Frame, crc32c
 
 INT2, INT4, INT8, OID, FLOAT4, FLOAT8, TEXT, NUMERIC, UUID, INT4S, XID8 = 21, 23, 20, 26, 700, 701, 25, 1700, 2950, 1007, 5069
 TEXT_CLASS, FIXED, BYTES, NUMERICS, ARRAY = range(5)
@@ -199,7 +199,8 @@ def broken_frames():
         yield f"sequence of {kind}", "plain", set_frame(kind, sequence=7), "sequence"
         yield f"body_nbytes of {kind}", "plain", set_frame(kind, body_nbytes=8), "body_nbytes is what follows"
     yield "kind 0", "plain", set_frame("batch", kind=0), "kind"
-    yield "kind 5", "plain", set_frame("batch", kind=5), "kind"
+    yield "kind 6", "plain", set_frame("batch", kind=6), "kind"
+    yield "a plan unasked", "plain", set_frame("end", kind=PLAN, sequence=0, body=u32(1, 2) + b"Pln", body_nbytes=11), "only if it was asked"
     yield "huge body_nbytes", "plain", set_frame("batch", body_nbytes=FRAME_NBYTES_MAX), "body_nbytes is within"
     yield "no rows", "plain", set_frame("batch", rows=0), "rows are 1"
     yield "too many rows", "plain", set_frame("batch", rows=65537), "rows are 1"

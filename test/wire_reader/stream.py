@@ -8,7 +8,7 @@ from .integers import Kind
 
 VERSION = 1
 ROWS_MAX, COLUMNS_MAX = 65536, 1664
-SCHEMA, BATCH, END, SLICE = 1, 2, 3, 4
+SCHEMA, BATCH, END, SLICE, PLAN = 1, 2, 3, 4, 5
 
 Frame = collections.namedtuple(
     "Frame", "magic version kind choice sender sequence rows columns reserved raw_nbytes body_nbytes crc32c")
@@ -65,7 +65,7 @@ def read_header(data):
     frame = Frame(*FRAME.unpack_from(data))
     must(frame.magic == b"PGXF", "magic is PGXF", frame.magic)
     must(frame.version == VERSION, "version is 1", frame.version)
-    must(frame.kind in (SCHEMA, BATCH, END, SLICE), "kind is known", frame.kind)
+    must(frame.kind in (SCHEMA, BATCH, END, SLICE, PLAN), "kind is known", frame.kind)
     choice_max = 3 if frame.kind == BATCH else 0
     must(frame.choice <= choice_max, f"the choice is 0 to {choice_max}", frame.choice)
     must(frame.reserved == 0, "the reserved field is 0", frame.reserved)
@@ -125,15 +125,20 @@ class Sender:
 
 
 class Stream:
-    """Frames of one query in the order in which they came. slice: (slices, slice) if one was asked for."""
+    """Frames of one query in the order in which they came. slice: (slices, slice) if one was asked for; explain: was the plan?"""
 
-    def __init__(self, slice=None):
+    def __init__(self, slice=None, explain=False):
         self.slice, self.slice_body = slice, None
+        self.explain, self.plan = explain, None
         self.columns, self.senders = None, {}
 
     def read(self, data):
         """Read a frame; the rows it brings: tuples of values, None for null (chunks.py says what values are)."""
         frame = read_header(data)
+        must(self.plan is None, "no frame comes after the plan")
+        if frame.kind == PLAN:
+            self.read_plan(frame, Cursor(Cursor(data, FRAME.size).take(frame.body_nbytes, "body")))
+            return []
         sender = self.senders.setdefault(frame.sender, Sender())
         must(not sender.ended, "no frame comes after a sender's end frame")
         must(frame.sequence == sender.frames, f"the sequence number is {sender.frames}", frame.sequence)
@@ -164,6 +169,16 @@ class Stream:
             sender.raw_nbytes += frame.raw_nbytes
         return rows
 
+    def read_plan(self, frame, body):
+        must(self.explain, "a plan comes only if it was asked for")
+        must(frame.sender == frame.sequence == 0, "a plan is nobody's", (frame.sender, frame.sequence))
+        self.check_ends()
+        seen["kind", frame.kind] += 1
+        text_nbytes, json_nbytes = body.uint(4, "plan body"), body.uint(4, "plan body")
+        text, json = (bytes(body.take(nbytes, "plan")) for nbytes in (text_nbytes, json_nbytes))
+        body.finish("the plan body")
+        self.plan = text.decode(), json.decode()
+
     def read_slice(self, body):
         got = SliceBody(*(body.uint(4, "slice body") for _ in SliceBody._fields))
         body.finish("the slice body")
@@ -187,13 +202,17 @@ class Stream:
 
     def finish(self):
         """The query has ended: is the stream complete?"""
+        self.check_ends()
+        must(not self.explain or self.plan is not None, "the plan that was asked for is there")
+
+    def check_ends(self):
         must(self.senders, "a stream has a sender at least")
         must(all(sender.ended for sender in self.senders.values()), "every sender has sent its end frame")
 
 
-def read_stream(frames, slice=None):
+def read_stream(frames, slice=None, explain=False):
     """(columns, rows) of a whole stream."""
-    stream = Stream(slice)
+    stream = Stream(slice, explain)
     rows = [row for frame in frames for row in stream.read(frame)]
     stream.finish()
     return stream.columns, rows

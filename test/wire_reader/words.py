@@ -9,14 +9,17 @@ HELLO = {"protocol": r"\d+-\d+", "codecs": r"\d+", "encodings": r"\d+", "endian"
 
 
 def request(columns, encodings=1, codec="none", level=0, batch_rows=4096, batch_bytes=1 << 20, server_version=150000,
-            slices=None):
-    """columns: (type OID, typmod) each; codec auto has the sender choose at random; slices: (slices, slice, blocks) if a slice is wanted."""
+            auto=None, slices=None, explain=0):
+    """columns: (type OID, typmod) each; auto: (codecs, cpu_limit, link, idle, random) with codec auto; slices: (slices, slice, blocks)
+    if a slice is wanted; explain: what to measure of the plan, if that is."""
     words = {"version": 1, "encodings": encodings, "codec": codec, "level": level, "batch_rows": batch_rows,
              "batch_bytes": batch_bytes, "server_version": server_version}
-    if codec == "auto":
-        words.update(codecs=7, cpu_limit=1000, link=0, idle=0, random=1)
+    if auto:
+        words.update(zip(("codecs", "cpu_limit", "link", "idle", "random"), auto), codec="auto")
     if slices:
         words.update(zip(("slices", "slice", "blocks"), slices))
+    if explain:
+        words["explain"] = explain
     words["columns"] = ",".join(f"{oid}:{typmod}" for oid, typmod in columns)
     return " ".join(f"{key}={value}" for key, value in words.items())
 
