@@ -440,7 +440,7 @@ px_result_sqlstate(const PGresult *res)
 {
 	const char *text = PQresultErrorField(res, PG_DIAG_SQLSTATE);
 
-	if (text == NULL)
+	if (text == NULL || strlen(text) != 5)
 		return ERRCODE_CONNECTION_FAILURE;
 	return MAKE_SQLSTATE(text[0], text[1], text[2], text[3], text[4]);
 }
