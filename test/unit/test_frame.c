@@ -196,6 +196,8 @@ faults_name_field_expected_and_got(void)
 		{PX_FRAME_END, OFF_CHOICE, 1, 1, PX_BAD_HEADER, "choice", 0},
 		{PX_FRAME_SLICE, OFF_CHOICE, 1, 1, PX_BAD_HEADER, "choice", 0},
 		{PX_FRAME_BATCH, OFF_RESERVED, 2, 1, PX_BAD_HEADER, "reserved", 0},
+		{PX_FRAME_BATCH, OFF_SENDER, 4, 1025, PX_OVER_LIMIT, "sender", 1024},
+		{PX_FRAME_END, OFF_SENDER, 4, 0xffffffff, PX_OVER_LIMIT, "sender", 1024},
 		{PX_FRAME_BATCH, OFF_ROWS, 4, 0, PX_BAD_HEADER, "rows", 1},
 		{PX_FRAME_BATCH, OFF_ROWS, 4, 65537, PX_OVER_LIMIT, "rows", 65536},
 		{PX_FRAME_BATCH, OFF_ROWS, 4, 0xffffffff, PX_OVER_LIMIT, "rows", 65536},
@@ -252,7 +254,7 @@ limits_themselves_are_accepted(void)
 	header.rows = PX_FRAME_ROWS_MAX;
 	header.columns = PX_FRAME_COLUMNS_MAX;
 	header.raw_nbytes = PX_FRAME_NBYTES_MAX;
-	header.sender = UINT32_MAX;
+	header.sender = PX_FRAME_SENDER_MAX;
 	header.sequence = UINT32_MAX;
 	px_frame_finish(frame, &header);
 	CHECK_EQ(peek_and_verify(frame, sizeof(frame), NULL), PX_OK);
