@@ -49,12 +49,21 @@ DROP ROLE regress_px_sender;
 
 -- parallel plans have the node below Gather
 SET parallel_setup_cost = 0;
-SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SELECT explain_stable($$SELECT exchange.send('version=1 encodings=7 codec=none level=0 batch_rows=1000 batch_bytes=1048576 server_version=150000 columns=23:-1,25:-1', t)
 	FROM (SELECT id, name FROM remote.numbers WHERE digit = 1) t$$);
 SELECT explain_stable($$SELECT exchange.send('version=1 encodings=7 codec=none level=0 batch_rows=1000 batch_bytes=1048576 server_version=150000 columns=23:-1,25:-1', t)
 	FROM (SELECT id, name FROM remote.numbers ORDER BY id) t$$);
+-- there few frames pass it, whatever parallel_tuple_cost takes for a row; but not where rows pass it
+EXPLAIN (COSTS OFF) SELECT id, name FROM remote.numbers;
+SELECT explain_stable($$SELECT exchange.send('version=1 encodings=7 codec=none level=0 batch_rows=1000 batch_bytes=1048576 server_version=150000 columns=23:-1,25:-1', t)
+	FROM (SELECT id, name FROM remote.numbers) t$$);
+SELECT explain_stable($$SELECT exchange.send('version=1 encodings=7 codec=none level=0 batch_rows=1000 batch_bytes=1048576 server_version=150000 columns=23:-1,25:-1', t)
+	FROM (SELECT id, name FROM remote.numbers ORDER BY name) t$$);
+SHOW parallel_tuple_cost;
+SET parallel_tuple_cost = 0;
+SELECT explain_stable($$SELECT exchange.send('version=1 encodings=7 codec=none level=0 batch_rows=1000 batch_bytes=1048576 server_version=150000 columns=23:-1,25:-1', t)
+	FROM (SELECT id, name FROM remote.numbers ORDER BY name) t$$);
 -- and the receiver tells their senders apart
 ALTER TABLE remote.numbers SET (parallel_workers = 2);
 ALTER ROLE CURRENT_USER SET parallel_setup_cost = 0;

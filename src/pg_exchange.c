@@ -12,10 +12,12 @@
 #include "compat.h"
 #include "exec/gather.h"
 #include "exec/receive.h"
+#include "exec/truncate.h"
 #include "guc.h"
 #include "plan/paths.h"
 #include "plan/place.h"
 #include "send/send.h"
+#include "stats/stats.h"
 
 PG_MODULE_MAGIC;
 
@@ -25,9 +27,11 @@ void
 _PG_init(void)
 {
 	px_guc_init();
+	px_stats_init();
 	px_send_init();
 	px_receive_init();
 	px_gather_init();
+	px_truncate_init();
 	px_plan_init();
 	px_place_init();
 }

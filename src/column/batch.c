@@ -58,6 +58,7 @@ px_payload_write(px_writer *out, const px_column *columns, uint16_t index,
 	chunk->scale = column->scale;
 	state->encoding = PX_ENC_PLAIN;
 	state->codec = PX_CODEC_NONE;
+	state->sampled = false;
 
 	if (column->nvalues == 0)
 	{

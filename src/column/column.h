@@ -336,6 +336,7 @@ typedef struct px_column_state
 	/* What became of the last chunk, for counters. */
 	uint8_t		encoding;		/* px_encoding */
 	uint8_t		codec;			/* px_codec_id */
+	bool		sampled;		/* the encoding was looked for */
 
 	uint8_t		form;			/* px_form that the plan is for: numeric changes */
 	uint8_t		planned;		/* px_encoding to try; for integer streams
@@ -346,8 +347,8 @@ typedef struct px_column_state
 	uint32_t	entries_max;	/* PX_ENC_DICTIONARY: beyond it, sample again */
 	uint32_t	sample_in;		/* batches until the next sample */
 	uint32_t	sample_interval;	/* then; doubles each time */
-	uint32_t	codec_skip;		/* batches for which no codec is tried */
-	uint32_t	codec_skip_next;	/* after the next failure; doubles, too */
+	uint32_t	codec_skip[PX_CODEC_COUNT]; /* batches for which the codec is not tried */
+	uint32_t	codec_skip_next[PX_CODEC_COUNT];	/* after the next failure; doubles, too */
 } px_column_state;
 
 /* Size of the values as they stand in a plain chunk. */

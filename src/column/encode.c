@@ -50,9 +50,11 @@ px_codec_is_due(const px_encode_options *options, px_column_state *state)
 {
 	if (options->codec == PX_CODEC_NONE)
 		return false;
-	if (state->codec_skip > 0)
+	if (options->codec >= PX_CODEC_COUNT)
+		return true;			/* to be refused */
+	if (state->codec_skip[options->codec] > 0)
 	{
-		state->codec_skip--;
+		state->codec_skip[options->codec]--;
 		return false;
 	}
 
@@ -71,9 +73,13 @@ px_codec_try(const px_writer *out, const uint8_t *bytes, size_t nbytes,
 	const px_codec *codec = px_codec_by_id(options->codec);
 	size_t		saving = (nbytes + PX_CODEC_SAVING_FRACTION - 1) / PX_CODEC_SAVING_FRACTION;
 	px_status	status = PX_NO_SPACE;
+	uint32_t   *skip;
+	uint32_t   *skip_next;
 
 	if (codec == NULL)
 		return PX_BAD_CODEC;
+	skip = &state->codec_skip[codec->id];
+	skip_next = &state->codec_skip_next[codec->id];
 	saving = Max(saving, PX_ALIGN_NBYTES);
 	if (nbytes <= saving)
 		return PX_NO_SPACE;
@@ -83,11 +89,11 @@ px_codec_try(const px_writer *out, const uint8_t *bytes, size_t nbytes,
 							 Min(nbytes - saving, px_writer_left(out)),
 							 stored_nbytes);
 	if (status == PX_OK)
-		state->codec_skip_next = 1;
+		*skip_next = 1;
 	else if (status == PX_NO_SPACE)
 	{
-		state->codec_skip = Max(state->codec_skip_next, 1);
-		state->codec_skip_next = Min(state->codec_skip * 2, PX_CODEC_SKIP_MAX);
+		*skip = Max(*skip_next, 1);
+		*skip_next = Min(*skip * 2, PX_CODEC_SKIP_MAX);
 	}
 
 	return status;
@@ -445,6 +451,7 @@ px_values_write(px_writer *out, const px_column *columns, uint16_t index,
 			state->sample_interval = Min(Max(state->sample_interval * 2, 1),
 										 PX_SAMPLE_INTERVAL_MAX);
 			state->sample_in = state->sample_interval;
+			state->sampled = true;
 		}
 		state->sample_in--;
 

@@ -21,7 +21,6 @@
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
-#include "utils/wait_event.h"
 
 #include "compat.h"
 #include "conn/connect.h"
@@ -29,9 +28,14 @@
 #include "conn/stream.h"
 #include "guc.h"
 #include "send/hello_self.h"
+#include "stats/wait_event.h"
 
-/* How long a connection may take to come to rest, as in postgres_fdw. */
-#define ABANDON_TIMEOUT_MS	30000
+/*
+ * How long the connections that are left at one time may take to come to
+ * rest, all together.  No interrupt is served meanwhile, and a new connection
+ * takes less.
+ */
+#define ABANDON_TIMEOUT_MS	5000
 
 /* How long to wait for a cancel to be heeded before another one, at first. */
 #define CANCEL_AGAIN_MS		50
@@ -83,8 +87,10 @@ px_peer_get(UserMapping *user)
 												   ObjectIdGetDatum(user->umid));
 		dlist_init(&peer->connections);
 		peer->refusal = NULL;
+		peer->lacks_extension = false;
 		peer->avoid_until = 0;
 		peer->snapshot[0] = '\0';
+		memset(&peer->lesson, 0, sizeof(peer->lesson));
 	}
 	return peer;
 }
@@ -117,6 +123,7 @@ exchange_hellos(px_connection *connection)
 	px_fault	fault;
 	const char *refusal = NULL;
 
+	connection->peer->lacks_extension = false;
 	px_hello_self(&self);
 	px_hello_write(text, sizeof(text), &self);
 
@@ -128,7 +135,10 @@ exchange_hellos(px_connection *connection)
 		if (sqlstate == ERRCODE_UNDEFINED_FUNCTION ||
 			sqlstate == ERRCODE_UNDEFINED_SCHEMA ||
 			sqlstate == ERRCODE_INVALID_SCHEMA_NAME)
+		{
 			refusal = "remote has no pg_exchange";
+			connection->peer->lacks_extension = true;
+		}
 		else
 		{
 			const char *message = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
@@ -180,6 +190,7 @@ static void
 give_connection(px_connection *connection, px_stream *stream)
 {
 	connection->in_use = true;
+	connection->streams++;
 	connection->stream = stream;
 	connection->nest_level = GetCurrentTransactionNestLevel();
 	stream->connection = connection;
@@ -195,16 +206,10 @@ take_connection(px_connection *connection)
 	connection->in_use = false;
 }
 
-/* Ask the remote to stop what runs on the connection. */
-static bool
-send_cancel(PGconn *pg)
+static TimestampTz
+abandon_deadline(void)
 {
-	PGcancel   *cancel = PQgetCancel(pg);
-	char		errbuf[256];
-	bool		sent = cancel && PQcancel(cancel, errbuf, sizeof(errbuf));
-
-	PQfreeCancel(cancel);
-	return sent;
+	return TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ABANDON_TIMEOUT_MS);
 }
 
 /*
@@ -219,12 +224,13 @@ open_connection(px_peer *peer, UserMapping *user, px_stream *stream,
 	px_connection *connection;
 	const char *refusal;
 	char	   *failure;
+	bool		silent;
 	PGconn	   *pg;
 
 	connection = MemoryContextAllocZero(CacheMemoryContext, sizeof(px_connection));
 	PG_TRY();
 	{
-		pg = px_connect(server, user, &failure);
+		pg = px_connect(server, user, &failure, &silent);
 	}
 	PG_CATCH();
 	{
@@ -236,12 +242,15 @@ open_connection(px_peer *peer, UserMapping *user, px_stream *stream,
 	if (pg == NULL)
 	{
 		pfree(connection);
+		if (silent)
+			px_peer_avoid(peer);
 		*reason = failure;
 		return NULL;
 	}
 
 	connection->peer = peer;
 	connection->pg = pg;
+	connection->since = GetCurrentTimestamp();
 	connection->invalidated = !keeps_connections(server);
 	give_connection(connection, stream);
 	dlist_push_tail(&peer->connections, &connection->node);
@@ -254,15 +263,9 @@ open_connection(px_peer *peer, UserMapping *user, px_stream *stream,
 		refuse_peer(peer, refusal);
 	*reason = refusal;
 	if (PQtransactionStatus(connection->pg) == PQTRANS_ACTIVE)
-		(void) send_cancel(connection->pg);
+		(void) px_cancel(connection->pg, abandon_deadline());
 	px_connection_discard(connection);
 	return NULL;
-}
-
-static TimestampTz
-abandon_deadline(void)
-{
-	return TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ABANDON_TIMEOUT_MS);
 }
 
 /*
@@ -286,7 +289,7 @@ drain(PGconn *pg, TimestampTz deadline)
 			int			rc = WaitLatchOrSocket(MyLatch,
 											   WL_SOCKET_READABLE | WL_TIMEOUT |
 											   WL_EXIT_ON_PM_DEATH,
-											   PQsocket(pg), ms, PG_WAIT_EXTENSION);
+											   PQsocket(pg), ms, px_wait_event(PX_WAIT_CLEANUP));
 
 			if ((rc & WL_SOCKET_READABLE) && !PQconsumeInput(pg))
 				return false;
@@ -318,7 +321,7 @@ cancel_and_drain(PGconn *pg, TimestampTz deadline)
 	{
 		TimestampTz until;
 
-		if (!send_cancel(pg))
+		if (!px_cancel(pg, deadline))
 			return false;
 		until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ms);
 		if (drain(pg, Min(until, deadline)))
@@ -360,6 +363,34 @@ streams_running(px_peer *peer)
 			n++;
 	}
 	return n;
+}
+
+px_connection *
+px_connection_in_use(void)
+{
+	HASH_SEQ_STATUS scan;
+	px_peer    *peer;
+
+	if (peers == NULL)
+		return NULL;
+	hash_seq_init(&scan, peers);
+	while ((peer = hash_seq_search(&scan)) != NULL)
+	{
+		dlist_iter	iter;
+
+		(void) streams_running(peer);
+		dlist_foreach(iter, &peer->connections)
+		{
+			px_connection *connection = dlist_container(px_connection, node, iter.cur);
+
+			if (connection->in_use)
+			{
+				hash_seq_term(&scan);
+				return connection;
+			}
+		}
+	}
+	return NULL;
 }
 
 px_connection *
@@ -416,10 +447,8 @@ px_connection_release(px_connection *connection)
 
 /* Stop what runs on the connection and leave its transaction. */
 static bool
-come_to_rest(PGconn *pg)
+come_to_rest(PGconn *pg, TimestampTz deadline)
 {
-	TimestampTz deadline = abandon_deadline();
-
 	if (PQstatus(pg) != CONNECTION_OK)
 		return false;
 
@@ -434,14 +463,20 @@ come_to_rest(PGconn *pg)
 	return PQtransactionStatus(pg) == PQTRANS_IDLE;
 }
 
-void
-px_connection_abandon(px_connection *connection)
+static void
+abandon_until(px_connection *connection, TimestampTz deadline)
 {
 	take_connection(connection);
 
-	/* Closing alone would let a query that sends nothing run on. */
-	if (!come_to_rest(connection->pg) || connection->invalidated)
+	/* Closing alone would let a query that sends nothing run on for a while. */
+	if (!come_to_rest(connection->pg, deadline) || connection->invalidated)
 		px_connection_discard(connection);
+}
+
+void
+px_connection_abandon(px_connection *connection)
+{
+	abandon_until(connection, abandon_deadline());
 }
 
 /*
@@ -451,6 +486,7 @@ px_connection_abandon(px_connection *connection)
 static void
 abandon_streams(int nest_level)
 {
+	TimestampTz deadline = abandon_deadline();
 	HASH_SEQ_STATUS scan;
 	px_peer    *peer;
 
@@ -467,7 +503,7 @@ abandon_streams(int nest_level)
 			{
 				if (connection->stream)
 					px_stream_lose(connection->stream);
-				px_connection_abandon(connection);
+				abandon_until(connection, deadline);
 			}
 		}
 		if (nest_level == 0)
@@ -545,6 +581,78 @@ subxact_callback(SubXactEvent event, SubTransactionId mySubid,
 		inherit_streams(GetCurrentTransactionNestLevel());
 }
 
+void
+px_pool_read(void (*consume) (const px_connection *connection, void *arg), void *arg)
+{
+	List	   *all = NIL;
+	ListCell   *lc;
+	HASH_SEQ_STATUS scan;
+	px_peer    *peer;
+
+	if (peers == NULL)
+		return;
+
+	/* An error must not leave a scan of the hash table open. */
+	hash_seq_init(&scan, peers);
+	while ((peer = hash_seq_search(&scan)) != NULL)
+	{
+		dlist_iter	iter;
+
+		dlist_foreach(iter, &peer->connections)
+			all = lappend(all, dlist_container(px_connection, node, iter.cur));
+	}
+	foreach(lc, all)
+		consume(lfirst(lc), arg);
+	list_free(all);
+}
+
+/* Try again as if nothing had ever spoken against it. */
+static void
+forgive_peer(px_peer *peer)
+{
+	if (peer->refusal)
+		pfree(peer->refusal);
+	peer->refusal = NULL;
+	peer->avoid_until = 0;
+}
+
+bool
+px_pool_disconnect(Oid serverid)
+{
+	HASH_SEQ_STATUS scan;
+	px_peer    *peer;
+	bool		closed = false;
+
+	if (peers == NULL)
+		return false;
+
+	hash_seq_init(&scan, peers);
+	while ((peer = hash_seq_search(&scan)) != NULL)
+	{
+		dlist_mutable_iter iter;
+
+		if (OidIsValid(serverid) && peer->serverid != serverid)
+			continue;
+		forgive_peer(peer);
+		(void) streams_running(peer);	/* from here on, in use means a stream */
+		dlist_foreach_modify(iter, &peer->connections)
+		{
+			px_connection *connection = dlist_container(px_connection, node, iter.cur);
+
+			if (connection->in_use)
+				ereport(WARNING,
+						(errmsg("cannot close a connection for server \"%s\" because it is still in use",
+								connection->stream->servername)));
+			else
+			{
+				px_connection_discard(connection);
+				closed = true;
+			}
+		}
+	}
+	return closed;
+}
+
 /* Server or user mapping changed: connect anew, and ask anew, from now on. */
 static void
 invalidation_callback(Datum arg, int cacheid, uint32 hashvalue)
@@ -561,12 +669,8 @@ invalidation_callback(Datum arg, int cacheid, uint32 hashvalue)
 			hashvalue != (cacheid == FOREIGNSERVEROID ? peer->server_hash : peer->mapping_hash))
 			continue;
 
-		if (peer->refusal)
-		{
-			pfree(peer->refusal);
-			peer->refusal = NULL;
-		}
-		peer->avoid_until = 0;
+		forgive_peer(peer);
+		memset(&peer->lesson, 0, sizeof(peer->lesson));
 		dlist_foreach_modify(iter, &peer->connections)
 		{
 			px_connection *connection = dlist_container(px_connection, node, iter.cur);

@@ -24,12 +24,12 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
-#include "utils/wait_event.h"
 
 #include "compat.h"
 #include "conn/connect.h"
 #include "conn/stream.h"
 #include "send/send.h"
+#include "stats/wait_event.h"
 
 #define FRAME_FORMAT	1		/* binary */
 
@@ -38,6 +38,19 @@ static void finish_run(px_stream *stream);
 /* ---------------------------------------------------------------------
  * Getting and losing connections
  * --------------------------------------------------------------------- */
+
+/*
+ * Nobody has closed the stream: an error or cancel, or the rollback of a
+ * subtransaction or of an open cursor, has ended it.
+ */
+static void
+break_off(px_stream *stream)
+{
+	if (stream->phase == PX_STREAM_BEGUN || stream->phase == PX_STREAM_RUNNING)
+		stream->counters->errors++;
+	px_progress_end(stream->progress);
+	stream->progress = NULL;
+}
 
 /*
  * The memory goes.  An error may have brought that about, so this is not the
@@ -52,6 +65,7 @@ forget_stream(void *arg)
 	PQclear(stream->spooled_error);
 	if (stream->connection)
 		stream->connection->stream = NULL;
+	break_off(stream);
 }
 
 px_stream *
@@ -70,6 +84,8 @@ px_stream_new(void)
 void
 px_stream_lose(px_stream *stream)
 {
+	break_off(stream);
+
 	/* If it was only begun, it can as well begin again. */
 	stream->phase = stream->phase == PX_STREAM_RUNNING ? PX_STREAM_LOST : PX_STREAM_CLOSED;
 }
@@ -89,8 +105,9 @@ px_stream_close(px_stream *stream)
 
 /* Wait for the remote as long as it takes, and add the time to *wait. */
 static void
-wait_for_result(PGconn *pg, instr_time *wait)
+wait_for_result(px_stream *stream, instr_time *wait)
 {
+	PGconn	   *pg = stream->connection->pg;
 	instr_time	begin;
 	instr_time	end;
 
@@ -98,9 +115,20 @@ wait_for_result(PGconn *pg, instr_time *wait)
 		return;
 
 	INSTR_TIME_SET_CURRENT(begin);
-	(void) px_wait_for_result(pg, DT_NOEND);
-	INSTR_TIME_SET_CURRENT(end);
-	INSTR_TIME_ACCUM_DIFF(*wait, end, begin);
+	px_progress_blocked(stream->progress, PX_BLOCKED_SERVER);
+	PG_TRY();
+	{
+		(void) px_wait_for_result(pg, DT_NOEND);
+	}
+	PG_FINALLY();
+	{
+		/* A wait that is cancelled was one, too. */
+		INSTR_TIME_SET_CURRENT(end);
+		INSTR_TIME_ACCUM_DIFF(*wait, end, begin);
+		INSTR_TIME_ACCUM_DIFF(stream->counters->receive_wait, end, begin);
+	}
+	PG_END_TRY();
+	px_progress_blocked(stream->progress, PX_BLOCKED_QUERY);
 }
 
 static bool
@@ -114,14 +142,16 @@ is_frame(const PGresult *res)
  * if the connection broke.
  */
 static bool
-finish_query(PGconn *pg, instr_time *wait)
+finish_query(px_stream *stream, instr_time *wait)
 {
+	PGconn	   *pg = stream->connection->pg;
+
 	for (;;)
 	{
 		PGresult   *res;
 		bool		synced;
 
-		wait_for_result(pg, wait);
+		wait_for_result(stream, wait);
 		res = PQgetResult(pg);
 		synced = PQresultStatus(res) == PGRES_PIPELINE_SYNC;
 		if (res == NULL && PQpipelineStatus(pg) == PQ_PIPELINE_OFF)
@@ -186,6 +216,7 @@ spool_frame(px_stream *stream, const PGresult *res)
 	bool		isnull = false;
 
 	check_frame_nbytes(stream, nbytes);
+	stream->connection->nbytes += nbytes;
 	frame = palloc(VARHDRSZ + nbytes);
 	value = PointerGetDatum(frame);
 	SET_VARSIZE(frame, VARHDRSZ + nbytes);
@@ -206,6 +237,8 @@ spool_rest(px_stream *stream)
 	instr_time	wait;
 
 	INSTR_TIME_SET_ZERO(wait);
+	if (stream->progress)
+		stream->progress->remote_pid = 0;
 	if (stream->spool == NULL)
 		begin_spool(stream);	/* else an error interrupted us last time */
 	for (;;)
@@ -213,7 +246,7 @@ spool_rest(px_stream *stream)
 		PGresult   *res;
 
 		CHECK_FOR_INTERRUPTS();
-		wait_for_result(pg, &wait);
+		wait_for_result(stream, &wait);
 		res = PQgetResult(pg);
 		if (!is_frame(res))
 		{
@@ -232,7 +265,7 @@ spool_rest(px_stream *stream)
 	}
 
 	if (PQresultStatus(stream->spooled_error) == PGRES_TUPLES_OK &&
-		finish_query(pg, &wait))
+		finish_query(stream, &wait))
 	{
 		PQclear(stream->spooled_error);
 		stream->spooled_error = NULL;
@@ -326,6 +359,15 @@ px_stream_connect(px_stream *stream, px_peer *peer, UserMapping *user,
 		give_up_connection(victim);
 	}
 	return true;
+}
+
+void
+px_streams_settle(void)
+{
+	px_connection *connection;
+
+	while ((connection = px_connection_in_use()) != NULL)
+		give_up_connection(connection->stream);
 }
 
 /* ---------------------------------------------------------------------
@@ -443,11 +485,12 @@ px_stream_confirm(px_stream *stream, const char **reason)
 	if (!PQgetisnull(stream->result, 0, 0))
 	{
 		*reason = "the transaction has written to the server";
-		return refuse(stream, PX_STREAM_REFUSED);
+		return refuse(stream, PX_STREAM_WRITTEN);
 	}
 	if (!PQsetSingleRowMode(pg))
 		return fail_beginning(stream, "query cannot be sent", reason);
 	stream->phase = PX_STREAM_RUNNING;
+	px_progress_blocked(stream->progress, PX_BLOCKED_QUERY);
 	return PX_STREAM_OK;
 }
 
@@ -493,6 +536,8 @@ finish_run(px_stream *stream)
 		tuplestore_end(stream->spool);
 	stream->spool = NULL;
 	stream->phase = PX_STREAM_CLOSED;
+	px_progress_end(stream->progress);
+	stream->progress = NULL;
 }
 
 /*
@@ -565,12 +610,14 @@ px_stream_next(px_stream *stream, const uint8_t **frame, size_t *nbytes,
 	{
 		res = stream->spooled_error;
 		stream->spooled_error = NULL;
+		if (res)
+			return fail_query(stream, res);
 		finish_run(stream);
-		return res ? fail_query(stream, res) : PX_STREAM_END;
+		return PX_STREAM_END;
 	}
 
 	pg = stream->connection->pg;
-	wait_for_result(pg, wait);
+	wait_for_result(stream, wait);
 	stream->result = res = PQgetResult(pg);
 	if (is_frame(res))
 	{
@@ -585,13 +632,14 @@ px_stream_next(px_stream *stream, const uint8_t **frame, size_t *nbytes,
 		*frame = (const uint8_t *) PQgetvalue(res, 0, 0);
 		*nbytes = PQgetlength(res, 0, 0);
 		check_frame_nbytes(stream, *nbytes);
+		stream->connection->nbytes += *nbytes;
 		stream->has_frames = true;
 		return PX_STREAM_OK;
 	}
 
 	if (PQresultStatus(res) == PGRES_TUPLES_OK)
 	{
-		if (!finish_query(pg, wait))
+		if (!finish_query(stream, wait))
 			px_report_remote_error(ERROR, NULL, pg, stream->servername, stream->remote_sql);
 		finish_run(stream);
 		return PX_STREAM_END;
@@ -599,7 +647,7 @@ px_stream_next(px_stream *stream, const uint8_t **frame, size_t *nbytes,
 
 	/* An idle connection need not be cancelled by whoever cleans up. */
 	if (res)
-		(void) finish_query(pg, wait);
+		(void) finish_query(stream, wait);
 	stream->result = NULL;
 	return fail_query(stream, res);
 }
@@ -614,6 +662,13 @@ px_stream_is_ready(px_stream *stream)
 		return true;
 	pg = stream->connection->pg;
 	return !PQisBusy(pg) || !PQconsumeInput(pg) || !PQisBusy(pg);
+}
+
+static void
+show_blocked(px_stream *const *streams, int n, px_blocked blocked)
+{
+	for (int i = 0; i < n; i++)
+		px_progress_blocked(streams[i]->progress, blocked);
 }
 
 void
@@ -631,10 +686,14 @@ px_stream_wait_any(px_stream *const *streams, int n, long timeout_ms,
 	for (int i = 0; i < n; i++)
 		AddWaitEventToSet(set, WL_SOCKET_READABLE, PQsocket(streams[i]->connection->pg),
 						  NULL, NULL);
+	show_blocked(streams, n, PX_BLOCKED_SERVER);
 	INSTR_TIME_SET_CURRENT(begin);
-	nevents = WaitEventSetWait(set, timeout_ms, &event, 1, PG_WAIT_EXTENSION);
+	nevents = WaitEventSetWait(set, timeout_ms, &event, 1, px_wait_event(PX_WAIT_RECEIVE));
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_ACCUM_DIFF(*wait, end, begin);
+	for (int i = 0; i < n; i++)
+		INSTR_TIME_ACCUM_DIFF(streams[i]->counters->receive_wait, end, begin);
+	show_blocked(streams, n, PX_BLOCKED_QUERY);
 	FreeWaitEventSet(set);
 
 	if (nevents > 0 && (event.events & WL_LATCH_SET))

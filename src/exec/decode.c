@@ -125,6 +125,12 @@ px_decoder_reset(px_decoder *decoder)
 	MemoryContextReset(decoder->batch_context);
 }
 
+const px_batch_contents *
+px_decoder_contents(const px_decoder *decoder)
+{
+	return &decoder->contents;
+}
+
 uint32
 px_decoder_codecs(const px_decoder *decoder)
 {
@@ -432,6 +438,7 @@ px_decoder_batch(px_decoder *decoder, const uint8_t *body, const px_frame_header
 
 	MemoryContextReset(decoder->batch_context);
 	prepare_batch(decoder, header->rows);
+	memset(&decoder->contents, 0, sizeof(decoder->contents));
 
 	callback.callback = decode_error_context;
 	callback.arg = decoder;
@@ -449,6 +456,9 @@ px_decoder_batch(px_decoder *decoder, const uint8_t *body, const px_frame_header
 		decoder->current = i;
 		decoder->references[i] = NULL;
 		decoder->codecs_seen |= 1u << chunk->codec;
+		decoder->contents.codecs |= 1u << chunk->codec;
+		decoder->contents.encodings |= 1u << chunk->encoding;
+		decoder->contents.stored_nbytes[chunk->codec] += PX_ALIGN(chunk->stored_nbytes);
 		column->codecs_seen |= 1u << chunk->codec;
 		column->encodings_seen |= 1u << chunk->encoding;
 		column->nbytes += PX_CHUNK_HEADER_NBYTES + PX_ALIGN(chunk->stored_nbytes);

@@ -96,6 +96,7 @@ struct px_decoder
 	StringInfoData text;		/* NUL-terminated copy for input functions */
 	px_codec_context *codec;
 	uint32		codecs_seen;
+	px_batch_contents contents; /* of the current batch */
 	int			current;		/* column being converted, for error contexts */
 };
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * fuzz_frame.c
- *		Frame headers, and the bodies of schema, slice and end frames.
+ *		Frame headers, and the bodies of schema, slice, plan and end frames.
  *
  * The input is a frame.  Its checksum is made right, once it was looked at,
  * so that bodies are reached.
@@ -30,6 +30,7 @@ read_body(const uint8_t *body, const px_frame_header *header)
 	px_writer	out = {fuzz_guarded(SLOT_VALUES, header->body_nbytes), header->body_nbytes, 0};
 	px_slice	slice;
 	px_end		end;
+	px_plan		plan;
 	px_fault	fault = {0};
 	px_status	status = PX_OK;
 
@@ -49,6 +50,11 @@ read_body(const uint8_t *body, const px_frame_header *header)
 			status = px_end_read(body, header, &end, &fault);
 			if (status == PX_OK)
 				FUZZ_REQUIRE(px_end_write(&out, &end) == PX_OK);
+			break;
+		case PX_FRAME_PLAN:
+			status = px_plan_read(body, header, &plan, &fault);
+			if (status == PX_OK)
+				FUZZ_REQUIRE(px_plan_write(&out, &plan) == PX_OK);
 			break;
 		default:
 			return;				/* fuzz_batch.c's */

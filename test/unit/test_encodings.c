@@ -1081,13 +1081,13 @@ random_bytes_make_the_codec_pause(void)
 		write_batch(PX_ENCODINGS_ALL & ~(UINT32_C(1) << PX_ENC_DICTIONARY), PX_CODEC_LZ4);
 		CHECK_EQ(read_body(true), PX_OK);
 		if (batch == 99)
-			CHECK(states[0].codec_skip_next >= 32);
+			CHECK(states[0].codec_skip_next[PX_CODEC_LZ4] >= 32);
 		compressed += batch >= 100 && states[0].codec == PX_CODEC_LZ4;
 	}
 	/* it comes back when a pause is over, and stays */
 	CHECK(compressed >= 30);
 	CHECK_EQ(states[0].codec, PX_CODEC_LZ4);
-	CHECK_EQ(states[0].codec_skip, 0);
+	CHECK_EQ(states[0].codec_skip[PX_CODEC_LZ4], 0);
 }
 
 static void
