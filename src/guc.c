@@ -30,9 +30,9 @@ int			px_batch_bytes_max = 1024 * 1024;
 int			px_max_connections_per_server = 4;
 int			px_receive_buffer = 32 * 1024 * 1024;
 int			px_slices_setting = 1;
-int			px_stat_max = 1000;
 int			px_max_frame_bytes = PX_FRAME_SENT_NBYTES_MAX;
 int			px_max_decompression_ratio = PX_RAW_RATIO_MAX;
+int			px_stat_max = 1000;
 
 static const struct config_enum_entry mode_options[] = {
 	{"none", PX_MODE_NONE, false},
@@ -301,21 +301,6 @@ define_receiver_settings(void)
 							NULL, NULL, NULL);
 }
 
-/* Only the postmaster can make room for others than one backend. */
-static void
-define_statistics_settings(void)
-{
-	if (!process_shared_preload_libraries_in_progress)
-		return;
-	DefineCustomIntVariable("pg_exchange.stat_max",
-							"Sets the number of servers that pg_stat_exchange keeps counters of, each once for each user and database.",
-							NULL,
-							&px_stat_max,
-							1000, 10, 1000000,
-							PGC_POSTMASTER, 0,
-							NULL, NULL, NULL);
-}
-
 /* What is taken from a remote that may not mean well. */
 static void
 define_limits(void)
@@ -337,12 +322,27 @@ define_limits(void)
 							NULL, NULL, NULL);
 }
 
+/* Only the postmaster can make room for others than one backend. */
+static void
+define_statistics_settings(void)
+{
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+	DefineCustomIntVariable("pg_exchange.stat_max",
+							"Sets the number of servers that pg_stat_exchange keeps counters of, each once for each user and database.",
+							NULL,
+							&px_stat_max,
+							1000, 10, 1000000,
+							PGC_POSTMASTER, 0,
+							NULL, NULL, NULL);
+}
+
 void
 px_guc_init(void)
 {
 	define_stream_settings();
 	define_receiver_settings();
-	define_statistics_settings();
 	define_limits();
+	define_statistics_settings();
 	MarkGUCPrefixReserved("pg_exchange");
 }

@@ -7,9 +7,9 @@ use warnings;
 
 use Exporter 'import';
 
-our @EXPORT = qw(SCHEMA BATCH LAST SLICE crc32c align frame schema batch end_of slice stream chunk packed child recrc);
+our @EXPORT = qw(SCHEMA BATCH LAST SLICE PLAN crc32c align frame schema batch end_of slice stream chunk packed child recrc);
 
-use constant { SCHEMA => 1, BATCH => 2, LAST => 3, SLICE => 4 };
+use constant { SCHEMA => 1, BATCH => 2, LAST => 3, SLICE => 4, PLAN => 5 };
 
 my @crc_table = map {
 	my $crc = $_;
@@ -31,11 +31,11 @@ sub align
 }
 
 # A frame.  Options: kind, body, sequence, sender, rows, columns, raw_nbytes, and
-# magic, version, flags, reserved, body_nbytes, crc for what is wrong.
+# magic, version, choice, reserved, body_nbytes, crc for what is wrong.
 sub frame
 {
 	my (%o) = @_;
-	my $header = pack('a4 v C C V V V v v Q< V', $o{magic} // 'PGXF', $o{version} // 1, $o{kind}, $o{flags} // 0,
+	my $header = pack('a4 v C C V V V v v Q< V', $o{magic} // 'PGXF', $o{version} // 1, $o{kind}, $o{choice} // 0,
 		$o{sender} // 0, $o{sequence} // 0, $o{rows} // 0, $o{columns} // 0, $o{reserved} // 0, $o{raw_nbytes} // 0,
 		$o{body_nbytes} // length($o{body}));
 	return $header . pack('V', $o{crc} // crc32c($header . $o{body})) . $o{body};
@@ -99,7 +99,7 @@ sub end_of
 		$raw_nbytes += $raw;
 	}
 	return frame(kind => LAST, sequence => $o{sequence} // scalar @$frames, sender => $o{sender} // 0,
-		body => pack('Q<6', $o{rows} // $rows, $o{batches} // $batches, $o{raw_nbytes} // $raw_nbytes, $o{wire_nbytes} // $wire_nbytes, 0, 0));
+		body => pack('Q<7', $o{rows} // $rows, $o{batches} // $batches, $o{raw_nbytes} // $raw_nbytes, $o{wire_nbytes} // $wire_nbytes, 0, 0, 0));
 }
 
 sub slice

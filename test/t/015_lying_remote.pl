@@ -113,8 +113,8 @@ sub lie_in_frame
 lie_in_frame('wrong CRC', qr/checksum mismatch.*"crc32c": expected 305419896, got \d+/, $corrupt, crc => 0x12345678);
 lie_in_frame('wrong magic', qr/not an exchange frame.*"magic": expected \d+, got \d+/, undef, magic => 'PGXG');
 lie_in_frame("unknown version $_", qr/unsupported protocol version.*"version": expected 1, got $_/, undef, version => $_) for 0, 2, 65535;
-lie_in_frame("unknown kind $_", qr/unknown frame kind.*"kind": expected 4, got $_/, undef, kind => $_) for 0, 5, 255;
-lie_in_frame('flags', qr/"flags": expected 0, got 1/, undef, flags => 1);
+lie_in_frame("unknown kind $_", qr/unknown frame kind.*"kind": expected 5, got $_/, undef, kind => $_) for 0, 6, 255;
+lie_in_frame('an unknown choice', qr/"choice": expected 3, got 4/, undef, choice => 4);
 lie_in_frame('reserved bytes', qr/"reserved": expected 0, got 7/, undef, reserved => 7);
 lie_in_frame('a sender beyond all workers', qr/"sender": expected 1024, got 1025/, undef, sender => 1025);
 lie_in_frame('no rows', qr/"rows": expected 1, got 0/, undef, rows => 0);
@@ -140,7 +140,8 @@ lie('missing end', \@int, [ $schema, $batch ], $protocol, qr/"end frame": expect
 lie('one end of two senders', \@int, [ @truth, schema([ $travels{int4} ], sender => 3) ], $protocol, qr/"end frame": expected 1, got 0/);
 lie("wrong total of $_", \@int, [ $schema, $batch, end_of([ $schema, $batch ], $_ => 17) ], $protocol, qr/"total [a-z ]+": expected 17, got \d+/)
 	for 'rows', 'batches', 'raw_nbytes', 'wire_nbytes';
-lie('an end of 47 bytes', \@int, [ $schema, frame(kind => LAST, sequence => 1, body => 'x' x 47) ], $protocol, qr/"end body": expected 48, got 47/);
+lie('an end of 47 bytes', \@int, [ $schema, frame(kind => LAST, sequence => 1, body => 'x' x 47) ], $protocol, qr/"end body": expected 56, got 47/);
+lie('a plan that nobody asked for', \@int, [ @truth, frame(kind => PLAN, body => pack('V2', 1, 1) . 'pq') ], $protocol, qr/"plan": expected 1, got 0/);
 lie('frames after the end', \@int, [ @truth, batch(3, [ ints([ 1, 2, 3 ]) ], sequence => 3) ], $protocol, qr/"frames after the end": expected 0, got 1/);
 lie('two ends', \@int, [ @truth, $truth[2] ], $protocol, qr/"frames after the end"/);
 lie('a gap in the sequence', \@int, [ stream($schema, batch(3, [ ints([ 1, 2, 3 ]) ], sequence => 2)) ], $protocol, qr/"sequence number": expected 1, got 2/);

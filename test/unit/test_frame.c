@@ -522,6 +522,28 @@ end_round_trips(void)
 	unit_guarded_free(&g);
 }
 
+/* Each has words of its own, lower case and without a full stop. */
+static void
+every_status_has_a_text(void)
+{
+	char		text[PX_FAULT_NBYTES_MAX];
+	px_fault	fault = {PX_BAD_VALUE, "field", 7, 9};
+
+	for (int status = PX_OK; status <= PX_NO_SPACE; status++)
+	{
+		const char *words = px_status_text((px_status) status);
+
+		CHECK(words[0] >= 'a' && words[0] <= 'z' && words[strlen(words) - 1] != '.');
+		for (int other = PX_OK; other < status; other++)
+			CHECK(strcmp(words, px_status_text((px_status) other)) != 0);
+	}
+	CHECK(strcmp(px_status_text((px_status) 99), "unknown status") == 0);
+
+	CHECK(strcmp(px_fault_text(&fault, text), "Field \"field\": expected 7, got 9.") == 0);
+	fault.got = fault.expected;
+	CHECK(strcmp(px_fault_text(&fault, text), "Field \"field\" is missing or malformed.") == 0);
+}
+
 int
 main(void)
 {
@@ -542,6 +564,7 @@ main(void)
 	RUN(plan_round_trips);
 	RUN(plan_lengths_are_checked);
 	RUN(end_round_trips);
+	RUN(every_status_has_a_text);
 
 	return unit_done();
 }
