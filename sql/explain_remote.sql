@@ -86,10 +86,11 @@ CREATE FOREIGN TABLE grouped (ten int, id int, count bigint) SERVER loopback OPT
 SELECT jsonb_typeof(jsonb_path_query_first(explain_format('COSTS OFF, FORMAT JSON', 'SELECT * FROM grouped')::jsonb,
 	'$.**."Remote Plan".**."Hash Keys"[0]'));
 
--- slices: the plan of the first; a remote that does not answer as it should
+-- slices: the plan of the first
 SET pg_exchange.slices = 2;
 SELECT count(*) FROM explain_stable('SELECT * FROM planned', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF') line WHERE line ~ 'Remote Plan';
 RESET pg_exchange.slices;
+-- a remote that cannot tell
 ALTER TABLE remote.planned RENAME TO hidden;
 SELECT explain_stable('SELECT * FROM planned WHERE id < 100');
 ALTER TABLE remote.hidden RENAME TO planned;

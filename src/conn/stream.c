@@ -119,11 +119,19 @@ wait_for_result(px_stream *stream, instr_time *wait)
 
 	INSTR_TIME_SET_CURRENT(begin);
 	px_progress_blocked(stream->progress, PX_BLOCKED_SERVER);
-	(void) px_wait_for_result(pg, DT_NOEND);
+	PG_TRY();
+	{
+		(void) px_wait_for_result(pg, DT_NOEND);
+	}
+	PG_FINALLY();
+	{
+		/* A wait that is cancelled was one, too. */
+		INSTR_TIME_SET_CURRENT(end);
+		INSTR_TIME_ACCUM_DIFF(*wait, end, begin);
+		INSTR_TIME_ACCUM_DIFF(stream->counters->receive_wait, end, begin);
+	}
+	PG_END_TRY();
 	px_progress_blocked(stream->progress, PX_BLOCKED_QUERY);
-	INSTR_TIME_SET_CURRENT(end);
-	INSTR_TIME_ACCUM_DIFF(*wait, end, begin);
-	INSTR_TIME_ACCUM_DIFF(stream->counters->receive_wait, end, begin);
 }
 
 static bool
@@ -346,6 +354,15 @@ px_stream_connect(px_stream *stream, px_peer *peer, UserMapping *user,
 		give_up_connection(victim);
 	}
 	return true;
+}
+
+void
+px_streams_settle(void)
+{
+	px_connection *connection;
+
+	while ((connection = px_connection_in_use()) != NULL)
+		give_up_connection(connection->stream);
 }
 
 /* ---------------------------------------------------------------------

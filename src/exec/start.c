@@ -321,10 +321,10 @@ static void
 show_stream(px_receive_state *state, px_stream_reader *reader)
 {
 	px_stream  *stream = reader->stream;
-	px_progress *progress = px_progress_begin();
+	px_progress *progress;
 
 	px_progress_end(stream->progress);
-	stream->progress = progress;
+	stream->progress = progress = px_progress_begin();
 	if (progress == NULL)
 		return;
 	progress->userid = GetSessionUserId();

@@ -143,7 +143,7 @@ ask_clock(px_auto *state, instr_time now, uint64 handed_nbytes)
 {
 	px_link_sample *sample = &state->sample;
 
-	sample->ns = ns_between(state->chosen_at, now);
+	sample->ns = ns_between(state->filled_at, now);
 	sample->nbytes = (double) (handed_nbytes - state->handed_nbytes);
 	sample->backlog = state->blocked_ns > sample->ns * BLOCKED_SHARE;
 	sample->receiver_ns = -1;
@@ -171,8 +171,30 @@ px_auto_called(px_auto *state)
 	SpinLockRelease(&state->shared->mutex);
 }
 
+static void
+set_options(px_auto *state, px_choice choice, px_encode_options *options)
+{
+	state->choice = choice;
+	options->encodings = choice == PX_CHOICE_PLAIN ? 1 << PX_ENC_PLAIN : state->encodings;
+	options->codec = choice == PX_CHOICE_ZSTD ? PX_CODEC_ZSTD :
+		choice == PX_CHOICE_LZ4 ? PX_CODEC_LZ4 : PX_CODEC_NONE;
+	options->codec_on_ints = choice == PX_CHOICE_ZSTD;
+}
+
 void
-px_auto_choose(px_auto *state, size_t raw_nbytes, px_encode_options *options)
+px_auto_choose(px_auto *state, px_encode_options *options)
+{
+	px_choice	choice;
+
+	SpinLockAcquire(&state->shared->mutex);
+	choice = px_adapt_choose(&state->shared->adapt,
+							 Max(state->raw_nbytes, PX_CODEC_RAW_NBYTES_MIN));
+	SpinLockRelease(&state->shared->mutex);
+	set_options(state, choice, options);
+}
+
+void
+px_auto_filled(px_auto *state, size_t raw_nbytes, px_encode_options *options)
 {
 	px_auto_shared *shared = state->shared;
 	instr_time	now;
@@ -186,16 +208,15 @@ px_auto_choose(px_auto *state, size_t raw_nbytes, px_encode_options *options)
 		ask_clock(state, now, shared->handed_nbytes);
 	if (state->returned_nbytes > 0)
 		px_adapt_learn_link(&shared->adapt, &state->sample);
-	state->choice = px_adapt_choose(&shared->adapt, (double) raw_nbytes);
 	state->handed_nbytes = shared->handed_nbytes;
 	SpinLockRelease(&shared->mutex);
 
 	memset(&state->sample, 0, sizeof(state->sample));
-	state->chosen_at = now;
-	options->encodings = state->choice == PX_CHOICE_PLAIN ? 1 << PX_ENC_PLAIN : state->encodings;
-	options->codec = state->choice == PX_CHOICE_ZSTD ? PX_CODEC_ZSTD :
-		state->choice == PX_CHOICE_LZ4 ? PX_CODEC_LZ4 : PX_CODEC_NONE;
-	options->codec_on_ints = state->choice == PX_CHOICE_ZSTD;
+	state->filled_at = now;
+	state->raw_nbytes = (double) raw_nbytes;
+	if (raw_nbytes < PX_CODEC_RAW_NBYTES_MIN && state->choice > PX_CHOICE_ENCODED &&
+		!shared->adapt.random)
+		set_options(state, PX_CHOICE_ENCODED, options);
 	state->counts[state->choice]++;
 	state->filled_cpu_ns = cpu_ns();
 }

@@ -310,13 +310,21 @@ px_counters_read(void (*consume) (const px_counters_row *row, void *arg), void *
 	counters_entry *entry;
 	counters_entry *copies;
 	long		n = 0;
+	long		n_max;
 
+	/* An entry that is added meanwhile need not be seen. */
 	px_counters_flush();
-	copies = palloc((px_stat_max + 1) * sizeof(counters_entry));
+	n_max = hash_get_num_entries(table);
+	copies = palloc(Max(n_max, 1) * sizeof(counters_entry));
 	lock_table(LW_SHARED);
 	hash_seq_init(&scan, table);
 	while ((entry = hash_seq_search(&scan)) != NULL)
 	{
+		if (n == n_max)
+		{
+			hash_seq_term(&scan);
+			break;
+		}
 		SpinLockAcquire(&entry->mutex);
 		copies[n++] = *entry;
 		SpinLockRelease(&entry->mutex);

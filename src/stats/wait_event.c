@@ -21,8 +21,14 @@ px_wait_event(px_wait wait)
 	};
 	static uint32 events[lengthof(names)];	/* 0: not asked for yet */
 
-	/* Not when the library is loaded: the postmaster has no shared memory then. */
+	/*
+	 * Not when the library is loaded: the postmaster has no shared memory then.
+	 * But all when we first connect, lest one be made while cleaning up.
+	 */
 	if (events[wait] == 0)
-		events[wait] = px_new_wait_event(names[wait]);
+	{
+		for (size_t i = 0; i < lengthof(names); i++)
+			events[i] = px_new_wait_event(names[i]);
+	}
 	return events[wait];
 }

@@ -30,6 +30,7 @@ read_body(const uint8_t *body, const px_frame_header *header)
 	px_writer	out = {fuzz_guarded(SLOT_VALUES, header->body_nbytes), header->body_nbytes, 0};
 	px_slice	slice;
 	px_end		end;
+	px_plan		plan;
 	px_fault	fault = {0};
 	px_status	status = PX_OK;
 
@@ -44,6 +45,11 @@ read_body(const uint8_t *body, const px_frame_header *header)
 			status = px_slice_read(body, header, &slice, &fault);
 			if (status == PX_OK)
 				FUZZ_REQUIRE(px_slice_write(&out, &slice) == PX_OK);
+			break;
+		case PX_FRAME_PLAN:
+			status = px_plan_read(body, header, &plan, &fault);
+			if (status == PX_OK)
+				FUZZ_REQUIRE(px_plan_write(&out, &plan) == PX_OK);
 			break;
 		case PX_FRAME_END:
 			status = px_end_read(body, header, &end, &fault);

@@ -85,10 +85,13 @@ is($coordinator->safe_psql('postgres', "SELECT pid = $pid, usename = 'curious', 
 	extra_params => [ '-U', 'curious' ]), 't|f|||', 'others see that there is a stream, and no more');
 
 # It is cancelled: an error, and the slot is free.
+my $waited = stat_of('receive_wait_time');
+sleep(1);
 $coordinator->safe_psql('postgres', "SELECT pg_cancel_backend($pid)");
 ok($coordinator->poll_query_until('postgres', 'SELECT count(*) = 0 FROM exchange.pg_stat_progress_exchange'), 'a cancelled stream is gone');
 ok($coordinator->poll_query_until('postgres', "SELECT errors = 1 AND scans = 26 FROM exchange.pg_stat_exchange WHERE srvname = 'shard'"),
 	'and counts as an error');
+cmp_ok(stat_of('receive_wait_time') - $waited, '>=', 500, 'with the time that it has waited');
 
 # So does one whose backend is terminated.
 $running->query_until(qr/begun/, "\\echo begun\nSELECT count(name), sum(id) FROM held WHERE random() < 2;\n");
