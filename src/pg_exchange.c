@@ -12,6 +12,7 @@
 #include "compat.h"
 #include "exec/gather.h"
 #include "exec/receive.h"
+#include "exec/truncate.h"
 #include "guc.h"
 #include "plan/paths.h"
 #include "plan/place.h"
@@ -30,6 +31,7 @@ _PG_init(void)
 	px_send_init();
 	px_receive_init();
 	px_gather_init();
+	px_truncate_init();
 	px_plan_init();
 	px_place_init();
 }

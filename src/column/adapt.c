@@ -31,6 +31,10 @@
  */
 #define PX_LINK_KNOWN_NS		1e6
 #define PX_LINK_KNOWN_NBYTES	(256.0 * 1024)
+#define PX_PACKET_NBYTES		(64.0 * 1024)
+
+/* But as much is enough to know that a link is slow, if that is what it is. */
+#define PX_LINK_SLOW_NS			0.25e6
 
 /* A batch in which encodings were looked for counts so much less. */
 #define PX_UNSETTLED_WEIGHT		0.125
@@ -266,6 +270,17 @@ px_waste(const px_adapt *adapt, px_choice choice)
 			   px_score(adapt, px_known(adapt, adapt->current)) - 1, 0);
 }
 
+/* Does the link take longer than anything else? */
+static bool
+px_link_is_slow(const px_adapt *adapt)
+{
+	px_expected current = px_known(adapt, adapt->current);
+	double		sum;
+
+	return px_is_known(adapt, adapt->current) &&
+		adapt->link_ns * current.ratio >= px_bottleneck(adapt, current, &sum);
+}
+
 /* The choice to try on this batch, or the current one. */
 static px_choice
 px_choose_probe(const px_adapt *adapt, double raw_nbytes)
@@ -273,8 +288,10 @@ px_choose_probe(const px_adapt *adapt, double raw_nbytes)
 	px_choice	best = adapt->current;
 	double		score = px_score(adapt, px_known(adapt, best)) * (1 - PX_GAIN_MIN);
 
-	if (adapt->batches < PX_PROBE_AFTER ||
-		adapt->batches - adapt->probed_at < PX_PROBE_INTERVAL)
+	/* A slow link is a reason not to wait: there is time to try, and time to lose. */
+	if ((adapt->batches < PX_PROBE_AFTER ||
+		 adapt->batches - adapt->probed_at < PX_PROBE_INTERVAL) &&
+		!px_link_is_slow(adapt))
 		return best;
 	for (int c = PX_CHOICE_PLAIN; c < PX_CHOICE_COUNT; c++)
 	{
@@ -379,6 +396,14 @@ px_learn_quiet(px_adapt *adapt)
 	}
 }
 
+/* What has left in the time of drain: if that is little, perhaps a packet more. */
+static double
+px_drained(const px_adapt *adapt)
+{
+	return adapt->drain.value +
+		(adapt->drain.value < PX_LINK_KNOWN_NBYTES ? PX_PACKET_NBYTES : 0);
+}
+
 /*
  * Add to the mean; or let it begin anew, when as many bytes as are telling have
  * come, or were to be expected, at another rate.
@@ -392,7 +417,7 @@ px_learn_drain(px_adapt *adapt, double ns, double nbytes)
 	px_mean_add(&adapt->drain, ns, nbytes, PX_LINK_MEMORY_NS);
 	recent->amount += ns;
 	recent->value += nbytes;
-	expected = recent->amount * px_mean_of(&adapt->drain);
+	expected = recent->amount / adapt->drain.amount * px_drained(adapt);
 	if (recent->amount < PX_LINK_KNOWN_NS ||
 		Max(recent->value, expected) < PX_LINK_KNOWN_NBYTES)
 		return;
@@ -404,7 +429,7 @@ px_learn_drain(px_adapt *adapt, double ns, double nbytes)
 void
 px_adapt_learn_link(px_adapt *adapt, const px_link_sample *sample)
 {
-	double		share = sample->receiver_share;
+	double		receiver_ns = sample->receiver_ns;
 	double		drain_ns;
 
 	if (!sample->backlog)
@@ -412,16 +437,18 @@ px_adapt_learn_link(px_adapt *adapt, const px_link_sample *sample)
 		px_learn_quiet(adapt);
 		return;
 	}
+	if (sample->ns <= 0)
+		return;
 
 	/* Others may have known, a moment ago; else see the last stream. */
-	if (share < 0)
-		share = adapt->receiver.amount > 0 ? px_mean_of(&adapt->receiver) :
-			adapt->receiver_waits ? 0 : 1;
+	if (receiver_ns < 0)
+		receiver_ns = sample->ns * (adapt->receiver.amount > 0 ? px_mean_of(&adapt->receiver) :
+									adapt->receiver_waits ? 0 : 1);
 	px_learn_drain(adapt, sample->ns, sample->nbytes);
-	px_mean_add(&adapt->receiver, sample->ns, sample->ns * share, PX_LINK_MEMORY_NS);
-	if (adapt->drain.amount < PX_LINK_KNOWN_NS || adapt->drain.value <= 0)
+	px_mean_add(&adapt->receiver, sample->ns, Min(receiver_ns, sample->ns), PX_LINK_MEMORY_NS);
+	if (adapt->drain.amount < PX_LINK_SLOW_NS)
 		return;
-	drain_ns = 1 / px_mean_of(&adapt->drain);
+	drain_ns = adapt->drain.amount / px_drained(adapt);
 
 	/* Was it wrong to take the link for faster?  Then wait longer next time. */
 	if (drain_ns < adapt->drain_ns * PX_SAME_RATE || drain_ns * PX_SAME_RATE > adapt->drain_ns)

@@ -106,14 +106,14 @@ extern void px_adapt_learn_batch(px_adapt *adapt, px_choice choice,
 extern void px_adapt_learn_handing(px_adapt *adapt, double wire_nbytes,
 								   double cpu_ns);
 
-/* How the socket did between two frames. */
+/* How the socket did since the last sample. */
 typedef struct px_link_sample
 {
-	double		ns;				/* wall time since the last sample */
+	bool		backlog;		/* there is something left to send */
+	double		ns;				/* time in which there always was */
 	double		nbytes;			/* that have left in it */
-	bool		backlog;		/* there was always something left to send */
-	double		receiver_share;	/* 0 .. 1: part of ns in which the receiver would
-								 * not take more; < 0 if that is not known */
+	double		receiver_ns;	/* part of ns in which the receiver would not take
+								 * more; < 0 if that is not known */
 } px_link_sample;
 
 extern void px_adapt_learn_link(px_adapt *adapt, const px_link_sample *sample);

@@ -11,9 +11,13 @@
  */
 #include "postgres.h"
 
-#include <sys/socket.h>
-#include <sys/un.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "commands/dbcommands.h"
 #include "commands/defrem.h"
@@ -23,6 +27,7 @@
 #include "pgstat.h"
 #include "postmaster/postmaster.h"
 #include "utils/guc.h"
+#include "utils/timeout.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
@@ -36,6 +41,12 @@
 	"SET datestyle = ISO; " \
 	"SET intervalstyle = postgres; " \
 	"SET extra_float_digits = 3"
+
+/* Files that others may open: a few sets to wait by, and connections of postgres_fdw. */
+#define FILES_LEFT	8
+
+/* How long after a cancel was given up to do so again; see px_cancel. */
+#define CANCEL_GIVE_UP_AGAIN_MS	100
 
 /* Keywords and values for PQconnectStartParams, NULL-terminated. */
 typedef struct connection_params
@@ -261,12 +272,81 @@ has_password(const connection_params *params)
 	return false;
 }
 
+/* Of an option given twice the last counts.  One second means two to libpq. */
+static int
+connect_timeout_ms(const connection_params *params)
+{
+	int			seconds = 0;
+
+	for (int i = 0; params->keywords[i]; i++)
+	{
+		if (strcmp(params->keywords[i], "connect_timeout") == 0)
+			seconds = atoi(params->values[i]);
+	}
+	return seconds <= 0 ? PX_CONNECT_TIMEOUT_MS : Min(Max(seconds, 2), INT_MAX / 1000) * 1000;
+}
+
+/*
+ * Bring a connection that was started to its end, good or bad.  False if the
+ * remote takes too long: connect_timeout is the caller's to keep where libpq
+ * is polled.
+ */
+static bool
+finish_connecting(PGconn *pg, int timeout_ms)
+{
+	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), timeout_ms);
+	PostgresPollingStatusType status = PGRES_POLLING_WRITING;
+
+	while (PQstatus(pg) != CONNECTION_BAD && status != PGRES_POLLING_OK &&
+		   status != PGRES_POLLING_FAILED)
+	{
+		int			wanted = status == PGRES_POLLING_READING ? WL_SOCKET_READABLE : WL_SOCKET_WRITEABLE;
+		long		ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
+		int			rc;
+
+		if (ms <= 0)
+			return false;
+		rc = WaitLatchOrSocket(MyLatch,
+							   WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH | wanted,
+							   PQsocket(pg), ms, px_wait_event(PX_WAIT_CONNECT));
+		if (rc & WL_LATCH_SET)
+		{
+			ResetLatch(MyLatch);
+			CHECK_FOR_INTERRUPTS();
+		}
+		if (rc & wanted)
+			status = PQconnectPoll(pg);
+	}
+	return true;
+}
+
+/*
+ * Reserve a file descriptor, unless few are left: without one, nobody in this
+ * session can wait for a socket, and postgres_fdw has no way around that.
+ */
+static bool
+reserve_file(void)
+{
+	int			nreserved = 0;
+	bool		enough;
+
+	while (nreserved <= FILES_LEFT && AcquireExternalFD())
+		nreserved++;
+	enough = nreserved > FILES_LEFT;
+	for (int i = enough ? 1 : 0; i < nreserved; i++)
+		ReleaseExternalFD();
+	return enough;
+}
+
 PGconn *
-px_connect(ForeignServer *server, UserMapping *user, char **reason)
+px_connect(ForeignServer *server, UserMapping *user, char **reason, bool *silent)
 {
 	connection_params params = build_params(server, user);
 	bool		password_required = is_password_required(user);
+	int			timeout_ms = connect_timeout_ms(&params);
 	PGconn	   *pg;
+
+	*silent = false;
 
 	/*
 	 * A non-superuser must not use the server's own identity: see
@@ -279,14 +359,26 @@ px_connect(ForeignServer *server, UserMapping *user, char **reason)
 		return NULL;
 	}
 
-	pg = libpqsrv_connect_params(params.keywords, params.values, false,
-								 px_wait_event(PX_WAIT_CONNECT));
+	if (!reserve_file())
+	{
+		*reason = pstrdup("too many open files here");
+		return NULL;
+	}
+	pg = PQconnectStartParams(params.keywords, params.values, false);
+	if (pg == NULL)
+	{
+		ReleaseExternalFD();
+		*reason = pstrdup("could not connect: out of memory");
+		return NULL;
+	}
 	PG_TRY();
 	{
 		*reason = NULL;
-		if (pg == NULL || PQstatus(pg) != CONNECTION_OK)
-			*reason = psprintf("could not connect: %s",
-							   pg ? pchomp(PQerrorMessage(pg)) : "out of memory");
+		*silent = !finish_connecting(pg, timeout_ms);
+		if (*silent)
+			*reason = psprintf("could not connect: no answer within %d ms", timeout_ms);
+		else if (PQstatus(pg) != CONNECTION_OK)
+			*reason = psprintf("could not connect: %s", pchomp(PQerrorMessage(pg)));
 		else if (password_required && !params.scram_passthrough &&
 				 !PQconnectionUsedPassword(pg))
 			*reason = pstrdup("password is required");
@@ -294,7 +386,8 @@ px_connect(ForeignServer *server, UserMapping *user, char **reason)
 		{
 			PGresult   *res = px_exec(pg, SESSION_SETTINGS);
 
-			if (res == NULL && PQstatus(pg) == CONNECTION_OK)
+			*silent = res == NULL && PQstatus(pg) == CONNECTION_OK;
+			if (*silent)
 				*reason = psprintf("session does not answer within %d ms", PX_SETUP_TIMEOUT_MS);
 			else if (PQresultStatus(res) != PGRES_COMMAND_OK)
 				*reason = psprintf("could not configure the session: %s",
@@ -321,6 +414,55 @@ void
 px_disconnect(PGconn *pg)
 {
 	libpqsrv_disconnect(pg);
+}
+
+/*
+ * PQcancel waits for the remote to connect and to hang up, for ever if need
+ * be: a postmaster that is stopped keeps neither promise.  It goes on after
+ * signals, and has no socket that we know of; but what it opens first gets the
+ * lowest free descriptor.  When the time is up, /dev/null takes its place, with
+ * which every call that is made for a socket fails.
+ */
+static int	cancel_fd;
+static int	null_fd;
+
+/* In a signal handler; again and again, in case that there is no socket yet. */
+static void
+give_up_cancel(void)
+{
+	int			save_errno = errno;
+	struct stat stat;
+
+	if (fstat(cancel_fd, &stat) == 0 && S_ISSOCK(stat.st_mode))
+		(void) dup2(null_fd, cancel_fd);
+	errno = save_errno;
+}
+
+bool
+px_cancel(PGconn *pg, TimestampTz deadline)
+{
+	static TimeoutId timeout = MAX_TIMEOUTS;	/* not registered yet */
+	PGcancel   *cancel;
+	char		errbuf[256];
+	bool		sent = false;
+
+	if (timeout == MAX_TIMEOUTS)
+		timeout = RegisterTimeout(USER_TIMEOUT, give_up_cancel);
+	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null_fd < 0)
+		return false;
+	cancel = PQgetCancel(pg);
+	cancel_fd = dup(null_fd);
+	if (cancel && cancel_fd >= 0)
+	{
+		close(cancel_fd);
+		enable_timeout_every(timeout, deadline, CANCEL_GIVE_UP_AGAIN_MS);
+		sent = PQcancel(cancel, errbuf, sizeof(errbuf));
+		disable_timeout(timeout, false);
+	}
+	PQfreeCancel(cancel);
+	close(null_fd);
+	return sent;
 }
 
 bool
@@ -441,7 +583,7 @@ px_result_sqlstate(const PGresult *res)
 {
 	const char *text = PQresultErrorField(res, PG_DIAG_SQLSTATE);
 
-	if (text == NULL)
+	if (text == NULL || strlen(text) != 5)
 		return ERRCODE_CONNECTION_FAILURE;
 	return MAKE_SQLSTATE(text[0], text[1], text[2], text[3], text[4]);
 }

@@ -20,17 +20,30 @@
 #include "guc.h"
 
 /*
+ * How long connecting may take where the server has no connect_timeout.  TCP
+ * sends its first packet again after 1, 3 and 7 seconds: three may get lost.
+ */
+#define PX_CONNECT_TIMEOUT_MS	10000
+
+/*
  * Connect to server as user.  Returns NULL, with *reason set to a short
  * phrase (palloc'd), where postgres_fdw would refuse or fail: it then does so
- * itself, in its own words, when the fallback runs.  Blocks, serving
- * interrupts; errors out only on those and when out of file descriptors.
- * Close with px_disconnect.
+ * itself, in its own words, when the fallback runs.  *silent is set to whether
+ * that is for want of an answer in time.  Blocks, serving interrupts; errors
+ * out only on those.  Close with px_disconnect.
  */
 extern PGconn *px_connect(ForeignServer *server, UserMapping *user,
-						  char **reason);
+						  char **reason, bool *silent);
 
 /* Close the connection; NULL is allowed.  Never errors, never waits. */
 extern void px_disconnect(PGconn *pg);
+
+/*
+ * Ask the remote to cancel what runs on pg.  True if the request was sent.
+ * Blocks for a round trip, without serving interrupts, but at most until the
+ * deadline.
+ */
+extern bool px_cancel(PGconn *pg, TimestampTz deadline);
 
 /*
  * How long a session may take to answer a trivial command.  Behind a pooler

@@ -30,8 +30,12 @@
 #include "send/hello_self.h"
 #include "stats/wait_event.h"
 
-/* How long a connection may take to come to rest, as in postgres_fdw. */
-#define ABANDON_TIMEOUT_MS	30000
+/*
+ * How long the connections that are left at one time may take to come to
+ * rest, all together.  No interrupt is served meanwhile, and a new connection
+ * takes less.
+ */
+#define ABANDON_TIMEOUT_MS	5000
 
 /* How long to wait for a cancel to be heeded before another one, at first. */
 #define CANCEL_AGAIN_MS		50
@@ -202,16 +206,10 @@ take_connection(px_connection *connection)
 	connection->in_use = false;
 }
 
-/* Ask the remote to stop what runs on the connection. */
-static bool
-send_cancel(PGconn *pg)
+static TimestampTz
+abandon_deadline(void)
 {
-	PGcancel   *cancel = PQgetCancel(pg);
-	char		errbuf[256];
-	bool		sent = cancel && PQcancel(cancel, errbuf, sizeof(errbuf));
-
-	PQfreeCancel(cancel);
-	return sent;
+	return TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ABANDON_TIMEOUT_MS);
 }
 
 /*
@@ -226,12 +224,13 @@ open_connection(px_peer *peer, UserMapping *user, px_stream *stream,
 	px_connection *connection;
 	const char *refusal;
 	char	   *failure;
+	bool		silent;
 	PGconn	   *pg;
 
 	connection = MemoryContextAllocZero(CacheMemoryContext, sizeof(px_connection));
 	PG_TRY();
 	{
-		pg = px_connect(server, user, &failure);
+		pg = px_connect(server, user, &failure, &silent);
 	}
 	PG_CATCH();
 	{
@@ -243,6 +242,8 @@ open_connection(px_peer *peer, UserMapping *user, px_stream *stream,
 	if (pg == NULL)
 	{
 		pfree(connection);
+		if (silent)
+			px_peer_avoid(peer);
 		*reason = failure;
 		return NULL;
 	}
@@ -262,15 +263,9 @@ open_connection(px_peer *peer, UserMapping *user, px_stream *stream,
 		refuse_peer(peer, refusal);
 	*reason = refusal;
 	if (PQtransactionStatus(connection->pg) == PQTRANS_ACTIVE)
-		(void) send_cancel(connection->pg);
+		(void) px_cancel(connection->pg, abandon_deadline());
 	px_connection_discard(connection);
 	return NULL;
-}
-
-static TimestampTz
-abandon_deadline(void)
-{
-	return TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ABANDON_TIMEOUT_MS);
 }
 
 /*
@@ -326,7 +321,7 @@ cancel_and_drain(PGconn *pg, TimestampTz deadline)
 	{
 		TimestampTz until;
 
-		if (!send_cancel(pg))
+		if (!px_cancel(pg, deadline))
 			return false;
 		until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ms);
 		if (drain(pg, Min(until, deadline)))
@@ -368,6 +363,34 @@ streams_running(px_peer *peer)
 			n++;
 	}
 	return n;
+}
+
+px_connection *
+px_connection_in_use(void)
+{
+	HASH_SEQ_STATUS scan;
+	px_peer    *peer;
+
+	if (peers == NULL)
+		return NULL;
+	hash_seq_init(&scan, peers);
+	while ((peer = hash_seq_search(&scan)) != NULL)
+	{
+		dlist_iter	iter;
+
+		(void) streams_running(peer);
+		dlist_foreach(iter, &peer->connections)
+		{
+			px_connection *connection = dlist_container(px_connection, node, iter.cur);
+
+			if (connection->in_use)
+			{
+				hash_seq_term(&scan);
+				return connection;
+			}
+		}
+	}
+	return NULL;
 }
 
 px_connection *
@@ -424,10 +447,8 @@ px_connection_release(px_connection *connection)
 
 /* Stop what runs on the connection and leave its transaction. */
 static bool
-come_to_rest(PGconn *pg)
+come_to_rest(PGconn *pg, TimestampTz deadline)
 {
-	TimestampTz deadline = abandon_deadline();
-
 	if (PQstatus(pg) != CONNECTION_OK)
 		return false;
 
@@ -442,14 +463,20 @@ come_to_rest(PGconn *pg)
 	return PQtransactionStatus(pg) == PQTRANS_IDLE;
 }
 
-void
-px_connection_abandon(px_connection *connection)
+static void
+abandon_until(px_connection *connection, TimestampTz deadline)
 {
 	take_connection(connection);
 
-	/* Closing alone would let a query that sends nothing run on. */
-	if (!come_to_rest(connection->pg) || connection->invalidated)
+	/* Closing alone would let a query that sends nothing run on for a while. */
+	if (!come_to_rest(connection->pg, deadline) || connection->invalidated)
 		px_connection_discard(connection);
+}
+
+void
+px_connection_abandon(px_connection *connection)
+{
+	abandon_until(connection, abandon_deadline());
 }
 
 /*
@@ -459,6 +486,7 @@ px_connection_abandon(px_connection *connection)
 static void
 abandon_streams(int nest_level)
 {
+	TimestampTz deadline = abandon_deadline();
 	HASH_SEQ_STATUS scan;
 	px_peer    *peer;
 
@@ -475,7 +503,7 @@ abandon_streams(int nest_level)
 			{
 				if (connection->stream)
 					px_stream_lose(connection->stream);
-				px_connection_abandon(connection);
+				abandon_until(connection, deadline);
 			}
 		}
 		if (nest_level == 0)

@@ -119,6 +119,9 @@ extern px_connection *px_connection_acquire(px_peer *peer, UserMapping *user,
 											struct px_stream *stream,
 											const char **reason);
 
+/* Any connection of this session that a stream has, or NULL. */
+extern px_connection *px_connection_in_use(void);
+
 /*
  * Give a connection back whose stream was read to its end.  Its transaction
  * is committed without waiting for the answer.

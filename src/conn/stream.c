@@ -356,6 +356,15 @@ px_stream_connect(px_stream *stream, px_peer *peer, UserMapping *user,
 	return true;
 }
 
+void
+px_streams_settle(void)
+{
+	px_connection *connection;
+
+	while ((connection = px_connection_in_use()) != NULL)
+		give_up_connection(connection->stream);
+}
+
 /* ---------------------------------------------------------------------
  * Beginning
  * --------------------------------------------------------------------- */

@@ -154,6 +154,14 @@ extern void px_stream_wait_any(px_stream *const *streams, int n, long timeout_ms
  */
 extern void px_stream_close(px_stream *stream);
 
+/*
+ * Have all streams of the session give up their connections, as if others had
+ * wanted them: so no remote session but postgres_fdw's holds a lock for this
+ * transaction.  Blocks until what they have yet to read is spooled, serving
+ * interrupts.
+ */
+extern void px_streams_settle(void);
+
 /* The end of a subtransaction takes the stream's connection; for pool.c. */
 extern void px_stream_lose(px_stream *stream);
 

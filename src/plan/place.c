@@ -268,6 +268,17 @@ make_gather(Plan *append, List *children, Bitmapset *relids)
 }
 
 /*
+ * A hashed EXCEPT or INTERSECT reads an Append (before PostgreSQL 18), and
+ * wants all rows of the first child before any of the second.
+ */
+static void
+keep_order(Plan *plan)
+{
+	if (plan && IsA(plan, CustomScan) && ((CustomScan *) plan)->methods == &px_gather_scan_methods)
+		lsecond(((CustomScan *) plan)->custom_private) = makeInteger(PX_GATHER_IN_ORDER);
+}
+
+/*
  * WHERE CURRENT OF looks for a table's scan in the plan of the cursor, but not
  * below a custom node.  So a cursor keeps an Append that has local tables.
  */
@@ -304,6 +315,8 @@ place_gathers(Plan *plan, int cursor_options)
 
 	plan->lefttree = place_gathers(plan->lefttree, cursor_options);
 	plan->righttree = place_gathers(plan->righttree, cursor_options);
+	if (IsA(plan, SetOp))
+		keep_order(plan->lefttree);
 	if (IsA(plan, SubqueryScan))
 	{
 		SubqueryScan *scan = (SubqueryScan *) plan;

@@ -8,11 +8,11 @@
  * CPU time is work and the rest is being blocked.
  *
  * Being blocked says little about the link: the kernel takes megabytes before
- * it blocks, and the cause may as well be the receiver.  So before a frame is
- * returned the socket is asked what it has still to send.  If that was never
- * nothing since the frame before, then what was acknowledged meanwhile is what
- * the link carried, or what the receiver took.  Parallel workers have no socket,
- * and not all kernels say: then being blocked has to do.
+ * it blocks, and the cause may as well be the receiver.  So the socket is asked,
+ * twice for a batch, what it has still to send.  As long as that is never
+ * nothing, what was acknowledged meanwhile is what the link carried, or what the
+ * receiver took.  Parallel workers have no socket, and not all kernels say: then
+ * being blocked has to do.
  *
  *-------------------------------------------------------------------------
  */
@@ -98,111 +98,149 @@ void
 px_auto_restart(px_auto *state)
 {
 	state->returned_nbytes = 0;
-	state->has_link = false;
+	state->has_link = state->has_backlog = false;
+	state->blocked_ns = 0;
+	memset(&state->sample, 0, sizeof(state->sample));
 	memset(state->counts, 0, sizeof(state->counts));
+}
+
+/*
+ * Ask the socket, and count what has left it since it was last asked, if it
+ * never ran empty.  It did not if there was something before and there is now:
+ * what is handed over in between only adds to that.  Nor if it was full for most
+ * of the time, blocked_ns.  Otherwise the first interval of a backlog does not
+ * count: what it begins with has yet to be acknowledged.
+ */
+static void
+ask_socket(px_auto *state, instr_time now, double blocked_ns)
+{
+	px_link_sample *sample = &state->sample;
+	px_link_state last = state->link;
+	double		ns = ns_between(state->link_at, now);
+	bool		had_link = state->has_link;
+	bool		had_backlog = state->has_backlog;
+	bool		was_full = blocked_ns > ns / 2;
+
+	state->has_link = MyProcPort && whereToSendOutput == DestRemote &&
+		px_link_read(MyProcPort->sock, &state->link);
+	state->link_at = now;
+	if (!had_link || !state->has_link)
+		return;
+
+	sample->backlog = state->link.unsent_nbytes > 0;
+	state->has_backlog = sample->backlog && (last.unsent_nbytes > 0 || was_full);
+	if (state->has_backlog && (had_backlog || was_full))
+	{
+		sample->ns += ns;
+		sample->nbytes += (double) (state->link.acked_nbytes - last.acked_nbytes);
+		sample->receiver_ns += (double) (state->link.refused_us - last.refused_us) * 1000;
+	}
+}
+
+/* What being blocked tells, and what all senders have handed over meanwhile. */
+static void
+ask_clock(px_auto *state, instr_time now, uint64 handed_nbytes)
+{
+	px_link_sample *sample = &state->sample;
+
+	sample->ns = ns_between(state->filled_at, now);
+	sample->nbytes = (double) (handed_nbytes - state->handed_nbytes);
+	sample->backlog = state->blocked_ns > sample->ns * BLOCKED_SHARE;
+	sample->receiver_ns = -1;
 }
 
 void
 px_auto_called(px_auto *state)
 {
+	double		called_cpu_ns;
+	double		work_ns;
+
 	INSTR_TIME_SET_CURRENT(state->called_at);
-	state->called_cpu_ns = cpu_ns();
-	if (state->returned_nbytes > 0)
-	{
-		double		work_ns = state->called_cpu_ns - state->returned_cpu_ns;
+	if (state->returned_nbytes <= 0)
+		return;
 
-		state->blocked_ns = ns_between(state->returned_at, state->called_at) - work_ns;
+	called_cpu_ns = cpu_ns();
+	work_ns = called_cpu_ns - state->returned_cpu_ns;
+	state->blocked_ns = Max(ns_between(state->returned_at, state->called_at) - work_ns, 0);
 
-		/* The leader of a parallel query hands other frames over, too. */
-		SpinLockAcquire(&state->shared->mutex);
-		state->shared->handed_nbytes += (uint64) state->returned_nbytes;
-		if (IsParallelWorker() || state->shared->adapt.senders == 1)
-			px_adapt_learn_handing(&state->shared->adapt, state->returned_nbytes, work_ns);
-		SpinLockRelease(&state->shared->mutex);
-	}
+	/* The leader of a parallel query hands other frames over, too. */
+	SpinLockAcquire(&state->shared->mutex);
+	state->shared->handed_nbytes += (uint64) state->returned_nbytes;
+	if (IsParallelWorker() || state->shared->adapt.senders == 1)
+		px_adapt_learn_handing(&state->shared->adapt, state->returned_nbytes, work_ns);
+	SpinLockRelease(&state->shared->mutex);
+}
+
+static void
+set_options(px_auto *state, px_choice choice, px_encode_options *options)
+{
+	state->choice = choice;
+	options->encodings = choice == PX_CHOICE_PLAIN ? 1 << PX_ENC_PLAIN : state->encodings;
+	options->codec = choice == PX_CHOICE_ZSTD ? PX_CODEC_ZSTD :
+		choice == PX_CHOICE_LZ4 ? PX_CODEC_LZ4 : PX_CODEC_NONE;
+	options->codec_on_ints = choice == PX_CHOICE_ZSTD;
 }
 
 void
-px_auto_choose(px_auto *state, size_t raw_nbytes, px_encode_options *options)
+px_auto_choose(px_auto *state, px_encode_options *options)
 {
+	px_choice	choice;
+
+	SpinLockAcquire(&state->shared->mutex);
+	choice = px_adapt_choose(&state->shared->adapt,
+							 Max(state->raw_nbytes, PX_CODEC_RAW_NBYTES_MIN));
+	SpinLockRelease(&state->shared->mutex);
+	set_options(state, choice, options);
+}
+
+void
+px_auto_filled(px_auto *state, size_t raw_nbytes, px_encode_options *options)
+{
+	px_auto_shared *shared = state->shared;
 	instr_time	now;
 
 	INSTR_TIME_SET_CURRENT(now);
 	state->fill_ns = ns_between(state->called_at, now);
+	ask_socket(state, now, state->blocked_ns);
 
-	SpinLockAcquire(&state->shared->mutex);
-	state->choice = px_adapt_choose(&state->shared->adapt, (double) raw_nbytes);
-	SpinLockRelease(&state->shared->mutex);
+	SpinLockAcquire(&shared->mutex);
+	if (!state->has_link)
+		ask_clock(state, now, shared->handed_nbytes);
+	if (state->returned_nbytes > 0)
+		px_adapt_learn_link(&shared->adapt, &state->sample);
+	state->handed_nbytes = shared->handed_nbytes;
+	SpinLockRelease(&shared->mutex);
 
-	options->encodings = state->choice == PX_CHOICE_PLAIN ? 1 << PX_ENC_PLAIN : state->encodings;
-	options->codec = state->choice == PX_CHOICE_ZSTD ? PX_CODEC_ZSTD :
-		state->choice == PX_CHOICE_LZ4 ? PX_CODEC_LZ4 : PX_CODEC_NONE;
-	options->codec_on_ints = state->choice == PX_CHOICE_ZSTD;
+	memset(&state->sample, 0, sizeof(state->sample));
+	state->filled_at = now;
+	state->raw_nbytes = (double) raw_nbytes;
+	if (raw_nbytes < PX_CODEC_RAW_NBYTES_MIN && state->choice > PX_CHOICE_ENCODED &&
+		!shared->adapt.random)
+		set_options(state, PX_CHOICE_ENCODED, options);
 	state->counts[state->choice]++;
 	state->filled_cpu_ns = cpu_ns();
-}
-
-/* What the socket did since the frame before; false if it cannot be asked. */
-static bool
-sample_socket(px_auto *state, px_link_sample *sample)
-{
-	px_link_state link;
-	bool		had_link = state->has_link;
-	double		refused_ns;
-
-	state->has_link = MyProcPort && whereToSendOutput == DestRemote &&
-		px_link_read(MyProcPort->sock, &link);
-	if (!state->has_link)
-		return false;
-
-	sample->nbytes = (double) (link.acked_nbytes - state->link.acked_nbytes);
-	sample->backlog = had_link && link.unsent_nbytes > 0 && state->link.unsent_nbytes > 0;
-	refused_ns = (double) (link.refused_us - state->link.refused_us) * 1000;
-	sample->receiver_share = Min(refused_ns / sample->ns, 1);
-	state->link = link;
-	return true;
-}
-
-/* What being blocked tells, and what all senders have handed over meanwhile. */
-static void
-sample_blocking(px_auto *state, px_link_sample *sample, uint64 handed_nbytes)
-{
-	sample->nbytes = (double) (handed_nbytes - state->handed_nbytes);
-	sample->backlog = state->blocked_ns > sample->ns * BLOCKED_SHARE;
-	sample->receiver_share = -1;
 }
 
 void
 px_auto_encoded(px_auto *state, size_t raw_nbytes, size_t wire_nbytes,
 				const px_column_state *columns, int ncolumns)
 {
-	px_auto_shared *shared = state->shared;
 	bool		settled = true;
-	bool		has_socket;
-	bool		has_sample = state->returned_nbytes > 0;
-	px_link_sample sample = {0};
 	instr_time	now;
-	double		now_cpu_ns = cpu_ns();
 
+	state->returned_cpu_ns = cpu_ns();
 	for (int i = 0; i < ncolumns; i++)
 		settled = settled && !columns[i].sampled;
-	INSTR_TIME_SET_CURRENT(now);
-	sample.ns = Max(ns_between(state->returned_at, now), 1);
-	has_socket = sample_socket(state, &sample);
 
-	SpinLockAcquire(&shared->mutex);
-	px_adapt_learn_batch(&shared->adapt, state->choice, (double) raw_nbytes,
+	SpinLockAcquire(&state->shared->mutex);
+	px_adapt_learn_batch(&state->shared->adapt, state->choice, (double) raw_nbytes,
 						 (double) wire_nbytes, state->fill_ns,
-						 now_cpu_ns - state->filled_cpu_ns, settled);
-	if (has_sample && !has_socket)
-		sample_blocking(state, &sample, shared->handed_nbytes);
-	if (has_sample)
-		px_adapt_learn_link(&shared->adapt, &sample);
-	state->handed_nbytes = shared->handed_nbytes;
-	SpinLockRelease(&shared->mutex);
+						 state->returned_cpu_ns - state->filled_cpu_ns, settled);
+	SpinLockRelease(&state->shared->mutex);
 
+	INSTR_TIME_SET_CURRENT(now);
+	ask_socket(state, now, 0);
 	state->returned_at = now;
-	state->returned_cpu_ns = now_cpu_ns;
 	state->returned_nbytes = (double) wire_nbytes;
 }
 

@@ -7,7 +7,8 @@
  * that parallel senders share.  ExchangeSend says what it is doing:
  *
  *		px_auto_called		it was called: what it returned has been handed over
- *		px_auto_choose		a batch is filled; how is it to be encoded?
+ *		px_auto_choose		a batch is to be filled; how will it be encoded?
+ *		px_auto_filled		it is filled
  *		px_auto_encoded		the batch is a frame, and about to be returned
  *
  *-------------------------------------------------------------------------
@@ -40,9 +41,9 @@ typedef struct px_auto
 
 	/* The batch under construction. */
 	instr_time	called_at;
-	double		called_cpu_ns;
-	double		fill_ns;
+	double		raw_nbytes;		/* of the last one */
 	double		filled_cpu_ns;
+	double		fill_ns;
 	px_choice	choice;
 
 	/* The frame last returned; valid if returned_nbytes > 0. */
@@ -50,11 +51,15 @@ typedef struct px_auto
 	double		returned_cpu_ns;
 	double		returned_nbytes;
 	double		blocked_ns;		/* while it was handed over */
-	uint64		handed_nbytes;	/* of all, when it was returned */
+	instr_time	filled_at;
+	uint64		handed_nbytes;	/* of all, when the batch was filled */
 
-	/* The socket when it was returned. */
-	bool		has_link;
+	/* The socket. */
+	bool		has_link;		/* what follows is valid */
+	instr_time	link_at;		/* when link was read */
 	px_link_state link;
+	bool		has_backlog;	/* it has not been empty for some time */
+	px_link_sample sample;		/* since the last batch was filled, as far as there was a backlog */
 } px_auto;
 
 /* For a request with codec=auto; allocated in the current context. */
@@ -65,8 +70,11 @@ extern void px_auto_restart(px_auto *state);
 
 extern void px_auto_called(px_auto *state);
 
-/* Sets encodings and codec of options for a batch of raw_nbytes. */
-extern void px_auto_choose(px_auto *state, size_t raw_nbytes, px_encode_options *options);
+/* Sets encodings and codec of options. */
+extern void px_auto_choose(px_auto *state, px_encode_options *options);
+
+/* The batch has raw_nbytes; if that is little, options do without a codec. */
+extern void px_auto_filled(px_auto *state, size_t raw_nbytes, px_encode_options *options);
 
 /* columns[ncolumns] is what was left by the batch. */
 extern void px_auto_encoded(px_auto *state, size_t raw_nbytes, size_t wire_nbytes,

@@ -167,8 +167,6 @@ px_fill_new(TupleDesc desc, List *columns, const px_request *request,
 	fill->keep_nbytes = (size_t) request->batch_bytes * 4;
 	fill->patches = (request->encodings & PX_ENCODINGS_INTS) == PX_ENCODINGS_INTS &&
 		(request->encodings & (1 << PX_ENC_PATCHED)) != 0;
-	fill->toasted = (request->encodings & (1 << PX_ENC_TOASTED)) != 0 &&
-		request->codec != PX_CODEC_ZSTD;
 	fill->encoding = client_encoding();
 	fill->context = CurrentMemoryContext;
 

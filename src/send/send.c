@@ -238,7 +238,7 @@ send_batch(px_send_state *state)
 
 	writer = begin_frame(state, PX_FRAME_HEADER_NBYTES + raw_nbytes);
 	if (state->adaptive)
-		px_auto_choose(state->adaptive, raw_nbytes, &state->options);
+		px_auto_filled(state->adaptive, raw_nbytes, &state->options);
 	status = px_batch_write(&writer, fill->columns, fill->ncolumns,
 							&state->options, state->columns);
 	if (status != PX_OK)
@@ -321,6 +321,12 @@ fill_batch(px_send_state *state)
 	PlanState  *child = linitial(state->css.custom_ps);
 	px_fill    *fill = state->fill;
 
+	if (state->adaptive)
+		px_auto_choose(state->adaptive, &state->options);
+
+	/* zstd makes less of values that TOAST has compressed than they are. */
+	fill->toasted = (state->request.encodings & (1 << PX_ENC_TOASTED)) != 0 &&
+		state->options.codec != PX_CODEC_ZSTD;
 	px_fill_reset(fill);
 	while (!state->exhausted && fill->rows < state->batch_rows &&
 		   fill->raw_nbytes < state->request.batch_bytes)

@@ -14,15 +14,33 @@
 
 #include "fmgr.h"
 #include "nodes/supportnodes.h"
+#include "tcop/tcopprot.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 
 #include "send/hello_self.h"
 #include "send/marker.h"
 #include "send/send.h"
 
+/* For how long a query goes on for a coordinator that has vanished. */
+#define CLIENT_CHECK_INTERVAL	"10s"
+
 PG_FUNCTION_INFO_V1(px_sql_hello);
 PG_FUNCTION_INFO_V1(px_sql_send);
 PG_FUNCTION_INFO_V1(px_sql_send_support);
+
+/*
+ * A coordinator that dies, or gives the connection up because the remote seems
+ * to have died, cannot cancel what it has begun.  A query that sends nothing
+ * would not notice.  Where the operating system cannot tell, this does nothing.
+ */
+static void
+watch_client(void)
+{
+	if (client_connection_check_interval == 0)
+		(void) set_config_option("client_connection_check_interval", CLIENT_CHECK_INTERVAL,
+								 PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SET, true, DEBUG1, false);
+}
 
 /* exchange.hello(hello text) returns text */
 Datum
@@ -47,6 +65,7 @@ px_sql_hello(PG_FUNCTION_ARGS)
 						px_status_text(fault.status)),
 				 errdetail_internal("%s", px_fault_text(&fault, detail))));
 
+	watch_client();
 	px_hello_self(&self);
 	if (px_hello_write(answer, sizeof(answer), &self) >= sizeof(answer))
 		elog(ERROR, "exchange hello exceeds %d bytes", PX_HELLO_NBYTES_MAX);

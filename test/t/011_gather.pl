@@ -207,6 +207,11 @@ ask('COMMIT');
 	is(ask("SELECT count(*), sum(shard) FROM ($union) x"), '5010|10010', 'it gets all rows in the end');
 }
 
+# EXCEPT and INTERSECT count on reading one side before the other.
+is(ask('SELECT id FROM naps_1 EXCEPT SELECT id FROM events WHERE shard = 2 AND id < 8 EXCEPT SELECT generate_series(1, 4) ORDER BY 1'),
+	join("\n", 5, 7 .. 10), 'EXCEPT: the first side is the slow one');
+is(ask('SELECT id FROM naps_1 INTERSECT SELECT generate_series(8, 20) ORDER BY 1'), "8\n9\n10", 'INTERSECT: the first side is the slow one');
+
 # A local child runs while the sockets fill.
 {
 	my $started = time();

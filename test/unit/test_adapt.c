@@ -60,11 +60,13 @@ typedef struct sim
 	double		sent;			/* bytes that have left the socket buffer, in total */
 	double		refused_ns;		/* time in which the receive buffer was full */
 	double		encoding_ns;
-	double		wasted_ns;		/* by batches other than the current choice's */
-	double		sampled_at;
-	double		sampled_sent;
-	double		sampled_refused_ns;
-	bool		sampled_backlog;
+	double		asked_at;		/* of the socket */
+	double		asked_sent;
+	double		asked_queued;
+	double		asked_refused_ns;
+	bool		has_backlog;
+	double		blocked_ns;
+	px_link_sample sample;		/* since the last choice */
 	uint32_t	counts[PX_CHOICE_COUNT];
 } sim;
 
@@ -106,23 +108,25 @@ sim_pass(sim *s, double ns)
 	}
 }
 
-/* What the sender sees of the socket before it hands a frame over. */
+/* What the sender sees of the socket; see ask_socket in send/auto.c. */
 static void
-sim_sample(sim *s)
+sim_ask(sim *s, bool was_full)
 {
-	px_link_sample sample;
-	bool		backlog = s->queued > 0;
+	px_link_sample *sample = &s->sample;
+	bool		had_backlog = s->has_backlog;
 
-	sample.ns = s->now - s->sampled_at;
-	sample.nbytes = s->sent - s->sampled_sent;
-	sample.backlog = backlog && s->sampled_backlog;
-	sample.receiver_share = s->blind ? -1 : (s->refused_ns - s->sampled_refused_ns) / sample.ns;
-	if (s->sampled_at > 0)
-		px_adapt_learn_link(&s->adapt, &sample);
-	s->sampled_at = s->now;
-	s->sampled_sent = s->sent;
-	s->sampled_refused_ns = s->refused_ns;
-	s->sampled_backlog = backlog;
+	sample->backlog = s->queued > 0;
+	s->has_backlog = sample->backlog && (s->asked_queued > 0 || was_full);
+	if (s->has_backlog && (had_backlog || was_full))
+	{
+		sample->ns += s->now - s->asked_at;
+		sample->nbytes += s->sent - s->asked_sent;
+		sample->receiver_ns += s->refused_ns - s->asked_refused_ns;
+	}
+	s->asked_at = s->now;
+	s->asked_sent = s->sent;
+	s->asked_queued = s->queued;
+	s->asked_refused_ns = s->refused_ns;
 }
 
 /* One batch: rows in a column buffer, a frame, and the socket has it. */
@@ -130,30 +134,34 @@ static void
 sim_batch(sim *s, double raw_nbytes)
 {
 	const sim_data *data = s->data;
-	double		before = s->now;
 	double		wire_nbytes;
-	px_choice	choice;
+	double		handed_at;
 
 	sim_pass(s, data->fill_ns * raw_nbytes);
-	choice = px_adapt_choose(&s->adapt, raw_nbytes);
+	sim_ask(s, s->blocked_ns > (s->now - s->asked_at) / 2);
+	if (s->blind)
+		s->sample.receiver_ns = -1;
+	px_adapt_learn_link(&s->adapt, &s->sample);
+	memset(&s->sample, 0, sizeof(s->sample));
+	s->choice = px_adapt_choose(&s->adapt, raw_nbytes);
 	if (s->fixed >= 0)
-		choice = (px_choice) s->fixed;
-	s->choice = choice;
-	s->counts[choice]++;
-	sim_pass(s, data->cpu_ns[choice] * raw_nbytes);
-	s->encoding_ns += data->cpu_ns[choice] * raw_nbytes;
-	wire_nbytes = data->ratio[choice] * raw_nbytes;
-	px_adapt_learn_batch(&s->adapt, choice, raw_nbytes, wire_nbytes,
-						 data->fill_ns * raw_nbytes, data->cpu_ns[choice] * raw_nbytes, true);
-	sim_sample(s);
+		s->choice = (px_choice) s->fixed;
+	s->counts[s->choice]++;
+
+	sim_pass(s, data->cpu_ns[s->choice] * raw_nbytes);
+	s->encoding_ns += data->cpu_ns[s->choice] * raw_nbytes;
+	wire_nbytes = data->ratio[s->choice] * raw_nbytes;
+	px_adapt_learn_batch(&s->adapt, s->choice, raw_nbytes, wire_nbytes,
+						 data->fill_ns * raw_nbytes, data->cpu_ns[s->choice] * raw_nbytes, true);
+	sim_ask(s, false);
 
 	sim_pass(s, 0.3 * wire_nbytes);
 	px_adapt_learn_handing(&s->adapt, wire_nbytes, 0.3 * wire_nbytes);
+	handed_at = s->now;
 	while (s->queued > 0 && s->queued + wire_nbytes > SEND_BUFFER)
 		sim_pass(s, STEP_NS);
+	s->blocked_ns = s->now - handed_at;
 	s->queued += wire_nbytes;
-	if (s->fixed < 0 && choice != s->adapt.current)
-		s->wasted_ns += s->now - before;
 }
 
 static void
@@ -395,7 +403,7 @@ static void
 many_senders_share_the_link(void)
 {
 	px_adapt	adapt;
-	px_link_sample sample = {1e6, 0.125e6, true, 0};
+	px_link_sample sample = {true, 1e6, 0.125e6, 0};
 
 	px_adapt_init(&adapt, 15, 1.0, 0, false, 0);
 	for (int i = 0; i < 10; i++)

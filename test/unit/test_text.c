@@ -234,6 +234,32 @@ slice_request_round_trips(void)
 }
 
 static void
+explain_request_round_trips(void)
+{
+	static px_request_column columns[PX_FRAME_COLUMNS_MAX];
+	static const char *const words[] = {
+		"explain=1 columns", "explain=15 columns", "slices=2 slice=1 blocks=1 explain=3 columns",
+	};
+
+	for (size_t i = 0; i < lengthof(words); i++)
+	{
+		char	   *text = replaced(request_text, "columns", words[i]);
+		char		written[2 * sizeof(request_text)];
+		px_request	request;
+
+		CHECK_EQ(read_request(text, &request, columns, NULL), PX_OK);
+		CHECK(request.explain != 0);
+		px_request_write(written, sizeof(written), &request, columns);
+		CHECK(strcmp(written, text) == 0);
+		free(text);
+	}
+	expect_request("columns", "explain=0 columns", PX_OVER_LIMIT, "explain");
+	expect_request("columns", "explain=16 columns", PX_OVER_LIMIT, "explain");
+	expect_request("columns", "explain= columns", PX_BAD_HEADER, "explain");
+	expect_request("columns", "explain=1 slices=2 slice=1 blocks=1 columns", PX_BAD_HEADER, "columns");
+}
+
+static void
 adaptive_request_round_trips(void)
 {
 	static px_request_column columns[PX_FRAME_COLUMNS_MAX];
@@ -294,32 +320,6 @@ impossible_adaptive_requests_are_refused(void)
 		free(words_added);
 		free(text);
 	}
-}
-
-static void
-explain_request_round_trips(void)
-{
-	static px_request_column columns[PX_FRAME_COLUMNS_MAX];
-	static const char *const words[] = {
-		"explain=1 columns", "explain=15 columns", "slices=2 slice=1 blocks=1 explain=3 columns",
-	};
-
-	for (size_t i = 0; i < lengthof(words); i++)
-	{
-		char	   *text = replaced(request_text, "columns", words[i]);
-		char		written[2 * sizeof(request_text)];
-		px_request	request;
-
-		CHECK_EQ(read_request(text, &request, columns, NULL), PX_OK);
-		CHECK(request.explain != 0);
-		px_request_write(written, sizeof(written), &request, columns);
-		CHECK(strcmp(written, text) == 0);
-		free(text);
-	}
-	expect_request("columns", "explain=0 columns", PX_OVER_LIMIT, "explain");
-	expect_request("columns", "explain=16 columns", PX_OVER_LIMIT, "explain");
-	expect_request("columns", "explain= columns", PX_BAD_HEADER, "explain");
-	expect_request("columns", "explain=1 slices=2 slice=1 blocks=1 columns", PX_BAD_HEADER, "columns");
 }
 
 static void

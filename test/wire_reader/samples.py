@@ -4,8 +4,6 @@ A stream is made of dictionaries, so that a change of one of its parts makes a b
 
     {"columns": [(type OID, class, width)], "rows": 5, "chunks": [chunk], "schema": {}, "batch": {}, "end": {}}
 
-"plan": {} puts a plan frame behind them.
-
 The last three override fields of the frames' headers, "body" the body. A stream with "asked", (slices, slice), is the answer
 to a request for a slice, which begins with a slice frame, "slice". A chunk has the fields of its header where
 they are not as computed, and "values", its encoded values; "nulls", the null bitmap as an integer; "payload" if that
@@ -93,8 +91,7 @@ def write(stream):
     raw = max(len(body), 1 << 20)   # a figure that readers do not check
     batch = frame(body, stream.get("batch", {}), kind=BATCH, sequence=1 + len(slice), rows=nrows, columns=len(columns), raw_nbytes=raw)
     totals = struct.pack("<7Q", nrows, 1, raw, len(b"".join(slice) + schema + batch), 0, 0, 0)
-    plan = [frame(u32(1, 2) + b"x{}", stream["plan"], kind=PLAN)] if "plan" in stream else []
-    return [*slice, schema, batch, frame(totals, stream.get("end", {}), kind=END, sequence=2 + len(slice)), *plan]
+    return [*slice, schema, batch, frame(totals, stream.get("end", {}), kind=END, sequence=2 + len(slice))]
 
 
 def changed(stream, change):
@@ -203,6 +200,7 @@ def broken_frames():
         yield f"body_nbytes of {kind}", "plain", set_frame(kind, body_nbytes=8), "body_nbytes is what follows"
     yield "kind 0", "plain", set_frame("batch", kind=0), "kind"
     yield "kind 6", "plain", set_frame("batch", kind=6), "kind"
+    yield "a plan unasked", "plain", set_frame("end", kind=PLAN, sequence=0, body=u32(1, 2) + b"Pln", body_nbytes=11), "only if it was asked"
     yield "huge body_nbytes", "plain", set_frame("batch", body_nbytes=FRAME_NBYTES_MAX), "body_nbytes is within"
     yield "no rows", "plain", set_frame("batch", rows=0), "rows are 1"
     yield "too many rows", "plain", set_frame("batch", rows=65537), "rows are 1"
@@ -214,7 +212,6 @@ def broken_frames():
     yield "raw_nbytes", "plain", set_frame("batch", raw_nbytes=FRAME_NBYTES_MAX + 1), "raw_nbytes is within"
     yield "raw_nbytes of an end", "plain", set_frame("end", raw_nbytes=8), "raw_nbytes is within"
     yield "a column too many", "plain", set_frame("batch", columns=2), "columns of the schema"
-    yield "a plan unasked", "plain", lambda stream: stream.update(plan={}), "only if it was asked for"
     yield "a slice frame unasked", "plain", set_frame("schema", kind=SLICE, columns=0, body=u32(2, 100, 1, 0), body_nbytes=16), "slice"
     yield "a batch first", "plain", set_frame("schema", kind=BATCH, rows=1, raw_nbytes=100), "schema comes before"
     yield "a second schema", "plain", set_frame("batch", kind=SCHEMA, rows=0, raw_nbytes=0), "schema comes once"

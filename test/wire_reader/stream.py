@@ -125,8 +125,7 @@ class Sender:
 
 
 class Stream:
-    """Frames of one query in the order in which they came. slice: (slices, slice) if one was asked for; explain: if
-    the plan was; it is then in plan, as text and as JSON."""
+    """Frames of one query in the order in which they came. slice: (slices, slice) if one was asked for; explain: was the plan?"""
 
     def __init__(self, slice=None, explain=False):
         self.slice, self.slice_body = slice, None
@@ -136,9 +135,9 @@ class Stream:
     def read(self, data):
         """Read a frame; the rows it brings: tuples of values, None for null (chunks.py says what values are)."""
         frame = read_header(data)
-        must(self.plan is None, "nothing comes after the plan")
+        must(self.plan is None, "no frame comes after the plan")
         if frame.kind == PLAN:
-            self.read_plan(frame, Cursor(data[FRAME.size:]))
+            self.read_plan(frame, Cursor(Cursor(data, FRAME.size).take(frame.body_nbytes, "body")))
             return []
         sender = self.senders.setdefault(frame.sender, Sender())
         must(not sender.ended, "no frame comes after a sender's end frame")
@@ -146,6 +145,7 @@ class Stream:
         body = Cursor(data, FRAME.size)
         body = Cursor(body.take(body.left, "body"))
         seen["kind", frame.kind] += 1
+        seen["choice", frame.choice] += frame.kind == BATCH
         rows = []
         if frame.kind == SLICE:
             must(self.slice and sender.frames == 0, "a slice frame comes first, and only if one was asked for")
@@ -169,6 +169,16 @@ class Stream:
             sender.raw_nbytes += frame.raw_nbytes
         return rows
 
+    def read_plan(self, frame, body):
+        must(self.explain, "a plan comes only if it was asked for")
+        must(frame.sender == frame.sequence == 0, "a plan is nobody's", (frame.sender, frame.sequence))
+        self.check_ends()
+        seen["kind", frame.kind] += 1
+        text_nbytes, json_nbytes = body.uint(4, "plan body"), body.uint(4, "plan body")
+        text, json = (bytes(body.take(nbytes, "plan")) for nbytes in (text_nbytes, json_nbytes))
+        body.finish("the plan body")
+        self.plan = text.decode(), json.decode()
+
     def read_slice(self, body):
         got = SliceBody(*(body.uint(4, "slice body") for _ in SliceBody._fields))
         body.finish("the slice body")
@@ -182,15 +192,6 @@ class Stream:
             must(got.reason == 0, "several slices need no reason", got.reason)
         self.slice_body = got
 
-    def read_plan(self, frame, body):
-        must(self.explain, "a plan comes only if it was asked for")
-        must(frame.sender == frame.sequence == 0, "the plan's sender and sequence are 0", frame)
-        self.finish_senders()
-        seen["kind", frame.kind] += 1
-        sizes = body.uint(4, "text_nbytes"), body.uint(4, "json_nbytes")
-        self.plan = tuple(bytes(body.take(nbytes, "the plan")).decode() for nbytes in sizes)
-        body.finish("the plan body")
-
     def read_end(self, body, sender):
         for name in ("rows", "batches", "raw_nbytes", "wire_nbytes"):
             total = body.uint(8, "totals")
@@ -201,17 +202,17 @@ class Stream:
 
     def finish(self):
         """The query has ended: is the stream complete?"""
-        self.finish_senders()
-        must(not self.explain or self.plan is not None, "the plan has come, if it was asked for")
+        self.check_ends()
+        must(not self.explain or self.plan is not None, "the plan that was asked for is there")
 
-    def finish_senders(self):
+    def check_ends(self):
         must(self.senders, "a stream has a sender at least")
         must(all(sender.ended for sender in self.senders.values()), "every sender has sent its end frame")
 
 
-def read_stream(frames, slice=None):
+def read_stream(frames, slice=None, explain=False):
     """(columns, rows) of a whole stream."""
-    stream = Stream(slice)
+    stream = Stream(slice, explain)
     rows = [row for frame in frames for row in stream.read(frame)]
     stream.finish()
     return stream.columns, rows

@@ -9,10 +9,13 @@ HELLO = {"protocol": r"\d+-\d+", "codecs": r"\d+", "encodings": r"\d+", "endian"
 
 
 def request(columns, encodings=1, codec="none", level=0, batch_rows=4096, batch_bytes=1 << 20, server_version=150000,
-            slices=None, explain=None):
-    """columns: (type OID, typmod) each; slices: (slices, slice, blocks) if a slice is wanted; explain: if the plan is, what of it."""
+            auto=None, slices=None, explain=0):
+    """columns: (type OID, typmod) each; auto: (codecs, cpu_limit, link, idle, random) with codec auto; slices: (slices, slice, blocks)
+    if a slice is wanted; explain: what to measure of the plan, if that is."""
     words = {"version": 1, "encodings": encodings, "codec": codec, "level": level, "batch_rows": batch_rows,
              "batch_bytes": batch_bytes, "server_version": server_version}
+    if auto:
+        words.update(zip(("codecs", "cpu_limit", "link", "idle", "random"), auto), codec="auto")
     if slices:
         words.update(zip(("slices", "slice", "blocks"), slices))
     if explain:

@@ -1,0 +1,267 @@
+# What runs out, or is taken away: connections, disk, files, time of a session,
+# privileges. Where postgres_fdw would still give the rows, so do we; else there
+# is one error, the next query works, and nothing is left behind.
+use strict;
+use warnings;
+
+use OwnNamespaces;
+use Exchange;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+my $shard = new_shard('shard', conf => "max_connections = 12\nsuperuser_reserved_connections = 2\n");
+$shard->safe_psql('postgres', q{
+	CREATE ROLE reader LOGIN;
+	CREATE TABLE events AS SELECT i AS id, 'event ' || i AS name FROM generate_series(1, 20000) i;
+	CREATE VIEW big AS SELECT i AS id, repeat(md5(i::text), 32) AS filler FROM generate_series(1, 50000) i;
+	CREATE VIEW sorted AS SELECT i AS id, repeat(md5(i::text), 32) AS filler FROM generate_series(1, 50000) i ORDER BY md5(i::text);
+	CREATE TABLE spread AS SELECT i AS id, repeat('x', 200) AS filler FROM generate_series(1, 40000) i;
+	GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader;
+	ANALYZE});
+my $coordinator = new_coordinator('coordinator');
+add_server($coordinator, 'shard', $shard, user_mapping => 0);
+$coordinator->safe_psql('postgres', q{
+	CREATE USER MAPPING FOR CURRENT_USER SERVER shard OPTIONS (user 'reader', password_required 'false');
+	CREATE FOREIGN TABLE events (id int, name text) SERVER shard;
+	CREATE FOREIGN TABLE events_too (id int, name text) SERVER shard OPTIONS (table_name 'events');
+	CREATE FOREIGN TABLE big (id int, filler text) SERVER shard;
+	CREATE FOREIGN TABLE sorted (id int, filler text) SERVER shard;
+	CREATE FOREIGN TABLE spread (id int, filler text) SERVER shard;
+	CREATE TABLE few AS SELECT i AS id FROM generate_series(1, 3) i;
+	SET pg_exchange.enabled = off;
+	ANALYZE events, spread, few});
+
+my $scan = 'SELECT count(*), sum(id) FROM (SELECT * FROM events OFFSET 0) x;';
+my $rows = '20000|200010000';
+
+my $session;
+sub ask
+{
+	my ($sql) = @_;
+	$session->{stderr} = '';
+	return $session->query($sql);
+}
+sub begin_session
+{
+	$session->quit if $session;
+	$shard->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE usename = 'reader'}) or die 'sessions stay';
+	$session = open_session($coordinator);
+	ask('\set VERBOSITY verbose');
+	return ask('SELECT pg_backend_pid();');
+}
+sub transport { return label('Transport', ask('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;')); }
+sub no_temporary_files
+{
+	my ($name) = @_;
+	return is_deeply([ map { glob($_->data_dir . '/base/pgsql_tmp/*') } $shard, $coordinator ], [], "$name: no temporary file is left");
+}
+sub goes_on
+{
+	my ($name) = @_;
+	is(ask($scan), $rows, "$name: the next query works");
+	is($session->{stderr}, '', "$name: without an error");
+	is(transport(), 'exchange v1', "$name: by exchange");
+	no_temporary_files($name);
+	ok($shard->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity
+		WHERE usename = 'reader' AND state <> 'idle'}), "$name: nothing is left running");
+	is_deeply([ glob($shard->data_dir . '/pg_snapshots/*') ], [], "$name: no snapshot is left");
+	return;
+}
+
+# ---- connections ------------------------------------------------------------
+
+# All that the shard has are taken, but for the one of postgres_fdw.
+begin_session();
+ask("SET pg_exchange.enabled = off; $scan RESET pg_exchange.enabled");
+my @takers;
+for (1 .. 9)
+{
+	push @takers, $shard->background_psql('postgres', extra_params => [ '-U', 'reader' ]);
+}
+is(ask($scan), $rows, 'remote out of connections: all rows');
+is($session->{stderr}, '', 'remote out of connections: no error');
+like(transport(), qr/^postgres_fdw \(could not connect: .*(too many clients already|remaining connection slots)/, 'remote out of connections: and why');
+is(ask('SET pg_exchange.slices = 4; SELECT count(*) FROM (SELECT * FROM spread OFFSET 0) x; RESET pg_exchange.slices'), 40000,
+	'remote out of connections: slices, too');
+my $other = open_session($coordinator);
+$other->query('\set VERBOSITY verbose');
+$other->query($scan);
+like($other->{stderr}, qr/ERROR:  08001: could not connect to server "shard"/, "remote out of connections: where postgres_fdw has none, its error");
+
+# Some are free again, but not as many as are wanted.
+(shift @takers)->quit for 1 .. 2;
+usleep(200_000);
+is(ask('SET pg_exchange.slices = 8; SET pg_exchange.max_connections_per_server = 8; SELECT count(*), sum(id) FROM (SELECT * FROM spread OFFSET 0) x'),
+	'40000|800020000', 'remote nearly out of connections: all rows of many slices');
+is($session->{stderr}, '', 'remote nearly out of connections: no error');
+ask('RESET pg_exchange.slices; RESET pg_exchange.max_connections_per_server');
+$_->quit for @takers;
+is($other->query($scan), $rows, 'connections are free again: the session that had failed works');
+$other->quit;
+goes_on('connections are free again');
+
+# ---- files of the coordinator's backend -----------------------------------------
+
+# Of these it may have some for connections, then it has to do with fewer streams.
+{
+	my $node = $coordinator;
+	$node->append_conf('postgresql.conf', 'max_files_per_process = 75');
+	$node->restart;
+	$session = undef;
+	$shard->append_conf('postgresql.conf', 'max_connections = 60');
+	$shard->restart;
+	begin_session();
+	ask('SET pg_exchange.slices = 40; SET pg_exchange.max_connections_per_server = 40');
+	is(ask('SELECT count(*), sum(id) FROM (SELECT * FROM spread OFFSET 0) x'), '40000|800020000', 'out of files: all rows');
+	is($session->{stderr}, '', 'out of files: no error');
+	my $streams = $shard->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pg_exchange'});
+	cmp_ok($streams, '>', 2, 'out of files: some streams');
+	cmp_ok($streams, '<', 40, 'out of files: but not as many as were wanted');
+	ask('RESET pg_exchange.slices; RESET pg_exchange.max_connections_per_server');
+	goes_on('out of files');
+}
+
+# ---- disk ---------------------------------------------------------------------
+
+# Of the shard, in the midst of a sort.
+for my $exchange (qw(off on))
+{
+	$shard->safe_psql('postgres', q{ALTER ROLE reader SET temp_file_limit = '4MB'; ALTER ROLE reader SET work_mem = '1MB'});
+	begin_session();
+	ask("SET pg_exchange.enabled = $exchange; SELECT count(filler) FROM (SELECT filler FROM sorted OFFSET 0) x");
+	like($session->{stderr}, qr/ERROR:  53400: temporary file size exceeds temp_file_limit/, "remote out of disk, exchange $exchange: its error");
+}
+goes_on('remote out of disk');
+$shard->safe_psql('postgres', q{ALTER ROLE reader RESET ALL});
+
+# Of the coordinator, where streams are read ahead to hand a connection on.
+begin_session();
+ask("SET pg_exchange.max_connections_per_server = 1; SET work_mem = '1MB'; SET temp_file_limit = '4MB'");
+ask('BEGIN; DECLARE c CURSOR FOR SELECT id, filler FROM big WHERE length(filler) = 1024');
+like(ask('FETCH 1 FROM c'), qr/^1\|/, 'a stream has begun');
+ask($scan);
+like($session->{stderr}, qr/ERROR:  53400: temporary file size exceeds temp_file_limit/, 'coordinator out of disk: its error');
+ask('ROLLBACK; RESET temp_file_limit');
+goes_on('coordinator out of disk');
+
+# A file system that is full: of the shard, then of the coordinator.
+SKIP:
+{
+	skip 'no small file system can be mounted here: no namespaces of our own', 1 unless $OwnNamespaces::entered;
+
+	my $folder = PostgreSQL::Test::Utils::tempdir_short;
+	system_or_bail('mount', '-t', 'tmpfs', '-o', 'size=4m', 'small', $folder);
+	mkdir("$folder/$_") for qw(shard coordinator);
+	for my $node ($shard, $coordinator)
+	{
+		$node->safe_psql('postgres', sprintf("CREATE TABLESPACE small LOCATION '%s/%s'", $folder, $node->name));
+	}
+	$shard->safe_psql('postgres', q{GRANT CREATE ON TABLESPACE small TO reader;
+		ALTER ROLE reader SET temp_tablespaces = 'small'; ALTER ROLE reader SET work_mem = '1MB'});
+	for my $exchange (qw(off on))
+	{
+		begin_session();
+		ask("SET pg_exchange.enabled = $exchange; SELECT count(filler) FROM (SELECT filler FROM sorted OFFSET 0) x");
+		like($session->{stderr}, qr/ERROR:  53100: could not write to file .*No space left on device/, "remote disk full, exchange $exchange: its error");
+	}
+	goes_on('remote disk full');
+	$shard->safe_psql('postgres', q{ALTER ROLE reader RESET ALL});
+
+	begin_session();
+	ask("SET pg_exchange.max_connections_per_server = 1; SET work_mem = '1MB'; SET temp_tablespaces = 'small'");
+	ask('BEGIN; DECLARE c CURSOR FOR SELECT id, filler FROM big WHERE length(filler) = 1024');
+	like(ask('FETCH 1 FROM c'), qr/^1\|/, 'a stream has begun');
+	ask($scan);
+	like($session->{stderr}, qr/ERROR:  53100: could not write to file .*No space left on device/, 'coordinator disk full: its error');
+	ask('ROLLBACK');
+	goes_on('coordinator disk full');
+	is_deeply([ glob("$folder/*/PG_*/pgsql_tmp/*") ], [], 'disk full: no temporary file is left');
+	ask('RESET temp_tablespaces');
+}
+
+# ---- time -----------------------------------------------------------------------
+
+# Sessions that stand still are ended: postgres_fdw's own among them.
+my $nested = 'SET enable_hashjoin = off; SET enable_mergejoin = off;
+	SELECT count(*), sum(e.id) FROM (SELECT id, pg_sleep(0.8) FROM few OFFSET 0) f CROSS JOIN LATERAL (SELECT * FROM events x WHERE x.id = f.id OFFSET 0) e;
+	RESET enable_hashjoin; RESET enable_mergejoin;';
+for my $exchange (qw(off on))
+{
+	$shard->safe_psql('postgres', q{ALTER ROLE reader SET idle_in_transaction_session_timeout = '400ms'});
+	begin_session();
+	ask("SET pg_exchange.enabled = $exchange; $nested");
+	like($session->{stderr}, qr/ERROR:  (25P03|08006): .*(idle-in-transaction timeout|server closed the connection unexpectedly)/s,
+		"idle_in_transaction_session_timeout, exchange $exchange: an error");
+}
+$shard->safe_psql('postgres', q{ALTER ROLE reader RESET ALL});
+goes_on('idle_in_transaction_session_timeout');
+begin_session();
+is(ask($nested), '3|6', 'without it: all rows');
+
+# Kept connections that are ended while nothing runs are no error.
+$shard->safe_psql('postgres', q{ALTER ROLE reader SET idle_session_timeout = '300ms'});
+begin_session();
+ask('SET pg_exchange.slices = 4');
+is(ask('SELECT count(*) FROM (SELECT * FROM spread OFFSET 0) x'), 40000, 'idle_session_timeout: the first query');
+ok($shard->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE usename = 'reader'}), 'idle_session_timeout: sessions end');
+is(ask('SELECT count(*) FROM (SELECT * FROM spread OFFSET 0) x'), 40000, 'idle_session_timeout: four kept connections are gone, and the next query works');
+is($session->{stderr}, '', 'idle_session_timeout: without an error');
+$shard->safe_psql('postgres', q{ALTER ROLE reader RESET ALL});
+begin_session();
+goes_on('idle_session_timeout');
+
+# The shard has a statement_timeout of its own.
+$shard->safe_psql('postgres', q{ALTER ROLE reader SET statement_timeout = '300ms'});
+begin_session();
+ask('BEGIN; DECLARE c CURSOR FOR SELECT id FROM (SELECT id, filler FROM big ORDER BY md5(filler || md5(filler)) OFFSET 0) x');
+ask('SELECT count(*) FROM big a JOIN big b ON a.filler < b.filler');
+like($session->{stderr}, qr/ERROR:  57014: canceling statement due to statement timeout/, 'remote statement_timeout: its error');
+ask('ROLLBACK');
+$shard->safe_psql('postgres', q{ALTER ROLE reader RESET ALL});
+begin_session();
+goes_on('remote statement_timeout');
+
+# ---- privileges -----------------------------------------------------------------
+
+# USAGE on schema exchange is revoked while a connection is kept, and during a stream.
+ask('BEGIN; DECLARE c CURSOR FOR SELECT id, filler FROM big');
+like(ask('FETCH 1 FROM c'), qr/^1\|/, 'a stream has begun');
+$shard->safe_psql('postgres', 'REVOKE USAGE ON SCHEMA exchange FROM PUBLIC');
+is(ask($scan), $rows, 'USAGE revoked: all rows');
+is($session->{stderr}, '', 'USAGE revoked: no error');
+like(transport(), qr/^postgres_fdw \(.*permission denied for schema exchange/, 'USAGE revoked: and why');
+is(ask('MOVE 49998 FROM c; FETCH ALL FROM c') =~ /^50000\|/ ? 1 : 0, 1, 'USAGE revoked: the stream goes on');
+ask('COMMIT');
+begin_session();
+is(ask($scan), $rows, 'without USAGE: all rows');
+like(transport(), qr/^postgres_fdw \(.*permission denied for schema exchange/, 'without USAGE: and why');
+$shard->safe_psql('postgres', 'GRANT USAGE ON SCHEMA exchange TO PUBLIC');
+begin_session();
+goes_on('USAGE granted');
+
+# ---- locks ------------------------------------------------------------------------
+
+# Two foreign tables that are one table of the shard: a TRUNCATE of the one does
+# not wait for a stream of the other, which gets its rows.
+$shard->safe_psql('postgres', q{CREATE TABLE wide AS SELECT i AS id, repeat(md5(i::text), 32) AS filler FROM generate_series(1, 20000) i; GRANT ALL ON wide TO reader});
+$coordinator->safe_psql('postgres', q{
+	CREATE FOREIGN TABLE wide (id int, filler text) SERVER shard;
+	CREATE TABLE wides (id int, filler text) PARTITION BY RANGE (id);
+	CREATE FOREIGN TABLE wide_too PARTITION OF wides FOR VALUES FROM (0) TO (1000000) SERVER shard OPTIONS (table_name 'wide')});
+for my $truncated (qw(wide_too wides))
+{
+	ask(q{SET statement_timeout = '20s'; BEGIN; DECLARE c CURSOR FOR SELECT id FROM wide WHERE length(filler) > 1});
+	is(ask('FETCH 1 FROM c'), 1, 'a stream has begun');
+	ask("TRUNCATE $truncated");
+	is($session->{stderr}, '', "TRUNCATE $truncated: does not wait for the stream");
+	is(ask('MOVE 19998 FROM c; FETCH ALL FROM c'), 20000, "TRUNCATE $truncated: the stream has its rows");
+	is(ask('SELECT count(*) FROM wide'), 0, "TRUNCATE $truncated: it is empty now");
+	ask('ROLLBACK');
+	is(ask('SELECT count(*) FROM wide'), 20000, "TRUNCATE $truncated: and is not, when rolled back");
+}
+goes_on('TRUNCATE');
+$session->quit;
+
+done_testing();
