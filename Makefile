@@ -3,7 +3,12 @@
 #   make                 build (needs the packages named in README.md)
 #   make install         install into the PostgreSQL that PG_CONFIG names
 #   make check           install what is missing, build, install, run every test
-#   make check-unit      one part of it; also check-regress, -isolation, -wire, -tap, -postgres_fdw, -monitoring, -docs, -upgrade, -tpch, -cluster
+#   make check-unit      one part of it; also check-regress, -isolation, -wire, -tap, -postgres_fdw, -monitoring, -docs, -upgrade, -tpch, -cluster, -random, -load
+#   make check-load      32 clients for ten minutes (CHECK_OPTS=60: for one, as in make check)
+#   make check-random    random queries, with and without exchanges (CHECK_OPTS="5000 7": so many, with this seed)
+#   make check-sqlsmith  sqlsmith's queries (CHECK_OPTS as above)
+#   make check-assert    regress, isolation and tap on a PostgreSQL with assertions, built from the distribution's source
+#   make check-valgrind  regress with that PostgreSQL under valgrind (about an hour)
 #   make check-matrix    build and test on PostgreSQL 15 to 18, and let them work with each other, in throw-away
 #                        roots (MAJORS="17": that one alone; PG_EXCHANGE_ROOTS names a folder to keep them in)
 #   make check-deb       build, lint, install and try the Debian packages; lint the container and RPM files
@@ -31,7 +36,7 @@ PG_CONFIG ?= pg_config
 # Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
 # `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of
 # that command line (make clean check) gets a make of its own.
-script_goals = check check-unit check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-links format
+script_goals = check check-unit check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster check-load check-random check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-links format
 .PHONY: $(script_goals)
 
 ifneq (,$(filter $(script_goals),$(MAKECMDGOALS)))
@@ -48,10 +53,13 @@ check-unit check-regress check-isolation check-wire check-tap check-postgres_fdw
 	scripts/check $(@:check-%=%)
 check-matrix:
 	scripts/check-matrix $(TESTED:%=--tested=%) $(MAJORS)
-check-deb check-new-user check-big-endian coverage:
-	scripts/$@
+check-deb check-new-user check-big-endian check-assert check-valgrind coverage:
+	scripts/$@ $(CHECK_OPTS)
 fuzz:
 	scripts/fuzz $(TIME:%=--time=%) $(TARGETS)
+check-load check-random check-sqlsmith:
+	scripts/build
+	scripts/$@ $(CHECK_OPTS)
 demo bench:
 	scripts/build
 	python3 bench/$@.py $(BENCH_OPTS)
