@@ -3,7 +3,7 @@
 #   make                 build (needs the packages named in README.md)
 #   make install         install into the PostgreSQL that PG_CONFIG names
 #   make check           install what is missing, build, install, run every test
-#   make check-unit      one part of it; also check-regress, -isolation, -tap, -postgres_fdw, -readme, -tpch, -cluster
+#   make check-unit      one part of it; also check-regress, -isolation, -tap, -postgres_fdw, -readme, -tpch, -cluster, -auto
 #   make check-matrix    build and test on PostgreSQL 15 to 18, and let them work with each other, in throw-away
 #                        roots (MAJORS="17": that one alone; PG_EXCHANGE_ROOTS names a folder to keep them in)
 #   make check-deb       build, lint, install and try the Debian packages; lint the container and RPM files
@@ -13,6 +13,7 @@
 #   make bench-suite     sizes, speed, CPU and memory by table, column and peer (BENCH_OPTS="--parts tables")
 #   make bench-latency   what the extension costs the scans it leaves alone
 #   make bench-links     four servers behind links of 100 Mbit/s each against one (needs root)
+#   make bench-auto      mode auto against the fixed modes, by data and link (needs root)
 #   make format          clang-format over src/ and test/
 #
 # WERROR=1 turns on the strict warnings that the tests build with.
@@ -28,7 +29,7 @@ PG_CONFIG ?= pg_config
 # Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
 # `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of
 # that command line (make clean check) gets a make of its own.
-script_goals = check check-unit check-regress check-isolation check-tap check-postgres_fdw check-readme check-tpch check-cluster check-matrix check-deb check-big-endian demo bench bench-suite bench-latency bench-links format
+script_goals = check check-unit check-regress check-isolation check-tap check-postgres_fdw check-readme check-tpch check-cluster check-auto check-matrix check-deb check-big-endian demo bench bench-suite bench-latency bench-links bench-auto format
 .PHONY: $(script_goals)
 
 ifneq (,$(filter $(script_goals),$(MAKECMDGOALS)))
@@ -41,7 +42,7 @@ $(other_goals):
 
 check:
 	scripts/check
-check-unit check-regress check-isolation check-tap check-postgres_fdw check-readme check-tpch check-cluster:
+check-unit check-regress check-isolation check-tap check-postgres_fdw check-readme check-tpch check-cluster check-auto:
 	scripts/check $(@:check-%=%)
 check-matrix:
 	scripts/check-matrix $(TESTED:%=--tested=%) $(MAJORS)
@@ -50,7 +51,7 @@ check-deb check-big-endian:
 demo bench:
 	scripts/build
 	python3 bench/$@.py $(BENCH_OPTS)
-bench-suite bench-latency bench-links:
+bench-suite bench-latency bench-links bench-auto:
 	scripts/build
 	python3 bench/$(@:bench-%=%).py $(BENCH_OPTS)
 format:
