@@ -3,7 +3,7 @@
 #   make                 build (needs the packages named in README.md)
 #   make install         install into the PostgreSQL that PG_CONFIG names
 #   make check           install what is missing, build, install, run every test
-#   make check-unit      one part of it; also check-regress, -isolation, -wire, -tap, -postgres_fdw, -monitoring, -docs, -upgrade, -tpch, -cluster, -random, -load
+#   make check-unit      one part of it; also check-regress, -isolation, -wire, -tap, -postgres_fdw, -monitoring, -docs, -upgrade, -tpch, -cluster, -auto, -random, -load
 #   make check-load      32 clients for ten minutes (CHECK_OPTS=60: for one, as in make check)
 #   make check-random    random queries, with and without exchanges (CHECK_OPTS="5000 7": so many, with this seed)
 #   make check-sqlsmith  sqlsmith's queries (CHECK_OPTS as above)
@@ -21,6 +21,7 @@
 #   make bench-suite     sizes, speed, CPU and memory by table, column and peer (BENCH_OPTS="--parts tables")
 #   make bench-latency   what the extension costs the scans it leaves alone
 #   make bench-links     four servers behind links of 100 Mbit/s each against one (needs root)
+#   make bench-auto      mode auto against the fixed modes, by data and link (needs root)
 #   make format          clang-format over src/ and test/
 #
 # WERROR=1 turns on the strict warnings that the tests build with.
@@ -36,7 +37,7 @@ PG_CONFIG ?= pg_config
 # Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
 # `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of
 # that command line (make clean check) gets a make of its own.
-script_goals = check check-unit check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster check-load check-random check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-links format
+script_goals = check check-unit check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster check-auto check-load check-random check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-links bench-auto format
 .PHONY: $(script_goals)
 
 ifneq (,$(filter $(script_goals),$(MAKECMDGOALS)))
@@ -49,7 +50,7 @@ $(other_goals):
 
 check:
 	scripts/check
-check-unit check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster:
+check-unit check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster check-auto:
 	scripts/check $(@:check-%=%)
 check-matrix:
 	scripts/check-matrix $(TESTED:%=--tested=%) $(MAJORS)
@@ -63,7 +64,7 @@ check-load check-random check-sqlsmith:
 demo bench:
 	scripts/build
 	python3 bench/$@.py $(BENCH_OPTS)
-bench-suite bench-latency bench-links:
+bench-suite bench-latency bench-links bench-auto:
 	scripts/build
 	python3 bench/$(@:bench-%=%).py $(BENCH_OPTS)
 format:
