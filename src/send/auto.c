@@ -38,6 +38,9 @@
 /* A sender that is blocked for this part of its time has a backlog. */
 #define BLOCKED_SHARE		0.25
 
+/* What the leader's socket has told holds for so long for its workers. */
+#define SOCKET_RECENT_NS	100e6
+
 /* A receiver that waited less, in thousandths, was itself in the way. */
 #define IDLE_PERMILLE_MIN	100
 
@@ -197,6 +200,7 @@ void
 px_auto_filled(px_auto *state, size_t raw_nbytes, px_encode_options *options)
 {
 	px_auto_shared *shared = state->shared;
+	bool		knows = true;
 	instr_time	now;
 
 	INSTR_TIME_SET_CURRENT(now);
@@ -204,14 +208,18 @@ px_auto_filled(px_auto *state, size_t raw_nbytes, px_encode_options *options)
 	ask_socket(state, now, state->blocked_ns);
 
 	SpinLockAcquire(&shared->mutex);
-	if (!state->has_link)
+	if (state->has_link)
+		shared->socket_at = now;
+	else if (ns_between(shared->socket_at, now) > SOCKET_RECENT_NS)
 		ask_clock(state, now, shared->handed_nbytes);
-	else if (!state->sample.backlog && state->returned_nbytes > 0)
+	else
+		knows = false;
+	if (state->has_link && !state->sample.backlog && state->returned_nbytes > 0)
 	{
 		state->sample.ns = ns_between(state->filled_at, now);
 		state->sample.nbytes = state->returned_nbytes;
 	}
-	if (state->returned_nbytes > 0)
+	if (knows && state->returned_nbytes > 0)
 		px_adapt_learn_link(&shared->adapt, &state->sample);
 	state->handed_nbytes = shared->handed_nbytes;
 	SpinLockRelease(&shared->mutex);

@@ -30,6 +30,7 @@ typedef struct px_auto_shared
 	slock_t		mutex;			/* protects the rest */
 	px_adapt	adapt;
 	uint64		handed_nbytes;	/* frames that all senders have handed over */
+	instr_time	socket_at;		/* when the leader last asked the socket; or 0 */
 } px_auto_shared;
 
 typedef struct px_auto
