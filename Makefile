@@ -3,7 +3,12 @@
 #   make                 build (needs the packages named in README.md)
 #   make install         install into the PostgreSQL that PG_CONFIG names
 #   make check           install what is missing, build, install, run every test
-#   make check-unit      one part of it; also check-regress, -isolation, -wire, -tap, -postgres_fdw, -monitoring, -docs, -upgrade, -tpch, -cluster
+#   make check-unit      one part of it; also check-regress, -isolation, -wire, -tap, -postgres_fdw, -monitoring, -docs, -upgrade, -tpch, -cluster, -auto, -random, -load
+#   make check-load      32 clients for ten minutes (CHECK_OPTS=60: for one, as in make check)
+#   make check-random    random queries, with and without exchanges (CHECK_OPTS="5000 7": so many, with this seed)
+#   make check-sqlsmith  sqlsmith's queries (CHECK_OPTS as above)
+#   make check-assert    regress, isolation and tap on a PostgreSQL with assertions, built from the distribution's source
+#   make check-valgrind  regress with that PostgreSQL under valgrind (about an hour)
 #   make check-matrix    build and test on PostgreSQL 15 to 18, and let them work with each other, in throw-away
 #                        roots (MAJORS="17": that one alone; PG_EXCHANGE_ROOTS names a folder to keep them in)
 #   make check-deb       build, lint, install and try the Debian packages; lint the container and RPM files
@@ -16,6 +21,7 @@
 #   make bench-suite     sizes, speed, CPU and memory by table, column and peer (BENCH_OPTS="--parts tables")
 #   make bench-latency   what the extension costs the scans it leaves alone
 #   make bench-links     four servers behind links of 100 Mbit/s each against one (needs root)
+#   make bench-auto      mode auto against the fixed modes, by data and link (needs root)
 #   make format          clang-format over src/ and test/
 #
 # WERROR=1 turns on the strict warnings that the tests build with.
@@ -31,7 +37,7 @@ PG_CONFIG ?= pg_config
 # Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
 # `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of
 # that command line (make clean check) gets a make of its own.
-script_goals = check check-unit check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-links format
+script_goals = check check-unit check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster check-auto check-load check-random check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-links bench-auto format
 .PHONY: $(script_goals)
 
 ifneq (,$(filter $(script_goals),$(MAKECMDGOALS)))
@@ -44,18 +50,21 @@ $(other_goals):
 
 check:
 	scripts/check
-check-unit check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster:
+check-unit check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster check-auto:
 	scripts/check $(@:check-%=%)
 check-matrix:
 	scripts/check-matrix $(TESTED:%=--tested=%) $(MAJORS)
-check-deb check-new-user check-big-endian coverage:
-	scripts/$@
+check-deb check-new-user check-big-endian check-assert check-valgrind coverage:
+	scripts/$@ $(CHECK_OPTS)
 fuzz:
 	scripts/fuzz $(TIME:%=--time=%) $(TARGETS)
+check-load check-random check-sqlsmith:
+	scripts/build
+	scripts/$@ $(CHECK_OPTS)
 demo bench:
 	scripts/build
 	python3 bench/$@.py $(BENCH_OPTS)
-bench-suite bench-latency bench-links:
+bench-suite bench-latency bench-links bench-auto:
 	scripts/build
 	python3 bench/$(@:bench-%=%).py $(BENCH_OPTS)
 format:

@@ -6,11 +6,13 @@ import statistics
 import sys
 
 import matplotlib
+import matplotlib.colors
 
 matplotlib.use("svg")
 from matplotlib import pyplot as plt  # noqa: E402
 
 MODES = ("none", "fast", "high_compression")
+AUTO_MODES = (*MODES, "auto", "postgres_fdw", "zstd tunnel")
 
 
 def rows_of(folder, name):
@@ -58,6 +60,28 @@ def plot_peers(folder):
     save(folder, "peers.svg")
 
 
+def plot_auto(folder):
+    """A heat map: each way's time over that of the quickest, by data and link."""
+    runs = rows_of(folder, "auto.csv")
+    if not runs:
+        return
+    modes = list(dict.fromkeys(run["mode"] for run in sorted(runs, key=lambda run: AUTO_MODES.index(run["mode"]))))
+    cells = list(dict.fromkeys((run["data"], run["link"]) for run in sorted(runs, key=lambda run: run["data"])))
+    times = [[statistics.median(float(run["seconds"]) for run in runs if (run["data"], run["link"], run["mode"]) == (*cell, mode))
+              for mode in modes] for cell in cells]
+    ratios = [[seconds / min(row) for seconds in row] for row in times]
+    plt.figure(figsize=(9, 0.36 * len(cells) + 1.6))
+    plt.imshow(ratios, aspect="auto", cmap="RdYlGn_r", norm=matplotlib.colors.LogNorm(1, 10, clip=True))
+    for y, row in enumerate(ratios):
+        for x, ratio in enumerate(row):
+            plt.text(x, y, f"{times[y][x]:.2f} s  {ratio:.2f}", ha="center", va="center", fontsize=8)
+    plt.xticks(range(len(modes)), modes)
+    plt.yticks(range(len(cells)), [", ".join(cell) for cell in cells])
+    plt.title("seconds, and how many times the quickest of the row", fontsize=9)
+    save(folder, "auto.svg")
+
+
 matplotlib.rcParams["svg.hashsalt"] = "pg_exchange"
 plot_tables(sys.argv[1])
 plot_peers(sys.argv[1])
+plot_auto(sys.argv[1])

@@ -30,6 +30,8 @@ int			px_batch_bytes_max = 1024 * 1024;
 int			px_max_connections_per_server = 4;
 int			px_receive_buffer = 32 * 1024 * 1024;
 int			px_slices_setting = 1;
+int			px_max_frame_bytes = PX_FRAME_SENT_NBYTES_MAX;
+int			px_max_decompression_ratio = PX_RAW_RATIO_MAX;
 int			px_stat_max = 1000;
 
 static const struct config_enum_entry mode_options[] = {
@@ -299,6 +301,27 @@ define_receiver_settings(void)
 							NULL, NULL, NULL);
 }
 
+/* What is taken from a remote that may not mean well. */
+static void
+define_limits(void)
+{
+	DefineCustomIntVariable("pg_exchange.max_frame_bytes",
+							"Sets the size of a frame that is accepted from a server.",
+							"A frame holds a batch, of at least one row: larger rows are refused.",
+							&px_max_frame_bytes,
+							PX_FRAME_SENT_NBYTES_MAX, 64 * 1024, PX_FRAME_SENT_NBYTES_MAX,
+							PGC_USERSET, GUC_UNIT_BYTE,
+							NULL, NULL, NULL);
+
+	DefineCustomIntVariable("pg_exchange.max_decompression_ratio",
+							"Sets how many times the size of its frame a large batch may take when it is decoded.",
+							"Batches of up to 8MB are exempt. Servers keep to 256.",
+							&px_max_decompression_ratio,
+							PX_RAW_RATIO_MAX, 1, INT_MAX,
+							PGC_USERSET, 0,
+							NULL, NULL, NULL);
+}
+
 /* Only the postmaster can make room for others than one backend. */
 static void
 define_statistics_settings(void)
@@ -319,6 +342,7 @@ px_guc_init(void)
 {
 	define_stream_settings();
 	define_receiver_settings();
+	define_limits();
 	define_statistics_settings();
 	MarkGUCPrefixReserved("pg_exchange");
 }

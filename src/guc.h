@@ -38,6 +38,8 @@ extern int	px_batch_bytes_max; /* bytes */
 extern int	px_max_connections_per_server;
 extern int	px_receive_buffer;	/* bytes */
 extern int	px_slices_setting;
+extern int	px_max_frame_bytes; /* bytes */
+extern int	px_max_decompression_ratio;
 extern int	px_stat_max;		/* servers, as users see them, that are counted for */
 
 extern void px_guc_init(void);

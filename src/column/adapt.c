@@ -22,19 +22,19 @@
 #define PX_COST_MEMORY_NBYTES	(4.0 * 1024 * 1024)
 
 /* The link over some round trips of a network nearby; for reports over longer. */
-#define PX_LINK_MEMORY_NS		30e6
+#define PX_LINK_MEMORY_NS		100e6
 #define PX_REPORT_MEMORY_NS		300e6
+#define PX_REPORT_NS_MIN		20e6
 
 /*
  * Less says nothing about a link: timers jitter by about a millisecond, and
- * acknowledgements come for several packets of 64 kB at a time.
+ * acknowledgements come in bursts, for several packets of 64 kB at a time.
  */
 #define PX_LINK_KNOWN_NS		1e6
-#define PX_LINK_KNOWN_NBYTES	(256.0 * 1024)
-#define PX_PACKET_NBYTES		(64.0 * 1024)
+#define PX_LINK_BURST_NBYTES	(256.0 * 1024)
 
-/* But as much is enough to know that a link is slow, if that is what it is. */
-#define PX_LINK_SLOW_NS			0.25e6
+/* From fewer raw bytes nothing is known of a choice: the first ones are dear. */
+#define PX_COST_KNOWN_NBYTES	(64.0 * 1024)
 
 /* A batch in which encodings were looked for counts so much less. */
 #define PX_UNSETTLED_WEIGHT		0.125
@@ -53,6 +53,7 @@
 
 /* Probes may waste so much of the time. */
 #define PX_PROBE_SHARE			(1.0 / 64)
+#define PX_PROBE_NBYTES			(256.0 * 1024)	/* in the beginning */
 
 /* Batches before the first probe, and between two. */
 #define PX_PROBE_AFTER			7
@@ -65,13 +66,16 @@
 #define PX_STALE_FACTOR			0.8
 #define PX_ZSTD_RATIO_MIN		0.7
 
+/* What a choice may cost more than those that it includes. */
+#define PX_DEARER_FACTOR		2.5
+
 /* Ratio that encodings can be hoped to reach where none was tried. */
 #define PX_ENCODED_RATIO_MIN	0.1
 
 /* Samples without a backlog before the link is taken to be faster. */
-#define PX_QUIET_MIN			8
+#define PX_QUIET_MIN			6
 #define PX_QUIET_MAX			1024
-#define PX_QUIET_DECAY			(7.0 / 8)
+#define PX_QUIET_DECAY			0.8
 
 /* Rates that differ by less are the same. */
 #define PX_SAME_RATE			0.7
@@ -111,6 +115,7 @@ px_adapt_init(px_adapt *adapt, uint32_t allowed, double cpu_limit,
 	adapt->seed = seed;
 	adapt->senders = 1;
 	adapt->quiet_max = PX_QUIET_MIN;
+	adapt->credit = PX_PROBE_NBYTES;
 	if (link_rate > 0)
 		adapt->link_ns = adapt->drain_ns = 1e9 / link_rate;
 
@@ -127,7 +132,7 @@ px_is_allowed(const px_adapt *adapt, px_choice choice)
 static bool
 px_is_known(const px_adapt *adapt, px_choice choice)
 {
-	return adapt->costs[choice].cpu.amount > 0;
+	return adapt->costs[choice].cpu.amount >= PX_COST_KNOWN_NBYTES;
 }
 
 /* What a choice costs the sender, and what it makes of the data. */
@@ -258,15 +263,43 @@ px_settle(px_adapt *adapt)
 }
 
 /*
- * What trying a choice is going to waste, in parts of a batch's time.  That of
- * one that was never tried is not known, but afterwards; see px_pay.
+ * The worst that is to be feared.  A choice that was not tried saves no less
+ * than what it includes, and costs no more CPU than what includes it.
  */
+static px_expected
+px_feared(const px_adapt *adapt, px_choice choice)
+{
+	px_expected feared = {0, 1.0};
+	bool		is_dearer_known = false;
+
+	if (px_is_known(adapt, choice))
+		return px_known(adapt, choice);
+
+	for (int c = PX_CHOICE_PLAIN; c < PX_CHOICE_COUNT; c++)
+	{
+		px_expected known = px_known(adapt, (px_choice) c);
+
+		if (!px_is_known(adapt, (px_choice) c))
+			continue;
+		if (c < (int) choice)
+		{
+			feared.cpu_ns = Max(feared.cpu_ns, known.cpu_ns * PX_DEARER_FACTOR);
+			feared.ratio = Min(feared.ratio, known.ratio);
+		}
+		else if (!is_dearer_known)
+		{
+			feared.cpu_ns = known.cpu_ns;
+			is_dearer_known = true;
+		}
+	}
+	return feared;
+}
+
+/* What trying a choice may waste, in parts of a batch's time. */
 static double
 px_waste(const px_adapt *adapt, px_choice choice)
 {
-	if (!px_is_known(adapt, choice))
-		return 0;
-	return Max(px_score(adapt, px_known(adapt, choice)) /
+	return Max(px_score(adapt, px_feared(adapt, choice)) /
 			   px_score(adapt, px_known(adapt, adapt->current)) - 1, 0);
 }
 
@@ -380,10 +413,15 @@ px_adapt_learn_handing(px_adapt *adapt, double wire_nbytes, double cpu_ns)
 	px_mean_add(&adapt->handing, wire_nbytes, cpu_ns, PX_COST_MEMORY_NBYTES);
 }
 
-/* There was no backlog: whatever was in the way may not be any more. */
+/*
+ * There is no backlog: all that was handed over has left, and what was in the
+ * way may not be any more.
+ */
 static void
-px_learn_quiet(px_adapt *adapt)
+px_learn_quiet(px_adapt *adapt, const px_link_sample *sample)
 {
+	if (sample->nbytes > 0)
+		adapt->link_ns = Min(adapt->link_ns, sample->ns / sample->nbytes);
 	memset(&adapt->drain, 0, sizeof(adapt->drain));
 	memset(&adapt->recent, 0, sizeof(adapt->recent));
 	memset(&adapt->receiver, 0, sizeof(adapt->receiver));
@@ -396,12 +434,16 @@ px_learn_quiet(px_adapt *adapt)
 	}
 }
 
-/* What has left in the time of drain: if that is little, perhaps a packet more. */
+/*
+ * What has left in the time of drain: if that is little, a burst may have left
+ * that was not acknowledged yet.  So a link that stands still for a moment is
+ * not slow, and one that is becomes so from sample to sample.
+ */
 static double
 px_drained(const px_adapt *adapt)
 {
 	return adapt->drain.value +
-		(adapt->drain.value < PX_LINK_KNOWN_NBYTES ? PX_PACKET_NBYTES : 0);
+		Max(PX_LINK_BURST_NBYTES - adapt->drain.value / 4, 0);
 }
 
 /*
@@ -419,7 +461,7 @@ px_learn_drain(px_adapt *adapt, double ns, double nbytes)
 	recent->value += nbytes;
 	expected = recent->amount / adapt->drain.amount * px_drained(adapt);
 	if (recent->amount < PX_LINK_KNOWN_NS ||
-		Max(recent->value, expected) < PX_LINK_KNOWN_NBYTES)
+		Max(recent->value, expected) < PX_LINK_BURST_NBYTES)
 		return;
 	if (recent->value < expected * PX_SAME_RATE || recent->value * PX_SAME_RATE > expected)
 		adapt->drain = *recent;
@@ -434,7 +476,7 @@ px_adapt_learn_link(px_adapt *adapt, const px_link_sample *sample)
 
 	if (!sample->backlog)
 	{
-		px_learn_quiet(adapt);
+		px_learn_quiet(adapt, sample);
 		return;
 	}
 	if (sample->ns <= 0)
@@ -446,7 +488,7 @@ px_adapt_learn_link(px_adapt *adapt, const px_link_sample *sample)
 									adapt->receiver_waits ? 0 : 1);
 	px_learn_drain(adapt, sample->ns, sample->nbytes);
 	px_mean_add(&adapt->receiver, sample->ns, Min(receiver_ns, sample->ns), PX_LINK_MEMORY_NS);
-	if (adapt->drain.amount < PX_LINK_SLOW_NS)
+	if (adapt->drain.amount < PX_LINK_KNOWN_NS)
 		return;
 	drain_ns = adapt->drain.amount / px_drained(adapt);
 
@@ -462,7 +504,8 @@ px_adapt_learn_link(px_adapt *adapt, const px_link_sample *sample)
 	{
 		adapt->link_ns = drain_ns;
 		adapt->consume_ns = 0;
-		px_mean_add(&adapt->carried, sample->ns, sample->nbytes, PX_REPORT_MEMORY_NS);
+		if (px_link_is_slow(adapt))
+			px_mean_add(&adapt->carried, sample->ns, sample->nbytes, PX_REPORT_MEMORY_NS);
 	}
 	else
 	{
@@ -479,6 +522,8 @@ px_adapt_learn_link(px_adapt *adapt, const px_link_sample *sample)
 double
 px_adapt_link_rate(const px_adapt *adapt)
 {
+	if (adapt->carried.amount < PX_REPORT_NS_MIN)
+		return 0;
 	return px_mean_of(&adapt->carried) * 1e9;
 }
 

@@ -110,7 +110,8 @@ extern void px_adapt_learn_handing(px_adapt *adapt, double wire_nbytes,
 typedef struct px_link_sample
 {
 	bool		backlog;		/* there is something left to send */
-	double		ns;				/* time in which there always was */
+	double		ns;				/* time in which there always was; without a
+								 * backlog, all the time since */
 	double		nbytes;			/* that have left in it */
 	double		receiver_ns;	/* part of ns in which the receiver would not take
 								 * more; < 0 if that is not known */

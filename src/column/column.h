@@ -367,7 +367,9 @@ extern size_t px_column_plain_nbytes(const px_column *column);
  *
  * All columns must have the same number of rows, at least one.  out must
  * have room for the sum of px_column_plain_nbytes, and must start aligned as
- * the frame body will (PX_FRAME_HEADER_NBYTES is a multiple of 8).
+ * the frame body will (PX_FRAME_HEADER_NBYTES is a multiple of 8).  That sum
+ * is within PX_RAW_NBYTES_MAX of what is written: columns that would become
+ * smaller stay plain.
  * states[ncolumns] is what earlier batches of the stream have left.
  * Returns PX_OK, PX_NO_SPACE (the caller's buffer was too small),
  * PX_BAD_CODEC (options->codec is none of px_codec_id) or PX_CODEC_FAILED
@@ -409,8 +411,8 @@ typedef struct px_chunk
  * padding bytes (zero), nvalues against rows and the bitmap, encoded_nbytes
  * against what form, encoding and nvalues call for where that is known, a
  * codec of none whose two sizes differ, and that the encoded sizes together
- * stay within PX_FRAME_NBYTES_MAX.  So after PX_OK, encoded_nbytes is safe to
- * size a buffer with.
+ * stay within header->raw_nbytes.  So after PX_OK, encoded_nbytes is as safe to
+ * size a buffer with as that is: see PX_RAW_NBYTES_MAX.
  */
 extern px_status px_batch_read(const uint8_t *body,
 							   const px_frame_header *header,
@@ -441,9 +443,12 @@ typedef struct px_decode_room
 
 /*
  * Bytes of room->buffer that px_chunk_decode_pointers is going to need; 0 for
- * most encodings.  Limited by the bytes of the values, which encodings do not
- * multiply beyond PX_FRAME_NBYTES_MAX.
+ * most encodings.  No more than PX_BUFFER_SLACK above what the values take as
+ * plain ones, if the sender is honest, which is for the caller to check; and
+ * never much above PX_FRAME_NBYTES_MAX.
  */
+#define PX_BUFFER_SLACK(rows)	(8 * (size_t) (rows) + 32)
+
 extern px_status px_chunk_buffer_nbytes(const px_chunk *chunk,
 										const uint8_t *encoded, size_t *nbytes,
 										px_fault *fault);

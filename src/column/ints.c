@@ -27,23 +27,6 @@
  */
 #define PX_INTS_SAVING_FRACTION		16
 
-bool
-px_encoding_is_ints(uint8_t encoding)
-{
-	switch (encoding)
-	{
-		case PX_ENC_PLAIN:
-		case PX_ENC_CONSTANT:
-		case PX_ENC_FOR:
-		case PX_ENC_DELTA:
-		case PX_ENC_RLE:
-		case PX_ENC_SCALED:
-			return true;
-		default:
-			return false;
-	}
-}
-
 /* ---------------------------------------------------------------------
  * Choosing
  * --------------------------------------------------------------------- */

@@ -73,9 +73,6 @@ extern px_status px_child_write(px_writer *out, const px_ints *ints,
 extern px_status px_flat_child_write(px_writer *out, const px_ints *ints,
 									 bool pack);
 
-/* Does this encoding make a stream of integers? */
-extern bool px_encoding_is_ints(uint8_t encoding);
-
 /*
  * Decode a stream of exactly n values from exactly nbytes bytes to out[n],
  * extended to 64 bits.  scratch[n] is for the lengths of runs, which are

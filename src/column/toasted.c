@@ -26,18 +26,6 @@
 #define PX_TOASTED_HEADER_NBYTES	8
 
 size_t
-px_toasted_plain_nbytes(const px_column *column)
-{
-	size_t		pos = 0;
-
-	for (uint32_t i = 0; i < column->nvalues; i++)
-		pos = px_packed_end(pos, column->lengths[i]);
-
-	return PX_TOASTED_HEADER_NBYTES + pos +
-		2 * (PX_CHILD_HEADER_NBYTES + PX_ALIGN((size_t) column->ntoasts * 4));
-}
-
-size_t
 px_toasted_true_nbytes(const px_column *column)
 {
 	uint32_t	toast = 0;

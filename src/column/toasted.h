@@ -42,9 +42,6 @@ px_column_is_toasted(const px_column *column)
 	return column->ntoasts > 0;
 }
 
-/* Size if both children are plain. */
-extern size_t px_toasted_plain_nbytes(const px_column *column);
-
 /* Size of the values in a plain chunk, where nothing is compressed. */
 extern size_t px_toasted_true_nbytes(const px_column *column);
 

@@ -33,9 +33,6 @@
 
 #define FRAME_FORMAT	1		/* binary */
 
-/* What a sender may send fits into a tuple, with its headers. */
-#define SPOOLED_FRAME_NBYTES_MAX	(MaxAllocSize - 1024)
-
 static void finish_run(px_stream *stream);
 
 /* ---------------------------------------------------------------------
@@ -197,6 +194,19 @@ begin_spool(px_stream *stream)
 	MemoryContextSwitchTo(oldcontext);
 }
 
+/* libpq holds it already; nothing that it calls for has been allocated. */
+static void
+check_frame_nbytes(const px_stream *stream, size_t nbytes)
+{
+	if (nbytes > (size_t) px_max_frame_bytes)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("invalid response from server \"%s\"", stream->servername),
+				 errdetail("Expected a frame of at most %d bytes, got %zu.",
+						   px_max_frame_bytes, nbytes),
+				 errhint("A row of that size takes a higher \"pg_exchange.max_frame_bytes\".")));
+}
+
 static void
 spool_frame(px_stream *stream, const PGresult *res)
 {
@@ -205,12 +215,7 @@ spool_frame(px_stream *stream, const PGresult *res)
 	Datum		value;
 	bool		isnull = false;
 
-	if (nbytes > SPOOLED_FRAME_NBYTES_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROTOCOL_VIOLATION),
-				 errmsg("invalid response from server \"%s\"", stream->servername),
-				 errdetail("Expected a frame of at most %zu bytes, got %zu.",
-						   SPOOLED_FRAME_NBYTES_MAX, nbytes)));
+	check_frame_nbytes(stream, nbytes);
 	stream->connection->nbytes += nbytes;
 	frame = palloc(VARHDRSZ + nbytes);
 	value = PointerGetDatum(frame);
@@ -542,15 +547,14 @@ finish_run(px_stream *stream)
  * something else, postgres_fdw will say so.
  */
 static bool
-is_marker_missing(const px_stream *stream, const PGresult *res)
+is_marker_missing(const PGresult *res)
 {
 	int			sqlstate = px_result_sqlstate(res);
 
 	return sqlstate == PX_ERRCODE_NOT_PLANNED ||
-		(!stream->has_frames &&
-		 (sqlstate == ERRCODE_UNDEFINED_FUNCTION ||
-		  sqlstate == ERRCODE_UNDEFINED_SCHEMA ||
-		  sqlstate == ERRCODE_INSUFFICIENT_PRIVILEGE));
+		sqlstate == ERRCODE_UNDEFINED_FUNCTION ||
+		sqlstate == ERRCODE_UNDEFINED_SCHEMA ||
+		sqlstate == ERRCODE_INSUFFICIENT_PRIVILEGE;
 }
 
 /*
@@ -563,7 +567,10 @@ fail_query(px_stream *stream, PGresult *res)
 {
 	PGconn	   *pg = stream->connection ? stream->connection->pg : NULL;
 
-	if (res && px_result_sqlstate(res) == PX_ERRCODE_DECLINED)
+	/* After the first frame rows may have been used: there is no way back. */
+	if (res == NULL || stream->has_frames)
+		px_report_remote_error(ERROR, res, pg, stream->servername, stream->remote_sql);
+	if (px_result_sqlstate(res) == PX_ERRCODE_DECLINED)
 	{
 		const char *message = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
 
@@ -571,7 +578,7 @@ fail_query(px_stream *stream, PGresult *res)
 		PQclear(res);
 		return PX_STREAM_DECLINED;
 	}
-	if (res == NULL || !is_marker_missing(stream, res))
+	if (!is_marker_missing(res))
 		px_report_remote_error(ERROR, res, pg, stream->servername, stream->remote_sql);
 	PQclear(res);
 	return PX_STREAM_NOT_PLANNED;
@@ -618,10 +625,13 @@ px_stream_next(px_stream *stream, const uint8_t **frame, size_t *nbytes,
 			ereport(ERROR,
 					(errcode(ERRCODE_PROTOCOL_VIOLATION),
 					 errmsg("invalid response from server \"%s\"", stream->servername),
+					 PQnfields(res) == 1 ?
+					 errdetail("Expected one column with a frame, got null.") :
 					 errdetail("Expected one column with a frame, got %d columns.",
 							   PQnfields(res))));
 		*frame = (const uint8_t *) PQgetvalue(res, 0, 0);
 		*nbytes = PQgetlength(res, 0, 0);
+		check_frame_nbytes(stream, *nbytes);
 		stream->connection->nbytes += *nbytes;
 		stream->has_frames = true;
 		return PX_STREAM_OK;

@@ -173,6 +173,7 @@ build_query(px_receive_state *state, px_stream_reader *reader)
 	request.batch_bytes = Max(Min(px_batch_bytes_max,
 								  px_receive_buffer / BUFFER_SHARE_OF_A_BATCH /
 								  Max(state->nstreams, 1) / state->nslices_max), 1);
+	request.batch_bytes = Min(request.batch_bytes, px_max_frame_bytes / 2);
 	request.server_version = PG_VERSION_NUM;
 	request.slices = state->slices->wanted;
 	request.slice = reader->slice;

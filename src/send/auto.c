@@ -206,6 +206,11 @@ px_auto_filled(px_auto *state, size_t raw_nbytes, px_encode_options *options)
 	SpinLockAcquire(&shared->mutex);
 	if (!state->has_link)
 		ask_clock(state, now, shared->handed_nbytes);
+	else if (!state->sample.backlog && state->returned_nbytes > 0)
+	{
+		state->sample.ns = ns_between(state->chosen_at, now);
+		state->sample.nbytes = state->returned_nbytes;
+	}
 	if (state->returned_nbytes > 0)
 		px_adapt_learn_link(&shared->adapt, &state->sample);
 	state->handed_nbytes = shared->handed_nbytes;

@@ -51,7 +51,7 @@
  * A frame travels as a bytea in a DataRow message and, from a parallel
  * worker, in a tuple; both must stay below 1 GB with their own headers.
  */
-#define SEND_FRAME_NBYTES_MAX	((size_t) PX_FRAME_NBYTES_MAX - 1024)
+#define SEND_FRAME_NBYTES_MAX	((size_t) PX_FRAME_SENT_NBYTES_MAX)
 
 typedef enum send_phase
 {

@@ -150,6 +150,9 @@ px_frame_peek(const uint8_t *data, size_t nbytes,
 		return px_fail(fault, PX_BAD_HEADER, "choice", choice_max, header->choice);
 	if (reserved != 0)
 		return px_fail(fault, PX_BAD_HEADER, "reserved", 0, reserved);
+	if (header->sender > PX_FRAME_SENDER_MAX)
+		return px_fail(fault, PX_OVER_LIMIT, "sender",
+					   PX_FRAME_SENDER_MAX, header->sender);
 
 	status = px_frame_check_counts(header, fault);
 	if (status != PX_OK)

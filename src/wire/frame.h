@@ -34,7 +34,23 @@
  */
 #define PX_FRAME_NBYTES_MAX		0x3fffffff
 #define PX_FRAME_ROWS_MAX		65536
+
+/* A frame has to fit into a tuple, with its headers: here, and if it is spooled. */
+#define PX_FRAME_SENT_NBYTES_MAX	(PX_FRAME_NBYTES_MAX - 1024)
 #define PX_FRAME_COLUMNS_MAX	1664
+
+/*
+ * What the values of a batch may measure as plain chunks (raw_nbytes), if its
+ * body has so many bytes: LZ4 makes 255 bytes of one at most, so this concerns
+ * Zstandard, and what is compressed twice, and values of megabytes.
+ */
+#define PX_RAW_FREE_NBYTES		(8 * 1024 * 1024)
+#define PX_RAW_RATIO_MAX		256
+#define PX_RAW_NBYTES_MAX(body_nbytes, ratio) \
+	(PX_RAW_FREE_NBYTES + (uint64_t) (body_nbytes) * (ratio))
+
+/* The backend, and as many parallel workers as PostgreSQL allows at all. */
+#define PX_FRAME_SENDER_MAX		1024
 
 typedef enum px_frame_kind
 {
@@ -65,7 +81,8 @@ typedef struct px_frame_header
 	uint16_t	version;
 	uint8_t		kind;			/* px_frame_kind */
 	uint8_t		choice;			/* batch: px_choice; else 0 */
-	uint32_t	sender;			/* 0 the backend itself, n parallel worker n-1 */
+	uint32_t	sender;			/* 0 the backend itself, n parallel worker n-1;
+								 * .. PX_FRAME_SENDER_MAX */
 	uint32_t	sequence;		/* counts this sender's frames from 0 */
 	uint32_t	rows;			/* batch: 1 .. PX_FRAME_ROWS_MAX; else 0 */
 	uint16_t	columns;		/* schema, batch: 1 .. PX_FRAME_COLUMNS_MAX; else 0 */
@@ -85,7 +102,7 @@ extern void px_frame_finish(uint8_t *frame, const px_frame_header *header);
  * Read and check the header of the frame in [data, data + nbytes).
  *
  * Checks, in this order: length, magic, version, kind, choice and reserved
- * bytes, limits of rows, columns and raw size for the kind, and that
+ * bytes, limits of sender, of rows, columns and raw size for the kind, and that
  * body_nbytes is exactly what follows.  Errors: PX_TRUNCATED, PX_TRAILING,
  * PX_BAD_MAGIC, PX_BAD_VERSION, PX_BAD_KIND, PX_BAD_HEADER, PX_OVER_LIMIT.
  * Nothing has been authenticated yet: call px_frame_verify next.

@@ -33,7 +33,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint32_t	rows = fuzz_take_u16(&input) + 1;
 	uint32_t	nvalues = rows;
 	uint8_t		header[PX_CHUNK_HEADER_NBYTES];
-	px_frame_header frame = {.kind = PX_FRAME_BATCH, .rows = rows, .columns = 1};
+	px_frame_header frame = {
+		.kind = PX_FRAME_BATCH, .rows = rows, .columns = 1, .raw_nbytes = PX_FRAME_NBYTES_MAX
+	};
 	px_writer	out = {0};
 	size_t		bitmap_nbytes = 0;
 	px_chunk	chunk;

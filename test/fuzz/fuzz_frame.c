@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * fuzz_frame.c
- *		Frame headers, and the bodies of schema, slice and end frames.
+ *		Frame headers, and the bodies of schema, slice, plan and end frames.
  *
  * The input is a frame.  Its checksum is made right, once it was looked at,
  * so that bodies are reached.
@@ -55,6 +55,11 @@ read_body(const uint8_t *body, const px_frame_header *header)
 			status = px_end_read(body, header, &end, &fault);
 			if (status == PX_OK)
 				FUZZ_REQUIRE(px_end_write(&out, &end) == PX_OK);
+			break;
+		case PX_FRAME_PLAN:
+			status = px_plan_read(body, header, &plan, &fault);
+			if (status == PX_OK)
+				FUZZ_REQUIRE(px_plan_write(&out, &plan) == PX_OK);
 			break;
 		default:
 			return;				/* fuzz_batch.c's */

@@ -8,6 +8,7 @@ use Exchange;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 my $observed = "shared_preload_libraries = 'pg_stat_statements, auto_explain'\ncompute_query_id = on\n" .
 	"auto_explain.log_min_duration = -1\nauto_explain.log_analyze = on\nauto_explain.log_timing = off\n";
@@ -31,13 +32,21 @@ sub explained
 	return $coordinator->safe_psql($database // 'postgres', ($settings // '') . ";EXPLAIN ($options) $query");
 }
 
-# What is written to a server's log while something runs.
+# What is written to a server's log while something runs, and up to a plan of a
+# node: a remote plan is logged when its portal goes, which nobody waits for.
 sub log_of
 {
-	my ($node, $run) = @_;
+	my ($node, $provider, $run) = @_;
 	my $offset = -s $node->logfile;
+	my $log = '';
 	$run->();
-	return slurp_file($node->logfile, $offset);
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		$log = slurp_file($node->logfile, $offset);
+		last if $log =~ /plan:.*$provider.*(?:Seq Scan|Transport: |"Server"|Server: )/s;
+		usleep(100_000);
+	}
+	return $log;
 }
 
 # A parallel sender: the plan has what its workers have measured.
@@ -65,16 +74,16 @@ like(explained('ANALYZE, COSTS OFF, TIMING OFF', 'SELECT sum(id) FROM events WHE
 
 # The log of the coordinator: auto_explain with and without measuring.
 my $query = 'SELECT * FROM events WHERE id <= 100';
-my $log = log_of($coordinator, sub { $coordinator->safe_psql('postgres', "LOAD 'auto_explain'; SET auto_explain.log_min_duration = 0; $query") });
+my $log = log_of($coordinator, 'ExchangeReceive', sub { $coordinator->safe_psql('postgres', "LOAD 'auto_explain'; SET auto_explain.log_min_duration = 0; $query") });
 like($log, qr/Custom Scan \(ExchangeReceive\) on events.*Transport: exchange v1.*Remote Plan:.*Custom Scan \(ExchangeSend\).*Seq Scan on events.*Rows Removed by Filter/s,
 	'auto_explain logs the remote plan');
-$log = log_of($coordinator, sub { $coordinator->safe_psql('postgres', "SET auto_explain.log_min_duration = 0; SET auto_explain.log_format = json; $query") });
+$log = log_of($coordinator, 'ExchangeReceive', sub { $coordinator->safe_psql('postgres', "SET auto_explain.log_min_duration = 0; SET auto_explain.log_format = json; $query") });
 my ($json) = $log =~ /plan:\n(\s*\{.*?\n\t\}\n)/s;
 ok(defined $json, 'auto_explain logs JSON');
 $json =~ s/^\t//mg;
 is($coordinator->safe_psql('postgres', "SELECT jsonb_path_query_first(\$json\$$json\$json\$::jsonb, '\$.**.\"Remote Plan\".**.\"Relation Name\"')"),
 	'"events"', 'which has the remote plan');
-$log = log_of($coordinator, sub { $coordinator->safe_psql('postgres', "SET auto_explain.log_min_duration = 0; SET auto_explain.log_analyze = off; $query") });
+$log = log_of($coordinator, 'ExchangeReceive', sub { $coordinator->safe_psql('postgres', "SET auto_explain.log_min_duration = 0; SET auto_explain.log_analyze = off; $query") });
 like($log, qr/Custom Scan \(ExchangeReceive\) on events/, 'auto_explain without ANALYZE logs the plan');
 unlike($log, qr/Remote Plan/, 'but asks nobody for another');
 
@@ -82,7 +91,7 @@ unlike($log, qr/Remote Plan/, 'but asks nobody for another');
 $shard->safe_psql('postgres', 'ALTER SYSTEM SET auto_explain.log_min_duration = 0; SELECT pg_reload_conf()');
 for my $remote ('on', 'off')
 {
-	$log = log_of($shard, sub { explained('ANALYZE, COSTS OFF', $query, "SET pg_exchange.explain_remote = $remote") });
+	$log = log_of($shard, 'ExchangeSend', sub { explained('ANALYZE, COSTS OFF', $query, "SET pg_exchange.explain_remote = $remote") });
 	like($log, qr/Query Text: SELECT exchange\.send.*Custom Scan \(ExchangeSend\).*Seq Scan on events/s, "auto_explain on the shard, explain_remote $remote");
 	is($log =~ /ExchangePlan/ ? 'on' : 'off', $remote, 'ExchangePlan is there if, and only if, it was asked for');
 }

@@ -65,6 +65,8 @@ typedef struct sim
 	double		asked_queued;
 	double		asked_refused_ns;
 	bool		has_backlog;
+	double		chosen_at;
+	double		handed_nbytes;	/* of the last batch */
 	double		blocked_ns;
 	px_link_sample sample;		/* since the last choice */
 	uint32_t	counts[PX_CHOICE_COUNT];
@@ -139,6 +141,12 @@ sim_batch(sim *s, double raw_nbytes)
 
 	sim_pass(s, data->fill_ns * raw_nbytes);
 	sim_ask(s, s->blocked_ns > (s->now - s->asked_at) / 2);
+	if (!s->sample.backlog)
+	{
+		s->sample.ns = s->now - s->chosen_at;
+		s->sample.nbytes = s->handed_nbytes;
+	}
+	s->chosen_at = s->now;
 	if (s->blind)
 		s->sample.receiver_ns = -1;
 	px_adapt_learn_link(&s->adapt, &s->sample);
@@ -162,6 +170,7 @@ sim_batch(sim *s, double raw_nbytes)
 		sim_pass(s, STEP_NS);
 	s->blocked_ns = s->now - handed_at;
 	s->queued += wire_nbytes;
+	s->handed_nbytes = wire_nbytes;
 }
 
 static void

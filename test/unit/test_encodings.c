@@ -207,6 +207,8 @@ read_body(bool compare)
 	int64_t    *ints[COLUMNS_MAX] = {0};
 	px_status	status;
 
+	for (uint16_t c = 0; c < ncolumns; c++)
+		header.raw_nbytes += px_column_plain_nbytes(&columns[c]);
 	status = px_batch_read(g.data, &header, chunks, NULL);
 	for (uint16_t c = 0; status == PX_OK && c < ncolumns; c++)
 	{
@@ -584,6 +586,22 @@ malformed_lengths_are_refused(void)
 	}
 }
 
+/* A padded value has a header, too, and both together a size of 30 bits. */
+static void
+padding_leaves_room_for_the_header(void)
+{
+	uint8_t		bytes[32] = {0};
+	size_t		nbytes = 0;
+
+	bytes[8] = PX_ENC_PLAIN;
+	bytes[9] = 4;
+	px_store_u32(bytes + 12, 4);
+	px_store_u32(bytes, PX_FRAME_NBYTES_MAX - 4);
+	CHECK_EQ(px_split_nbytes(bytes, 24, 1, &nbytes, NULL), PX_OK);
+	px_store_u32(bytes, PX_FRAME_NBYTES_MAX - 3);
+	CHECK_EQ(px_split_nbytes(bytes, 24, 1, &nbytes, NULL), PX_OVER_LIMIT);
+}
+
 static void
 malformed_dictionaries_are_refused(void)
 {
@@ -861,7 +879,8 @@ read_arrays(px_column *column, bool compare)
 {
 	unit_guarded g = unit_guarded_copy(body, body_nbytes);
 	px_frame_header header = {
-		.rows = px_column_rows(column), .columns = 1, .body_nbytes = (uint32_t) body_nbytes
+		.rows = px_column_rows(column), .columns = 1, .body_nbytes = (uint32_t) body_nbytes,
+		.raw_nbytes = px_column_plain_nbytes(column)
 	};
 	int64_t		scratch[PX_DECODE_SCRATCH_WORDS(400)];
 	px_decode_room room = {.scratch = scratch};
@@ -1196,6 +1215,7 @@ main(void)
 	RUN(columns_may_change_their_form);
 	RUN(padded_values_round_trip);
 	RUN(malformed_lengths_are_refused);
+	RUN(padding_leaves_room_for_the_header);
 	RUN(malformed_dictionaries_are_refused);
 	RUN(decimal_floats_round_trip);
 	RUN(other_floats_round_trip);

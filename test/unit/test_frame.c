@@ -196,6 +196,8 @@ faults_name_field_expected_and_got(void)
 		{PX_FRAME_END, OFF_CHOICE, 1, 1, PX_BAD_HEADER, "choice", 0},
 		{PX_FRAME_SLICE, OFF_CHOICE, 1, 1, PX_BAD_HEADER, "choice", 0},
 		{PX_FRAME_BATCH, OFF_RESERVED, 2, 1, PX_BAD_HEADER, "reserved", 0},
+		{PX_FRAME_BATCH, OFF_SENDER, 4, 1025, PX_OVER_LIMIT, "sender", 1024},
+		{PX_FRAME_END, OFF_SENDER, 4, 0xffffffff, PX_OVER_LIMIT, "sender", 1024},
 		{PX_FRAME_BATCH, OFF_ROWS, 4, 0, PX_BAD_HEADER, "rows", 1},
 		{PX_FRAME_BATCH, OFF_ROWS, 4, 65537, PX_OVER_LIMIT, "rows", 65536},
 		{PX_FRAME_BATCH, OFF_ROWS, 4, 0xffffffff, PX_OVER_LIMIT, "rows", 65536},
@@ -252,7 +254,7 @@ limits_themselves_are_accepted(void)
 	header.rows = PX_FRAME_ROWS_MAX;
 	header.columns = PX_FRAME_COLUMNS_MAX;
 	header.raw_nbytes = PX_FRAME_NBYTES_MAX;
-	header.sender = UINT32_MAX;
+	header.sender = PX_FRAME_SENDER_MAX;
 	header.sequence = UINT32_MAX;
 	px_frame_finish(frame, &header);
 	CHECK_EQ(peek_and_verify(frame, sizeof(frame), NULL), PX_OK);
@@ -520,6 +522,28 @@ end_round_trips(void)
 	unit_guarded_free(&g);
 }
 
+/* Each has words of its own, lower case and without a full stop. */
+static void
+every_status_has_a_text(void)
+{
+	char		text[PX_FAULT_NBYTES_MAX];
+	px_fault	fault = {PX_BAD_VALUE, "field", 7, 9};
+
+	for (int status = PX_OK; status <= PX_NO_SPACE; status++)
+	{
+		const char *words = px_status_text((px_status) status);
+
+		CHECK(words[0] >= 'a' && words[0] <= 'z' && words[strlen(words) - 1] != '.');
+		for (int other = PX_OK; other < status; other++)
+			CHECK(strcmp(words, px_status_text((px_status) other)) != 0);
+	}
+	CHECK(strcmp(px_status_text((px_status) 99), "unknown status") == 0);
+
+	CHECK(strcmp(px_fault_text(&fault, text), "Field \"field\": expected 7, got 9.") == 0);
+	fault.got = fault.expected;
+	CHECK(strcmp(px_fault_text(&fault, text), "Field \"field\" is missing or malformed.") == 0);
+}
+
 int
 main(void)
 {
@@ -540,6 +564,7 @@ main(void)
 	RUN(plan_round_trips);
 	RUN(plan_lengths_are_checked);
 	RUN(end_round_trips);
+	RUN(every_status_has_a_text);
 
 	return unit_done();
 }

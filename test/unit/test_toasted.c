@@ -143,7 +143,8 @@ read_body(bool compare)
 	size_t		padded = PX_ALIGN(body_nbytes);
 	unit_guarded g = unit_guarded_copy(body, padded);
 	px_frame_header header = {
-		.rows = px_column_rows(&column), .columns = 1, .body_nbytes = (uint32_t) padded
+		.rows = px_column_rows(&column), .columns = 1, .body_nbytes = (uint32_t) padded,
+		.raw_nbytes = px_column_plain_nbytes(&column)
 	};
 	unit_guarded scratch = unit_guarded_new(PX_DECODE_SCRATCH_WORDS(header.rows) * 8);
 	unit_guarded values = unit_guarded_new((size_t) header.rows * 8);

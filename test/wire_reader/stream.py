@@ -7,7 +7,7 @@ from .cursor import Cursor, must, seen
 from .integers import Kind
 
 VERSION = 1
-ROWS_MAX, COLUMNS_MAX = 65536, 1664
+ROWS_MAX, COLUMNS_MAX, SENDER_MAX = 65536, 1664, 1024
 SCHEMA, BATCH, END, SLICE, PLAN = 1, 2, 3, 4, 5
 
 Frame = collections.namedtuple(
@@ -69,12 +69,14 @@ def read_header(data):
     choice_max = 3 if frame.kind == BATCH else 0
     must(frame.choice <= choice_max, f"the choice is 0 to {choice_max}", frame.choice)
     must(frame.reserved == 0, "the reserved field is 0", frame.reserved)
+    must(frame.sender <= SENDER_MAX, f"senders are 0 to {SENDER_MAX}", frame.sender)
     rows_min, rows_max = (1, ROWS_MAX) if frame.kind == BATCH else (0, 0)
     must(rows_min <= frame.rows <= rows_max, f"rows are {rows_min} to {rows_max}", frame.rows)
     columns_min, columns_max = (1, COLUMNS_MAX) if frame.kind in (SCHEMA, BATCH) else (0, 0)
     must(columns_min <= frame.columns <= columns_max, f"columns are {columns_min} to {columns_max}", frame.columns)
     must(frame.raw_nbytes <= (FRAME_NBYTES_MAX if frame.kind == BATCH else 0), "raw_nbytes is within its limit",
          frame.raw_nbytes)
+    must(frame.kind != BATCH or frame.raw_nbytes <= 8388608 + 256 * frame.body_nbytes, "raw_nbytes is within reach of the body", frame.raw_nbytes)
     must(frame.body_nbytes <= FRAME_NBYTES_MAX - FRAME.size, "body_nbytes is within its limit", frame.body_nbytes)
     must(frame.body_nbytes == len(data) - FRAME.size, "body_nbytes is what follows the header", frame.body_nbytes)
     must(crc32c(data[:36], data[FRAME.size:]) == frame.crc32c, "the CRC is right")
@@ -109,7 +111,7 @@ def read_batch(frame, body, columns):
     must(frame.columns == len(columns), f"a batch has the {len(columns)} columns of the schema", frame.columns)
     headers = [ChunkHeader(*CHUNK_HEADER.unpack(body.take(CHUNK_HEADER.size, "chunk header"))) for _ in columns]
     chunks = [Chunk(header, column, frame.rows) for header, column in zip(headers, columns)]
-    must(sum(header.encoded_nbytes for header in headers) <= FRAME_NBYTES_MAX, "the encoded sizes add up to the limit at most")
+    must(sum(header.encoded_nbytes for header in headers) <= frame.raw_nbytes, "the encoded sizes add up to the raw size at most")
     for number, chunk in enumerate(chunks):
         chunk.read(body, chunks[:number])
     body.finish("the batch")
