@@ -208,7 +208,7 @@ px_auto_filled(px_auto *state, size_t raw_nbytes, px_encode_options *options)
 		ask_clock(state, now, shared->handed_nbytes);
 	else if (!state->sample.backlog && state->returned_nbytes > 0)
 	{
-		state->sample.ns = ns_between(state->chosen_at, now);
+		state->sample.ns = ns_between(state->filled_at, now);
 		state->sample.nbytes = state->returned_nbytes;
 	}
 	if (state->returned_nbytes > 0)
