@@ -275,7 +275,7 @@ def broken_chunks():
         yield f"{codec} of noise", codec, set_chunk(payload=b"\xff" * 20), "decompress"
         yield f"{codec} with a head too long", codec, set_chunk(head_nbytes=100, payload=b"\xff" * 20), "head"
     yield "sizes that add up to too much", "related", second(
-        codec=LZ4, encoded_nbytes=FRAME_NBYTES_MAX, payload=bytes(8)), "add up to the limit"
+        codec=LZ4, encoded_nbytes=FRAME_NBYTES_MAX, payload=bytes(8)), "add up to the raw size"
 
 
 def broken_integers():
