@@ -210,6 +210,8 @@ def broken_frames():
     yield "too many columns", "plain", set_frame("schema", columns=1665), "columns are 1"
     yield "columns of an end", "plain", set_frame("end", columns=1), "columns are 0"
     yield "raw_nbytes", "plain", set_frame("batch", raw_nbytes=FRAME_NBYTES_MAX + 1), "raw_nbytes is within"
+    yield "raw_nbytes beyond the body's reach", "plain", set_frame("batch", raw_nbytes=16 << 20), "raw_nbytes is within reach"
+    yield "a sender beyond all workers", "plain", set_frame("batch", sender=1025), "senders are 0"
     yield "raw_nbytes of an end", "plain", set_frame("end", raw_nbytes=8), "raw_nbytes is within"
     yield "a column too many", "plain", set_frame("batch", columns=2), "columns of the schema"
     yield "a slice frame unasked", "plain", set_frame("schema", kind=SLICE, columns=0, body=u32(2, 100, 1, 0), body_nbytes=16), "slice"
