@@ -3,7 +3,7 @@
 #   make                 build (needs the packages named in README.md)
 #   make install         install into the PostgreSQL that PG_CONFIG names
 #   make check           install what is missing, build, install, run every test
-#   make check-unit      one part of it; also check-regress, -isolation, -tap, -postgres_fdw, -readme, -tpch, -cluster
+#   make check-unit      one part of it; also check-regress, -isolation, -wire, -tap, -postgres_fdw, -monitoring, -docs, -upgrade, -tpch, -cluster
 #   make check-load      32 clients for ten minutes (CHECK_OPTS=60: for one, as in make check)
 #   make check-random    random queries, with and without exchanges (CHECK_OPTS="5000 7": so many, with this seed)
 #   make check-sqlsmith  sqlsmith's queries (CHECK_OPTS as above)
@@ -12,7 +12,10 @@
 #   make check-matrix    build and test on PostgreSQL 15 to 18, and let them work with each other, in throw-away
 #                        roots (MAJORS="17": that one alone; PG_EXCHANGE_ROOTS names a folder to keep them in)
 #   make check-deb       build, lint, install and try the Debian packages; lint the container and RPM files
+#   make check-new-user  what README.md has a new user do, in a fresh root
 #   make check-big-endian  the unit tests, emulating s390x
+#   make fuzz            the fuzzers of test/fuzz, with clang (TIME=3600: seconds of CPU time, TARGETS="batch chunk")
+#   make coverage        which lines of the pure layers the unit tests and the fuzzers' corpus run
 #   make demo            two servers, TPC-H, one table of figures
 #   make bench           the measurement behind the claims (BENCH_OPTS="--scale 1 --runs 5")
 #   make bench-suite     sizes, speed, CPU and memory by table, column and peer (BENCH_OPTS="--parts tables")
@@ -33,7 +36,7 @@ PG_CONFIG ?= pg_config
 # Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
 # `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of
 # that command line (make clean check) gets a make of its own.
-script_goals = check check-unit check-regress check-isolation check-tap check-postgres_fdw check-readme check-tpch check-cluster check-load check-random check-sqlsmith check-assert check-valgrind check-matrix check-deb check-big-endian demo bench bench-suite bench-latency bench-links format
+script_goals = check check-unit check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster check-load check-random check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-links format
 .PHONY: $(script_goals)
 
 ifneq (,$(filter $(script_goals),$(MAKECMDGOALS)))
@@ -46,15 +49,19 @@ $(other_goals):
 
 check:
 	scripts/check
-check-unit check-regress check-isolation check-tap check-postgres_fdw check-readme check-tpch check-cluster:
+check-unit check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster:
 	scripts/check $(@:check-%=%)
 check-matrix:
 	scripts/check-matrix $(TESTED:%=--tested=%) $(MAJORS)
-check-deb check-big-endian check-assert check-valgrind:
+check-assert check-valgrind:
 	scripts/$@ $(CHECK_OPTS)
 check-load check-random check-sqlsmith:
 	scripts/build
 	scripts/$@ $(CHECK_OPTS)
+check-deb check-new-user check-big-endian coverage:
+	scripts/$@
+fuzz:
+	scripts/fuzz $(TIME:%=--time=%) $(TARGETS)
 demo bench:
 	scripts/build
 	python3 bench/$@.py $(BENCH_OPTS)

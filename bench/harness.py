@@ -302,6 +302,19 @@ def cache_dir():
     return os.environ.get("PG_EXCHANGE_CACHE") or default
 
 
+def python_with(package):
+    """Python with a package: this one, or that of a venv in the cache folder, made on first use."""
+    if subprocess.run([sys.executable, "-c", f"import {package}"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+        return sys.executable
+    venv = os.path.join(cache_dir(), f"{package}-venv")
+    python = os.path.join(venv, "bin", "python")
+    if not os.path.exists(python):
+        subprocess.check_call([sys.executable, "-m", "venv", "--clear", venv])
+    if subprocess.run([python, "-c", f"import {package}"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+        subprocess.check_call([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", package])
+    return python
+
+
 def tpch_data(scale):
     """Folder with the .tbl files of a scale, generated on first use."""
     cache = cache_dir()

@@ -63,11 +63,20 @@ def connect(near, far, number, mbit=None):
     for namespace, address in zip((near, far), addresses):
         namespace.run("ip", "address", "add", address + "/24", "dev", f"link{number}")
         namespace.run("ip", "link", "set", f"link{number}", "up")
+    if mbit:
+        shape(near, far, number, mbit)
+    return addresses
+
+
+def shape(near, far, number, mbit):
+    """Limit a link to mbit Mbit/s each way, from now on; None for as fast as the machine is."""
+    for namespace in (near, far):
         if mbit:
             # The queue holds 50 ms, as a switch would; the burst has to hold a packet of 64 kB.
-            namespace.run("tc", "qdisc", "add", "dev", f"link{number}", "root", "tbf",
+            namespace.run("tc", "qdisc", "replace", "dev", f"link{number}", "root", "tbf",
                           "rate", f"{mbit}mbit", "burst", "128kb", "latency", "50ms")
-    return addresses
+        elif "tbf" in namespace.run("tc", "qdisc", "show", "dev", f"link{number}"):
+            namespace.run("tc", "qdisc", "del", "dev", f"link{number}", "root")
 
 
 def why_not():

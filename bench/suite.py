@@ -20,8 +20,8 @@ import subprocess
 import sys
 import time
 
-from harness import (MODES, ROOT, TPCH, Failure, Session, as_server_user, cache_dir, environment, exchange_nodes, main,
-                     measure, two_nodes)
+from harness import (MODES, ROOT, TPCH, Failure, Session, as_server_user, environment, exchange_nodes, main, measure,
+                     python_with, two_nodes)
 
 EXCHANGE = ("none", "fast", "high_compression")
 LOCAL = "local scan"
@@ -165,24 +165,6 @@ def arrays(options, shard, coordinator):
     return lines
 
 
-# ---- plots -----------------------------------------------------------------------------------
-
-def plotting():
-    """Python with matplotlib: this one, or that of a venv in the cache folder."""
-    try:
-        import matplotlib  # noqa: F401
-        return sys.executable
-    except ImportError:
-        pass
-    venv = os.path.join(cache_dir(), "plot-venv")
-    python = os.path.join(venv, "bin", "python")
-    if not os.path.exists(python):
-        subprocess.check_call([sys.executable, "-m", "venv", "--clear", venv])
-    if subprocess.run([python, "-c", "import matplotlib"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
-        subprocess.check_call([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "matplotlib"])
-    return python
-
-
 def suite(options, work):
     os.makedirs(options.output, exist_ok=True)
     shard, coordinator = two_nodes(work, options.scale)
@@ -193,7 +175,7 @@ def suite(options, work):
         report.write("\n".join(lines) + "\n")
     print("\n".join(lines))
     try:
-        subprocess.check_call([plotting(), os.path.join(ROOT, "bench", "plot.py"), options.output])
+        subprocess.check_call([python_with("matplotlib"), os.path.join(ROOT, "bench", "plot.py"), options.output])
     except subprocess.CalledProcessError as error:
         print(f"no plots: {error}", file=sys.stderr)
     return 0

@@ -36,10 +36,10 @@ RELEASES = {
     18: ("Debian forky", "forky", "main", [f"{DEBIAN} forky"]),
 }
 
-# What scripts/install-deps installs. postgresql-server-dev-NN is unpacked instead: it depends on all
+# What scripts/install-deps installs, and what scripts/check-wire takes from PyPI elsewhere. postgresql-server-dev-NN is unpacked instead: it depends on all
 # of LLVM, for bitcode that we do not build.
 TEST_PACKAGES = ("make", "gcc", "libc6-dev", "liblz4-dev", "libzstd-dev", "libpq-dev", "libipc-run-perl", "perl",
-                 "python3", "python3-venv", "iproute2", "util-linux", "pgbouncer", "ca-certificates")
+                 "python3", "python3-lz4", "python3-venv", "python3-zstandard", "iproute2", "util-linux", "pgbouncer", "ca-certificates")
 
 # Runs in new name spaces: make a root fit for use, and enter it.
 ENTER = r"""

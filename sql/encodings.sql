@@ -79,3 +79,39 @@ $$;
 SELECT encodings, get_byte(f, 40) AS encoding, get_byte(f, 43) AS form
 FROM unnest('{8191,4095,4097,1}'::text[]) encodings, numeric_frames(encodings) f WHERE get_byte(f, 6) = 2;
 DROP FUNCTION numeric_frames;
+
+-- values that TOAST has compressed travel as they are, beside others
+CREATE TABLE remote.compressed (id int, t text, b bytea, u text);
+INSERT INTO remote.compressed
+	SELECT i, CASE i % 4 WHEN 0 THEN NULL WHEN 1 THEN repeat('größer ', i % 500) ELSE 'short ' || i END,
+		decode(repeat(md5(i::text), i % 500), 'hex'), repeat(md5(i::text), 1 + i % 2 * 500) || sin(i)
+	FROM generate_series(1, 1500) i;
+-- by lz4 where the server has it
+DO $$
+BEGIN
+	SET LOCAL default_toast_compression = lz4;
+	INSERT INTO remote.compressed SELECT i, repeat('lz4 ' || i, 2000), decode(repeat('00', i), 'hex'), repeat('u', 100000) FROM generate_series(1501, 1600) i;
+EXCEPTION WHEN OTHERS THEN
+	INSERT INTO remote.compressed SELECT i, repeat('lz4 ' || i, 2000), decode(repeat('00', i), 'hex'), repeat('u', 100000) FROM generate_series(1501, 1600) i;
+END
+$$;
+IMPORT FOREIGN SCHEMA remote LIMIT TO (compressed) FROM SERVER loopback INTO public;
+SELECT * FROM exchange_differences('SELECT * FROM compressed');
+SELECT * FROM exchange_differences('SELECT id, upper(t), length(b), u || t FROM compressed WHERE t > ''g''');
+SET pg_exchange.compression = fast;
+SELECT regexp_replace(column_report, ': .*', ')') AS column_report
+FROM jsonb_array_elements_text(explain_json('SELECT t, b FROM compressed', 'ANALYZE, VERBOSE, COSTS OFF')->'Column Encodings') AS column_report;
+-- zstd makes less of the values themselves
+SET pg_exchange.compression = high_compression;
+SELECT regexp_replace(column_report, ': .*', ')') AS column_report
+FROM jsonb_array_elements_text(explain_json('SELECT t, b FROM compressed', 'ANALYZE, VERBOSE, COSTS OFF')->'Column Encodings') AS column_report;
+RESET pg_exchange.compression;
+-- a receiver that does not know this does not get it
+CREATE FUNCTION text_frames(encodings text) RETURNS SETOF bytea LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY EXECUTE format('SELECT exchange.send(%L, r) FROM (SELECT t FROM remote.compressed WHERE id < 500) r',
+		format('version=1 encodings=%s codec=none level=0 batch_rows=500 batch_bytes=100000000 server_version=150000 columns=25:-1', encodings));
+END
+$$;
+SELECT encodings, get_byte(f, 40) AS encoding FROM unnest('{16383,8191,1}'::text[]) encodings, text_frames(encodings) f WHERE get_byte(f, 6) = 2;
+DROP FUNCTION text_frames;

@@ -39,7 +39,8 @@ BEGIN
 	RETURN plan->0->'Plan';
 END
 $$;
-SELECT key, CASE WHEN jsonb_typeof(value) = 'number' THEN 'number' ELSE regexp_replace(value::text, '\d+ bytes', 'n bytes', 'g') END AS value
+SELECT key, CASE WHEN jsonb_typeof(value) = 'number' OR key LIKE 'Link%' THEN jsonb_typeof(value)
+	ELSE regexp_replace(value::text, '(:|lz4|zstd|none) \d+', '\1 n', 'g') END AS value
 FROM jsonb_each(explain_json('SELECT * FROM numbers', 'ANALYZE, VERBOSE, COSTS OFF, BUFFERS OFF'))
 WHERE key NOT LIKE 'Actual%' AND key <> 'Disabled' ORDER BY key COLLATE "C";
 SELECT (p->>'Wire Bytes')::bigint < (p->>'Raw Bytes')::bigint AS compressed,

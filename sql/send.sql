@@ -3,7 +3,7 @@
 --
 SELECT exchange.hello('hello');
 SELECT exchange.hello('protocol=1-1 codecs=7 encodings=7 endian=little encoding=UTF8 server_version=150000 instance=0123456789abcdef0123456789abcdef export=1')
-	~ '^protocol=1-1 codecs=7 encodings=8191 endian=little encoding=UTF8 server_version=[0-9]+ instance=[0-9a-f]{32} export=1$' AS answered;
+	~ '^protocol=1-1 codecs=7 encodings=16383 endian=little encoding=UTF8 server_version=[0-9]+ instance=[0-9a-f]{32} export=1$' AS answered;
 
 -- frames: a schema, batches that grow, an end
 \set request 'version=1 encodings=7 codec=none level=0 batch_rows=1000 batch_bytes=1048576 server_version=150000 columns=23:-1'
@@ -49,12 +49,21 @@ DROP ROLE regress_px_sender;
 
 -- parallel plans have the node below Gather
 SET parallel_setup_cost = 0;
-SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SELECT explain_stable($$SELECT exchange.send('version=1 encodings=7 codec=none level=0 batch_rows=1000 batch_bytes=1048576 server_version=150000 columns=23:-1,25:-1', t)
 	FROM (SELECT id, name FROM remote.numbers WHERE digit = 1) t$$);
 SELECT explain_stable($$SELECT exchange.send('version=1 encodings=7 codec=none level=0 batch_rows=1000 batch_bytes=1048576 server_version=150000 columns=23:-1,25:-1', t)
 	FROM (SELECT id, name FROM remote.numbers ORDER BY id) t$$);
+-- there few frames pass it, whatever parallel_tuple_cost takes for a row; but not where rows pass it
+EXPLAIN (COSTS OFF) SELECT id, name FROM remote.numbers;
+SELECT explain_stable($$SELECT exchange.send('version=1 encodings=7 codec=none level=0 batch_rows=1000 batch_bytes=1048576 server_version=150000 columns=23:-1,25:-1', t)
+	FROM (SELECT id, name FROM remote.numbers) t$$);
+SELECT explain_stable($$SELECT exchange.send('version=1 encodings=7 codec=none level=0 batch_rows=1000 batch_bytes=1048576 server_version=150000 columns=23:-1,25:-1', t)
+	FROM (SELECT id, name FROM remote.numbers ORDER BY name) t$$);
+SHOW parallel_tuple_cost;
+SET parallel_tuple_cost = 0;
+SELECT explain_stable($$SELECT exchange.send('version=1 encodings=7 codec=none level=0 batch_rows=1000 batch_bytes=1048576 server_version=150000 columns=23:-1,25:-1', t)
+	FROM (SELECT id, name FROM remote.numbers ORDER BY name) t$$);
 -- and the receiver tells their senders apart
 ALTER TABLE remote.numbers SET (parallel_workers = 2);
 ALTER ROLE CURRENT_USER SET parallel_setup_cost = 0;

@@ -28,9 +28,11 @@ BEGIN
 	FOR line IN EXECUTE format('EXPLAIN (%s) %s', options, query) LOOP
 		line := regexp_replace(line, '^(\s*Wire: ).* in (\d+) batches, .*$', '\1(size) in \2 batches');
 		line := regexp_replace(line, '(Request: ).*', '\1(request)');
+		line := regexp_replace(line, '(Frames: \d+), raw .* kB, wire .* kB', '\1 (size)');
+		line := regexp_replace(line, 'AUTO \(lz4 \d+ batches, zstd \d+, none \d+\)$', 'AUTO (measured)');
 		line := regexp_replace(line, '-?\d+\.\d+ ms', 'N ms', 'g');
 		line := regexp_replace(line, '(actual rows=\d+)\.00 ', '\1 ');
-		CONTINUE WHEN line ~ '^\s*((Planning|Execution) Time|Planning|Buffers|Column Encodings):';
+		CONTINUE WHEN line ~ '^\s*((Planning|Execution) Time|Planning|Buffers|Column Encodings|Link):';
 		RETURN NEXT line;
 	END LOOP;
 END

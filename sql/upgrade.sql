@@ -2,7 +2,10 @@
 -- What the extension consists of, and that it can be dropped, made anew and
 -- updated while sessions have its library loaded.
 --
-\dx+ pg_exchange
+-- \dx+, but without types: row types of views are among them from 17 on
+SELECT pg_describe_object(classid, objid, 0) AS "Object description" FROM pg_depend
+WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_exchange')
+	AND deptype = 'e' AND classid <> 'pg_type'::regclass ORDER BY 1;
 SELECT extversion, extrelocatable, nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = extnamespace
 WHERE extname = 'pg_exchange';
 ALTER EXTENSION pg_exchange UPDATE;

@@ -26,6 +26,8 @@
 #include "nodes/plannodes.h"
 #include "storage/latch.h"
 #include "utils/acl.h"
+#include "utils/jsonfuncs.h"
+#include "utils/wait_event.h"
 
 #if PG_VERSION_NUM >= 180000
 #include "common/base64.h"
@@ -97,6 +99,13 @@ px_foreignscan_user(const ForeignScan *scan, const RangeTblEntry *rte)
 #endif
 }
 
+/* postgres_fdw's default of fdw_tuple_cost: higher since 17. */
+#if PG_VERSION_NUM >= 170000
+#define PX_FDW_TUPLE_COST_DEFAULT	0.2
+#else
+#define PX_FDW_TUPLE_COST_DEFAULT	0.01
+#endif
+
 /* pg_noreturn, before a declaration: 18. */
 #ifndef pg_noreturn
 #define pg_noreturn __attribute__((noreturn))
@@ -119,6 +128,37 @@ px_create_wait_event_set(int nevents)
 	return CreateWaitEventSet(NULL, nevents);
 #else
 	return CreateWaitEventSet(CurrentMemoryContext, nevents);
+#endif
+}
+
+/* Callbacks of the JSON parser return a status: 16. */
+#if PG_VERSION_NUM >= 160000
+typedef JsonParseErrorType px_json_result;
+#define PX_JSON_DONE	JSON_SUCCESS
+#else
+typedef void px_json_result;
+#define PX_JSON_DONE
+#endif
+
+/* makeJsonLexContext can use memory of the caller's: 17. */
+static inline JsonLexContext *
+px_json_lexer(text *json)
+{
+#if PG_VERSION_NUM >= 170000
+	return makeJsonLexContext(NULL, json, true);
+#else
+	return makeJsonLexContext(json, true);
+#endif
+}
+
+/* WaitEventExtensionNew: 17. */
+static inline uint32
+px_new_wait_event(const char *name)
+{
+#if PG_VERSION_NUM >= 170000
+	return WaitEventExtensionNew(name);
+#else
+	return PG_WAIT_EXTENSION;
 #endif
 }
 

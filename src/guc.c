@@ -10,6 +10,7 @@
 #include <ctype.h>
 #include <limits.h>
 
+#include "miscadmin.h"
 #include "utils/guc.h"
 
 #include "guc.h"
@@ -17,8 +18,11 @@
 #include "wire/request.h"
 
 bool		px_enabled = true;
+bool		px_explain_remote = false;
 int			px_compression = PX_MODE_AUTO;
 char	   *px_server_compression = "";
+double		px_compression_cpu_limit = 1.0;
+bool		px_debug_random_choices = false;
 int			px_local_scope_setting = PX_SCOPE_HOST;
 int			px_min_bytes = 64 * 1024;
 int			px_batch_rows_max = 4096;
@@ -26,6 +30,9 @@ int			px_batch_bytes_max = 1024 * 1024;
 int			px_max_connections_per_server = 4;
 int			px_receive_buffer = 32 * 1024 * 1024;
 int			px_slices_setting = 1;
+int			px_stat_max = 1000;
+int			px_max_frame_bytes = PX_FRAME_SENT_NBYTES_MAX;
+int			px_max_decompression_ratio = PX_RAW_RATIO_MAX;
 
 static const struct config_enum_entry mode_options[] = {
 	{"none", PX_MODE_NONE, false},
@@ -199,6 +206,22 @@ define_stream_settings(void)
 							   PGC_USERSET, 0,
 							   check_server_compression, NULL, NULL);
 
+	DefineCustomRealVariable("pg_exchange.compression_cpu_limit",
+							 "Sets the fraction of one core that mode auto may use for compressing a stream.",
+							 NULL,
+							 &px_compression_cpu_limit,
+							 1.0, 0.0, 1.0,
+							 PGC_USERSET, 0,
+							 NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("pg_exchange.debug_random_choices",
+							 "Has mode auto draw its choices at random, for tests.",
+							 NULL,
+							 &px_debug_random_choices,
+							 false,
+							 PGC_USERSET, GUC_NOT_IN_SAMPLE,
+							 NULL, NULL, NULL);
+
 	DefineCustomEnumVariable("pg_exchange.local_scope",
 							 "Sets which connections count as local and are never compressed.",
 							 NULL,
@@ -237,6 +260,14 @@ define_receiver_settings(void)
 							 PGC_USERSET, GUC_EXPLAIN,
 							 NULL, NULL, NULL);
 
+	DefineCustomBoolVariable("pg_exchange.explain_remote",
+							 "Includes the plans of remote servers in EXPLAIN.",
+							 "EXPLAIN without ANALYZE then connects to them.",
+							 &px_explain_remote,
+							 false,
+							 PGC_USERSET, 0,
+							 NULL, NULL, NULL);
+
 	DefineCustomIntVariable("pg_exchange.min_bytes",
 							"Sets the expected result size below which a scan is left to postgres_fdw.",
 							NULL,
@@ -270,10 +301,48 @@ define_receiver_settings(void)
 							NULL, NULL, NULL);
 }
 
+/* Only the postmaster can make room for others than one backend. */
+static void
+define_statistics_settings(void)
+{
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+	DefineCustomIntVariable("pg_exchange.stat_max",
+							"Sets the number of servers that pg_stat_exchange keeps counters of, each once for each user and database.",
+							NULL,
+							&px_stat_max,
+							1000, 10, 1000000,
+							PGC_POSTMASTER, 0,
+							NULL, NULL, NULL);
+}
+
+/* What is taken from a remote that may not mean well. */
+static void
+define_limits(void)
+{
+	DefineCustomIntVariable("pg_exchange.max_frame_bytes",
+							"Sets the size of a frame that is accepted from a server.",
+							"A frame holds a batch, of at least one row: larger rows are refused.",
+							&px_max_frame_bytes,
+							PX_FRAME_SENT_NBYTES_MAX, 64 * 1024, PX_FRAME_SENT_NBYTES_MAX,
+							PGC_USERSET, GUC_UNIT_BYTE,
+							NULL, NULL, NULL);
+
+	DefineCustomIntVariable("pg_exchange.max_decompression_ratio",
+							"Sets how many times the size of its frame a large batch may take when it is decoded.",
+							"Batches of up to 8MB are exempt. Servers keep to 256.",
+							&px_max_decompression_ratio,
+							PX_RAW_RATIO_MAX, 1, INT_MAX,
+							PGC_USERSET, 0,
+							NULL, NULL, NULL);
+}
+
 void
 px_guc_init(void)
 {
 	define_stream_settings();
 	define_receiver_settings();
+	define_statistics_settings();
+	define_limits();
 	MarkGUCPrefixReserved("pg_exchange");
 }

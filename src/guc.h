@@ -14,7 +14,7 @@ typedef enum px_mode
 	PX_MODE_NONE,				/* plain columns, no encodings, no codec */
 	PX_MODE_FAST,				/* encodings and LZ4 */
 	PX_MODE_HIGH_COMPRESSION,	/* encodings and zstd */
-	PX_MODE_AUTO				/* until there is a measured choice: as fast */
+	PX_MODE_AUTO				/* chosen for each batch, by what the sender measures */
 } px_mode;
 
 /* pg_exchange.local_scope: each value includes the ones before it */
@@ -26,8 +26,11 @@ typedef enum px_local_scope
 } px_local_scope;
 
 extern bool px_enabled;
+extern bool px_explain_remote;
 extern int	px_compression;		/* px_mode */
 extern char *px_server_compression; /* list of server=mode, validated */
+extern double px_compression_cpu_limit; /* cores per stream, 0 .. 1 */
+extern bool px_debug_random_choices;
 extern int	px_local_scope_setting; /* px_local_scope */
 extern int	px_min_bytes;		/* bytes */
 extern int	px_batch_rows_max;	/* rows */
@@ -35,6 +38,9 @@ extern int	px_batch_bytes_max; /* bytes */
 extern int	px_max_connections_per_server;
 extern int	px_receive_buffer;	/* bytes */
 extern int	px_slices_setting;
+extern int	px_stat_max;		/* servers, as users see them, that are counted for */
+extern int	px_max_frame_bytes; /* bytes */
+extern int	px_max_decompression_ratio;
 
 extern void px_guc_init(void);
 

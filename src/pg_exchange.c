@@ -17,6 +17,7 @@
 #include "plan/paths.h"
 #include "plan/place.h"
 #include "send/send.h"
+#include "stats/stats.h"
 
 PG_MODULE_MAGIC;
 
@@ -26,6 +27,7 @@ void
 _PG_init(void)
 {
 	px_guc_init();
+	px_stats_init();
 	px_send_init();
 	px_receive_init();
 	px_gather_init();

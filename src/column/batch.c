@@ -58,6 +58,7 @@ px_payload_write(px_writer *out, const px_column *columns, uint16_t index,
 	chunk->scale = column->scale;
 	state->encoding = PX_ENC_PLAIN;
 	state->codec = PX_CODEC_NONE;
+	state->sampled = false;
 
 	if (column->nvalues == 0)
 	{
@@ -86,19 +87,35 @@ px_status
 px_batch_write(px_writer *out, const px_column *columns, uint16_t ncolumns,
 			   const px_encode_options *options, px_column_state *states)
 {
+	static const px_encode_options plain = {.encodings = 1 << PX_ENC_PLAIN};
 	px_writer	headers = {NULL, (size_t) ncolumns * PX_CHUNK_HEADER_NBYTES, 0};
+	size_t		start = out->pos;
+	bool		large = px_writer_left(out) > PX_RAW_FREE_NBYTES;
+	uint64_t	raw_nbytes = 0;
 
 	if (!px_write_reserve(out, headers.cap, &headers.data))
 		return PX_NO_SPACE;
 
 	for (uint16_t i = 0; i < ncolumns; i++)
 	{
+		size_t		begin = out->pos;
 		px_chunk	chunk;
 		px_status	status;
 
 		Assert(px_column_rows(&columns[i]) == px_column_rows(&columns[0]));
 
 		status = px_payload_write(out, columns, i, options, &states[i], &chunk);
+
+		/* Readers refuse what looks like a bomb. */
+		if (status == PX_OK && large)
+		{
+			raw_nbytes += px_column_plain_nbytes(&columns[i]);
+			if (raw_nbytes > PX_RAW_NBYTES_MAX(out->pos - start, PX_RAW_RATIO_MAX))
+			{
+				out->pos = begin;
+				status = px_payload_write(out, columns, i, &plain, &states[i], &chunk);
+			}
+		}
 		if (status == PX_OK)
 			status = px_chunk_header_write(&headers, &chunk);
 		if (status != PX_OK)
@@ -183,6 +200,7 @@ px_encoding_suits(const px_chunk *chunk)
 		case PX_ENC_SPLIT:
 		case PX_ENC_DICTIONARY:
 		case PX_ENC_TEMPLATE:
+		case PX_ENC_TOASTED:
 			return chunk->form == PX_FORM_BYTES;
 	}
 
@@ -290,19 +308,20 @@ px_chunk_encoded_range(const px_chunk *chunk, uint64_t *min, uint64_t *max)
 
 /*
  * Check both sizes.  *total_nbytes is the sum of the encoded sizes so far,
- * which is limited, as a codec can make many bytes out of few.
+ * which is limited, as a codec can make many bytes out of few: no encoding
+ * takes more than the plain values.
  */
 static px_status
-px_chunk_check_sizes(const px_chunk *chunk, uint64_t *total_nbytes,
-					 px_fault *fault)
+px_chunk_check_sizes(const px_chunk *chunk, uint64_t raw_nbytes,
+					 uint64_t *total_nbytes, px_fault *fault)
 {
 	uint64_t	min;
 	uint64_t	max;
 
 	*total_nbytes += chunk->encoded_nbytes;
-	if (*total_nbytes > PX_FRAME_NBYTES_MAX)
+	if (*total_nbytes > raw_nbytes)
 		return px_fail(fault, PX_OVER_LIMIT, "sum of encoded_nbytes",
-					   PX_FRAME_NBYTES_MAX, *total_nbytes);
+					   raw_nbytes, *total_nbytes);
 
 	px_chunk_encoded_range(chunk, &min, &max);
 	if (chunk->encoded_nbytes < min)
@@ -389,7 +408,8 @@ px_batch_read(const uint8_t *body, const px_frame_header *header,
 		if ((status = px_chunk_header_read(&r, chunk, fault)) != PX_OK ||
 			(status = px_chunk_check_layout(chunk, fault)) != PX_OK ||
 			(status = px_chunk_check_nvalues(chunk, fault)) != PX_OK ||
-			(status = px_chunk_check_sizes(chunk, &total_nbytes, fault)) != PX_OK)
+			(status = px_chunk_check_sizes(chunk, header->raw_nbytes,
+											   &total_nbytes, fault)) != PX_OK)
 			return status;
 	}
 

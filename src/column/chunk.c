@@ -20,6 +20,7 @@
 #include "column/patched.h"
 #include "column/plain.h"
 #include "column/strings.h"
+#include "column/toasted.h"
 
 px_status
 px_chunk_unpack(const px_chunk *chunk, px_codec_context *context,
@@ -42,7 +43,7 @@ px_chunk_unpack(const px_chunk *chunk, px_codec_context *context,
 							   buffer + chunk->head_nbytes,
 							   chunk->encoded_nbytes - chunk->head_nbytes);
 	if (status != PX_OK)
-		return px_fail(fault, status, codec->name, 0, 0);
+		return px_fail(fault, status, codec->name, chunk->encoded_nbytes, chunk->stored_nbytes);
 	*encoded = buffer;
 
 	return PX_OK;
@@ -142,6 +143,10 @@ px_chunk_decode_ints(const px_chunk *chunk, const uint8_t *encoded,
 	switch (chunk->encoding)
 	{
 		case PX_ENC_DECIMAL:
+			/* Floats are extended by sign; unsigned types are none. */
+			if (!is_signed)
+				return px_fail(fault, PX_BAD_ENCODING, "encoding of unsigned integers",
+							   PX_ENC_PLAIN, chunk->encoding);
 			status = px_decimal_decode(encoded, chunk->encoded_nbytes,
 									   chunk->nvalues, chunk->width, values,
 									   room->scratch, fault);
@@ -246,6 +251,8 @@ px_chunk_buffer_nbytes(const px_chunk *chunk, const uint8_t *encoded,
 		case PX_ENC_TEMPLATE:
 			return px_template_nbytes(encoded, chunk->encoded_nbytes,
 									  chunk->nvalues, nbytes, fault);
+		case PX_ENC_TOASTED:
+			return px_toasted_nbytes(encoded, chunk->encoded_nbytes, nbytes, fault);
 		default:
 			return PX_OK;
 	}
@@ -307,6 +314,10 @@ px_decode_bytes(const px_chunk *chunk, const uint8_t *encoded,
 			return px_template_decode(encoded, chunk->encoded_nbytes,
 									  chunk->nvalues, room->scratch,
 									  room->buffer, values, fault);
+		case PX_ENC_TOASTED:
+			return px_toasted_decode(encoded, chunk->encoded_nbytes,
+									 chunk->nvalues, room->scratch,
+									 room->buffer, values, fault);
 		default:
 			return px_fail(fault, PX_BAD_ENCODING, "encoding of bytes",
 						   PX_ENC_TEMPLATE, chunk->encoding);
@@ -341,14 +352,14 @@ px_chunk_decode_pointers(const px_chunk *chunk, const uint8_t *encoded,
 	return status;
 }
 
-void
+bool
 px_chunk_text(const px_chunk *chunk, const uint8_t *encoded,
 			  const uint8_t **text, size_t *nbytes)
 {
 	*text = encoded;
 	*nbytes = chunk->encoded_nbytes;
 	if (chunk->null_layout == PX_NULLS_ALL)
-		return;
+		return true;
 
 	switch (chunk->encoding)
 	{
@@ -361,9 +372,13 @@ px_chunk_text(const px_chunk *chunk, const uint8_t *encoded,
 		case PX_ENC_TEMPLATE:
 			px_template_text(encoded, chunk->encoded_nbytes, text, nbytes);
 			break;
+		case PX_ENC_TOASTED:
+			return false;
 		default:
 			break;
 	}
+
+	return true;
 }
 
 void

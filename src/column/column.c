@@ -10,8 +10,9 @@
 #include "c.h"
 
 #include "column/array.h"
-#include "column/patched.h"
 #include "column/column.h"
+#include "column/patched.h"
+#include "column/toasted.h"
 
 /* From the last value to the first, as each moves up. */
 void
@@ -62,6 +63,8 @@ px_column_values_nbytes(const px_column *column)
 		return px_patched_plain_nbytes(column);
 	if (column->form == PX_FORM_FIXED)
 		return column->values_nbytes;
+	if (px_column_is_toasted(column))
+		return px_toasted_true_nbytes(column);
 
 	for (uint32_t i = 0; i < column->nvalues; i++)
 		longest = Max(longest, column->lengths[i]);
@@ -103,6 +106,7 @@ px_encoding_name(uint8_t encoding)
 		[PX_ENC_DICTIONARY] = "dictionary",
 		[PX_ENC_TEMPLATE] = "template",
 		[PX_ENC_PATCHED] = "patched",
+		[PX_ENC_TOASTED] = "as toasted",
 	};
 
 	return encoding < PX_ENCODING_COUNT ? names[encoding] : "unknown";

@@ -52,10 +52,11 @@ typedef enum px_encoding
 	PX_ENC_SPLIT = 9,			/* bytes: lengths, then all bytes */
 	PX_ENC_DICTIONARY = 10,		/* bytes: codes, then the distinct values */
 	PX_ENC_TEMPLATE = 11,		/* bytes: digits in a frame of constant text */
-	PX_ENC_PATCHED = 12			/* scaled numerics: ints and exceptions */
+	PX_ENC_PATCHED = 12,		/* scaled numerics: ints and exceptions */
+	PX_ENC_TOASTED = 13			/* bytes: some as TOAST has compressed them */
 } px_encoding;
 
-#define PX_ENCODING_COUNT	13
+#define PX_ENCODING_COUNT	14
 
 /* Sets of encodings: all there are, and those of integer streams. */
 #define PX_ENCODINGS_ALL	((UINT32_C(1) << PX_ENCODING_COUNT) - 1)
@@ -100,8 +101,11 @@ typedef struct px_column
 	size_t		values_cap;		/* size of the buffer */
 	struct px_column *sent;		/* array, numeric: values in another form, of form
 								 * bytes; NULL if there never were any */
-	uint32_t   *positions;		/* numeric: which of the values those in sent
-								 * are, from 0, ascending; see patched.h */
+	uint32_t   *positions;		/* which of the values are special, from 0,
+								 * ascending.  numeric: those in sent, see
+								 * patched.h; bytes: those in toasts */
+	uint32_t   *toasts;			/* bytes: see toasted.h; NULL if never any */
+	uint32_t	ntoasts;
 	uint32_t   *lengths;		/* bytes, array: caller's buffer, for as many values as
 								 * there may be rows; else NULL */
 	uint32_t	pad;			/* bytes: > 0 if each value goes on with blanks
@@ -117,6 +121,7 @@ px_column_reset(px_column *column)
 	column->nnulls = 0;
 	column->values_nbytes = 0;
 	column->pad = 0;
+	column->ntoasts = 0;
 	if (column->sent)
 	{
 		column->sent->nvalues = 0;
@@ -331,6 +336,7 @@ typedef struct px_column_state
 	/* What became of the last chunk, for counters. */
 	uint8_t		encoding;		/* px_encoding */
 	uint8_t		codec;			/* px_codec_id */
+	bool		sampled;		/* the encoding was looked for */
 
 	uint8_t		form;			/* px_form that the plan is for: numeric changes */
 	uint8_t		planned;		/* px_encoding to try; for integer streams
@@ -341,8 +347,8 @@ typedef struct px_column_state
 	uint32_t	entries_max;	/* PX_ENC_DICTIONARY: beyond it, sample again */
 	uint32_t	sample_in;		/* batches until the next sample */
 	uint32_t	sample_interval;	/* then; doubles each time */
-	uint32_t	codec_skip;		/* batches for which no codec is tried */
-	uint32_t	codec_skip_next;	/* after the next failure; doubles, too */
+	uint32_t	codec_skip[PX_CODEC_COUNT]; /* batches for which the codec is not tried */
+	uint32_t	codec_skip_next[PX_CODEC_COUNT];	/* after the next failure; doubles, too */
 } px_column_state;
 
 /* Size of the values as they stand in a plain chunk. */
@@ -361,7 +367,9 @@ extern size_t px_column_plain_nbytes(const px_column *column);
  *
  * All columns must have the same number of rows, at least one.  out must
  * have room for the sum of px_column_plain_nbytes, and must start aligned as
- * the frame body will (PX_FRAME_HEADER_NBYTES is a multiple of 8).
+ * the frame body will (PX_FRAME_HEADER_NBYTES is a multiple of 8).  That sum
+ * is within PX_RAW_NBYTES_MAX of what is written: columns that would become
+ * smaller stay plain.
  * states[ncolumns] is what earlier batches of the stream have left.
  * Returns PX_OK, PX_NO_SPACE (the caller's buffer was too small),
  * PX_BAD_CODEC (options->codec is none of px_codec_id) or PX_CODEC_FAILED
@@ -403,8 +411,8 @@ typedef struct px_chunk
  * padding bytes (zero), nvalues against rows and the bitmap, encoded_nbytes
  * against what form, encoding and nvalues call for where that is known, a
  * codec of none whose two sizes differ, and that the encoded sizes together
- * stay within PX_FRAME_NBYTES_MAX.  So after PX_OK, encoded_nbytes is safe to
- * size a buffer with.
+ * stay within header->raw_nbytes.  So after PX_OK, encoded_nbytes is as safe to
+ * size a buffer with as that is: see PX_RAW_NBYTES_MAX.
  */
 extern px_status px_batch_read(const uint8_t *body,
 							   const px_frame_header *header,
@@ -431,13 +439,16 @@ typedef struct px_decode_room
 	uint16_t	nreferences;
 } px_decode_room;
 
-#define PX_DECODE_SCRATCH_WORDS(rows)	(2 * (size_t) (rows))
+#define PX_DECODE_SCRATCH_WORDS(rows)	(3 * (size_t) (rows))
 
 /*
  * Bytes of room->buffer that px_chunk_decode_pointers is going to need; 0 for
- * most encodings.  Limited by the bytes of the values, which encodings do not
- * multiply beyond PX_FRAME_NBYTES_MAX.
+ * most encodings.  No more than PX_BUFFER_SLACK above what the values take as
+ * plain ones, if the sender is honest, which is for the caller to check; and
+ * never much above PX_FRAME_NBYTES_MAX.
  */
+#define PX_BUFFER_SLACK(rows)	(8 * (size_t) (rows) + 32)
+
 extern px_status px_chunk_buffer_nbytes(const px_chunk *chunk,
 										const uint8_t *encoded, size_t *nbytes,
 										px_fault *fault);
@@ -490,9 +501,9 @@ extern px_status px_chunk_decode_pointers(const px_chunk *chunk,
 /*
  * Of a chunk of form bytes that was decoded: a piece of encoded that holds
  * all the bytes that its values are made of, besides ASCII digits and blanks,
- * and perhaps the headers of packed values.
+ * and perhaps the headers of packed values.  False if there is none.
  */
-extern void px_chunk_text(const px_chunk *chunk, const uint8_t *encoded,
+extern bool px_chunk_text(const px_chunk *chunk, const uint8_t *encoded,
 						  const uint8_t **text, size_t *nbytes);
 
 /* Elements of all arrays of a chunk: as 64-bit integers they fit a frame. */

@@ -24,6 +24,7 @@
 #include "column/fixed.h"
 #include "column/patched.h"
 #include "column/plain.h"
+#include "column/toasted.h"
 
 /*
  * A compressed chunk is kept if it saves at least this fraction of the
@@ -49,9 +50,11 @@ px_codec_is_due(const px_encode_options *options, px_column_state *state)
 {
 	if (options->codec == PX_CODEC_NONE)
 		return false;
-	if (state->codec_skip > 0)
+	if (options->codec >= PX_CODEC_COUNT)
+		return true;			/* to be refused */
+	if (state->codec_skip[options->codec] > 0)
 	{
-		state->codec_skip--;
+		state->codec_skip[options->codec]--;
 		return false;
 	}
 
@@ -70,9 +73,13 @@ px_codec_try(const px_writer *out, const uint8_t *bytes, size_t nbytes,
 	const px_codec *codec = px_codec_by_id(options->codec);
 	size_t		saving = (nbytes + PX_CODEC_SAVING_FRACTION - 1) / PX_CODEC_SAVING_FRACTION;
 	px_status	status = PX_NO_SPACE;
+	uint32_t   *skip;
+	uint32_t   *skip_next;
 
 	if (codec == NULL)
 		return PX_BAD_CODEC;
+	skip = &state->codec_skip[codec->id];
+	skip_next = &state->codec_skip_next[codec->id];
 	saving = Max(saving, PX_ALIGN_NBYTES);
 	if (nbytes <= saving)
 		return PX_NO_SPACE;
@@ -82,11 +89,11 @@ px_codec_try(const px_writer *out, const uint8_t *bytes, size_t nbytes,
 							 Min(nbytes - saving, px_writer_left(out)),
 							 stored_nbytes);
 	if (status == PX_OK)
-		state->codec_skip_next = 1;
+		*skip_next = 1;
 	else if (status == PX_NO_SPACE)
 	{
-		state->codec_skip = Max(state->codec_skip_next, 1);
-		state->codec_skip_next = Min(state->codec_skip * 2, PX_CODEC_SKIP_MAX);
+		*skip = Max(*skip_next, 1);
+		*skip_next = Min(*skip * 2, PX_CODEC_SKIP_MAX);
 	}
 
 	return status;
@@ -384,6 +391,28 @@ px_array_encode(px_writer *out, const px_column *column, bool encodings,
 							&result->codec);
 }
 
+/*
+ * Values as TOAST has compressed them: the codec may be of use to the others,
+ * and finds out soon if it is not.
+ */
+static px_status
+px_toasted_encode(px_writer *out, const px_column *column, bool encodings,
+				  const px_encode_options *options, px_column_state *state,
+				  px_encoded *result)
+{
+	size_t		start = out->pos;
+	px_status	status;
+
+	status = px_toasted_write(out, column, encodings, &result->head_nbytes);
+	if (status != PX_OK)
+		return status;
+	result->encoding = PX_ENC_TOASTED;
+	result->encoded_nbytes = out->pos - start;
+
+	return px_tail_compress(out, start + result->head_nbytes, options, state,
+							&result->codec);
+}
+
 px_status
 px_values_write(px_writer *out, const px_column *columns, uint16_t index,
 				const px_encode_options *options, px_column_state *state,
@@ -403,6 +432,12 @@ px_values_write(px_writer *out, const px_column *columns, uint16_t index,
 		if (status != PX_OK)
 			return status;
 	}
+	else if (px_column_is_toasted(column))
+	{
+		status = px_toasted_encode(&limited, column, encodings, options, state, &result);
+		if (status != PX_OK)
+			return status;
+	}
 	else if (encodings && (px_column_is_patched(column) ||
 						   !px_constant_write(&limited, column, &result)))
 	{
@@ -416,6 +451,7 @@ px_values_write(px_writer *out, const px_column *columns, uint16_t index,
 			state->sample_interval = Min(Max(state->sample_interval * 2, 1),
 										 PX_SAMPLE_INTERVAL_MAX);
 			state->sample_in = state->sample_interval;
+			state->sampled = true;
 		}
 		state->sample_in--;
 

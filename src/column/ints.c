@@ -392,7 +392,7 @@ px_ints_write(px_writer *out, const px_ints *ints, const px_ints_plan *plan,
 			  uint8_t *scratch, uint8_t *encoding, bool *stale)
 {
 	uint64_t   *values = (uint64_t *) scratch;
-	uint64_t   *lengths = values + ints->n;
+	uint64_t   *lengths;
 	size_t		start = out->pos;
 	bool		unsuitable = false;
 	px_status	status;
@@ -401,6 +401,7 @@ px_ints_write(px_writer *out, const px_ints *ints, const px_ints_plan *plan,
 		ints->n < PX_INTS_TRANSFORM_MIN)
 		return px_flat_write(out, ints, true, encoding);
 
+	lengths = values + ints->n; /* not before: flat streams may have no scratch */
 	px_plain_decode_ints(ints->values, ints->n, ints->width, ints->is_signed,
 						 (int64_t *) values);
 	if (plan->factor > 1)

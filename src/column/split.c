@@ -22,6 +22,9 @@
 
 #define PX_SPLIT_HEADER_NBYTES	8
 
+/* A longer value would not leave room for its own header. */
+#define PX_PADDED_MAX			(PX_FRAME_NBYTES_MAX - 4)
+
 px_status
 px_split_write(px_writer *out, const px_column *column,
 			   const px_ints_plan *plan, uint8_t *scratch, bool *stale)
@@ -47,9 +50,9 @@ px_split_read(const uint8_t *encoded, size_t encoded_nbytes, uint32_t *pad,
 	if (!px_read_u32(&r, pad) || !px_read_u32(&r, &reserved))
 		return px_fail(fault, PX_TRUNCATED, "header of strings",
 					   PX_SPLIT_HEADER_NBYTES, encoded_nbytes);
-	if (*pad > PX_FRAME_NBYTES_MAX)
+	if (*pad > PX_PADDED_MAX)
 		return px_fail(fault, PX_OVER_LIMIT, "padded length",
-					   PX_FRAME_NBYTES_MAX, *pad);
+					   PX_PADDED_MAX, *pad);
 	if (reserved != 0)
 		return px_fail(fault, PX_BAD_VALUE, "reserved bytes of strings",
 					   0, reserved);

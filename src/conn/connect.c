@@ -32,6 +32,7 @@
 
 #include "compat.h"
 #include "conn/connect.h"
+#include "stats/wait_event.h"
 
 /* What postgres_fdw sets on each of its sessions, in one round trip. */
 #define SESSION_SETTINGS \
@@ -307,7 +308,7 @@ finish_connecting(PGconn *pg, int timeout_ms)
 			return false;
 		rc = WaitLatchOrSocket(MyLatch,
 							   WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH | wanted,
-							   PQsocket(pg), ms, PG_WAIT_EXTENSION);
+							   PQsocket(pg), ms, px_wait_event(PX_WAIT_CONNECT));
 		if (rc & WL_LATCH_SET)
 		{
 			ResetLatch(MyLatch);
@@ -477,7 +478,7 @@ px_wait_for_result(PGconn *pg, TimestampTz deadline)
 		rc = WaitLatchOrSocket(MyLatch,
 							   WL_LATCH_SET | WL_SOCKET_READABLE | WL_TIMEOUT |
 							   WL_EXIT_ON_PM_DEATH,
-							   PQsocket(pg), ms, PG_WAIT_EXTENSION);
+							   PQsocket(pg), ms, px_wait_event(PX_WAIT_RECEIVE));
 		if (rc & WL_LATCH_SET)
 		{
 			ResetLatch(MyLatch);

@@ -21,7 +21,6 @@
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
-#include "utils/wait_event.h"
 
 #include "compat.h"
 #include "conn/connect.h"
@@ -29,6 +28,7 @@
 #include "conn/stream.h"
 #include "guc.h"
 #include "send/hello_self.h"
+#include "stats/wait_event.h"
 
 /*
  * How long the connections that are left at one time may take to come to
@@ -87,8 +87,10 @@ px_peer_get(UserMapping *user)
 												   ObjectIdGetDatum(user->umid));
 		dlist_init(&peer->connections);
 		peer->refusal = NULL;
+		peer->lacks_extension = false;
 		peer->avoid_until = 0;
 		peer->snapshot[0] = '\0';
+		memset(&peer->lesson, 0, sizeof(peer->lesson));
 	}
 	return peer;
 }
@@ -121,6 +123,7 @@ exchange_hellos(px_connection *connection)
 	px_fault	fault;
 	const char *refusal = NULL;
 
+	connection->peer->lacks_extension = false;
 	px_hello_self(&self);
 	px_hello_write(text, sizeof(text), &self);
 
@@ -132,7 +135,10 @@ exchange_hellos(px_connection *connection)
 		if (sqlstate == ERRCODE_UNDEFINED_FUNCTION ||
 			sqlstate == ERRCODE_UNDEFINED_SCHEMA ||
 			sqlstate == ERRCODE_INVALID_SCHEMA_NAME)
+		{
 			refusal = "remote has no pg_exchange";
+			connection->peer->lacks_extension = true;
+		}
 		else
 		{
 			const char *message = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
@@ -184,6 +190,7 @@ static void
 give_connection(px_connection *connection, px_stream *stream)
 {
 	connection->in_use = true;
+	connection->streams++;
 	connection->stream = stream;
 	connection->nest_level = GetCurrentTransactionNestLevel();
 	stream->connection = connection;
@@ -243,6 +250,7 @@ open_connection(px_peer *peer, UserMapping *user, px_stream *stream,
 
 	connection->peer = peer;
 	connection->pg = pg;
+	connection->since = GetCurrentTimestamp();
 	connection->invalidated = !keeps_connections(server);
 	give_connection(connection, stream);
 	dlist_push_tail(&peer->connections, &connection->node);
@@ -281,7 +289,7 @@ drain(PGconn *pg, TimestampTz deadline)
 			int			rc = WaitLatchOrSocket(MyLatch,
 											   WL_SOCKET_READABLE | WL_TIMEOUT |
 											   WL_EXIT_ON_PM_DEATH,
-											   PQsocket(pg), ms, PG_WAIT_EXTENSION);
+											   PQsocket(pg), ms, px_wait_event(PX_WAIT_CLEANUP));
 
 			if ((rc & WL_SOCKET_READABLE) && !PQconsumeInput(pg))
 				return false;
@@ -573,6 +581,78 @@ subxact_callback(SubXactEvent event, SubTransactionId mySubid,
 		inherit_streams(GetCurrentTransactionNestLevel());
 }
 
+void
+px_pool_read(void (*consume) (const px_connection *connection, void *arg), void *arg)
+{
+	List	   *all = NIL;
+	ListCell   *lc;
+	HASH_SEQ_STATUS scan;
+	px_peer    *peer;
+
+	if (peers == NULL)
+		return;
+
+	/* An error must not leave a scan of the hash table open. */
+	hash_seq_init(&scan, peers);
+	while ((peer = hash_seq_search(&scan)) != NULL)
+	{
+		dlist_iter	iter;
+
+		dlist_foreach(iter, &peer->connections)
+			all = lappend(all, dlist_container(px_connection, node, iter.cur));
+	}
+	foreach(lc, all)
+		consume(lfirst(lc), arg);
+	list_free(all);
+}
+
+/* Try again as if nothing had ever spoken against it. */
+static void
+forgive_peer(px_peer *peer)
+{
+	if (peer->refusal)
+		pfree(peer->refusal);
+	peer->refusal = NULL;
+	peer->avoid_until = 0;
+}
+
+bool
+px_pool_disconnect(Oid serverid)
+{
+	HASH_SEQ_STATUS scan;
+	px_peer    *peer;
+	bool		closed = false;
+
+	if (peers == NULL)
+		return false;
+
+	hash_seq_init(&scan, peers);
+	while ((peer = hash_seq_search(&scan)) != NULL)
+	{
+		dlist_mutable_iter iter;
+
+		if (OidIsValid(serverid) && peer->serverid != serverid)
+			continue;
+		forgive_peer(peer);
+		(void) streams_running(peer);	/* from here on, in use means a stream */
+		dlist_foreach_modify(iter, &peer->connections)
+		{
+			px_connection *connection = dlist_container(px_connection, node, iter.cur);
+
+			if (connection->in_use)
+				ereport(WARNING,
+						(errmsg("cannot close a connection for server \"%s\" because it is still in use",
+								connection->stream->servername)));
+			else
+			{
+				px_connection_discard(connection);
+				closed = true;
+			}
+		}
+	}
+	return closed;
+}
+
 /* Server or user mapping changed: connect anew, and ask anew, from now on. */
 static void
 invalidation_callback(Datum arg, int cacheid, uint32 hashvalue)
@@ -589,12 +669,8 @@ invalidation_callback(Datum arg, int cacheid, uint32 hashvalue)
 			hashvalue != (cacheid == FOREIGNSERVEROID ? peer->server_hash : peer->mapping_hash))
 			continue;
 
-		if (peer->refusal)
-		{
-			pfree(peer->refusal);
-			peer->refusal = NULL;
-		}
-		peer->avoid_until = 0;
+		forgive_peer(peer);
+		memset(&peer->lesson, 0, sizeof(peer->lesson));
 		dlist_foreach_modify(iter, &peer->connections)
 		{
 			px_connection *connection = dlist_container(px_connection, node, iter.cur);

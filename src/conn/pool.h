@@ -40,6 +40,14 @@ typedef struct px_peer_key
 
 #define PX_SNAPSHOT_ID_NBYTES	64
 
+/* What the last stream of mode auto has taught, for the next one. */
+typedef struct px_lesson
+{
+	uint64		link_rate;		/* bytes per second that the link carried while it
+								 * was in the way; 0: not known, or never was */
+	uint32		idle;			/* thousandths of its time that we waited for frames */
+} px_lesson;
+
 typedef struct px_peer
 {
 	px_peer_key key;			/* hash key: must be first */
@@ -54,6 +62,7 @@ typedef struct px_peer
 	 * forgotten when server or user mapping change.
 	 */
 	char	   *refusal;
+	bool		lacks_extension;	/* that is the refusal */
 
 	/* When to try again after a session that did not answer, or 0. */
 	TimestampTz avoid_until;
@@ -64,6 +73,8 @@ typedef struct px_peer
 	 */
 	char		snapshot[PX_SNAPSHOT_ID_NBYTES];
 	int			owner_pid;
+
+	px_lesson	lesson;
 } px_peer;
 
 struct px_stream;				/* stream.h */
@@ -79,6 +90,9 @@ typedef struct px_connection
 	bool		in_use;			/* a stream has it, or left without a word */
 	struct px_stream *stream;	/* the one that has it, or NULL */
 	bool		reused;			/* not its first stream */
+	TimestampTz since;			/* when it was made */
+	uint64		streams;		/* that have had it */
+	uint64		nbytes;			/* of their frames */
 	int			nest_level;		/* of the transaction that began the stream */
 	bool		invalidated;	/* close when no longer in use; also if the
 								 * server's keep_connections is off */
@@ -123,5 +137,17 @@ extern void px_connection_abandon(px_connection *connection);
 
 /* Close a connection that is dead.  Never errors, never waits. */
 extern void px_connection_discard(px_connection *connection);
+
+/* Call consume for each connection of this session; it may raise errors. */
+extern void px_pool_read(void (*consume) (const px_connection *connection, void *arg),
+						 void *arg);
+
+/*
+ * Close this session's idle connections to a server, or to all with
+ * InvalidOid, and forget what spoke against using it.  Connections in use stay,
+ * each with a WARNING.  True if any was closed.  Waits only to bring to rest what an
+ * error has left.
+ */
+extern bool px_pool_disconnect(Oid serverid);
 
 #endif							/* PX_CONN_POOL_H */

@@ -87,6 +87,28 @@ begin_question(px_peer *peer, EState *estate, Index rtindex, Oid userid)
 	return node;
 }
 
+/* A column of the answer, which is another server's word. */
+static char *
+read_answer(const px_peer *peer, TupleTableSlot *slot, int column, const char *what)
+{
+	char	   *answer = NULL;
+
+	if (!TupIsNull(slot))
+	{
+		slot_getallattrs(slot);
+		if (!slot->tts_isnull[column])
+			answer = TextDatumGetCString(slot->tts_values[column]);
+	}
+	if (answer == NULL || answer[0] == '\0' || strlen(answer) >= PX_SNAPSHOT_ID_NBYTES)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("invalid response from server \"%s\"",
+						GetForeignServer(peer->serverid)->servername),
+				 errdetail("Expected %s of 1 to %d bytes, got %s.", what, PX_SNAPSHOT_ID_NBYTES - 1,
+						   answer == NULL ? "null" : psprintf("%zu bytes", strlen(answer)))));
+	return answer;
+}
+
 const char *
 px_snapshot_get(px_peer *peer, EState *estate, Index rtindex, Oid userid,
 				PlanState **question)
@@ -113,14 +135,8 @@ px_snapshot_get(px_peer *peer, EState *estate, Index rtindex, Oid userid,
 	}
 	*question = node;
 	slot = ExecProcNode(node);
-	if (TupIsNull(slot))
-		elog(ERROR, "server did not answer with its snapshot");
-	slot_getallattrs(slot);
-
-	id = TextDatumGetCString(slot->tts_values[ANSWER_SNAPSHOT]);
-	if (strlen(id) >= PX_SNAPSHOT_ID_NBYTES)
-		elog(ERROR, "snapshot id of server is too long: \"%s\"", id);
-	peer->owner_pid = pg_strtoint32(TextDatumGetCString(slot->tts_values[ANSWER_PID]));
+	id = read_answer(peer, slot, ANSWER_SNAPSHOT, "a snapshot id");
+	peer->owner_pid = pg_strtoint32(read_answer(peer, slot, ANSWER_PID, "a process id"));
 	strlcpy(peer->snapshot, id, PX_SNAPSHOT_ID_NBYTES);
 	MemoryContextSwitchTo(oldcontext);
 	return NULL;

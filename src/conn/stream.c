@@ -24,23 +24,33 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
-#include "utils/wait_event.h"
 
 #include "compat.h"
 #include "conn/connect.h"
 #include "conn/stream.h"
 #include "send/send.h"
+#include "stats/wait_event.h"
 
 #define FRAME_FORMAT	1		/* binary */
-
-/* What a sender may send fits into a tuple, with its headers. */
-#define SPOOLED_FRAME_NBYTES_MAX	(MaxAllocSize - 1024)
 
 static void finish_run(px_stream *stream);
 
 /* ---------------------------------------------------------------------
  * Getting and losing connections
  * --------------------------------------------------------------------- */
+
+/*
+ * Nobody has closed the stream: an error or cancel, or the rollback of a
+ * subtransaction or of an open cursor, has ended it.
+ */
+static void
+break_off(px_stream *stream)
+{
+	if (stream->phase == PX_STREAM_BEGUN || stream->phase == PX_STREAM_RUNNING)
+		stream->counters->errors++;
+	px_progress_end(stream->progress);
+	stream->progress = NULL;
+}
 
 /*
  * The memory goes.  An error may have brought that about, so this is not the
@@ -55,6 +65,7 @@ forget_stream(void *arg)
 	PQclear(stream->spooled_error);
 	if (stream->connection)
 		stream->connection->stream = NULL;
+	break_off(stream);
 }
 
 px_stream *
@@ -73,6 +84,8 @@ px_stream_new(void)
 void
 px_stream_lose(px_stream *stream)
 {
+	break_off(stream);
+
 	/* If it was only begun, it can as well begin again. */
 	stream->phase = stream->phase == PX_STREAM_RUNNING ? PX_STREAM_LOST : PX_STREAM_CLOSED;
 }
@@ -92,8 +105,9 @@ px_stream_close(px_stream *stream)
 
 /* Wait for the remote as long as it takes, and add the time to *wait. */
 static void
-wait_for_result(PGconn *pg, instr_time *wait)
+wait_for_result(px_stream *stream, instr_time *wait)
 {
+	PGconn	   *pg = stream->connection->pg;
 	instr_time	begin;
 	instr_time	end;
 
@@ -101,9 +115,20 @@ wait_for_result(PGconn *pg, instr_time *wait)
 		return;
 
 	INSTR_TIME_SET_CURRENT(begin);
-	(void) px_wait_for_result(pg, DT_NOEND);
-	INSTR_TIME_SET_CURRENT(end);
-	INSTR_TIME_ACCUM_DIFF(*wait, end, begin);
+	px_progress_blocked(stream->progress, PX_BLOCKED_SERVER);
+	PG_TRY();
+	{
+		(void) px_wait_for_result(pg, DT_NOEND);
+	}
+	PG_FINALLY();
+	{
+		/* A wait that is cancelled was one, too. */
+		INSTR_TIME_SET_CURRENT(end);
+		INSTR_TIME_ACCUM_DIFF(*wait, end, begin);
+		INSTR_TIME_ACCUM_DIFF(stream->counters->receive_wait, end, begin);
+	}
+	PG_END_TRY();
+	px_progress_blocked(stream->progress, PX_BLOCKED_QUERY);
 }
 
 static bool
@@ -117,14 +142,16 @@ is_frame(const PGresult *res)
  * if the connection broke.
  */
 static bool
-finish_query(PGconn *pg, instr_time *wait)
+finish_query(px_stream *stream, instr_time *wait)
 {
+	PGconn	   *pg = stream->connection->pg;
+
 	for (;;)
 	{
 		PGresult   *res;
 		bool		synced;
 
-		wait_for_result(pg, wait);
+		wait_for_result(stream, wait);
 		res = PQgetResult(pg);
 		synced = PQresultStatus(res) == PGRES_PIPELINE_SYNC;
 		if (res == NULL && PQpipelineStatus(pg) == PQ_PIPELINE_OFF)
@@ -167,6 +194,19 @@ begin_spool(px_stream *stream)
 	MemoryContextSwitchTo(oldcontext);
 }
 
+/* libpq holds it already; nothing that it calls for has been allocated. */
+static void
+check_frame_nbytes(const px_stream *stream, size_t nbytes)
+{
+	if (nbytes > (size_t) px_max_frame_bytes)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("invalid response from server \"%s\"", stream->servername),
+				 errdetail("Expected a frame of at most %d bytes, got %zu.",
+						   px_max_frame_bytes, nbytes),
+				 errhint("A row of that size takes a higher \"pg_exchange.max_frame_bytes\".")));
+}
+
 static void
 spool_frame(px_stream *stream, const PGresult *res)
 {
@@ -175,12 +215,8 @@ spool_frame(px_stream *stream, const PGresult *res)
 	Datum		value;
 	bool		isnull = false;
 
-	if (nbytes > SPOOLED_FRAME_NBYTES_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROTOCOL_VIOLATION),
-				 errmsg("invalid response from server \"%s\"", stream->servername),
-				 errdetail("Expected a frame of at most %zu bytes, got %zu.",
-						   SPOOLED_FRAME_NBYTES_MAX, nbytes)));
+	check_frame_nbytes(stream, nbytes);
+	stream->connection->nbytes += nbytes;
 	frame = palloc(VARHDRSZ + nbytes);
 	value = PointerGetDatum(frame);
 	SET_VARSIZE(frame, VARHDRSZ + nbytes);
@@ -201,6 +237,8 @@ spool_rest(px_stream *stream)
 	instr_time	wait;
 
 	INSTR_TIME_SET_ZERO(wait);
+	if (stream->progress)
+		stream->progress->remote_pid = 0;
 	if (stream->spool == NULL)
 		begin_spool(stream);	/* else an error interrupted us last time */
 	for (;;)
@@ -208,7 +246,7 @@ spool_rest(px_stream *stream)
 		PGresult   *res;
 
 		CHECK_FOR_INTERRUPTS();
-		wait_for_result(pg, &wait);
+		wait_for_result(stream, &wait);
 		res = PQgetResult(pg);
 		if (!is_frame(res))
 		{
@@ -227,7 +265,7 @@ spool_rest(px_stream *stream)
 	}
 
 	if (PQresultStatus(stream->spooled_error) == PGRES_TUPLES_OK &&
-		finish_query(pg, &wait))
+		finish_query(stream, &wait))
 	{
 		PQclear(stream->spooled_error);
 		stream->spooled_error = NULL;
@@ -447,11 +485,12 @@ px_stream_confirm(px_stream *stream, const char **reason)
 	if (!PQgetisnull(stream->result, 0, 0))
 	{
 		*reason = "the transaction has written to the server";
-		return refuse(stream, PX_STREAM_REFUSED);
+		return refuse(stream, PX_STREAM_WRITTEN);
 	}
 	if (!PQsetSingleRowMode(pg))
 		return fail_beginning(stream, "query cannot be sent", reason);
 	stream->phase = PX_STREAM_RUNNING;
+	px_progress_blocked(stream->progress, PX_BLOCKED_QUERY);
 	return PX_STREAM_OK;
 }
 
@@ -497,6 +536,8 @@ finish_run(px_stream *stream)
 		tuplestore_end(stream->spool);
 	stream->spool = NULL;
 	stream->phase = PX_STREAM_CLOSED;
+	px_progress_end(stream->progress);
+	stream->progress = NULL;
 }
 
 /*
@@ -506,15 +547,14 @@ finish_run(px_stream *stream)
  * something else, postgres_fdw will say so.
  */
 static bool
-is_marker_missing(const px_stream *stream, const PGresult *res)
+is_marker_missing(const PGresult *res)
 {
 	int			sqlstate = px_result_sqlstate(res);
 
 	return sqlstate == PX_ERRCODE_NOT_PLANNED ||
-		(!stream->has_frames &&
-		 (sqlstate == ERRCODE_UNDEFINED_FUNCTION ||
-		  sqlstate == ERRCODE_UNDEFINED_SCHEMA ||
-		  sqlstate == ERRCODE_INSUFFICIENT_PRIVILEGE));
+		sqlstate == ERRCODE_UNDEFINED_FUNCTION ||
+		sqlstate == ERRCODE_UNDEFINED_SCHEMA ||
+		sqlstate == ERRCODE_INSUFFICIENT_PRIVILEGE;
 }
 
 /*
@@ -527,7 +567,10 @@ fail_query(px_stream *stream, PGresult *res)
 {
 	PGconn	   *pg = stream->connection ? stream->connection->pg : NULL;
 
-	if (res && px_result_sqlstate(res) == PX_ERRCODE_DECLINED)
+	/* After the first frame rows may have been used: there is no way back. */
+	if (res == NULL || stream->has_frames)
+		px_report_remote_error(ERROR, res, pg, stream->servername, stream->remote_sql);
+	if (px_result_sqlstate(res) == PX_ERRCODE_DECLINED)
 	{
 		const char *message = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
 
@@ -535,7 +578,7 @@ fail_query(px_stream *stream, PGresult *res)
 		PQclear(res);
 		return PX_STREAM_DECLINED;
 	}
-	if (res == NULL || !is_marker_missing(stream, res))
+	if (!is_marker_missing(res))
 		px_report_remote_error(ERROR, res, pg, stream->servername, stream->remote_sql);
 	PQclear(res);
 	return PX_STREAM_NOT_PLANNED;
@@ -567,12 +610,14 @@ px_stream_next(px_stream *stream, const uint8_t **frame, size_t *nbytes,
 	{
 		res = stream->spooled_error;
 		stream->spooled_error = NULL;
+		if (res)
+			return fail_query(stream, res);
 		finish_run(stream);
-		return res ? fail_query(stream, res) : PX_STREAM_END;
+		return PX_STREAM_END;
 	}
 
 	pg = stream->connection->pg;
-	wait_for_result(pg, wait);
+	wait_for_result(stream, wait);
 	stream->result = res = PQgetResult(pg);
 	if (is_frame(res))
 	{
@@ -580,17 +625,21 @@ px_stream_next(px_stream *stream, const uint8_t **frame, size_t *nbytes,
 			ereport(ERROR,
 					(errcode(ERRCODE_PROTOCOL_VIOLATION),
 					 errmsg("invalid response from server \"%s\"", stream->servername),
+					 PQnfields(res) == 1 ?
+					 errdetail("Expected one column with a frame, got null.") :
 					 errdetail("Expected one column with a frame, got %d columns.",
 							   PQnfields(res))));
 		*frame = (const uint8_t *) PQgetvalue(res, 0, 0);
 		*nbytes = PQgetlength(res, 0, 0);
+		check_frame_nbytes(stream, *nbytes);
+		stream->connection->nbytes += *nbytes;
 		stream->has_frames = true;
 		return PX_STREAM_OK;
 	}
 
 	if (PQresultStatus(res) == PGRES_TUPLES_OK)
 	{
-		if (!finish_query(pg, wait))
+		if (!finish_query(stream, wait))
 			px_report_remote_error(ERROR, NULL, pg, stream->servername, stream->remote_sql);
 		finish_run(stream);
 		return PX_STREAM_END;
@@ -598,7 +647,7 @@ px_stream_next(px_stream *stream, const uint8_t **frame, size_t *nbytes,
 
 	/* An idle connection need not be cancelled by whoever cleans up. */
 	if (res)
-		(void) finish_query(pg, wait);
+		(void) finish_query(stream, wait);
 	stream->result = NULL;
 	return fail_query(stream, res);
 }
@@ -613,6 +662,13 @@ px_stream_is_ready(px_stream *stream)
 		return true;
 	pg = stream->connection->pg;
 	return !PQisBusy(pg) || !PQconsumeInput(pg) || !PQisBusy(pg);
+}
+
+static void
+show_blocked(px_stream *const *streams, int n, px_blocked blocked)
+{
+	for (int i = 0; i < n; i++)
+		px_progress_blocked(streams[i]->progress, blocked);
 }
 
 void
@@ -630,10 +686,14 @@ px_stream_wait_any(px_stream *const *streams, int n, long timeout_ms,
 	for (int i = 0; i < n; i++)
 		AddWaitEventToSet(set, WL_SOCKET_READABLE, PQsocket(streams[i]->connection->pg),
 						  NULL, NULL);
+	show_blocked(streams, n, PX_BLOCKED_SERVER);
 	INSTR_TIME_SET_CURRENT(begin);
-	nevents = WaitEventSetWait(set, timeout_ms, &event, 1, PG_WAIT_EXTENSION);
+	nevents = WaitEventSetWait(set, timeout_ms, &event, 1, px_wait_event(PX_WAIT_RECEIVE));
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_ACCUM_DIFF(*wait, end, begin);
+	for (int i = 0; i < n; i++)
+		INSTR_TIME_ACCUM_DIFF(streams[i]->counters->receive_wait, end, begin);
+	show_blocked(streams, n, PX_BLOCKED_QUERY);
 	FreeWaitEventSet(set);
 
 	if (nevents > 0 && (event.events & WL_LATCH_SET))

@@ -24,6 +24,8 @@
 #include "utils/tuplestore.h"
 
 #include "conn/pool.h"
+#include "stats/counters.h"
+#include "stats/progress.h"
 
 typedef enum px_stream_status
 {
@@ -32,7 +34,8 @@ typedef enum px_stream_status
 	PX_STREAM_END,				/* the remote query is complete */
 	PX_STREAM_NOT_PLANNED,		/* the remote backend does not know ExchangeSend */
 	PX_STREAM_DECLINED,			/* the query must run in postgres_fdw's session */
-	PX_STREAM_REFUSED,			/* no such snapshot, or own writes: see reason */
+	PX_STREAM_REFUSED,			/* no such snapshot: see reason */
+	PX_STREAM_WRITTEN,			/* own writes: see reason */
 	PX_STREAM_BROKEN			/* the connection is dead, or as good as */
 } px_stream_status;
 
@@ -54,6 +57,10 @@ typedef struct px_stream
 	const char *sql;			/* what is sent; its rows are frames */
 	int			nparams;
 	const char *const *values;	/* text, NULL for null */
+	px_counters *counters;		/* of server and user */
+
+	/* Where it is shown, from before it is begun until it ends; or NULL. */
+	px_progress *progress;
 
 	/* For the caller to look at. */
 	px_stream_phase phase;
@@ -98,8 +105,8 @@ extern void px_stream_begin(px_stream *stream);
 
 /*
  * Wait until the transaction of a stream that was begun is known to be fit:
- * PX_STREAM_OK; or PX_STREAM_REFUSED or PX_STREAM_BROKEN with *reason set
- * (palloc'd), and the connection given back.  Blocks for one round trip, at
+ * PX_STREAM_OK; or PX_STREAM_REFUSED, PX_STREAM_WRITTEN or PX_STREAM_BROKEN with
+ * *reason set (palloc'd), and the connection given back.  Blocks for one round trip, at
  * most a few seconds, serving interrupts; does not wait for the query.
  */
 extern px_stream_status px_stream_confirm(px_stream *stream, const char **reason);

@@ -38,22 +38,30 @@ check_dates(const Datum *values, uint32 rows)
 		if (unlikely(!IS_VALID_DATE(date)) && !DATE_NOT_FINITE(date))
 			ereport(ERROR,
 					(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-					 errmsg("date out of range")));
+					 errmsg("date out of range"),
+					 errdetail("Expected %d to %d days from 2000-01-01, got %d.",
+							   DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE,
+							   DATE_END_JULIAN - POSTGRES_EPOCH_JDATE - 1, date)));
 	}
+}
+
+/* Microseconds of a day; 24:00 is one. */
+static void
+check_time(TimeADT time)
+{
+	if (unlikely(time < INT64CONST(0) || time > USECS_PER_DAY))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("time out of range"),
+				 errdetail("Expected 0 to %lld microseconds, got %lld.",
+						   (long long) USECS_PER_DAY, (long long) time)));
 }
 
 static void
 check_times(const Datum *values, uint32 rows)
 {
 	for (uint32 row = 0; row < rows; row++)
-	{
-		TimeADT		time = DatumGetTimeADT(values[row]);
-
-		if (unlikely(time < INT64CONST(0) || time > USECS_PER_DAY))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-					 errmsg("time out of range")));
-	}
+		check_time(DatumGetTimeADT(values[row]));
 }
 
 static void
@@ -66,15 +74,14 @@ check_timetzs(const Datum *values, const bool *nulls, uint32 rows)
 		if (nulls[row])
 			continue;
 		timetz = DatumGetTimeTzADTP(values[row]);
-		if (unlikely(timetz->time < INT64CONST(0) || timetz->time > USECS_PER_DAY))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-					 errmsg("time out of range")));
+		check_time(timetz->time);
 		/* As timetz_recv; the zone is in seconds west of Greenwich. */
 		if (unlikely(timetz->zone <= -TZDISP_LIMIT || timetz->zone >= TZDISP_LIMIT))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_TIME_ZONE_DISPLACEMENT_VALUE),
-					 errmsg("time zone displacement out of range")));
+					 errmsg("time zone displacement out of range"),
+					 errdetail("Expected a value between -%d and %d seconds, got %d.",
+							   TZDISP_LIMIT, TZDISP_LIMIT, timetz->zone)));
 	}
 }
 
@@ -88,7 +95,10 @@ check_timestamps(const Datum *values, uint32 rows)
 		if (unlikely(!IS_VALID_TIMESTAMP(timestamp)) && !TIMESTAMP_NOT_FINITE(timestamp))
 			ereport(ERROR,
 					(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-					 errmsg("timestamp out of range")));
+					 errmsg("timestamp out of range"),
+					 errdetail("Expected %lld to %lld microseconds from 2000-01-01, got %lld.",
+							   (long long) MIN_TIMESTAMP, (long long) END_TIMESTAMP - 1,
+							   (long long) timestamp)));
 	}
 }
 
@@ -156,8 +166,7 @@ px_check_encoding(const px_chunk *chunk, const uint8_t *encoded, const Datum *va
 	const uint8_t *text;
 	size_t		nbytes;
 
-	px_chunk_text(chunk, encoded, &text, &nbytes);
-	if (is_ascii(text, nbytes))
+	if (px_chunk_text(chunk, encoded, &text, &nbytes) && is_ascii(text, nbytes))
 		return;
 
 	for (uint32 row = 0; row < chunk->rows; row++)

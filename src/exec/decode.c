@@ -23,6 +23,7 @@
 
 #include "compat.h"
 #include "exec/decode_values.h"
+#include "guc.h"
 
 static void
 close_codec(void *arg)
@@ -122,6 +123,12 @@ px_decoder_reset(px_decoder *decoder)
 {
 	decoder->have_schema = false;
 	MemoryContextReset(decoder->batch_context);
+}
+
+const px_batch_contents *
+px_decoder_contents(const px_decoder *decoder)
+{
+	return &decoder->contents;
 }
 
 uint32
@@ -225,6 +232,10 @@ px_decoder_schema(px_decoder *decoder, const uint8_t *body,
 				px_fail(&fault, PX_BAD_HEADER, "column class", policy.class, schema[i].class);
 			else if (schema[i].width != policy.width)
 				px_fail(&fault, PX_BAD_HEADER, "column width", policy.width, schema[i].width);
+			else if (decoder->requests[i].typmod != -1 &&
+					 schema[i].typmod != decoder->requests[i].typmod)
+				px_fail(&fault, PX_BAD_HEADER, "column typmod",
+						(uint32) decoder->requests[i].typmod, (uint32) schema[i].typmod);
 			else
 				fault.status = PX_OK;
 			if (fault.status != PX_OK)
@@ -347,23 +358,54 @@ prepare_batch(px_decoder *decoder, uint32 rows)
 	}
 }
 
-/* Does the chunk's form suit the class that the schema announced? */
-static bool
-form_suits_class(const px_chunk *chunk, const px_schema_column *schema)
+/* The chunk's form must be one of the class that the schema announced. */
+static void
+check_form(const px_decoder *decoder, const px_chunk *chunk, const px_schema_column *schema)
 {
-	switch (schema->class)
+	px_form		form = PX_FORM_BYTES;
+	uint8		width = schema->width;
+
+	if (schema->class == PX_CLASS_FIXED)
+		form = PX_FORM_FIXED;
+	else if (schema->class == PX_CLASS_ARRAY)
+		form = PX_FORM_ARRAY;
+	else if (schema->class == PX_CLASS_NUMERIC && chunk->form == PX_FORM_FIXED)
 	{
-		case PX_CLASS_FIXED:
-			return chunk->form == PX_FORM_FIXED && chunk->width == schema->width &&
-				chunk->scale == 0;
-		case PX_CLASS_ARRAY:
-			return chunk->form == PX_FORM_ARRAY && chunk->width == schema->width;
-		case PX_CLASS_NUMERIC:
-			return chunk->form == PX_FORM_BYTES ||
-				(chunk->form == PX_FORM_FIXED && chunk->width == sizeof(int64));
-		default:
-			return chunk->form == PX_FORM_BYTES;
+		form = PX_FORM_FIXED;
+		width = sizeof(int64);
 	}
+	px_require(decoder->servername, "chunk form", form, chunk->form);
+	px_require(decoder->servername, "chunk width", width, chunk->width);
+	if (schema->class != PX_CLASS_NUMERIC)
+		px_require(decoder->servername, "chunk scale", 0, chunk->scale);
+}
+
+/*
+ * The raw size bounds what decoding takes, and the frame's own size the raw
+ * size: else a few bytes could have us allocate a lot.
+ */
+static void
+check_raw_nbytes(const px_decoder *decoder, const px_frame_header *header)
+{
+	uint64		limit = PX_RAW_NBYTES_MAX(header->body_nbytes, px_max_decompression_ratio);
+	px_fault	fault;
+
+	if (header->raw_nbytes <= limit)
+		return;
+	px_fail(&fault, PX_OVER_LIMIT, "raw_nbytes", limit, header->raw_nbytes);
+	px_raise_fault(decoder->servername, &fault);
+}
+
+void
+px_decode_account(const px_decoder *decoder, uint64 *sum, uint64 nbytes)
+{
+	px_fault	fault;
+
+	*sum += nbytes;
+	if (*sum <= decoder->raw_nbytes)
+		return;
+	px_fail(&fault, PX_OVER_LIMIT, "decoded bytes", decoder->raw_nbytes, *sum);
+	px_raise_fault(decoder->servername, &fault);
 }
 
 static void
@@ -388,11 +430,15 @@ px_decoder_batch(px_decoder *decoder, const uint8_t *body, const px_frame_header
 				decoder->have_schema ? decoder->ncolumns : 0, header->columns);
 		px_raise_fault(decoder->servername, &fault);
 	}
+	check_raw_nbytes(decoder, header);
 	if (px_batch_read(body, header, decoder->chunks, &fault) != PX_OK)
 		px_raise_fault(decoder->servername, &fault);
+	decoder->raw_nbytes = header->raw_nbytes;
+	decoder->buffered_nbytes = decoder->converted_nbytes = 0;
 
 	MemoryContextReset(decoder->batch_context);
 	prepare_batch(decoder, header->rows);
+	memset(&decoder->contents, 0, sizeof(decoder->contents));
 
 	callback.callback = decode_error_context;
 	callback.arg = decoder;
@@ -410,16 +456,15 @@ px_decoder_batch(px_decoder *decoder, const uint8_t *body, const px_frame_header
 		decoder->current = i;
 		decoder->references[i] = NULL;
 		decoder->codecs_seen |= 1u << chunk->codec;
+		decoder->contents.codecs |= 1u << chunk->codec;
+		decoder->contents.encodings |= 1u << chunk->encoding;
+		decoder->contents.stored_nbytes[chunk->codec] += PX_ALIGN(chunk->stored_nbytes);
 		column->codecs_seen |= 1u << chunk->codec;
 		column->encodings_seen |= 1u << chunk->encoding;
 		column->nbytes += PX_CHUNK_HEADER_NBYTES + PX_ALIGN(chunk->stored_nbytes);
 		if (chunk->null_layout == PX_NULLS_BITMAP)
 			column->nbytes += PX_ALIGN(PX_BITMAP_NBYTES(chunk->rows));
-		if (!form_suits_class(chunk, &column->schema))
-		{
-			px_fail(&fault, PX_BAD_HEADER, "chunk width", column->schema.width, chunk->width);
-			px_raise_fault(decoder->servername, &fault);
-		}
+		check_form(decoder, chunk, &column->schema);
 		if (column->index < 0)
 			continue;
 		if (chunk->codec != PX_CODEC_NONE)

@@ -20,6 +20,7 @@
 #include "access/tupdesc.h"
 #include "nodes/pg_list.h"
 
+#include "codec/codec.h"
 #include "compat.h"
 #include "wire/frame.h"
 #include "wire/request.h"
@@ -59,6 +60,17 @@ extern void px_decoder_row(const px_decoder *decoder, uint32 row,
 
 /* Forget schema and batch before another stream. */
 extern void px_decoder_reset(px_decoder *decoder);
+
+/* What a batch consists of. */
+typedef struct px_batch_contents
+{
+	uint64		stored_nbytes[PX_CODEC_COUNT];	/* payloads, by codec */
+	uint32		encodings;		/* bit set: 1 << px_encoding */
+	uint32		codecs;			/* bit set: 1 << px_codec_id */
+} px_batch_contents;
+
+/* Of the last batch; valid until the next one. */
+extern const px_batch_contents *px_decoder_contents(const px_decoder *decoder);
 
 /* Bit set of the codecs (1 << px_codec_id) seen in batches so far. */
 extern uint32 px_decoder_codecs(const px_decoder *decoder);

@@ -63,6 +63,8 @@ decode_pointers(px_decoder *decoder, decode_column *column, const px_chunk *chun
 
 	if (px_chunk_buffer_nbytes(chunk, encoded, &needed, &fault) != PX_OK)
 		px_raise_fault(decoder->servername, &fault);
+	px_decode_account(decoder, &decoder->buffered_nbytes,
+					  needed - Min(needed, PX_BUFFER_SLACK(chunk->rows)));
 	grow_buffer(decoder, column, needed);
 	decoder->room.buffer = column->buffer;
 	if (px_chunk_decode_pointers(chunk, encoded, &decoder->room, values, &fault) != PX_OK)
@@ -191,6 +193,17 @@ build_numerics(px_decoder *decoder, decode_column *column, const px_chunk *chunk
 	}
 }
 
+/* A receive function has not used up the bytes of its value. */
+static void
+raise_left_over(const px_decoder *decoder, const char *type, int expected, int got)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+			 errmsg("incorrect binary data format in %s from server \"%s\"",
+					type, decoder->servername),
+			 errdetail("Expected %d bytes, got %d.", expected, got)));
+}
+
 /* A numeric that arrived in numeric_send's form; numeric_recv checks it. */
 static Datum
 receive_numeric(px_decoder *decoder, const uint8_t *packed)
@@ -198,6 +211,7 @@ receive_numeric(px_decoder *decoder, const uint8_t *packed)
 	StringInfoData buf;
 	Datum		value;
 
+	px_decode_account(decoder, &decoder->converted_nbytes, px_packed_nbytes(packed));
 	buf.data = unconstify(char *, (const char *) px_packed_data(packed));
 	buf.len = (int) px_packed_nbytes(packed);
 	buf.maxlen = buf.len;
@@ -205,10 +219,7 @@ receive_numeric(px_decoder *decoder, const uint8_t *packed)
 	value = DirectFunctionCall3(numeric_recv, PointerGetDatum(&buf),
 								ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
 	if (buf.cursor != buf.len)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
-				 errmsg("incorrect binary data format in numeric from server \"%s\"",
-						decoder->servername)));
+		raise_left_over(decoder, "numeric", buf.cursor, buf.len);
 	return value;
 }
 
@@ -249,6 +260,7 @@ decode_input(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
 
 		if (packed == NULL)
 			continue;
+		px_decode_account(decoder, &decoder->converted_nbytes, px_packed_nbytes(packed));
 		resetStringInfo(&decoder->text);
 		appendBinaryStringInfo(&decoder->text, (const char *) px_packed_data(packed),
 							   (int) px_packed_nbytes(packed));
@@ -287,10 +299,7 @@ receive_array(px_decoder *decoder, decode_column *column, const uint8_t *packed)
 	value = ReceiveFunctionCall(&column->receive, &decoder->text,
 								column->receive_param, -1);
 	if (decoder->text.cursor != decoder->text.len)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
-				 errmsg("incorrect binary data format in array from server \"%s\"",
-						decoder->servername)));
+		raise_left_over(decoder, "array", decoder->text.cursor, decoder->text.len);
 	return value;
 }
 
@@ -357,6 +366,28 @@ decode_elements(px_decoder *decoder, const decode_column *column, const px_chunk
 	return narrow;
 }
 
+/* Elements that are out of nothing, and arrays that no datum can be. */
+static void
+check_arrays(px_decoder *decoder, const px_chunk *chunk, const px_arrays *arrays)
+{
+	uint64		nelements_max = (MaxAllocSize - ARR_OVERHEAD_NONULLS(1)) / chunk->width;
+	px_fault	fault;
+
+	px_decode_account(decoder, &decoder->buffered_nbytes, (uint64) arrays->nelements * chunk->width);
+	if (arrays->nelements <= nelements_max)
+		return;
+	for (uint32 i = 0; i < chunk->nvalues; i++)
+	{
+		uint64		nelements = arrays->counts[i] > 0 ? (uint64) arrays->counts[i] - 1 : 0;
+
+		if (nelements > nelements_max)
+		{
+			px_fail(&fault, PX_OVER_LIMIT, "elements of an array", nelements_max, nelements);
+			px_raise_fault(decoder->servername, &fault);
+		}
+	}
+}
+
 static void
 decode_arrays(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
 			  const uint8_t *encoded)
@@ -377,6 +408,8 @@ decode_arrays(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
 	}
 	if (px_chunk_decode_arrays(chunk, encoded, &decoder->room, &arrays, &fault) != PX_OK)
 		px_raise_fault(decoder->servername, &fault);
+
+	check_arrays(decoder, chunk, &arrays);
 
 	/* First the numbers, then the arrays that are made of them. */
 	numbers_nbytes = (Size) arrays.nelements * sizeof(int64);

@@ -74,6 +74,11 @@ struct px_decoder
 	bool		have_schema;
 	uint32		rows_max;		/* size of the columns' arrays */
 
+	/* Of the current batch, see px_decode_account. */
+	uint64		raw_nbytes;		/* as its header says */
+	uint64		buffered_nbytes;	/* in buffers of columns, besides slack */
+	uint64		converted_nbytes;	/* given to functions of the types */
+
 	/* What a row is picked from, apart from all the rest of the columns. */
 	int			npicks;
 	struct decode_pick
@@ -91,6 +96,7 @@ struct px_decoder
 	StringInfoData text;		/* NUL-terminated copy for input functions */
 	px_codec_context *codec;
 	uint32		codecs_seen;
+	px_batch_contents contents; /* of the current batch */
 	int			current;		/* column being converted, for error contexts */
 };
 
@@ -101,6 +107,12 @@ struct px_decoder
  */
 extern void px_decode_values(px_decoder *decoder, decode_column *column,
 							 const px_chunk *chunk, const uint8_t *encoded);
+
+/*
+ * Add nbytes to one of the decoder's sums, before memory is taken for them.
+ * An honest batch keeps each of them within its raw size.
+ */
+extern void px_decode_account(const px_decoder *decoder, uint64 *sum, uint64 nbytes);
 
 /* The next nbytes of the arena, which prepare_batch has made large enough. */
 static inline char *

@@ -18,6 +18,8 @@
 #include "codec/codec.h"
 #include "compat.h"
 #include "exec/receive_state.h"
+#include "exec/remote_plan.h"
+#include "guc.h"
 
 /* Names of the codecs that were used, "none" if none was. */
 static char *
@@ -38,11 +40,15 @@ codecs_used(const px_receive_state *state)
 	return buf.len > 0 ? buf.data : "none";
 }
 
-/* FAST; with ANALYZE FAST (lz4), or NONE and why if that is not the mode. */
+/*
+ * FAST; with ANALYZE FAST (lz4), AUTO and how many batches had which codec, or
+ * NONE and why if that is not the mode.
+ */
 static char *
 compression_text(const px_receive_state *state)
 {
 	const char *name = px_mode_name(state->mode);
+	const uint64 *choices = state->stats.choices;
 	bool		used = state->stats.streams > 0;
 
 	if (used && state->local)
@@ -50,8 +56,10 @@ compression_text(const px_receive_state *state)
 						"same instance" : "same host");
 	if (state->fallback_reason)
 		return "NONE (postgres_fdw)";
-	if (state->mode == PX_MODE_AUTO)
-		return used ? psprintf("AUTO (as FAST: %s)", codecs_used(state)) : "AUTO (as FAST)";
+	if (used && state->mode == PX_MODE_AUTO)
+		return psprintf("AUTO (lz4 " UINT64_FORMAT " batches, zstd " UINT64_FORMAT ", none " UINT64_FORMAT ")",
+						choices[PX_CHOICE_LZ4], choices[PX_CHOICE_ZSTD],
+						choices[PX_CHOICE_PLAIN] + choices[PX_CHOICE_ENCODED]);
 	if (used && state->mode != PX_MODE_NONE)
 		return psprintf("%s (%s)", name, codecs_used(state));
 	return pstrdup(name);
@@ -122,6 +130,26 @@ explain_stats_properties(const px_receive_stats *stats, ExplainState *es)
 	}
 }
 
+/* What mode auto chose, by batches, for programs to read; and the link. */
+static void
+explain_auto(const px_receive_stats *stats, ExplainState *es)
+{
+	bool		measured = stats->link_rate > 0;
+	double		mbit = (measured ? stats->link_rate : stats->link_rate_min) * 8 / 1e6;
+
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		ExplainPropertyText("Link", psprintf(measured ? "%.1f Mbit/s" : "%.1f Mbit/s or more", mbit), es);
+		return;
+	}
+	ExplainPropertyUInteger("Plain Batches", NULL, stats->choices[PX_CHOICE_PLAIN], es);
+	ExplainPropertyUInteger("Encoded Batches", NULL, stats->choices[PX_CHOICE_ENCODED], es);
+	ExplainPropertyUInteger("LZ4 Batches", NULL, stats->choices[PX_CHOICE_LZ4], es);
+	ExplainPropertyUInteger("Zstd Batches", NULL, stats->choices[PX_CHOICE_ZSTD], es);
+	ExplainPropertyFloat("Link Rate (Mbit/s)", NULL, mbit, 3, es);
+	ExplainPropertyBool("Link Was Bottleneck", measured, es);
+}
+
 /*
  * The relations of a join and the remote SQL, as postgres_fdw shows them: its
  * callback looks at the plan alone.
@@ -170,6 +198,38 @@ explain_slices(const px_receive_state *state, ExplainState *es)
 		ExplainPropertyText("Not Sliced", unsliced_text(slice->reason), es);
 }
 
+/*
+ * The remote's plan: what came behind the rows of a stream; or, where nothing is
+ * to run, what the remote says when asked.
+ */
+static void
+explain_remote(px_receive_state *state, ExplainState *es)
+{
+	bool		text = es->format == EXPLAIN_FORMAT_TEXT;
+	const char *plan = NULL;
+	const char *reason = state->css.ss.ps.plan->parallel_aware ?
+		"workers have read the scan" : "the scan was not read to its end";
+
+	if (state->child == NULL)
+		plan = px_receive_ask_plan(state, psprintf("VERBOSE %s%s", es->verbose ? "ON" : "OFF",
+												   text ? "" : ", FORMAT JSON"),
+								   &reason);
+	else if (!es->analyze || state->fallback_reason || state->stats.streams == 0)
+		return;
+	else
+	{
+		for (int i = 0; i < state->nreaders && plan == NULL; i++)
+			plan = text ? state->readers[i]->plan_text : state->readers[i]->plan_json;
+	}
+
+	if (plan == NULL)
+		ExplainPropertyText("No Remote Plan", reason, es);
+	else if (text)
+		px_remote_plan_text(plan, es);
+	else
+		px_remote_plan_json(plan, es);
+}
+
 void
 px_receive_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 {
@@ -190,10 +250,14 @@ px_receive_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 			explain_stats_text(&state->stats, es);
 		else
 			explain_stats_properties(&state->stats, es);
+		if (state->mode == PX_MODE_AUTO && !state->local)
+			explain_auto(&state->stats, es);
 		/* Of several slices, the first is as good as any. */
 		if (es->verbose && state->nreaders > 0)
 			ExplainPropertyList("Column Encodings",
 								px_decoder_report(state->readers[0]->decoder), es);
 	}
 	explain_foreign(state, es);
+	if (px_explain_remote)
+		explain_remote(state, es);
 }

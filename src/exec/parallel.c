@@ -13,6 +13,14 @@
 #include "exec/parallel.h"
 #include "guc.h"
 
+/* Whoever reads it, it is one scan. */
+static void
+count_scan(px_receive_state *state)
+{
+	if (state->shared->participants > 1)
+		state->readers[0]->stream->counters->scans++;
+}
+
 Size
 px_receive_estimate_dsm(CustomScanState *css, ParallelContext *pcxt)
 {
@@ -42,9 +50,12 @@ px_receive_initialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coo
 	state->slices = &shared->slices;
 
 	possible = px_receive_rehearse(state, shared->snapshot, &shared->owner_pid);
+	if (possible && state->readers[0]->lesson)
+		shared->lesson = *state->readers[0]->lesson;
 	limit_workers(pcxt, possible ? px_max_connections_per_server - 1 : 0);
 	shared->participants = pcxt->nworkers_to_launch + 1;
 	state->shared = shared;
+	count_scan(state);
 }
 
 void
@@ -58,6 +69,7 @@ px_receive_reinitialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *c
 	px_slices_init(&shared->slices, state->nslices_max);
 	state->shared = shared;
 	state->slices = &shared->slices;
+	count_scan(state);
 }
 
 void
@@ -79,6 +91,11 @@ add_stats(px_receive_stats *sum, const px_receive_stats *stats)
 	sum->wire_nbytes += stats->wire_nbytes;
 	sum->encode_us += stats->encode_us;
 	sum->send_wait_us += stats->send_wait_us;
+	for (int choice = 0; choice < PX_CHOICE_COUNT; choice++)
+		sum->choices[choice] += stats->choices[choice];
+	if (stats->link_rate > 0)
+		sum->link_rate = stats->link_rate;
+	sum->link_rate_min = Max(sum->link_rate_min, stats->link_rate_min);
 	INSTR_TIME_ADD(sum->receive_wait, stats->receive_wait);
 	INSTR_TIME_ADD(sum->decode, stats->decode);
 }
@@ -96,12 +113,19 @@ px_receive_shutdown(CustomScanState *css)
 	if (IsParallelWorker())
 	{
 		add_stats(&shared->stats, &state->stats);
+		if (state->reader && state->reader->lesson)
+		{
+			shared->lesson = *state->reader->lesson;
+			shared->has_learned = true;
+		}
 		for (int i = 0; i < state->nreaders; i++)
 			shared->codecs |= px_decoder_codecs(state->readers[i]->decoder);
 	}
 	else
 	{
 		add_stats(&state->stats, &shared->stats);
+		if (shared->has_learned && state->reader && state->reader->lesson)
+			*state->reader->lesson = shared->lesson;
 		state->worker_codecs |= shared->codecs;
 	}
 	SpinLockRelease(&shared->mutex);

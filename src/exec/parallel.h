@@ -25,6 +25,8 @@ typedef struct px_receive_shared
 	slock_t		mutex;			/* protects the rest */
 	px_receive_stats stats;		/* of workers */
 	uint32		codecs;			/* that they have seen */
+	bool		has_learned;	/* lesson is a worker's */
+	px_lesson	lesson;			/* else the leader's */
 } px_receive_shared;
 
 /*

@@ -368,6 +368,8 @@ end_receive(CustomScanState *css)
 
 	for (int i = 0; i < state->nreaders; i++)
 		px_stream_close(state->readers[i]->stream);
+	if (state->nreaders > 0)
+		px_counters_flush();
 	if (state->child)
 		ExecEndNode(state->child);
 	if (state->question)

@@ -58,6 +58,7 @@ typedef struct px_receive_state
 	/* The way taken. */
 	px_receive_phase phase;
 	const char *fallback_reason;	/* with PX_RECEIVE_CHILD, else NULL */
+	px_fallback fallback;		/* what kind of reason the next one would be */
 	CommandId	command;		/* in which the connection was begun */
 
 	/*
@@ -89,6 +90,14 @@ typedef struct px_receive_state
  * the stream, but for connections and the snapshot, serving interrupts.
  */
 extern bool px_receive_begin(px_receive_state *state, bool may_take);
+
+/*
+ * Ask the server for its plan of the query, with options of EXPLAIN.  NULL, with
+ * *reason set, if it does not tell.  Connects, and blocks for a round trip, at
+ * most a few seconds, serving interrupts.  For plain EXPLAIN.
+ */
+extern char *px_receive_ask_plan(px_receive_state *state, const char *options,
+								 const char **reason);
 
 /* A stream that was begun will not be: back to PX_RECEIVE_NEW. */
 extern void px_receive_begin_anew(px_receive_state *state);

@@ -9,10 +9,10 @@
 
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
-#include "utils/wait_event.h"
 
 #include "exec/decode.h"
 #include "exec/slices.h"
+#include "stats/wait_event.h"
 #include "wire/request.h"
 
 void
@@ -50,7 +50,7 @@ px_slices_claim(px_slices *slices)
 			ConditionVariableCancelSleep();
 			return slice;
 		}
-		ConditionVariableSleep(&slices->changed, PG_WAIT_EXTENSION);
+		ConditionVariableSleep(&slices->changed, px_wait_event(PX_WAIT_SLICE));
 	}
 }
 

@@ -12,11 +12,14 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/xact.h"
 #include "codec/codec.h"
 #include "column/column.h"
 #include "executor/executor.h"
 #include "foreign/foreign.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
 #include "utils/builtins.h"
@@ -24,19 +27,22 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/wait_event.h"
 
 #include "compat.h"
 #include "conn/connect.h"
 #include "conn/snapshot.h"
 #include "exec/parallel.h"
 #include "exec/scan_tuple.h"
+#include "stats/wait_event.h"
 
 /*
  * Of receive_buffer, a stream holds a frame, libpq's input buffer with the
  * next one (which doubles as it grows), and a decoded batch.
  */
 #define BUFFER_SHARE_OF_A_BATCH		8
+
+/* server_version_num of the first that can EXPLAIN a query with parameters. */
+#define GENERIC_PLAN_SINCE	160000
 
 /* How often a worker tries to connect, within PX_SETUP_TIMEOUT_MS. */
 #define WORKER_RETRY_MS		100
@@ -72,6 +78,7 @@ start_child(px_receive_state *state, const char *reason)
 							 state->servername, reason)));
 	state->fallback_reason = MemoryContextStrdup(estate->es_query_cxt, reason);
 	state->phase = PX_RECEIVE_CHILD;
+	state->reader->stream->counters->fallbacks[state->fallback]++;
 
 	/* EXPLAIN shows it, too. */
 	oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
@@ -97,10 +104,12 @@ counts_as_local(px_locality locality)
 
 /*
  * The encodings and the codec to ask for: those of the mode in force, as far
- * as the remote knows them.
+ * as the remote knows them; with mode auto, all it may choose from, and what
+ * the last stream has taught.
  */
 static void
-choose_compression(px_receive_state *state, const px_hello *remote, px_request *request)
+choose_compression(px_receive_state *state, const px_hello *remote,
+				   const px_lesson *lesson, px_request *request)
 {
 	uint8		codec = PX_CODEC_NONE;
 
@@ -110,9 +119,36 @@ choose_compression(px_receive_state *state, const px_hello *remote, px_request *
 		return;
 
 	request->encodings = (1 << PX_ENCODING_COUNT) - 1;
+	if (state->mode == PX_MODE_AUTO)
+	{
+		request->adaptive = true;
+		request->codecs = remote->codecs & ((1 << PX_CODEC_COUNT) - 1);
+		request->cpu_limit = (uint32) rint(px_compression_cpu_limit * 1000);
+		request->link_rate = lesson->link_rate;
+		request->idle = lesson->idle;
+		request->random = px_debug_random_choices;
+		return;
+	}
 	codec = state->mode == PX_MODE_HIGH_COMPRESSION ? PX_CODEC_ZSTD : PX_CODEC_LZ4;
 	if (remote->codecs & (1u << codec))
 		request->codec = codec;
+}
+
+/*
+ * What the remote is to measure of its plan: what is measured of ours.  Plans
+ * of a worker's streams would not get to EXPLAIN.
+ */
+static uint32
+wanted_plan(const px_receive_state *state)
+{
+	int			options = state->css.ss.ps.state->es_instrument;
+
+	if (!px_explain_remote || IsParallelWorker() || options == 0)
+		return 0;
+	return PX_EXPLAIN_ROWS |
+		((options & INSTRUMENT_TIMER) ? PX_EXPLAIN_TIMING : 0) |
+		((options & INSTRUMENT_BUFFERS) ? PX_EXPLAIN_BUFFERS : 0) |
+		((options & INSTRUMENT_WAL) ? PX_EXPLAIN_WAL : 0);
 }
 
 /*
@@ -130,15 +166,19 @@ build_query(px_receive_state *state, px_stream_reader *reader)
 	char	   *sql;
 
 	request.version = reader->version;
-	choose_compression(state, &stream->connection->hello, &request);
+	choose_compression(state, &stream->connection->hello,
+					   &stream->connection->peer->lesson, &request);
+	reader->lesson = request.adaptive ? &stream->connection->peer->lesson : NULL;
 	request.batch_rows = reader->batch_rows_max = px_batch_rows_max;
 	request.batch_bytes = Max(Min(px_batch_bytes_max,
 								  px_receive_buffer / BUFFER_SHARE_OF_A_BATCH /
 								  Max(state->nstreams, 1) / state->nslices_max), 1);
+	request.batch_bytes = Min(request.batch_bytes, px_max_frame_bytes / 2);
 	request.server_version = PG_VERSION_NUM;
 	request.slices = state->slices->wanted;
 	request.slice = reader->slice;
 	request.blocks = reader->slice > 0 ? state->slices->slice.blocks : 0;
+	request.explain = reader->explain = wanted_plan(state);
 	columns = px_decoder_columns(reader->decoder, &request.ncolumns);
 
 	nbytes = px_request_write(NULL, 0, &request, columns);
@@ -203,6 +243,8 @@ add_reader(px_receive_state *state)
 
 	stream->servername = state->servername;
 	stream->remote_sql = state->remote_sql;
+	stream->counters = px_counters_get(state->foreign->fs_server, state->userid,
+									   state->servername);
 	decoder = px_decoder_new(state->servername, tupdesc,
 							 lsecond(state->foreign->fdw_private),
 							 px_scan_tuple_contexts(state->foreign, estate,
@@ -217,6 +259,20 @@ add_reader(px_receive_state *state)
 	state->readers[state->nreaders] = px_stream_reader_new(stream, decoder, &state->stats);
 	MemoryContextSwitchTo(oldcontext);
 	return state->readers[state->nreaders++];
+}
+
+/* What the connection that reader's stream has got means for the query. */
+static void
+note_connection(px_receive_state *state, px_stream_reader *reader)
+{
+	const px_connection *connection = reader->stream->connection;
+
+	state->mode = px_mode_for_server(state->servername);
+	state->locality = connection->locality;
+	state->local = counts_as_local(state->locality);
+	reader->same_host = state->locality != PX_REMOTE;
+	reader->version = connection->version;
+	reader->peer_version = connection->hello.server_version;
 }
 
 /*
@@ -235,28 +291,50 @@ connect_stream(px_receive_state *state, px_stream_reader *reader, bool may_take,
 	if (!px_stream_connect(stream, peer, user, may_take, reason))
 	{
 		*busy = *reason == NULL;
+		state->fallback = peer->refusal == NULL ? PX_FALLBACK_CONNECTION :
+			peer->lacks_extension ? PX_FALLBACK_NO_EXTENSION : PX_FALLBACK_INCOMPATIBLE;
 		return false;
 	}
 	if (IsParallelWorker())
 	{
 		strlcpy(peer->snapshot, state->shared->snapshot, PX_SNAPSHOT_ID_NBYTES);
 		peer->owner_pid = state->shared->owner_pid;
+		SpinLockAcquire(&state->shared->mutex);
+		peer->lesson = state->shared->lesson;
+		SpinLockRelease(&state->shared->mutex);
 	}
 	else
 		*reason = px_snapshot_get(peer, state->css.ss.ps.state, state->rtindex,
 								  state->userid, &state->question);
 	if (*reason)
 	{
+		state->fallback = PX_FALLBACK_SNAPSHOT;
 		px_stream_close(stream);
 		return false;
 	}
 
-	state->mode = px_mode_for_server(state->servername);
-	state->locality = stream->connection->locality;
-	state->local = counts_as_local(state->locality);
-	reader->version = stream->connection->version;
-	reader->peer_version = stream->connection->hello.server_version;
+	note_connection(state, reader);
 	return true;
+}
+
+/* Show reader's stream, which is about to begin, among the running ones. */
+static void
+show_stream(px_receive_state *state, px_stream_reader *reader)
+{
+	px_stream  *stream = reader->stream;
+	px_progress *progress;
+
+	px_progress_end(stream->progress);
+	stream->progress = progress = px_progress_begin();
+	if (progress == NULL)
+		return;
+	progress->userid = GetSessionUserId();
+	progress->serverid = state->foreign->fs_server;
+	progress->remote_pid = PQbackendPID(stream->connection->pg);
+	progress->slice = reader->slice;
+	progress->estimated_rows = state->foreign->scan.plan.plan_rows /
+		Max(state->slices->slice.slices, 1);
+	px_progress_show(progress, state->servername, state->remote_sql);
 }
 
 /*
@@ -271,6 +349,7 @@ begin_stream(px_receive_state *state, px_stream_reader *reader, bool may_take, b
 	if (!connect_stream(state, reader, may_take, busy, &reason))
 		return reason;
 	build_query(state, reader);
+	show_stream(state, reader);
 	px_stream_begin(reader->stream);
 	return NULL;
 }
@@ -293,6 +372,9 @@ accept_first_stream(px_receive_state *state)
 
 	accept_stream(state, state->readers[0]);
 
+	/* In a parallel plan the leader has counted it. */
+	state->readers[0]->begins_scan = state->shared == NULL || state->shared->participants <= 1;
+
 	/* Columns that are not retrieved are null in all rows. */
 	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
 	state->phase = PX_RECEIVE_STREAM;
@@ -308,8 +390,10 @@ begin_first_stream(px_receive_state *state, bool may_take, bool *busy)
 	int			slice;
 
 	*busy = false;
+	state->fallback = PX_FALLBACK_DISABLED;
 	if (!px_enabled)
 		return "pg_exchange.enabled is off";
+	state->fallback = PX_FALLBACK_SNAPSHOT;
 	if (IsolationIsSerializable())
 		return "transaction is serializable";
 
@@ -333,6 +417,7 @@ begin_first_stream(px_receive_state *state, bool may_take, bool *busy)
 	 */
 	if (reader->stream->connection && state->command == command)
 	{
+		show_stream(state, reader);
 		px_stream_again(reader->stream);
 		return NULL;
 	}
@@ -357,7 +442,7 @@ begin_patiently(px_receive_state *state, const char *reason)
 	{
 		px_slices_return(state->slices, state->readers[0]->slice);
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 WORKER_RETRY_MS, PG_WAIT_EXTENSION);
+						 WORKER_RETRY_MS, px_wait_event(PX_WAIT_CONNECT));
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
 		reason = begin_first_stream(state, true, &busy);
@@ -434,8 +519,15 @@ px_receive_confirm(px_receive_state *state)
 					px_receive_begin_anew(state);
 					break;
 				}
-				/* FALLTHROUGH */
+				state->fallback = PX_FALLBACK_CONNECTION;
+				start_child(state, reason);
+				break;
+			case PX_STREAM_WRITTEN:
+				state->fallback = PX_FALLBACK_OWN_WRITES;
+				start_child(state, reason);
+				break;
 			default:
+				state->fallback = PX_FALLBACK_SNAPSHOT;
 				start_child(state, reason);
 				break;
 		}
@@ -506,6 +598,76 @@ px_receive_rehearse(px_receive_state *state, char *snapshot, int *owner_pid)
 }
 
 /* ---------------------------------------------------------------------
+ * Plain EXPLAIN
+ * --------------------------------------------------------------------- */
+
+/* All rows of a result in one string, a line each. */
+static char *
+join_lines(const PGresult *res)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (int i = 0; i < PQntuples(res); i++)
+		appendStringInfo(&text, "%s%s", i > 0 ? "\n" : "", PQgetvalue(res, i, 0));
+	(void) pg_verifymbstr(text.data, text.len, false);
+	return text.data;
+}
+
+char *
+px_receive_ask_plan(px_receive_state *state, const char *options, const char **reason)
+{
+	px_stream_reader *reader = state->readers ? state->readers[0] : add_reader(state);
+	px_stream  *stream = reader->stream;
+	UserMapping *user = GetUserMapping(state->userid, state->foreign->fs_server);
+	PGresult   *res;
+	char	   *text = NULL;
+	const char *generic = "";
+
+	if (!px_stream_connect(stream, px_peer_get(user), user, false, reason))
+	{
+		if (*reason == NULL)
+			*reason = "all connections are in use";
+		return NULL;
+	}
+	note_connection(state, reader);
+	if (state->foreign->fdw_exprs != NIL)
+	{
+		generic = ", GENERIC_PLAN";
+		if (reader->peer_version < GENERIC_PLAN_SINCE)
+		{
+			*reason = "the query has parameters, and the remote server is before PostgreSQL 16";
+			px_stream_close(stream);
+			return NULL;
+		}
+	}
+
+	px_slices_init(&state->local_slices, state->nslices_max);
+	build_query(state, reader);
+	res = px_exec(stream->connection->pg,
+				  psprintf("EXPLAIN (%s%s) %s", options, generic, stream->sql));
+	PG_TRY();
+	{
+		if (PQresultStatus(res) == PGRES_TUPLES_OK && PQnfields(res) == 1)
+			text = join_lines(res);
+		else
+		{
+			const char *message = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
+
+			*reason = message ? pstrdup(message) : "remote does not answer";
+			stream->connection->invalidated |= message == NULL;
+		}
+	}
+	PG_FINALLY();
+	{
+		PQclear(res);
+	}
+	PG_END_TRY();
+	px_stream_close(stream);
+	return text;
+}
+
+/* ---------------------------------------------------------------------
  * Slices after the first
  * --------------------------------------------------------------------- */
 
@@ -542,6 +704,7 @@ px_receive_next_slice(px_receive_state *state, px_stream_reader *reader, int sli
 	else
 	{
 		build_query(state, reader);
+		show_stream(state, reader);
 		px_stream_go_on(reader->stream);
 		accept_stream(state, reader);
 	}
@@ -595,6 +758,8 @@ px_receive_declined(px_receive_state *state, px_stream_reader *reader,
 	px_stream  *stream = reader->stream;
 	const char *reason = "remote backend has not loaded pg_exchange";
 
+	state->fallback = status == PX_STREAM_DECLINED ? PX_FALLBACK_DECLINED :
+		PX_FALLBACK_NO_EXTENSION;
 	if (status == PX_STREAM_DECLINED)
 		reason = psprintf("remote %s", stream->declined);
 	else if (stream->connection)

@@ -17,6 +17,7 @@
 #include "conn/stream.h"
 #include "exec/decode.h"
 #include "exec/slices.h"
+#include "stats/counters.h"
 
 /* Sums over all streams of a node: slices and rescans make several. */
 typedef struct px_receive_stats
@@ -27,6 +28,10 @@ typedef struct px_receive_stats
 	uint64		wire_nbytes;
 	uint64		encode_us;		/* told by the end frames */
 	uint64		send_wait_us;
+	uint64		choices[PX_CHOICE_COUNT];	/* batches, by px_choice */
+	uint64		link_rate;		/* bytes per second, as a sender saw it last; 0: none
+								 * has, but it was at least ... */
+	uint64		link_rate_min;	/* ... so much */
 	instr_time	receive_wait;
 	instr_time	decode;
 } px_receive_stats;
@@ -51,12 +56,28 @@ typedef struct px_stream_reader
 	uint16		version;		/* protocol version agreed on */
 	uint32		peer_version;	/* the server's server_version_num */
 	uint32		batch_rows_max; /* as requested */
+	bool		same_host;		/* whatever the settings make of it */
+	px_lesson  *lesson;			/* the peer's, to be learned; NULL if mode is not auto */
 
 	int			slice;			/* of slices; 0 if there is but one */
 	bool		active;			/* a slice is being read */
+	bool		begins_scan;	/* its next frame makes a scan of it, in statistics */
+	uint32		explain;		/* as requested; 0: no plan is to follow */
 	bool		retried;		/* on a new connection, for want of ExchangeSend */
 
+	/* For the lesson: of this stream, since its first frame. */
+	bool		has_frames;
+	instr_time	first_frame_at;
+	uint64		wire_nbytes;
+	uint64		link_rate;
+	instr_time	idle;			/* time in which a frame was wanted */
+	bool		wanting;		/* since when we do, without waiting for it */
+	instr_time	wanting_since;
+
 	bool		finished;		/* every sender has ended */
+	bool		has_plan;		/* it has come, after those */
+	char	   *plan_text;		/* of the last stream that had one; NULL before */
+	char	   *plan_json;
 	uint32		batch_rows;		/* of the batch in the decoder */
 	uint32		next_row;		/* of these */
 	px_sender_totals *senders;

@@ -13,10 +13,12 @@
 #include "access/htup_details.h"
 #include "access/sysattr.h"
 #include "catalog/pg_class.h"
+#include "commands/defrem.h"
 #include "foreign/foreign.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
@@ -32,8 +34,8 @@
  */
 #define UNKNOWN_TABLE_FACTOR	16
 
-static bool
-is_postgres_fdw(Oid serverid)
+bool
+px_server_is_postgres_fdw(Oid serverid)
 {
 	ForeignServer *server = GetForeignServer(serverid);
 	ForeignDataWrapper *fdw = GetForeignDataWrapper(server->fdwid);
@@ -94,8 +96,24 @@ px_rel_is_eligible(PlannerInfo *root, RelOptInfo *rel)
 		rel->fdwroutine != NULL &&
 		OidIsValid(rel->serverid) &&
 		query_only_reads(root) &&
-		is_postgres_fdw(rel->serverid) &&
+		px_server_is_postgres_fdw(rel->serverid) &&
 		!(IS_SIMPLE_REL(rel) && needs_system_columns(rel));
+}
+
+double
+px_fdw_tuple_cost(Oid serverid)
+{
+	double		cost = PX_FDW_TUPLE_COST_DEFAULT;
+	ListCell   *lc;
+
+	foreach(lc, GetForeignServer(serverid)->options)
+	{
+		DefElem    *option = lfirst_node(DefElem, lc);
+
+		if (strcmp(option->defname, "fdw_tuple_cost") == 0)
+			(void) parse_real(defGetString(option), &cost, 0, NULL);
+	}
+	return cost;
 }
 
 static bool

@@ -10,6 +10,15 @@
 
 #include "nodes/pathnodes.h"
 
+/* By the name of its handler, as extensions may be in any schema. */
+extern bool px_server_is_postgres_fdw(Oid serverid);
+
+/*
+ * What postgres_fdw takes the transfer of a row to cost: the server's option
+ * fdw_tuple_cost, or its default.
+ */
+extern double px_fdw_tuple_cost(Oid serverid);
+
 /*
  * May a scan of rel, a base, join or upper relation, be an exchange?  Only
  * for tables of postgres_fdw, in queries that read: row locks, UPDATE and

@@ -29,9 +29,10 @@
 /*
  * The node's plan_node_id.  Ids only have to differ within a plan; the
  * planner counts from 0 and has given out its own, and a plan gets one
- * ExchangeSend.
+ * ExchangeSend, and one ExchangePlan at most.
  */
 #define SEND_PLAN_NODE_ID	PG_INT32_MAX
+#define TOP_PLAN_NODE_ID	(SEND_PLAN_NODE_ID - 1)
 
 px_request_column *
 px_send_read_request(const FuncExpr *marker, int ncolumns, px_request *request)
@@ -104,6 +105,12 @@ columns_below_gather(const Plan *plan)
 	return columns;
 }
 
+bool
+px_send_fits_below(const Plan *top)
+{
+	return columns_below_gather(top) != NIL;
+}
+
 /* A target list that returns the only column of varno, a bytea. */
 static List *
 frame_targetlist(int varno, const TargetEntry *marker)
@@ -159,6 +166,9 @@ make_send(Plan *child, List *columns, const TargetEntry *marker,
 
 	estimate(plan, child, list_length(columns), request);
 	plan->parallel_safe = child->parallel_safe;
+
+	/* For the executor this means shared memory: senders share what they learn. */
+	plan->parallel_aware = below_gather && request->adaptive;
 	plan->plan_node_id = SEND_PLAN_NODE_ID;
 	plan->targetlist = frame_targetlist(INDEX_VAR, marker);
 	plan->extParam = bms_copy(child->extParam);
@@ -171,6 +181,30 @@ make_send(Plan *child, List *columns, const TargetEntry *marker,
 									  list_make4_int((int) slice->slices, (int) slice->blocks,
 													 (int) slice->file, (int) slice->reason));
 	scan->methods = &px_send_scan_methods;
+	return plan;
+}
+
+/* ExchangePlan on top of a plan that returns frames. */
+static Plan *
+make_plan_node(Plan *child, const TargetEntry *marker, const px_request *request)
+{
+	CustomScan *scan = makeNode(CustomScan);
+	Plan	   *plan = &scan->scan.plan;
+
+	plan->startup_cost = child->startup_cost;
+	plan->total_cost = child->total_cost;
+	plan->plan_rows = child->plan_rows + 1;
+	plan->plan_width = child->plan_width;
+	plan->plan_node_id = TOP_PLAN_NODE_ID;
+	plan->targetlist = frame_targetlist(INDEX_VAR, marker);
+	plan->extParam = bms_copy(child->extParam);
+	plan->allParam = bms_copy(child->allParam);
+	px_plan_copy_disabled(plan, child);
+
+	scan->custom_plans = list_make1(child);
+	scan->custom_scan_tlist = marker_targetlist(marker);
+	scan->custom_private = list_make2_int((int) request->explain, request->version);
+	scan->methods = &px_plan_scan_methods;
 	return plan;
 }
 
@@ -195,4 +229,6 @@ px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker,
 	}
 	else
 		stmt->planTree = make_send(top, columns, marker, request, slice, false);
+	if (request->explain != 0)
+		stmt->planTree = make_plan_node(stmt->planTree, marker, request);
 }

@@ -80,8 +80,15 @@ static inline void
 append_varlena(px_fill *fill, const px_fill_source *source, px_column *column,
 			   Datum value)
 {
-	struct varlena *datum = px_fill_plain_varlena(fill, value);
+	struct varlena *datum = (struct varlena *) DatumGetPointer(value);
 
+	if (unlikely(VARATT_IS_COMPRESSED(datum) || VARATT_IS_EXTERNAL(datum)))
+	{
+		if (fill->toasted && !source->convert &&
+			px_fill_toasted(fill, column, datum))
+			return;
+		datum = px_fill_plain_varlena(fill, value);
+	}
 	append_text(fill, source, column, VARDATA_ANY(datum),
 				VARSIZE_ANY_EXHDR(datum));
 }

@@ -79,6 +79,8 @@ typedef struct px_fill
 	size_t		keep_nbytes;	/* a larger buffer is not kept for a new batch */
 	uint32		rows_max;		/* of a batch */
 	bool		patches;		/* the receiver knows PX_ENC_PATCHED */
+	bool		toasted;		/* set by the caller, for each batch: leave values
+								 * compressed as TOAST has them */
 	int			encoding;		/* the client's */
 	MemoryContext context;		/* holds all this, and the buffers */
 	MemoryContext row_context;	/* reset after each row that used it */

@@ -18,6 +18,7 @@
 #include "utils/memutils.h"
 
 #include "column/patched.h"
+#include "column/toasted.h"
 #include "compat.h"
 #include "send/fill_values.h"
 #include "type/policy.h"
@@ -296,6 +297,50 @@ px_fill_grow(px_fill *fill, px_column *column, size_t n)
 	column->values = column->values ? repalloc(column->values, nbytes) :
 		MemoryContextAlloc(fill->context, nbytes);
 	column->values_cap = nbytes;
+}
+
+bool
+px_fill_toasted(px_fill *fill, px_column *column, struct varlena *datum)
+{
+	MemoryContext old_context;
+	struct varlena *stored = datum;
+	size_t		nbytes;
+	uint32		toast;
+
+	if (VARATT_IS_EXTERNAL_ONDISK(datum))
+	{
+		struct varatt_external pointer;
+
+		VARATT_EXTERNAL_GET_POINTER(pointer, datum);
+		if (!VARATT_EXTERNAL_IS_COMPRESSED(pointer))
+			return false;
+		old_context = MemoryContextSwitchTo(fill->row_context);
+		stored = detoast_external_attr(datum);
+		MemoryContextSwitchTo(old_context);
+		fill->row_context_used = true;
+	}
+	if (!VARATT_IS_COMPRESSED(stored))
+		return false;
+
+	/* What va_tcinfo has, by the macros that all majors have. */
+	toast = VARDATA_COMPRESSED_GET_EXTSIZE(stored) |
+		(uint32) VARDATA_COMPRESSED_GET_COMPRESS_METHOD(stored) << VARLENA_EXTSIZE_BITS;
+	nbytes = VARSIZE(stored) - VARHDRSZ_COMPRESSED;
+	if (nbytes + PX_TOAST_SAVING_MIN > PX_TOAST_NBYTES(toast))
+		return false;
+
+	if (column->toasts == NULL)
+	{
+		Size		room = fill->rows_max * sizeof(uint32);
+
+		column->toasts = MemoryContextAlloc(fill->context, room);
+		column->positions = MemoryContextAlloc(fill->context, room);
+	}
+	column->positions[column->ntoasts] = column->nvalues;
+	column->toasts[column->ntoasts++] = toast;
+	px_fill_append_bytes(fill, column, (char *) stored + VARHDRSZ_COMPRESSED, nbytes);
+	fill->raw_nbytes += PX_TOAST_NBYTES(toast) - nbytes;
+	return true;
 }
 
 void

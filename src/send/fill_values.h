@@ -29,6 +29,13 @@
 /* Make room for n more bytes of values. */
 extern void px_fill_grow(px_fill *fill, px_column *column, size_t n);
 
+/*
+ * Append a value as TOAST has compressed it.  False, and nothing is done, if
+ * it is not compressed, or hardly.
+ */
+extern bool px_fill_toasted(px_fill *fill, px_column *column,
+							struct varlena *datum);
+
 /* --- fill_numeric.c -------------------------------------------------------- */
 
 /* Choose the form of a numeric column for a new batch. */

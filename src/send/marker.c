@@ -17,9 +17,13 @@
 #include "postgres.h"
 
 #include "catalog/pg_type_d.h"
+#include "common/shortest_dec.h"
 #include "executor/executor.h"
 #include "nodes/makefuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
 #include "optimizer/planner.h"
+#include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/syscache.h"
 
@@ -132,6 +136,39 @@ plan_query(Query *query, const char *query_string, int cursor_options,
 }
 
 /*
+ * Plan the query of a stream.  Below a Gather, participants hand over frames,
+ * one for many rows; parallel_tuple_cost is for each row, and would keep all
+ * plans that return many of them from being parallel.  So it is divided by the
+ * rows of a batch, unless the plan has a Gather that rows go through all the
+ * same.
+ */
+static PlannedStmt *
+plan_stream(Query *inner, const px_request *request, const char *query_string,
+			int cursor_options, ParamListInfo params)
+{
+	Query	   *copy;
+	PlannedStmt *stmt;
+	char		cost[DOUBLE_SHORTEST_DECIMAL_LEN];
+	int			nestlevel;
+
+	if ((cursor_options & CURSOR_OPT_PARALLEL_OK) == 0 ||
+		max_parallel_workers_per_gather == 0)
+		return plan_query(inner, query_string, cursor_options, params);
+
+	copy = copyObject(inner);
+	double_to_shortest_decimal_buf(parallel_tuple_cost / request->batch_rows, cost);
+	nestlevel = NewGUCNestLevel();
+	(void) set_config_option("parallel_tuple_cost", cost, PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	stmt = plan_query(copy, query_string, cursor_options, params);
+	AtEOXact_GUC(true, nestlevel);
+
+	if (stmt->parallelModeNeeded && !px_send_fits_below(stmt->planTree))
+		stmt = plan_query(inner, query_string, cursor_options, params);
+	return stmt;
+}
+
+/*
  * Make dropping or replacing the function invalidate the plan, as the planner
  * does for functions that it meets itself.
  */
@@ -175,7 +212,7 @@ marker_planner(Query *parse, const char *query_string, int cursor_options,
 	inner->stmt_location = parse->stmt_location;
 	inner->stmt_len = parse->stmt_len;
 
-	stmt = plan_query(inner, query_string, cursor_options, params);
+	stmt = plan_stream(inner, &request, query_string, cursor_options, params);
 	px_send_add_node(stmt, marker, &request, &slice);
 	add_function_dependency(stmt, castNode(FuncExpr, marker->expr)->funcid);
 	return stmt;

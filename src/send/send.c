@@ -29,6 +29,7 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
+#include "send/auto.h"
 #include "send/fill.h"
 #include "send/marker.h"
 #include "send/send.h"
@@ -43,11 +44,14 @@
 #define FIRST_BATCH_ROWS	64
 #define BATCH_ROWS_GROWTH	4
 
+/* From then on, frames leave at least so often, however small. */
+#define FLUSH_INTERVAL_MS	10
+
 /*
  * A frame travels as a bytea in a DataRow message and, from a parallel
  * worker, in a tuple; both must stay below 1 GB with their own headers.
  */
-#define SEND_FRAME_NBYTES_MAX	((size_t) PX_FRAME_NBYTES_MAX - 1024)
+#define SEND_FRAME_NBYTES_MAX	((size_t) PX_FRAME_SENT_NBYTES_MAX)
 
 typedef enum send_phase
 {
@@ -71,6 +75,7 @@ typedef struct px_send_state
 	px_codec_context *codec;
 	MemoryContextCallback close_codec;
 	px_encode_options options;
+	px_auto    *adaptive;		/* chooses some of options; or NULL */
 	px_column_state *columns;	/* [fill->ncolumns], from batch to batch */
 
 	/* The stream; see send_restart. */
@@ -83,6 +88,7 @@ typedef struct px_send_state
 	instr_time	encode_time;
 	instr_time	send_wait_time;
 	instr_time	returned_at;	/* valid if sequence > 0 */
+	instr_time	flushed_at;		/* zero at first */
 
 	/*
 	 * The frame last returned.  It is a varlena whose header begins 4 bytes
@@ -123,6 +129,23 @@ begin_frame(px_send_state *state, size_t frame_nbytes)
 	return writer;
 }
 
+/* What the batches of a mode are to be called. */
+static px_choice
+choice_of(const px_encode_options *options)
+{
+	if ((options->encodings & PX_ENCODINGS_INTS) != PX_ENCODINGS_INTS)
+		return PX_CHOICE_PLAIN;
+	switch (options->codec)
+	{
+		case PX_CODEC_ZSTD:
+			return PX_CHOICE_ZSTD;
+		case PX_CODEC_LZ4:
+			return PX_CHOICE_LZ4;
+		default:
+			return PX_CHOICE_ENCODED;
+	}
+}
+
 /* The frame whose body ends at the writer's position, in a slot. */
 static TupleTableSlot *
 finish_frame(px_send_state *state, const px_writer *writer,
@@ -133,6 +156,7 @@ finish_frame(px_send_state *state, const px_writer *writer,
 
 	header.version = state->request.version;
 	header.kind = kind;
+	header.choice = kind == PX_FRAME_BATCH ? choice_of(&state->options) : 0;
 	header.sender = (uint32) (ParallelWorkerNumber + 1);
 	header.sequence = state->sequence++;
 	header.rows = rows;
@@ -182,6 +206,8 @@ send_end(px_send_state *state)
 
 	state->totals.encode_us = INSTR_TIME_GET_MICROSEC(state->encode_time);
 	state->totals.send_wait_us = INSTR_TIME_GET_MICROSEC(state->send_wait_time);
+	if (state->adaptive)
+		state->totals.link_rate = px_auto_link_rate(state->adaptive);
 	if (px_end_write(&writer, &state->totals) != PX_OK)
 		elog(ERROR, "exchange totals do not fit their frame");
 	return finish_frame(state, &writer, PX_FRAME_END, 0, 0);
@@ -211,6 +237,8 @@ send_batch(px_send_state *state)
 						   SEND_FRAME_NBYTES_MAX)));
 
 	writer = begin_frame(state, PX_FRAME_HEADER_NBYTES + raw_nbytes);
+	if (state->adaptive)
+		px_auto_filled(state->adaptive, raw_nbytes, &state->options);
 	status = px_batch_write(&writer, fill->columns, fill->ncolumns,
 							&state->options, state->columns);
 	if (status != PX_OK)
@@ -221,6 +249,9 @@ send_batch(px_send_state *state)
 	state->totals.batches++;
 	state->totals.raw_nbytes += raw_nbytes;
 	slot = finish_frame(state, &writer, PX_FRAME_BATCH, fill->rows, raw_nbytes);
+	if (state->adaptive)
+		px_auto_encoded(state->adaptive, raw_nbytes, writer.pos, state->columns,
+						fill->ncolumns);
 
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_ACCUM_DIFF(state->encode_time, end, begin);
@@ -250,7 +281,7 @@ send_start(px_send_state *state)
 	if (state->options.encodings != 1 << PX_ENC_PLAIN)
 		state->options.scratch = MemoryContextAlloc(state->context,
 													px_encode_scratch_nbytes(state->request.batch_rows));
-	if (state->options.codec != PX_CODEC_NONE)
+	if (state->adaptive || state->options.codec != PX_CODEC_NONE)
 	{
 		/* The codec's memory is malloc'd: free it on abort, too. */
 		state->close_codec.func = close_codec;
@@ -277,6 +308,8 @@ send_restart(px_send_state *state)
 	state->batch_rows = Min(FIRST_BATCH_ROWS, state->request.batch_rows);
 	state->sequence = 0;
 	memset(&state->totals, 0, sizeof(state->totals));
+	if (state->adaptive)
+		px_auto_restart(state->adaptive);
 	INSTR_TIME_SET_ZERO(state->encode_time);
 	INSTR_TIME_SET_ZERO(state->send_wait_time);
 }
@@ -288,6 +321,12 @@ fill_batch(px_send_state *state)
 	PlanState  *child = linitial(state->css.custom_ps);
 	px_fill    *fill = state->fill;
 
+	if (state->adaptive)
+		px_auto_choose(state->adaptive, &state->options);
+
+	/* zstd makes less of values that TOAST has compressed than they are. */
+	fill->toasted = (state->request.encodings & (1 << PX_ENC_TOASTED)) != 0 &&
+		state->options.codec != PX_CODEC_ZSTD;
 	px_fill_reset(fill);
 	while (!state->exhausted && fill->rows < state->batch_rows &&
 		   fill->raw_nbytes < state->request.batch_bytes)
@@ -314,9 +353,6 @@ next_frame(px_send_state *state)
 			state->phase = SEND_SCHEMA;
 			return send_slice(state);
 		case SEND_SCHEMA:
-			/* The other slices wait for what the first one says. */
-			if (state->request.slices > 1 && whereToSendOutput == DestRemote)
-				pq_flush();
 			state->phase = SEND_BATCHES;
 			return send_schema(state);
 		case SEND_BATCHES:
@@ -330,6 +366,27 @@ next_frame(px_send_state *state)
 	return ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
 }
 
+/*
+ * See to it that frames are on their way while more rows are fetched.  The
+ * connection's buffer keeps 8 kB, which may be hundreds of thousands of rows;
+ * the receiver may want a few, or other slices wait for what the first says.
+ */
+static void
+flush_frames(px_send_state *state, instr_time now)
+{
+	instr_time	since = now;
+
+	if (whereToSendOutput != DestRemote || IsParallelWorker())
+		return;
+	INSTR_TIME_SUBTRACT(since, state->flushed_at);
+	if (state->batch_rows < state->request.batch_rows ||
+		INSTR_TIME_GET_MILLISEC(since) >= FLUSH_INTERVAL_MS)
+	{
+		(void) pq_flush_if_writable();
+		state->flushed_at = now;
+	}
+}
+
 static TupleTableSlot *
 send_exec(CustomScanState *node)
 {
@@ -338,12 +395,15 @@ send_exec(CustomScanState *node)
 
 	if (!state->started)
 		send_start(state);
+	if (state->adaptive)
+		px_auto_called(state->adaptive);
 	if (state->sequence > 0)
 	{
 		instr_time	now;
 
 		INSTR_TIME_SET_CURRENT(now);
 		INSTR_TIME_ACCUM_DIFF(state->send_wait_time, now, state->returned_at);
+		flush_frames(state, now);
 	}
 
 	slot = next_frame(state);
@@ -417,6 +477,8 @@ send_begin(CustomScanState *node, EState *estate, int eflags)
 	state->fill = px_fill_new(ExecGetResultType(child), columns,
 							  &state->request, column_requests);
 	pfree(column_requests);
+	if (state->request.adaptive)
+		state->adaptive = px_auto_new(&state->request);
 	MemoryContextSwitchTo(old_context);
 
 	state->options.encodings = state->request.encodings & PX_ENCODINGS_ALL;
@@ -512,15 +574,74 @@ explain_totals(const px_send_state *state, ExplainState *es)
 		ExplainPropertyFloat("Encode Time", "ms", encode_ms, 3, es);
 }
 
+/* How often this process has chosen what. */
+static void
+explain_choices(const px_send_state *state, ExplainState *es)
+{
+	StringInfoData line;
+
+	initStringInfo(&line);
+	for (int choice = PX_CHOICE_PLAIN; choice < PX_CHOICE_COUNT; choice++)
+		appendStringInfo(&line, "%s%s " UINT64_FORMAT, choice > 0 ? ", " : "",
+						 px_choice_name((px_choice) choice), state->adaptive->counts[choice]);
+	ExplainPropertyText("Choices", line.data, es);
+}
+
 static void
 send_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	px_send_state *state = (px_send_state *) node;
 
 	explain_columns(state, es);
-	ExplainPropertyText("Codec", px_codec_by_id(state->request.codec)->name, es);
+	ExplainPropertyText("Codec", state->adaptive ? "auto" :
+						px_codec_by_id(state->request.codec)->name, es);
 	if (es->analyze)
+	{
 		explain_totals(state, es);
+		if (state->adaptive)
+			explain_choices(state, es);
+	}
+}
+
+/* ---------------------------------------------------------------------
+ * Parallel plans: what senders share
+ * --------------------------------------------------------------------- */
+
+static Size
+send_estimate_dsm(CustomScanState *node, ParallelContext *pcxt)
+{
+	return sizeof(px_auto_shared);
+}
+
+static void
+send_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+{
+	px_auto_share(((px_send_state *) node)->adaptive, coordinate);
+}
+
+static void
+send_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+{
+	px_auto    *adaptive = ((px_send_state *) node)->adaptive;
+
+	px_auto_unshare(adaptive);
+	px_auto_share(adaptive, coordinate);
+}
+
+static void
+send_initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate)
+{
+	px_auto_join(((px_send_state *) node)->adaptive, coordinate);
+}
+
+/* The shared memory goes. */
+static void
+send_shutdown(CustomScanState *node)
+{
+	px_send_state *state = (px_send_state *) node;
+
+	if (state->adaptive && !IsParallelWorker())
+		px_auto_unshare(state->adaptive);
 }
 
 const CustomScanMethods px_send_scan_methods = {
@@ -534,6 +655,11 @@ static const CustomExecMethods send_exec_methods = {
 	.ExecCustomScan = send_exec,
 	.EndCustomScan = send_end_node,
 	.ReScanCustomScan = send_rescan,
+	.EstimateDSMCustomScan = send_estimate_dsm,
+	.InitializeDSMCustomScan = send_initialize_dsm,
+	.ReInitializeDSMCustomScan = send_reinitialize_dsm,
+	.InitializeWorkerCustomScan = send_initialize_worker,
+	.ShutdownCustomScan = send_shutdown,
 	.ExplainCustomScan = send_explain,
 };
 
@@ -541,5 +667,6 @@ void
 px_send_init(void)
 {
 	RegisterCustomScanMethods(&px_send_scan_methods);
+	px_send_plan_init();
 	px_marker_init();
 }

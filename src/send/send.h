@@ -56,6 +56,16 @@ typedef enum px_send_private
 
 extern const CustomScanMethods px_send_scan_methods;
 
+/*
+ * ExchangePlan, on top of all if the request asks for the plan: passes frames
+ * on, and then makes one of what EXPLAIN says of the plan below.  Its
+ * custom_private is an IntList: the request's explain and version.
+ */
+extern const CustomScanMethods px_plan_scan_methods;
+
+/* Register that node, and have plans that have it measured; by px_send_init. */
+extern void px_send_plan_init(void);
+
 /* Install the planner hook and register the node; called by _PG_init. */
 extern void px_send_init(void);
 
@@ -67,6 +77,9 @@ extern void px_send_init(void);
  */
 extern void px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker,
 							 const px_request *request, const px_slice *slice);
+
+/* Is the top of the plan a Gather that an ExchangeSend would go below? */
+extern bool px_send_fits_below(const Plan *top);
 
 /*
  * Read the request of a marker, exchange.send(request, ...), for a query of

@@ -32,7 +32,7 @@ px_frame_finish(uint8_t *frame, const px_frame_header *header)
 	fits = px_write_u32(&w, PX_FRAME_MAGIC) &&
 		px_write_u16(&w, header->version) &&
 		px_write_u8(&w, header->kind) &&
-		px_write_u8(&w, header->flags) &&
+		px_write_u8(&w, header->choice) &&
 		px_write_u32(&w, header->sender) &&
 		px_write_u32(&w, header->sequence) &&
 		px_write_u32(&w, header->rows) &&
@@ -121,11 +121,12 @@ px_frame_peek(const uint8_t *data, size_t nbytes,
 	px_status	status;
 	uint32_t	magic;
 	uint16_t	reserved;
+	uint8_t		choice_max;
 
 	if (!px_read_u32(&r, &magic) ||
 		!px_read_u16(&r, &header->version) ||
 		!px_read_u8(&r, &header->kind) ||
-		!px_read_u8(&r, &header->flags) ||
+		!px_read_u8(&r, &header->choice) ||
 		!px_read_u32(&r, &header->sender) ||
 		!px_read_u32(&r, &header->sequence) ||
 		!px_read_u32(&r, &header->rows) ||
@@ -142,12 +143,16 @@ px_frame_peek(const uint8_t *data, size_t nbytes,
 	if (header->version < PX_PROTOCOL_MIN || header->version > PX_PROTOCOL_MAX)
 		return px_fail(fault, PX_BAD_VERSION, "version",
 					   PX_PROTOCOL_MAX, header->version);
-	if (header->kind < PX_FRAME_SCHEMA || header->kind > PX_FRAME_SLICE)
-		return px_fail(fault, PX_BAD_KIND, "kind", PX_FRAME_SLICE, header->kind);
-	if (header->flags != 0)
-		return px_fail(fault, PX_BAD_HEADER, "flags", 0, header->flags);
+	if (header->kind < PX_FRAME_SCHEMA || header->kind > PX_FRAME_PLAN)
+		return px_fail(fault, PX_BAD_KIND, "kind", PX_FRAME_PLAN, header->kind);
+	choice_max = header->kind == PX_FRAME_BATCH ? PX_CHOICE_COUNT - 1 : 0;
+	if (header->choice > choice_max)
+		return px_fail(fault, PX_BAD_HEADER, "choice", choice_max, header->choice);
 	if (reserved != 0)
 		return px_fail(fault, PX_BAD_HEADER, "reserved", 0, reserved);
+	if (header->sender > PX_FRAME_SENDER_MAX)
+		return px_fail(fault, PX_OVER_LIMIT, "sender",
+					   PX_FRAME_SENDER_MAX, header->sender);
 
 	status = px_frame_check_counts(header, fault);
 	if (status != PX_OK)
@@ -299,6 +304,38 @@ px_slice_read(const uint8_t *body, const px_frame_header *header,
 	if ((slice->slices > 1) != (slice->reason == PX_SLICED))
 		return px_fail(fault, PX_BAD_HEADER, "slices with that reason",
 					   1, slice->slices);
+	if (slice->slices == 1 && (slice->blocks != 0 || slice->file != 0))
+		return px_fail(fault, PX_BAD_HEADER, "blocks and file of one slice",
+					   0, slice->blocks != 0 ? slice->blocks : slice->file);
+
+	return PX_OK;
+}
+
+px_status
+px_plan_write(px_writer *out, const px_plan *plan)
+{
+	if (!px_write_u32(out, plan->text_nbytes) ||
+		!px_write_u32(out, plan->json_nbytes) ||
+		!px_write_bytes(out, plan->text, plan->text_nbytes) ||
+		!px_write_bytes(out, plan->json, plan->json_nbytes))
+		return PX_NO_SPACE;
+
+	return PX_OK;
+}
+
+px_status
+px_plan_read(const uint8_t *body, const px_frame_header *header,
+			 px_plan *plan, px_fault *fault)
+{
+	px_reader	r = {body, header->body_nbytes, 0};
+
+	if (!px_read_u32(&r, &plan->text_nbytes) ||
+		!px_read_u32(&r, &plan->json_nbytes) ||
+		!px_read_bytes(&r, plan->text_nbytes, &plan->text) ||
+		!px_read_bytes(&r, plan->json_nbytes, &plan->json))
+		return px_fail(fault, PX_TRUNCATED, "plan body", r.pos, header->body_nbytes);
+	if (px_reader_left(&r) > 0)
+		return px_fail(fault, PX_TRAILING, "plan body", r.pos, header->body_nbytes);
 
 	return PX_OK;
 }
@@ -311,7 +348,8 @@ px_end_write(px_writer *out, const px_end *end)
 		!px_write_u64(out, end->raw_nbytes) ||
 		!px_write_u64(out, end->wire_nbytes) ||
 		!px_write_u64(out, end->encode_us) ||
-		!px_write_u64(out, end->send_wait_us))
+		!px_write_u64(out, end->send_wait_us) ||
+		!px_write_u64(out, end->link_rate))
 		return PX_NO_SPACE;
 
 	return PX_OK;
@@ -333,7 +371,8 @@ px_end_read(const uint8_t *body, const px_frame_header *header,
 		!px_read_u64(&r, &end->raw_nbytes) ||
 		!px_read_u64(&r, &end->wire_nbytes) ||
 		!px_read_u64(&r, &end->encode_us) ||
-		!px_read_u64(&r, &end->send_wait_us))
+		!px_read_u64(&r, &end->send_wait_us) ||
+		!px_read_u64(&r, &end->link_rate))
 		return px_fail(fault, PX_TRUNCATED, "end body",
 					   PX_END_NBYTES, header->body_nbytes);
 

@@ -34,22 +34,55 @@
  */
 #define PX_FRAME_NBYTES_MAX		0x3fffffff
 #define PX_FRAME_ROWS_MAX		65536
+
+/* A frame has to fit into a tuple, with its headers: here, and if it is spooled. */
+#define PX_FRAME_SENT_NBYTES_MAX	(PX_FRAME_NBYTES_MAX - 1024)
 #define PX_FRAME_COLUMNS_MAX	1664
+
+/*
+ * What the values of a batch may measure as plain chunks (raw_nbytes), if its
+ * body has so many bytes: LZ4 makes 255 bytes of one at most, so this concerns
+ * Zstandard, and what is compressed twice, and values of megabytes.
+ */
+#define PX_RAW_FREE_NBYTES		(8 * 1024 * 1024)
+#define PX_RAW_RATIO_MAX		256
+#define PX_RAW_NBYTES_MAX(body_nbytes, ratio) \
+	(PX_RAW_FREE_NBYTES + (uint64_t) (body_nbytes) * (ratio))
+
+/* The backend, and as many parallel workers as PostgreSQL allows at all. */
+#define PX_FRAME_SENDER_MAX		1024
 
 typedef enum px_frame_kind
 {
 	PX_FRAME_SCHEMA = 1,
 	PX_FRAME_BATCH = 2,
 	PX_FRAME_END = 3,
-	PX_FRAME_SLICE = 4
+	PX_FRAME_SLICE = 4,
+	PX_FRAME_PLAN = 5
 } px_frame_kind;
+
+/*
+ * How a batch was compressed, as far as that helped; chunks say what became of
+ * it.  In the order of what it costs a sender: each includes the ones before,
+ * but for LZ4 of zstd.
+ */
+typedef enum px_choice
+{
+	PX_CHOICE_PLAIN = 0,		/* plain columns */
+	PX_CHOICE_ENCODED = 1,		/* encodings, no codec */
+	PX_CHOICE_LZ4 = 2,			/* encodings and LZ4 */
+	PX_CHOICE_ZSTD = 3			/* encodings and zstd */
+} px_choice;
+
+#define PX_CHOICE_COUNT		4
 
 typedef struct px_frame_header
 {
 	uint16_t	version;
 	uint8_t		kind;			/* px_frame_kind */
-	uint8_t		flags;			/* 0 in version 1 */
-	uint32_t	sender;			/* 0 the backend itself, n parallel worker n-1 */
+	uint8_t		choice;			/* batch: px_choice; else 0 */
+	uint32_t	sender;			/* 0 the backend itself, n parallel worker n-1;
+								 * .. PX_FRAME_SENDER_MAX */
 	uint32_t	sequence;		/* counts this sender's frames from 0 */
 	uint32_t	rows;			/* batch: 1 .. PX_FRAME_ROWS_MAX; else 0 */
 	uint16_t	columns;		/* schema, batch: 1 .. PX_FRAME_COLUMNS_MAX; else 0 */
@@ -68,8 +101,8 @@ extern void px_frame_finish(uint8_t *frame, const px_frame_header *header);
 /*
  * Read and check the header of the frame in [data, data + nbytes).
  *
- * Checks, in this order: length, magic, version, kind, flags and reserved
- * bytes, limits of rows, columns and raw size for the kind, and that
+ * Checks, in this order: length, magic, version, kind, choice and reserved
+ * bytes, limits of sender, of rows, columns and raw size for the kind, and that
  * body_nbytes is exactly what follows.  Errors: PX_TRUNCATED, PX_TRAILING,
  * PX_BAD_MAGIC, PX_BAD_VERSION, PX_BAD_KIND, PX_BAD_HEADER, PX_OVER_LIMIT.
  * Nothing has been authenticated yet: call px_frame_verify next.
@@ -166,13 +199,34 @@ extern px_status px_slice_write(px_writer *out, const px_slice *slice);
 
 /*
  * Read the body of a slice frame: PX_TRUNCATED, PX_TRAILING, PX_BAD_HEADER
- * (slices is 0; reason unknown, or not as above).
+ * (slices is 0; reason unknown; blocks, file or reason not as above).
  */
 extern px_status px_slice_read(const uint8_t *body,
 							   const px_frame_header *header,
 							   px_slice *slice, px_fault *fault);
 
-#define PX_END_NBYTES	48
+#define PX_PLAN_HEAD_NBYTES	8
+
+/*
+ * What EXPLAIN ANALYZE says of the plan that has sent the stream, in two of its
+ * formats.  Not NUL-terminated; when read, pointers into the body.
+ */
+typedef struct px_plan
+{
+	const uint8_t *text;
+	uint32_t	text_nbytes;
+	const uint8_t *json;		/* an object that has the field "Plan" */
+	uint32_t	json_nbytes;
+} px_plan;
+
+extern px_status px_plan_write(px_writer *out, const px_plan *plan);
+
+/* Read the body of a plan frame: PX_TRUNCATED, PX_TRAILING. */
+extern px_status px_plan_read(const uint8_t *body,
+							  const px_frame_header *header,
+							  px_plan *plan, px_fault *fault);
+
+#define PX_END_NBYTES	56
 
 /* Totals of one sender; sizes and counts do not include the end frame. */
 typedef struct px_end
@@ -183,6 +237,8 @@ typedef struct px_end
 	uint64_t	wire_nbytes;	/* sum of all frames' sizes, headers included */
 	uint64_t	encode_us;		/* encoding and compressing */
 	uint64_t	send_wait_us;	/* outside the node, handing frames on */
+	uint64_t	link_rate;		/* bytes per second that the link carried while it
+								 * was in the way; 0: not measured, or never */
 } px_end;
 
 extern px_status px_end_write(px_writer *out, const px_end *end);

@@ -35,18 +35,28 @@ px_request_write(char *buffer, size_t cap, const px_request *request,
 	put_word(&text, "version", request->version);
 	put_word(&text, "encodings", request->encodings);
 	px_text_put(&text, "codec=");
-	px_text_put(&text, codec ? codec->name : "unknown");
+	px_text_put(&text, request->adaptive ? "auto" : codec ? codec->name : "unknown");
 	px_text_put(&text, " ");
 	put_word(&text, "level", request->level);
 	put_word(&text, "batch_rows", request->batch_rows);
 	put_word(&text, "batch_bytes", request->batch_bytes);
 	put_word(&text, "server_version", request->server_version);
+	if (request->adaptive)
+	{
+		put_word(&text, "codecs", request->codecs);
+		put_word(&text, "cpu_limit", request->cpu_limit);
+		put_word(&text, "link", (int64_t) request->link_rate);
+		put_word(&text, "idle", request->idle);
+		put_word(&text, "random", request->random ? 1 : 0);
+	}
 	if (request->slices > 1)
 	{
 		put_word(&text, "slices", request->slices);
 		put_word(&text, "slice", request->slice);
 		put_word(&text, "blocks", request->blocks);
 	}
+	if (request->explain != 0)
+		put_word(&text, "explain", request->explain);
 	px_text_put(&text, "columns=");
 	for (int i = 0; i < request->ncolumns; i++)
 	{
@@ -78,10 +88,14 @@ take_word(const char **at, const char *key, int64_t min, int64_t max,
 
 /* Read "codec=name ". */
 static px_status
-take_codec(const char **at, uint8_t *codec, px_fault *fault)
+take_codec(const char **at, px_request *request, px_fault *fault)
 {
 	if (!px_text_take(at, "codec="))
 		return px_fail(fault, PX_BAD_HEADER, "codec", 0, 0);
+	request->codec = PX_CODEC_NONE;
+	request->adaptive = px_text_take(at, "auto ");
+	if (request->adaptive)
+		return PX_OK;
 	for (int id = 0; id < PX_CODEC_COUNT; id++)
 	{
 		const char *behind = *at;
@@ -89,7 +103,7 @@ take_codec(const char **at, uint8_t *codec, px_fault *fault)
 		if (px_text_take(&behind, px_codec_by_id((uint8_t) id)->name) &&
 			px_text_take(&behind, " "))
 		{
-			*codec = (uint8_t) id;
+			request->codec = (uint8_t) id;
 			*at = behind;
 			return PX_OK;
 		}
@@ -135,6 +149,34 @@ take_columns(const char **at, px_request *request,
 	return PX_OK;
 }
 
+/* Read what follows if the codec is auto. */
+static px_status
+take_adaptive(const char **at, px_request *request, px_fault *fault)
+{
+	int64_t		codecs = 0;
+	int64_t		cpu_limit = 0;
+	int64_t		link_rate = 0;
+	int64_t		idle = 0;
+	int64_t		random = 0;
+	px_status	status = PX_OK;
+
+	if (request->adaptive)
+	{
+		if ((status = take_word(at, "codecs", 0, UINT32_MAX, &codecs, fault)) != PX_OK ||
+			(status = take_word(at, "cpu_limit", 0, 1000, &cpu_limit, fault)) != PX_OK ||
+			(status = take_word(at, "link", 0, PX_REQUEST_LINK_RATE_MAX, &link_rate, fault)) != PX_OK ||
+			(status = take_word(at, "idle", 0, 1000, &idle, fault)) != PX_OK ||
+			(status = take_word(at, "random", 0, 1, &random, fault)) != PX_OK)
+			return status;
+	}
+	request->codecs = (uint32_t) codecs;
+	request->cpu_limit = (uint32_t) cpu_limit;
+	request->link_rate = (uint64_t) link_rate;
+	request->idle = (uint32_t) idle;
+	request->random = random == 1;
+	return PX_OK;
+}
+
 /* Read "slices=n slice=k blocks=m ", if it is there. */
 static px_status
 take_slice(const char **at, px_request *request, px_fault *fault)
@@ -167,6 +209,23 @@ take_slice(const char **at, px_request *request, px_fault *fault)
 	return PX_OK;
 }
 
+/* Read "explain=n ", if it is there. */
+static px_status
+take_explain(const char **at, px_request *request, px_fault *fault)
+{
+	const char *behind = *at;
+	int64_t		number;
+	px_status	status;
+
+	request->explain = 0;
+	if (!px_text_take(&behind, "explain="))
+		return PX_OK;
+	status = take_word(at, "explain", 1, PX_EXPLAIN_MAX, &number, fault);
+	if (status == PX_OK)
+		request->explain = (uint32_t) number;
+	return status;
+}
+
 px_status
 px_request_read(const char *text, px_request *request,
 				px_request_column *columns, px_fault *fault)
@@ -193,7 +252,7 @@ px_request_read(const char *text, px_request *request,
 					   (uint64_t) number);
 	request->encodings = (uint32_t) number;
 
-	status = take_codec(&at, &request->codec, fault);
+	status = take_codec(&at, request, fault);
 	if (status != PX_OK)
 		return status;
 
@@ -218,7 +277,15 @@ px_request_read(const char *text, px_request *request,
 		return status;
 	request->server_version = (uint32_t) number;
 
+	status = take_adaptive(&at, request, fault);
+	if (status != PX_OK)
+		return status;
+
 	status = take_slice(&at, request, fault);
+	if (status != PX_OK)
+		return status;
+
+	status = take_explain(&at, request, fault);
 	if (status != PX_OK)
 		return status;
 

@@ -32,6 +32,7 @@ for my $n (1 .. 4)
 		CREATE INDEX ON events (id);
 		CREATE VIEW endless AS SELECT $n AS shard, id, repeat('x', 1000) AS filler FROM (SELECT generate_series(1, 100000000) AS id) x;
 		CREATE VIEW naps AS SELECT $n AS shard, i AS id FROM generate_series(1, 10) i WHERE nap(1.5) IS NOT NULL;
+		CREATE VIEW trickle AS SELECT 1 AS one FROM (SELECT generate_series(1, 2000) AS i) x WHERE nap(sign(i) * 0.001) IS NOT NULL;
 		CREATE TABLE wide AS SELECT $n AS shard, i AS id, repeat('x', 1000) AS filler FROM generate_series(1, 10000) i;
 		CREATE INDEX ON wide (id);
 		CREATE VIEW failing AS SELECT $n AS shard, id, repeat('x', 1000 / CASE WHEN id = 30000 AND $n = 3 THEN 0 ELSE 1 END) AS filler
@@ -43,6 +44,8 @@ for my $n (1 .. 4)
 	} qw(events endless wide naps failing)));
 	push @shards, $shard;
 }
+# 2000 rows of a millisecond each, of which frames take next to nothing.
+$coordinator->safe_psql('postgres', 'CREATE FOREIGN TABLE trickle (one int) SERVER shard1');
 # A partition that is here.
 $coordinator->safe_psql('postgres', q{
 	CREATE TABLE mixed (shard int, id int, name text);
@@ -92,6 +95,13 @@ sub same
 	ok($expected ne '', "$name: postgres_fdw has an answer");
 	is($got, $expected, "$name: the same");
 	return is($session->{stderr}, '', "$name: no error");
+}
+
+# Small frames do not wait for others.
+{
+	my $start = time();
+	is(ask('SELECT one FROM trickle WHERE random() >= 0 LIMIT 1'), '1', 'a row of a slow query');
+	cmp_ok(time() - $start, '<', 1.5, 'comes before all of them are there');
 }
 
 # What EXPLAIN says.

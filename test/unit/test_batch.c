@@ -993,7 +993,8 @@ static void
 forged_codec_that_saves_nothing_is_refused(void)
 {
 	px_frame_header header = {
-		.version = PX_PROTOCOL_MAX, .kind = PX_FRAME_BATCH, .rows = 3, .columns = 1
+		.version = PX_PROTOCOL_MAX, .kind = PX_FRAME_BATCH, .rows = 3, .columns = 1,
+		.raw_nbytes = PX_CHUNK_HEADER_NBYTES + 8
 	};
 	px_chunk	unpacked = {.codec = PX_CODEC_LZ4, .rows = 3, .nvalues = 3, .width = 1};
 	uint8_t		frame[PX_FRAME_HEADER_NBYTES + PX_CHUNK_HEADER_NBYTES + 8] = {0};
@@ -1018,6 +1019,68 @@ forged_codec_that_saves_nothing_is_refused(void)
 	unpacked.stored = block;
 	CHECK_EQ(px_chunk_unpack(&unpacked, codec_context, buffer, &encoded, NULL), PX_OK);
 	CHECK(encoded == buffer);
+}
+
+/* One byte more than the raw size, by codecs that would make it of nothing. */
+static void
+more_encoded_bytes_than_the_raw_size_are_refused(void)
+{
+	batch		b = {0};
+	px_frame_header header;
+
+	add_bytes(&b, 1000, NO_NULLS, 20, 20, 1);
+	add_bytes(&b, 1000, NO_NULLS, 20, 20, 1);
+	batch_encode(&b, false, PX_CODEC_LZ4);
+	CHECK_EQ(read_frame(b.frame, b.nbytes, &b), PX_OK);
+	CHECK_EQ(px_frame_peek(b.frame, b.nbytes, &header, NULL), PX_OK);
+
+	header.raw_nbytes = 2 * 21 * 1000;
+	px_frame_finish(b.frame, &header);
+	CHECK_EQ(read_frame(b.frame, b.nbytes, NULL), PX_OK);
+	header.raw_nbytes--;
+	px_frame_finish(b.frame, &header);
+	CHECK_EQ(read_frame(b.frame, b.nbytes, NULL), PX_OVER_LIMIT);
+	batch_free(&b);
+}
+
+/* Large values that could become so small that readers would take them for a bomb. */
+static void
+batches_stay_within_the_ratio_of_raw_and_body(void)
+{
+	static const size_t lengths[] = {
+		PX_RAW_FREE_NBYTES / 2, PX_RAW_FREE_NBYTES - 200, PX_RAW_FREE_NBYTES, 3 * PX_RAW_FREE_NBYTES
+	};
+
+	for (size_t i = 0; i < lengthof(lengths); i++)
+	{
+		size_t		half = lengths[i] / 2;
+		batch		b = {0};
+		px_frame_header header;
+		px_column  *text = add_column(&b, PX_FORM_BYTES, 0, false, 2, lengths[i] + PX_APPEND_SLACK);
+		px_column  *elements = add_column(&b, PX_FORM_ARRAY, 8, true, 2, lengths[i]);
+		uint8_t    *zeros = unit_alloc(half + 1);
+
+		/* long values of zeros, and arrays of them */
+		px_column_append_bytes(text, zeros, half - 1);
+		px_column_append_bytes(text, zeros, half + 1);
+		for (int value = 0; value < 2; value++)
+		{
+			elements->lengths[value] = (uint32_t) (half / 8) + 1;
+			elements->values_nbytes += half / 8 * 8;
+			px_column_mark_value(elements);
+		}
+		free(zeros);
+		batch_encode(&b, true, PX_CODEC_ZSTD);
+		CHECK_EQ(px_frame_peek(b.frame, b.nbytes, &header, NULL), PX_OK);
+		CHECK(header.raw_nbytes <= PX_RAW_NBYTES_MAX(header.body_nbytes, PX_RAW_RATIO_MAX));
+
+		/* what may be small is; else one of the two has to be plain */
+		if (lengths[i] == PX_RAW_FREE_NBYTES / 2)
+			CHECK(header.body_nbytes < lengths[i] / 100);
+		if (lengths[i] > PX_RAW_FREE_NBYTES)
+			CHECK_EQ(b.choices[0].codec, PX_CODEC_NONE);
+		batch_free(&b);
+	}
 }
 
 /* What is kept saves a sixteenth, and eight bytes, of the plain values. */
@@ -1128,6 +1191,8 @@ main(void)
 	RUN(forged_spare_bit_in_place_of_a_null_is_refused);
 	RUN(forged_nvalues_of_a_constant_is_refused);
 	RUN(forged_codec_that_saves_nothing_is_refused);
+	RUN(more_encoded_bytes_than_the_raw_size_are_refused);
+	RUN(batches_stay_within_the_ratio_of_raw_and_body);
 	RUN(compressed_chunks_save_enough);
 	RUN(columns_of_nulls_have_nothing_else);
 	RUN(wrong_decoder_for_the_chunk_is_an_error);

@@ -16,7 +16,7 @@
 /* Offsets of header fields, as in doc/wire.md. */
 enum
 {
-	OFF_MAGIC = 0, OFF_VERSION = 4, OFF_KIND = 6, OFF_FLAGS = 7,
+	OFF_MAGIC = 0, OFF_VERSION = 4, OFF_KIND = 6, OFF_CHOICE = 7,
 	OFF_SENDER = 8, OFF_SEQUENCE = 12, OFF_ROWS = 16, OFF_COLUMNS = 20,
 	OFF_RESERVED = 22, OFF_RAW_NBYTES = 24, OFF_BODY_NBYTES = 32, OFF_CRC = 36
 };
@@ -88,7 +88,7 @@ static void
 header_has_the_documented_layout(void)
 {
 	static const uint8_t expected[OFF_CRC] = {
-		'P', 'G', 'X', 'F', 1, 0, PX_FRAME_BATCH, 0,
+		'P', 'G', 'X', 'F', 1, 0, PX_FRAME_BATCH, PX_CHOICE_ZSTD,
 		0x0d, 0x0c, 0x0b, 0x0a, 0x04, 0x03, 0x02, 0x01,
 		0x00, 0x10, 0, 0, 0x05, 0, 0, 0,
 		0x40, 0xe2, 0x01, 0, 0, 0, 0, 0,
@@ -98,6 +98,7 @@ header_has_the_documented_layout(void)
 	uint8_t		frame[FRAME_NBYTES] = {0};
 	uint8_t		covered[OFF_CRC + BODY_NBYTES] = {0};
 
+	header.choice = PX_CHOICE_ZSTD;
 	header.sender = 0x0a0b0c0d;
 	header.columns = 5;
 	px_frame_finish(frame, &header);
@@ -122,7 +123,7 @@ every_kind_round_trips(void)
 		CHECK_EQ(px_frame_verify(frame, &got, NULL), PX_OK);
 		CHECK_EQ(got.version, wrote.version);
 		CHECK_EQ(got.kind, wrote.kind);
-		CHECK_EQ(got.flags, 0);
+		CHECK_EQ(got.choice, wrote.choice);
 		CHECK_EQ(got.sender, wrote.sender);
 		CHECK_EQ(got.sequence, wrote.sequence);
 		CHECK_EQ(got.rows, wrote.rows);
@@ -186,11 +187,17 @@ faults_name_field_expected_and_got(void)
 		{PX_FRAME_BATCH, OFF_VERSION, 2, 0, PX_BAD_VERSION, "version", 1},
 		{PX_FRAME_BATCH, OFF_VERSION, 2, 2, PX_BAD_VERSION, "version", 1},
 		{PX_FRAME_BATCH, OFF_VERSION, 2, 0xffff, PX_BAD_VERSION, "version", 1},
-		{PX_FRAME_BATCH, OFF_KIND, 1, 0, PX_BAD_KIND, "kind", 4},
-		{PX_FRAME_BATCH, OFF_KIND, 1, 5, PX_BAD_KIND, "kind", 4},
-		{PX_FRAME_BATCH, OFF_KIND, 1, 255, PX_BAD_KIND, "kind", 4},
-		{PX_FRAME_BATCH, OFF_FLAGS, 1, 0x80, PX_BAD_HEADER, "flags", 0},
+		{PX_FRAME_BATCH, OFF_KIND, 1, 0, PX_BAD_KIND, "kind", 5},
+		{PX_FRAME_BATCH, OFF_KIND, 1, 6, PX_BAD_KIND, "kind", 5},
+		{PX_FRAME_BATCH, OFF_KIND, 1, 255, PX_BAD_KIND, "kind", 5},
+		{PX_FRAME_BATCH, OFF_CHOICE, 1, 4, PX_BAD_HEADER, "choice", 3},
+		{PX_FRAME_BATCH, OFF_CHOICE, 1, 0x80, PX_BAD_HEADER, "choice", 3},
+		{PX_FRAME_SCHEMA, OFF_CHOICE, 1, 1, PX_BAD_HEADER, "choice", 0},
+		{PX_FRAME_END, OFF_CHOICE, 1, 1, PX_BAD_HEADER, "choice", 0},
+		{PX_FRAME_SLICE, OFF_CHOICE, 1, 1, PX_BAD_HEADER, "choice", 0},
 		{PX_FRAME_BATCH, OFF_RESERVED, 2, 1, PX_BAD_HEADER, "reserved", 0},
+		{PX_FRAME_BATCH, OFF_SENDER, 4, 1025, PX_OVER_LIMIT, "sender", 1024},
+		{PX_FRAME_END, OFF_SENDER, 4, 0xffffffff, PX_OVER_LIMIT, "sender", 1024},
 		{PX_FRAME_BATCH, OFF_ROWS, 4, 0, PX_BAD_HEADER, "rows", 1},
 		{PX_FRAME_BATCH, OFF_ROWS, 4, 65537, PX_OVER_LIMIT, "rows", 65536},
 		{PX_FRAME_BATCH, OFF_ROWS, 4, 0xffffffff, PX_OVER_LIMIT, "rows", 65536},
@@ -247,7 +254,7 @@ limits_themselves_are_accepted(void)
 	header.rows = PX_FRAME_ROWS_MAX;
 	header.columns = PX_FRAME_COLUMNS_MAX;
 	header.raw_nbytes = PX_FRAME_NBYTES_MAX;
-	header.sender = UINT32_MAX;
+	header.sender = PX_FRAME_SENDER_MAX;
 	header.sequence = UINT32_MAX;
 	px_frame_finish(frame, &header);
 	CHECK_EQ(peek_and_verify(frame, sizeof(frame), NULL), PX_OK);
@@ -381,6 +388,72 @@ slice_round_trips(void)
 }
 
 static void
+plan_round_trips(void)
+{
+	static const char text[] = "Seq Scan on t";
+	static const char json[] = "{\"Plan\": {}}";
+
+	for (uint32_t n = 0; n <= strlen(json); n++)
+	{
+		px_plan		plan = {(const uint8_t *) text, (uint32_t) strlen(text), (const uint8_t *) json, n};
+		uint32_t	nbytes = PX_PLAN_HEAD_NBYTES + plan.text_nbytes + n;
+		unit_guarded g = unit_guarded_new(nbytes);
+		px_frame_header header = {.body_nbytes = nbytes};
+		px_writer	w = {g.data, g.nbytes, 0};
+		px_plan		got;
+
+		CHECK_EQ(px_plan_write(&w, &plan), PX_OK);
+		CHECK_EQ(w.pos, nbytes);
+		CHECK_EQ(px_plan_read(g.data, &header, &got, NULL), PX_OK);
+		CHECK_EQ(got.text_nbytes, plan.text_nbytes);
+		CHECK_EQ(got.json_nbytes, n);
+		CHECK(memcmp(got.text, text, got.text_nbytes) == 0);
+		CHECK(memcmp(got.json, json, n) == 0);
+
+		w.pos = 0;
+		w.cap--;
+		CHECK_EQ(px_plan_write(&w, &plan), PX_NO_SPACE);
+		unit_guarded_free(&g);
+	}
+}
+
+/* Cut anywhere, with something behind, and with lengths that are not true. */
+static void
+plan_lengths_are_checked(void)
+{
+	static const uint32_t lengths[][2] = {
+		{4, 4}, {6, 2}, {0, 8}, {8, 0}, {5, 4}, {4, 5}, {9, 0}, {0, 9}, {4, 3}, {3, 4}, {0, 0},
+		{UINT32_MAX, 0}, {0, UINT32_MAX}, {UINT32_MAX, UINT32_MAX}, {UINT32_MAX - 3, 12}, {4, UINT32_MAX - 3},
+	};
+
+	for (size_t i = 0; i < lengthof(lengths); i++)
+	{
+		uint64_t	sum = (uint64_t) lengths[i][0] + lengths[i][1];
+		unit_guarded g = unit_guarded_new(PX_PLAN_HEAD_NBYTES + 8);
+		px_writer	w = {g.data, g.nbytes, 0};
+		px_frame_header header = {.body_nbytes = PX_PLAN_HEAD_NBYTES + 8};
+		px_plan		plan;
+
+		px_write_u32(&w, lengths[i][0]);
+		px_write_u32(&w, lengths[i][1]);
+		memset(g.data + w.pos, 'x', 8);
+		CHECK_EQ(px_plan_read(g.data, &header, &plan, NULL),
+				 sum == 8 ? PX_OK : sum > 8 ? PX_TRUNCATED : PX_TRAILING);
+		unit_guarded_free(&g);
+	}
+	for (size_t n = 0; n < PX_PLAN_HEAD_NBYTES; n++)
+	{
+		unit_guarded g = unit_guarded_new(n);
+		px_frame_header header = {.body_nbytes = (uint32_t) n};
+		px_plan		plan;
+
+		memset(g.data, 0, n);
+		CHECK_EQ(px_plan_read(g.data, &header, &plan, NULL), PX_TRUNCATED);
+		unit_guarded_free(&g);
+	}
+}
+
+static void
 slice_fields_are_checked(void)
 {
 	px_frame_header header = {.body_nbytes = PX_SLICE_NBYTES};
@@ -401,6 +474,16 @@ slice_fields_are_checked(void)
 					 valid ? PX_OK : PX_BAD_HEADER);
 			body[15] = 1;
 			CHECK_EQ(px_slice_read(body, &header, &slice, NULL), PX_BAD_HEADER);
+
+			/* Blocks and file are those of several slices. */
+			for (int field = 4; field < 12; field++)
+			{
+				body[15] = 0;
+				body[field] = 1;
+				CHECK_EQ(px_slice_read(body, &header, &slice, NULL),
+						 valid && n > 1 ? PX_OK : PX_BAD_HEADER);
+				body[field] = 0;
+			}
 		}
 	}
 }
@@ -408,7 +491,7 @@ slice_fields_are_checked(void)
 static void
 end_round_trips(void)
 {
-	static const px_end end = {1, UINT64_MAX, 3, UINT64_C(1) << 40, 5, 6};
+	static const px_end end = {1, UINT64_MAX, 3, UINT64_C(1) << 40, 5, 6, 7};
 	unit_guarded g = unit_guarded_new(PX_END_NBYTES);
 	px_writer	w = {g.data, g.nbytes, 0};
 	px_frame_header header = {.body_nbytes = PX_END_NBYTES};
@@ -424,6 +507,7 @@ end_round_trips(void)
 	CHECK_EQ(got.wire_nbytes, end.wire_nbytes);
 	CHECK_EQ(got.encode_us, end.encode_us);
 	CHECK_EQ(got.send_wait_us, end.send_wait_us);
+	CHECK_EQ(got.link_rate, end.link_rate);
 
 	header.body_nbytes = PX_END_NBYTES - 1;
 	CHECK_EQ(px_end_read(g.data, &header, &got, NULL), PX_TRUNCATED);
@@ -455,6 +539,8 @@ main(void)
 	RUN(schema_fields_are_checked);
 	RUN(slice_round_trips);
 	RUN(slice_fields_are_checked);
+	RUN(plan_round_trips);
+	RUN(plan_lengths_are_checked);
 	RUN(end_round_trips);
 
 	return unit_done();

@@ -68,7 +68,8 @@ read_body(bool compare)
 {
 	unit_guarded g = unit_guarded_copy(body, body_nbytes);
 	px_frame_header header = {
-		.rows = px_column_rows(&column), .columns = 1, .body_nbytes = (uint32_t) body_nbytes
+		.rows = px_column_rows(&column), .columns = 1, .body_nbytes = (uint32_t) body_nbytes,
+		.raw_nbytes = px_column_plain_nbytes(&column)
 	};
 	unit_guarded scratch = unit_guarded_new(PX_DECODE_SCRATCH_WORDS(header.rows) * 8);
 	unit_guarded values = unit_guarded_new((size_t) header.rows * 8);
@@ -313,6 +314,7 @@ patched_values_are_no_integers(void)
 	memset(&state, 0, sizeof(state));
 	CHECK_EQ(write_batch(PX_ENCODINGS_ALL, PX_CODEC_NONE), PX_OK);
 	header.body_nbytes = (uint32_t) body_nbytes;
+	header.raw_nbytes = px_column_plain_nbytes(&column);
 	CHECK_EQ(px_batch_read(body, &header, &chunk, NULL), PX_OK);
 	CHECK_EQ(px_chunk_decode_ints(&chunk, chunk.stored, true, &room, values, NULL), PX_BAD_ENCODING);
 	CHECK_EQ(px_chunk_decode_pointers(&chunk, chunk.stored, &room, (const uint8_t **) values, NULL),

@@ -234,6 +234,95 @@ slice_request_round_trips(void)
 }
 
 static void
+explain_request_round_trips(void)
+{
+	static px_request_column columns[PX_FRAME_COLUMNS_MAX];
+	static const char *const words[] = {
+		"explain=1 columns", "explain=15 columns", "slices=2 slice=1 blocks=1 explain=3 columns",
+	};
+
+	for (size_t i = 0; i < lengthof(words); i++)
+	{
+		char	   *text = replaced(request_text, "columns", words[i]);
+		char		written[2 * sizeof(request_text)];
+		px_request	request;
+
+		CHECK_EQ(read_request(text, &request, columns, NULL), PX_OK);
+		CHECK(request.explain != 0);
+		px_request_write(written, sizeof(written), &request, columns);
+		CHECK(strcmp(written, text) == 0);
+		free(text);
+	}
+	expect_request("columns", "explain=0 columns", PX_OVER_LIMIT, "explain");
+	expect_request("columns", "explain=16 columns", PX_OVER_LIMIT, "explain");
+	expect_request("columns", "explain= columns", PX_BAD_HEADER, "explain");
+	expect_request("columns", "explain=1 slices=2 slice=1 blocks=1 columns", PX_BAD_HEADER, "columns");
+}
+
+static void
+adaptive_request_round_trips(void)
+{
+	static px_request_column columns[PX_FRAME_COLUMNS_MAX];
+	static const char *const words[] = {
+		"codecs=0 cpu_limit=0 link=0 idle=0 random=0 columns",
+		"codecs=6 cpu_limit=250 link=6250000 idle=17 random=1 columns",
+		"codecs=4294967295 cpu_limit=1000 link=281474976710656 idle=1000 random=0 slices=2 slice=1 blocks=1 columns",
+	};
+
+	for (size_t i = 0; i < lengthof(words); i++)
+	{
+		char	   *words_added = replaced(request_text, "columns", words[i]);
+		char	   *text = replaced(words_added, "codec=lz4", "codec=auto");
+		char		written[2 * sizeof(request_text)];
+		px_request	request;
+
+		CHECK_EQ(read_request(text, &request, columns, NULL), PX_OK);
+		CHECK(request.adaptive);
+		px_request_write(written, sizeof(written), &request, columns);
+		CHECK(strcmp(written, text) == 0);
+
+		/* These words are for codec auto alone, and it cannot do without. */
+		CHECK_EQ(read_request(words_added, &request, columns, NULL), PX_BAD_HEADER);
+		free(words_added);
+		free(text);
+	}
+	expect_request("codec=lz4", "codec=auto", PX_BAD_HEADER, "codecs");
+}
+
+static void
+impossible_adaptive_requests_are_refused(void)
+{
+	static const struct
+	{
+		const char *words;
+		px_status	status;
+		const char *field;
+	}			cases[] = {
+		{"codecs=4294967296 cpu_limit=0 link=0 idle=0 random=0 columns", PX_OVER_LIMIT, "codecs"},
+		{"codecs=6 cpu_limit=1001 link=0 idle=0 random=0 columns", PX_OVER_LIMIT, "cpu_limit"},
+		{"codecs=6 cpu_limit=0 link=-1 idle=0 random=0 columns", PX_BAD_HEADER, "link"},
+		{"codecs=6 cpu_limit=0 link=281474976710657 idle=0 random=0 columns", PX_OVER_LIMIT, "link"},
+		{"codecs=6 cpu_limit=0 link=0 idle=1001 random=0 columns", PX_OVER_LIMIT, "idle"},
+		{"codecs=6 cpu_limit=0 link=0 idle=0 random=2 columns", PX_OVER_LIMIT, "random"},
+		{"codecs=6 cpu_limit=0 link=0 idle=0 columns", PX_BAD_HEADER, "random"},
+	};
+
+	for (size_t i = 0; i < lengthof(cases); i++)
+	{
+		static px_request_column columns[PX_FRAME_COLUMNS_MAX];
+		char	   *words_added = replaced(request_text, "columns", cases[i].words);
+		char	   *text = replaced(words_added, "codec=lz4", "codec=auto");
+		px_request	request;
+		px_fault	fault = {0};
+
+		CHECK_EQ(read_request(text, &request, columns, &fault), cases[i].status);
+		CHECK(fault.what != NULL && strcmp(fault.what, cases[i].field) == 0);
+		free(words_added);
+		free(text);
+	}
+}
+
+static void
 impossible_slices_are_refused(void)
 {
 	static const struct
@@ -486,6 +575,9 @@ main(void)
 	RUN(truncated_requests_are_refused);
 	RUN(slice_request_round_trips);
 	RUN(impossible_slices_are_refused);
+	RUN(explain_request_round_trips);
+	RUN(adaptive_request_round_trips);
+	RUN(impossible_adaptive_requests_are_refused);
 	RUN(malformed_requests_are_refused);
 	RUN(too_many_columns_are_refused);
 	RUN(hello_round_trips);

@@ -1,0 +1,41 @@
+--
+-- Costs count the bytes of a row, where postgres_fdw has a flat fdw_tuple_cost.
+--
+SET max_parallel_workers_per_gather = 0;
+CREATE TABLE remote.costs (id int PRIMARY KEY, digit int, wide text, wider text);
+ALTER TABLE remote.costs ALTER wide SET STORAGE PLAIN, ALTER wider SET STORAGE PLAIN;
+INSERT INTO remote.costs SELECT i, i % 100, repeat('x', 600), repeat('x', 2000) FROM generate_series(1, 10000) i;
+ANALYZE remote.costs;
+CREATE FOREIGN TABLE costs (id int, digit int, wide text, wider text)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'costs', use_remote_estimate 'true');
+ANALYZE costs;
+ALTER SERVER loopback OPTIONS (ADD fdw_tuple_cost '1.0');
+-- what part of fdw_tuple_cost is left: 4, 604 and 2004 of 1280 bytes, and never more than all of it
+CREATE FUNCTION tuple_cost_left(query text) RETURNS numeric LANGUAGE plpgsql AS $$
+DECLARE
+	by_exchange jsonb;
+	by_postgres_fdw jsonb;
+BEGIN
+	by_exchange := explain_json(query, 'COSTS ON');
+	SET LOCAL pg_exchange.enabled = off;
+	by_postgres_fdw := explain_json(query, 'COSTS ON');
+	SET LOCAL pg_exchange.enabled = on;
+	RETURN round(1.0 - ((by_postgres_fdw->>'Total Cost')::numeric - (by_exchange->>'Total Cost')::numeric) / (by_exchange->>'Plan Rows')::numeric, 1);
+END
+$$;
+SELECT query, tuple_cost_left(query) FROM unnest('{SELECT id FROM costs,"SELECT wide FROM costs","SELECT wider FROM costs","SELECT id, wide FROM costs WHERE digit < 50",
+	"SELECT a.id FROM costs a JOIN costs b ON a.id = b.id","SELECT id FROM costs ORDER BY id"}'::text[]) query;
+-- a small result is postgres_fdw's, at its price
+SET pg_exchange.min_bytes = '1MB';
+SELECT tuple_cost_left('SELECT id FROM costs');
+RESET pg_exchange.min_bytes;
+-- all rows by exchange are cheaper than a few round trips; by postgres_fdw they are not
+CREATE TABLE few AS SELECT i * 100 AS id FROM generate_series(1, 30) i;
+ANALYZE few;
+SELECT explain_json('SELECT c.id FROM few JOIN costs c USING (id)', 'COSTS OFF')->>'Node Type' AS by_exchange;
+SET pg_exchange.enabled = off;
+SELECT explain_json('SELECT c.id FROM few JOIN costs c USING (id)', 'COSTS OFF')->>'Node Type' AS by_postgres_fdw;
+RESET pg_exchange.enabled;
+SELECT * FROM exchange_differences('SELECT c.id FROM few JOIN costs c USING (id)');
+ALTER SERVER loopback OPTIONS (DROP fdw_tuple_cost);
+RESET max_parallel_workers_per_gather;

@@ -1,0 +1,500 @@
+/*-------------------------------------------------------------------------
+ *
+ * adapt.c
+ *		What a sender has learned, and how the next batch is to be compressed.
+ *
+ * See adapt.h for the model.  A choice that was not tried yet is assumed to be
+ * as good as it can be; if it then promises to win it is tried on one batch, a
+ * probe, and from then on judged by what it did.  What probes waste is limited
+ * by a credit that grows with the stream.
+ *
+ * The link's rate can be measured only while there is a backlog.  Without one
+ * it is as it last was, for a while, and then taken to be faster by and by: if
+ * that was wrong, a backlog says so, and the next attempt comes later.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "c.h"
+
+#include "column/adapt.h"
+
+/* Costs are averaged over some batches of the usual size, 1 MB at most. */
+#define PX_COST_MEMORY_NBYTES	(4.0 * 1024 * 1024)
+
+/* The link over some round trips of a network nearby; for reports over longer. */
+#define PX_LINK_MEMORY_NS		30e6
+#define PX_REPORT_MEMORY_NS		300e6
+
+/*
+ * Less says nothing about a link: timers jitter by about a millisecond, and
+ * acknowledgements come for several packets of 64 kB at a time.
+ */
+#define PX_LINK_KNOWN_NS		1e6
+#define PX_LINK_KNOWN_NBYTES	(256.0 * 1024)
+#define PX_PACKET_NBYTES		(64.0 * 1024)
+
+/* But as much is enough to know that a link is slow, if that is what it is. */
+#define PX_LINK_SLOW_NS			0.25e6
+
+/* A batch in which encodings were looked for counts so much less. */
+#define PX_UNSETTLED_WEIGHT		0.125
+
+/* Decoding takes a quarter of encoding, or less: see bench/README.md. */
+#define PX_DECODE_SHARE			0.25
+
+/*
+ * Stages do not overlap perfectly, and the faster ones cost CPU too: besides
+ * the slowest stage, so much of all of them counts.
+ */
+#define PX_SUM_SHARE			(1.0 / 16)
+
+/* What must be gained to change, in fractions of the time. */
+#define PX_GAIN_MIN				0.03
+
+/* Probes may waste so much of the time. */
+#define PX_PROBE_SHARE			(1.0 / 64)
+
+/* Batches before the first probe, and between two. */
+#define PX_PROBE_AFTER			7
+#define PX_PROBE_INTERVAL		3
+
+/* After so many batches what is known of a choice may be out of date ... */
+#define PX_STALE_BATCHES		64
+
+/* ... by so much, and an untried zstd may be so much smaller than lz4. */
+#define PX_STALE_FACTOR			0.8
+#define PX_ZSTD_RATIO_MIN		0.7
+
+/* Ratio that encodings can be hoped to reach where none was tried. */
+#define PX_ENCODED_RATIO_MIN	0.1
+
+/* Samples without a backlog before the link is taken to be faster. */
+#define PX_QUIET_MIN			8
+#define PX_QUIET_MAX			1024
+#define PX_QUIET_DECAY			(7.0 / 8)
+
+/* Rates that differ by less are the same. */
+#define PX_SAME_RATE			0.7
+
+/*
+ * What choices are taken to cost, in nanoseconds per raw byte, and to save
+ * until the first batch is made; for links that are known already.  TPC-H
+ * orders on the machine of bench/README.md.
+ */
+static const double px_usual_cpu[PX_CHOICE_COUNT] = {0.1, 0.5, 0.8, 1.3};
+static const double px_usual_ratio[PX_CHOICE_COUNT] = {1.0, 0.45, 0.3, 0.24};
+
+static void
+px_mean_add(px_mean *mean, double amount, double value, double memory)
+{
+	double		keep = memory / (memory + amount);
+
+	mean->amount = mean->amount * keep + amount;
+	mean->value = mean->value * keep + value;
+}
+
+static double
+px_mean_of(const px_mean *mean)
+{
+	return mean->amount > 0 ? mean->value / mean->amount : 0;
+}
+
+void
+px_adapt_init(px_adapt *adapt, uint32_t allowed, double cpu_limit,
+			  double link_rate, bool receiver_waits, uint64_t seed)
+{
+	memset(adapt, 0, sizeof(*adapt));
+	adapt->allowed = allowed | (1u << PX_CHOICE_PLAIN);
+	adapt->cpu_limit = cpu_limit;
+	adapt->receiver_waits = receiver_waits;
+	adapt->random = seed > 0;
+	adapt->seed = seed;
+	adapt->senders = 1;
+	adapt->quiet_max = PX_QUIET_MIN;
+	if (link_rate > 0)
+		adapt->link_ns = adapt->drain_ns = 1e9 / link_rate;
+
+	/* As mode fast does, until something speaks against it. */
+	adapt->current = PX_CHOICE_LZ4;
+}
+
+static bool
+px_is_allowed(const px_adapt *adapt, px_choice choice)
+{
+	return (adapt->allowed & (1u << choice)) != 0;
+}
+
+static bool
+px_is_known(const px_adapt *adapt, px_choice choice)
+{
+	return adapt->costs[choice].cpu.amount > 0;
+}
+
+/* What a choice costs the sender, and what it makes of the data. */
+typedef struct px_expected
+{
+	double		cpu_ns;			/* per raw byte */
+	double		ratio;
+} px_expected;
+
+/* As measured; or, as long as nothing was, as usual. */
+static px_expected
+px_known(const px_adapt *adapt, px_choice choice)
+{
+	const px_choice_cost *cost = &adapt->costs[choice];
+	px_expected expected = {px_mean_of(&cost->cpu), px_mean_of(&cost->wire)};
+
+	if (!px_is_known(adapt, choice))
+	{
+		expected.cpu_ns = px_usual_cpu[choice];
+		expected.ratio = px_usual_ratio[choice];
+	}
+	return expected;
+}
+
+/*
+ * The best that can be hoped for.  A choice that was not tried costs no less
+ * CPU than what it includes, and saves no more than what includes it.
+ */
+static px_expected
+px_hoped(const px_adapt *adapt, px_choice choice)
+{
+	px_expected hoped = {0, PX_ENCODED_RATIO_MIN};
+
+	if (px_is_known(adapt, choice))
+	{
+		hoped = px_known(adapt, choice);
+		hoped.cpu_ns *= PX_STALE_FACTOR;
+		if (choice != PX_CHOICE_PLAIN)
+			hoped.ratio *= PX_STALE_FACTOR;
+		return hoped;
+	}
+
+	for (int c = PX_CHOICE_PLAIN; c < PX_CHOICE_COUNT; c++)
+	{
+		px_expected known = px_known(adapt, (px_choice) c);
+
+		if (!px_is_known(adapt, (px_choice) c))
+			continue;
+		if (c < (int) choice)
+			hoped.cpu_ns = Max(hoped.cpu_ns, known.cpu_ns);
+		if (c > (int) choice || (c == PX_CHOICE_LZ4 && choice == PX_CHOICE_ZSTD))
+			hoped.ratio = Max(hoped.ratio, c > (int) choice ? known.ratio :
+							  known.ratio * PX_ZSTD_RATIO_MIN);
+	}
+	if (choice == PX_CHOICE_PLAIN)
+		hoped.ratio = 1.0;
+	return hoped;
+}
+
+/* Nanoseconds per raw byte of the slowest stage. */
+static double
+px_bottleneck(const px_adapt *adapt, px_expected expected, double *sum)
+{
+	double		handing = px_mean_of(&adapt->handing) * expected.ratio;
+	double		sender = (px_mean_of(&adapt->fill) + expected.cpu_ns + handing) / adapt->senders;
+	double		link = adapt->link_ns * expected.ratio;
+	double		receiver = adapt->consume_ns + expected.cpu_ns * PX_DECODE_SHARE + handing;
+
+	*sum = sender + link + receiver;
+	return Max(Max(sender, link), receiver);
+}
+
+/* What is compared: less is better. */
+static double
+px_score(const px_adapt *adapt, px_expected expected)
+{
+	double		sum;
+	double		slowest = px_bottleneck(adapt, expected, &sum);
+
+	return slowest + sum * PX_SUM_SHARE;
+}
+
+/* Would encoding take more of a core than it may? */
+static bool
+px_exceeds_limit(const px_adapt *adapt, px_choice choice, px_expected expected)
+{
+	double		sum;
+
+	return choice != PX_CHOICE_PLAIN && adapt->cpu_limit < 1.0 &&
+		expected.cpu_ns > adapt->cpu_limit * px_bottleneck(adapt, expected, &sum);
+}
+
+/*
+ * Settle on the best of the choices that are known; of all, by what is usual,
+ * before the first batch of a stream whose link is known.
+ */
+static void
+px_settle(px_adapt *adapt)
+{
+	bool		first = !px_is_known(adapt, adapt->current);
+	px_choice	best;
+	double		score;
+
+	if (!first || adapt->link_ns > 0)
+	{
+		best = adapt->current;
+		score = px_score(adapt, px_known(adapt, best)) * (1 - PX_GAIN_MIN);
+		for (int c = PX_CHOICE_PLAIN; c < PX_CHOICE_COUNT; c++)
+		{
+			px_expected expected = px_known(adapt, (px_choice) c);
+
+			if (px_is_allowed(adapt, (px_choice) c) &&
+				(first || px_is_known(adapt, (px_choice) c)) &&
+				!px_exceeds_limit(adapt, (px_choice) c, expected) &&
+				px_score(adapt, expected) < score)
+			{
+				best = (px_choice) c;
+				score = px_score(adapt, expected);
+			}
+		}
+		adapt->current = best;
+	}
+
+	while (adapt->current > PX_CHOICE_PLAIN &&
+		   (!px_is_allowed(adapt, adapt->current) ||
+			px_exceeds_limit(adapt, adapt->current, px_known(adapt, adapt->current))))
+		adapt->current--;
+}
+
+/*
+ * What trying a choice is going to waste, in parts of a batch's time.  That of
+ * one that was never tried is not known, but afterwards; see px_pay.
+ */
+static double
+px_waste(const px_adapt *adapt, px_choice choice)
+{
+	if (!px_is_known(adapt, choice))
+		return 0;
+	return Max(px_score(adapt, px_known(adapt, choice)) /
+			   px_score(adapt, px_known(adapt, adapt->current)) - 1, 0);
+}
+
+/* Does the link take longer than anything else? */
+static bool
+px_link_is_slow(const px_adapt *adapt)
+{
+	px_expected current = px_known(adapt, adapt->current);
+	double		sum;
+
+	return px_is_known(adapt, adapt->current) &&
+		adapt->link_ns * current.ratio >= px_bottleneck(adapt, current, &sum);
+}
+
+/* The choice to try on this batch, or the current one. */
+static px_choice
+px_choose_probe(const px_adapt *adapt, double raw_nbytes)
+{
+	px_choice	best = adapt->current;
+	double		score = px_score(adapt, px_known(adapt, best)) * (1 - PX_GAIN_MIN);
+
+	/* A slow link is a reason not to wait: there is time to try, and time to lose. */
+	if ((adapt->batches < PX_PROBE_AFTER ||
+		 adapt->batches - adapt->probed_at < PX_PROBE_INTERVAL) &&
+		!px_link_is_slow(adapt))
+		return best;
+	for (int c = PX_CHOICE_PLAIN; c < PX_CHOICE_COUNT; c++)
+	{
+		const px_choice_cost *cost = &adapt->costs[c];
+		px_expected hoped = px_hoped(adapt, (px_choice) c);
+
+		if (c == (int) adapt->current || !px_is_allowed(adapt, (px_choice) c) ||
+			(px_is_known(adapt, (px_choice) c) &&
+			 adapt->batches - cost->learned_at < PX_STALE_BATCHES) ||
+			px_exceeds_limit(adapt, (px_choice) c, hoped) ||
+			adapt->credit < px_waste(adapt, (px_choice) c) * raw_nbytes)
+			continue;
+		if (px_score(adapt, hoped) < score)
+		{
+			best = (px_choice) c;
+			score = px_score(adapt, hoped);
+		}
+	}
+	return best;
+}
+
+/* splitmix64: Steele, Lea, Flood (OOPSLA 2014). */
+static uint64_t
+px_draw(px_adapt *adapt)
+{
+	uint64_t	z = (adapt->seed += UINT64_C(0x9e3779b97f4a7c15));
+
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+px_choice
+px_adapt_choose(px_adapt *adapt, double raw_nbytes)
+{
+	px_choice	choice;
+
+	adapt->batches++;
+	if (adapt->random)
+	{
+		do
+			choice = (px_choice) (px_draw(adapt) % PX_CHOICE_COUNT);
+		while (!px_is_allowed(adapt, choice));
+		return choice;
+	}
+
+	adapt->credit += raw_nbytes * PX_PROBE_SHARE;
+	px_settle(adapt);
+	if (raw_nbytes < PX_CODEC_RAW_NBYTES_MIN)
+		return Min(adapt->current, px_is_allowed(adapt, PX_CHOICE_ENCODED) ?
+				   PX_CHOICE_ENCODED : PX_CHOICE_PLAIN);
+
+	choice = px_choose_probe(adapt, raw_nbytes);
+	if (choice != adapt->current)
+		adapt->probed_at = adapt->batches;
+	return choice;
+}
+
+/* Take off the credit what a batch other than the current choice's has wasted. */
+static void
+px_pay(px_adapt *adapt, px_choice choice, double raw_nbytes)
+{
+	if (choice != adapt->current)
+		adapt->credit -= px_waste(adapt, choice) * raw_nbytes;
+}
+
+void
+px_adapt_learn_batch(px_adapt *adapt, px_choice choice,
+					 double raw_nbytes, double wire_nbytes,
+					 double fill_ns, double cpu_ns, bool settled)
+{
+	px_choice_cost *cost = &adapt->costs[choice];
+	double		weight = settled ? 1.0 : PX_UNSETTLED_WEIGHT;
+
+	/* It is as if the batch were smaller: its costs per byte are the same. */
+	px_mean_add(&cost->cpu, raw_nbytes * weight, cpu_ns * weight, PX_COST_MEMORY_NBYTES);
+	px_mean_add(&cost->wire, raw_nbytes, wire_nbytes, PX_COST_MEMORY_NBYTES);
+	px_mean_add(&adapt->fill, raw_nbytes, fill_ns, PX_COST_MEMORY_NBYTES);
+	cost->learned_at = adapt->batches;
+	px_pay(adapt, choice, raw_nbytes);
+}
+
+void
+px_adapt_learn_handing(px_adapt *adapt, double wire_nbytes, double cpu_ns)
+{
+	px_mean_add(&adapt->handing, wire_nbytes, cpu_ns, PX_COST_MEMORY_NBYTES);
+}
+
+/* There was no backlog: whatever was in the way may not be any more. */
+static void
+px_learn_quiet(px_adapt *adapt)
+{
+	memset(&adapt->drain, 0, sizeof(adapt->drain));
+	memset(&adapt->recent, 0, sizeof(adapt->recent));
+	memset(&adapt->receiver, 0, sizeof(adapt->receiver));
+	if (adapt->quiet < PX_QUIET_MAX * 2)
+		adapt->quiet++;
+	if (adapt->quiet > adapt->quiet_max)
+	{
+		adapt->link_ns *= PX_QUIET_DECAY;
+		adapt->consume_ns *= PX_QUIET_DECAY;
+	}
+}
+
+/* What has left in the time of drain: if that is little, perhaps a packet more. */
+static double
+px_drained(const px_adapt *adapt)
+{
+	return adapt->drain.value +
+		(adapt->drain.value < PX_LINK_KNOWN_NBYTES ? PX_PACKET_NBYTES : 0);
+}
+
+/*
+ * Add to the mean; or let it begin anew, when as many bytes as are telling have
+ * come, or were to be expected, at another rate.
+ */
+static void
+px_learn_drain(px_adapt *adapt, double ns, double nbytes)
+{
+	px_mean    *recent = &adapt->recent;
+	double		expected;
+
+	px_mean_add(&adapt->drain, ns, nbytes, PX_LINK_MEMORY_NS);
+	recent->amount += ns;
+	recent->value += nbytes;
+	expected = recent->amount / adapt->drain.amount * px_drained(adapt);
+	if (recent->amount < PX_LINK_KNOWN_NS ||
+		Max(recent->value, expected) < PX_LINK_KNOWN_NBYTES)
+		return;
+	if (recent->value < expected * PX_SAME_RATE || recent->value * PX_SAME_RATE > expected)
+		adapt->drain = *recent;
+	memset(recent, 0, sizeof(*recent));
+}
+
+void
+px_adapt_learn_link(px_adapt *adapt, const px_link_sample *sample)
+{
+	double		receiver_ns = sample->receiver_ns;
+	double		drain_ns;
+
+	if (!sample->backlog)
+	{
+		px_learn_quiet(adapt);
+		return;
+	}
+	if (sample->ns <= 0)
+		return;
+
+	/* Others may have known, a moment ago; else see the last stream. */
+	if (receiver_ns < 0)
+		receiver_ns = sample->ns * (adapt->receiver.amount > 0 ? px_mean_of(&adapt->receiver) :
+									adapt->receiver_waits ? 0 : 1);
+	px_learn_drain(adapt, sample->ns, sample->nbytes);
+	px_mean_add(&adapt->receiver, sample->ns, Min(receiver_ns, sample->ns), PX_LINK_MEMORY_NS);
+	if (adapt->drain.amount < PX_LINK_SLOW_NS)
+		return;
+	drain_ns = adapt->drain.amount / px_drained(adapt);
+
+	/* Was it wrong to take the link for faster?  Then wait longer next time. */
+	if (drain_ns < adapt->drain_ns * PX_SAME_RATE || drain_ns * PX_SAME_RATE > adapt->drain_ns)
+		adapt->quiet_max = PX_QUIET_MIN;
+	else if (adapt->quiet > adapt->quiet_max)
+		adapt->quiet_max = Min(adapt->quiet_max * 2, PX_QUIET_MAX);
+	adapt->quiet = 0;
+	adapt->drain_ns = drain_ns;
+
+	if (px_mean_of(&adapt->receiver) < 0.5)
+	{
+		adapt->link_ns = drain_ns;
+		adapt->consume_ns = 0;
+		px_mean_add(&adapt->carried, sample->ns, sample->nbytes, PX_REPORT_MEMORY_NS);
+	}
+	else
+	{
+		/* What the receiver does besides reading and decoding. */
+		px_expected current = px_known(adapt, adapt->current);
+		double		other_ns = (drain_ns - px_mean_of(&adapt->handing)) * current.ratio -
+			current.cpu_ns * PX_DECODE_SHARE;
+
+		adapt->link_ns = 0;
+		adapt->consume_ns = Max(other_ns, 0);
+	}
+}
+
+double
+px_adapt_link_rate(const px_adapt *adapt)
+{
+	return px_mean_of(&adapt->carried) * 1e9;
+}
+
+const char *
+px_choice_name(px_choice choice)
+{
+	switch (choice)
+	{
+		case PX_CHOICE_PLAIN:
+			return "plain";
+		case PX_CHOICE_ENCODED:
+			return "encoded";
+		case PX_CHOICE_LZ4:
+			return "lz4";
+		case PX_CHOICE_ZSTD:
+			return "zstd";
+	}
+	return "unknown";
+}

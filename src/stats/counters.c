@@ -1,0 +1,362 @@
+/*-------------------------------------------------------------------------
+ *
+ * counters.c
+ *		What exchanges have done, by database, user and server.
+ *
+ * The hot path adds to a px_counters of the backend's own: no lock, no shared
+ * cache line.  It is flushed to the table when a scan ends, at the end of each
+ * transaction, whatever ends it, and about once a second while frames arrive.
+ *
+ * Locking of the shared table is as in pg_stat_statements.  The lock is held in
+ * shared mode to look for an entry and to change its counters, and exclusively
+ * to add or remove entries.  The counters of an entry are protected by its
+ * mutex; key, since and the server's name change only under the exclusive lock.
+ * No lock is held while anything is allocated or can fail.
+ *
+ * When the table is full, the entry that was counted for least recently goes.
+ *
+ * Without shared memory the table is a local one, of the same entries and the
+ * same size, and there is nothing to lock.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "lib/ilist.h"
+#include "miscadmin.h"
+#include "storage/shmem.h"
+#include "storage/spin.h"
+#include "utils/hsearch.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "guc.h"
+#include "stats/counters.h"
+
+#define FLUSH_INTERVAL_MS	1000
+
+typedef struct counters_key
+{
+	Oid			dbid;
+	Oid			userid;
+	Oid			serverid;
+} counters_key;
+
+typedef struct counters_entry
+{
+	counters_key key;			/* must be first */
+	NameData	servername;
+	TimestampTz since;
+	slock_t		mutex;			/* protects the rest */
+	TimestampTz used;			/* last counted for */
+	px_counters counters;
+} counters_entry;
+
+/* What this backend has counted and not yet added to an entry. */
+typedef struct pending_counters
+{
+	slist_node	node;
+	counters_key key;
+	NameData	servername;
+	px_counters counters;
+} pending_counters;
+
+static HTAB *table = NULL;		/* NULL in a backend without shared memory that
+								 * has flushed nothing yet */
+static LWLock *table_lock = NULL;	/* NULL if the table is local */
+static slist_head pending = SLIST_STATIC_INIT(pending);
+static bool callback_registered = false;
+static instr_time flushed_at;	/* zero: never */
+
+/* ---------------------------------------------------------------------
+ * The table
+ * --------------------------------------------------------------------- */
+
+static void
+table_parameters(HASHCTL *ctl)
+{
+	ctl->keysize = sizeof(counters_key);
+	ctl->entrysize = sizeof(counters_entry);
+}
+
+Size
+px_counters_shmem_nbytes(void)
+{
+	return hash_estimate_size(px_stat_max, sizeof(counters_entry));
+}
+
+void
+px_counters_shmem_startup(LWLock *lock)
+{
+	HASHCTL		ctl;
+
+	table_parameters(&ctl);
+	table = ShmemInitHash("pg_exchange counters", px_stat_max, px_stat_max, &ctl,
+						  HASH_ELEM | HASH_BLOBS);
+	table_lock = lock;
+}
+
+static void
+lock_table(LWLockMode mode)
+{
+	if (table_lock)
+		LWLockAcquire(table_lock, mode);
+}
+
+static void
+unlock_table(void)
+{
+	if (table_lock)
+		LWLockRelease(table_lock);
+}
+
+static void
+create_local_table(void)
+{
+	HASHCTL		ctl;
+
+	table_parameters(&ctl);
+	table = hash_create("pg_exchange counters", 16, &ctl, HASH_ELEM | HASH_BLOBS);
+}
+
+/* Under the exclusive lock. */
+static void
+evict_entry(void)
+{
+	HASH_SEQ_STATUS scan;
+	counters_entry *entry;
+	counters_entry *victim = NULL;
+
+	hash_seq_init(&scan, table);
+	while ((entry = hash_seq_search(&scan)) != NULL)
+	{
+		if (victim == NULL || entry->used < victim->used)
+			victim = entry;
+	}
+	if (victim)
+		hash_search(table, &victim->key, HASH_REMOVE, NULL);
+}
+
+/* Under the exclusive lock.  NULL if there is no memory. */
+static counters_entry *
+add_entry(const pending_counters *from)
+{
+	counters_entry *entry;
+	bool		found;
+
+	while (hash_get_num_entries(table) >= px_stat_max)
+		evict_entry();
+	entry = hash_search(table, &from->key, table_lock ? HASH_ENTER_NULL : HASH_ENTER,
+						&found);
+	if (entry && !found)
+	{
+		entry->since = GetCurrentTimestamp();
+		entry->used = entry->since;
+		SpinLockInit(&entry->mutex);
+		memset(&entry->counters, 0, sizeof(entry->counters));
+	}
+	if (entry)
+		entry->servername = from->servername;
+	return entry;
+}
+
+static void
+add_counters(px_counters *sum, const px_counters *counters)
+{
+	sum->scans += counters->scans;
+	for (int i = 0; i < PX_FALLBACK_COUNT; i++)
+		sum->fallbacks[i] += counters->fallbacks[i];
+	sum->streams += counters->streams;
+	sum->errors += counters->errors;
+	sum->rows += counters->rows;
+	sum->raw_nbytes += counters->raw_nbytes;
+	for (int i = 0; i < PX_CODEC_COUNT; i++)
+	{
+		sum->wire_nbytes[false][i] += counters->wire_nbytes[false][i];
+		sum->wire_nbytes[true][i] += counters->wire_nbytes[true][i];
+	}
+	sum->batches += counters->batches;
+	sum->batches_plain += counters->batches_plain;
+	sum->encode_us += counters->encode_us;
+	sum->send_wait_us += counters->send_wait_us;
+	INSTR_TIME_ADD(sum->receive_wait, counters->receive_wait);
+	INSTR_TIME_ADD(sum->decode, counters->decode);
+}
+
+static void
+flush_counters(pending_counters *from)
+{
+	counters_entry *entry;
+
+	lock_table(LW_SHARED);
+	entry = hash_search(table, &from->key, HASH_FIND, NULL);
+	if (entry == NULL || strcmp(NameStr(entry->servername), NameStr(from->servername)) != 0)
+	{
+		unlock_table();
+		lock_table(LW_EXCLUSIVE);
+		entry = add_entry(from);
+	}
+	if (entry)
+	{
+		TimestampTz now = GetCurrentTimestamp();
+
+		SpinLockAcquire(&entry->mutex);
+		add_counters(&entry->counters, &from->counters);
+		entry->used = now;
+		SpinLockRelease(&entry->mutex);
+		memset(&from->counters, 0, sizeof(from->counters));
+	}
+	unlock_table();
+}
+
+/* ---------------------------------------------------------------------
+ * The backend's own
+ * --------------------------------------------------------------------- */
+
+void
+px_counters_flush(void)
+{
+	static const px_counters nothing;
+	slist_iter	iter;
+
+	if (table == NULL)
+		create_local_table();
+	slist_foreach(iter, &pending)
+	{
+		pending_counters *from = slist_container(pending_counters, node, iter.cur);
+
+		if (memcmp(&from->counters, &nothing, sizeof(nothing)) != 0)
+			flush_counters(from);
+	}
+}
+
+void
+px_counters_flush_if_due(instr_time now)
+{
+	instr_time	since = now;
+
+	INSTR_TIME_SUBTRACT(since, flushed_at);
+	if (INSTR_TIME_GET_MILLISEC(since) < FLUSH_INTERVAL_MS)
+		return;
+	flushed_at = now;
+	px_counters_flush();
+}
+
+static void
+xact_callback(XactEvent event, void *arg)
+{
+	switch (event)
+	{
+		case XACT_EVENT_COMMIT:
+		case XACT_EVENT_PREPARE:
+		case XACT_EVENT_ABORT:
+		case XACT_EVENT_PARALLEL_COMMIT:
+		case XACT_EVENT_PARALLEL_ABORT:
+			px_counters_flush();
+			break;
+		case XACT_EVENT_PRE_COMMIT:
+		case XACT_EVENT_PARALLEL_PRE_COMMIT:
+		case XACT_EVENT_PRE_PREPARE:
+			break;
+	}
+}
+
+px_counters *
+px_counters_get(Oid serverid, Oid userid, const char *servername)
+{
+	counters_key key = {.dbid = MyDatabaseId, .userid = userid, .serverid = serverid};
+	pending_counters *found = NULL;
+	slist_iter	iter;
+
+	if (!callback_registered)
+	{
+		RegisterXactCallback(xact_callback, NULL);
+		callback_registered = true;
+	}
+	if (table == NULL)
+		create_local_table();
+
+	slist_foreach(iter, &pending)
+	{
+		pending_counters *other = slist_container(pending_counters, node, iter.cur);
+
+		if (memcmp(&other->key, &key, sizeof(key)) == 0)
+			found = other;
+	}
+	if (found == NULL)
+	{
+		found = MemoryContextAllocZero(TopMemoryContext, sizeof(pending_counters));
+		found->key = key;
+		slist_push_head(&pending, &found->node);
+	}
+	namestrcpy(&found->servername, servername);
+
+	/* The end of a transaction must not want memory, of which a local table is. */
+	if (table_lock == NULL && hash_search(table, &key, HASH_FIND, NULL) == NULL)
+		(void) add_entry(found);
+	return &found->counters;
+}
+
+/* ---------------------------------------------------------------------
+ * Reading and resetting
+ * --------------------------------------------------------------------- */
+
+void
+px_counters_read(void (*consume) (const px_counters_row *row, void *arg), void *arg)
+{
+	HASH_SEQ_STATUS scan;
+	counters_entry *entry;
+	counters_entry *copies;
+	long		n = 0;
+	long		n_max;
+
+	/* An entry that is added meanwhile need not be seen. */
+	px_counters_flush();
+	n_max = hash_get_num_entries(table);
+	copies = palloc(Max(n_max, 1) * sizeof(counters_entry));
+	lock_table(LW_SHARED);
+	hash_seq_init(&scan, table);
+	while ((entry = hash_seq_search(&scan)) != NULL)
+	{
+		if (n == n_max)
+		{
+			hash_seq_term(&scan);
+			break;
+		}
+		SpinLockAcquire(&entry->mutex);
+		copies[n++] = *entry;
+		SpinLockRelease(&entry->mutex);
+	}
+	unlock_table();
+
+	for (long i = 0; i < n; i++)
+	{
+		px_counters_row row = {
+			.dbid = copies[i].key.dbid,
+			.userid = copies[i].key.userid,
+			.serverid = copies[i].key.serverid,
+			.servername = NameStr(copies[i].servername),
+			.since = copies[i].since,
+			.counters = copies[i].counters,
+		};
+
+		consume(&row, arg);
+	}
+	pfree(copies);
+}
+
+void
+px_counters_reset(void)
+{
+	HASH_SEQ_STATUS scan;
+	counters_entry *entry;
+
+	px_counters_flush();
+	lock_table(LW_EXCLUSIVE);
+	hash_seq_init(&scan, table);
+	while ((entry = hash_seq_search(&scan)) != NULL)
+		hash_search(table, &entry->key, HASH_REMOVE, NULL);
+	unlock_table();
+}

@@ -1,0 +1,207 @@
+/*-------------------------------------------------------------------------
+ *
+ * views.c
+ *		The functions behind pg_stat_exchange and pg_stat_progress_exchange.
+ *
+ * Counters are for all to see, like those of the cumulative statistics
+ * system.  What a running stream does is for its user, and for those who may
+ * read all statistics, as in pg_stat_activity.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_authid_d.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "codec/codec.h"
+#include "column/column.h"
+#include "stats/counters.h"
+#include "stats/progress.h"
+
+extern PGDLLEXPORT Datum px_sql_stat_get_exchange(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum px_sql_stat_get_progress(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum px_sql_reset_stats(PG_FUNCTION_ARGS);
+
+PG_FUNCTION_INFO_V1(px_sql_stat_get_exchange);
+PG_FUNCTION_INFO_V1(px_sql_stat_get_progress);
+PG_FUNCTION_INFO_V1(px_sql_reset_stats);
+
+#define NCOLUMNS_MAX	32
+
+/* A row of a result, filled from left to right. */
+typedef struct row_writer
+{
+	Datum		values[NCOLUMNS_MAX];
+	bool		nulls[NCOLUMNS_MAX];
+	int			n;
+} row_writer;
+
+static void
+put(row_writer *row, Datum value)
+{
+	Assert(row->n < NCOLUMNS_MAX);
+	row->nulls[row->n] = false;
+	row->values[row->n++] = value;
+}
+
+static void
+put_uint64(row_writer *row, uint64 value)
+{
+	put(row, Int64GetDatum((int64) value));
+}
+
+static void
+put_ms(row_writer *row, double ms)
+{
+	put(row, Float8GetDatum(ms));
+}
+
+/* The row is complete: the rest is null. */
+static void
+finish_row(row_writer *row, ReturnSetInfo *result)
+{
+	Assert(row->n <= result->setDesc->natts && result->setDesc->natts <= NCOLUMNS_MAX);
+	for (int i = row->n; i < result->setDesc->natts; i++)
+		row->nulls[i] = true;
+	tuplestore_putvalues(result->setResult, result->setDesc, row->values, row->nulls);
+}
+
+static void
+put_stat_row(const px_counters_row *row, void *arg)
+{
+	const px_counters *counters = &row->counters;
+	row_writer	out = {.n = 0};
+
+	put(&out, ObjectIdGetDatum(row->dbid));
+	put(&out, ObjectIdGetDatum(row->userid));
+	put(&out, ObjectIdGetDatum(row->serverid));
+	put(&out, CStringGetTextDatum(row->servername));
+	put_uint64(&out, counters->scans);
+	for (int i = 0; i < PX_FALLBACK_COUNT; i++)
+		put_uint64(&out, counters->fallbacks[i]);
+	put_uint64(&out, counters->streams);
+	put_uint64(&out, counters->errors);
+	put_uint64(&out, counters->rows);
+	put_uint64(&out, counters->raw_nbytes);
+	for (int same_host = 0; same_host < 2; same_host++)
+	{
+		for (int codec = 0; codec < PX_CODEC_COUNT; codec++)
+			put_uint64(&out, counters->wire_nbytes[same_host][codec]);
+	}
+	put_uint64(&out, counters->batches);
+	put_uint64(&out, counters->batches_plain);
+	put_ms(&out, counters->encode_us / 1000.0);
+	put_ms(&out, counters->send_wait_us / 1000.0);
+	put_ms(&out, INSTR_TIME_GET_MILLISEC(counters->receive_wait));
+	put_ms(&out, INSTR_TIME_GET_MILLISEC(counters->decode));
+	put(&out, TimestampTzGetDatum(row->since));
+	finish_row(&out, arg);
+}
+
+Datum
+px_sql_stat_get_exchange(PG_FUNCTION_ARGS)
+{
+	InitMaterializedSRF(fcinfo, 0);
+	px_counters_read(put_stat_row, fcinfo->resultinfo);
+	return (Datum) 0;
+}
+
+Datum
+px_sql_reset_stats(PG_FUNCTION_ARGS)
+{
+	px_counters_reset();
+	PG_RETURN_VOID();
+}
+
+/* Names of a bit set, separated by commas. */
+static Datum
+names_of(uint32 set, int n, const char *(*name) (uint8 id))
+{
+	char		buffer[512] = "";
+
+	for (int id = 0; id < n; id++)
+	{
+		if (!(set & (1u << id)))
+			continue;
+		if (buffer[0] != '\0')
+			strlcat(buffer, ", ", sizeof(buffer));
+		strlcat(buffer, name((uint8) id), sizeof(buffer));
+	}
+	return CStringGetTextDatum(buffer);
+}
+
+static const char *
+codec_name(uint8 id)
+{
+	return px_codec_by_id(id)->name;
+}
+
+static const char *
+encoding_name(uint8 id)
+{
+	return px_encoding_name(id);
+}
+
+static const char *
+blocked_name(px_blocked blocked)
+{
+	switch (blocked)
+	{
+		case PX_BLOCKED_START:
+			return "start";
+		case PX_BLOCKED_SERVER:
+			return "server";
+		case PX_BLOCKED_QUERY:
+			return "query";
+	}
+	return "unknown";
+}
+
+static bool
+may_see(Oid userid)
+{
+	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ||
+		has_privs_of_role(GetUserId(), userid);
+}
+
+static void
+put_progress_row(const px_progress *progress, void *arg)
+{
+	row_writer	out = {.n = 0};
+
+	put(&out, Int32GetDatum(progress->pid));
+	put(&out, ObjectIdGetDatum(progress->dbid));
+	put(&out, ObjectIdGetDatum(progress->userid));
+	if (may_see(progress->userid))
+	{
+		put(&out, ObjectIdGetDatum(progress->serverid));
+		put(&out, CStringGetTextDatum(NameStr(progress->servername)));
+		put(&out, Int32GetDatum(progress->remote_pid));
+		put(&out, Int32GetDatum(progress->slice));
+		put(&out, TimestampTzGetDatum(progress->started));
+		put_uint64(&out, progress->rows);
+		put_uint64(&out, (uint64) progress->estimated_rows);
+		put_uint64(&out, progress->batches);
+		put_uint64(&out, progress->raw_nbytes);
+		put_uint64(&out, progress->wire_nbytes);
+		put(&out, names_of(progress->encodings, PX_ENCODING_COUNT, encoding_name));
+		put(&out, names_of(progress->codecs, PX_CODEC_COUNT, codec_name));
+		put(&out, CStringGetTextDatum(blocked_name(progress->blocked)));
+		put(&out, CStringGetTextDatum(progress->query));
+	}
+	finish_row(&out, arg);
+}
+
+Datum
+px_sql_stat_get_progress(PG_FUNCTION_ARGS)
+{
+	InitMaterializedSRF(fcinfo, 0);
+	px_progress_read(put_progress_row, fcinfo->resultinfo);
+	return (Datum) 0;
+}

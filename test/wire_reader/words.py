@@ -1,0 +1,45 @@
+"""Requests and hellos (doc/wire.md, 9 and 10)."""
+import re
+
+from .cursor import must
+
+# Each stands exactly once in a hello; others are skipped.
+HELLO = {"protocol": r"\d+-\d+", "codecs": r"\d+", "encodings": r"\d+", "endian": "little|big",
+         "encoding": r"[A-Za-z0-9_-]{1,31}", "server_version": r"\d+", "instance": "[0-9a-f]{32}", "export": "[01]"}
+
+
+def request(columns, encodings=1, codec="none", level=0, batch_rows=4096, batch_bytes=1 << 20, server_version=150000,
+            auto=None, slices=None, explain=0):
+    """columns: (type OID, typmod) each; auto: (codecs, cpu_limit, link, idle, random) with codec auto; slices: (slices, slice, blocks)
+    if a slice is wanted; explain: what to measure of the plan, if that is."""
+    words = {"version": 1, "encodings": encodings, "codec": codec, "level": level, "batch_rows": batch_rows,
+             "batch_bytes": batch_bytes, "server_version": server_version}
+    if auto:
+        words.update(zip(("codecs", "cpu_limit", "link", "idle", "random"), auto), codec="auto")
+    if slices:
+        words.update(zip(("slices", "slice", "blocks"), slices))
+    if explain:
+        words["explain"] = explain
+    words["columns"] = ",".join(f"{oid}:{typmod}" for oid, typmod in columns)
+    return " ".join(f"{key}={value}" for key, value in words.items())
+
+
+def hello(encodings, codecs, server_version=150000):
+    return (f"protocol=1-1 codecs={codecs} encodings={encodings} endian=little encoding=UTF8 "
+            f"server_version={server_version} instance={'0' * 32} export=0")
+
+
+def read_hello(line):
+    must(len(line.encode()) <= 512, "a hello has 512 bytes at most", len(line))
+    found = {}
+    for word in line.split(" "):
+        key, equals, value = word.partition("=")
+        must(key and equals, "a hello is made of key=value", word)
+        if key in HELLO:
+            must(key not in found, "each key stands once", key)
+            must(re.fullmatch(HELLO[key], value), f"{key} has a value of its form", value)
+            found[key] = value
+    must(found.keys() == HELLO.keys(), "every key of a hello is there", sorted(HELLO.keys() - found.keys()))
+    low, high = map(int, found["protocol"].split("-"))
+    must(1 <= low <= high <= 65535, "protocol is a range of versions", found["protocol"])
+    return {**found, "protocol": (low, high), **{key: int(found[key]) for key in ("codecs", "encodings", "server_version")}}
