@@ -249,6 +249,9 @@ begin_nested(PlanState *node, void *context)
 {
 	px_receive_state *receive = px_receive_from_node(node);
 
+	/* Streams below a core Gather are its participants' to claim. */
+	if (IsA(node, GatherState) || IsA(node, GatherMergeState))
+		return false;
 	if (receive == NULL)
 		return planstate_tree_walker(node, begin_nested, context);
 
