@@ -46,11 +46,6 @@ read_body(const uint8_t *body, const px_frame_header *header)
 			if (status == PX_OK)
 				FUZZ_REQUIRE(px_slice_write(&out, &slice) == PX_OK);
 			break;
-		case PX_FRAME_PLAN:
-			status = px_plan_read(body, header, &plan, &fault);
-			if (status == PX_OK)
-				FUZZ_REQUIRE(px_plan_write(&out, &plan) == PX_OK);
-			break;
 		case PX_FRAME_END:
 			status = px_end_read(body, header, &end, &fault);
 			if (status == PX_OK)
