@@ -37,8 +37,9 @@
 #define PX_SAMPLE_INTERVAL_MAX		64
 #define PX_CODEC_SKIP_MAX			64
 
-/* Entries of a dictionary that are worth a codec. */
+/* Entries of a dictionary, and a constant, that are worth a codec. */
 #define PX_DICTIONARY_CODEC_NBYTES	512
+#define PX_CONSTANT_CODEC_NBYTES	4096
 
 /* ---------------------------------------------------------------------
  * Codec
@@ -204,10 +205,16 @@ px_plain_write(px_writer *out, const px_column *column,
 	return px_tail_compress(out, start, options, state, &result->codec);
 }
 
-/* Is there only one value?  Then write it. */
+/*
+ * Is there only one value?  Then write it.  A large one is good for the codec:
+ * a row that fills a batch has nothing but such values.
+ */
 static bool
-px_constant_write(px_writer *out, const px_column *column, px_encoded *result)
+px_constant_write(px_writer *out, const px_column *column,
+				  const px_encode_options *options, px_column_state *state,
+				  px_encoded *result)
 {
+	size_t		start = out->pos;
 	uint8_t    *encoded;
 
 	if (column->form == PX_FORM_BYTES)
@@ -217,9 +224,23 @@ px_constant_write(px_writer *out, const px_column *column, px_encoded *result)
 		if (!px_constant_bytes(column->values, column->lengths, column->nvalues))
 			return false;
 		result->encoded_nbytes = px_packed_end(0, Max(nbytes, column->pad));
-		if (!px_write_reserve(out, result->encoded_nbytes, &encoded))
-			return false;
-		(void) px_plain_encode_value(encoded, 0, column->values, nbytes, column->pad);
+		if (nbytes >= PX_CONSTANT_CODEC_NBYTES && column->pad == 0)
+		{
+			result->head_nbytes = result->encoded_nbytes - nbytes;
+			if (!px_write_u32(out, (nbytes + 4) << 2) ||
+				px_tail_write(out, column->values, nbytes, options, state, &result->codec) != PX_OK)
+			{
+				*result = (px_encoded) {0};
+				out->pos = start;
+				return false;
+			}
+		}
+		else
+		{
+			if (!px_write_reserve(out, result->encoded_nbytes, &encoded))
+				return false;
+			(void) px_plain_encode_value(encoded, 0, column->values, nbytes, column->pad);
+		}
 	}
 	else
 	{
@@ -439,7 +460,7 @@ px_values_write(px_writer *out, const px_column *columns, uint16_t index,
 			return status;
 	}
 	else if (encodings && (px_column_is_patched(column) ||
-						   !px_constant_write(&limited, column, &result)))
+						   !px_constant_write(&limited, column, options, state, &result)))
 	{
 		px_encode_scratch scratch = px_encode_scratch_take(options->scratch, column->nvalues);
 		bool		stale = false;

@@ -305,6 +305,38 @@ strings_of_every_length_round_trip(void)
 	free(text);
 }
 
+/* A row that fills a batch: its value is a constant, and large enough for the codec. */
+static void
+one_large_value_is_compressed(void)
+{
+	static const size_t lengths[] = {4095, 4096, 4097, 100000, 1000000};
+
+	for (size_t k = 0; k < lengthof(lengths); k++)
+	{
+		uint8_t    *text = unit_alloc(lengths[k]);
+
+		for (int random = 0; random < 2; random++)
+		{
+			if (random)
+				unit_random_bytes(text, lengths[k]);
+			else
+				for (size_t i = 0; i < lengths[k]; i++)
+					text[i] = (uint8_t) ("words of some text "[i % 19] + (unit_random() % 16 == 0));
+			ncolumns = 0;
+			px_column_append_bytes(column_new(PX_FORM_BYTES, 0), text, lengths[k]);
+			round_trip();
+			memset(states, 0, sizeof(states[0]));
+			write_batch(PX_ENCODINGS_ALL, PX_CODEC_ZSTD);
+			CHECK_EQ(states[0].encoding, PX_ENC_CONSTANT);
+			CHECK_EQ(states[0].codec, random || lengths[k] < 4096 ? PX_CODEC_NONE : PX_CODEC_ZSTD);
+			if (states[0].codec == PX_CODEC_ZSTD)
+				CHECK(body_nbytes < lengths[k] * 3 / 4);
+			CHECK_EQ(read_body(true), PX_OK);
+		}
+		free(text);
+	}
+}
+
 static void
 text_is_split_from_its_lengths(void)
 {
@@ -1206,6 +1238,7 @@ main(void)
 	}
 
 	RUN(strings_of_every_length_round_trip);
+	RUN(one_large_value_is_compressed);
 	RUN(text_is_split_from_its_lengths);
 	RUN(few_values_make_a_dictionary);
 	RUN(clustered_strings_have_runs_of_codes);
