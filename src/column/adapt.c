@@ -358,6 +358,17 @@ px_draw(px_adapt *adapt)
 }
 
 px_choice
+px_adapt_for_size(const px_adapt *adapt, px_choice choice, double raw_nbytes)
+{
+	px_choice	most = px_is_allowed(adapt, PX_CHOICE_ENCODED) ?
+		PX_CHOICE_ENCODED : PX_CHOICE_PLAIN;
+
+	if (raw_nbytes >= PX_CODEC_RAW_NBYTES_MIN || adapt->random)
+		return choice;
+	return Min(choice, most);
+}
+
+px_choice
 px_adapt_choose(px_adapt *adapt, double raw_nbytes)
 {
 	px_choice	choice;
@@ -374,8 +385,7 @@ px_adapt_choose(px_adapt *adapt, double raw_nbytes)
 	adapt->credit += raw_nbytes * PX_PROBE_SHARE;
 	px_settle(adapt);
 	if (raw_nbytes < PX_CODEC_RAW_NBYTES_MIN)
-		return Min(adapt->current, px_is_allowed(adapt, PX_CHOICE_ENCODED) ?
-				   PX_CHOICE_ENCODED : PX_CHOICE_PLAIN);
+		return px_adapt_for_size(adapt, adapt->current, raw_nbytes);
 
 	choice = px_choose_probe(adapt, raw_nbytes);
 	if (choice != adapt->current)

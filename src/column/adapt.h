@@ -93,6 +93,10 @@ extern void px_adapt_init(px_adapt *adapt, uint32_t allowed, double cpu_limit,
 /* How to compress the next batch, of raw_nbytes. */
 extern px_choice px_adapt_choose(px_adapt *adapt, double raw_nbytes);
 
+/* The same choice, made for a batch that has become one of raw_nbytes. */
+extern px_choice px_adapt_for_size(const px_adapt *adapt, px_choice choice,
+								   double raw_nbytes);
+
 /*
  * A batch was made: it took fill_ns to fill (wall time) and cpu_ns to encode.
  * settled is false if encodings were looked for on the way, which most batches

@@ -40,8 +40,6 @@ px_array_write(px_writer *out, const px_column *column, bool encodings,
 	const px_column *sent = column->sent;
 	size_t		start = out->pos;
 	const uint8_t *header;
-	uint8_t    *packed;
-	size_t		pos = 0;
 	px_status	status;
 
 	if (!px_write_u32(out, sent ? sent->nvalues : 0) || !px_write_u32(out, 0))
@@ -57,15 +55,9 @@ px_array_write(px_writer *out, const px_column *column, bool encodings,
 
 	if (sent && sent->nvalues > 0)
 	{
-		const uint8_t *value = sent->values;
-
-		if (!px_write_reserve(out, px_column_values_nbytes(sent), &packed))
-			return PX_NO_SPACE;
-		for (uint32_t i = 0; i < sent->nvalues; i++)
-		{
-			pos = px_plain_encode_value(packed, pos, value, sent->lengths[i], 0);
-			value += sent->lengths[i];
-		}
+		status = px_packed_values_write(out, sent);
+		if (status != PX_OK)
+			return status;
 	}
 	if (header[0] != PX_ENC_PLAIN)
 		*head_nbytes = out->pos - start;

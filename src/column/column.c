@@ -12,6 +12,7 @@
 #include "column/array.h"
 #include "column/column.h"
 #include "column/patched.h"
+#include "column/plain.h"
 #include "column/toasted.h"
 
 /* From the last value to the first, as each moves up. */
@@ -54,9 +55,6 @@ px_column_append_null(px_column *column)
 size_t
 px_column_values_nbytes(const px_column *column)
 {
-	uint32_t	longest = column->pad;
-	size_t		pos = 0;
-
 	if (column->form == PX_FORM_ARRAY)
 		return px_array_plain_nbytes(column);
 	if (px_column_is_patched(column))
@@ -66,16 +64,7 @@ px_column_values_nbytes(const px_column *column)
 	if (px_column_is_toasted(column))
 		return px_toasted_true_nbytes(column);
 
-	for (uint32_t i = 0; i < column->nvalues; i++)
-		longest = Max(longest, column->lengths[i]);
-	if (longest <= PX_PACKED_SHORT_MAX)
-		return column->nvalues + (column->pad > 0 ?
-								  (size_t) column->nvalues * column->pad :
-								  column->values_nbytes);
-	for (uint32_t i = 0; i < column->nvalues; i++)
-		pos = px_packed_end(pos, Max(column->lengths[i], column->pad));
-
-	return pos;
+	return px_packed_values_nbytes(column);
 }
 
 size_t

@@ -171,15 +171,12 @@ px_plain_write(px_writer *out, const px_column *column,
 			   px_encoded *result)
 {
 	size_t		start = out->pos;
-	size_t		pos = 0;
-	const uint8_t *value = column->values;
-	uint8_t    *packed;
+	px_status	status;
 
 	result->encoding = PX_ENC_PLAIN;
 	if (px_column_is_patched(column))
 	{
-		px_status	status = px_patched_write(out, column, NULL, NULL, NULL);
-
+		status = px_patched_write(out, column, NULL, NULL, NULL);
 		result->encoding = PX_ENC_PATCHED;
 		result->encoded_nbytes = out->pos - start;
 		return status;
@@ -191,16 +188,10 @@ px_plain_write(px_writer *out, const px_column *column,
 							 options, state, &result->codec);
 	}
 
-	result->encoded_nbytes = px_column_values_nbytes(column);
-	if (!px_write_reserve(out, result->encoded_nbytes, &packed))
-		return PX_NO_SPACE;
-	for (uint32_t i = 0; i < column->nvalues; i++)
-	{
-		pos = px_plain_encode_value(packed, pos, value, column->lengths[i],
-									column->pad);
-		value += column->lengths[i];
-	}
-	Assert(pos == result->encoded_nbytes);
+	status = px_packed_values_write(out, column);
+	if (status != PX_OK)
+		return status;
+	result->encoded_nbytes = out->pos - start;
 
 	return px_tail_compress(out, start, options, state, &result->codec);
 }
@@ -391,44 +382,34 @@ px_planned_write(px_writer *out, const px_column *columns, uint16_t index,
 	return PX_OK;
 }
 
-/* Arrays have one encoding; what is left to choose is whether to pack. */
+/*
+ * Arrays, and values as TOAST has compressed some: there is no choice but
+ * whether to pack the integers in front.  The codec may be of use to what is
+ * behind them, and finds out soon if it is not.
+ */
 static px_status
-px_array_encode(px_writer *out, const px_column *column, bool encodings,
-				const px_encode_options *options, px_column_state *state,
-				px_encoded *result)
+px_headed_encode(px_writer *out, const px_column *column, bool encodings,
+				 const px_encode_options *options, px_column_state *state,
+				 px_encoded *result)
 {
 	size_t		start = out->pos;
 	px_status	status;
 
-	status = px_array_write(out, column, encodings, &result->head_nbytes);
+	if (column->form == PX_FORM_ARRAY)
+	{
+		result->encoding = PX_ENC_PLAIN;
+		status = px_array_write(out, column, encodings, &result->head_nbytes);
+	}
+	else
+	{
+		result->encoding = PX_ENC_TOASTED;
+		status = px_toasted_write(out, column, encodings, &result->head_nbytes);
+	}
 	if (status != PX_OK)
 		return status;
-	result->encoding = PX_ENC_PLAIN;
 	result->encoded_nbytes = out->pos - start;
 	if (result->head_nbytes == result->encoded_nbytes)
 		return PX_OK;
-
-	return px_tail_compress(out, start + result->head_nbytes, options, state,
-							&result->codec);
-}
-
-/*
- * Values as TOAST has compressed them: the codec may be of use to the others,
- * and finds out soon if it is not.
- */
-static px_status
-px_toasted_encode(px_writer *out, const px_column *column, bool encodings,
-				  const px_encode_options *options, px_column_state *state,
-				  px_encoded *result)
-{
-	size_t		start = out->pos;
-	px_status	status;
-
-	status = px_toasted_write(out, column, encodings, &result->head_nbytes);
-	if (status != PX_OK)
-		return status;
-	result->encoding = PX_ENC_TOASTED;
-	result->encoded_nbytes = out->pos - start;
 
 	return px_tail_compress(out, start + result->head_nbytes, options, state,
 							&result->codec);
@@ -446,16 +427,11 @@ px_values_write(px_writer *out, const px_column *columns, uint16_t index,
 	bool		encodings = (options->encodings & PX_ENCODINGS_INTS) == PX_ENCODINGS_INTS;
 	px_status	status = PX_NO_SPACE;
 
-	if (column->form == PX_FORM_ARRAY)
+	if (column->form == PX_FORM_ARRAY || px_column_is_toasted(column))
 	{
-		limited.cap = out->cap;
-		status = px_array_encode(&limited, column, encodings, options, state, &result);
-		if (status != PX_OK)
-			return status;
-	}
-	else if (px_column_is_toasted(column))
-	{
-		status = px_toasted_encode(&limited, column, encodings, options, state, &result);
+		if (column->form == PX_FORM_ARRAY)
+			limited.cap = out->cap;
+		status = px_headed_encode(&limited, column, encodings, options, state, &result);
 		if (status != PX_OK)
 			return status;
 	}

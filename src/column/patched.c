@@ -33,9 +33,6 @@ px_patched_write(px_writer *out, const px_column *column,
 	const px_column *sent = column->sent;
 	px_ints		ints = {column->values, column->nvalues, 8, true};
 	px_ints		positions = {(const uint8_t *) column->positions, sent->nvalues, 4, false};
-	const uint8_t *value = sent->values;
-	uint8_t    *packed;
-	size_t		pos = 0;
 	px_status	status;
 
 	if (!px_write_u32(out, sent->nvalues) || !px_write_u32(out, 0))
@@ -49,15 +46,7 @@ px_patched_write(px_writer *out, const px_column *column,
 	if (status != PX_OK)
 		return status;
 
-	if (!px_write_reserve(out, px_column_values_nbytes(sent), &packed))
-		return PX_NO_SPACE;
-	for (uint32_t i = 0; i < sent->nvalues; i++)
-	{
-		pos = px_plain_encode_value(packed, pos, value, sent->lengths[i], 0);
-		value += sent->lengths[i];
-	}
-
-	return PX_OK;
+	return px_packed_values_write(out, sent);
 }
 
 px_status

@@ -12,7 +12,6 @@
  */
 #include "c.h"
 
-#include "column/column.h"
 #include "column/plain.h"
 
 size_t
@@ -41,6 +40,45 @@ px_plain_encode_value(uint8_t *out, size_t pos, const uint8_t *value,
 		memset(p + nbytes, ' ', padded - nbytes);
 
 	return (size_t) (p - out) + padded;
+}
+
+size_t
+px_packed_values_nbytes(const px_column *column)
+{
+	uint32_t	longest = column->pad;
+	size_t		pos = 0;
+
+	for (uint32_t i = 0; i < column->nvalues; i++)
+		longest = Max(longest, column->lengths[i]);
+	if (longest <= PX_PACKED_SHORT_MAX)
+		return column->nvalues + (column->pad > 0 ?
+								  (size_t) column->nvalues * column->pad :
+								  column->values_nbytes);
+	for (uint32_t i = 0; i < column->nvalues; i++)
+		pos = px_packed_end(pos, Max(column->lengths[i], column->pad));
+
+	return pos;
+}
+
+px_status
+px_packed_values_write(px_writer *out, const px_column *column)
+{
+	const uint8_t *value = column->values;
+	size_t		nbytes = px_packed_values_nbytes(column);
+	size_t		pos = 0;
+	uint8_t    *packed;
+
+	if (!px_write_reserve(out, nbytes, &packed))
+		return PX_NO_SPACE;
+	for (uint32_t i = 0; i < column->nvalues; i++)
+	{
+		pos = px_plain_encode_value(packed, pos, value, column->lengths[i],
+									column->pad);
+		value += column->lengths[i];
+	}
+	Assert(pos == nbytes);
+
+	return PX_OK;
 }
 
 /* Loops over one type each, which compilers can turn into vector code. */

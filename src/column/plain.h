@@ -11,7 +11,7 @@
 #ifndef PX_COLUMN_PLAIN_H
 #define PX_COLUMN_PLAIN_H
 
-#include "wire/status.h"
+#include "column/column.h"
 
 /*
  * Write a packed value behind out + pos: nbytes bytes of value, then blanks
@@ -21,6 +21,12 @@
 extern size_t px_plain_encode_value(uint8_t *out, size_t pos,
 									const uint8_t *value, size_t nbytes,
 									size_t pad);
+
+/* Size of the values of a column of form bytes, as they stand there, packed. */
+extern size_t px_packed_values_nbytes(const px_column *column);
+
+/* Write them.  PX_NO_SPACE. */
+extern px_status px_packed_values_write(px_writer *out, const px_column *column);
 
 /*
  * n values of width 1, 2, 4 or 8 in n * width bytes, extended to 64 bits by

@@ -49,11 +49,8 @@ px_toasted_write(px_writer *out, const px_column *column, bool pack,
 {
 	px_ints		positions = {(const uint8_t *) column->positions, column->ntoasts, 4, false};
 	px_ints		toasts = {(const uint8_t *) column->toasts, column->ntoasts, 4, false};
-	const uint8_t *value = column->values;
 	size_t		start = out->pos;
 	size_t		made_nbytes = 0;
-	size_t		pos = 0;
-	uint8_t    *packed;
 	px_status	status;
 
 	for (uint32_t i = 0; i < column->ntoasts; i++)
@@ -67,18 +64,7 @@ px_toasted_write(px_writer *out, const px_column *column, bool pack,
 		return status;
 	*head_nbytes = out->pos - start;
 
-	for (uint32_t i = 0; i < column->nvalues; i++)
-		pos = px_packed_end(pos, column->lengths[i]);
-	if (!px_write_reserve(out, pos, &packed))
-		return PX_NO_SPACE;
-	pos = 0;
-	for (uint32_t i = 0; i < column->nvalues; i++)
-	{
-		pos = px_plain_encode_value(packed, pos, value, column->lengths[i], 0);
-		value += column->lengths[i];
-	}
-
-	return PX_OK;
+	return px_packed_values_write(out, column);
 }
 
 px_status

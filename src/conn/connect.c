@@ -442,18 +442,17 @@ bool
 px_cancel(PGconn *pg, TimestampTz deadline)
 {
 	static TimeoutId timeout = MAX_TIMEOUTS;	/* not registered yet */
-	PGcancel   *cancel;
+	PGcancel   *cancel = PQgetCancel(pg);
 	char		errbuf[256];
 	bool		sent = false;
 
+	if (cancel == NULL)
+		return false;
 	if (timeout == MAX_TIMEOUTS)
 		timeout = RegisterTimeout(USER_TIMEOUT, give_up_cancel);
 	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (null_fd < 0)
-		return false;
-	cancel = PQgetCancel(pg);
-	cancel_fd = dup(null_fd);
-	if (cancel && cancel_fd >= 0)
+	cancel_fd = null_fd >= 0 ? dup(null_fd) : -1;
+	if (cancel_fd >= 0)
 	{
 		close(cancel_fd);
 		enable_timeout_every(timeout, deadline, CANCEL_GIVE_UP_AGAIN_MS);
@@ -461,7 +460,8 @@ px_cancel(PGconn *pg, TimestampTz deadline)
 		disable_timeout(timeout, false);
 	}
 	PQfreeCancel(cancel);
-	close(null_fd);
+	if (null_fd >= 0)
+		close(null_fd);
 	return sent;
 }
 

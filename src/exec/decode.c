@@ -197,6 +197,17 @@ px_require(const char *servername, const char *what, uint64 expected, uint64 got
 	px_raise_fault(servername, &fault);
 }
 
+void
+px_require_within(const char *servername, const char *what, uint64 limit, uint64 got)
+{
+	px_fault	fault;
+
+	if (got <= limit)
+		return;
+	px_fail(&fault, PX_OVER_LIMIT, what, limit, got);
+	px_raise_fault(servername, &fault);
+}
+
 /* ---------------------------------------------------------------------
  * Schema
  * --------------------------------------------------------------------- */
@@ -387,25 +398,16 @@ check_form(const px_decoder *decoder, const px_chunk *chunk, const px_schema_col
 static void
 check_raw_nbytes(const px_decoder *decoder, const px_frame_header *header)
 {
-	uint64		limit = PX_RAW_NBYTES_MAX(header->body_nbytes, px_max_decompression_ratio);
-	px_fault	fault;
-
-	if (header->raw_nbytes <= limit)
-		return;
-	px_fail(&fault, PX_OVER_LIMIT, "raw_nbytes", limit, header->raw_nbytes);
-	px_raise_fault(decoder->servername, &fault);
+	px_require_within(decoder->servername, "raw_nbytes",
+					  PX_RAW_NBYTES_MAX(header->body_nbytes, px_max_decompression_ratio),
+					  header->raw_nbytes);
 }
 
 void
 px_decode_account(const px_decoder *decoder, uint64 *sum, uint64 nbytes)
 {
-	px_fault	fault;
-
 	*sum += nbytes;
-	if (*sum <= decoder->raw_nbytes)
-		return;
-	px_fail(&fault, PX_OVER_LIMIT, "decoded bytes", decoder->raw_nbytes, *sum);
-	px_raise_fault(decoder->servername, &fault);
+	px_require_within(decoder->servername, "decoded bytes", decoder->raw_nbytes, *sum);
 }
 
 static void

@@ -88,4 +88,8 @@ pg_noreturn extern void px_raise_fault(const char *servername, const px_fault *f
 extern void px_require(const char *servername, const char *what,
 					   uint64 expected, uint64 got);
 
+/* Raise PX_OVER_LIMIT for the field what, if it is above the limit. */
+extern void px_require_within(const char *servername, const char *what,
+							  uint64 limit, uint64 got);
+
 #endif							/* PX_EXEC_DECODE_H */

@@ -371,21 +371,13 @@ static void
 check_arrays(px_decoder *decoder, const px_chunk *chunk, const px_arrays *arrays)
 {
 	uint64		nelements_max = (MaxAllocSize - ARR_OVERHEAD_NONULLS(1)) / chunk->width;
-	px_fault	fault;
 
 	px_decode_account(decoder, &decoder->buffered_nbytes, (uint64) arrays->nelements * chunk->width);
 	if (arrays->nelements <= nelements_max)
 		return;
 	for (uint32 i = 0; i < chunk->nvalues; i++)
-	{
-		uint64		nelements = arrays->counts[i] > 0 ? (uint64) arrays->counts[i] - 1 : 0;
-
-		if (nelements > nelements_max)
-		{
-			px_fail(&fault, PX_OVER_LIMIT, "elements of an array", nelements_max, nelements);
-			px_raise_fault(decoder->servername, &fault);
-		}
-	}
+		px_require_within(decoder->servername, "elements of an array", nelements_max,
+						  arrays->counts[i] > 0 ? (uint64) arrays->counts[i] - 1 : 0);
 }
 
 static void

@@ -23,7 +23,6 @@
 #include "utils/syscache.h"
 
 #include "compat.h"
-#include "guc.h"
 #include "plan/eligible.h"
 
 /*
@@ -35,9 +34,8 @@
 #define UNKNOWN_TABLE_FACTOR	16
 
 bool
-px_server_is_postgres_fdw(Oid serverid)
+px_server_is_postgres_fdw(const ForeignServer *server)
 {
-	ForeignServer *server = GetForeignServer(serverid);
 	ForeignDataWrapper *fdw = GetForeignDataWrapper(server->fdwid);
 	char	   *handler = OidIsValid(fdw->fdwhandler) ? get_func_name(fdw->fdwhandler) : NULL;
 
@@ -92,21 +90,17 @@ needs_system_columns(RelOptInfo *rel)
 bool
 px_rel_is_eligible(PlannerInfo *root, RelOptInfo *rel)
 {
-	return px_enabled &&
-		rel->fdwroutine != NULL &&
-		OidIsValid(rel->serverid) &&
-		query_only_reads(root) &&
-		px_server_is_postgres_fdw(rel->serverid) &&
+	return query_only_reads(root) &&
 		!(IS_SIMPLE_REL(rel) && needs_system_columns(rel));
 }
 
 double
-px_fdw_tuple_cost(Oid serverid)
+px_fdw_tuple_cost(const ForeignServer *server)
 {
 	double		cost = PX_FDW_TUPLE_COST_DEFAULT;
 	ListCell   *lc;
 
-	foreach(lc, GetForeignServer(serverid)->options)
+	foreach(lc, server->options)
 	{
 		DefElem    *option = lfirst_node(DefElem, lc);
 

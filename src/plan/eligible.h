@@ -8,21 +8,22 @@
 #ifndef PX_PLAN_ELIGIBLE_H
 #define PX_PLAN_ELIGIBLE_H
 
+#include "foreign/foreign.h"
 #include "nodes/pathnodes.h"
 
 /* By the name of its handler, as extensions may be in any schema. */
-extern bool px_server_is_postgres_fdw(Oid serverid);
+extern bool px_server_is_postgres_fdw(const ForeignServer *server);
 
 /*
  * What postgres_fdw takes the transfer of a row to cost: the server's option
  * fdw_tuple_cost, or its default.
  */
-extern double px_fdw_tuple_cost(Oid serverid);
+extern double px_fdw_tuple_cost(const ForeignServer *server);
 
 /*
- * May a scan of rel, a base, join or upper relation, be an exchange?  Only
- * for tables of postgres_fdw, in queries that read: row locks, UPDATE and
- * DELETE need postgres_fdw's own node and connection.
+ * May a scan of rel, a base, join or upper relation of postgres_fdw's, be an
+ * exchange?  Only in queries that read: row locks, UPDATE and DELETE need
+ * postgres_fdw's own node and connection.
  */
 extern bool px_rel_is_eligible(PlannerInfo *root, RelOptInfo *rel);
 

@@ -152,18 +152,19 @@ add_partial_receive_path(RelOptInfo *rel, ForeignPath *foreign)
  * --------------------------------------------------------------------- */
 
 /*
- * The paths of rel, eligible for exchanges, before postgres_fdw adds its own.
- * They are out of its sight so that its paths do not lose against them at a
- * price that they are not going to have.  (It looks at them only for row
+ * May rel be scanned by exchanges?  Then take *others, its paths before
+ * postgres_fdw adds its own, out of its sight, so that these do not lose at a
+ * price that they are not going to have.  (It looks at others only for row
  * locks, with which nothing is eligible.)
  */
-static List *
-hide_paths(RelOptInfo *rel)
+static bool
+hide_paths(PlannerInfo *root, RelOptInfo *rel, List **others)
 {
-	List	   *paths = rel->pathlist;
-
+	if (!px_rel_is_eligible(root, rel))
+		return false;
+	*others = rel->pathlist;
 	rel->pathlist = NIL;
-	return paths;
+	return true;
 }
 
 /* Add what postgres_fdw has built, as exchanges where that is worth it. */
@@ -187,7 +188,7 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, List *others)
 		/* A pushed-down LIMIT belongs to the relation below. */
 		if (IsA(path, ForeignPath) &&
 			px_expected_nbytes(root, path) >= px_min_bytes &&
-			px_rel_is_eligible(root, path->parent))
+			(path->parent == rel || px_rel_is_eligible(root, path->parent)))
 		{
 			add_partial_receive_path(rel, (ForeignPath *) path);
 			path = make_receive_path((ForeignPath *) path);
@@ -199,17 +200,12 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, List *others)
 static void
 get_foreign_paths(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 {
-	const FdwRoutine *original = exchange_routine_of(rel)->original;
-	List	   *others;
+	List	   *others = NIL;
+	bool		hidden = hide_paths(root, rel, &others);
 
-	if (!px_rel_is_eligible(root, rel))
-	{
-		original->GetForeignPaths(root, rel, relid);
-		return;
-	}
-	others = hide_paths(rel);
-	original->GetForeignPaths(root, rel, relid);
-	add_paths(root, rel, others);
+	exchange_routine_of(rel)->original->GetForeignPaths(root, rel, relid);
+	if (hidden)
+		add_paths(root, rel, others);
 }
 
 static void
@@ -217,34 +213,26 @@ get_foreign_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 					   RelOptInfo *outerrel, RelOptInfo *innerrel,
 					   JoinType jointype, JoinPathExtraData *extra)
 {
-	const FdwRoutine *original = exchange_routine_of(joinrel)->original;
-	List	   *others;
+	List	   *others = NIL;
+	bool		hidden = hide_paths(root, joinrel, &others);
 
-	if (!px_rel_is_eligible(root, joinrel))
-	{
-		original->GetForeignJoinPaths(root, joinrel, outerrel, innerrel, jointype, extra);
-		return;
-	}
-	others = hide_paths(joinrel);
-	original->GetForeignJoinPaths(root, joinrel, outerrel, innerrel, jointype, extra);
-	add_paths(root, joinrel, others);
+	exchange_routine_of(joinrel)->original->GetForeignJoinPaths(root, joinrel, outerrel,
+																innerrel, jointype, extra);
+	if (hidden)
+		add_paths(root, joinrel, others);
 }
 
 static void
 get_foreign_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 						RelOptInfo *input_rel, RelOptInfo *output_rel, void *extra)
 {
-	const FdwRoutine *original = exchange_routine_of(output_rel)->original;
-	List	   *others;
+	List	   *others = NIL;
+	bool		hidden = hide_paths(root, output_rel, &others);
 
-	if (!px_rel_is_eligible(root, output_rel))
-	{
-		original->GetForeignUpperPaths(root, stage, input_rel, output_rel, extra);
-		return;
-	}
-	others = hide_paths(output_rel);
-	original->GetForeignUpperPaths(root, stage, input_rel, output_rel, extra);
-	add_paths(root, output_rel, others);
+	exchange_routine_of(output_rel)->original->GetForeignUpperPaths(root, stage, input_rel,
+																	output_rel, extra);
+	if (hidden)
+		add_paths(root, output_rel, others);
 }
 
 /*
@@ -255,10 +243,14 @@ static void
 receive_relation_info(PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel)
 {
 	exchange_routine *routine;
+	ForeignServer *server;
 
 	if (prev_get_relation_info_hook)
 		prev_get_relation_info_hook(root, relid, inhparent, rel);
-	if (!px_enabled || rel->fdwroutine == NULL || !px_server_is_postgres_fdw(rel->serverid))
+	if (!px_enabled || rel->fdwroutine == NULL)
+		return;
+	server = GetForeignServer(rel->serverid);
+	if (!px_server_is_postgres_fdw(server))
 		return;
 
 	routine = palloc(sizeof(exchange_routine));
@@ -268,7 +260,7 @@ receive_relation_info(PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *
 	routine->fdw.GetForeignJoinPaths = get_foreign_join_paths;
 	routine->fdw.GetForeignUpperPaths = get_foreign_upper_paths;
 	routine->original = rel->fdwroutine;
-	routine->tuple_cost = px_fdw_tuple_cost(rel->serverid);
+	routine->tuple_cost = px_fdw_tuple_cost(server);
 	rel->fdwroutine = &routine->fdw;
 }
 

@@ -157,11 +157,31 @@ estimate(Plan *plan, const Plan *child, int ncolumns,
 	plan->plan_width = (int) Min(raw_nbytes / plan->plan_rows, (double) INT_MAX);
 }
 
+/* A node of ours on top of child, that returns frames; without costs. */
+static CustomScan *
+make_node(Plan *child, const TargetEntry *marker, int plan_node_id,
+		  const CustomScanMethods *methods)
+{
+	CustomScan *scan = makeNode(CustomScan);
+	Plan	   *plan = &scan->scan.plan;
+
+	plan->plan_node_id = plan_node_id;
+	plan->targetlist = frame_targetlist(INDEX_VAR, marker);
+	plan->extParam = bms_copy(child->extParam);
+	plan->allParam = bms_copy(child->allParam);
+	px_plan_copy_disabled(plan, child);
+
+	scan->custom_plans = list_make1(child);
+	scan->custom_scan_tlist = marker_targetlist(marker);
+	scan->methods = methods;
+	return scan;
+}
+
 static Plan *
 make_send(Plan *child, List *columns, const TargetEntry *marker,
 		  const px_request *request, const px_slice *slice, bool below_gather)
 {
-	CustomScan *scan = makeNode(CustomScan);
+	CustomScan *scan = make_node(child, marker, SEND_PLAN_NODE_ID, &px_send_scan_methods);
 	Plan	   *plan = &scan->scan.plan;
 
 	estimate(plan, child, list_length(columns), request);
@@ -169,18 +189,9 @@ make_send(Plan *child, List *columns, const TargetEntry *marker,
 
 	/* For the executor this means shared memory: senders share what they learn. */
 	plan->parallel_aware = below_gather && request->adaptive;
-	plan->plan_node_id = SEND_PLAN_NODE_ID;
-	plan->targetlist = frame_targetlist(INDEX_VAR, marker);
-	plan->extParam = bms_copy(child->extParam);
-	plan->allParam = bms_copy(child->allParam);
-	px_plan_copy_disabled(plan, child);
-
-	scan->custom_plans = list_make1(child);
-	scan->custom_scan_tlist = marker_targetlist(marker);
 	scan->custom_private = list_make3(columns, makeInteger(below_gather ? 1 : 0),
 									  list_make4_int((int) slice->slices, (int) slice->blocks,
 													 (int) slice->file, (int) slice->reason));
-	scan->methods = &px_send_scan_methods;
 	return plan;
 }
 
@@ -188,23 +199,14 @@ make_send(Plan *child, List *columns, const TargetEntry *marker,
 static Plan *
 make_plan_node(Plan *child, const TargetEntry *marker, const px_request *request)
 {
-	CustomScan *scan = makeNode(CustomScan);
+	CustomScan *scan = make_node(child, marker, TOP_PLAN_NODE_ID, &px_plan_scan_methods);
 	Plan	   *plan = &scan->scan.plan;
 
 	plan->startup_cost = child->startup_cost;
 	plan->total_cost = child->total_cost;
 	plan->plan_rows = child->plan_rows + 1;
 	plan->plan_width = child->plan_width;
-	plan->plan_node_id = TOP_PLAN_NODE_ID;
-	plan->targetlist = frame_targetlist(INDEX_VAR, marker);
-	plan->extParam = bms_copy(child->extParam);
-	plan->allParam = bms_copy(child->allParam);
-	px_plan_copy_disabled(plan, child);
-
-	scan->custom_plans = list_make1(child);
-	scan->custom_scan_tlist = marker_targetlist(marker);
 	scan->custom_private = list_make2_int((int) request->explain, request->version);
-	scan->methods = &px_plan_scan_methods;
 	return plan;
 }
 

@@ -227,9 +227,8 @@ px_auto_filled(px_auto *state, size_t raw_nbytes, px_encode_options *options)
 	memset(&state->sample, 0, sizeof(state->sample));
 	state->filled_at = now;
 	state->raw_nbytes = (double) raw_nbytes;
-	if (raw_nbytes < PX_CODEC_RAW_NBYTES_MIN && state->choice > PX_CHOICE_ENCODED &&
-		!shared->adapt.random)
-		set_options(state, PX_CHOICE_ENCODED, options);
+	set_options(state, px_adapt_for_size(&shared->adapt, state->choice, (double) raw_nbytes),
+				options);
 	state->counts[state->choice]++;
 	state->filled_cpu_ns = cpu_ns();
 }
