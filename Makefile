@@ -53,7 +53,7 @@ check:
 check-unit check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster check-auto:
 	scripts/check $(@:check-%=%)
 check-matrix:
-	scripts/check-matrix $(TESTED:%=--tested=%) $(MAJORS)
+	scripts/check-matrix $(TESTED:%=--tested=%) $(PHASES:%=--phases=%) $(MAJORS)
 check-deb check-new-user check-big-endian check-assert check-valgrind coverage:
 	scripts/$@ $(CHECK_OPTS)
 fuzz:

@@ -21,6 +21,9 @@
 /* Costs are averaged over some batches of the usual size, 1 MB at most. */
 #define PX_COST_MEMORY_NBYTES	(4.0 * 1024 * 1024)
 
+/* How busy the CPU is, over some batches. */
+#define PX_WORK_MEMORY_NS		20e6
+
 /* The link over some round trips of a network nearby; for reports over longer. */
 #define PX_LINK_MEMORY_NS		100e6
 #define PX_REPORT_MEMORY_NS		300e6
@@ -55,9 +58,16 @@
 #define PX_PROBE_SHARE			(1.0 / 64)
 #define PX_PROBE_NBYTES			(256.0 * 1024)	/* in the beginning */
 
-/* Batches before the first probe, and between two. */
-#define PX_PROBE_AFTER			7
+/* Raw bytes before the first probe, and batches between two. */
+#define PX_PROBE_AFTER_NBYTES	(2.0 * 1024 * 1024)
 #define PX_PROBE_INTERVAL		3
+
+/*
+ * Batches for which it may stay unknown whether the link is slow, and those of
+ * them that may be sent smaller in case.
+ */
+#define PX_UNCERTAIN_MAX		8
+#define PX_CAUTIOUS_MAX			3
 
 /* After so many batches what is known of a choice may be out of date ... */
 #define PX_STALE_BATCHES		64
@@ -72,13 +82,14 @@
 /* Ratio that encodings can be hoped to reach where none was tried. */
 #define PX_ENCODED_RATIO_MIN	0.1
 
-/* Samples without a backlog before the link is taken to be faster. */
-#define PX_QUIET_MIN			6
+/* Samples of each sender without a backlog before the link is taken to be faster. */
+#define PX_QUIET_MIN			12
 #define PX_QUIET_MAX			1024
-#define PX_QUIET_DECAY			0.8
+#define PX_QUIET_DECAY			0.9
 
-/* Rates that differ by less are the same. */
+/* Rates that differ by less are the same; or so over a longer time. */
 #define PX_SAME_RATE			0.7
+#define PX_SIMILAR_RATE			0.5
 
 /*
  * What choices are taken to cost, in nanoseconds per raw byte, and to save
@@ -117,7 +128,10 @@ px_adapt_init(px_adapt *adapt, uint32_t allowed, double cpu_limit,
 	adapt->quiet_max = PX_QUIET_MIN;
 	adapt->credit = PX_PROBE_NBYTES;
 	if (link_rate > 0)
+	{
 		adapt->link_ns = adapt->drain_ns = 1e9 / link_rate;
+		adapt->has_told = true;
+	}
 
 	/* As mode fast does, until something speaks against it. */
 	adapt->current = PX_CHOICE_LZ4;
@@ -192,12 +206,20 @@ px_hoped(const px_adapt *adapt, px_choice choice)
 	return hoped;
 }
 
+/* How long work takes that needs the CPU for a nanosecond: it has to share that. */
+static double
+px_contention(const px_adapt *adapt)
+{
+	return Max(px_mean_of(&adapt->contention), 1.0);
+}
+
 /* Nanoseconds per raw byte of the slowest stage. */
 static double
 px_bottleneck(const px_adapt *adapt, px_expected expected, double *sum)
 {
 	double		handing = px_mean_of(&adapt->handing) * expected.ratio;
-	double		sender = (px_mean_of(&adapt->fill) + expected.cpu_ns + handing) / adapt->senders;
+	double		work = (expected.cpu_ns + handing) * px_contention(adapt);
+	double		sender = (px_mean_of(&adapt->fill) + work) / adapt->senders;
 	double		link = adapt->link_ns * expected.ratio;
 	double		receiver = adapt->consume_ns + expected.cpu_ns * PX_DECODE_SHARE + handing;
 
@@ -295,12 +317,25 @@ px_feared(const px_adapt *adapt, px_choice choice)
 	return feared;
 }
 
-/* What trying a choice may waste, in parts of a batch's time. */
+/*
+ * What trying a choice may waste, in parts of a batch's time: nothing, as long as
+ * it keeps no stage busy for longer than the slowest is.
+ */
 static double
 px_waste(const px_adapt *adapt, px_choice choice)
 {
-	return Max(px_score(adapt, px_feared(adapt, choice)) /
-			   px_score(adapt, px_known(adapt, adapt->current)) - 1, 0);
+	double		sum;
+
+	return Max(px_bottleneck(adapt, px_feared(adapt, choice), &sum) /
+			   px_bottleneck(adapt, px_known(adapt, adapt->current), &sum) - 1, 0);
+}
+
+static bool
+px_can_afford(const px_adapt *adapt, px_choice choice, double raw_nbytes)
+{
+	double		waste = px_waste(adapt, choice) * raw_nbytes;
+
+	return waste <= 0 || waste <= adapt->credit;
 }
 
 /* Does the link take longer than anything else? */
@@ -314,6 +349,33 @@ px_link_is_slow(const px_adapt *adapt)
 		adapt->link_ns * current.ratio >= px_bottleneck(adapt, current, &sum);
 }
 
+/*
+ * Is there a backlog, and too little has left yet to tell how slow the link is?
+ */
+static bool
+px_link_is_uncertain(const px_adapt *adapt)
+{
+	return adapt->backlog && !adapt->has_told && adapt->uncertain < PX_UNCERTAIN_MAX;
+}
+
+/*
+ * The link may be slow: do not send more, and find out what sending less takes.
+ * As there is a backlog, the sender has time for that.
+ */
+static px_choice
+px_choose_cautiously(const px_adapt *adapt)
+{
+	px_choice	next = (px_choice) (adapt->current + 1);
+
+	if (adapt->cautious >= (adapt->drain.amount > 0 ? PX_CAUTIOUS_MAX : 1) ||
+		!px_is_known(adapt, adapt->current) || next >= PX_CHOICE_COUNT ||
+		!px_is_allowed(adapt, next) ||
+		px_exceeds_limit(adapt, next, px_hoped(adapt, next)) ||
+		px_hoped(adapt, next).ratio > px_known(adapt, adapt->current).ratio * (1 - PX_GAIN_MIN))
+		return adapt->current;
+	return next;
+}
+
 /* The choice to try on this batch, or the current one. */
 static px_choice
 px_choose_probe(const px_adapt *adapt, double raw_nbytes)
@@ -322,7 +384,7 @@ px_choose_probe(const px_adapt *adapt, double raw_nbytes)
 	double		score = px_score(adapt, px_known(adapt, best)) * (1 - PX_GAIN_MIN);
 
 	/* A slow link is a reason not to wait: there is time to try, and time to lose. */
-	if ((adapt->batches < PX_PROBE_AFTER ||
+	if ((adapt->raw_nbytes < PX_PROBE_AFTER_NBYTES ||
 		 adapt->batches - adapt->probed_at < PX_PROBE_INTERVAL) &&
 		!px_link_is_slow(adapt))
 		return best;
@@ -335,7 +397,7 @@ px_choose_probe(const px_adapt *adapt, double raw_nbytes)
 			(px_is_known(adapt, (px_choice) c) &&
 			 adapt->batches - cost->learned_at < PX_STALE_BATCHES) ||
 			px_exceeds_limit(adapt, (px_choice) c, hoped) ||
-			adapt->credit < px_waste(adapt, (px_choice) c) * raw_nbytes)
+			!px_can_afford(adapt, (px_choice) c, raw_nbytes))
 			continue;
 		if (px_score(adapt, hoped) < score)
 		{
@@ -374,6 +436,7 @@ px_adapt_choose(px_adapt *adapt, double raw_nbytes)
 	px_choice	choice;
 
 	adapt->batches++;
+	adapt->raw_nbytes += raw_nbytes;
 	if (adapt->random)
 	{
 		do
@@ -387,6 +450,14 @@ px_adapt_choose(px_adapt *adapt, double raw_nbytes)
 	if (raw_nbytes < PX_CODEC_RAW_NBYTES_MIN)
 		return px_adapt_for_size(adapt, adapt->current, raw_nbytes);
 
+	if (px_link_is_uncertain(adapt))
+	{
+		choice = px_choose_cautiously(adapt);
+		if (choice != adapt->current)
+			adapt->cautious++;
+		adapt->uncertain++;
+		return choice;
+	}
 	choice = px_choose_probe(adapt, raw_nbytes);
 	if (choice != adapt->current)
 		adapt->probed_at = adapt->batches;
@@ -404,7 +475,7 @@ px_pay(px_adapt *adapt, px_choice choice, double raw_nbytes)
 void
 px_adapt_learn_batch(px_adapt *adapt, px_choice choice,
 					 double raw_nbytes, double wire_nbytes,
-					 double fill_ns, double cpu_ns, bool settled)
+					 double fill_ns, double cpu_ns, double encode_ns, bool settled)
 {
 	px_choice_cost *cost = &adapt->costs[choice];
 	double		weight = settled ? 1.0 : PX_UNSETTLED_WEIGHT;
@@ -413,6 +484,7 @@ px_adapt_learn_batch(px_adapt *adapt, px_choice choice,
 	px_mean_add(&cost->cpu, raw_nbytes * weight, cpu_ns * weight, PX_COST_MEMORY_NBYTES);
 	px_mean_add(&cost->wire, raw_nbytes, wire_nbytes, PX_COST_MEMORY_NBYTES);
 	px_mean_add(&adapt->fill, raw_nbytes, fill_ns, PX_COST_MEMORY_NBYTES);
+	px_mean_add(&adapt->contention, cpu_ns, encode_ns, PX_WORK_MEMORY_NS);
 	cost->learned_at = adapt->batches;
 	px_pay(adapt, choice, raw_nbytes);
 }
@@ -435,9 +507,8 @@ px_learn_quiet(px_adapt *adapt, const px_link_sample *sample)
 	memset(&adapt->drain, 0, sizeof(adapt->drain));
 	memset(&adapt->recent, 0, sizeof(adapt->recent));
 	memset(&adapt->receiver, 0, sizeof(adapt->receiver));
-	if (adapt->quiet < PX_QUIET_MAX * 2)
-		adapt->quiet++;
-	if (adapt->quiet > adapt->quiet_max)
+	adapt->quiet++;
+	if (adapt->quiet > adapt->quiet_max * adapt->senders)
 	{
 		adapt->link_ns *= PX_QUIET_DECAY;
 		adapt->consume_ns *= PX_QUIET_DECAY;
@@ -484,6 +555,7 @@ px_adapt_learn_link(px_adapt *adapt, const px_link_sample *sample)
 	double		receiver_ns = sample->receiver_ns;
 	double		drain_ns;
 
+	adapt->backlog = sample->backlog;
 	if (!sample->backlog)
 	{
 		px_learn_quiet(adapt, sample);
@@ -498,15 +570,17 @@ px_adapt_learn_link(px_adapt *adapt, const px_link_sample *sample)
 									adapt->receiver_waits ? 0 : 1);
 	px_learn_drain(adapt, sample->ns, sample->nbytes);
 	px_mean_add(&adapt->receiver, sample->ns, Min(receiver_ns, sample->ns), PX_LINK_MEMORY_NS);
+	if (adapt->drain.value >= PX_LINK_BURST_NBYTES)
+		adapt->has_told = true;
 	if (adapt->drain.amount < PX_LINK_KNOWN_NS)
 		return;
 	drain_ns = adapt->drain.amount / px_drained(adapt);
 
 	/* Was it wrong to take the link for faster?  Then wait longer next time. */
-	if (drain_ns < adapt->drain_ns * PX_SAME_RATE || drain_ns * PX_SAME_RATE > adapt->drain_ns)
+	if (drain_ns < adapt->drain_ns * PX_SIMILAR_RATE || drain_ns * PX_SIMILAR_RATE > adapt->drain_ns)
 		adapt->quiet_max = PX_QUIET_MIN;
-	else if (adapt->quiet > adapt->quiet_max)
-		adapt->quiet_max = Min(adapt->quiet_max * 2, PX_QUIET_MAX);
+	else if (adapt->quiet > adapt->quiet_max * adapt->senders)
+		adapt->quiet_max = Min(adapt->quiet_max * 4, PX_QUIET_MAX);
 	adapt->quiet = 0;
 	adapt->drain_ns = drain_ns;
 

@@ -7,12 +7,12 @@
  * sender fills, encodes and hands over; the link carries; the receiver decodes
  * and consumes.  A choice is as good as its slowest stage is fast:
  *
- *		sender		(fill + encode[choice] + handing over * ratio[choice]) / senders
+ *		sender		(fill + contention * (encode[choice] + handing over * ratio[choice])) / senders
  *		link		time per byte * ratio[choice]
  *		receiver	consuming + encode[choice] / 4 + handing over * ratio[choice]
  *
  * All of it in nanoseconds per byte of raw data; ratio is wire bytes per raw
- * byte.  Everything is measured while the stream runs, by trying a choice on a
+ * byte, contention the time that goes by per CPU time.  Everything is measured while the stream runs, by trying a choice on a
  * batch that is sent in any case.
  *
  * The caller feeds in samples and asks for a choice before each batch.  Pure
@@ -62,9 +62,12 @@ typedef struct px_adapt
 	px_choice_cost costs[PX_CHOICE_COUNT];
 	px_mean		fill;			/* nanoseconds, by raw bytes */
 	px_mean		handing;		/* nanoseconds of work, by wire bytes */
+	px_mean		contention;		/* nanoseconds gone by, by those of encoding */
 	uint32_t	senders;		/* that work at the same time */
 
 	/* The link, and the receiver behind it. */
+	bool		backlog;		/* the last sample had one */
+	bool		has_told;		/* enough has left during one to tell the rate */
 	double		link_ns;		/* per wire byte; 0: not known to be in the way */
 	double		consume_ns;		/* per raw byte, of the receiver; 0 as above */
 	px_mean		drain;			/* bytes, by nanoseconds, while there was a backlog */
@@ -78,7 +81,10 @@ typedef struct px_adapt
 	/* The choice. */
 	px_choice	current;
 	uint64_t	batches;		/* chosen so far */
+	double		raw_nbytes;		/* of these, about */
 	uint64_t	probed_at;		/* number of the batch that was last a probe */
+	uint32_t	uncertain;		/* batches before the link has told its rate */
+	uint32_t	cautious;		/* those that were sent smaller in case */
 	double		credit;			/* raw bytes' time that probes may waste */
 } px_adapt;
 
@@ -98,13 +104,15 @@ extern px_choice px_adapt_for_size(const px_adapt *adapt, px_choice choice,
 								   double raw_nbytes);
 
 /*
- * A batch was made: it took fill_ns to fill (wall time) and cpu_ns to encode.
+ * A batch was made: it took fill_ns to fill (wall time), and cpu_ns to encode
+ * (CPU time), for which encode_ns went by.
  * settled is false if encodings were looked for on the way, which most batches
  * are spared.
  */
 extern void px_adapt_learn_batch(px_adapt *adapt, px_choice choice,
 								 double raw_nbytes, double wire_nbytes,
-								 double fill_ns, double cpu_ns, bool settled);
+								 double fill_ns, double cpu_ns, double encode_ns,
+								 bool settled);
 
 /* Handing over wire_nbytes took so much work; waiting does not count. */
 extern void px_adapt_learn_handing(px_adapt *adapt, double wire_nbytes,

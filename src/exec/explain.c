@@ -139,7 +139,8 @@ explain_auto(const px_receive_stats *stats, ExplainState *es)
 
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
-		ExplainPropertyText("Link", psprintf(measured ? "%.1f Mbit/s" : "%.1f Mbit/s or more", mbit), es);
+		if (mbit >= 0.05)
+			ExplainPropertyText("Link", psprintf(measured ? "%.1f Mbit/s" : "%.1f Mbit/s or more", mbit), es);
 		return;
 	}
 	ExplainPropertyUInteger("Plain Batches", NULL, stats->choices[PX_CHOICE_PLAIN], es);

@@ -27,12 +27,13 @@
 #include "wire/frame.h"
 
 /*
- * The node's plan_node_id.  Ids only have to differ within a plan; the
+ * The nodes' plan_node_id.  Ids only have to differ within a plan; the
  * planner counts from 0 and has given out its own, and a plan gets one
- * ExchangeSend, and one ExchangePlan at most.
+ * ExchangeSend, and one each of the others at most.
  */
-#define SEND_PLAN_NODE_ID	PG_INT32_MAX
-#define TOP_PLAN_NODE_ID	(SEND_PLAN_NODE_ID - 1)
+#define SEND_PLAN_NODE_ID		PG_INT32_MAX
+#define FORWARD_PLAN_NODE_ID	(PG_INT32_MAX - 1)
+#define TOP_PLAN_NODE_ID		(PG_INT32_MAX - 2)
 
 px_request_column *
 px_send_read_request(const FuncExpr *marker, int ncolumns, px_request *request)
@@ -195,19 +196,29 @@ make_send(Plan *child, List *columns, const TargetEntry *marker,
 	return plan;
 }
 
-/* ExchangePlan on top of a plan that returns frames. */
-static Plan *
-make_plan_node(Plan *child, const TargetEntry *marker, const px_request *request)
+/* A node on top of a plan that returns frames, which passes them on. */
+static CustomScan *
+make_passing_node(Plan *child, const TargetEntry *marker, int plan_node_id,
+				  const CustomScanMethods *methods)
 {
-	CustomScan *scan = make_node(child, marker, TOP_PLAN_NODE_ID, &px_plan_scan_methods);
+	CustomScan *scan = make_node(child, marker, plan_node_id, methods);
 	Plan	   *plan = &scan->scan.plan;
 
 	plan->startup_cost = child->startup_cost;
 	plan->total_cost = child->total_cost;
-	plan->plan_rows = child->plan_rows + 1;
+	plan->plan_rows = child->plan_rows;
 	plan->plan_width = child->plan_width;
+	return scan;
+}
+
+static Plan *
+make_plan_node(Plan *child, const TargetEntry *marker, const px_request *request)
+{
+	CustomScan *scan = make_passing_node(child, marker, TOP_PLAN_NODE_ID, &px_plan_scan_methods);
+
+	scan->scan.plan.plan_rows++;
 	scan->custom_private = list_make2_int((int) request->explain, request->version);
-	return plan;
+	return &scan->scan.plan;
 }
 
 void
@@ -228,6 +239,9 @@ px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker,
 		top->plan_rows = send->plan_rows;
 		top->plan_width = send->plan_width;
 		top->total_cost = Max(top->total_cost, send->total_cost);
+		if (request->adaptive)
+			stmt->planTree = &make_passing_node(top, marker, FORWARD_PLAN_NODE_ID,
+												&px_forward_scan_methods)->scan.plan;
 	}
 	else
 		stmt->planTree = make_send(top, columns, marker, request, slice, false);

@@ -11,8 +11,9 @@
  * it blocks, and the cause may as well be the receiver.  So the socket is asked,
  * twice for a batch, what it has still to send.  As long as that is never
  * nothing, what was acknowledged meanwhile is what the link carried, or what the
- * receiver took.  Parallel workers have no socket, and not all kernels say: then
- * being blocked has to do.
+ * receiver took.  Of a parallel query the leader has the socket, and asks for all
+ * senders, as it hands their frames over.  Not all kernels say: then being
+ * blocked has to do.
  *
  *-------------------------------------------------------------------------
  */
@@ -100,7 +101,7 @@ px_auto_new(const px_request *request)
 void
 px_auto_restart(px_auto *state)
 {
-	state->returned_nbytes = 0;
+	state->returned_nbytes = state->forwarded_nbytes = 0;
 	state->has_link = state->has_backlog = false;
 	state->blocked_ns = 0;
 	memset(&state->sample, 0, sizeof(state->sample));
@@ -152,6 +153,21 @@ ask_clock(px_auto *state, instr_time now, uint64 handed_nbytes)
 	sample->receiver_ns = -1;
 }
 
+/* Learn what the socket told since a frame of nbytes began to be handed over. */
+static void
+learn_socket(px_auto *state, instr_time since, double nbytes)
+{
+	px_link_sample *sample = &state->sample;
+
+	if (!sample->backlog)
+	{
+		sample->ns = ns_between(since, state->link_at);
+		sample->nbytes = nbytes;
+	}
+	px_adapt_learn_link(&state->shared->adapt, sample);
+	state->shared->socket_at = state->link_at;
+}
+
 void
 px_auto_called(px_auto *state)
 {
@@ -200,27 +216,24 @@ void
 px_auto_filled(px_auto *state, size_t raw_nbytes, px_encode_options *options)
 {
 	px_auto_shared *shared = state->shared;
-	bool		knows = true;
 	instr_time	now;
 
 	INSTR_TIME_SET_CURRENT(now);
 	state->fill_ns = ns_between(state->called_at, now);
-	ask_socket(state, now, state->blocked_ns);
+	if (!state->forwards)
+		ask_socket(state, now, state->blocked_ns);
 
 	SpinLockAcquire(&shared->mutex);
-	if (state->has_link)
-		shared->socket_at = now;
-	else if (ns_between(shared->socket_at, now) > SOCKET_RECENT_NS)
-		ask_clock(state, now, shared->handed_nbytes);
-	else
-		knows = false;
-	if (state->has_link && !state->sample.backlog && state->returned_nbytes > 0)
+	if (state->returned_nbytes > 0)
 	{
-		state->sample.ns = ns_between(state->filled_at, now);
-		state->sample.nbytes = state->returned_nbytes;
+		if (!state->forwards && state->has_link)
+			learn_socket(state, state->filled_at, state->returned_nbytes);
+		else if (ns_between(shared->socket_at, now) > SOCKET_RECENT_NS)
+		{
+			ask_clock(state, now, shared->handed_nbytes);
+			px_adapt_learn_link(&shared->adapt, &state->sample);
+		}
 	}
-	if (knows && state->returned_nbytes > 0)
-		px_adapt_learn_link(&shared->adapt, &state->sample);
 	state->handed_nbytes = shared->handed_nbytes;
 	SpinLockRelease(&shared->mutex);
 
@@ -240,6 +253,7 @@ px_auto_encoded(px_auto *state, size_t raw_nbytes, size_t wire_nbytes,
 	bool		settled = true;
 	instr_time	now;
 
+	INSTR_TIME_SET_CURRENT(now);
 	state->returned_cpu_ns = cpu_ns();
 	for (int i = 0; i < ncolumns; i++)
 		settled = settled && !columns[i].sampled;
@@ -247,13 +261,44 @@ px_auto_encoded(px_auto *state, size_t raw_nbytes, size_t wire_nbytes,
 	SpinLockAcquire(&state->shared->mutex);
 	px_adapt_learn_batch(&state->shared->adapt, state->choice, (double) raw_nbytes,
 						 (double) wire_nbytes, state->fill_ns,
-						 state->returned_cpu_ns - state->filled_cpu_ns, settled);
+						 state->returned_cpu_ns - state->filled_cpu_ns,
+						 ns_between(state->filled_at, now), settled);
 	SpinLockRelease(&state->shared->mutex);
 
-	INSTR_TIME_SET_CURRENT(now);
-	ask_socket(state, now, 0);
+	if (!state->forwards)
+		ask_socket(state, now, 0);
 	state->returned_at = now;
 	state->returned_nbytes = (double) wire_nbytes;
+}
+
+void
+px_auto_forwarding(px_auto *state)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	state->forwards = true;
+	state->forward_blocked_ns = state->forwarded_nbytes > 0 ?
+		ns_between(state->forwarded_at, now) - (cpu_ns() - state->forwarded_cpu_ns) : 0;
+}
+
+void
+px_auto_forwarded(px_auto *state, size_t wire_nbytes)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	ask_socket(state, now, state->forward_blocked_ns);
+	if (state->has_link && state->forwarded_nbytes > 0)
+	{
+		SpinLockAcquire(&state->shared->mutex);
+		learn_socket(state, state->forwarded_at, state->forwarded_nbytes);
+		SpinLockRelease(&state->shared->mutex);
+	}
+	memset(&state->sample, 0, sizeof(state->sample));
+	state->forwarded_at = now;
+	state->forwarded_nbytes = (double) wire_nbytes;
+	state->forwarded_cpu_ns = cpu_ns();
 }
 
 uint64

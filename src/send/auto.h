@@ -11,6 +11,11 @@
  *		px_auto_filled		it is filled
  *		px_auto_encoded		the batch is a frame, and about to be returned
  *
+ * and ExchangeForward, above the Gather of a parallel query:
+ *
+ *		px_auto_forwarding	it was called: what it returned has been handed over
+ *		px_auto_forwarded	it has a frame of some sender's, about to be returned
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef PX_SEND_AUTO_H
@@ -55,6 +60,13 @@ typedef struct px_auto
 	instr_time	filled_at;
 	uint64		handed_nbytes;	/* of all, when the batch was filled */
 
+	/* The frame last forwarded; valid if forwarded_nbytes > 0. */
+	bool		forwards;		/* ExchangeForward asks the socket */
+	instr_time	forwarded_at;
+	double		forwarded_cpu_ns;
+	double		forwarded_nbytes;
+	double		forward_blocked_ns; /* while it was handed over */
+
 	/* The socket. */
 	bool		has_link;		/* what follows is valid */
 	instr_time	link_at;		/* when link was read */
@@ -80,6 +92,11 @@ extern void px_auto_filled(px_auto *state, size_t raw_nbytes, px_encode_options 
 /* columns[ncolumns] is what was left by the batch. */
 extern void px_auto_encoded(px_auto *state, size_t raw_nbytes, size_t wire_nbytes,
 							const px_column_state *columns, int ncolumns);
+
+extern void px_auto_forwarding(px_auto *state);
+
+/* The frame has wire_nbytes. */
+extern void px_auto_forwarded(px_auto *state, size_t wire_nbytes);
 
 /* Bytes per second that the link carried; see px_adapt_link_rate. */
 extern uint64 px_auto_link_rate(px_auto *state);

@@ -663,10 +663,18 @@ static const CustomExecMethods send_exec_methods = {
 	.ExplainCustomScan = send_explain,
 };
 
+px_auto *
+px_send_adaptive(PlanState *send)
+{
+	Assert(castNode(CustomScanState, send)->methods == &send_exec_methods);
+	return ((px_send_state *) send)->adaptive;
+}
+
 void
 px_send_init(void)
 {
 	RegisterCustomScanMethods(&px_send_scan_methods);
+	RegisterCustomScanMethods(&px_forward_scan_methods);
 	px_send_plan_init();
 	px_marker_init();
 }

@@ -63,6 +63,13 @@ extern const CustomScanMethods px_send_scan_methods;
  */
 extern const CustomScanMethods px_plan_scan_methods;
 
+/* ExchangeForward, above the Gather of a parallel query in mode auto. */
+extern const CustomScanMethods px_forward_scan_methods;
+
+/* What the ExchangeSend below it learns; owned by that. */
+struct px_auto;
+extern struct px_auto *px_send_adaptive(PlanState *send);
+
 /* Register that node, and have plans that have it measured; by px_send_init. */
 extern void px_send_plan_init(void);
 

@@ -160,7 +160,8 @@ sim_batch(sim *s, double raw_nbytes)
 	s->encoding_ns += data->cpu_ns[s->choice] * raw_nbytes;
 	wire_nbytes = data->ratio[s->choice] * raw_nbytes;
 	px_adapt_learn_batch(&s->adapt, s->choice, raw_nbytes, wire_nbytes,
-						 data->fill_ns * raw_nbytes, data->cpu_ns[s->choice] * raw_nbytes, true);
+						 data->fill_ns * raw_nbytes, data->cpu_ns[s->choice] * raw_nbytes,
+						 data->cpu_ns[s->choice] * raw_nbytes, true);
 	sim_ask(s, false);
 
 	sim_pass(s, 0.3 * wire_nbytes);
@@ -417,8 +418,8 @@ many_senders_share_the_link(void)
 	px_adapt_init(&adapt, 15, 1.0, 0, false, 0);
 	for (int i = 0; i < 10; i++)
 	{
-		px_adapt_learn_batch(&adapt, PX_CHOICE_LZ4, 1e6, 0.195e6, 0.7e6, 0.65e6, true);
-		px_adapt_learn_batch(&adapt, PX_CHOICE_ZSTD, 1e6, 0.165e6, 0.7e6, 1.0e6, true);
+		px_adapt_learn_batch(&adapt, PX_CHOICE_LZ4, 1e6, 0.195e6, 0.7e6, 0.65e6, 0.65e6, true);
+		px_adapt_learn_batch(&adapt, PX_CHOICE_ZSTD, 1e6, 0.165e6, 0.7e6, 1.0e6, 1.0e6, true);
 		px_adapt_learn_link(&adapt, &sample);
 	}
 	(void) px_adapt_choose(&adapt, 1e6);
@@ -426,6 +427,51 @@ many_senders_share_the_link(void)
 	adapt.senders = 4;
 	(void) px_adapt_choose(&adapt, 1e6);
 	CHECK_EQ(adapt.current, PX_CHOICE_ZSTD);
+}
+
+/* But not if they wait for each other's cores. */
+static void
+few_cores_do_not_make_senders_fast(void)
+{
+	px_adapt	adapt;
+	px_link_sample sample = {true, 1e6, 0.125e6, 0};
+
+	px_adapt_init(&adapt, 15, 1.0, 0, false, 0);
+	adapt.senders = 4;
+	for (int i = 0; i < 10; i++)
+	{
+		px_adapt_learn_batch(&adapt, PX_CHOICE_LZ4, 1e6, 0.195e6, 0.7e6, 0.65e6, 5.2e6, true);
+		px_adapt_learn_batch(&adapt, PX_CHOICE_ZSTD, 1e6, 0.165e6, 0.7e6, 1.0e6, 8.0e6, true);
+		px_adapt_learn_link(&adapt, &sample);
+	}
+	(void) px_adapt_choose(&adapt, 1e6);
+	CHECK(adapt.current < PX_CHOICE_ZSTD);
+}
+
+/* Before the link has told how slow it is, its backlog is a reason to send less. */
+static void
+first_backlog_is_answered(void)
+{
+	px_adapt	adapt;
+	px_link_sample begins = {true, 0, 0, 0};
+	px_link_sample slow = {true, 1e6, 1000, 0};
+	uint32_t	smaller = 0;
+
+	px_adapt_init(&adapt, 15, 1.0, 0, false, 0);
+	for (int i = 0; i < 3; i++)
+		px_adapt_learn_batch(&adapt, px_adapt_choose(&adapt, 1e6), 1e6, 0.195e6, 0.7e6, 0.65e6, 0.65e6, true);
+	CHECK_EQ(adapt.current, PX_CHOICE_LZ4);
+
+	px_adapt_learn_link(&adapt, &begins);
+	CHECK_EQ(px_adapt_choose(&adapt, 1e6), PX_CHOICE_ZSTD);
+	px_adapt_learn_link(&adapt, &begins);
+	CHECK_EQ(px_adapt_choose(&adapt, 1e6), PX_CHOICE_LZ4);
+	for (int i = 0; i < 6; i++)
+	{
+		px_adapt_learn_link(&adapt, &slow);
+		smaller += px_adapt_choose(&adapt, 4096) == PX_CHOICE_ZSTD;
+	}
+	CHECK_EQ(smaller, 2);
 }
 
 static void
@@ -472,6 +518,8 @@ main(void)
 	RUN(a_blind_sender_believes_the_receiver);
 	RUN(cpu_is_limited);
 	RUN(many_senders_share_the_link);
+	RUN(few_cores_do_not_make_senders_fast);
+	RUN(first_backlog_is_answered);
 	RUN(small_batches_have_no_codec);
 	RUN(random_choices_are_all_allowed_ones);
 	return unit_done();
