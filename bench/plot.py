@@ -74,7 +74,8 @@ def plot_auto(folder):
     plt.imshow(ratios, aspect="auto", cmap="RdYlGn_r", norm=matplotlib.colors.LogNorm(1, 10, clip=True))
     for y, row in enumerate(ratios):
         for x, ratio in enumerate(row):
-            plt.text(x, y, f"{times[y][x]:.2f} s  {ratio:.2f}", ha="center", va="center", fontsize=8)
+            plt.text(x, y, f"{times[y][x]:.2f} s  {ratio:.2f}", ha="center", va="center", fontsize=8,
+                     color="white" if ratio < 1.15 or ratio > 6 else "black")
     plt.xticks(range(len(modes)), modes)
     plt.yticks(range(len(cells)), [", ".join(cell) for cell in cells])
     plt.title("seconds, and how many times the quickest of the row", fontsize=9)

@@ -89,12 +89,13 @@ def build(folder, prefix):
     """Configure, build and install a PostgreSQL with what our tests use of it."""
     log = os.path.join(folder, "build.log")
     jobs = f"-j{os.cpu_count()}"
+    # A make that was called by ours would take itself for a part of a build, and leave out headers.
+    env = {k: v for k, v in os.environ.items() if not k.startswith("PG") and k not in ("MAKEFLAGS", "MAKELEVEL")}
     with open(log, "w", encoding="utf-8") as output_file:
         for command in (["./configure", "--prefix=" + prefix, *CONFIGURE], ["make", "-s", jobs, "all"], ["make", "-s", "install"],
                         *(["make", "-s", jobs, "-C", "contrib/" + name, "install"] for name in CONTRIB)):
             done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output_file, stderr=subprocess.STDOUT,
-                                  env={k: v for k, v in os.environ.items() if not k.startswith("PG") and k != "MAKEFLAGS"},
-                                  check=False, timeout=BUILD_TIMEOUT)
+                                  env=env, check=False, timeout=BUILD_TIMEOUT)
             if done.returncode != 0:
                 with open(log, encoding="utf-8", errors="replace") as lines:
                     raise harness.Failure(f"{' '.join(command)} failed:\n" + "".join(lines.readlines()[-30:]))
