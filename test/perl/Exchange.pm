@@ -21,7 +21,7 @@ sub new_shard
 {
 	my ($name, %options) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
-	$node->init(@{ $options{init} // [] });
+	$node->init(extra => [ '--encoding=UTF8', '--locale=C' ], @{ $options{init} // [] });   # whatever the environment says
 	$node->append_conf('postgresql.conf', "autovacuum = off\n" . ($options{conf} // ''));
 	if (defined $options{hba})
 	{

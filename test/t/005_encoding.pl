@@ -18,7 +18,6 @@ parallel_tuple_cost = 0
 min_parallel_table_scan_size = 0
 EOC
 my $coordinator = new_coordinator('coordinator',
-	init => [ extra => [ '--encoding=UTF8', '--locale=C' ] ],
 	extensions => ['postgres_fdw'],
 	conf => "pg_exchange.local_scope = none\n");
 
