@@ -468,17 +468,23 @@ px_cancel(PGconn *pg, TimestampTz deadline)
 bool
 px_wait_for_result(PGconn *pg, TimestampTz deadline)
 {
+	int			wanted = WL_LATCH_SET | WL_SOCKET_READABLE | WL_EXIT_ON_PM_DEATH;
+
 	while (PQisBusy(pg))
 	{
-		long		ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
+		long		ms = -1;
 		int			rc;
 
-		if (ms <= 0)
-			return false;
-		rc = WaitLatchOrSocket(MyLatch,
-							   WL_LATCH_SET | WL_SOCKET_READABLE | WL_TIMEOUT |
-							   WL_EXIT_ON_PM_DEATH,
-							   PQsocket(pg), ms, px_wait_event(PX_WAIT_RECEIVE));
+		/* Up to 15, the time until DT_NOEND is more than a wait can be told. */
+		if (!TIMESTAMP_IS_NOEND(deadline))
+		{
+			ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
+			if (ms <= 0)
+				return false;
+			wanted |= WL_TIMEOUT;
+		}
+		rc = WaitLatchOrSocket(MyLatch, wanted, PQsocket(pg), ms,
+							   px_wait_event(PX_WAIT_RECEIVE));
 		if (rc & WL_LATCH_SET)
 		{
 			ResetLatch(MyLatch);
