@@ -16,7 +16,7 @@ import harness
 
 TIMEOUT = 300   # seconds for one call of apt
 BUILD_TIMEOUT = 3600
-CONTRIB = ("citext", "hstore", "postgres_fdw")   # what the tests use
+CONTRIB = ("auto_explain", "citext", "hstore", "pg_stat_statements", "postgres_fdw")   # what the tests use
 
 
 class Unavailable(Exception):
