@@ -52,7 +52,9 @@ for bind in $BINDS; do
 	mount --bind "${bind%%:*}" "$root${bind#*:}"
 done
 unset BINDS
-exec chroot "$root" "$@"
+# Not exec: the shell is process 1 here, and gathers what a killed postmaster leaves behind.
+chroot "$root" "$@"
+exit $?
 """
 NAME_SPACES = ["unshare", "--mount", "--propagation", "private", "--pid", "--ipc", "--fork", "--kill-child", "--"]
 
