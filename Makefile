@@ -8,7 +8,7 @@
 #   make check-random    random queries, with and without exchanges (CHECK_OPTS="5000 7": so many, with this seed)
 #   make check-sqlsmith  sqlsmith's queries (CHECK_OPTS as above)
 #   make check-assert    regress, isolation and tap on a PostgreSQL with assertions, built from the distribution's source
-#   make check-valgrind  regress with that PostgreSQL under valgrind (about an hour)
+#   make check-valgrind  regress with that PostgreSQL under valgrind (half an hour)
 #   make check-matrix    build and test on PostgreSQL 15 to 18, and let them work with each other, in throw-away
 #                        roots (MAJORS="17": that one alone; PG_EXCHANGE_ROOTS names a folder to keep them in)
 #   make check-deb       build, lint, install and try the Debian packages; lint the container and RPM files
