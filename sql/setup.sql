@@ -31,7 +31,7 @@ BEGIN
 		line := regexp_replace(line, '(Frames: \d+), raw .* kB, wire .* kB', '\1 (size)');
 		line := regexp_replace(line, 'AUTO \(lz4 \d+ batches, zstd \d+, none \d+\)$', 'AUTO (measured)');
 		line := regexp_replace(line, '-?\d+\.\d+ ms', 'N ms', 'g');
-		line := regexp_replace(line, '(actual rows=\d+)\.00 ', '\1 ');
+		line := regexp_replace(line, '(\mrows=\d+)\.00 ', '\1 ');
 		CONTINUE WHEN line ~ '^\s*((Planning|Execution) Time|Planning|Buffers|Column Encodings|Link):';
 		RETURN NEXT line;
 	END LOOP;
