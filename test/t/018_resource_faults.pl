@@ -131,7 +131,7 @@ for my $exchange (qw(off on))
 	$shard->safe_psql('postgres', q{ALTER ROLE reader SET temp_file_limit = '4MB'; ALTER ROLE reader SET work_mem = '1MB'});
 	begin_session();
 	ask("SET pg_exchange.enabled = $exchange; SELECT count(filler) FROM (SELECT filler FROM sorted OFFSET 0) x");
-	like($session->{stderr}, qr/ERROR:  53400: temporary file size exceeds temp_file_limit/, "remote out of disk, exchange $exchange: its error");
+	like($session->{stderr}, qr/ERROR:  53400: temporary file size exceeds "?temp_file_limit/, "remote out of disk, exchange $exchange: its error");
 }
 goes_on('remote out of disk');
 $shard->safe_psql('postgres', q{ALTER ROLE reader RESET ALL});
@@ -142,7 +142,7 @@ ask("SET pg_exchange.max_connections_per_server = 1; SET work_mem = '1MB'; SET t
 ask('BEGIN; DECLARE c CURSOR FOR SELECT id, filler FROM big WHERE length(filler) = 1024');
 like(ask('FETCH 1 FROM c'), qr/^\d+\|/, 'a stream has begun');
 ask($scan);
-like($session->{stderr}, qr/ERROR:  53400: temporary file size exceeds temp_file_limit/, 'coordinator out of disk: its error');
+like($session->{stderr}, qr/ERROR:  53400: temporary file size exceeds "?temp_file_limit/, 'coordinator out of disk: its error');
 ask('ROLLBACK; RESET temp_file_limit');
 goes_on('coordinator out of disk');
 

@@ -50,7 +50,7 @@ sub log_of
 }
 
 # A parallel sender: the plan has what its workers have measured.
-my $plan = explained('ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF', 'SELECT * FROM events WHERE id > 10');
+my $plan = explained('ANALYZE, BUFFERS OFF, COSTS OFF, TIMING OFF, SUMMARY OFF', 'SELECT * FROM events WHERE id > 10');
 like($plan, qr/Remote Plan:\n\s+Gather \(actual rows=\d+.*\n\s+Workers Planned: 2\n\s+Workers Launched: [12]\n\s+->  Custom Scan \(ExchangeSend\)/,
 	'the plan of a parallel sender');
 my ($rows, $loops) = $plan =~ /Parallel Seq Scan on events \(actual rows=([\d.]+) loops=(\d)\)/;
