@@ -7,13 +7,14 @@
  * sender fills, encodes and hands over; the link carries; the receiver decodes
  * and consumes.  A choice is as good as its slowest stage is fast:
  *
- *		sender		(fill + contention * (encode[choice] + handing over * ratio[choice])) / senders
+ *		sender		(fill + contention * (encode[choice] +
+ *					handing over * ratio[choice])) / senders
  *		link		time per byte * ratio[choice]
  *		receiver	consuming + encode[choice] / 4 + handing over * ratio[choice]
  *
  * All of it in nanoseconds per byte of raw data; ratio is wire bytes per raw
- * byte, contention the time that goes by per CPU time.  Everything is measured while the stream runs, by trying a choice on a
- * batch that is sent in any case.
+ * byte, contention the time that goes by per CPU time.  Everything is measured
+ * while the stream runs, by trying a choice on a batch that is sent in any case.
  *
  * The caller feeds in samples and asks for a choice before each batch.  Pure
  * arithmetic: nothing here reads a clock or a socket, so tests can simulate

@@ -68,17 +68,6 @@ forward_end(CustomScanState *node)
 	ExecEndNode(linitial(node->custom_ps));
 }
 
-static void
-forward_rescan(CustomScanState *node)
-{
-	PlanState  *child = linitial(node->custom_ps);
-
-	if (node->ss.ps.chgParam != NULL)
-		UpdateChangedParamSet(child, node->ss.ps.chgParam);
-	if (child->chgParam == NULL)
-		ExecReScan(child);
-}
-
 const CustomScanMethods px_forward_scan_methods = {
 	.CustomName = "ExchangeForward",
 	.CreateCustomScanState = forward_create_state,
@@ -89,5 +78,5 @@ static const CustomExecMethods forward_exec_methods = {
 	.BeginCustomScan = forward_begin,
 	.ExecCustomScan = forward_exec,
 	.EndCustomScan = forward_end,
-	.ReScanCustomScan = forward_rescan,
+	.ReScanCustomScan = px_send_rescan_child,
 };

@@ -205,13 +205,8 @@ plan_end(CustomScanState *node)
 static void
 plan_rescan(CustomScanState *node)
 {
-	PlanState  *child = linitial(node->custom_ps);
-
 	((px_plan_state *) node)->sent = false;
-	if (node->ss.ps.chgParam != NULL)
-		UpdateChangedParamSet(child, node->ss.ps.chgParam);
-	if (child->chgParam == NULL)
-		ExecReScan(child);
+	px_send_rescan_child(node);
 }
 
 const CustomScanMethods px_plan_scan_methods = {

@@ -500,19 +500,24 @@ send_end_node(CustomScanState *node)
 	MemoryContextDelete(state->context);
 }
 
-static void
-send_rescan(CustomScanState *node)
+void
+px_send_rescan_child(CustomScanState *node)
 {
 	PlanState  *child = linitial(node->custom_ps);
-
-	ExecClearTuple(node->ss.ss_ScanTupleSlot);
-	send_restart((px_send_state *) node);
 
 	/* The executor passes changed parameters to left and right trees only. */
 	if (node->ss.ps.chgParam != NULL)
 		UpdateChangedParamSet(child, node->ss.ps.chgParam);
 	if (child->chgParam == NULL)
 		ExecReScan(child);
+}
+
+static void
+send_rescan(CustomScanState *node)
+{
+	ExecClearTuple(node->ss.ss_ScanTupleSlot);
+	send_restart((px_send_state *) node);
+	px_send_rescan_child(node);
 }
 
 /* ---------------------------------------------------------------------

@@ -70,7 +70,10 @@ extern const CustomScanMethods px_forward_scan_methods;
 struct px_auto;
 extern struct px_auto *px_send_adaptive(PlanState *send);
 
-/* Register that node, and have plans that have it measured; by px_send_init. */
+/* Rescan the only child of one of these nodes, with the node's changed parameters. */
+extern void px_send_rescan_child(CustomScanState *node);
+
+/* Register ExchangePlan, and have plans that have it measured; by px_send_init. */
 extern void px_send_plan_init(void);
 
 /* Install the planner hook and register the node; called by _PG_init. */

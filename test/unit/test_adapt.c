@@ -408,20 +408,28 @@ cpu_is_limited(void)
 	}
 }
 
+/* LZ4 and zstd over 1 Gbit/s, by senders that get a core for one part of contention. */
+static void
+learn_lz4_and_zstd(px_adapt *adapt, double contention)
+{
+	px_link_sample sample = {true, 1e6, 0.125e6, 0};
+
+	px_adapt_init(adapt, 15, 1.0, 0, false, 0);
+	for (int i = 0; i < 10; i++)
+	{
+		px_adapt_learn_batch(adapt, PX_CHOICE_LZ4, 1e6, 0.195e6, 0.7e6, 0.65e6, 0.65e6 * contention, true);
+		px_adapt_learn_batch(adapt, PX_CHOICE_ZSTD, 1e6, 0.165e6, 0.7e6, 1.0e6, 1.0e6 * contention, true);
+		px_adapt_learn_link(adapt, &sample);
+	}
+}
+
 /* Many senders are fast together: the link gets in their way. */
 static void
 many_senders_share_the_link(void)
 {
 	px_adapt	adapt;
-	px_link_sample sample = {true, 1e6, 0.125e6, 0};
 
-	px_adapt_init(&adapt, 15, 1.0, 0, false, 0);
-	for (int i = 0; i < 10; i++)
-	{
-		px_adapt_learn_batch(&adapt, PX_CHOICE_LZ4, 1e6, 0.195e6, 0.7e6, 0.65e6, 0.65e6, true);
-		px_adapt_learn_batch(&adapt, PX_CHOICE_ZSTD, 1e6, 0.165e6, 0.7e6, 1.0e6, 1.0e6, true);
-		px_adapt_learn_link(&adapt, &sample);
-	}
+	learn_lz4_and_zstd(&adapt, 1);
 	(void) px_adapt_choose(&adapt, 1e6);
 	CHECK(adapt.current < PX_CHOICE_ZSTD);
 	adapt.senders = 4;
@@ -434,16 +442,9 @@ static void
 few_cores_do_not_make_senders_fast(void)
 {
 	px_adapt	adapt;
-	px_link_sample sample = {true, 1e6, 0.125e6, 0};
 
-	px_adapt_init(&adapt, 15, 1.0, 0, false, 0);
+	learn_lz4_and_zstd(&adapt, 8);
 	adapt.senders = 4;
-	for (int i = 0; i < 10; i++)
-	{
-		px_adapt_learn_batch(&adapt, PX_CHOICE_LZ4, 1e6, 0.195e6, 0.7e6, 0.65e6, 5.2e6, true);
-		px_adapt_learn_batch(&adapt, PX_CHOICE_ZSTD, 1e6, 0.165e6, 0.7e6, 1.0e6, 8.0e6, true);
-		px_adapt_learn_link(&adapt, &sample);
-	}
 	(void) px_adapt_choose(&adapt, 1e6);
 	CHECK(adapt.current < PX_CHOICE_ZSTD);
 }
