@@ -36,11 +36,11 @@ DATA = {
                       (1200000, 1000000, 300000, 90000)),
     "JSON documents": ("""SELECT l_orderkey AS id, json_build_object('order', l_orderkey, 'line', l_linenumber, 'status', l_linestatus,
         'quantity', l_quantity, 'price', l_extendedprice, 'shipped', l_shipdate, 'by', trim(l_shipmode), 'instructions', trim(l_shipinstruct),
-        'notes', json_build_array(l_comment, reverse(l_comment))) AS document FROM lineitem""", (600000, 600000, 300000, 120000)),
+        'notes', json_build_array(l_comment, reverse(l_comment))) AS document FROM lineitem""", (900000, 600000, 300000, 120000)),
     "random bytes": ("""SELECT i, (SELECT string_agg(decode(md5(i || ' ' || k), 'hex'), '') FROM generate_series(1, 64) k) AS bytes
         FROM generate_series(1, 300000) i""", (300000, 80000, 20000, 5000)),
-    "UUIDs": ("SELECT md5('a' || i)::uuid AS id, md5('b' || i)::uuid AS parent FROM generate_series(1, 3000000) i",
-              (3000000, 2000000, 400000, 100000)),
+    "UUIDs": ("SELECT md5('a' || i)::uuid AS id, md5('b' || i)::uuid AS parent FROM generate_series(1, 4000000) i",
+              (4000000, 2000000, 400000, 100000)),
 }
 
 

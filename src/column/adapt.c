@@ -31,16 +31,22 @@
 
 /*
  * Less says nothing about a link: timers jitter by about a millisecond, and
- * acknowledgements come in bursts, for several packets of 64 kB at a time.
+ * acknowledgements come in bursts, for several packets of 64 kB at a time.  Of
+ * a link that was not in the way a moment ago it takes more to believe that it has
+ * become slow: where cores are few, packets wait for one.
  */
 #define PX_LINK_KNOWN_NS		1e6
+#define PX_LINK_DOUBT_NS		8e6
 #define PX_LINK_BURST_NBYTES	(256.0 * 1024)
 
 /* From fewer raw bytes nothing is known of a choice: the first ones are dear. */
 #define PX_COST_KNOWN_NBYTES	(64.0 * 1024)
 
-/* A batch in which encodings were looked for counts so much less. */
-#define PX_UNSETTLED_WEIGHT		0.125
+/* What costs more than so many times the mean does not do so again. */
+#define PX_OUTLIER_FACTOR		2.0
+
+/* A batch that was dear for once counts so much less: it takes two to know. */
+#define PX_UNSETTLED_WEIGHT		(1.0 / 32)
 
 /* Decoding takes a quarter of encoding, or less: see bench/README.md. */
 #define PX_DECODE_SHARE			0.25
@@ -72,9 +78,10 @@
 /* After so many batches what is known of a choice may be out of date ... */
 #define PX_STALE_BATCHES		64
 
-/* ... by so much, and an untried zstd may be so much smaller than lz4. */
+/* ... by so much; an untried zstd may be so much smaller than lz4, and dearer. */
 #define PX_STALE_FACTOR			0.8
 #define PX_ZSTD_RATIO_MIN		0.7
+#define PX_ZSTD_CPU_MIN			1.25
 
 /* What a choice may cost more than those that it includes. */
 #define PX_DEARER_FACTOR		2.5
@@ -83,7 +90,7 @@
 #define PX_ENCODED_RATIO_MIN	0.1
 
 /* Samples of each sender without a backlog before the link is taken to be faster. */
-#define PX_QUIET_MIN			12
+#define PX_QUIET_MIN			8
 #define PX_QUIET_MAX			1024
 #define PX_QUIET_DECAY			0.9
 
@@ -112,6 +119,15 @@ static double
 px_mean_of(const px_mean *mean)
 {
 	return mean->amount > 0 ? mean->value / mean->amount : 0;
+}
+
+/* The same for a cost: an interrupt's time is among what was measured. */
+static void
+px_cost_add(px_mean *mean, double amount, double value, double memory)
+{
+	if (mean->amount >= PX_COST_KNOWN_NBYTES)
+		value = Min(value, amount * px_mean_of(mean) * PX_OUTLIER_FACTOR);
+	px_mean_add(mean, amount, value, memory);
 }
 
 void
@@ -195,11 +211,15 @@ px_hoped(const px_adapt *adapt, px_choice choice)
 
 		if (!px_is_known(adapt, (px_choice) c))
 			continue;
+		if (c == PX_CHOICE_LZ4 && choice == PX_CHOICE_ZSTD)
+		{
+			known.cpu_ns *= PX_ZSTD_CPU_MIN;
+			hoped.ratio = Max(hoped.ratio, known.ratio * PX_ZSTD_RATIO_MIN);
+		}
 		if (c < (int) choice)
 			hoped.cpu_ns = Max(hoped.cpu_ns, known.cpu_ns);
-		if (c > (int) choice || (c == PX_CHOICE_LZ4 && choice == PX_CHOICE_ZSTD))
-			hoped.ratio = Max(hoped.ratio, c > (int) choice ? known.ratio :
-							  known.ratio * PX_ZSTD_RATIO_MIN);
+		else
+			hoped.ratio = Max(hoped.ratio, known.ratio);
 	}
 	if (choice == PX_CHOICE_PLAIN)
 		hoped.ratio = 1.0;
@@ -318,22 +338,22 @@ px_feared(const px_adapt *adapt, px_choice choice)
 }
 
 /*
- * What trying a choice may waste, in parts of a batch's time: nothing, as long as
- * it keeps no stage busy for longer than the slowest is.
+ * What a batch wastes that is sent another way, in parts of its time: nothing, as
+ * long as it keeps no stage busy for longer than the slowest is.
  */
 static double
-px_waste(const px_adapt *adapt, px_choice choice)
+px_waste(const px_adapt *adapt, px_expected expected)
 {
 	double		sum;
 
-	return Max(px_bottleneck(adapt, px_feared(adapt, choice), &sum) /
+	return Max(px_bottleneck(adapt, expected, &sum) /
 			   px_bottleneck(adapt, px_known(adapt, adapt->current), &sum) - 1, 0);
 }
 
 static bool
 px_can_afford(const px_adapt *adapt, px_choice choice, double raw_nbytes)
 {
-	double		waste = px_waste(adapt, choice) * raw_nbytes;
+	double		waste = px_waste(adapt, px_feared(adapt, choice)) * raw_nbytes;
 
 	return waste <= 0 || waste <= adapt->credit;
 }
@@ -464,14 +484,6 @@ px_adapt_choose(px_adapt *adapt, double raw_nbytes)
 	return choice;
 }
 
-/* Take off the credit what a batch other than the current choice's has wasted. */
-static void
-px_pay(px_adapt *adapt, px_choice choice, double raw_nbytes)
-{
-	if (choice != adapt->current)
-		adapt->credit -= px_waste(adapt, choice) * raw_nbytes;
-}
-
 void
 px_adapt_learn_batch(px_adapt *adapt, px_choice choice,
 					 double raw_nbytes, double wire_nbytes,
@@ -481,18 +493,20 @@ px_adapt_learn_batch(px_adapt *adapt, px_choice choice,
 	double		weight = settled ? 1.0 : PX_UNSETTLED_WEIGHT;
 
 	/* It is as if the batch were smaller: its costs per byte are the same. */
-	px_mean_add(&cost->cpu, raw_nbytes * weight, cpu_ns * weight, PX_COST_MEMORY_NBYTES);
+	px_cost_add(&cost->cpu, raw_nbytes * weight, cpu_ns * weight, PX_COST_MEMORY_NBYTES);
 	px_mean_add(&cost->wire, raw_nbytes, wire_nbytes, PX_COST_MEMORY_NBYTES);
 	px_mean_add(&adapt->fill, raw_nbytes, fill_ns, PX_COST_MEMORY_NBYTES);
 	px_mean_add(&adapt->contention, cpu_ns, encode_ns, PX_WORK_MEMORY_NS);
 	cost->learned_at = adapt->batches;
-	px_pay(adapt, choice, raw_nbytes);
+	if (choice != adapt->current && raw_nbytes > 0)
+		adapt->credit -= raw_nbytes *
+			px_waste(adapt, (px_expected) {cpu_ns / raw_nbytes, wire_nbytes / raw_nbytes});
 }
 
 void
 px_adapt_learn_handing(px_adapt *adapt, double wire_nbytes, double cpu_ns)
 {
-	px_mean_add(&adapt->handing, wire_nbytes, cpu_ns, PX_COST_MEMORY_NBYTES);
+	px_cost_add(&adapt->handing, wire_nbytes, cpu_ns, PX_COST_MEMORY_NBYTES);
 }
 
 /*
@@ -575,6 +589,8 @@ px_adapt_learn_link(px_adapt *adapt, const px_link_sample *sample)
 	if (adapt->drain.amount < PX_LINK_KNOWN_NS)
 		return;
 	drain_ns = adapt->drain.amount / px_drained(adapt);
+	if (adapt->quiet > 0 && drain_ns > adapt->link_ns && adapt->drain.amount < PX_LINK_DOUBT_NS)
+		return;
 
 	/* Was it wrong to take the link for faster?  Then wait longer next time. */
 	if (drain_ns < adapt->drain_ns * PX_SIMILAR_RATE || drain_ns * PX_SIMILAR_RATE > adapt->drain_ns)

@@ -107,8 +107,8 @@ extern px_choice px_adapt_for_size(const px_adapt *adapt, px_choice choice,
 /*
  * A batch was made: it took fill_ns to fill (wall time), and cpu_ns to encode
  * (CPU time), for which encode_ns went by.
- * settled is false if encodings were looked for on the way, which most batches
- * are spared.
+ * settled is false if it was dear for once: encodings were looked for, or memory
+ * was touched for the first time.
  */
 extern void px_adapt_learn_batch(px_adapt *adapt, px_choice choice,
 								 double raw_nbytes, double wire_nbytes,

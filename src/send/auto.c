@@ -42,6 +42,9 @@
 /* What the leader's socket has told holds for so long for its workers. */
 #define SOCKET_RECENT_NS	100e6
 
+/* A frame that is larger than any before takes memory that is new. */
+#define LARGER_FACTOR		1.125
+
 /* A receiver that waited less, in thousandths, was itself in the way. */
 #define IDLE_PERMILLE_MIN	100
 
@@ -257,6 +260,11 @@ px_auto_encoded(px_auto *state, size_t raw_nbytes, size_t wire_nbytes,
 	state->returned_cpu_ns = cpu_ns();
 	for (int i = 0; i < ncolumns; i++)
 		settled = settled && !columns[i].sampled;
+	if (wire_nbytes > state->largest_nbytes * LARGER_FACTOR)
+	{
+		state->largest_nbytes = wire_nbytes;
+		settled = false;
+	}
 
 	SpinLockAcquire(&state->shared->mutex);
 	px_adapt_learn_batch(&state->shared->adapt, state->choice, (double) raw_nbytes,

@@ -56,6 +56,7 @@ typedef struct px_auto
 	instr_time	returned_at;
 	double		returned_cpu_ns;
 	double		returned_nbytes;
+	double		largest_nbytes; /* of any frame so far */
 	double		blocked_ns;		/* while it was handed over */
 	instr_time	filled_at;
 	uint64		handed_nbytes;	/* of all, when the batch was filled */

@@ -475,6 +475,47 @@ first_backlog_is_answered(void)
 	CHECK_EQ(smaller, 2);
 }
 
+/* Where packets have to wait for a core, a link stands still for milliseconds. */
+static void
+stall_does_not_make_link_slow(void)
+{
+	px_adapt	adapt;
+	px_link_sample quiet = {false, 1e6, 200e3, 0};
+	px_link_sample stall = {true, 2e6, 0, 0};
+
+	px_adapt_init(&adapt, 15, 1.0, 0, false, 0);
+	for (int i = 0; i < 20; i++)
+	{
+		px_adapt_learn_batch(&adapt, px_adapt_choose(&adapt, 1e6), 1e6, 0.3e6, 0.7e6, 1e6, 1e6, true);
+		px_adapt_learn_link(&adapt, &quiet);
+	}
+	for (int i = 0; i < 3; i++)
+		px_adapt_learn_link(&adapt, &stall);
+	CHECK(adapt.link_ns == 0);
+
+	/* But one that goes on standing still is. */
+	for (int i = 0; i < 3; i++)
+		px_adapt_learn_link(&adapt, &stall);
+	CHECK(adapt.link_ns > 0);
+}
+
+static void
+outlier_does_not_make_choice_dear(void)
+{
+	px_adapt	adapt;
+
+	px_adapt_init(&adapt, 15, 1.0, 0, false, 0);
+	for (int i = 0; i < 10; i++)
+		px_adapt_learn_batch(&adapt, PX_CHOICE_ENCODED, 1e6, 0.9e6, 0.7e6, 0.3e6, 0.3e6, true);
+	px_adapt_learn_batch(&adapt, PX_CHOICE_ENCODED, 1e6, 0.9e6, 0.7e6, 20e6, 20e6, true);
+	CHECK(adapt.costs[PX_CHOICE_ENCODED].cpu.value < 0.4 * adapt.costs[PX_CHOICE_ENCODED].cpu.amount);
+
+	/* What stays so is believed. */
+	for (int i = 0; i < 20; i++)
+		px_adapt_learn_batch(&adapt, PX_CHOICE_ENCODED, 1e6, 0.9e6, 0.7e6, 2e6, 2e6, true);
+	CHECK(adapt.costs[PX_CHOICE_ENCODED].cpu.value > 1.9 * adapt.costs[PX_CHOICE_ENCODED].cpu.amount);
+}
+
 static void
 small_batches_have_no_codec(void)
 {
@@ -521,6 +562,8 @@ main(void)
 	RUN(many_senders_share_the_link);
 	RUN(few_cores_do_not_make_senders_fast);
 	RUN(first_backlog_is_answered);
+	RUN(stall_does_not_make_link_slow);
+	RUN(outlier_does_not_make_choice_dear);
 	RUN(small_batches_have_no_codec);
 	RUN(random_choices_are_all_allowed_ones);
 	return unit_done();
