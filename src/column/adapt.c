@@ -125,7 +125,7 @@ px_mean_of(const px_mean *mean)
 static void
 px_cost_add(px_mean *mean, double amount, double value, double memory)
 {
-	if (mean->amount >= PX_COST_KNOWN_NBYTES)
+	if (mean->amount >= PX_COST_KNOWN_NBYTES && mean->value > 0)
 		value = Min(value, amount * px_mean_of(mean) * PX_OUTLIER_FACTOR);
 	px_mean_add(mean, amount, value, memory);
 }
