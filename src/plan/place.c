@@ -192,10 +192,11 @@ order_of_children(List *children)
 	foreach(lc, children)
 	{
 		const Plan *plan = skip_projections(lfirst(lc));
-		const List *private = ((const CustomScan *) plan)->custom_private;
+		const List *private;
 
 		if (!is_receive(plan))
 			continue;
+		private = ((const CustomScan *) plan)->custom_private;
 		if (intVal(list_nth(private, PX_RECEIVE_PRIVATE_SORTED)) == 0)
 			sorted = false;
 		if (intVal(list_nth(private, PX_RECEIVE_PRIVATE_ASYNC)) != 0)
