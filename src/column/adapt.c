@@ -39,8 +39,12 @@
 #define PX_LINK_DOUBT_NS		8e6
 #define PX_LINK_BURST_NBYTES	(256.0 * 1024)
 
-/* From fewer raw bytes nothing is known of a choice: the first ones are dear. */
+/*
+ * From fewer raw bytes nothing is known of a choice: the first ones are dear.  And
+ * from fewer than that, not for sure: it is worth another try.
+ */
 #define PX_COST_KNOWN_NBYTES	(64.0 * 1024)
+#define PX_COST_SETTLED_NBYTES	(256.0 * 1024)
 
 /* What costs more than so many times the mean does not do so again. */
 #define PX_OUTLIER_FACTOR		2.0
@@ -233,13 +237,23 @@ px_contention(const px_adapt *adapt)
 	return Max(px_mean_of(&adapt->contention), 1.0);
 }
 
+/*
+ * How many times as fast all senders are as one.  Not all may get to work: frames
+ * of workers pass a small queue, and a leader that encodes seldom looks into it.
+ */
+static double
+px_speedup(const px_adapt *adapt)
+{
+	return adapt->busiest_nbytes > 0 ? adapt->made_nbytes / adapt->busiest_nbytes : adapt->senders;
+}
+
 /* Nanoseconds per raw byte of the slowest stage. */
 static double
 px_bottleneck(const px_adapt *adapt, px_expected expected, double *sum)
 {
 	double		handing = px_mean_of(&adapt->handing) * expected.ratio;
 	double		work = (expected.cpu_ns + handing) * px_contention(adapt);
-	double		sender = (px_mean_of(&adapt->fill) + work) / adapt->senders;
+	double		sender = (px_mean_of(&adapt->fill) + work) / px_speedup(adapt);
 	double		link = adapt->link_ns * expected.ratio;
 	double		receiver = adapt->consume_ns + expected.cpu_ns * PX_DECODE_SHARE + handing;
 
@@ -405,7 +419,7 @@ px_choose_probe(const px_adapt *adapt, double raw_nbytes)
 
 	/* A slow link is a reason not to wait: there is time to try, and time to lose. */
 	if ((adapt->raw_nbytes < PX_PROBE_AFTER_NBYTES ||
-		 adapt->batches - adapt->probed_at < PX_PROBE_INTERVAL) &&
+		 adapt->batches - adapt->probed_at < PX_PROBE_INTERVAL * adapt->senders) &&
 		!px_link_is_slow(adapt))
 		return best;
 	for (int c = PX_CHOICE_PLAIN; c < PX_CHOICE_COUNT; c++)
@@ -414,7 +428,7 @@ px_choose_probe(const px_adapt *adapt, double raw_nbytes)
 		px_expected hoped = px_hoped(adapt, (px_choice) c);
 
 		if (c == (int) adapt->current || !px_is_allowed(adapt, (px_choice) c) ||
-			(px_is_known(adapt, (px_choice) c) &&
+			(cost->cpu.amount >= PX_COST_SETTLED_NBYTES &&
 			 adapt->batches - cost->learned_at < PX_STALE_BATCHES) ||
 			px_exceeds_limit(adapt, (px_choice) c, hoped) ||
 			!px_can_afford(adapt, (px_choice) c, raw_nbytes))
@@ -504,9 +518,18 @@ px_adapt_learn_batch(px_adapt *adapt, px_choice choice,
 }
 
 void
-px_adapt_learn_handing(px_adapt *adapt, double wire_nbytes, double cpu_ns)
+px_adapt_learn_share(px_adapt *adapt, double raw_nbytes, double sender_raw_nbytes)
 {
-	px_cost_add(&adapt->handing, wire_nbytes, cpu_ns, PX_COST_MEMORY_NBYTES);
+	adapt->made_nbytes += raw_nbytes;
+	adapt->busiest_nbytes = Max(adapt->busiest_nbytes, sender_raw_nbytes);
+}
+
+void
+px_adapt_learn_handing(px_adapt *adapt, double wire_nbytes, double cpu_ns, bool settled)
+{
+	double		weight = settled ? 1.0 : PX_UNSETTLED_WEIGHT;
+
+	px_cost_add(&adapt->handing, wire_nbytes * weight, cpu_ns * weight, PX_COST_MEMORY_NBYTES);
 }
 
 /*

@@ -8,13 +8,14 @@
  * and consumes.  A choice is as good as its slowest stage is fast:
  *
  *		sender		(fill + contention * (encode[choice] +
- *					handing over * ratio[choice])) / senders
+ *					handing over * ratio[choice])) / speedup
  *		link		time per byte * ratio[choice]
  *		receiver	consuming + encode[choice] / 4 + handing over * ratio[choice]
  *
  * All of it in nanoseconds per byte of raw data; ratio is wire bytes per raw
- * byte, contention the time that goes by per CPU time.  Everything is measured
- * while the stream runs, by trying a choice on a batch that is sent in any case.
+ * byte, contention the time that goes by per CPU time, speedup what all senders
+ * have made by what the busiest has.  Everything is measured while the stream
+ * runs, by trying a choice on a batch that is sent in any case.
  *
  * The caller feeds in samples and asks for a choice before each batch.  Pure
  * arithmetic: nothing here reads a clock or a socket, so tests can simulate
@@ -65,6 +66,8 @@ typedef struct px_adapt
 	px_mean		handing;		/* nanoseconds of work, by wire bytes */
 	px_mean		contention;		/* nanoseconds gone by, by those of encoding */
 	uint32_t	senders;		/* that work at the same time */
+	double		made_nbytes;	/* raw bytes of all senders ... */
+	double		busiest_nbytes; /* ... and of the one that has made most of them */
 
 	/* The link, and the receiver behind it. */
 	bool		backlog;		/* the last sample had one */
@@ -115,9 +118,16 @@ extern void px_adapt_learn_batch(px_adapt *adapt, px_choice choice,
 								 double fill_ns, double cpu_ns, double encode_ns,
 								 bool settled);
 
-/* Handing over wire_nbytes took so much work; waiting does not count. */
+/* One of several senders made a batch, and has made sender_raw_nbytes with it. */
+extern void px_adapt_learn_share(px_adapt *adapt, double raw_nbytes,
+								 double sender_raw_nbytes);
+
+/*
+ * Handing over wire_nbytes took so much work; waiting does not count.  settled as
+ * above.
+ */
 extern void px_adapt_learn_handing(px_adapt *adapt, double wire_nbytes,
-								   double cpu_ns);
+								   double cpu_ns, bool settled);
 
 /* How the socket did since the last sample. */
 typedef struct px_link_sample

@@ -68,6 +68,16 @@ ns_between(instr_time begin, instr_time end)
 	return INSTR_TIME_GET_DOUBLE(end) * 1e9;
 }
 
+/* Is a frame larger than any before, of which *max_nbytes is the largest? */
+static bool
+is_larger(double *max_nbytes, double nbytes)
+{
+	if (nbytes <= *max_nbytes * LARGER_FACTOR)
+		return false;
+	*max_nbytes = nbytes;
+	return true;
+}
+
 /* The choices that the receiver's encodings and codecs allow. */
 static uint32
 allowed_choices(const px_request *request)
@@ -185,11 +195,12 @@ px_auto_called(px_auto *state)
 	work_ns = called_cpu_ns - state->returned_cpu_ns;
 	state->blocked_ns = Max(ns_between(state->returned_at, state->called_at) - work_ns, 0);
 
-	/* The leader of a parallel query hands other frames over, too. */
+	/* Of a parallel query, ExchangeForward knows what the socket takes. */
 	SpinLockAcquire(&state->shared->mutex);
 	state->shared->handed_nbytes += (uint64) state->returned_nbytes;
-	if (IsParallelWorker() || state->shared->adapt.senders == 1)
-		px_adapt_learn_handing(&state->shared->adapt, state->returned_nbytes, work_ns);
+	if (!state->forwards && !IsParallelWorker())
+		px_adapt_learn_handing(&state->shared->adapt, state->returned_nbytes, work_ns,
+							   !state->returned_larger);
 	SpinLockRelease(&state->shared->mutex);
 }
 
@@ -260,17 +271,16 @@ px_auto_encoded(px_auto *state, size_t raw_nbytes, size_t wire_nbytes,
 	state->returned_cpu_ns = cpu_ns();
 	for (int i = 0; i < ncolumns; i++)
 		settled = settled && !columns[i].sampled;
-	if (wire_nbytes > state->largest_nbytes * LARGER_FACTOR)
-	{
-		state->largest_nbytes = wire_nbytes;
-		settled = false;
-	}
+	state->returned_larger = is_larger(&state->returned_max_nbytes, (double) wire_nbytes);
+	settled = settled && !state->returned_larger;
 
 	SpinLockAcquire(&state->shared->mutex);
 	px_adapt_learn_batch(&state->shared->adapt, state->choice, (double) raw_nbytes,
 						 (double) wire_nbytes, state->fill_ns,
 						 state->returned_cpu_ns - state->filled_cpu_ns,
 						 ns_between(state->filled_at, now), settled);
+	state->made_nbytes += (double) raw_nbytes;
+	px_adapt_learn_share(&state->shared->adapt, (double) raw_nbytes, state->made_nbytes);
 	SpinLockRelease(&state->shared->mutex);
 
 	if (!state->forwards)
@@ -284,10 +294,20 @@ px_auto_forwarding(px_auto *state)
 {
 	instr_time	now;
 
+	double		work_ns;
+
 	INSTR_TIME_SET_CURRENT(now);
 	state->forwards = true;
-	state->forward_blocked_ns = state->forwarded_nbytes > 0 ?
-		ns_between(state->forwarded_at, now) - (cpu_ns() - state->forwarded_cpu_ns) : 0;
+	state->forward_blocked_ns = 0;
+	if (state->forwarded_nbytes <= 0)
+		return;
+
+	work_ns = cpu_ns() - state->forwarded_cpu_ns;
+	state->forward_blocked_ns = ns_between(state->forwarded_at, now) - work_ns;
+	SpinLockAcquire(&state->shared->mutex);
+	px_adapt_learn_handing(&state->shared->adapt, state->forwarded_nbytes, work_ns,
+						   !state->forwards_larger);
+	SpinLockRelease(&state->shared->mutex);
 }
 
 void
@@ -304,6 +324,7 @@ px_auto_forwarded(px_auto *state, size_t wire_nbytes)
 		SpinLockRelease(&state->shared->mutex);
 	}
 	memset(&state->sample, 0, sizeof(state->sample));
+	state->forwards_larger = is_larger(&state->forwarded_max_nbytes, (double) wire_nbytes);
 	state->forwarded_at = now;
 	state->forwarded_nbytes = (double) wire_nbytes;
 	state->forwarded_cpu_ns = cpu_ns();
@@ -338,6 +359,7 @@ px_auto_unshare(px_auto *state)
 	state->local.adapt = state->shared->adapt;
 	SpinLockRelease(&state->shared->mutex);
 	state->local.adapt.senders = 1;
+	state->local.adapt.made_nbytes = state->local.adapt.busiest_nbytes = state->made_nbytes;
 	state->shared = &state->local;
 }
 

@@ -44,6 +44,7 @@ typedef struct px_auto
 	px_auto_shared local;
 	uint32		encodings;		/* that the receiver knows */
 	uint64		counts[PX_CHOICE_COUNT];	/* batches of this sender */
+	double		made_nbytes;	/* raw bytes of this sender */
 
 	/* The batch under construction. */
 	instr_time	called_at;
@@ -56,7 +57,8 @@ typedef struct px_auto
 	instr_time	returned_at;
 	double		returned_cpu_ns;
 	double		returned_nbytes;
-	double		largest_nbytes; /* of any frame so far */
+	double		returned_max_nbytes;	/* of any so far */
+	bool		returned_larger;	/* than any before */
 	double		blocked_ns;		/* while it was handed over */
 	instr_time	filled_at;
 	uint64		handed_nbytes;	/* of all, when the batch was filled */
@@ -66,6 +68,8 @@ typedef struct px_auto
 	instr_time	forwarded_at;
 	double		forwarded_cpu_ns;
 	double		forwarded_nbytes;
+	double		forwarded_max_nbytes;
+	bool		forwards_larger;
 	double		forward_blocked_ns; /* while it was handed over */
 
 	/* The socket. */

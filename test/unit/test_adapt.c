@@ -165,7 +165,7 @@ sim_batch(sim *s, double raw_nbytes)
 	sim_ask(s, false);
 
 	sim_pass(s, 0.3 * wire_nbytes);
-	px_adapt_learn_handing(&s->adapt, wire_nbytes, 0.3 * wire_nbytes);
+	px_adapt_learn_handing(&s->adapt, wire_nbytes, 0.3 * wire_nbytes, true);
 	handed_at = s->now;
 	while (s->queued > 0 && s->queued + wire_nbytes > SEND_BUFFER)
 		sim_pass(s, STEP_NS);
@@ -449,6 +449,80 @@ few_cores_do_not_make_senders_fast(void)
 	CHECK(adapt.current < PX_CHOICE_ZSTD);
 }
 
+/* Nor if one of them makes all there is: then they are as fast as that one. */
+static void
+idle_senders_are_none(void)
+{
+	px_adapt	adapt;
+
+	learn_lz4_and_zstd(&adapt, 1);
+	adapt.senders = 4;
+	px_adapt_learn_share(&adapt, 1e8, 1e8);
+	(void) px_adapt_choose(&adapt, 1e6);
+	CHECK(adapt.current < PX_CHOICE_ZSTD);
+
+	px_adapt_learn_share(&adapt, 3e8, 1e8);
+	(void) px_adapt_choose(&adapt, 1e6);
+	CHECK_EQ(adapt.current, PX_CHOICE_ZSTD);
+}
+
+/* One probe at a time, however many senders there are. */
+static void
+senders_probe_in_turns(void)
+{
+	px_adapt	adapt;
+	int			last = -100;
+
+	px_adapt_init(&adapt, 15, 1.0, 0, false, 0);
+	adapt.senders = 4;
+	px_adapt_learn_batch(&adapt, PX_CHOICE_LZ4, 1e6, 0.2e6, 0.7e6, 1e6, 1e6, true);
+	for (int i = 0; i < 100; i++)
+	{
+		if (px_adapt_choose(&adapt, 1e6) == PX_CHOICE_LZ4)
+			continue;
+		CHECK(i - last >= 12);
+		last = i;
+	}
+	CHECK(last > 0);
+}
+
+/* A choice whose first batches touched new memory is not given up for that. */
+static void
+dear_first_batches_are_tried_again(void)
+{
+	px_adapt	adapt;
+	int			tried = 0;
+
+	px_adapt_init(&adapt, 15, 1.0, 0, false, 0);
+	for (int i = 0; i < 40; i++)
+	{
+		if (px_adapt_choose(&adapt, 1e6) == PX_CHOICE_ENCODED)
+		{
+			double		cpu_ns = tried < 2 ? 0.9e6 : 0.2e6;
+
+			px_adapt_learn_batch(&adapt, PX_CHOICE_ENCODED, 1e6, 0.9e6, 0.7e6, cpu_ns, cpu_ns, tried >= 2);
+			tried++;
+		}
+		else
+			px_adapt_learn_batch(&adapt, PX_CHOICE_LZ4, 1e6, 0.2e6, 0.7e6, 1.5e6, 1.5e6, true);
+		px_adapt_learn_handing(&adapt, 0.2e6, 0.2e6, true);
+	}
+	CHECK(tried > 2);
+	CHECK_EQ(adapt.current, PX_CHOICE_ENCODED);
+}
+
+/* The same of frames that are the first of their size. */
+static void
+dear_first_frames_are_forgotten(void)
+{
+	px_adapt	adapt;
+
+	px_adapt_init(&adapt, 15, 1.0, 0, false, 0);
+	px_adapt_learn_handing(&adapt, 1e6, 5e6, false);
+	px_adapt_learn_handing(&adapt, 1e6, 1e6, true);
+	CHECK(adapt.handing.value < 1.2 * adapt.handing.amount);
+}
+
 /* Before the link has told how slow it is, its backlog is a reason to send less. */
 static void
 first_backlog_is_answered(void)
@@ -561,6 +635,10 @@ main(void)
 	RUN(cpu_is_limited);
 	RUN(many_senders_share_the_link);
 	RUN(few_cores_do_not_make_senders_fast);
+	RUN(idle_senders_are_none);
+	RUN(senders_probe_in_turns);
+	RUN(dear_first_batches_are_tried_again);
+	RUN(dear_first_frames_are_forgotten);
 	RUN(first_backlog_is_answered);
 	RUN(stall_does_not_make_link_slow);
 	RUN(outlier_does_not_make_choice_dear);
