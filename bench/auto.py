@@ -4,8 +4,10 @@
 Five kinds of data, over a link between two network namespaces (bench/netns.py; needs root) that is
 unshaped, or shaped by tbf to 1 Gbit/s, 200 and 50 Mbit/s: in every mode, by postgres_fdw (fetch_size
 10000), and by postgres_fdw through a tunnel that compresses with zstd -1 (bench/tunnel.py). All in
-turns; medians. Each run is a fresh backend that has connected before, so that auto knows nothing of
-the link. Writes bench/report/auto.csv, auto.md and auto.svg (where matplotlib is to be had).
+turns; medians. Each scan is made by a fresh backend that has connected before, so that auto knows
+nothing of the link. Where the CPUs are what holds it up, scans differ by a tenth from one to the next:
+there, a run of an exchange is the mean of several scans. Writes bench/report/auto.csv (of all scans),
+auto.md and auto.svg (where matplotlib is to be had).
 
 Exit status 1 if in any cell auto takes more than 1.10 times as long as the best fixed mode or 1.05
 times as long as none, or any mode longer than postgres_fdw, or if auto is less than 1.8 times as fast
@@ -23,6 +25,7 @@ from harness import ROOT, Failure, Server, Session, exchange_nodes, load_tpch, m
 from netns import connect, namespaces, shape, why_not
 
 LINKS = {"unshaped": None, "1 Gbit/s": 1000, "200 Mbit/s": 200, "50 Mbit/s": 50}
+SCANS = {"unshaped": 8, "1 Gbit/s": 3}   # in a run of an exchange; else 1
 FIXED = ("none", "fast", "high_compression")
 EXCHANGE = (*FIXED, "auto")
 TUNNEL = "zstd tunnel"
@@ -96,8 +99,8 @@ def received(here):
     return sum(int(line.split(":")[1].split()[0]) for line in here.run("cat", "/proc/net/dev").splitlines() if "link" in line)
 
 
-def scan(coordinator, here, data, link, mode):
-    """One scan in a fresh backend that has connected before."""
+def scan(coordinator, here, number, data, link, mode):
+    """One scan of a run in a fresh backend that has connected before."""
     name = f"{'tunnel' if mode == TUNNEL else 'direct'}.{table(data, link)}"
     with Session(coordinator) as session:
         session.run("SET pg_exchange.min_bytes = 0;" +
@@ -112,67 +115,89 @@ def scan(coordinator, here, data, link, mode):
     chosen = {}
     if mode == "auto":
         chosen = {what: nodes[0][f"{what} Batches"] for what in ("Plain", "Encoded", "LZ4", "Zstd")}
-    return {"data": data, "link": link, "mode": mode, "seconds": round(seconds, 4), "mbytes": round(nbytes / 1e6, 3),
+    return {"run": number, "data": data, "link": link, "mode": mode, "seconds": round(seconds, 4), "mbytes": round(nbytes / 1e6, 3),
             "rows": int(plan["Actual Rows"]),
             "choices": " ".join(f"{what.lower()}:{count}" for what, count in chosen.items()),
             "link_mbit": nodes[0]["Link Rate (Mbit/s)"] if mode == "auto" else ""}
 
 
-def median(runs, data, link, mode, what="seconds"):
-    return statistics.median(run[what] for run in runs if (run["data"], run["link"], run["mode"]) == (data, link, mode))
+def cell(scans, data, link, mode):
+    return [scan for scan in scans if (scan["data"], scan["link"], scan["mode"]) == (data, link, mode)]
 
 
-def judge(options, runs):
+def median(scans, data, link, mode):
+    """Seconds: the median of the runs' means."""
+    runs = {}
+    for one in cell(scans, data, link, mode):
+        runs.setdefault(one["run"], []).append(one["seconds"])
+    return statistics.median(map(statistics.mean, runs.values()))
+
+
+def judge(options, scans):
     """The goals: (text, whether it is met) for each cell and goal."""
     verdicts = []
     fixed = [mode for mode in FIXED if mode in options.modes]
 
-    def verdict(cell, text, value, limit, at_least=False):
+    def verdict(where, text, value, limit, at_least=False):
         met = value >= limit if at_least else value <= limit
-        verdicts.append((f"{cell}: {text} {value:.2f} ({'at least' if at_least else 'at most'} {limit:.2f})", met))
+        verdicts.append((f"{where}: {text} {value:.2f} ({'at least' if at_least else 'at most'} {limit:.2f})", met))
     for data in options.data:
         for link in options.links:
-            times = {mode: median(runs, data, link, mode) for mode in options.modes}
+            times = {mode: median(scans, data, link, mode) for mode in options.modes}
             best = min(fixed, key=times.get)
-            cell = f"{data}, {link}"
-            verdict(cell, f"auto / {best}, the best fixed mode", times["auto"] / times[best], 1.10)
-            verdict(cell, "auto / none", times["auto"] / times["none"], 1.05)
+            where = f"{data}, {link}"
+            verdict(where, f"auto / {best}, the best fixed mode", times["auto"] / times[best], 1.10)
+            verdict(where, "auto / none", times["auto"] / times["none"], 1.05)
             for mode in [mode for mode in EXCHANGE if mode in times and "postgres_fdw" in times]:
-                verdict(cell, f"{mode} / postgres_fdw", times[mode] / times["postgres_fdw"], 1.0)
+                verdict(where, f"{mode} / postgres_fdw", times[mode] / times["postgres_fdw"], 1.0)
             if data == "lineitem" and link != "unshaped" and TUNNEL in times:
-                verdict(cell, "zstd tunnel / auto", times[TUNNEL] / times["auto"], 1.8, at_least=True)
+                verdict(where, "zstd tunnel / auto", times[TUNNEL] / times["auto"], 1.8, at_least=True)
     return verdicts
 
 
-def report(options, runs, version):
+def report(options, scans, version):
+    several = [f"{count} scans ({link})" for link, count in SCANS.items() if link in options.links]
     lines = ["# Mode auto", "",
              f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores for both servers, {version.split(' on ')[0]}. Medians of {options.runs} "
-             "interleaved runs; seconds of `EXPLAIN (ANALYZE, TIMING OFF) SELECT * FROM table` at the client, in fresh backends. Bold is the "
-             "fastest; what auto chose is counted in batches of one run. Tables differ in size by link: compare within a row.", "",
+             "interleaved runs; seconds of `EXPLAIN (ANALYZE, TIMING OFF) SELECT * FROM table` at the client, in fresh backends. " +
+             (f"A run of an exchange is the mean of {' or '.join(several)}. " if several else "") +
+             "Bold is the fastest; what auto chose is counted in batches of one scan. Tables differ in size by link: compare within a row.", "",
              "| data | link | rows | " + " | ".join(options.modes) + " | auto chose | auto / best fixed |",
              "|---|---|--:|" + "--:|" * len(options.modes) + "---|--:|"]
     for data in options.data:
         for link in options.links:
-            times = {mode: median(runs, data, link, mode) for mode in options.modes}
+            times = {mode: median(scans, data, link, mode) for mode in options.modes}
             least = min(times.values())
-            cells = [f"**{times[mode]:.2f}**" if times[mode] == least else f"{times[mode]:.2f}" for mode in options.modes]
-            last = [run for run in runs if (run["data"], run["link"], run["mode"]) == (data, link, "auto")][-1]
+            texts = [f"**{times[mode]:.2f}**" if times[mode] == least else f"{times[mode]:.2f}" for mode in options.modes]
+            last = cell(scans, data, link, "auto")[-1]
             chosen = ", ".join(word.replace(":", " ") for word in last["choices"].split() if not word.endswith(":0"))
-            lines.append(f"| {data} | {link} | {last['rows']:,} | {' | '.join(cells)} | {chosen} | "
+            lines.append(f"| {data} | {link} | {last['rows']:,} | {' | '.join(texts)} | {chosen} | "
                          f"{times['auto'] / min(times[mode] for mode in FIXED if mode in times):.2f} |")
-    verdicts = judge(options, runs)
+    verdicts = judge(options, scans)
     missed = [text for text, met in verdicts if not met]
     lines += ["", f"Goals: {len(verdicts) - len(missed)} of {len(verdicts)} met" + ("." if not missed else "; missed:"), ""]
     lines += [f"- **missed** {text}" for text in missed]
     return lines, missed
 
 
-def write(options, runs):
+def write(options, scans):
     os.makedirs(options.output, exist_ok=True)
     with open(os.path.join(options.output, "auto.csv"), "w", encoding="utf-8", newline="") as target:
-        writer = csv.DictWriter(target, runs[0].keys(), lineterminator="\n")
+        writer = csv.DictWriter(target, scans[0].keys(), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(runs)
+        writer.writerows(scans)
+
+
+def take_turns(options):
+    """(number of the run, link, data, mode) of each scan, modes in another order each time."""
+    for number in range(options.runs):
+        for link in options.links:
+            for data in options.data:
+                for turn in range(SCANS.get(link, 1)):
+                    shift = (number + turn) % len(options.modes)
+                    for mode in options.modes[shift:] + options.modes[:shift]:
+                        if turn == 0 or mode in EXCHANGE:
+                            yield number, link, data, mode
 
 
 def bench(options, work):
@@ -181,21 +206,19 @@ def bench(options, work):
         raise Failure(f"cannot measure: {reason}")
     with namespaces(2) as (here, there):
         coordinator = set_up(work, options, here, there)
-        modes, runs, started = options.modes, [], time.monotonic()
-        total = options.runs * len(options.links) * len(options.data) * len(modes)
-        for number in range(options.runs):
-            for link in options.links:
+        scans, turns, started = [], list(take_turns(options)), time.monotonic()
+        shaped = None
+        for number, link, data, mode in turns:
+            if link != shaped:
                 shape(here, there, 1, LINKS[link])
-                for data in options.data:
-                    shift = number % len(modes)
-                    for mode in modes[shift:] + modes[:shift]:
-                        runs.append(scan(coordinator, here, data, link, mode))
-                        run = runs[-1]
-                        print(f"[{len(runs)}/{total}] {time.monotonic() - started:4.0f} s  {link}, {data}, {mode}: {run['seconds']:.2f} s, "
-                              f"{run['mbytes']:.1f} MB {run['choices']} {run['link_mbit']}", flush=True)
-            write(options, runs)
+                shaped = link
+            one = scan(coordinator, here, number, data, link, mode)
+            scans.append(one)
+            print(f"[{len(scans)}/{len(turns)}] {time.monotonic() - started:4.0f} s  {link}, {data}, {mode}: {one['seconds']:.2f} s, "
+                  f"{one['mbytes']:.1f} MB {one['choices']} {one['link_mbit']}", flush=True)
+        write(options, scans)
         version = coordinator.sql("SELECT version()")
-    lines, missed = report(options, runs, version)
+    lines, missed = report(options, scans, version)
     with open(os.path.join(options.output, "auto.md"), "w", encoding="utf-8") as target:
         target.write("\n".join(lines) + "\n")
     print("\n".join(lines))

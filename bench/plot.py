@@ -62,12 +62,15 @@ def plot_peers(folder):
 
 def plot_auto(folder):
     """A heat map: each way's time over that of the quickest, by data and link."""
-    runs = rows_of(folder, "auto.csv")
-    if not runs:
+    scans = rows_of(folder, "auto.csv")
+    if not scans:
         return
-    modes = list(dict.fromkeys(run["mode"] for run in sorted(runs, key=lambda run: AUTO_MODES.index(run["mode"]))))
-    cells = list(dict.fromkeys((run["data"], run["link"]) for run in sorted(runs, key=lambda run: run["data"])))
-    times = [[statistics.median(float(run["seconds"]) for run in runs if (run["data"], run["link"], run["mode"]) == (*cell, mode))
+    modes = list(dict.fromkeys(scan["mode"] for scan in sorted(scans, key=lambda scan: AUTO_MODES.index(scan["mode"]))))
+    cells = list(dict.fromkeys((scan["data"], scan["link"]) for scan in sorted(scans, key=lambda scan: scan["data"])))
+    runs = {}
+    for scan in scans:
+        runs.setdefault((scan["data"], scan["link"], scan["mode"], scan["run"]), []).append(float(scan["seconds"]))
+    times = [[statistics.median(statistics.mean(seconds) for key, seconds in runs.items() if key[:3] == (*cell, mode))
               for mode in modes] for cell in cells]
     ratios = [[seconds / min(row) for seconds in row] for row in times]
     plt.figure(figsize=(9, 0.36 * len(cells) + 1.6))
