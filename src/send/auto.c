@@ -293,7 +293,6 @@ void
 px_auto_forwarding(px_auto *state)
 {
 	instr_time	now;
-
 	double		work_ns;
 
 	INSTR_TIME_SET_CURRENT(now);
@@ -306,7 +305,7 @@ px_auto_forwarding(px_auto *state)
 	state->forward_blocked_ns = ns_between(state->forwarded_at, now) - work_ns;
 	SpinLockAcquire(&state->shared->mutex);
 	px_adapt_learn_handing(&state->shared->adapt, state->forwarded_nbytes, work_ns,
-						   !state->forwards_larger);
+						   !state->forwarded_larger);
 	SpinLockRelease(&state->shared->mutex);
 }
 
@@ -324,7 +323,7 @@ px_auto_forwarded(px_auto *state, size_t wire_nbytes)
 		SpinLockRelease(&state->shared->mutex);
 	}
 	memset(&state->sample, 0, sizeof(state->sample));
-	state->forwards_larger = is_larger(&state->forwarded_max_nbytes, (double) wire_nbytes);
+	state->forwarded_larger = is_larger(&state->forwarded_max_nbytes, (double) wire_nbytes);
 	state->forwarded_at = now;
 	state->forwarded_nbytes = (double) wire_nbytes;
 	state->forwarded_cpu_ns = cpu_ns();

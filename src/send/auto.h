@@ -57,7 +57,7 @@ typedef struct px_auto
 	instr_time	returned_at;
 	double		returned_cpu_ns;
 	double		returned_nbytes;
-	double		returned_max_nbytes;	/* of any so far */
+	double		returned_max_nbytes;	/* of all so far */
 	bool		returned_larger;	/* than any before */
 	double		blocked_ns;		/* while it was handed over */
 	instr_time	filled_at;
@@ -68,8 +68,8 @@ typedef struct px_auto
 	instr_time	forwarded_at;
 	double		forwarded_cpu_ns;
 	double		forwarded_nbytes;
-	double		forwarded_max_nbytes;
-	bool		forwards_larger;
+	double		forwarded_max_nbytes;	/* of all so far */
+	bool		forwarded_larger;	/* than any before */
 	double		forward_blocked_ns; /* while it was handed over */
 
 	/* The socket. */
