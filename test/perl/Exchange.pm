@@ -6,10 +6,12 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(new_shard new_coordinator add_server open_session label);
+our @EXPORT = qw(new_shard new_coordinator add_server wait_until_up open_session label);
 
 # A server that others read from, running, with pg_exchange in database
 # postgres.  Options:
@@ -42,6 +44,21 @@ sub new_coordinator
 		extensions => [ 'postgres_fdw', 'pg_exchange' ],
 		%options,
 		conf => "session_preload_libraries = 'pg_exchange'\npg_exchange.min_bytes = 0\n" . ($options{conf} // ''));
+}
+
+# Wait until a server that has crashed takes connections again.  poll_query_until
+# does not do: it writes the query to a psql that may have given up already, and
+# dies of that.
+sub wait_until_up
+{
+	my ($node) = @_;
+	my @psql = ('psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', 'SELECT true');
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return if IPC::Run::run(\@psql, '<', \undef, '>', \my $out, '2>', \my $error);
+		usleep(100_000);
+	}
+	die 'node "' . $node->name . '" does not come up again';
 }
 
 # Make a foreign server on a coordinator, by its name, of a node.  Options:

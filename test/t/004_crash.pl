@@ -59,7 +59,7 @@ sub sender_in
 sub goes_on
 {
 	my ($name) = @_;
-	$shard->poll_query_until('postgres', 'SELECT true');
+	wait_until_up($shard);
 	is(ask($scan), $rows, "$name: the next query works");
 	is($session->{stderr}, '', "$name: without an error");
 	like(ask('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;'), qr/Transport: exchange v1/, "$name: by exchange");

@@ -118,10 +118,10 @@ sub goes_on
 	if ($options{new_session})
 	{
 		$session->{run}->kill_kill;
-		$coordinator->poll_query_until('postgres', 'SELECT true');
+		wait_until_up($coordinator);
 		begin_session();
 	}
-	$shard->poll_query_until('postgres', 'SELECT true');
+	wait_until_up($shard);
 	ask('ROLLBACK; RESET statement_timeout');
 	# The way back to exchanges, where a session did not answer.
 	ask(q{ALTER SERVER shard OPTIONS (SET connect_timeout '2')}) if $options{avoided};
@@ -170,7 +170,7 @@ for my $moment (qw(start mid))
 	goes_on($name);
 }
 kill('KILL', $moments{end}->());
-$shard->poll_query_until('postgres', 'SELECT true');
+wait_until_up($shard);
 goes_on('remote backend killed, end');
 
 for my $moment (qw(start mid blocked))
