@@ -125,13 +125,20 @@ px_mean_of(const px_mean *mean)
 	return mean->amount > 0 ? mean->value / mean->amount : 0;
 }
 
-/* The same for a cost: an interrupt's time is among what was measured. */
+/*
+ * The same for a cost: an interrupt's time is among what was measured.  What was
+ * dear for once counts as if there were less of it: the cost per byte is the same.
+ */
 static void
-px_cost_add(px_mean *mean, double amount, double value, double memory)
+px_cost_add(px_mean *mean, double amount, double value, bool settled)
 {
+	double		weight = settled ? 1.0 : PX_UNSETTLED_WEIGHT;
+
+	amount *= weight;
+	value *= weight;
 	if (mean->amount >= PX_COST_KNOWN_NBYTES && mean->value > 0)
 		value = Min(value, amount * px_mean_of(mean) * PX_OUTLIER_FACTOR);
-	px_mean_add(mean, amount, value, memory);
+	px_mean_add(mean, amount, value, PX_COST_MEMORY_NBYTES);
 }
 
 void
@@ -504,10 +511,8 @@ px_adapt_learn_batch(px_adapt *adapt, px_choice choice,
 					 double fill_ns, double cpu_ns, double encode_ns, bool settled)
 {
 	px_choice_cost *cost = &adapt->costs[choice];
-	double		weight = settled ? 1.0 : PX_UNSETTLED_WEIGHT;
 
-	/* It is as if the batch were smaller: its costs per byte are the same. */
-	px_cost_add(&cost->cpu, raw_nbytes * weight, cpu_ns * weight, PX_COST_MEMORY_NBYTES);
+	px_cost_add(&cost->cpu, raw_nbytes, cpu_ns, settled);
 	px_mean_add(&cost->wire, raw_nbytes, wire_nbytes, PX_COST_MEMORY_NBYTES);
 	px_mean_add(&adapt->fill, raw_nbytes, fill_ns, PX_COST_MEMORY_NBYTES);
 	px_mean_add(&adapt->contention, cpu_ns, encode_ns, PX_WORK_MEMORY_NS);
@@ -527,9 +532,7 @@ px_adapt_learn_share(px_adapt *adapt, double raw_nbytes, double sender_raw_nbyte
 void
 px_adapt_learn_handing(px_adapt *adapt, double wire_nbytes, double cpu_ns, bool settled)
 {
-	double		weight = settled ? 1.0 : PX_UNSETTLED_WEIGHT;
-
-	px_cost_add(&adapt->handing, wire_nbytes * weight, cpu_ns * weight, PX_COST_MEMORY_NBYTES);
+	px_cost_add(&adapt->handing, wire_nbytes, cpu_ns, settled);
 }
 
 /*
