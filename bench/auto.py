@@ -210,6 +210,8 @@ def bench(options, work):
         shaped = None
         for number, link, data, mode in turns:
             if link != shaped:
+                if scans:
+                    write(options, scans)
                 shape(here, there, 1, LINKS[link])
                 shaped = link
             one = scan(coordinator, here, number, data, link, mode)
