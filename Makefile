@@ -112,8 +112,8 @@ EXTRA_CLEAN = $(OBJS:.o=.d) $(OBJS:.o=.bc)
 
 include $(PGXS)
 
-# The column loops are written to be vectorised; -O2 of older compilers does not.
-$(filter src/column/%,$(OBJS)): override CFLAGS += -O3 -funroll-loops
+# The loops over columns and over armour are written to be vectorised; -O2 of older compilers does not.
+$(filter src/column/% src/wire/armour%,$(OBJS)): override CFLAGS += -O3 -funroll-loops
 
 # Say which package is missing instead of what the compiler makes of it.
 .PHONY: build-deps
