@@ -44,9 +44,11 @@ extern void px_armour_encode(char *dst, const uint8_t *src, size_t n);
 
 /*
  * Read src[nchars]; *nbytes bytes are then in dst[cap], which must not overlap
- * src; what is in dst behind those, or after an error, is undefined: PX_TRUNCATED if the text cannot end
- * there, PX_BAD_VALUE if a character is none of 1 .. 127 or a symbol has bits
- * behind the last byte, PX_NO_SPACE if cap is too small.
+ * src.  What is in dst behind those, or after an error, is undefined.
+ *
+ * Errors: PX_TRUNCATED if the text cannot end there, PX_BAD_VALUE if a
+ * character is none of 1 .. 127 or a symbol has bits behind the last byte,
+ * PX_NO_SPACE if cap is too small.
  */
 extern px_status px_armour_decode(const char *src, size_t nchars,
 								  uint8_t *dst, size_t cap,

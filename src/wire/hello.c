@@ -102,23 +102,6 @@ take_protocol(const char **at, px_hello *hello, px_fault *fault)
 	return PX_OK;
 }
 
-/*
- * Read 1 .. cap - 1 characters out of a set to out, and terminate them.
- * Returns their number, or 0 if there are none or too many.
- */
-static size_t
-take_chars(const char **at, const char *set, char *out, size_t cap)
-{
-	size_t		n = strspn(*at, set);
-
-	if (n == 0 || n >= cap)
-		return 0;
-	memcpy(out, *at, n);
-	out[n] = '\0';
-	*at += n;
-	return n;
-}
-
 /* Read the value of a known key. */
 static px_status
 take_value(const char **at, hello_key key, px_hello *hello, px_fault *fault)
@@ -148,16 +131,16 @@ take_value(const char **at, hello_key key, px_hello *hello, px_fault *fault)
 			ok = hello->little_endian || px_text_take(at, "big");
 			break;
 		case KEY_ENCODING:
-			ok = take_chars(at, name_chars, hello->encoding,
-							sizeof(hello->encoding)) > 0;
+			ok = px_text_take_chars(at, name_chars, hello->encoding,
+									sizeof(hello->encoding)) > 0;
 			break;
 		case KEY_SERVER_VERSION:
 			status = px_text_take_number(at, what, 0, INT32_MAX, &number, fault);
 			hello->server_version = (uint32_t) number;
 			break;
 		case KEY_INSTANCE:
-			ok = take_chars(at, "0123456789abcdef", hello->instance,
-							sizeof(hello->instance)) == sizeof(hello->instance) - 1;
+			ok = px_text_take_chars(at, "0123456789abcdef", hello->instance,
+									sizeof(hello->instance)) == sizeof(hello->instance) - 1;
 			break;
 		case KEY_EXPORT:
 			status = px_text_take_number(at, what, 0, 1, &number, fault);

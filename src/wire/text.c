@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * text.c
- *		Words of text: what the request and the hello are made of.
+ *		Words of text: what request, hello and admission are made of.
  *
- * This knows nothing of keys; request.c and hello.c do.
+ * This knows nothing of keys; request.c, hello.c and admission.c do.
  *
  *-------------------------------------------------------------------------
  */
@@ -96,4 +96,17 @@ px_text_take_number(const char **at, const char *what,
 	*number = value;
 	*at = p;
 	return PX_OK;
+}
+
+size_t
+px_text_take_chars(const char **at, const char *set, char *out, size_t cap)
+{
+	size_t		n = strspn(*at, set);
+
+	if (n == 0 || n >= cap)
+		return 0;
+	memcpy(out, *at, n);
+	out[n] = '\0';
+	*at += n;
+	return n;
 }

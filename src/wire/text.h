@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * text.h
- *		Words of text: what the request and the hello are made of.
+ *		Words of text: what request, hello and admission are made of.
  *
- * Both are lines of key=value words.  They come from another server, so they
+ * They are lines of key=value words.  They come from another server, so they
  * are read by exact comparison and a strict number parser: no white space,
  * signs, leading zeros or bases that were not asked for, and no overflow.
  * They are written without printf, so that this layer depends on nothing.
@@ -45,5 +45,12 @@ extern bool px_text_take(const char **at, const char *word);
 extern px_status px_text_take_number(const char **at, const char *what,
 									 int64_t min, int64_t max,
 									 int64_t *number, px_fault *fault);
+
+/*
+ * Read 1 .. cap - 1 characters out of a set to out, terminate them, and move
+ * *at behind them.  Returns their number, or 0 if there are none or too many.
+ */
+extern size_t px_text_take_chars(const char **at, const char *set, char *out,
+								 size_t cap);
 
 #endif							/* PX_WIRE_TEXT_H */
