@@ -13,8 +13,7 @@
 #include "wire/admission.h"
 #include "wire/text.h"
 
-static const char lower_hex[] = "0123456789abcdef";
-static const char upper_hex[] = "0123456789ABCDEF";
+static const char hex_digits[] = "0123456789ABCDEF";
 
 /* Digits and letters, whatever the locale. */
 static bool
@@ -22,17 +21,6 @@ is_plain(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
 		c == '_' || c == '.' || c == '-';
-}
-
-static void
-put_session(px_text *text, uint64_t session)
-{
-	char		digits[17];
-
-	for (int i = 0; i < 16; i++)
-		digits[i] = lower_hex[session >> (60 - 4 * i) & 15];
-	digits[16] = '\0';
-	px_text_put(text, digits);
 }
 
 static void
@@ -45,8 +33,8 @@ put_escaped(px_text *text, const char *s)
 		if (!is_plain(*s))
 		{
 			c[0] = '%';
-			c[1] = upper_hex[(uint8_t) *s >> 4];
-			c[2] = upper_hex[(uint8_t) *s & 15];
+			c[1] = hex_digits[(uint8_t) *s >> 4];
+			c[2] = hex_digits[(uint8_t) *s & 15];
 		}
 		px_text_put(text, c);
 	}
@@ -63,7 +51,7 @@ px_admission_write(char *buffer, size_t cap, const px_admission *admission)
 	px_text_put(&text, " pid=");
 	px_text_put_number(&text, admission->pid);
 	px_text_put(&text, " session=");
-	put_session(&text, admission->session);
+	px_text_put_hex(&text, admission->session);
 	px_text_put(&text, " snapshot=");
 	px_text_put(&text, admission->snapshot[0] ? admission->snapshot : "-");
 	px_text_put(&text, " idle=");
@@ -115,16 +103,12 @@ take_number(const char **at, const char *key, int64_t min, int64_t *number,
 static px_status
 take_session(const char **at, uint64_t *session, px_fault *fault)
 {
-	char		digits[17];
 	px_status	status = take_key(at, "session", fault);
 
 	if (status != PX_OK)
 		return status;
-	if (px_text_take_chars(at, lower_hex, digits, sizeof(digits)) != 16)
+	if (!px_text_take_hex(at, session))
 		return px_fail(fault, PX_BAD_HEADER, "session", 0, 0);
-	*session = 0;
-	for (int i = 0; i < 16; i++)
-		*session = *session << 4 | (uint64_t) (strchr(lower_hex, digits[i]) - lower_hex);
 	return PX_OK;
 }
 
@@ -160,10 +144,10 @@ take_char(const char **at, char *c)
 		return true;
 	}
 	if (**at != '%' || (*at)[1] == '\0' || (*at)[2] == '\0' ||
-		(high = strchr(upper_hex, (*at)[1])) == NULL ||
-		(low = strchr(upper_hex, (*at)[2])) == NULL)
+		(high = strchr(hex_digits, (*at)[1])) == NULL ||
+		(low = strchr(hex_digits, (*at)[2])) == NULL)
 		return false;
-	*c = (char) ((high - upper_hex) << 4 | (low - upper_hex));
+	*c = (char) ((high - hex_digits) << 4 | (low - hex_digits));
 	*at += 3;
 	return *c != '\0' && !is_plain(*c);
 }

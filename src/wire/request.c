@@ -57,6 +57,16 @@ px_request_write(char *buffer, size_t cap, const px_request *request,
 	}
 	if (request->explain != 0)
 		put_word(&text, "explain", request->explain);
+	if (request->fetch_rows != 0)
+		put_word(&text, "fetch_rows", request->fetch_rows);
+	if (request->fixed)
+		put_word(&text, "fixed", 1);
+	if (request->has_session)
+	{
+		px_text_put(&text, "session=");
+		px_text_put_hex(&text, request->session);
+		px_text_put(&text, " ");
+	}
 	px_text_put(&text, "columns=");
 	for (int i = 0; i < request->ncolumns; i++)
 	{
@@ -209,21 +219,53 @@ take_slice(const char **at, px_request *request, px_fault *fault)
 	return PX_OK;
 }
 
-/* Read "explain=n ", if it is there. */
+/* Read "key=number ", if it is there; *number is 0 if not. */
 static px_status
-take_explain(const char **at, px_request *request, px_fault *fault)
+take_optional(const char **at, const char *key, int64_t max, uint32_t *number,
+			  px_fault *fault)
 {
 	const char *behind = *at;
-	int64_t		number;
+	int64_t		value;
 	px_status	status;
 
-	request->explain = 0;
-	if (!px_text_take(&behind, "explain="))
+	*number = 0;
+	if (!px_text_take(&behind, key) || !px_text_take(&behind, "="))
 		return PX_OK;
-	status = take_word(at, "explain", 1, PX_EXPLAIN_MAX, &number, fault);
+	status = take_word(at, key, 1, max, &value, fault);
 	if (status == PX_OK)
-		request->explain = (uint32_t) number;
+		*number = (uint32_t) value;
 	return status;
+}
+
+/* Read "fetch_rows=n fixed=1 ", as far as it is there. */
+static px_status
+take_fetch(const char **at, px_request *request, px_fault *fault)
+{
+	uint32_t	fixed;
+	px_status	status;
+
+	status = take_optional(at, "fetch_rows", INT32_MAX, &request->fetch_rows, fault);
+	if (status != PX_OK)
+		return status;
+	status = take_optional(at, "fixed", 1, &fixed, fault);
+	if (status != PX_OK)
+		return status;
+	if (fixed != 0 && request->fetch_rows == 0)
+		return px_fail(fault, PX_BAD_HEADER, "fetch_rows", 0, 0);
+	request->fixed = fixed != 0;
+	return PX_OK;
+}
+
+/* Read "session=hex ", if it is there. */
+static px_status
+take_session(const char **at, px_request *request, px_fault *fault)
+{
+	request->session = 0;
+	request->has_session = px_text_take(at, "session=");
+	if (request->has_session &&
+		(!px_text_take_hex(at, &request->session) || !px_text_take(at, " ")))
+		return px_fail(fault, PX_BAD_HEADER, "session", 0, 0);
+	return PX_OK;
 }
 
 px_status
@@ -285,7 +327,15 @@ px_request_read(const char *text, px_request *request,
 	if (status != PX_OK)
 		return status;
 
-	status = take_explain(&at, request, fault);
+	status = take_optional(&at, "explain", PX_EXPLAIN_MAX, &request->explain, fault);
+	if (status != PX_OK)
+		return status;
+
+	status = take_fetch(&at, request, fault);
+	if (status != PX_OK)
+		return status;
+
+	status = take_session(&at, request, fault);
 	if (status != PX_OK)
 		return status;
 

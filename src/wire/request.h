@@ -17,6 +17,9 @@
  *	codecs=6 cpu_limit=1000 link=6250000 idle=900 random=0	only with codec=auto
  *	slices=3 slice=1 blocks=1024	only if the stream is to be a slice
  *	explain=3			only if the plan is to follow: what to measure of it
+ *	fetch_rows=100		rows that a FETCH of postgres_fdw would take
+ *	fixed=1				only after fetch_rows: so many rows at a time, no more
+ *	session=0123456789abcdef	only if the session must be such a one
  *	columns=20:-1,1700:983042,0:-1
  *
  * With codec=auto the sender chooses for each batch, by what it measures, among
@@ -25,6 +28,13 @@
  * the receiver carried so many bytes per second when it was last in the way (0:
  * never), and the last stream's receiver waited for frames for idle thousandths
  * of its time.  random=1 has choices drawn instead, for tests.
+ *
+ * The last three may each be missing.  fetch_rows is the unit in which a
+ * statement is measured for time-outs, and the first batch has no more.
+ * fixed=1 has rows fetched by the query in steps of so many, a step no sooner
+ * than its first frame is wanted: because the query locks them.  session is
+ * that of an admission (admission.h): a session with another fingerprint
+ * declines.
  *
  * slice counts from 0.  blocks is what the slice frame of slice 0 said, or 0
  * for slice 0 itself.
@@ -77,6 +87,10 @@ typedef struct px_request
 	uint32_t	slice;			/* < slices */
 	uint32_t	blocks;			/* of the table; 0 if slice is */
 	uint32_t	explain;		/* 0: no plan; .. PX_EXPLAIN_MAX */
+	uint32_t	fetch_rows;		/* 0: unknown; .. INT32_MAX */
+	bool		fixed;			/* only with fetch_rows */
+	bool		has_session;
+	uint64_t	session;		/* 0 without has_session */
 	uint16_t	ncolumns;		/* 1 .. PX_FRAME_COLUMNS_MAX */
 } px_request;
 

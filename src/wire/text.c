@@ -11,6 +11,8 @@
 
 #include "wire/text.h"
 
+static const char hex_digits[] = "0123456789abcdef";
+
 void
 px_text_put(px_text *text, const char *s)
 {
@@ -109,4 +111,28 @@ px_text_take_chars(const char **at, const char *set, char *out, size_t cap)
 	out[n] = '\0';
 	*at += n;
 	return n;
+}
+
+void
+px_text_put_hex(px_text *text, uint64_t number)
+{
+	char		digits[17];
+
+	for (int i = 0; i < 16; i++)
+		digits[i] = hex_digits[number >> (60 - 4 * i) & 15];
+	digits[16] = '\0';
+	px_text_put(text, digits);
+}
+
+bool
+px_text_take_hex(const char **at, uint64_t *number)
+{
+	char		digits[17];
+
+	if (px_text_take_chars(at, hex_digits, digits, sizeof(digits)) != 16)
+		return false;
+	*number = 0;
+	for (int i = 0; i < 16; i++)
+		*number = *number << 4 | (uint64_t) (strchr(hex_digits, digits[i]) - hex_digits);
+	return true;
 }

@@ -53,4 +53,8 @@ extern px_status px_text_take_number(const char **at, const char *what,
 extern size_t px_text_take_chars(const char **at, const char *set, char *out,
 								 size_t cap);
 
+/* Append a number as 16 lower-case hex digits, or read one that is so written. */
+extern void px_text_put_hex(px_text *text, uint64_t number);
+extern bool px_text_take_hex(const char **at, uint64_t *number);
+
 #endif							/* PX_WIRE_TEXT_H */

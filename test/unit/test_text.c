@@ -260,6 +260,61 @@ explain_request_round_trips(void)
 }
 
 static void
+fetch_request_round_trips(void)
+{
+	static px_request_column columns[PX_FRAME_COLUMNS_MAX];
+	static const char *const words[] = {
+		"fetch_rows=100 columns", "fetch_rows=2147483647 fixed=1 columns",
+		"session=0123456789abcdef columns", "explain=1 fetch_rows=1 session=0000000000000000 columns",
+		"fetch_rows=1 fixed=1 session=ffffffffffffffff columns",
+	};
+
+	for (size_t i = 0; i < lengthof(words); i++)
+	{
+		char	   *text = replaced(request_text, "columns", words[i]);
+		char		written[2 * sizeof(request_text)];
+		px_request	request;
+
+		CHECK_EQ(read_request(text, &request, columns, NULL), PX_OK);
+		CHECK_EQ(request.fetch_rows != 0, strstr(text, "fetch_rows=") != NULL);
+		CHECK_EQ(request.fixed, strstr(text, "fixed=") != NULL);
+		CHECK_EQ(request.has_session, strstr(text, "session=") != NULL);
+		px_request_write(written, sizeof(written), &request, columns);
+		CHECK(strcmp(written, text) == 0);
+		free(text);
+	}
+}
+
+static void
+impossible_fetches_are_refused(void)
+{
+	static const struct
+	{
+		const char *words;
+		px_status	status;
+		const char *field;
+	}			cases[] = {
+		{"fetch_rows=0 columns", PX_OVER_LIMIT, "fetch_rows"},
+		{"fetch_rows=2147483648 columns", PX_OVER_LIMIT, "fetch_rows"},
+		{"fetch_rows= columns", PX_BAD_HEADER, "fetch_rows"},
+		{"fetch_rows=1 fetch_rows=1 columns", PX_BAD_HEADER, "columns"},
+		{"fetch_rows=1 explain=1 columns", PX_BAD_HEADER, "columns"},
+		{"fixed=1 columns", PX_BAD_HEADER, "fetch_rows"},
+		{"fetch_rows=1 fixed=0 columns", PX_OVER_LIMIT, "fixed"},
+		{"fetch_rows=1 fixed=2 columns", PX_OVER_LIMIT, "fixed"},
+		{"fixed=1 fetch_rows=1 columns", PX_BAD_HEADER, "fetch_rows"},
+		{"session= columns", PX_BAD_HEADER, "session"},
+		{"session=0123456789abcde columns", PX_BAD_HEADER, "session"},
+		{"session=0123456789abcdef0 columns", PX_BAD_HEADER, "session"},
+		{"session=0123456789ABCDEF columns", PX_BAD_HEADER, "session"},
+		{"session=0123456789abcdef fetch_rows=1 columns", PX_BAD_HEADER, "columns"},
+	};
+
+	for (size_t i = 0; i < lengthof(cases); i++)
+		expect_request("columns", cases[i].words, cases[i].status, cases[i].field);
+}
+
+static void
 adaptive_request_round_trips(void)
 {
 	static px_request_column columns[PX_FRAME_COLUMNS_MAX];
@@ -576,6 +631,8 @@ main(void)
 	RUN(slice_request_round_trips);
 	RUN(impossible_slices_are_refused);
 	RUN(explain_request_round_trips);
+	RUN(fetch_request_round_trips);
+	RUN(impossible_fetches_are_refused);
 	RUN(adaptive_request_round_trips);
 	RUN(impossible_adaptive_requests_are_refused);
 	RUN(malformed_requests_are_refused);

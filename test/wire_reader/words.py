@@ -9,9 +9,10 @@ HELLO = {"protocol": r"\d+-\d+", "codecs": r"\d+", "encodings": r"\d+", "endian"
 
 
 def request(columns, encodings=1, codec="none", level=0, batch_rows=4096, batch_bytes=1 << 20, server_version=150000,
-            auto=None, slices=None, explain=0):
+            auto=None, slices=None, explain=0, fetch_rows=0, fixed=False, session=None):
     """columns: (type OID, typmod) each; auto: (codecs, cpu_limit, link, idle, random) with codec auto; slices: (slices, slice, blocks)
-    if a slice is wanted; explain: what to measure of the plan, if that is."""
+    if a slice is wanted; explain: what to measure of the plan, if that is; fetch_rows, fixed, session: only if they are known, wanted,
+    required."""
     words = {"version": 1, "encodings": encodings, "codec": codec, "level": level, "batch_rows": batch_rows,
              "batch_bytes": batch_bytes, "server_version": server_version}
     if auto:
@@ -20,6 +21,12 @@ def request(columns, encodings=1, codec="none", level=0, batch_rows=4096, batch_
         words.update(zip(("slices", "slice", "blocks"), slices))
     if explain:
         words["explain"] = explain
+    if fetch_rows:
+        words["fetch_rows"] = fetch_rows
+    if fixed:
+        words["fixed"] = 1
+    if session is not None:
+        words["session"] = f"{session:016x}"
     words["columns"] = ",".join(f"{oid}:{typmod}" for oid, typmod in columns)
     return " ".join(f"{key}={value}" for key, value in words.items())
 
