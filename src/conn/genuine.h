@@ -1,0 +1,131 @@
+/*-------------------------------------------------------------------------
+ *
+ * genuine.h
+ *		Whether a remote's exchange.* functions are those of the extension.
+ *
+ * Whoever may create a schema in the remote's database could have made a
+ * schema "exchange" with functions of our names, to be called with the
+ * rights of the user whom we log in as.  So nothing in that schema is called,
+ * nor even parsed (an immutable function would be folded while planning),
+ * before the remote's catalogs have said that it belongs to the extension.
+ *
+ * What follows is SQL that names only objects of pg_catalog, each with its
+ * schema, operators and types included: whatever the search_path is, none of
+ * it can be caught.  Only a superuser can create a function in C, or make an
+ * object a member of an extension that is not his.
+ *
+ * Tables are read with the transaction's snapshot, which may be older than a
+ * DROP EXTENSION.  pg_identify_object() looks at what is there now: so a
+ * function that has been dropped, and maybe replaced by a stranger's since,
+ * has not got its signature any more.
+ *
+ * A call of a function that was found to be genuine has to give each argument
+ * its exact type, as in exchange.hello($1::pg_catalog.text): then no other
+ * function of that name can be preferred.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_CONN_GENUINE_H
+#define PX_CONN_GENUINE_H
+
+/* Why not: the words of PX_GENUINE_FAULT, and what EXPLAIN shows. */
+#define PX_REMOTE_LACKS_EXTENSION	"remote has no pg_exchange"
+#define PX_REMOTE_IS_IMPOSTOR \
+	"remote has functions of pg_exchange's names that are not pg_exchange's"
+#define PX_REMOTE_IS_TOO_OLD		"remote's pg_exchange is too old"
+#define PX_REMOTE_IS_FORBIDDEN		"remote user may not use pg_exchange"
+
+#define PX_EQ	" OPERATOR(pg_catalog.=) "
+
+#define PX_EXTENSION_IS_THERE \
+	"EXISTS (SELECT FROM pg_catalog.pg_extension x" \
+	" WHERE x.extname" PX_EQ "'pg_exchange')"
+
+/* Has the schema a function of that name? */
+#define PX_FUNCTION_IS_THERE(name) \
+	"EXISTS (SELECT FROM pg_catalog.pg_namespace s, pg_catalog.pg_proc f" \
+	" WHERE s.nspname" PX_EQ "'exchange'" \
+	" AND f.pronamespace" PX_EQ "s.oid" \
+	" AND f.proname" PX_EQ "'" name "')"
+
+#define PX_SCHEMA_IS_FORBIDDEN \
+	"EXISTS (SELECT FROM pg_catalog.pg_namespace s" \
+	" WHERE s.nspname" PX_EQ "'exchange'" \
+	" AND NOT pg_catalog.has_schema_privilege(s.oid, 'USAGE'))"
+
+/*
+ * A boolean expression: all functions that a coordinator calls, or has called
+ * by the planner, are members of the extension pg_exchange, written in C in
+ * its library, without settings or another user's rights of their own; they
+ * and their schema may be used by the current user; and nobody else can take
+ * their place at any time: the schema is that of the extension's owner, or of
+ * a superuser (pg_upgrade changes the one, but not the other).  Never raises
+ * an error.
+ *
+ * 1255 and 3079 are the oids of pg_proc and pg_extension, 13 is that of the
+ * language C.
+ */
+#define PX_IS_GENUINE \
+	"EXISTS (SELECT FROM pg_catalog.pg_extension e" \
+	" WHERE e.extname" PX_EQ "'pg_exchange'" \
+	" AND (SELECT n.nspname" PX_EQ "'exchange'" \
+	" AND (n.nspowner" PX_EQ "e.extowner OR (SELECT r.rolsuper" \
+	" FROM pg_catalog.pg_roles r WHERE r.oid" PX_EQ "n.nspowner))" \
+	" AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')" \
+	" FROM pg_catalog.pg_namespace n WHERE n.oid" PX_EQ "e.extnamespace)" \
+	" AND (SELECT pg_catalog.count(*) FROM pg_catalog.pg_depend d" \
+	" WHERE d.refclassid" PX_EQ "3079 AND d.refobjid" PX_EQ "e.oid" \
+	" AND d.deptype" PX_EQ "'e' AND d.classid" PX_EQ "1255" \
+	" AND d.objsubid" PX_EQ "0 AND (SELECT p.prolang" PX_EQ "13" \
+	" AND p.probin" PX_EQ "'$libdir/pg_exchange'" \
+	" AND NOT p.prosecdef AND p.proconfig IS NULL" \
+	" AND pg_catalog.has_function_privilege(p.oid, 'EXECUTE')" \
+	" AND ((SELECT i.identity" \
+	" FROM pg_catalog.pg_identify_object(1255, p.oid, 0) i)" \
+	" OPERATOR(pg_catalog.||) ' ' OPERATOR(pg_catalog.||) p.prosrc)" \
+	PX_EQ "ANY (ARRAY[" \
+	"'exchange.hello(pg_catalog.text) px_sql_hello', " \
+	"'exchange.send(pg_catalog.text,pg_catalog.record) px_sql_send', " \
+	"'exchange.send_text(pg_catalog.text,pg_catalog.record)" \
+	" px_sql_send_text', " \
+	"'exchange.send_support(pg_catalog.internal) px_sql_send_support', " \
+	"'exchange.admit(pg_catalog.text,pg_catalog.text,boolean)" \
+	" px_sql_admit'])" \
+	" FROM pg_catalog.pg_proc p WHERE p.oid" PX_EQ "d.objid))" \
+	PX_EQ "5)"
+
+/*
+ * A text expression: null if PX_IS_GENUINE, else one of the phrases above.
+ * Never raises an error.
+ */
+#define PX_GENUINE_FAULT \
+	"CASE WHEN " PX_IS_GENUINE " THEN NULL" \
+	" WHEN NOT " PX_EXTENSION_IS_THERE \
+	" AND NOT " PX_FUNCTION_IS_THERE("hello") \
+	" THEN '" PX_REMOTE_LACKS_EXTENSION "'" \
+	" WHEN NOT " PX_EXTENSION_IS_THERE \
+	" THEN $px$" PX_REMOTE_IS_IMPOSTOR "$px$" \
+	" WHEN NOT " PX_FUNCTION_IS_THERE("admit") \
+	" THEN $px$" PX_REMOTE_IS_TOO_OLD "$px$" \
+	" WHEN " PX_SCHEMA_IS_FORBIDDEN \
+	" THEN '" PX_REMOTE_IS_FORBIDDEN "'" \
+	" ELSE $px$" PX_REMOTE_IS_IMPOSTOR "$px$ END"
+
+/*
+ * A boolean expression that raises an error (22P02) unless PX_IS_GENUINE: in
+ * a pipeline, nothing after it is then even parsed.  The message ends in the
+ * fault in double quotes, whatever language the rest of it is in.  Null
+ * otherwise.
+ */
+#define PX_REQUIRE_GENUINE \
+	"CAST(" PX_GENUINE_FAULT " AS pg_catalog.bool)"
+
+/*
+ * An integer expression that raises an error (22012) unless PX_IS_GENUINE,
+ * and does not say why: that is planned in a third of the time.
+ */
+#define PX_REQUIRE_STILL_GENUINE \
+	"1 OPERATOR(pg_catalog./) CASE WHEN " PX_IS_GENUINE \
+	" THEN 1 ELSE 0 END"
+
+#endif							/* PX_CONN_GENUINE_H */
