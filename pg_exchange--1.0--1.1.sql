@@ -4,6 +4,57 @@
 \echo Use "ALTER EXTENSION pg_exchange UPDATE TO '1.1'" to load this file. \quit
 
 --
+-- Whoever owns the schema, or may create objects in it, could have what is made
+-- here use an operator or a function of theirs.  CREATE EXTENSION takes a schema
+-- of this name as it is; so look at it, before anything of the extension is
+-- used.  Nothing of the schema is called here: search_path begins with it, so
+-- that every operator, function and type is named with its own.
+--
+DO LANGUAGE plpgsql $check$
+DECLARE
+    reason record;
+BEGIN
+    SELECT d.problem, d.hint INTO reason FROM (
+        SELECT n.oid AS schema, r.oid AS role, 1 AS step,
+               pg_catalog.format('It is owned by role "%s".', r.rolname) AS problem,
+               'Drop the schema, or let a superuser own it: ALTER SCHEMA exchange OWNER TO CURRENT_USER.' AS hint
+            FROM pg_catalog.pg_namespace n JOIN pg_catalog.pg_roles r ON r.oid OPERATOR(pg_catalog.=) n.nspowner
+        UNION ALL
+        SELECT n.oid, a.grantee, 2,
+               pg_catalog.format('Role "%s" may create objects in it.',
+                   CASE WHEN a.grantee OPERATOR(pg_catalog.=) 0::pg_catalog.oid THEN 'PUBLIC'
+                   ELSE pg_catalog.pg_get_userbyid(a.grantee)::pg_catalog.text END),
+               'Revoke the privilege: REVOKE CREATE ON SCHEMA exchange FROM ...'
+            FROM pg_catalog.pg_namespace n, LATERAL pg_catalog.aclexplode(n.nspacl) a
+            WHERE a.privilege_type OPERATOR(pg_catalog.=) 'CREATE'::pg_catalog.text
+        UNION ALL
+        SELECT n.refobjid, o.refobjid, 3,
+               pg_catalog.format('It contains %s, which is owned by role "%s".',
+                   pg_catalog.pg_describe_object(n.classid, n.objid, 0), pg_catalog.pg_get_userbyid(o.refobjid)),
+               'Drop the object, or let a superuser own it.'
+            FROM pg_catalog.pg_depend n JOIN pg_catalog.pg_shdepend o
+                ON o.classid OPERATOR(pg_catalog.=) n.classid AND o.objid OPERATOR(pg_catalog.=) n.objid
+                AND o.deptype OPERATOR(pg_catalog.=) 'o'::pg_catalog."char"
+                AND o.dbid OPERATOR(pg_catalog.=) (SELECT b.oid FROM pg_catalog.pg_database b
+                    WHERE b.datname OPERATOR(pg_catalog.=) pg_catalog.current_database())
+            WHERE n.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_namespace'::pg_catalog.regclass::pg_catalog.oid
+                AND n.deptype OPERATOR(pg_catalog.=) 'n'::pg_catalog."char") d
+        JOIN pg_catalog.pg_namespace e ON e.oid OPERATOR(pg_catalog.=) d.schema
+        WHERE e.nspname OPERATOR(pg_catalog.=) 'exchange'::pg_catalog.name
+            -- they could do anything anyway
+            AND NOT EXISTS (SELECT FROM pg_catalog.pg_roles t WHERE t.oid OPERATOR(pg_catalog.=) d.role
+                AND (t.rolsuper OR t.rolname OPERATOR(pg_catalog.=) CURRENT_USER))
+        ORDER BY d.step USING OPERATOR(pg_catalog.<), d.problem USING OPERATOR(pg_catalog.<)
+        LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
+            MESSAGE = 'schema "exchange" is not safe for extension "pg_exchange"',
+            DETAIL = reason.problem, HINT = reason.hint;
+    END IF;
+END
+$check$;
+
+--
 -- Statistics.  Views that somebody has made of ours stay: so ours are replaced,
 -- which takes new columns at their ends.  Every operator is named with its
 -- schema, whoever may create some that would fit better.
