@@ -169,6 +169,7 @@ add_counters(px_counters *sum, const px_counters *counters)
 	for (int i = 0; i < PX_FALLBACK_COUNT; i++)
 		sum->fallbacks[i] += counters->fallbacks[i];
 	sum->streams += counters->streams;
+	sum->sessions += counters->sessions;
 	sum->errors += counters->errors;
 	sum->rows += counters->rows;
 	sum->raw_nbytes += counters->raw_nbytes;

@@ -37,7 +37,8 @@ typedef struct px_counters
 	uint64		scans;			/* rescans included */
 	uint64		fallbacks[PX_FALLBACK_COUNT];
 	uint64		streams;
-	uint64		errors;			/* streams that were not left in good order */
+	uint64		sessions;		/* reads by postgres_fdw's own connection */
+	uint64		errors;			/* of both that were not left in good order */
 	uint64		rows;
 	uint64		raw_nbytes;
 	uint64		wire_nbytes[2][PX_CODEC_COUNT]; /* [same host]; headers and the

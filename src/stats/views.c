@@ -25,10 +25,12 @@
 #include "stats/progress.h"
 
 extern PGDLLEXPORT Datum px_sql_stat_get_exchange(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum px_sql_stat_get_exchange_1_1(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum px_sql_stat_get_progress(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum px_sql_reset_stats(PG_FUNCTION_ARGS);
 
 PG_FUNCTION_INFO_V1(px_sql_stat_get_exchange);
+PG_FUNCTION_INFO_V1(px_sql_stat_get_exchange_1_1);
 PG_FUNCTION_INFO_V1(px_sql_stat_get_progress);
 PG_FUNCTION_INFO_V1(px_sql_reset_stats);
 
@@ -72,8 +74,9 @@ finish_row(row_writer *row, ReturnSetInfo *result)
 	tuplestore_putvalues(result->setResult, result->setDesc, row->values, row->nulls);
 }
 
+/* Version 1.0 has no column for sessions. */
 static void
-put_stat_row(const px_counters_row *row, void *arg)
+put_stat_row(const px_counters_row *row, ReturnSetInfo *result, bool has_sessions)
 {
 	const px_counters *counters = &row->counters;
 	row_writer	out = {.n = 0};
@@ -86,6 +89,8 @@ put_stat_row(const px_counters_row *row, void *arg)
 	for (int i = 0; i < PX_FALLBACK_COUNT; i++)
 		put_uint64(&out, counters->fallbacks[i]);
 	put_uint64(&out, counters->streams);
+	if (has_sessions)
+		put_uint64(&out, counters->sessions);
 	put_uint64(&out, counters->errors);
 	put_uint64(&out, counters->rows);
 	put_uint64(&out, counters->raw_nbytes);
@@ -101,14 +106,34 @@ put_stat_row(const px_counters_row *row, void *arg)
 	put_ms(&out, INSTR_TIME_GET_MILLISEC(counters->receive_wait));
 	put_ms(&out, INSTR_TIME_GET_MILLISEC(counters->decode));
 	put(&out, TimestampTzGetDatum(row->since));
-	finish_row(&out, arg);
+	finish_row(&out, result);
+}
+
+static void
+put_stat_row_1_0(const px_counters_row *row, void *arg)
+{
+	put_stat_row(row, arg, false);
+}
+
+static void
+put_stat_row_1_1(const px_counters_row *row, void *arg)
+{
+	put_stat_row(row, arg, true);
 }
 
 Datum
 px_sql_stat_get_exchange(PG_FUNCTION_ARGS)
 {
 	InitMaterializedSRF(fcinfo, 0);
-	px_counters_read(put_stat_row, fcinfo->resultinfo);
+	px_counters_read(put_stat_row_1_0, fcinfo->resultinfo);
+	return (Datum) 0;
+}
+
+Datum
+px_sql_stat_get_exchange_1_1(PG_FUNCTION_ARGS)
+{
+	InitMaterializedSRF(fcinfo, 0);
+	px_counters_read(put_stat_row_1_1, fcinfo->resultinfo);
 	return (Datum) 0;
 }
 
