@@ -34,6 +34,20 @@
 #include "miscadmin.h"
 #endif
 
+/*
+ * ExecutorRun_hook lost execute_once: 18.  The parameters of such a function,
+ * and the same as arguments for the next one.
+ */
+#if PG_VERSION_NUM >= 180000
+#define PX_EXECUTOR_RUN_PARAMETERS \
+	QueryDesc *queryDesc, ScanDirection direction, uint64 count
+#define PX_EXECUTOR_RUN_ARGUMENTS	queryDesc, direction, count
+#else
+#define PX_EXECUTOR_RUN_PARAMETERS \
+	QueryDesc *queryDesc, ScanDirection direction, uint64 count, bool execute_once
+#define PX_EXECUTOR_RUN_ARGUMENTS	queryDesc, direction, count, execute_once
+#endif
+
 /* VARDATA_ANY and its like moved out of postgres.h: 16. */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"

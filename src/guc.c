@@ -18,6 +18,7 @@
 #include "wire/request.h"
 
 bool		px_enabled = true;
+int			px_transport_setting = PX_TRANSPORT_AUTO;
 bool		px_explain_remote = false;
 int			px_compression = PX_MODE_AUTO;
 char	   *px_server_compression = "";
@@ -47,6 +48,13 @@ static const struct config_enum_entry scope_options[] = {
 	{"none", PX_SCOPE_NONE, false},
 	{"instance", PX_SCOPE_INSTANCE, false},
 	{"host", PX_SCOPE_HOST, false},
+	{NULL, 0, false}
+};
+
+static const struct config_enum_entry transport_options[] = {
+	{"auto", PX_TRANSPORT_AUTO, false},
+	{"stream", PX_TRANSPORT_STREAM, false},
+	{"session", PX_TRANSPORT_SESSION, false},
 	{NULL, 0, false}
 };
 
@@ -257,6 +265,15 @@ define_receiver_settings(void)
 							 NULL,
 							 &px_enabled,
 							 true,
+							 PGC_USERSET, GUC_EXPLAIN,
+							 NULL, NULL, NULL);
+
+	DefineCustomEnumVariable("pg_exchange.transport",
+							 "Sets the connections that exchanges read by.",
+							 "A stream is a connection of its own, a session is that of postgres_fdw.",
+							 &px_transport_setting,
+							 PX_TRANSPORT_AUTO,
+							 transport_options,
 							 PGC_USERSET, GUC_EXPLAIN,
 							 NULL, NULL, NULL);
 

@@ -25,7 +25,16 @@ typedef enum px_local_scope
 	PX_SCOPE_HOST				/* the same host */
 } px_local_scope;
 
+/* pg_exchange.transport */
+typedef enum px_transport
+{
+	PX_TRANSPORT_AUTO,			/* a stream where nobody can tell, else the session */
+	PX_TRANSPORT_STREAM,		/* never the session */
+	PX_TRANSPORT_SESSION		/* never a connection of our own */
+} px_transport;
+
 extern bool px_enabled;
+extern int	px_transport_setting;	/* px_transport */
 extern bool px_explain_remote;
 extern int	px_compression;		/* px_mode */
 extern char *px_server_compression; /* list of server=mode, validated */

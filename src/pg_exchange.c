@@ -12,7 +12,7 @@
 #include "compat.h"
 #include "exec/gather.h"
 #include "exec/receive.h"
-#include "exec/truncate.h"
+#include "exec/run.h"
 #include "guc.h"
 #include "plan/paths.h"
 #include "plan/place.h"
@@ -31,7 +31,7 @@ _PG_init(void)
 	px_send_init();
 	px_receive_init();
 	px_gather_init();
-	px_truncate_init();
+	px_run_init();
 	px_plan_init();
 	px_place_init();
 }

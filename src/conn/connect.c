@@ -551,7 +551,7 @@ px_exec_param(PGconn *pg, const char *sql, const char *param)
 }
 
 bool
-px_connection_is_same_host(PGconn *pg)
+px_socket_is_same_host(pgsocket socket)
 {
 	union
 	{
@@ -564,8 +564,8 @@ px_connection_is_same_host(PGconn *pg)
 	socklen_t	here_nbytes = sizeof(here);
 	socklen_t	there_nbytes = sizeof(there);
 
-	if (getsockname(PQsocket(pg), &here.any, &here_nbytes) != 0 ||
-		getpeername(PQsocket(pg), &there.any, &there_nbytes) != 0 ||
+	if (getsockname(socket, &here.any, &here_nbytes) != 0 ||
+		getpeername(socket, &there.any, &there_nbytes) != 0 ||
 		here.any.sa_family != there.any.sa_family)
 		return false;
 

@@ -71,11 +71,11 @@ extern PGresult *px_exec(PGconn *pg, const char *sql);
 extern PGresult *px_exec_param(PGconn *pg, const char *sql, const char *param);
 
 /*
- * Do both ends of the connection's socket have the same address?  True for
+ * Do both ends of the socket have the same address?  True for
  * Unix sockets.  A pure question of addresses: two network namespaces of one
  * machine are different hosts.
  */
-extern bool px_connection_is_same_host(PGconn *pg);
+extern bool px_socket_is_same_host(pgsocket socket);
 
 /*
  * Raise a remote error at elevel with its SQLSTATE, message, detail, hint and

@@ -89,6 +89,7 @@ px_peer_get(UserMapping *user)
 		peer->refusal = NULL;
 		peer->lacks_extension = false;
 		peer->avoid_until = 0;
+		peer->admitted = false;
 		peer->snapshot[0] = '\0';
 		memset(&peer->lesson, 0, sizeof(peer->lesson));
 	}
@@ -101,13 +102,13 @@ px_peer_avoid(px_peer *peer)
 	peer->avoid_until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), AVOID_MS);
 }
 
-/* Remember for the session why the peer cannot be used. */
-static void
-refuse_peer(px_peer *peer, const char *refusal)
+void
+px_peer_refuse(px_peer *peer, const char *refusal, bool lacks_extension)
 {
 	ereport(DEBUG1,
 			(errmsg_internal("no exchange with server %u: %s", peer->serverid, refusal)));
 	peer->refusal = MemoryContextStrdup(CacheMemoryContext, refusal);
+	peer->lacks_extension = lacks_extension;
 }
 
 /*
@@ -162,7 +163,7 @@ exchange_hellos(px_connection *connection)
 		refusal = "remote user may not call pg_export_snapshot";
 	else if (strcmp(self.instance, connection->hello.instance) == 0)
 		connection->locality = PX_SAME_INSTANCE;
-	else if (px_connection_is_same_host(connection->pg))
+	else if (px_socket_is_same_host(PQsocket(connection->pg)))
 		connection->locality = PX_SAME_HOST;
 
 	PQclear(res);
@@ -260,7 +261,7 @@ open_connection(px_peer *peer, UserMapping *user, px_stream *stream,
 		return connection;
 
 	if (PQstatus(connection->pg) == CONNECTION_OK)
-		refuse_peer(peer, refusal);
+		px_peer_refuse(peer, refusal, peer->lacks_extension);
 	*reason = refusal;
 	if (PQtransactionStatus(connection->pg) == PQTRANS_ACTIVE)
 		(void) px_cancel(connection->pg, abandon_deadline());
@@ -507,7 +508,10 @@ abandon_streams(int nest_level)
 			}
 		}
 		if (nest_level == 0)
+		{
+			peer->admitted = false;
 			peer->snapshot[0] = '\0';
+		}
 	}
 }
 

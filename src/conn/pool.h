@@ -22,7 +22,7 @@
 #include "lib/ilist.h"
 #include "libpq-fe.h"
 
-#include "wire/hello.h"
+#include "wire/admission.h"
 
 /* Decided by the connection's destination, whatever the settings say. */
 typedef enum px_locality
@@ -68,11 +68,15 @@ typedef struct px_peer
 	TimestampTz avoid_until;
 
 	/*
-	 * The snapshot of the current local transaction, "" until asked for, and
-	 * the remote process that exported it.
+	 * What postgres_fdw's session has said in the current local transaction:
+	 * see transport/question.h.  The snapshot is "" until there is one, and
+	 * in a parallel worker the leader's.
 	 */
+	bool		admitted;		/* admission, and so on, are valid */
+	px_admission admission;
+	uint16		session_version;	/* protocol version to use with it */
+	px_locality session_locality;
 	char		snapshot[PX_SNAPSHOT_ID_NBYTES];
-	int			owner_pid;
 
 	px_lesson	lesson;
 } px_peer;
@@ -106,6 +110,9 @@ extern px_peer *px_peer_get(UserMapping *user);
  * it, say.  Do not wait for another one in the next minute.
  */
 extern void px_peer_avoid(px_peer *peer);
+
+/* Remember for the session why the peer cannot be used; lacks_extension as there. */
+extern void px_peer_refuse(px_peer *peer, const char *refusal, bool lacks_extension);
 
 /*
  * An idle connection to the peer, made if need be, now in use by stream: the

@@ -444,7 +444,7 @@ px_stream_begin(px_stream *stream)
 	 */
 	question = psprintf("SELECT backend_xid FROM pg_catalog.pg_stat_get_activity(%d) "
 						"WHERE pg_catalog.pg_get_userbyid(usesysid) OPERATOR(pg_catalog.=) session_user",
-						peer->owner_pid);
+						peer->admission.pid);
 
 	/*
 	 * Parameter types are in the query's text: "$1::type", as postgres_fdw

@@ -21,6 +21,13 @@
 #include "exec/remote_plan.h"
 #include "guc.h"
 
+/* Have frames come, or been asked for, by either transport? */
+static bool
+has_read(const px_receive_state *state)
+{
+	return state->stats.streams > 0 || state->stats.sessions > 0;
+}
+
 /* Names of the codecs that were used, "none" if none was. */
 static char *
 codecs_used(const px_receive_state *state)
@@ -49,7 +56,7 @@ compression_text(const px_receive_state *state)
 {
 	const char *name = px_mode_name(state->mode);
 	const uint64 *choices = state->stats.choices;
-	bool		used = state->stats.streams > 0;
+	bool		used = has_read(state);
 
 	if (used && state->local)
 		return psprintf("NONE (%s)", state->locality == PX_SAME_INSTANCE ?
@@ -68,9 +75,15 @@ compression_text(const px_receive_state *state)
 static char *
 transport_text(const px_receive_state *state)
 {
+	int			version = state->readers[0]->version;
+	const char *streams = state->stats.streams > 0 ? "stream" : "";
+
 	if (state->fallback_reason)
 		return psprintf("postgres_fdw (%s)", state->fallback_reason);
-	return psprintf("exchange v%d", state->reader->version);
+	if (state->stats.sessions == 0)
+		return psprintf("exchange v%d, stream", version);
+	return psprintf("exchange v%d, %s%ssession (%s)", version, streams,
+					streams[0] != '\0' ? " and " : "", state->session_reason);
 }
 
 /* "27.5 MB": decimal units, as for data on a wire. */
@@ -215,7 +228,7 @@ explain_remote(px_receive_state *state, ExplainState *es)
 		plan = px_receive_ask_plan(state, psprintf("VERBOSE %s%s", es->verbose ? "ON" : "OFF",
 												   text ? "" : ", FORMAT JSON"),
 								   &reason);
-	else if (!es->analyze || state->fallback_reason || state->stats.streams == 0)
+	else if (!es->analyze || state->fallback_reason || !has_read(state))
 		return;
 	else
 	{
@@ -242,9 +255,9 @@ px_receive_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 	/* How tuples get from workers to the leader: never compressed. */
 	if (css->ss.ps.plan->parallel_aware)
 		ExplainPropertyText("Local Transport", "shm_mq (none)", es);
-	if (es->analyze && (state->fallback_reason || state->stats.streams > 0))
+	if (es->analyze && (state->fallback_reason || has_read(state)))
 		ExplainPropertyText("Transport", transport_text(state), es);
-	if (es->analyze && state->stats.streams > 0)
+	if (es->analyze && has_read(state))
 	{
 		explain_slices(state, es);
 		if (es->format == EXPLAIN_FORMAT_TEXT)

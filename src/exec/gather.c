@@ -123,7 +123,8 @@ create_state(CustomScan *scan)
 
 /*
  * If each row of the node comes right from an ExchangeReceive, projected and
- * filtered maybe, return that.
+ * filtered maybe, return that.  Not through a filter that is evaluated once: it
+ * may end the scan before that begins.
  */
 static px_receive_state *
 find_receive(PlanState *node)
@@ -134,7 +135,8 @@ find_receive(PlanState *node)
 
 		if (receive)
 			return receive;
-		if (IsA(node, ResultState) && outerPlanState(node))
+		if (IsA(node, ResultState) && outerPlanState(node) &&
+			((ResultState *) node)->resconstantqual == NULL)
 			node = outerPlanState(node);
 		else if (IsA(node, SubqueryScanState))
 			node = ((SubqueryScanState *) node)->subplan;
@@ -252,6 +254,10 @@ begin_nested(PlanState *node, void *context)
 	/* Streams below a core Gather are its participants' to claim. */
 	if (IsA(node, GatherState) || IsA(node, GatherMergeState))
 		return false;
+
+	/* What is behind a filter that is evaluated once may not be wanted. */
+	if (IsA(node, ResultState) && ((ResultState *) node)->resconstantqual)
+		return false;
 	if (receive == NULL)
 		return planstate_tree_walker(node, begin_nested, context);
 
@@ -300,7 +306,7 @@ start_gather(px_gather_state *state)
 static bool
 is_local(const gather_child *child)
 {
-	return child->receive == NULL || child->receive->phase == PX_RECEIVE_CHILD;
+	return child->receive == NULL || px_receive_uses_session(child->receive);
 }
 
 static int
@@ -310,18 +316,21 @@ next_valid(const px_gather_state *state, int i)
 	return i >= 0 ? i : bms_next_member(state->valid, -1);
 }
 
-/* A child without a stream; -1 if there is none. */
+/*
+ * A child without a stream, by preference one after the current child: so all
+ * servers are asked in turn.  -1 if there is none.
+ */
 static int
 find_local(px_gather_state *state)
 {
-	int			i = -1;
+	int			n = bms_num_members(state->valid);
 
-	while ((i = bms_next_member(state->valid, i)) >= 0)
+	for (int i = next_valid(state, state->current); n > 0; n--, i = next_valid(state, i))
 	{
 		if (is_local(&state->children[i]) && !state->children[i].done)
-			break;
+			return i;
 	}
-	return Max(i, -1);
+	return -1;
 }
 
 /*
@@ -345,9 +354,9 @@ find_ready(px_gather_state *state)
 }
 
 /*
- * Nothing can be had at once.  Begin streams that had no connection before;
- * if there is nothing else left, at the cost of streams elsewhere in the
- * query.  Else wait until one is heard of.  False if all children are done.
+ * Nothing can be had at once.  Begin streams that had no connection before; if
+ * there is nothing else left, by postgres_fdw's session.  Else wait until one
+ * is heard of.  False if all children are done.
  */
 static bool
 wait_for_streams(px_gather_state *state)
@@ -508,7 +517,7 @@ next_ready_row(px_gather_state *state)
 			return slot;
 
 		/* The end, unless a filter let no row of the batch through. */
-		child->done = is_local(child) || px_receive_at_end(child->receive);
+		child->done = child->receive == NULL || px_receive_is_done(child->receive);
 		if (child->done)
 			begin_others(state);
 	}

@@ -38,6 +38,17 @@ limit_workers(ParallelContext *pcxt, int nworkers_max)
 }
 
 void
+px_parallel_join_peer(px_receive_state *state, px_peer *peer)
+{
+	strlcpy(peer->snapshot, state->shared->snapshot, PX_SNAPSHOT_ID_NBYTES);
+	peer->admission = state->shared->admission;
+	peer->admitted = true;
+	SpinLockAcquire(&state->shared->mutex);
+	peer->lesson = state->shared->lesson;
+	SpinLockRelease(&state->shared->mutex);
+}
+
+void
 px_receive_initialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coordinate)
 {
 	px_receive_state *state = (px_receive_state *) css;
@@ -49,9 +60,15 @@ px_receive_initialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coo
 	px_slices_init(&shared->slices, state->nslices_max);
 	state->slices = &shared->slices;
 
-	possible = px_receive_rehearse(state, shared->snapshot, &shared->owner_pid);
-	if (possible && state->readers[0]->lesson)
-		shared->lesson = *state->readers[0]->lesson;
+	possible = px_receive_ask_for_workers(state);
+	if (possible)
+	{
+		const px_peer *peer = px_receive_peer(state);
+
+		strlcpy(shared->snapshot, peer->snapshot, PX_SNAPSHOT_ID_NBYTES);
+		shared->admission = peer->admission;
+		shared->lesson = peer->lesson;
+	}
 	limit_workers(pcxt, possible ? px_max_connections_per_server - 1 : 0);
 	shared->participants = pcxt->nworkers_to_launch + 1;
 	state->shared = shared;
@@ -86,6 +103,7 @@ static void
 add_stats(px_receive_stats *sum, const px_receive_stats *stats)
 {
 	sum->streams += stats->streams;
+	sum->sessions += stats->sessions;
 	sum->batches += stats->batches;
 	sum->raw_nbytes += stats->raw_nbytes;
 	sum->wire_nbytes += stats->wire_nbytes;
@@ -100,12 +118,34 @@ add_stats(px_receive_stats *sum, const px_receive_stats *stats)
 	INSTR_TIME_ADD(sum->decode, stats->decode);
 }
 
+/*
+ * No more rows are wanted: no stream may hold locks for a query that somebody
+ * has yet to close.
+ */
+static void
+leave_streams(px_receive_state *state)
+{
+	for (int i = 0; i < state->nreaders; i++)
+	{
+		px_stream  *stream = state->readers[i]->stream;
+
+		if (stream->phase == PX_STREAM_CLOSED)
+			continue;
+		px_stream_close(stream);
+		state->readers[i]->active = false;
+		state->finished = true;
+		if (state->phase == PX_RECEIVE_BEGUN)
+			px_receive_begin_anew(state);
+	}
+}
+
 void
 px_receive_shutdown(CustomScanState *css)
 {
 	px_receive_state *state = (px_receive_state *) css;
 	px_receive_shared *shared = state->shared;
 
+	leave_streams(state);
 	if (shared == NULL)
 		return;
 

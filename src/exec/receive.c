@@ -24,8 +24,11 @@
 #include "utils/rel.h"
 
 #include "compat.h"
-#include "exec/receive.h"
 #include "exec/parallel.h"
+#include "exec/receive.h"
+#include "exec/request.h"
+#include "exec/start.h"
+#include "transport/question.h"
 
 static Node *create_state(CustomScan *scan);
 static void begin_receive(CustomScanState *css, EState *estate, int eflags);
@@ -77,6 +80,17 @@ px_receive_from_node(PlanState *node)
 	return NULL;
 }
 
+/* Is it a parameter that has another value at each rescan? */
+static bool
+is_changing_param(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+		return true;
+	return expression_tree_walker(node, is_changing_param, context);
+}
+
 /* Prepare to evaluate the remote query's parameters, as text. */
 static void
 begin_params(px_receive_state *state)
@@ -89,6 +103,7 @@ begin_params(px_receive_state *state)
 	if (nparams == 0)
 		return;
 
+	state->params_change = is_changing_param((Node *) exprs, NULL);
 	state->param_exprs = ExecInitExprList(exprs, &state->css.ss.ps);
 	state->param_output = palloc(nparams * sizeof(FmgrInfo));
 	state->param_values = palloc0(nparams * sizeof(char *));
@@ -102,6 +117,23 @@ begin_params(px_receive_state *state)
 	}
 }
 
+/* Set up what may run on postgres_fdw's connection. */
+static void
+begin_session(px_receive_state *state, int eflags)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	const ForeignScan *foreign = state->foreign;
+
+	state->child = ExecInitNode((Plan *) foreign, estate, eflags);
+	state->question = px_fdw_cursor_new(estate, foreign->fs_server, state->rtindex,
+										state->userid, NIL, state->remote_sql,
+										px_question_nbytes(state->remote_sql));
+	state->session_cursor = px_fdw_cursor_new(estate, foreign->fs_server, state->rtindex,
+											  state->userid, foreign->fdw_exprs,
+											  state->remote_sql,
+											  px_request_for_session_nbytes(state));
+}
+
 static void
 begin_receive(CustomScanState *css, EState *estate, int eflags)
 {
@@ -111,6 +143,7 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 
 	state->foreign = linitial_node(ForeignScan, scan->custom_plans);
 	state->remote_sql = strVal(linitial(state->foreign->fdw_private));
+	state->fetch_size = intVal(lthird(state->foreign->fdw_private));
 	state->servername = GetForeignServer(state->foreign->fs_server)->servername;
 	state->mode = px_mode_for_server(state->servername);
 	state->rtindex = scan->scan.scanrelid;
@@ -122,6 +155,11 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 		state->userid = GetUserId();
 
 	state->nstreams = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_STREAMS));
+	state->small = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_SMALL)) != 0;
+	state->locks_rows = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_LOCKS)) != 0;
+
+	/* A scan that workers share is aware of them: others are in functions. */
+	state->nested_in_worker = IsParallelWorker() && !scan->scan.plan.parallel_aware;
 
 	/* Sorted rows must come by one stream; so do those of a nested loop. */
 	state->slices = &state->local_slices;
@@ -133,10 +171,11 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 
 	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
 	{
-		/* It must run in postgres_fdw's own session, which is the leader's. */
-		if (!IsParallelWorker())
-			state->child = ExecInitNode((Plan *) state->foreign, estate, eflags);
+		/* What runs in postgres_fdw's own session is the leader's. */
+		if (!IsParallelWorker() || state->nested_in_worker)
+			begin_session(state, eflags);
 		begin_params(state);
+		state->recheck_quals = ExecInitQual(state->foreign->fdw_recheck_quals, &css->ss.ps);
 	}
 }
 
@@ -160,24 +199,6 @@ next_child_row(px_receive_state *state, TupleTableSlot *slot)
 	return ExecStoreVirtualTuple(slot);
 }
 
-/* A slice has been read: go on with the next one, if there is any. */
-static void
-end_slice(px_receive_state *state, px_stream_reader *reader)
-{
-	int			slice = px_slices_claim(state->slices);
-
-	if (slice >= 0)
-	{
-		px_receive_next_slice(state, reader, slice);
-		return;
-	}
-	reader->active = false;
-
-	/* Other parameters may come: keep the connection. */
-	if (state->param_exprs == NIL)
-		px_stream_close(reader->stream);
-}
-
 /*
  * Read from a stream of the node.  True if something came of it: then look
  * at the node anew.
@@ -187,8 +208,14 @@ advance_reader(px_receive_state *state, px_stream_reader *reader, bool wait)
 {
 	px_stream_status status = px_stream_reader_next(reader, wait);
 
+	if (!reader->has_begun && (status == PX_STREAM_OK || status == PX_STREAM_END))
+	{
+		reader->has_begun = true;
+		px_slices_accept(state->slices, reader->slice);
+	}
+
 	/* The first thing that is said is what the slices are. */
-	if (!state->spread && state->slices->announced)
+	if (!state->spread && state->slices->announced && !reader->session_active)
 		px_receive_spread(state);
 
 	switch (status)
@@ -199,7 +226,7 @@ advance_reader(px_receive_state *state, px_stream_reader *reader, bool wait)
 		case PX_STREAM_PENDING:
 			return false;
 		case PX_STREAM_END:
-			end_slice(state, reader);
+			px_receive_end_slice(state, reader);
 			return true;
 		default:
 			px_receive_declined(state, reader, status);
@@ -223,8 +250,10 @@ advance_streams(px_receive_state *state)
 			return true;
 		any = true;
 	}
-	state->finished = !any;
-	return state->finished;
+	if (any)
+		return false;
+	state->finished = !px_receive_take_left_slice(state);
+	return true;
 }
 
 int
@@ -269,16 +298,13 @@ px_receive_advance(px_receive_state *state, bool wait)
 					return false;
 				break;
 
-			case PX_RECEIVE_STREAM:
+			case PX_RECEIVE_FRAMES:
 				if (px_receive_has_rows(state))
 					return true;
-				if (wait && state->nreaders == 1)
+				if (wait && state->nreaders == 1 && state->reader->active)
 				{
 					/* Not one look at the socket too many. */
-					if (state->reader->active)
-						(void) advance_reader(state, state->reader, true);
-					else
-						state->finished = true;
+					(void) advance_reader(state, state->reader, true);
 				}
 				else if (!advance_streams(state))
 				{
@@ -303,7 +329,11 @@ receive_next(ScanState *node)
 	TupleTableSlot *slot = ExecClearTuple(node->ss_ScanTupleSlot);
 	px_stream_reader *reader;
 
-	if (!px_receive_has_rows(state) && !px_receive_advance(state, !state->yields))
+	if (state->idle_ms > 0 && state->phase == PX_RECEIVE_FRAMES &&
+		!state->reader->session_active)
+		px_start_keep_session_awake(state);
+	if (!px_receive_has_rows(state) &&
+		!px_receive_advance(state, !state->yields || px_receive_uses_session(state)))
 		return NULL;
 	if (state->phase == PX_RECEIVE_CHILD)
 		slot = next_child_row(state, slot);
@@ -321,17 +351,30 @@ receive_next(ScanState *node)
 	return slot;
 }
 
-/* Quals that the remote evaluated need no recheck: rows are never locked. */
+/* A locked row has changed meanwhile: would the remote still return it? */
 static bool
 receive_recheck(ScanState *node, TupleTableSlot *slot)
 {
-	return true;
+	px_receive_state *state = (px_receive_state *) node;
+	ExprContext *econtext = node->ps.ps_ExprContext;
+
+	econtext->ecxt_scantuple = slot;
+	ResetExprContext(econtext);
+	return ExecQual(state->recheck_quals, econtext);
 }
 
 static TupleTableSlot *
 exec_receive(CustomScanState *css)
 {
 	return ExecScan(&css->ss, receive_next, receive_recheck);
+}
+
+/* Does the decoder have all rows that have come, and would they be the same? */
+static bool
+is_rewindable(const px_receive_state *state)
+{
+	return state->phase == PX_RECEIVE_FRAMES && state->shared == NULL &&
+		!state->params_change && state->nreaders == 1 && state->reader->nbatches <= 1;
 }
 
 static void
@@ -351,13 +394,19 @@ rescan_receive(CustomScanState *css)
 		return;
 	}
 
-	/* A connection that has finished its stream can take the next one. */
+	/* Like postgres_fdw, go back in what has come, if that is all in one place. */
+	if (is_rewindable(state))
+	{
+		state->reader->next_row = 0;
+		return;
+	}
 	for (int i = 0; i < state->nreaders; i++)
 	{
-		if (state->readers[i]->stream->phase != PX_STREAM_CLOSED || i > 0)
-			px_stream_close(state->readers[i]->stream);
-		state->readers[i]->active = false;
+		px_stream_close(state->readers[i]->stream);
+		state->readers[i]->active = state->readers[i]->session_active = false;
 	}
+	if (state->session_cursor)
+		px_fdw_cursor_rescan(state->session_cursor);
 	state->phase = PX_RECEIVE_NEW;
 }
 
@@ -372,6 +421,8 @@ end_receive(CustomScanState *css)
 		px_counters_flush();
 	if (state->child)
 		ExecEndNode(state->child);
+	if (state->session_cursor)
+		px_fdw_cursor_end(state->session_cursor);
 	if (state->question)
-		ExecEndNode(state->question);
+		px_fdw_cursor_end(state->question);
 }

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * receive_state.h
- *		Run-time state of an ExchangeReceive, shared by receive.c, start.c and
- *		explain.c.
+ *		Run-time state of an ExchangeReceive, shared by receive.c, start.c,
+ *		read_slices.c, request.c and explain.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,12 +16,13 @@
 #include "exec/slices.h"
 #include "exec/stream_reader.h"
 #include "guc.h"
+#include "transport/fdw_cursor.h"
 
 typedef enum px_receive_phase
 {
 	PX_RECEIVE_NEW,				/* nothing was done yet for this (re)scan */
 	PX_RECEIVE_BEGUN,			/* a stream was begun, and not waited for */
-	PX_RECEIVE_STREAM,			/* rows come by the stream */
+	PX_RECEIVE_FRAMES,			/* rows come in frames */
 	PX_RECEIVE_CHILD			/* the child runs instead, for good */
 } px_receive_phase;
 
@@ -35,19 +36,27 @@ typedef struct px_receive_state
 	const char *servername;
 	Index		rtindex;		/* a foreign table of the scan */
 	Oid			userid;			/* whom to connect as */
+	int			fetch_size;		/* rows that postgres_fdw would fetch at a time */
 	int			nstreams;		/* of the query, which share receive_buffer */
 	int			nslices_max;	/* streams that this node may have at once */
+	bool		small;			/* too little is expected for a stream */
+	bool		locks_rows;		/* FOR UPDATE and its kin */
+	bool		nested_in_worker;	/* below a function that a parallel worker calls */
 	List	   *param_exprs;	/* ExprStates of the remote query's parameters */
+	bool		params_change;	/* from one rescan to the next */
 	FmgrInfo   *param_output;	/* their output functions */
 	const char **param_values;
+	ExprState  *recheck_quals;	/* which the remote has evaluated */
 
 	/*
 	 * The child, set up but not run unless it must: so the connection to the
-	 * server is made, or fails, when the executor starts, as ever.  NULL in
-	 * plain EXPLAIN.
+	 * server is made, or fails, when the executor starts, as ever.  With it
+	 * are set up two cursors on that connection.  All three are NULL in plain
+	 * EXPLAIN, and in a parallel plan's workers.
 	 */
 	PlanState  *child;
-	PlanState  *question;		/* that asked for the snapshot; or NULL */
+	px_fdw_cursor *question;	/* asks whether there can be a stream */
+	px_fdw_cursor *session_cursor;	/* of the session transport */
 
 	/*
 	 * Set by an ExchangeGather: at the end of a batch, return no row instead
@@ -59,7 +68,13 @@ typedef struct px_receive_state
 	px_receive_phase phase;
 	const char *fallback_reason;	/* with PX_RECEIVE_CHILD, else NULL */
 	px_fallback fallback;		/* what kind of reason the next one would be */
-	CommandId	command;		/* in which the connection was begun */
+	const char *session_reason; /* why the session transport was taken, since the
+								 * query began; or NULL */
+	bool		asked;			/* the question, and its answer was not read */
+	bool		judged;			/* a stream is allowed, in this command */
+	CommandId	command;		/* in which that was said */
+	uint32		idle_ms;		/* time-out of postgres_fdw's session; 0: none */
+	TimestampTz contact_at;		/* when postgres_fdw's session last heard of us */
 
 	/*
 	 * The streams: one, or one for each slice.  What is said of them in
@@ -84,12 +99,13 @@ typedef struct px_receive_state
 } px_receive_state;
 
 /*
- * Begin a stream for a node in PX_RECEIVE_NEW, or have the child take over
- * (fallback_reason is set).  False if all connections to the server are in
- * use and may_take does not allow to take another stream's.  Does not wait for
- * the stream, but for connections and the snapshot, serving interrupts.
+ * Begin to read, for a node in PX_RECEIVE_NEW: by a stream, by the session of
+ * postgres_fdw, or have the child take over (fallback_reason is set).  False
+ * if a stream is possible but all connections to the server are in use, and
+ * may_use_session is false.  Does not wait for the first rows, but for
+ * connections, the snapshot and the remote's planner, serving interrupts.
  */
-extern bool px_receive_begin(px_receive_state *state, bool may_take);
+extern bool px_receive_begin(px_receive_state *state, bool may_use_session);
 
 /*
  * Ask the server for its plan of the query, with options of EXPLAIN.  NULL, with
@@ -103,24 +119,25 @@ extern char *px_receive_ask_plan(px_receive_state *state, const char *options,
 extern void px_receive_begin_anew(px_receive_state *state);
 
 /*
- * Wait until it is clear which way the scan takes: PX_RECEIVE_STREAM or
- * PX_RECEIVE_CHILD.  Begins the stream if need be.  Blocks, serving interrupts.
+ * Wait until it is clear which way the scan takes: PX_RECEIVE_FRAMES or
+ * PX_RECEIVE_CHILD.  Begins it if need be.  Blocks, serving interrupts.
  */
 extern void px_receive_confirm(px_receive_state *state);
 
 /*
- * Before workers are launched: find out whether the scan can be an exchange,
- * the remote's consent included, without reading it.  If so, get the snapshot
- * (room for PX_SNAPSHOT_ID_NBYTES) and its owner for the workers.  Blocks for a
- * few round trips, serving interrupts.
+ * Before workers are launched: may streams read the scan?  If so, the peer has
+ * the snapshot for them.  Blocks for two round trips, serving interrupts.
  */
-extern bool px_receive_rehearse(px_receive_state *state, char *snapshot, int *owner_pid);
+extern bool px_receive_ask_for_workers(px_receive_state *state);
+
+/* The peer of the scan. */
+extern px_peer *px_receive_peer(const px_receive_state *state);
 
 /*
- * The remote would not send to reader.  If it declined the query, the child
- * runs.  If the backend did not recognise exchange.send, a pooler may have put
- * us on one that has not seen the hello: start anew on a new connection once;
- * after that, the child runs.  An error, if other slices are being read.
+ * A stream that has not sent a row will not: the remote declined the query,
+ * did not recognise it, or waits for a lock.  The session takes over, or, in a
+ * worker, whoever takes the slice; a backend that did not know exchange.send
+ * is tried once more on a new connection.
  */
 extern void px_receive_declined(px_receive_state *state, px_stream_reader *reader,
 								px_stream_status status);
@@ -132,11 +149,18 @@ extern void px_receive_declined(px_receive_state *state, px_stream_reader *reade
 extern void px_receive_spread(px_receive_state *state);
 
 /*
- * Have reader go on with another slice, on the same connection unless that
- * was taken.  Blocks in that case only.
+ * A reader has come to the end of its slice: have it go on with another one,
+ * if there is any, or be done.  Blocks, serving interrupts, where that takes a
+ * new connection.
  */
-extern void px_receive_next_slice(px_receive_state *state, px_stream_reader *reader,
-								  int slice);
+extern void px_receive_end_slice(px_receive_state *state, px_stream_reader *reader);
+
+/*
+ * No stream is read any more: read slices that are left, if there are any, by
+ * the session.  False if there are none.  May wait for other participants to
+ * begin theirs, serving interrupts.
+ */
+extern bool px_receive_take_left_slice(px_receive_state *state);
 
 /*
  * See to it that a row of a stream, or its end, or the child is at hand for
@@ -159,7 +183,7 @@ extern int	px_receive_waiting(px_receive_state *state, px_stream **streams);
 static inline bool
 px_receive_has_rows(const px_receive_state *state)
 {
-	return state->phase == PX_RECEIVE_STREAM &&
+	return state->phase == PX_RECEIVE_FRAMES &&
 		(state->reader->next_row < state->reader->batch_rows || state->finished);
 }
 
@@ -167,8 +191,23 @@ px_receive_has_rows(const px_receive_state *state)
 static inline bool
 px_receive_at_end(const px_receive_state *state)
 {
-	return state->phase == PX_RECEIVE_STREAM && state->finished &&
+	return state->phase == PX_RECEIVE_FRAMES && state->finished &&
 		state->reader->next_row >= state->reader->batch_rows;
+}
+
+/* The node has returned no row: was that its last word? */
+static inline bool
+px_receive_is_done(const px_receive_state *state)
+{
+	return state->phase == PX_RECEIVE_CHILD || px_receive_at_end(state);
+}
+
+/* Do its rows come by the session of postgres_fdw, one at a time? */
+static inline bool
+px_receive_uses_session(const px_receive_state *state)
+{
+	return state->phase == PX_RECEIVE_CHILD ||
+		(state->phase == PX_RECEIVE_FRAMES && state->reader->session_active);
 }
 
 /* ExplainCustomScan callback. */

@@ -25,12 +25,13 @@ px_slices_init(px_slices *slices, uint32 wanted)
 	ConditionVariableInit(&slices->changed);
 	slices->wanted = wanted;
 	slices->pending = wanted == 64 ? PG_UINT64_MAX : (UINT64CONST(1) << wanted) - 1;
+	slices->unsure = 0;
 	slices->announced = false;
 	memset(&slices->slice, 0, sizeof(px_slice));
 }
 
 int
-px_slices_claim(px_slices *slices)
+px_slices_claim(px_slices *slices, bool may_wait)
 {
 	for (;;)
 	{
@@ -43,7 +44,10 @@ px_slices_claim(px_slices *slices)
 		{
 			slice = pg_rightmost_one_pos64(slices->pending);
 			slices->pending &= ~(UINT64CONST(1) << slice);
+			slices->unsure |= UINT64CONST(1) << slice;
 		}
+		else if (known && may_wait)
+			known = slices->unsure == 0;
 		SpinLockRelease(&slices->mutex);
 		if (known)
 		{
@@ -55,10 +59,20 @@ px_slices_claim(px_slices *slices)
 }
 
 void
+px_slices_accept(px_slices *slices, int slice)
+{
+	SpinLockAcquire(&slices->mutex);
+	slices->unsure &= ~(UINT64CONST(1) << slice);
+	SpinLockRelease(&slices->mutex);
+	ConditionVariableBroadcast(&slices->changed);
+}
+
+void
 px_slices_return(px_slices *slices, int slice)
 {
 	SpinLockAcquire(&slices->mutex);
 	slices->pending |= UINT64CONST(1) << slice;
+	slices->unsure &= ~(UINT64CONST(1) << slice);
 	SpinLockRelease(&slices->mutex);
 	ConditionVariableBroadcast(&slices->changed);
 }

@@ -23,6 +23,8 @@ typedef struct px_slices
 	slock_t		mutex;			/* protects the rest */
 	uint32		wanted;			/* how many we ask for */
 	uint64		pending;		/* bit k is set: slice k is nobody's yet */
+	uint64		unsure;			/* bit k is set: it was claimed, and may be
+								 * returned */
 	bool		announced;		/* slice is valid */
 	px_slice	slice;
 	ConditionVariable changed;	/* announced was set, or a slice returned */
@@ -33,9 +35,14 @@ extern void px_slices_init(px_slices *slices, uint32 wanted);
 
 /*
  * Take the next slice; -1 if there is none.  While slice 0 is somebody's and
- * was not announced, waits for that, serving interrupts.
+ * was not announced, waits for that, serving interrupts.  If may_wait is true,
+ * also waits while others may return what they have claimed: whoever has
+ * claimed must then be about to accept or return it, and wait for nobody.
  */
-extern int	px_slices_claim(px_slices *slices);
+extern int	px_slices_claim(px_slices *slices, bool may_wait);
+
+/* A claimed slice is being read: it will not be returned. */
+extern void px_slices_accept(px_slices *slices, int slice);
 
 /* Give back a slice that was not begun. */
 extern void px_slices_return(px_slices *slices, int slice);

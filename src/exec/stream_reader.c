@@ -32,9 +32,10 @@ px_stream_reader_new(px_stream *stream, px_decoder *decoder, px_receive_stats *s
 void
 px_stream_reader_reset(px_stream_reader *reader)
 {
-	reader->finished = false;
+	reader->finished = reader->session_active = reader->has_begun = false;
 	reader->has_plan = false;
 	reader->batch_rows = reader->next_row = 0;
+	reader->nbatches = 0;
 	reader->nsenders = 0;
 	reader->has_frames = reader->wanting = false;
 	reader->wire_nbytes = reader->link_rate = 0;
@@ -125,6 +126,7 @@ take_batch(px_stream_reader *reader, px_sender_totals *totals, const uint8_t *bo
 	reader->stats->choices[header->choice]++;
 	reader->batch_rows = header->rows;
 	reader->next_row = 0;
+	reader->nbatches++;
 }
 
 /*
@@ -140,7 +142,8 @@ count_frame(px_stream_reader *reader, px_frame_kind kind, size_t nbytes,
 	const px_batch_contents *contents = px_decoder_contents(reader->decoder);
 	uint64		compressed = 0;
 
-	counters->streams += header->sequence == 0 && reader->nsenders == 1;
+	counters->streams += header->sequence == 0 && reader->nsenders == 1 &&
+		!reader->session_active;
 	counters->scans += reader->begins_scan;
 	reader->begins_scan = false;
 	px_progress_frame(reader->stream->progress, nbytes);
@@ -328,6 +331,43 @@ count_idle(px_stream_reader *reader, instr_time wait_before)
 	reader->has_frames = true;
 }
 
+/* Have all senders ended, and has the plan come if one is to? */
+static bool
+is_complete(const px_stream_reader *reader)
+{
+	for (int i = 0; i < reader->nsenders; i++)
+	{
+		if (!reader->senders[i].ended)
+			return false;
+	}
+	return reader->nsenders > 0 && (reader->explain == 0 || reader->has_plan);
+}
+
+/* The next frame, by whichever way they come. */
+static px_stream_status
+next_frame(px_stream_reader *reader, const uint8_t **frame, size_t *nbytes)
+{
+	px_stream_status status;
+	uint64		overhead_nbytes;
+
+	if (!reader->session_active)
+		return px_stream_next(reader->stream, frame, nbytes, &reader->stats->receive_wait);
+
+	/* A cursor is not asked for what cannot come. */
+	if (is_complete(reader))
+	{
+		px_session_finish(reader->session);
+		return PX_STREAM_END;
+	}
+	px_progress_blocked(reader->stream->progress, PX_BLOCKED_SERVER);
+	status = px_session_next(reader->session, frame, nbytes, &reader->stats->receive_wait);
+	overhead_nbytes = px_session_take_overhead(reader->session);
+	reader->stats->wire_nbytes += overhead_nbytes;
+	reader->stream->counters->wire_nbytes[reader->same_host][PX_CODEC_NONE] += overhead_nbytes;
+	px_progress_blocked(reader->stream->progress, PX_BLOCKED_QUERY);
+	return status;
+}
+
 px_stream_status
 px_stream_reader_next(px_stream_reader *reader, bool wait)
 {
@@ -341,15 +381,14 @@ px_stream_reader_next(px_stream_reader *reader, bool wait)
 		px_stream_status status;
 		instr_time	wait_before = reader->stats->receive_wait;
 
-		if (!wait && !px_stream_is_ready(reader->stream))
+		if (!wait && !reader->session_active && !px_stream_is_ready(reader->stream))
 		{
 			if (!reader->wanting)
 				INSTR_TIME_SET_CURRENT(reader->wanting_since);
 			reader->wanting = true;
 			return PX_STREAM_PENDING;
 		}
-		status = px_stream_next(reader->stream, &frame, &nbytes,
-								&reader->stats->receive_wait);
+		status = next_frame(reader, &frame, &nbytes);
 		count_idle(reader, wait_before);
 		if (status == PX_STREAM_END)
 			finish_stream(reader);

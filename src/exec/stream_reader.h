@@ -18,11 +18,13 @@
 #include "exec/decode.h"
 #include "exec/slices.h"
 #include "stats/counters.h"
+#include "transport/session.h"
 
 /* Sums over all streams of a node: slices and rescans make several. */
 typedef struct px_receive_stats
 {
 	uint64		streams;
+	uint64		sessions;		/* reads by postgres_fdw's session */
 	uint64		batches;
 	uint64		raw_nbytes;
 	uint64		wire_nbytes;
@@ -48,6 +50,8 @@ typedef struct px_sender_totals
 typedef struct px_stream_reader
 {
 	px_stream  *stream;
+	px_session *session;		/* NULL unless it has read */
+	bool		session_active; /* frames come by session, not by stream */
 	px_decoder *decoder;
 	px_receive_stats *stats;	/* of the node */
 
@@ -61,6 +65,7 @@ typedef struct px_stream_reader
 
 	int			slice;			/* of slices; 0 if there is but one */
 	bool		active;			/* a slice is being read */
+	bool		has_begun;		/* a frame of it has come */
 	bool		begins_scan;	/* its next frame makes a scan of it, in statistics */
 	uint32		explain;		/* as requested; 0: no plan is to follow */
 	bool		retried;		/* on a new connection, for want of ExchangeSend */
@@ -78,6 +83,7 @@ typedef struct px_stream_reader
 	bool		has_plan;		/* it has come, after those */
 	char	   *plan_text;		/* of the last stream that had one; NULL before */
 	char	   *plan_json;
+	uint64		nbatches;		/* that have come */
 	uint32		batch_rows;		/* of the batch in the decoder */
 	uint32		next_row;		/* of these */
 	px_sender_totals *senders;

@@ -55,10 +55,37 @@ query_only_reads(PlannerInfo *root)
 
 		if (parse->commandType != CMD_SELECT && parse->commandType != CMD_INSERT)
 			return false;
-		if (parse->hasModifyingCTE || parse->rowMarks != NIL || root->rowMarks != NIL)
+		if (parse->hasModifyingCTE)
 			return false;
 	}
 	return true;
+}
+
+/* May rows be locked here, of any table? */
+static bool
+query_locks_rows(PlannerInfo *root)
+{
+	for (; root; root = root->parent_root)
+	{
+		if (root->parse->rowMarks != NIL || root->rowMarks != NIL)
+			return true;
+	}
+	return false;
+}
+
+bool
+px_rel_is_locked(PlannerInfo *root, RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, root->rowMarks)
+	{
+		PlanRowMark *mark = lfirst_node(PlanRowMark, lc);
+
+		if (bms_is_member(mark->rti, rel->relids) && mark->strength != LCS_NONE)
+			return true;
+	}
+	return false;
 }
 
 /*
@@ -90,7 +117,9 @@ needs_system_columns(RelOptInfo *rel)
 bool
 px_rel_is_eligible(PlannerInfo *root, RelOptInfo *rel)
 {
+	/* To check a join's row again takes a plan that only postgres_fdw has. */
 	return query_only_reads(root) &&
+		(IS_SIMPLE_REL(rel) || !query_locks_rows(root)) &&
 		!(IS_SIMPLE_REL(rel) && needs_system_columns(rel));
 }
 

@@ -22,10 +22,13 @@ extern double px_fdw_tuple_cost(const ForeignServer *server);
 
 /*
  * May a scan of rel, a base, join or upper relation of postgres_fdw's, be an
- * exchange?  Only in queries that read: row locks, UPDATE and DELETE need
- * postgres_fdw's own node and connection.
+ * exchange?  Only in queries that read: UPDATE and DELETE need postgres_fdw's
+ * own node.  Where rows are locked, only base relations.
  */
 extern bool px_rel_is_eligible(PlannerInfo *root, RelOptInfo *rel);
+
+/* Does the remote query of base relation rel lock rows? */
+extern bool px_rel_is_locked(PlannerInfo *root, RelOptInfo *rel);
 
 /*
  * Bytes that the path is expected to return, for comparison with min_bytes.

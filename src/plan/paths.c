@@ -49,6 +49,9 @@ typedef struct exchange_routine
  */
 #define BYTES_OF_A_TUPLE_COST	1280.0
 
+/* bench/latency.py: below, postgres_fdw is faster even if the estimate is right. */
+#define LOOKUP_ROWS				8.0
+
 static Plan *plan_receive(PlannerInfo *root, RelOptInfo *rel,
 						  CustomPath *best_path, List *tlist,
 						  List *clauses, List *custom_plans);
@@ -74,12 +77,29 @@ exchange_routine_of(RelOptInfo *rel)
 	return (exchange_routine *) rel->fdwroutine;
 }
 
+/* Is too little expected for a stream?  Then the session will read it. */
+static bool
+is_small(PlannerInfo *root, const ForeignPath *foreign)
+{
+	return px_expected_nbytes(root, &foreign->path) < px_min_bytes;
+}
+
+/*
+ * Is it a lookup of so few rows that they are cheaper as text?  A transaction's
+ * first exchange with a server takes two round trips more.
+ */
+static bool
+is_lookup(PlannerInfo *root, const Path *path)
+{
+	return path->rows < LOOKUP_ROWS && px_expected_nbytes(root, path) < px_min_bytes;
+}
+
 /*
  * An ExchangeReceive in place of foreign.  It has that path's costs, but the
  * transfer counts by bytes; never more than there.
  */
 static Path *
-make_receive_path(ForeignPath *foreign)
+make_receive_path(PlannerInfo *root, ForeignPath *foreign)
 {
 	CustomPath *path = makeNode(CustomPath);
 	double		saved = 1.0 - foreign->path.pathtarget->width / BYTES_OF_A_TUPLE_COST;
@@ -92,9 +112,11 @@ make_receive_path(ForeignPath *foreign)
 	path->path.pathtype = T_CustomScan;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make1(foreign);
-	path->custom_private = list_make3(makeInteger(1),
+	path->custom_private = list_make5(makeInteger(1),
 									  makeInteger(foreign->path.pathkeys != NIL),
-									  makeInteger(is_async_capable(foreign)));
+									  makeInteger(is_async_capable(foreign)),
+									  makeInteger(is_small(root, foreign)),
+									  makeInteger(px_rel_is_locked(root, foreign->path.parent)));
 	px_custompath_copy_restrictinfo(path, foreign);
 	path->methods = &receive_path_methods;
 	return &path->path;
@@ -126,18 +148,20 @@ parallel_divisor(int nworkers)
  * do here, though it may have with the next partition.
  */
 static void
-add_partial_receive_path(RelOptInfo *rel, ForeignPath *foreign)
+add_partial_receive_path(PlannerInfo *root, RelOptInfo *rel, ForeignPath *foreign)
 {
 	int			nworkers = Min(max_parallel_workers_per_gather,
 							   Min(px_slices_setting, px_max_connections_per_server - 1));
 	Path	   *path;
 
-	if (!IS_SIMPLE_REL(rel) || !rel->consider_parallel ||
+	if (is_small(root, foreign) || px_rel_is_locked(root, rel) ||
+		px_transport_setting == PX_TRANSPORT_SESSION ||
+		!IS_SIMPLE_REL(rel) || !rel->consider_parallel ||
 		!bms_is_empty(rel->lateral_relids) || nworkers <= 0 ||
 		foreign->path.param_info != NULL || foreign->path.pathkeys != NIL)
 		return;
 
-	path = make_receive_path(foreign);
+	path = make_receive_path(root, foreign);
 	path->parallel_aware = true;
 	path->parallel_safe = true;
 	path->parallel_workers = nworkers;
@@ -187,11 +211,11 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, List *others)
 
 		/* A pushed-down LIMIT belongs to the relation below. */
 		if (IsA(path, ForeignPath) &&
-			px_expected_nbytes(root, path) >= px_min_bytes &&
+			!is_lookup(root, path) &&
 			(path->parent == rel || px_rel_is_eligible(root, path->parent)))
 		{
-			add_partial_receive_path(rel, (ForeignPath *) path);
-			path = make_receive_path((ForeignPath *) path);
+			add_partial_receive_path(root, rel, (ForeignPath *) path);
+			path = make_receive_path(root, (ForeignPath *) path);
 		}
 		add_path(rel, path);
 	}

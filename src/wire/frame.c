@@ -114,11 +114,10 @@ px_frame_check_nbytes(const px_frame_header *header, size_t body_nbytes,
 }
 
 px_status
-px_frame_peek(const uint8_t *data, size_t nbytes,
-			  px_frame_header *header, px_fault *fault)
+px_frame_peek_header(const uint8_t *data, size_t nbytes,
+					 px_frame_header *header, px_fault *fault)
 {
 	px_reader	r = {data, nbytes, 0};
-	px_status	status;
 	uint32_t	magic;
 	uint16_t	reserved;
 	uint8_t		choice_max;
@@ -154,11 +153,18 @@ px_frame_peek(const uint8_t *data, size_t nbytes,
 		return px_fail(fault, PX_OVER_LIMIT, "sender",
 					   PX_FRAME_SENDER_MAX, header->sender);
 
-	status = px_frame_check_counts(header, fault);
+	return px_frame_check_counts(header, fault);
+}
+
+px_status
+px_frame_peek(const uint8_t *data, size_t nbytes,
+			  px_frame_header *header, px_fault *fault)
+{
+	px_status	status = px_frame_peek_header(data, nbytes, header, fault);
+
 	if (status != PX_OK)
 		return status;
-
-	return px_frame_check_nbytes(header, px_reader_left(&r), fault);
+	return px_frame_check_nbytes(header, nbytes - PX_FRAME_HEADER_NBYTES, fault);
 }
 
 px_status

@@ -110,6 +110,13 @@ extern void px_frame_finish(uint8_t *frame, const px_frame_header *header);
 extern px_status px_frame_peek(const uint8_t *data, size_t nbytes,
 							   px_frame_header *header, px_fault *fault);
 
+/*
+ * The same of the header alone, where more or less than the frame is at hand:
+ * all but what follows it is checked.
+ */
+extern px_status px_frame_peek_header(const uint8_t *data, size_t nbytes,
+									  px_frame_header *header, px_fault *fault);
+
 /* Check the CRC of a frame that px_frame_peek accepted: PX_BAD_CHECKSUM. */
 extern px_status px_frame_verify(const uint8_t *data,
 								 const px_frame_header *header,

@@ -1,0 +1,206 @@
+/*-------------------------------------------------------------------------
+ *
+ * request.c
+ *		What an ExchangeReceive asks of the remote.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/parallel.h"
+#include "codec/codec.h"
+#include "column/column.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/float.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+
+#include "compat.h"
+#include "exec/request.h"
+#include "wire/request.h"
+
+/*
+ * Of receive_buffer, a stream holds a frame, libpq's input buffer with the
+ * next one (which doubles as it grows), and a decoded batch.
+ */
+#define BUFFER_SHARE_OF_A_BATCH		8
+
+/* Room for a request without its columns, and for the wrapping. */
+#define REQUEST_NBYTES		1024
+
+/* Room for a column of it: type, typmod, separators. */
+#define REQUEST_COLUMN_NBYTES	24
+
+/*
+ * The encodings and the codec to ask for: those of the mode in force, as far
+ * as the remote knows them; with mode auto, all it may choose from, and what
+ * the last stream has taught.
+ */
+static void
+choose_compression(px_receive_state *state, const px_hello *remote,
+				   const px_lesson *lesson, px_request *request)
+{
+	uint8		codec = PX_CODEC_NONE;
+
+	request->encodings = 1 << PX_ENC_PLAIN;
+	request->codec = PX_CODEC_NONE;
+	if (state->local || state->mode == PX_MODE_NONE)
+		return;
+
+	request->encodings = (1 << PX_ENCODING_COUNT) - 1;
+	if (state->mode == PX_MODE_AUTO)
+	{
+		request->adaptive = true;
+		request->codecs = remote->codecs & ((1 << PX_CODEC_COUNT) - 1);
+		request->cpu_limit = (uint32) rint(px_compression_cpu_limit * 1000);
+		request->link_rate = lesson->link_rate;
+		request->idle = lesson->idle;
+		request->random = px_debug_random_choices;
+		return;
+	}
+	codec = state->mode == PX_MODE_HIGH_COMPRESSION ? PX_CODEC_ZSTD : PX_CODEC_LZ4;
+	if (remote->codecs & (1u << codec))
+		request->codec = codec;
+}
+
+/*
+ * What the remote is to measure of its plan: what is measured of ours.  Plans
+ * of a worker's streams would not get to EXPLAIN.
+ */
+static uint32
+wanted_plan(const px_receive_state *state)
+{
+	int			options = state->css.ss.ps.state->es_instrument;
+
+	if (!px_explain_remote || IsParallelWorker() || options == 0)
+		return 0;
+	return PX_EXPLAIN_ROWS |
+		((options & INSTRUMENT_TIMER) ? PX_EXPLAIN_TIMING : 0) |
+		((options & INSTRUMENT_BUFFERS) ? PX_EXPLAIN_BUFFERS : 0) |
+		((options & INSTRUMENT_WAL) ? PX_EXPLAIN_WAL : 0);
+}
+
+/* Fill in what both transports ask for; the compression is already chosen. */
+static void
+fill_request(px_receive_state *state, px_stream_reader *reader, px_request *request)
+{
+	request->version = reader->version;
+	request->batch_rows = reader->batch_rows_max = px_batch_rows_max;
+	request->batch_bytes = Max(Min(px_batch_bytes_max,
+								   px_receive_buffer / BUFFER_SHARE_OF_A_BATCH /
+								   Max(state->nstreams, 1) / state->nslices_max), 1);
+	request->batch_bytes = Min(request->batch_bytes, px_max_frame_bytes / 2);
+	request->server_version = PG_VERSION_NUM;
+	request->fetch_rows = state->fetch_size;
+	request->slices = state->slices->wanted;
+	request->slice = reader->slice;
+	request->blocks = reader->slice > 0 ? state->slices->slice.blocks : 0;
+	request->explain = reader->explain = wanted_plan(state);
+}
+
+/*
+ * SELECT exchange.send('request', t.*) FROM (remote SQL) t.  A plain t would
+ * be the column of that name, if there is one.
+ */
+static char *
+wrap_query(px_receive_state *state, px_stream_reader *reader, px_request *request,
+		   const char *marker)
+{
+	const px_request_column *columns = px_decoder_columns(reader->decoder, &request->ncolumns);
+	size_t		nbytes = px_request_write(NULL, 0, request, columns);
+	char	   *text = palloc(nbytes + 1);
+
+	px_request_write(text, nbytes + 1, request, columns);
+	return psprintf("SELECT exchange.%s(%s::pg_catalog.text, t.*) FROM (%s) t",
+					marker, quote_literal_cstr(text), state->remote_sql);
+}
+
+void
+px_request_for_stream(px_receive_state *state, px_stream_reader *reader)
+{
+	px_stream  *stream = reader->stream;
+	px_peer    *peer = stream->connection->peer;
+	px_request	request = {0};
+	char	   *sql;
+
+	choose_compression(state, &stream->connection->hello, &peer->lesson, &request);
+	reader->lesson = request.adaptive ? &peer->lesson : NULL;
+	fill_request(state, reader, &request);
+	request.has_session = peer->admitted;	/* not in plain EXPLAIN */
+	request.session = peer->admission.session;
+	sql = wrap_query(state, reader, &request, "send");
+	if (stream->sql)
+		pfree(unconstify(char *, stream->sql));
+	stream->sql = MemoryContextStrdup(state->css.ss.ps.state->es_query_cxt, sql);
+}
+
+char *
+px_request_for_session(px_receive_state *state, px_stream_reader *reader)
+{
+	const px_peer *peer = px_receive_peer(state);
+	px_request	request = {0};
+
+	choose_compression(state, &peer->admission.hello, &peer->lesson, &request);
+
+	/* What a session learns of the link is not what a stream would. */
+	reader->lesson = NULL;
+	fill_request(state, reader, &request);
+	if (state->locks_rows)
+	{
+		/* As many rows are locked at a time as postgres_fdw would lock. */
+		request.fixed = true;
+		request.batch_rows = reader->batch_rows_max = state->fetch_size;
+	}
+	return wrap_query(state, reader, &request, "send_text");
+}
+
+Size
+px_request_for_session_nbytes(const px_receive_state *state)
+{
+	int			ncolumns = list_length(lsecond(state->foreign->fdw_private));
+
+	return strlen(state->remote_sql) + REQUEST_NBYTES +
+		(Size) (ncolumns + 1) * REQUEST_COLUMN_NBYTES;
+}
+
+void
+px_request_evaluate_params(px_receive_state *state)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	int			nestlevel;
+	ListCell   *lc;
+	int			i = 0;
+
+	if (state->param_exprs == NIL)
+		return;
+
+	nestlevel = NewGUCNestLevel();
+	if (DateStyle != USE_ISO_DATES)
+		(void) set_config_option("datestyle", "ISO", PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
+	if (IntervalStyle != INTSTYLE_POSTGRES)
+		(void) set_config_option("intervalstyle", "postgres", PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
+	if (extra_float_digits < 3)
+		(void) set_config_option("extra_float_digits", "3", PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
+	(void) set_config_option("search_path", "pg_catalog", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+
+	foreach(lc, state->param_exprs)
+	{
+		bool		isnull;
+		Datum		value = ExecEvalExpr((ExprState *) lfirst(lc), econtext, &isnull);
+
+		state->param_values[i] = isnull ? NULL :
+			OutputFunctionCall(&state->param_output[i], value);
+		i++;
+	}
+	AtEOXact_GUC(true, nestlevel);
+	state->readers[0]->stream->nparams = i;
+	state->readers[0]->stream->values = state->param_values;
+}

@@ -1,0 +1,179 @@
+/*-------------------------------------------------------------------------
+ *
+ * run.c
+ *		What the executor is about to do with a query that has exchanges.
+ *
+ * A stream reads in a remote session of its own, whose locks on the remote
+ * tables last until it has sent all.  Should the session of postgres_fdw want
+ * a stronger lock meanwhile, it would wait for the stream, and the stream for
+ * us.  So there are streams only while a query runs to its end in one go; and
+ * before something runs inside of that which writes to foreign tables, as a
+ * function may, all streams are read to their end.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "executor/executor.h"
+#include "nodes/parsenodes.h"
+#include "parser/parsetree.h"
+#include "tcop/utility.h"
+#include "utils/lsyscache.h"
+
+#include "compat.h"
+#include "conn/stream.h"
+#include "exec/run.h"
+
+/* The queries that are running, the innermost first. */
+typedef struct running_query
+{
+	const EState *estate;
+	bool		complete;
+	struct running_query *outer;
+} running_query;
+
+static running_query *running = NULL;
+
+static ExecutorStart_hook_type next_executor_start = NULL;
+static ExecutorRun_hook_type next_executor_run = NULL;
+static ProcessUtility_hook_type next_process_utility = NULL;
+
+bool
+px_run_is_complete(const EState *estate)
+{
+	for (const running_query *query = running; query; query = query->outer)
+	{
+		if (query->estate == estate)
+			return query->complete;
+	}
+	return false;
+}
+
+static bool
+is_foreign(Oid relid)
+{
+	char		relkind = get_rel_relkind(relid);
+
+	/* Which partition a row is for, nobody knows before. */
+	return relkind == RELKIND_FOREIGN_TABLE || relkind == RELKIND_PARTITIONED_TABLE;
+}
+
+bool
+px_run_writes_foreign(const PlannedStmt *plan)
+{
+	ListCell   *lc;
+
+	foreach(lc, plan->resultRelations)
+	{
+		if (is_foreign(rt_fetch(lfirst_int(lc), plan->rtable)->relid))
+			return true;
+	}
+	return false;
+}
+
+/* ---------------------------------------------------------------------
+ * Hooks
+ * --------------------------------------------------------------------- */
+
+static void
+executor_start(QueryDesc *query, int eflags)
+{
+	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0 &&
+		query->plannedstmt->resultRelations != NIL && px_connection_in_use() &&
+		px_run_writes_foreign(query->plannedstmt))
+		px_streams_settle();
+
+	if (next_executor_start)
+		next_executor_start(query, eflags);
+	else
+		standard_ExecutorStart(query, eflags);
+}
+
+static void
+executor_run(PX_EXECUTOR_RUN_PARAMETERS)
+{
+	running_query self = {queryDesc->estate, count == 0, running};
+
+	running = &self;
+	PG_TRY();
+	{
+		if (next_executor_run)
+			next_executor_run(PX_EXECUTOR_RUN_ARGUMENTS);
+		else
+			standard_ExecutorRun(PX_EXECUTOR_RUN_ARGUMENTS);
+	}
+	PG_FINALLY();
+	{
+		running = self.outer;
+	}
+	PG_END_TRY();
+}
+
+/* Does it name a foreign table, or one that has foreign children? */
+static bool
+truncates_foreign(const TruncateStmt *stmt)
+{
+	ListCell   *lc;
+
+	foreach(lc, stmt->relations)
+	{
+		const RangeVar *relation = lfirst_node(RangeVar, lc);
+		Oid			relid = RangeVarGetRelid(relation, NoLock, true);
+		List	   *members;
+		ListCell   *member;
+
+		if (!OidIsValid(relid))
+			continue;
+		members = relation->inh ? find_all_inheritors(relid, NoLock, NULL) : list_make1_oid(relid);
+		foreach(member, members)
+		{
+			if (get_rel_relkind(lfirst_oid(member)) == RELKIND_FOREIGN_TABLE)
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool
+utility_writes_foreign(const Node *stmt)
+{
+	if (IsA(stmt, TruncateStmt))
+		return truncates_foreign((const TruncateStmt *) stmt);
+	if (IsA(stmt, CopyStmt) && ((const CopyStmt *) stmt)->is_from)
+	{
+		Oid			relid = RangeVarGetRelid(((const CopyStmt *) stmt)->relation, NoLock, true);
+
+		return OidIsValid(relid) && is_foreign(relid);
+	}
+	return false;
+}
+
+static void
+process_utility(PlannedStmt *pstmt, const char *query, bool read_only_tree,
+				ProcessUtilityContext context, ParamListInfo params,
+				QueryEnvironment *environment, DestReceiver *dest, QueryCompletion *completion)
+{
+	if (px_connection_in_use() && utility_writes_foreign(pstmt->utilityStmt))
+		px_streams_settle();
+
+	if (next_process_utility)
+		next_process_utility(pstmt, query, read_only_tree, context, params,
+							 environment, dest, completion);
+	else
+		standard_ProcessUtility(pstmt, query, read_only_tree, context, params,
+								environment, dest, completion);
+}
+
+void
+px_run_init(void)
+{
+	next_executor_start = ExecutorStart_hook;
+	ExecutorStart_hook = executor_start;
+	next_executor_run = ExecutorRun_hook;
+	ExecutorRun_hook = executor_run;
+	next_process_utility = ProcessUtility_hook;
+	ProcessUtility_hook = process_utility;
+}

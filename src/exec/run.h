@@ -1,0 +1,26 @@
+/*-------------------------------------------------------------------------
+ *
+ * run.h
+ *		What the executor is about to do with a query that has exchanges.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_EXEC_RUN_H
+#define PX_EXEC_RUN_H
+
+#include "nodes/execnodes.h"
+
+/*
+ * Is the query of estate run to its end in one go?  False for a cursor of
+ * which some rows are fetched, for instance: other statements may come before
+ * the next ones.
+ */
+extern bool px_run_is_complete(const EState *estate);
+
+/* Does the plan write to foreign tables, or may it, by routing to partitions? */
+extern bool px_run_writes_foreign(const PlannedStmt *plan);
+
+/* Install the hooks; called by _PG_init. */
+extern void px_run_init(void);
+
+#endif							/* PX_EXEC_RUN_H */

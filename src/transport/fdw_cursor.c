@@ -1,0 +1,428 @@
+/*-------------------------------------------------------------------------
+ *
+ * fdw_cursor.c
+ *		A cursor of our own on the connection that postgres_fdw has.
+ *
+ * What calls an asynchronous ForeignScan is an Append, and postgres_fdw looks
+ * into it.  So each cursor has an AppendState of which the few fields that
+ * are looked at are true: the set of events to wait for, and room for a
+ * result.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "foreign/fdwapi.h"
+#include "lib/ilist.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "storage/latch.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "stats/wait_event.h"
+#include "transport/fdw_cursor.h"
+
+/*
+ * A row for each FETCH: what a row holds is the remote's to decide, and the
+ * first row is there after as many round trips as with postgres_fdw.
+ */
+#define ROWS_OF_A_FETCH		1
+
+/* Postmaster death, the latch, and the socket. */
+#define CURSOR_EVENTS		3
+
+struct px_fdw_cursor
+{
+	ForeignScanState *node;
+	FdwRoutine *routine;
+	char	   *sql;			/* which postgres_fdw points to */
+	Size		sql_nbytes;		/* room for it */
+	const char *reported;
+
+	AsyncRequest request;
+	AppendState *requestor;
+	TupleTableSlot *result;		/* room for requestor's results */
+	bool		asked;			/* for a row that was not fetched */
+	bool		arrived;		/* postgres_fdw has it */
+	pgsocket	socket;
+
+	/* While asked, in the list of those that a savepoint must wait for. */
+	dlist_node	link;
+	MemoryContextCallback forget;
+};
+
+static dlist_head pending_cursors = DLIST_STATIC_INIT(pending_cursors);
+
+static void subxact_callback(SubXactEvent event, SubTransactionId mySubid,
+							 SubTransactionId parentSubid, void *arg);
+
+/* ---------------------------------------------------------------------
+ * Making one
+ * --------------------------------------------------------------------- */
+
+static ForeignScan *
+make_scan(Oid serverid, Index rtindex, Oid userid, List *params, char *sql)
+{
+	ForeignScan *scan = makeNode(ForeignScan);
+	Expr	   *null = (Expr *) makeNullConst(TEXTOID, -1, InvalidOid);
+	Var		   *var = makeVar(INDEX_VAR, 1, TEXTOID, -1, InvalidOid, 0);
+
+	scan->fdw_scan_tlist = list_make1(makeTargetEntry(null, 1, NULL, false));
+	scan->scan.plan.targetlist = list_make1(makeTargetEntry((Expr *) var, 1, NULL, false));
+	scan->scan.plan.async_capable = true;
+	scan->operation = CMD_SELECT;
+	scan->fs_server = serverid;
+	scan->fdw_exprs = params;
+	px_foreignscan_set_relids(scan, bms_make_singleton(rtindex));
+	px_foreignscan_set_user(scan, userid);
+	scan->fdw_private = list_make3(makeString(sql), list_make1_int(1),
+								   makeInteger(ROWS_OF_A_FETCH));
+	return scan;
+}
+
+static void
+stop_pending(px_fdw_cursor *cursor)
+{
+	if (cursor->asked)
+		dlist_delete(&cursor->link);
+	cursor->asked = cursor->arrived = false;
+}
+
+/* The memory goes, maybe after an error: postgres_fdw sees to the request. */
+static void
+forget_cursor(void *arg)
+{
+	stop_pending(arg);
+}
+
+px_fdw_cursor *
+px_fdw_cursor_new(EState *estate, Oid serverid, Index rtindex, Oid userid,
+				  List *params, const char *reported, Size sql_nbytes)
+{
+	static bool registered = false;
+	MemoryContext oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
+	px_fdw_cursor *cursor = palloc0(sizeof(px_fdw_cursor));
+	ForeignScan *scan;
+
+	cursor->sql_nbytes = sql_nbytes;
+	cursor->sql = palloc0(sql_nbytes);
+	cursor->reported = reported;
+	cursor->socket = PGINVALID_SOCKET;
+	scan = make_scan(serverid, rtindex, userid, params, cursor->sql);
+	cursor->node = castNode(ForeignScanState, ExecInitNode((Plan *) scan, estate, 0));
+	cursor->routine = cursor->node->fdwroutine;
+
+	cursor->requestor = makeNode(AppendState);
+	cursor->requestor->as_nasyncplans = 1;
+	cursor->requestor->as_nasyncremain = 1;
+	cursor->requestor->as_asyncresults = &cursor->result;
+	cursor->request.requestor = (PlanState *) cursor->requestor;
+	cursor->request.requestee = &cursor->node->ss.ps;
+	cursor->forget.func = forget_cursor;
+	cursor->forget.arg = cursor;
+	MemoryContextRegisterResetCallback(estate->es_query_cxt, &cursor->forget);
+	MemoryContextSwitchTo(oldcontext);
+
+	/*
+	 * Callbacks are called last come, first served: postgres_fdw has
+	 * registered its own when it made the connection, so ours come before.
+	 */
+	if (!registered)
+		RegisterSubXactCallback(subxact_callback, NULL);
+	registered = true;
+	return cursor;
+}
+
+void
+px_fdw_cursor_set_sql(px_fdw_cursor *cursor, const char *sql)
+{
+	Size		length = strlen(sql);
+
+	if (length >= cursor->sql_nbytes)
+		elog(ERROR, "query of %zu bytes is too long for its cursor", length);
+	memcpy(cursor->sql, sql, length + 1);
+}
+
+pgsocket
+px_fdw_cursor_socket(const px_fdw_cursor *cursor)
+{
+	return cursor->socket;
+}
+
+bool
+px_fdw_cursor_is_pending(const px_fdw_cursor *cursor)
+{
+	return cursor->asked;
+}
+
+/* ---------------------------------------------------------------------
+ * Errors
+ * --------------------------------------------------------------------- */
+
+/* context with the query that is to be reported in place of ours. */
+static char *
+report_other_query(const px_fdw_cursor *cursor, char *context)
+{
+	char	   *ours = context ? strstr(context, cursor->sql) : NULL;
+
+	if (ours == NULL || cursor->sql[0] == '\0')
+		return context;
+	return psprintf("%.*s%s%s", (int) (ours - context), context, cursor->reported,
+					ours + strlen(cursor->sql));
+}
+
+/*
+ * In a PG_CATCH: raise the error again, as it would be if the query were the
+ * one that postgres_fdw has planned.
+ */
+pg_noreturn static void
+rethrow(const px_fdw_cursor *cursor, MemoryContext context)
+{
+	ErrorData  *error;
+
+	MemoryContextSwitchTo(context);
+	error = CopyErrorData();
+	FlushErrorState();
+	error->context = report_other_query(cursor, error->context);
+	ReThrowError(error);
+}
+
+/* ---------------------------------------------------------------------
+ * Asking
+ * --------------------------------------------------------------------- */
+
+/* The row that was asked for may have come with the request, or since. */
+static void
+note_arrival(px_fdw_cursor *cursor)
+{
+	if (cursor->request.request_complete)
+	{
+		cursor->request.callback_pending = false;
+		cursor->arrived = true;
+	}
+}
+
+/* What ExecAsyncRequest does but for an Append's bookkeeping. */
+static void
+request_row(px_fdw_cursor *cursor)
+{
+	PlanState  *node = cursor->request.requestee;
+
+	if (node->chgParam != NULL)
+		ExecReScan(node);
+	cursor->requestor->as_nasyncresults = 0;
+	cursor->requestor->as_needrequest = NULL;
+	cursor->request.callback_pending = false;
+	cursor->request.request_complete = false;
+	cursor->request.result = NULL;
+	cursor->routine->ForeignAsyncRequest(&cursor->request);
+	note_arrival(cursor);
+}
+
+void
+px_fdw_cursor_request(px_fdw_cursor *cursor)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	if (cursor->asked)
+		return;
+	PG_TRY();
+	{
+		request_row(cursor);
+	}
+	PG_CATCH();
+	{
+		rethrow(cursor, context);
+	}
+	PG_END_TRY();
+	cursor->asked = true;
+	dlist_push_tail(&pending_cursors, &cursor->link);
+}
+
+/* ---------------------------------------------------------------------
+ * Fetching
+ * --------------------------------------------------------------------- */
+
+/*
+ * Have postgres_fdw name the socket to wait for, and wait for it.  Others may
+ * have to be served on the connection before our request is sent: postgres_fdw
+ * does that, too, if the set has no more than the postmaster's death.
+ */
+static int
+wait_for_event(px_fdw_cursor *cursor, WaitEventSet *set, TimestampTz deadline,
+			   WaitEvent *event)
+{
+	long		ms = -1;
+
+	AddWaitEventToSet(set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL, NULL);
+	cursor->requestor->as_eventset = set;
+	cursor->routine->ForeignAsyncConfigureWait(&cursor->request);
+	note_arrival(cursor);
+	if (cursor->arrived)
+		return 0;
+	AddWaitEventToSet(set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
+	if (!TIMESTAMP_IS_NOEND(deadline))
+		ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
+	return WaitEventSetWait(set, ms, event, 1, px_wait_event(PX_WAIT_RECEIVE));
+}
+
+/* Wait until the row has arrived.  False at the deadline. */
+static bool
+wait_for_row(px_fdw_cursor *cursor, TimestampTz deadline)
+{
+	note_arrival(cursor);		/* somebody else may have waited for it */
+	while (!cursor->arrived)
+	{
+		WaitEventSet *set = px_create_wait_event_set(CURSOR_EVENTS);
+		WaitEvent	event = {0};
+		int			nevents;
+
+		PG_TRY();
+		{
+			nevents = wait_for_event(cursor, set, deadline, &event);
+		}
+		PG_FINALLY();
+		{
+			cursor->requestor->as_eventset = NULL;
+			FreeWaitEventSet(set);
+		}
+		PG_END_TRY();
+
+		if (nevents > 0 && (event.events & WL_LATCH_SET))
+		{
+			ResetLatch(MyLatch);
+			CHECK_FOR_INTERRUPTS();
+		}
+		else if (nevents > 0)
+		{
+			cursor->socket = event.fd;
+			cursor->request.callback_pending = false;
+			cursor->routine->ForeignAsyncNotify(&cursor->request);
+			note_arrival(cursor);
+		}
+		else if (!cursor->arrived && !TIMESTAMP_IS_NOEND(deadline) &&
+				 GetCurrentTimestamp() >= deadline)
+			return false;
+	}
+	return true;
+}
+
+text *
+px_fdw_cursor_fetch(px_fdw_cursor *cursor, long timeout_ms, bool *timed_out)
+{
+	MemoryContext context = CurrentMemoryContext;
+	TimestampTz deadline = DT_NOEND;
+	TupleTableSlot *slot;
+	bool		arrived;
+
+	px_fdw_cursor_request(cursor);
+	if (timeout_ms >= 0)
+	{
+		deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), timeout_ms);
+		*timed_out = false;
+	}
+	PG_TRY();
+	{
+		arrived = wait_for_row(cursor, deadline);
+	}
+	PG_CATCH();
+	{
+		stop_pending(cursor);
+		rethrow(cursor, context);
+	}
+	PG_END_TRY();
+	if (!arrived)
+	{
+		*timed_out = true;
+		return NULL;
+	}
+
+	stop_pending(cursor);
+	slot = cursor->request.result;
+	if (TupIsNull(slot))
+		return NULL;
+	slot_getallattrs(slot);
+	if (slot->tts_isnull[0])
+		return NULL;
+	return (text *) DatumGetPointer(slot->tts_values[0]);
+}
+
+/* ---------------------------------------------------------------------
+ * The end
+ * --------------------------------------------------------------------- */
+
+void
+px_fdw_cursor_rescan(px_fdw_cursor *cursor)
+{
+	PlanState  *node = &cursor->node->ss.ps;
+
+	stop_pending(cursor);
+
+	/*
+	 * Any changed parameter has postgres_fdw open a new cursor, and not go
+	 * back in this one.
+	 */
+	bms_free(node->chgParam);
+	node->chgParam = bms_make_singleton(0);
+	ExecReScan(node);
+}
+
+void
+px_fdw_cursor_end(px_fdw_cursor *cursor)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	PG_TRY();
+	{
+		ExecEndNode(&cursor->node->ss.ps);
+	}
+	PG_CATCH();
+	{
+		stop_pending(cursor);
+		rethrow(cursor, context);
+	}
+	PG_END_TRY();
+	stop_pending(cursor);
+}
+
+/*
+ * postgres_fdw completes pending requests before it uses a connection, but not
+ * before it sends SAVEPOINT's end; and what is pending when a subtransaction
+ * is rolled back would be cancelled.  So none is, at the beginning and at the
+ * end of each.
+ */
+static void
+collect_pending(void)
+{
+	dlist_mutable_iter iter;
+
+	dlist_foreach_modify(iter, &pending_cursors)
+	{
+		px_fdw_cursor *cursor = dlist_container(px_fdw_cursor, link, iter.cur);
+		MemoryContext context = CurrentMemoryContext;
+
+		PG_TRY();
+		{
+			(void) wait_for_row(cursor, DT_NOEND);
+		}
+		PG_CATCH();
+		{
+			stop_pending(cursor);
+			rethrow(cursor, context);
+		}
+		PG_END_TRY();
+	}
+}
+
+static void
+subxact_callback(SubXactEvent event, SubTransactionId mySubid,
+				 SubTransactionId parentSubid, void *arg)
+{
+	if (event == SUBXACT_EVENT_START_SUB || event == SUBXACT_EVENT_PRE_COMMIT_SUB)
+		collect_pending();
+}

@@ -1,0 +1,74 @@
+/*-------------------------------------------------------------------------
+ *
+ * fdw_cursor.h
+ *		A cursor of our own on the connection that postgres_fdw has.
+ *
+ * postgres_fdw hides its connections.  But it runs whatever query stands in
+ * a ForeignScan node: so one is made in memory, with a query of ours and a
+ * single text column, and run by postgres_fdw's own callbacks.  The right
+ * connection, user, remote transaction, savepoint, interrupts and errors are
+ * then its care, as for any foreign scan.
+ *
+ * A row is fetched at a time.  It can be asked for before it is waited for,
+ * by the callbacks for asynchronous execution: whoever uses the connection
+ * next has postgres_fdw complete the request first, so nobody gets in the
+ * way of anybody.  The exceptions, savepoints, are seen to here.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_TRANSPORT_FDW_CURSOR_H
+#define PX_TRANSPORT_FDW_CURSOR_H
+
+#include "nodes/execnodes.h"
+
+typedef struct px_fdw_cursor px_fdw_cursor;
+
+/*
+ * A cursor for a foreign scan of estate's query: on the server of the foreign
+ * table rtindex, as userid, with the scan's parameters, which are evaluated
+ * as postgres_fdw does.  To be made when the executor starts, and in the same
+ * subtransaction as the scan: so that it lives as long as the scan's own
+ * cursor would.  reported is the query that errors are to name.  sql_nbytes
+ * is the room for the query.  Lives in the executor's query context.
+ *
+ * If postgres_fdw has no connection yet, this makes one.  Its errors are
+ * those of postgres_fdw.
+ */
+extern px_fdw_cursor *px_fdw_cursor_new(EState *estate, Oid serverid, Index rtindex,
+										Oid userid, List *params,
+										const char *reported, Size sql_nbytes);
+
+/* Set the query, before the first row is asked for, or after a rescan. */
+extern void px_fdw_cursor_set_sql(px_fdw_cursor *cursor, const char *sql);
+
+/*
+ * Ask for the next row.  The first time, and after a rescan, waits until the
+ * remote has planned the query; does not wait for the row.  Errors of the
+ * remote are raised with the reported query.
+ */
+extern void px_fdw_cursor_request(px_fdw_cursor *cursor);
+
+/*
+ * Wait for the row that was asked for, asking for it if need be.  Returns the
+ * text, valid until the next call for this cursor, or NULL at the end.
+ * Blocks, serving interrupts, for at most timeout_ms (-1 for ever): *timed_out
+ * is then set, which may be NULL otherwise, and the row can still be fetched.
+ */
+extern text *px_fdw_cursor_fetch(px_fdw_cursor *cursor, long timeout_ms, bool *timed_out);
+
+/* Was a row asked for that was not fetched? */
+extern bool px_fdw_cursor_is_pending(const px_fdw_cursor *cursor);
+
+/*
+ * The socket of the connection, for questions of addresses; PGINVALID_SOCKET
+ * before the first row.
+ */
+extern pgsocket px_fdw_cursor_socket(const px_fdw_cursor *cursor);
+
+/* Begin anew, with the parameters as they then are. */
+extern void px_fdw_cursor_rescan(px_fdw_cursor *cursor);
+
+/* Close the cursor: a round trip, if it was opened. */
+extern void px_fdw_cursor_end(px_fdw_cursor *cursor);
+
+#endif							/* PX_TRANSPORT_FDW_CURSOR_H */

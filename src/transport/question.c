@@ -1,0 +1,170 @@
+/*-------------------------------------------------------------------------
+ *
+ * question.c
+ *		What postgres_fdw's session says before an exchange reads.
+ *
+ * Whoever may create a schema on a server without the extension could name it
+ * "exchange" and put functions into it, which we would call with the rights of
+ * the remote user.  So first the catalogs are asked whether the function is
+ * the extension's, by nothing that is not in pg_catalog.  That and the call are
+ * one statement, as another one would take two more round trips.  But a call
+ * must not stand in it: a function that claims to be immutable is called when
+ * the statement is planned, wherever it stands.  Hence query_to_xml(), which
+ * takes a query as a string.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/builtins.h"
+
+#include "compat.h"
+#include "conn/connect.h"
+#include "conn/genuine.h"
+#include "conn/remote_text.h"
+#include "exec/decode.h"
+#include "send/hello_self.h"
+#include "transport/question.h"
+
+/* What is asked, around the hello, the query and the rest. */
+#define QUESTION_NBYTES		(4096 + 4 * PX_HELLO_NBYTES_MAX)
+
+/* How the admission is embedded in the answer. */
+#define ADMISSION_BEGIN	"<admit>"
+#define ADMISSION_END	"</admit>"
+
+Size
+px_question_nbytes(const char *query)
+{
+	/* It is quoted twice: what is a quote or backslash may become four. */
+	return QUESTION_NBYTES + (query ? 4 * strlen(query) : 0);
+}
+
+void
+px_question_ask(px_fdw_cursor *cursor, const px_peer *peer, const char *query,
+				bool wants_snapshot)
+{
+	px_hello	self;
+	char		hello[PX_HELLO_NBYTES_MAX];
+	char	   *call;
+	char	   *sql;
+
+	px_hello_self(&self);
+	px_hello_write(hello, sizeof(hello), &self);
+	call = psprintf("SELECT exchange.admit(%s::pg_catalog.text, %s::pg_catalog.text, %s)",
+					quote_literal_cstr(hello),
+					query ? quote_literal_cstr(query) : "NULL",
+					wants_snapshot && peer->snapshot[0] == '\0' ? "true" : "false");
+	sql = psprintf("SELECT CASE WHEN " PX_IS_GENUINE
+				   " THEN pg_catalog.query_to_xml(%s, true, true, '')::pg_catalog.text END",
+				   quote_literal_cstr(call));
+	px_fdw_cursor_set_sql(cursor, sql);
+	pfree(sql);
+	pfree(call);
+	px_fdw_cursor_request(cursor);
+}
+
+/* The admission in an answer, NUL-terminated; NULL if there is none. */
+static char *
+find_admission(char *answer)
+{
+	char	   *begin = strstr(answer, ADMISSION_BEGIN);
+	char	   *end = begin ? strstr(begin, ADMISSION_END) : NULL;
+
+	if (end == NULL)
+		return NULL;
+	*end = '\0';
+	return begin + strlen(ADMISSION_BEGIN);
+}
+
+/* What the remote says of itself speaks against it; or NULL. */
+static const char *
+judge_hello(px_peer *peer, const px_hello *remote)
+{
+	px_hello	self;
+
+	px_hello_self(&self);
+	peer->session_version = px_hello_common_version(&self, remote);
+	if (peer->session_version == 0)
+		return psprintf("no common protocol version: here %d to %d, remote %d to %d",
+						self.protocol_min, self.protocol_max,
+						remote->protocol_min, remote->protocol_max);
+	if (!self.little_endian || !remote->little_endian)
+		return "architecture is not little-endian";
+	return NULL;
+}
+
+/* Where postgres_fdw's session is. */
+static px_locality
+session_locality(const px_hello *remote, pgsocket socket)
+{
+	px_hello	self;
+
+	px_hello_self(&self);
+	if (strcmp(self.instance, remote->instance) == 0)
+		return PX_SAME_INSTANCE;
+	return px_socket_is_same_host(socket) ? PX_SAME_HOST : PX_REMOTE;
+}
+
+static void
+read_admission(px_peer *peer, const char *servername, char *answer, px_admission *admission)
+{
+	char	   *text = find_admission(answer);
+	px_fault	fault;
+	char		detail[PX_FAULT_NBYTES_MAX];
+
+	if (text && px_admission_read(text, admission, &fault) == PX_OK)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_PROTOCOL_VIOLATION),
+			 errmsg("invalid response from server \"%s\"", servername),
+			 text ? errdetail_internal("%s", px_remote_text(px_fault_text(&fault, detail))) :
+			 errdetail("Expected the answer of exchange.admit.")));
+}
+
+/*
+ * The functions are not the extension's.  Ask for the reason, which would have
+ * taken long to plan, and remember it.
+ */
+static const char *
+ask_for_fault(px_fdw_cursor *cursor, px_peer *peer)
+{
+	text	   *row;
+	char	   *fault;
+
+	px_fdw_cursor_rescan(cursor);
+	px_fdw_cursor_set_sql(cursor, "SELECT " PX_GENUINE_FAULT);
+	row = px_fdw_cursor_fetch(cursor, -1, NULL);
+	fault = row ? px_remote_text(text_to_cstring(row)) : pstrdup(PX_REMOTE_LACKS_EXTENSION);
+	px_peer_refuse(peer, fault, strcmp(fault, PX_REMOTE_LACKS_EXTENSION) == 0);
+	return fault;
+}
+
+const char *
+px_question_answer(px_fdw_cursor *cursor, px_peer *peer, const char *servername,
+				   long timeout_ms, bool *timed_out)
+{
+	text	   *row = px_fdw_cursor_fetch(cursor, timeout_ms, timed_out);
+	px_admission admission;
+	const char *refusal;
+
+	if (timeout_ms >= 0 && *timed_out)
+		return NULL;
+	if (row == NULL)
+		return ask_for_fault(cursor, peer);
+
+	read_admission(peer, servername, text_to_cstring(row), &admission);
+	refusal = judge_hello(peer, &admission.hello);
+	if (refusal)
+	{
+		px_peer_refuse(peer, refusal, false);
+		return refusal;
+	}
+
+	peer->session_locality = session_locality(&admission.hello, px_fdw_cursor_socket(cursor));
+	if (admission.snapshot[0] != '\0')
+		strlcpy(peer->snapshot, admission.snapshot, PX_SNAPSHOT_ID_NBYTES);
+	peer->admission = admission;
+	peer->admitted = true;
+	return NULL;
+}
