@@ -29,7 +29,7 @@
 #include "utils/rel.h"
 
 #include "compat.h"
-#include "conn/connect.h"
+#include "conn/answer.h"
 #include "conn/snapshot.h"
 #include "exec/parallel.h"
 #include "exec/scan_tuple.h"
@@ -184,7 +184,7 @@ build_query(px_receive_state *state, px_stream_reader *reader)
 	nbytes = px_request_write(NULL, 0, &request, columns);
 	text = palloc(nbytes + 1);
 	px_request_write(text, nbytes + 1, &request, columns);
-	sql = psprintf("SELECT exchange.send(%s, t.*) FROM (%s) t",
+	sql = psprintf("SELECT exchange.send(%s::pg_catalog.text, t.*) FROM (%s) t",
 				   quote_literal_cstr(text), state->remote_sql);
 	if (stream->sql)
 		pfree(unconstify(char *, stream->sql));
@@ -560,6 +560,7 @@ rehearse_stream(px_receive_state *state)
 	build_query(state, reader);
 	evaluate_params(state);
 	stream->sql = psprintf("EXPLAIN %s", stream->sql);
+	stream->rehearsal = true;
 	px_stream_begin(stream);
 	if (px_stream_confirm(stream, &reason) != PX_STREAM_OK)
 		return false;
@@ -586,6 +587,7 @@ px_receive_rehearse(px_receive_state *state, char *snapshot, int *owner_pid)
 	oldcontext = MemoryContextSwitchTo(state->stream_context);
 
 	possible = rehearse_stream(state);
+	stream->rehearsal = false;
 	if (possible)
 	{
 		strlcpy(snapshot, stream->connection->peer->snapshot, PX_SNAPSHOT_ID_NBYTES);
@@ -601,27 +603,14 @@ px_receive_rehearse(px_receive_state *state, char *snapshot, int *owner_pid)
  * Plain EXPLAIN
  * --------------------------------------------------------------------- */
 
-/* All rows of a result in one string, a line each. */
-static char *
-join_lines(const PGresult *res)
-{
-	StringInfoData text;
-
-	initStringInfo(&text);
-	for (int i = 0; i < PQntuples(res); i++)
-		appendStringInfo(&text, "%s%s", i > 0 ? "\n" : "", PQgetvalue(res, i, 0));
-	(void) pg_verifymbstr(text.data, text.len, false);
-	return text.data;
-}
-
 char *
 px_receive_ask_plan(px_receive_state *state, const char *options, const char **reason)
 {
 	px_stream_reader *reader = state->readers ? state->readers[0] : add_reader(state);
 	px_stream  *stream = reader->stream;
 	UserMapping *user = GetUserMapping(state->userid, state->foreign->fs_server);
-	PGresult   *res;
-	char	   *text = NULL;
+	char	   *text;
+	bool		usable;
 	const char *generic = "";
 
 	if (!px_stream_connect(stream, px_peer_get(user), user, false, reason))
@@ -644,25 +633,12 @@ px_receive_ask_plan(px_receive_state *state, const char *options, const char **r
 
 	px_slices_init(&state->local_slices, state->nslices_max);
 	build_query(state, reader);
-	res = px_exec(stream->connection->pg,
-				  psprintf("EXPLAIN (%s%s) %s", options, generic, stream->sql));
-	PG_TRY();
-	{
-		if (PQresultStatus(res) == PGRES_TUPLES_OK && PQnfields(res) == 1)
-			text = join_lines(res);
-		else
-		{
-			const char *message = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
-
-			*reason = message ? pstrdup(message) : "remote does not answer";
-			stream->connection->invalidated |= message == NULL;
-		}
-	}
-	PG_FINALLY();
-	{
-		PQclear(res);
-	}
-	PG_END_TRY();
+	text = px_exec_lines(stream->connection->pg,
+						 psprintf("EXPLAIN (%s%s) %s", options, generic, stream->sql),
+						 reason, &usable);
+	stream->connection->invalidated |= !usable;
+	if (text)
+		(void) pg_verifymbstr(text, strlen(text), false);
 	px_stream_close(stream);
 	return text;
 }
@@ -758,10 +734,12 @@ px_receive_declined(px_receive_state *state, px_stream_reader *reader,
 	px_stream  *stream = reader->stream;
 	const char *reason = "remote backend has not loaded pg_exchange";
 
-	state->fallback = status == PX_STREAM_DECLINED ? PX_FALLBACK_DECLINED :
-		PX_FALLBACK_NO_EXTENSION;
+	state->fallback = status == PX_STREAM_NOT_PLANNED ? PX_FALLBACK_NO_EXTENSION :
+		PX_FALLBACK_DECLINED;
 	if (status == PX_STREAM_DECLINED)
 		reason = psprintf("remote %s", stream->declined);
+	else if (status == PX_STREAM_LOCKED)
+		reason = "a lock is waited for there";
 	else if (stream->connection)
 	{
 		/* Not to be used again: its next backend may be as ignorant. */
@@ -771,12 +749,12 @@ px_receive_declined(px_receive_state *state, px_stream_reader *reader,
 
 	if (state->spread)
 	{
-		if (status == PX_STREAM_DECLINED || reader->retried)
+		if (status != PX_STREAM_NOT_PLANNED || reader->retried)
 			fail_slice(state, reader, reason);
 		reader->retried = true;
 		start_slice(state, reader);
 	}
-	else if (status == PX_STREAM_DECLINED || reader->retried)
+	else if (status != PX_STREAM_NOT_PLANNED || reader->retried)
 		start_child(state, reason);
 	else
 	{
