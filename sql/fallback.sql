@@ -25,7 +25,34 @@ SELECT comes_true($$NOT EXISTS (SELECT FROM streams WHERE datname = 'regression_
 ALTER SERVER without OPTIONS (SET dbname 'regression');
 SELECT transport('SELECT * FROM without_extension');
 
--- a remote of another protocol
+-- functions that are not the extension's are not called, whoever made them
+ALTER EXTENSION pg_exchange DROP FUNCTION exchange.hello(text);
+ALTER FUNCTION exchange.hello(text) RENAME TO hello_saved;
+CREATE FUNCTION exchange.hello(text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS
+	$$BEGIN RAISE WARNING 'called'; PERFORM pg_notify('called', ''); RETURN 'hi'; END$$;
+\c
+SELECT transport('SELECT * FROM without_extension');
+DROP FUNCTION exchange.hello(text);
+ALTER FUNCTION exchange.hello_saved(text) RENAME TO hello;
+\c
+SELECT transport('SELECT * FROM without_extension');
+ALTER EXTENSION pg_exchange ADD FUNCTION exchange.hello(text);
+ALTER FUNCTION exchange.hello(text) SECURITY DEFINER;
+\c
+SELECT transport('SELECT * FROM without_extension');
+ALTER FUNCTION exchange.hello(text) SECURITY INVOKER;
+CREATE ROLE regress_px_user;
+ALTER SCHEMA exchange OWNER TO regress_px_user;
+\c
+SELECT transport('SELECT * FROM without_extension');
+ALTER SCHEMA exchange OWNER TO CURRENT_USER;
+DROP ROLE regress_px_user;
+
+-- a remote of another protocol: for its functions to be called, have it count wrongly
+SET allow_system_table_mods = on;
+CREATE FUNCTION remote.always(bigint, int) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT true';
+UPDATE pg_operator SET oprcode = 'remote.always' WHERE oprcode = 'int84eq'::regproc;
+RESET allow_system_table_mods;
 CREATE FUNCTION remote.hello_of_the_future(text) RETURNS text LANGUAGE sql AS
 	$$SELECT 'protocol=7-9 codecs=7 encodings=7 endian=little encoding=UTF8 server_version=190000 instance=0123456789abcdef0123456789abcdef export=1'$$;
 ALTER EXTENSION pg_exchange DROP FUNCTION exchange.hello(text);
@@ -46,6 +73,9 @@ DROP FUNCTION exchange.hello(text);
 SELECT transport('SELECT * FROM without_extension');
 ALTER FUNCTION exchange.hello_saved(text) RENAME TO hello;
 ALTER EXTENSION pg_exchange ADD FUNCTION exchange.hello(text);
+SET allow_system_table_mods = on;
+UPDATE pg_operator SET oprcode = 'int84eq' WHERE oprcode = 'remote.always'::regproc;
+RESET allow_system_table_mods;
 \c
 SELECT transport('SELECT * FROM without_extension');
 

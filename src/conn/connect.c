@@ -11,13 +11,10 @@
  */
 #include "postgres.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "commands/dbcommands.h"
 #include "commands/defrem.h"
@@ -27,26 +24,18 @@
 #include "pgstat.h"
 #include "postmaster/postmaster.h"
 #include "utils/guc.h"
-#include "utils/timeout.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
 #include "conn/connect.h"
+#include "conn/remote_text.h"
 #include "stats/wait_event.h"
-
-/* What postgres_fdw sets on each of its sessions, in one round trip. */
-#define SESSION_SETTINGS \
-	"SET search_path = pg_catalog; " \
-	"SET timezone = 'GMT'; " \
-	"SET datestyle = ISO; " \
-	"SET intervalstyle = postgres; " \
-	"SET extra_float_digits = 3"
 
 /* Files that others may open: a few sets to wait by, and connections of postgres_fdw. */
 #define FILES_LEFT	8
 
-/* How long after a cancel was given up to do so again; see px_cancel. */
-#define CANCEL_GIVE_UP_AGAIN_MS	100
+/* Of a notice, which goes to the server's log: a line or some. */
+#define NOTICE_NBYTES_MAX	1024
 
 /* Keywords and values for PQconnectStartParams, NULL-terminated. */
 typedef struct connection_params
@@ -338,6 +327,25 @@ reserve_file(void)
 	return enough;
 }
 
+/*
+ * What the remote wants to have noticed goes to the server's log, as with
+ * postgres_fdw.  libpq calls this, so it must not fail.
+ */
+static void
+log_notice(void *arg, const char *message)
+{
+	char		start[NOTICE_NBYTES_MAX];
+	char	   *text;
+
+	strlcpy(start, message, sizeof(start));
+	text = px_remote_text(start);
+	ereport(LOG_SERVER_ONLY,
+			(errmsg_internal("received message from a remote server: %s", text),
+			 errhidestmt(true),
+			 errhidecontext(true)));
+	pfree(text);
+}
+
 PGconn *
 px_connect(ForeignServer *server, UserMapping *user, char **reason, bool *silent)
 {
@@ -371,6 +379,7 @@ px_connect(ForeignServer *server, UserMapping *user, char **reason, bool *silent
 		*reason = pstrdup("could not connect: out of memory");
 		return NULL;
 	}
+	(void) PQsetNoticeProcessor(pg, log_notice, NULL);
 	PG_TRY();
 	{
 		*reason = NULL;
@@ -378,22 +387,13 @@ px_connect(ForeignServer *server, UserMapping *user, char **reason, bool *silent
 		if (*silent)
 			*reason = psprintf("could not connect: no answer within %d ms", timeout_ms);
 		else if (PQstatus(pg) != CONNECTION_OK)
-			*reason = psprintf("could not connect: %s", pchomp(PQerrorMessage(pg)));
+			*reason = psprintf("could not connect: %s",
+							   px_remote_text(pchomp(PQerrorMessage(pg))));
 		else if (password_required && !params.scram_passthrough &&
 				 !PQconnectionUsedPassword(pg))
 			*reason = pstrdup("password is required");
-		else
-		{
-			PGresult   *res = px_exec(pg, SESSION_SETTINGS);
-
-			*silent = res == NULL && PQstatus(pg) == CONNECTION_OK;
-			if (*silent)
-				*reason = psprintf("session does not answer within %d ms", PX_SETUP_TIMEOUT_MS);
-			else if (PQresultStatus(res) != PGRES_COMMAND_OK)
-				*reason = psprintf("could not configure the session: %s",
-								   pchomp(PQerrorMessage(pg)));
-			PQclear(res);
-		}
+		else if (PQsetnonblocking(pg, 1) != 0)
+			*reason = pstrdup("could not connect: out of memory");
 	}
 	PG_CATCH();
 	{
@@ -414,140 +414,6 @@ void
 px_disconnect(PGconn *pg)
 {
 	libpqsrv_disconnect(pg);
-}
-
-/*
- * PQcancel waits for the remote to connect and to hang up, for ever if need
- * be: a postmaster that is stopped keeps neither promise.  It goes on after
- * signals, and has no socket that we know of; but what it opens first gets the
- * lowest free descriptor.  When the time is up, /dev/null takes its place, with
- * which every call that is made for a socket fails.
- */
-static int	cancel_fd;
-static int	null_fd;
-
-/* In a signal handler; again and again, in case that there is no socket yet. */
-static void
-give_up_cancel(void)
-{
-	int			save_errno = errno;
-	struct stat stat;
-
-	if (fstat(cancel_fd, &stat) == 0 && S_ISSOCK(stat.st_mode))
-		(void) dup2(null_fd, cancel_fd);
-	errno = save_errno;
-}
-
-bool
-px_cancel(PGconn *pg, TimestampTz deadline)
-{
-	static TimeoutId timeout = MAX_TIMEOUTS;	/* not registered yet */
-	PGcancel   *cancel = PQgetCancel(pg);
-	char		errbuf[256];
-	bool		sent = false;
-
-	if (cancel == NULL)
-		return false;
-	if (timeout == MAX_TIMEOUTS)
-		timeout = RegisterTimeout(USER_TIMEOUT, give_up_cancel);
-	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	cancel_fd = null_fd >= 0 ? dup(null_fd) : -1;
-	if (cancel_fd >= 0)
-	{
-		close(cancel_fd);
-		enable_timeout_every(timeout, deadline, CANCEL_GIVE_UP_AGAIN_MS);
-		sent = PQcancel(cancel, errbuf, sizeof(errbuf));
-		disable_timeout(timeout, false);
-	}
-	PQfreeCancel(cancel);
-	if (null_fd >= 0)
-		close(null_fd);
-	return sent;
-}
-
-bool
-px_wait_for_result(PGconn *pg, TimestampTz deadline)
-{
-	int			wanted = WL_LATCH_SET | WL_SOCKET_READABLE | WL_EXIT_ON_PM_DEATH;
-
-	while (PQisBusy(pg))
-	{
-		long		ms = -1;
-		int			rc;
-
-		/* Up to 15, the time until DT_NOEND is more than a wait can be told. */
-		if (!TIMESTAMP_IS_NOEND(deadline))
-		{
-			ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
-			if (ms <= 0)
-				return false;
-			wanted |= WL_TIMEOUT;
-		}
-		rc = WaitLatchOrSocket(MyLatch, wanted, PQsocket(pg), ms,
-							   px_wait_event(PX_WAIT_RECEIVE));
-		if (rc & WL_LATCH_SET)
-		{
-			ResetLatch(MyLatch);
-			CHECK_FOR_INTERRUPTS();
-		}
-		if ((rc & WL_SOCKET_READABLE) && !PQconsumeInput(pg))
-			break;				/* PQgetResult says what is wrong */
-	}
-	return true;
-}
-
-/*
- * Wait for, and return, the last result of what was just sent.  NULL without
- * an answer within PX_SETUP_TIMEOUT_MS: then the connection is of no use.
- */
-static PGresult *
-get_last_result(PGconn *pg)
-{
-	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
-													   PX_SETUP_TIMEOUT_MS);
-	PGresult   *volatile last = NULL;
-
-	PG_TRY();
-	{
-		for (;;)
-		{
-			PGresult   *res = NULL;
-			bool		answered = px_wait_for_result(pg, deadline);
-
-			if (answered)
-				res = PQgetResult(pg);
-			if (answered && res == NULL)
-				break;
-			PQclear(last);
-			last = res;
-			if (!answered || PQstatus(pg) == CONNECTION_BAD)
-				break;
-		}
-	}
-	PG_CATCH();
-	{
-		PQclear(last);
-		PG_RE_THROW();
-	}
-	PG_END_TRY();
-
-	return last;
-}
-
-PGresult *
-px_exec(PGconn *pg, const char *sql)
-{
-	if (!PQsendQuery(pg, sql))
-		return NULL;
-	return get_last_result(pg);
-}
-
-PGresult *
-px_exec_param(PGconn *pg, const char *sql, const char *param)
-{
-	if (!PQsendQueryParams(pg, sql, 1, NULL, &param, NULL, NULL, 0))
-		return NULL;
-	return get_last_result(pg);
 }
 
 bool
@@ -582,49 +448,4 @@ px_socket_is_same_host(pgsocket socket)
 		default:
 			return false;
 	}
-}
-
-int
-px_result_sqlstate(const PGresult *res)
-{
-	const char *text = PQresultErrorField(res, PG_DIAG_SQLSTATE);
-
-	if (text == NULL || strlen(text) != 5)
-		return ERRCODE_CONNECTION_FAILURE;
-	return MAKE_SQLSTATE(text[0], text[1], text[2], text[3], text[4]);
-}
-
-void
-px_report_remote_error(int elevel, PGresult *res, PGconn *pg,
-					   const char *servername, const char *sql)
-{
-	PG_TRY();
-	{
-		const char *message = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
-		const char *detail = PQresultErrorField(res, PG_DIAG_MESSAGE_DETAIL);
-		const char *hint = PQresultErrorField(res, PG_DIAG_MESSAGE_HINT);
-		const char *context = PQresultErrorField(res, PG_DIAG_CONTEXT);
-
-		/* A broken connection leaves a message without fields. */
-		if (message == NULL)
-			message = pchomp(res && PQresultErrorMessage(res)[0] != '\0' ?
-							 PQresultErrorMessage(res) : PQerrorMessage(pg));
-
-		ereport(elevel,
-				(errcode(px_result_sqlstate(res)),
-				 message[0] != '\0' ?
-				 errmsg_internal("%s", message) :
-				 errmsg("could not obtain message string for remote error"),
-				 detail ? errdetail_internal("%s", detail) : 0,
-				 hint ? errhint("%s", hint) : 0,
-				 errdetail_log("%s%sThe error was raised by server \"%s\".",
-							   detail ? detail : "", detail ? "\n" : "", servername),
-				 context ? errcontext("%s", context) : 0,
-				 errcontext("remote SQL command: %s", sql)));
-	}
-	PG_FINALLY();
-	{
-		PQclear(res);
-	}
-	PG_END_TRY();
 }

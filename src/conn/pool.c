@@ -23,11 +23,13 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
+#include "conn/answer.h"
+#include "conn/cancel.h"
 #include "conn/connect.h"
+#include "conn/introduce.h"
 #include "conn/pool.h"
 #include "conn/stream.h"
 #include "guc.h"
-#include "send/hello_self.h"
 #include "stats/wait_event.h"
 
 /*
@@ -111,65 +113,6 @@ px_peer_refuse(px_peer *peer, const char *refusal, bool lacks_extension)
 	peer->lacks_extension = lacks_extension;
 }
 
-/*
- * Introduce ourselves on a new connection, and judge what the remote answers.
- * Returns NULL if all is well, else why the peer cannot be used.
- */
-static const char *
-exchange_hellos(px_connection *connection)
-{
-	px_hello	self;
-	char		text[PX_HELLO_NBYTES_MAX];
-	PGresult   *res;
-	px_fault	fault;
-	const char *refusal = NULL;
-
-	connection->peer->lacks_extension = false;
-	px_hello_self(&self);
-	px_hello_write(text, sizeof(text), &self);
-
-	res = px_exec_param(connection->pg, "SELECT exchange.hello($1)", text);
-	if (PQresultStatus(res) != PGRES_TUPLES_OK)
-	{
-		int			sqlstate = px_result_sqlstate(res);
-
-		if (sqlstate == ERRCODE_UNDEFINED_FUNCTION ||
-			sqlstate == ERRCODE_UNDEFINED_SCHEMA ||
-			sqlstate == ERRCODE_INVALID_SCHEMA_NAME)
-		{
-			refusal = "remote has no pg_exchange";
-			connection->peer->lacks_extension = true;
-		}
-		else
-		{
-			const char *message = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
-
-			refusal = psprintf("hello failed: %s", message ? message : "no answer");
-			if (message == NULL)
-				px_peer_avoid(connection->peer);
-		}
-	}
-	else if (PQntuples(res) != 1 || PQnfields(res) != 1 || PQgetisnull(res, 0, 0) ||
-			 px_hello_read(PQgetvalue(res, 0, 0), &connection->hello, &fault) != PX_OK)
-		refusal = "remote's hello is malformed";
-	else if ((connection->version =
-			  px_hello_common_version(&self, &connection->hello)) == 0)
-		refusal = psprintf("no common protocol version: here %d to %d, remote %d to %d",
-						   self.protocol_min, self.protocol_max,
-						   connection->hello.protocol_min, connection->hello.protocol_max);
-	else if (!self.little_endian || !connection->hello.little_endian)
-		refusal = "architecture is not little-endian";
-	else if (!connection->hello.can_export)
-		refusal = "remote user may not call pg_export_snapshot";
-	else if (strcmp(self.instance, connection->hello.instance) == 0)
-		connection->locality = PX_SAME_INSTANCE;
-	else if (px_socket_is_same_host(PQsocket(connection->pg)))
-		connection->locality = PX_SAME_HOST;
-
-	PQclear(res);
-	return refusal;
-}
-
 /* postgres_fdw's server option keep_connections; on unless switched off. */
 static bool
 keeps_connections(ForeignServer *server)
@@ -215,7 +158,8 @@ abandon_deadline(void)
 
 /*
  * Open a connection and have it accepted by both sides.  It is linked into
- * the peer from the start, so that errors do not leak it.
+ * the peer from the start, so that errors do not leak it; but whatever takes
+ * it back before it was accepted closes it.
  */
 static px_connection *
 open_connection(px_peer *peer, UserMapping *user, px_stream *stream,
@@ -226,6 +170,7 @@ open_connection(px_peer *peer, UserMapping *user, px_stream *stream,
 	const char *refusal;
 	char	   *failure;
 	bool		silent;
+	bool		lasting;
 	PGconn	   *pg;
 
 	connection = MemoryContextAllocZero(CacheMemoryContext, sizeof(px_connection));
@@ -256,11 +201,14 @@ open_connection(px_peer *peer, UserMapping *user, px_stream *stream,
 	give_connection(connection, stream);
 	dlist_push_tail(&peer->connections, &connection->node);
 
-	refusal = exchange_hellos(connection);
+	refusal = px_introduce(connection, &lasting);
 	if (refusal == NULL)
+	{
+		connection->accepted = true;
 		return connection;
+	}
 
-	if (PQstatus(connection->pg) == CONNECTION_OK)
+	if (lasting)
 		px_peer_refuse(peer, refusal, peer->lacks_extension);
 	*reason = refusal;
 	if (PQtransactionStatus(connection->pg) == PQTRANS_ACTIVE)
@@ -275,39 +223,31 @@ open_connection(px_peer *peer, UserMapping *user, px_stream *stream,
  * see it while it is blocked sending: so what arrives must be read.
  */
 static bool
-drain(PGconn *pg, TimestampTz deadline)
+drain(PGconn *pg, px_rest_limit limit, TimestampTz deadline)
 {
-	for (;;)
+	px_rest		rest = PX_REST_MORE;
+
+	while (rest == PX_REST_MORE)
 	{
 		long		ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
-		PGresult   *res;
-		bool		synced;
+		int			wanted = WL_SOCKET_READABLE | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH;
+		int			rc;
 
 		if (ms <= 0)
 			return false;
-		if (PQisBusy(pg))
+		if (!PQisBusy(pg))
 		{
-			int			rc = WaitLatchOrSocket(MyLatch,
-											   WL_SOCKET_READABLE | WL_TIMEOUT |
-											   WL_EXIT_ON_PM_DEATH,
-											   PQsocket(pg), ms, px_wait_event(PX_WAIT_CLEANUP));
-
-			if ((rc & WL_SOCKET_READABLE) && !PQconsumeInput(pg))
-				return false;
+			rest = px_take_rest(pg, &limit);
 			continue;
 		}
-
-		/* In a pipeline, a NULL only ends the results of one command. */
-		res = PQgetResult(pg);
-		if (res == NULL && PQpipelineStatus(pg) == PQ_PIPELINE_OFF)
-			return PQstatus(pg) == CONNECTION_OK;
-		synced = PQresultStatus(res) == PGRES_PIPELINE_SYNC;
-		PQclear(res);
-		if (PQstatus(pg) == CONNECTION_BAD)
-			return false;
-		if (synced && !PQexitPipelineMode(pg))
+		if (PQflush(pg) > 0)
+			wanted |= WL_SOCKET_WRITEABLE;
+		rc = WaitLatchOrSocket(MyLatch, wanted, PQsocket(pg), ms,
+							   px_wait_event(PX_WAIT_CLEANUP));
+		if ((rc & WL_SOCKET_READABLE) && !PQconsumeInput(pg))
 			return false;
 	}
+	return rest == PX_REST_DONE;
 }
 
 /*
@@ -325,21 +265,25 @@ cancel_and_drain(PGconn *pg, TimestampTz deadline)
 		if (!px_cancel(pg, deadline))
 			return false;
 		until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ms);
-		if (drain(pg, Min(until, deadline)))
+		if (drain(pg, PX_REST_OF_ALL, Min(until, deadline)))
 			return true;
 		if (PQstatus(pg) != CONNECTION_OK || until >= deadline)
 			return false;
 	}
 }
 
-/* Is a kept connection still good?  Reads the answer to a pending COMMIT. */
+/*
+ * Is a kept connection still good?  Reads the answer to a pending COMMIT,
+ * serving interrupts.
+ */
 static bool
 is_usable(px_connection *connection)
 {
-	if (connection->invalidated || PQstatus(connection->pg) != CONNECTION_OK)
+	if (!connection->accepted || connection->invalidated ||
+		PQstatus(connection->pg) != CONNECTION_OK)
 		return false;
 	if (PQtransactionStatus(connection->pg) == PQTRANS_ACTIVE &&
-		!drain(connection->pg, abandon_deadline()))
+		!px_come_to_rest(connection->pg, PX_REST_OF_COMMAND, abandon_deadline()))
 		return false;
 	return PQtransactionStatus(connection->pg) == PQTRANS_IDLE;
 }
@@ -440,9 +384,9 @@ void
 px_connection_release(px_connection *connection)
 {
 	take_connection(connection);
-	if (connection->invalidated ||
+	if (!connection->accepted || connection->invalidated ||
 		(PQtransactionStatus(connection->pg) != PQTRANS_IDLE &&
-		 !PQsendQuery(connection->pg, "COMMIT")))
+		 !px_send_command(connection->pg, "COMMIT")))
 		px_connection_discard(connection);
 }
 
@@ -458,7 +402,7 @@ come_to_rest(PGconn *pg, TimestampTz deadline)
 
 	if (PQtransactionStatus(pg) != PQTRANS_IDLE)
 	{
-		if (!PQsendQuery(pg, "ROLLBACK") || !drain(pg, deadline))
+		if (!px_send_command(pg, "ROLLBACK") || !drain(pg, PX_REST_OF_COMMAND, deadline))
 			return false;
 	}
 	return PQtransactionStatus(pg) == PQTRANS_IDLE;
@@ -470,7 +414,8 @@ abandon_until(px_connection *connection, TimestampTz deadline)
 	take_connection(connection);
 
 	/* Closing alone would let a query that sends nothing run on for a while. */
-	if (!come_to_rest(connection->pg, deadline) || connection->invalidated)
+	if (!connection->accepted || !come_to_rest(connection->pg, deadline) ||
+		connection->invalidated)
 		px_connection_discard(connection);
 }
 

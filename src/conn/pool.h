@@ -88,6 +88,7 @@ typedef struct px_connection
 	dlist_node	node;			/* in peer->connections */
 	px_peer    *peer;
 	PGconn	   *pg;
+	bool		accepted;		/* by both sides: else to be closed */
 	px_hello	hello;			/* the remote's */
 	uint16		version;		/* protocol version agreed on */
 	px_locality locality;

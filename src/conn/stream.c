@@ -8,8 +8,8 @@
  * may stand in libpq's input buffer.  What is in a frame is not looked at.
  *
  * The beginning is pipelined: transaction, snapshot, a question and the query
- * go out together.  The question is whether the session of postgres_fdw, which
- * owns the snapshot, has a transaction id.  If so it has written, and only it
+ * go out together.  Part of the question is whether the session of
+ * postgres_fdw, which owns the snapshot, has a transaction id.  If so it has written, and only it
  * can see what, and may hold locks that our query waits for: the answer is
  * flushed before the query runs, so that it is there in any case.
  *
@@ -19,6 +19,7 @@
 
 #include "access/tupdesc.h"
 #include "catalog/pg_type_d.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
 #include "utils/builtins.h"
@@ -26,12 +27,26 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
-#include "conn/connect.h"
+#include "conn/answer.h"
+#include "conn/genuine.h"
+#include "conn/remote_text.h"
 #include "conn/stream.h"
+#include "guc.h"
 #include "send/send.h"
 #include "stats/wait_event.h"
 
 #define FRAME_FORMAT	1		/* binary */
+
+/*
+ * What a transaction begins with once it has its snapshot.  A lock that
+ * somebody is queueing for may be one that this very local transaction keeps
+ * them waiting for, by the session of postgres_fdw, of which the server knows
+ * nothing: it would be a deadlock that nobody finds.  And whoever reads here
+ * may be another backend than was asked at first, behind a pooler.
+ */
+#define PREPARE \
+	"pg_catalog.set_config('lock_timeout', '100ms', true), " \
+	PX_REQUIRE_STILL_GENUINE
 
 static void finish_run(px_stream *stream);
 
@@ -112,7 +127,10 @@ wait_for_result(px_stream *stream, instr_time *wait)
 	instr_time	end;
 
 	if (!PQisBusy(pg))
+	{
+		CHECK_FOR_INTERRUPTS();
 		return;
+	}
 
 	INSTR_TIME_SET_CURRENT(begin);
 	px_progress_blocked(stream->progress, PX_BLOCKED_SERVER);
@@ -138,30 +156,34 @@ is_frame(const PGresult *res)
 }
 
 /*
- * Read what follows the query's last result, and leave pipeline mode.  False
- * if the connection broke.
+ * The remote has sent what nobody could have asked for, or nothing where
+ * there should be something.  The connection is not to be used again, not
+ * even for a ROLLBACK: after a COPY, libpq would return results for ever.
  */
-static bool
+pg_noreturn static void
+fail_protocol(px_stream *stream, const char *expected, const char *got)
+{
+	if (stream->connection)
+		px_connection_discard(stream->connection);
+	ereport(ERROR,
+			(errcode(ERRCODE_PROTOCOL_VIOLATION),
+			 errmsg("invalid response from server \"%s\"", stream->servername),
+			 errdetail("Expected %s, got %s.", expected, got)));
+}
+
+/* Read what follows the query's last result, and leave pipeline mode. */
+static px_rest
 finish_query(px_stream *stream, instr_time *wait)
 {
-	PGconn	   *pg = stream->connection->pg;
+	px_rest_limit limit = PX_REST_OF_QUERY;
+	px_rest		rest = PX_REST_MORE;
 
-	for (;;)
+	while (rest == PX_REST_MORE)
 	{
-		PGresult   *res;
-		bool		synced;
-
 		wait_for_result(stream, wait);
-		res = PQgetResult(pg);
-		synced = PQresultStatus(res) == PGRES_PIPELINE_SYNC;
-		if (res == NULL && PQpipelineStatus(pg) == PQ_PIPELINE_OFF)
-			return PQstatus(pg) == CONNECTION_OK;
-		PQclear(res);
-		if (synced)
-			return PQexitPipelineMode(pg) != 0;
-		if (PQstatus(pg) != CONNECTION_OK)
-			return false;
+		rest = px_take_rest(stream->connection->pg, &limit);
 	}
+	return rest;
 }
 
 /* ---------------------------------------------------------------------
@@ -194,10 +216,25 @@ begin_spool(px_stream *stream)
 	MemoryContextSwitchTo(oldcontext);
 }
 
-/* libpq holds it already; nothing that it calls for has been allocated. */
+/*
+ * Is the row a frame: one bytea in binary, and not too large?  libpq holds it
+ * already, but nothing that it calls for has been allocated.
+ */
 static void
-check_frame_nbytes(const px_stream *stream, size_t nbytes)
+check_frame(px_stream *stream, const PGresult *res)
 {
+	size_t		nbytes = PQgetlength(res, 0, 0);
+
+	if (PQnfields(res) != 1)
+		fail_protocol(stream, "one column with a frame",
+					  psprintf("%d columns", PQnfields(res)));
+	if (!stream->rehearsal &&
+		(PQftype(res, 0) != BYTEAOID || PQfformat(res, 0) != FRAME_FORMAT))
+		fail_protocol(stream, "a frame as bytea in binary",
+					  psprintf("type %u in format %d", PQftype(res, 0),
+							   PQfformat(res, 0)));
+	if (PQgetisnull(res, 0, 0))
+		fail_protocol(stream, "one column with a frame", "null");
 	if (nbytes > (size_t) px_max_frame_bytes)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROTOCOL_VIOLATION),
@@ -215,7 +252,7 @@ spool_frame(px_stream *stream, const PGresult *res)
 	Datum		value;
 	bool		isnull = false;
 
-	check_frame_nbytes(stream, nbytes);
+	check_frame(stream, res);
 	stream->connection->nbytes += nbytes;
 	frame = palloc(VARHDRSZ + nbytes);
 	value = PointerGetDatum(frame);
@@ -265,7 +302,7 @@ spool_rest(px_stream *stream)
 	}
 
 	if (PQresultStatus(stream->spooled_error) == PGRES_TUPLES_OK &&
-		finish_query(stream, &wait))
+		finish_query(stream, &wait) == PX_REST_DONE)
 	{
 		PQclear(stream->spooled_error);
 		stream->spooled_error = NULL;
@@ -275,6 +312,24 @@ spool_rest(px_stream *stream)
 		px_connection_abandon(stream->connection);
 }
 
+/*
+ * A frame where the decoder can read integers from it.  libpq aligns values in
+ * binary, but only as much as the machine's integers need.
+ */
+static const uint8_t *
+copy_frame(px_stream *stream, const void *frame, size_t nbytes)
+{
+	if (stream->aligned_frame)
+		pfree(stream->aligned_frame);
+	stream->aligned_frame = NULL;
+
+	/* The size of an aligned address, wherever palloc puts it. */
+	stream->aligned_frame = MemoryContextAllocHuge(stream->context,
+												   nbytes + sizeof(int64));
+	return memcpy((void *) TYPEALIGN(sizeof(int64), stream->aligned_frame),
+				  frame, nbytes);
+}
+
 /* The next frame of the spool; false at its end. */
 static bool
 read_spool(px_stream *stream, const uint8_t **frame, size_t *nbytes)
@@ -282,18 +337,13 @@ read_spool(px_stream *stream, const uint8_t **frame, size_t *nbytes)
 	bytea	   *value;
 	bool		isnull;
 
-	if (stream->spooled_frame)
-		pfree(stream->spooled_frame);
-	stream->spooled_frame = NULL;
 	if (!tuplestore_gettupleslot(stream->spool, true, false, stream->spool_slot))
 		return false;
 
 	/* Its place in the tuple is aligned for a varlena only. */
 	value = (bytea *) DatumGetPointer(slot_getattr(stream->spool_slot, 1, &isnull));
 	*nbytes = VARSIZE_ANY_EXHDR(value);
-	stream->spooled_frame = MemoryContextAllocHuge(stream->context, *nbytes);
-	memcpy(stream->spooled_frame, VARDATA_ANY(value), *nbytes);
-	*frame = stream->spooled_frame;
+	*frame = copy_frame(stream, VARDATA_ANY(value), *nbytes);
 	stream->has_frames = true;
 	return true;
 }
@@ -386,45 +436,28 @@ refuse(px_stream *stream, px_stream_status status)
 	return status;
 }
 
-/* Because something failed, at the remote or on the way. */
+/* Because of the answer to a statement of the beginning. */
 static px_stream_status
-fail_beginning(px_stream *stream, const char *text, const char **reason)
+fail_beginning(px_stream *stream, const char *text, px_answer answer,
+			   const char **reason)
 {
 	PGconn	   *pg = stream->connection->pg;
-	const char *message = pchomp(PQerrorMessage(pg));
 
-	if (message[0] == '\0')
-	{
-		*reason = psprintf("%s: session does not answer within %d ms",
-						   text, PX_SETUP_TIMEOUT_MS);
+	*reason = psprintf("%s: %s", text, px_answer_text(pg, answer, stream->result));
+	if (answer == PX_ANSWER_SILENT)
 		px_peer_avoid(stream->connection->peer);
-		return refuse(stream, PX_STREAM_BROKEN);
-	}
-	*reason = psprintf("%s: %s", text, message);
-	return refuse(stream, PQstatus(pg) == CONNECTION_OK ?
-				  PX_STREAM_REFUSED : PX_STREAM_BROKEN);
+	return refuse(stream, answer == PX_ANSWER_ERROR ? PX_STREAM_REFUSED :
+				  PX_STREAM_BROKEN);
 }
 
-/*
- * Take the result of the next command of the pipeline's beginning, into
- * stream->result, and step behind it.
- */
-static bool
-take_result(px_stream *stream, ExecStatusType expected)
+/* The answer to the next statement of the beginning, into stream->result. */
+static px_answer
+take_answer(px_stream *stream, bool has_row, TimestampTz deadline)
 {
-	PGconn	   *pg = stream->connection->pg;
-	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
-													   PX_SETUP_TIMEOUT_MS);
-
-	if (!px_wait_for_result(pg, deadline))
-		return false;
 	PQclear(stream->result);
-	stream->result = PQgetResult(pg);
-	if (PQresultStatus(stream->result) != expected)
-		return false;
-
-	/* The NULL that ends a command's results; it is there at once. */
-	return PQgetResult(pg) == NULL;
+	stream->result = NULL;
+	return px_take_answer(stream->connection->pg, has_row, deadline,
+						  &stream->result);
 }
 
 void
@@ -442,7 +475,8 @@ px_stream_begin(px_stream *stream)
 	 * When the user mapping changes, postgres_fdw's session goes on with the
 	 * old user to the end of the transaction: no row, if ours is another.
 	 */
-	question = psprintf("SELECT backend_xid FROM pg_catalog.pg_stat_get_activity(%d) "
+	question = psprintf("SELECT " PREPARE ", backend_xid"
+						" FROM pg_catalog.pg_stat_get_activity(%d) "
 						"WHERE pg_catalog.pg_get_userbyid(usesysid) OPERATOR(pg_catalog.=) session_user",
 						peer->admission.pid);
 
@@ -460,7 +494,8 @@ px_stream_begin(px_stream *stream)
 			PQsendFlushRequest(pg) &&
 			PQsendQueryParams(pg, stream->sql, stream->nparams, NULL, stream->values,
 							  NULL, NULL, FRAME_FORMAT) &&
-			PQpipelineSync(pg));
+			PQpipelineSync(pg) &&
+			PQsetSingleRowMode(pg));
 	pfree(import);
 	pfree(question);
 }
@@ -468,27 +503,42 @@ px_stream_begin(px_stream *stream)
 px_stream_status
 px_stream_confirm(px_stream *stream, const char **reason)
 {
-	PGconn	   *pg = stream->connection->pg;
+	TimestampTz deadline = px_setup_deadline();
+	px_answer	answer;
 
-	if (!take_result(stream, PGRES_COMMAND_OK))
-		return fail_beginning(stream, "transaction cannot be started", reason);
-	if (!take_result(stream, PGRES_COMMAND_OK))
-		return fail_beginning(stream, "snapshot cannot be imported", reason);
-	if (!take_result(stream, PGRES_TUPLES_OK))
-		return fail_beginning(stream, "session of postgres_fdw cannot be seen", reason);
-
-	if (PQntuples(stream->result) != 1)
+	answer = take_answer(stream, false, deadline);
+	if (answer != PX_ANSWER_OK)
+		return fail_beginning(stream, "transaction cannot be started", answer, reason);
+	answer = take_answer(stream, false, deadline);
+	if (answer != PX_ANSWER_OK)
+		return fail_beginning(stream, "snapshot cannot be imported", answer, reason);
+	answer = take_answer(stream, true, deadline);
+	if (answer == PX_ANSWER_ERROR &&
+		px_result_sqlstate(stream->result) == ERRCODE_DIVISION_BY_ZERO)
+	{
+		/* A new connection will say what has become of it. */
+		*reason = "remote's pg_exchange is gone, or not the extension's any more";
+		return refuse(stream, PX_STREAM_BROKEN);
+	}
+	if (answer == PX_ANSWER_UNEXPECTED &&
+		PQresultStatus(stream->result) == PGRES_TUPLES_OK)
 	{
 		*reason = "session of postgres_fdw cannot be seen";
 		return refuse(stream, PX_STREAM_REFUSED);
 	}
-	if (!PQgetisnull(stream->result, 0, 0))
+	if (answer != PX_ANSWER_OK)
+		return fail_beginning(stream, "transaction cannot be prepared", answer, reason);
+
+	if (PQnfields(stream->result) != 3)
+		return fail_beginning(stream, "transaction cannot be prepared",
+							  PX_ANSWER_UNEXPECTED, reason);
+	if (!PQgetisnull(stream->result, 0, 2))
 	{
 		*reason = "the transaction has written to the server";
 		return refuse(stream, PX_STREAM_WRITTEN);
 	}
-	if (!PQsetSingleRowMode(pg))
-		return fail_beginning(stream, "query cannot be sent", reason);
+	if (!PQsetSingleRowMode(stream->connection->pg))
+		return fail_beginning(stream, "query cannot be sent", PX_ANSWER_BROKEN, reason);
 	stream->phase = PX_STREAM_RUNNING;
 	px_progress_blocked(stream->progress, PX_BLOCKED_QUERY);
 	return PX_STREAM_OK;
@@ -572,11 +622,16 @@ fail_query(px_stream *stream, PGresult *res)
 		px_report_remote_error(ERROR, res, pg, stream->servername, stream->remote_sql);
 	if (px_result_sqlstate(res) == PX_ERRCODE_DECLINED)
 	{
-		const char *message = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
+		char	   *text = px_answer_text(pg, PX_ANSWER_ERROR, res);
 
-		strlcpy(stream->declined, message ? message : "declined", PX_DECLINED_NBYTES);
+		strlcpy(stream->declined, text, pg_mbcliplen(text, strlen(text), PX_DECLINED_NBYTES - 1) + 1);
 		PQclear(res);
 		return PX_STREAM_DECLINED;
+	}
+	if (px_result_sqlstate(res) == ERRCODE_LOCK_NOT_AVAILABLE)
+	{
+		PQclear(res);
+		return PX_STREAM_LOCKED;
 	}
 	if (!is_marker_missing(res))
 		px_report_remote_error(ERROR, res, pg, stream->servername, stream->remote_sql);
@@ -621,17 +676,11 @@ px_stream_next(px_stream *stream, const uint8_t **frame, size_t *nbytes,
 	stream->result = res = PQgetResult(pg);
 	if (is_frame(res))
 	{
-		if (PQnfields(res) != 1 || PQgetisnull(res, 0, 0))
-			ereport(ERROR,
-					(errcode(ERRCODE_PROTOCOL_VIOLATION),
-					 errmsg("invalid response from server \"%s\"", stream->servername),
-					 PQnfields(res) == 1 ?
-					 errdetail("Expected one column with a frame, got null.") :
-					 errdetail("Expected one column with a frame, got %d columns.",
-							   PQnfields(res))));
+		check_frame(stream, res);
 		*frame = (const uint8_t *) PQgetvalue(res, 0, 0);
 		*nbytes = PQgetlength(res, 0, 0);
-		check_frame_nbytes(stream, *nbytes);
+		if (!PointerIsAligned(*frame, int64))
+			*frame = copy_frame(stream, *frame, *nbytes);
 		stream->connection->nbytes += *nbytes;
 		stream->has_frames = true;
 		return PX_STREAM_OK;
@@ -639,11 +688,17 @@ px_stream_next(px_stream *stream, const uint8_t **frame, size_t *nbytes,
 
 	if (PQresultStatus(res) == PGRES_TUPLES_OK)
 	{
-		if (!finish_query(stream, wait))
+		if (finish_query(stream, wait) != PX_REST_DONE)
+		{
+			if (PQstatus(pg) == CONNECTION_OK)
+				fail_protocol(stream, "the end of the query", "another result");
 			px_report_remote_error(ERROR, NULL, pg, stream->servername, stream->remote_sql);
+		}
 		finish_run(stream);
 		return PX_STREAM_END;
 	}
+	if (res && PQresultStatus(res) != PGRES_FATAL_ERROR)
+		fail_protocol(stream, "frames", PQresStatus(PQresultStatus(res)));
 
 	/* An idle connection need not be cancelled by whoever cleans up. */
 	if (res)
@@ -661,6 +716,8 @@ px_stream_is_ready(px_stream *stream)
 	if (stream->connection == NULL || stream->phase == PX_STREAM_CLOSED)
 		return true;
 	pg = stream->connection->pg;
+
+	/* This sends what is still to be sent, too. */
 	return !PQisBusy(pg) || !PQconsumeInput(pg) || !PQisBusy(pg);
 }
 
@@ -684,8 +741,12 @@ px_stream_wait_any(px_stream *const *streams, int n, long timeout_ms,
 	AddWaitEventToSet(set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL, NULL);
 	AddWaitEventToSet(set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
 	for (int i = 0; i < n; i++)
-		AddWaitEventToSet(set, WL_SOCKET_READABLE, PQsocket(streams[i]->connection->pg),
-						  NULL, NULL);
+	{
+		PGconn	   *pg = streams[i]->connection->pg;
+		int			unsent = PQflush(pg) > 0 ? WL_SOCKET_WRITEABLE : 0;
+
+		AddWaitEventToSet(set, WL_SOCKET_READABLE | unsent, PQsocket(pg), NULL, NULL);
+	}
 	show_blocked(streams, n, PX_BLOCKED_SERVER);
 	INSTR_TIME_SET_CURRENT(begin);
 	nevents = WaitEventSetWait(set, timeout_ms, &event, 1, px_wait_event(PX_WAIT_RECEIVE));

@@ -34,6 +34,7 @@ typedef enum px_stream_status
 	PX_STREAM_END,				/* the remote query is complete */
 	PX_STREAM_NOT_PLANNED,		/* the remote backend does not know ExchangeSend */
 	PX_STREAM_DECLINED,			/* the query must run in postgres_fdw's session */
+	PX_STREAM_LOCKED,			/* a lock is waited for there */
 	PX_STREAM_REFUSED,			/* no such snapshot: see reason */
 	PX_STREAM_WRITTEN,			/* own writes: see reason */
 	PX_STREAM_BROKEN			/* the connection is dead, or as good as */
@@ -55,6 +56,7 @@ typedef struct px_stream
 	const char *servername;		/* for error messages */
 	const char *remote_sql;		/* for error contexts: what postgres_fdw sends */
 	const char *sql;			/* what is sent; its rows are frames */
+	bool		rehearsal;		/* they are those of an EXPLAIN of that instead */
 	int			nparams;
 	const char *const *values;	/* text, NULL for null */
 	px_counters *counters;		/* of server and user */
@@ -76,7 +78,8 @@ typedef struct px_stream
 	bool		has_frames;		/* the query has yielded some */
 	Tuplestorestate *spool;		/* frames read ahead; NULL if there are none */
 	TupleTableSlot *spool_slot; /* NULL before the first spool */
-	uint8_t    *spooled_frame;	/* copy of the frame being read, 8-aligned */
+	uint8_t    *aligned_frame;	/* room for a copy of the frame being read, or
+								 * NULL */
 	MemoryContextCallback forget;
 } px_stream;
 
@@ -126,8 +129,8 @@ extern void px_stream_go_on(px_stream *stream);
 /*
  * The next frame: PX_STREAM_OK, and *frame (8-aligned) is valid until the
  * next call for this stream; PX_STREAM_END; or, before the first frame,
- * PX_STREAM_NOT_PLANNED or PX_STREAM_DECLINED: then close the stream.
- * Remote errors are raised as such.  Blocks, serving interrupts; the time
+ * PX_STREAM_NOT_PLANNED, PX_STREAM_DECLINED, or PX_STREAM_LOCKED if a lock is
+ * not to be had at once: then close the stream.  Remote errors are raised as such.  Blocks, serving interrupts; the time
  * spent waiting is added to *wait.
  */
 extern px_stream_status px_stream_next(px_stream *stream,

@@ -8,38 +8,23 @@
 #include "postgres.h"
 
 #include "executor/executor.h"
-#include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 
 #include "compat.h"
-#include "conn/connect.h"
-#include "conn/remote_text.h"
+#include "conn/answer.h"
 #include "exec/request.h"
 #include "exec/start.h"
 
 /* server_version_num of the first that can EXPLAIN a query with parameters. */
 #define GENERIC_PLAN_SINCE	160000
 
-/* All rows of a result in one string, a line each. */
-static char *
-join_lines(const PGresult *res)
-{
-	StringInfoData text;
-
-	initStringInfo(&text);
-	for (int i = 0; i < PQntuples(res); i++)
-		appendStringInfo(&text, "%s%s", i > 0 ? "\n" : "", PQgetvalue(res, i, 0));
-	(void) pg_verifymbstr(text.data, text.len, false);
-	return text.data;
-}
-
 char *
 px_receive_ask_plan(px_receive_state *state, const char *options, const char **reason)
 {
 	px_stream_reader *reader = state->readers ? state->readers[0] : px_start_add_reader(state);
 	px_stream  *stream = reader->stream;
-	PGresult   *res;
-	char	   *text = NULL;
+	char	   *text;
+	bool		usable;
 	const char *generic = "";
 
 	if (px_transport_setting == PX_TRANSPORT_SESSION)
@@ -66,25 +51,12 @@ px_receive_ask_plan(px_receive_state *state, const char *options, const char **r
 
 	px_slices_init(&state->local_slices, state->nslices_max);
 	px_request_for_stream(state, reader);
-	res = px_exec(stream->connection->pg,
-				  psprintf("EXPLAIN (%s%s) %s", options, generic, stream->sql));
-	PG_TRY();
-	{
-		if (PQresultStatus(res) == PGRES_TUPLES_OK && PQnfields(res) == 1)
-			text = join_lines(res);
-		else
-		{
-			const char *message = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
-
-			*reason = message ? px_remote_text(message) : "remote does not answer";
-			stream->connection->invalidated |= message == NULL;
-		}
-	}
-	PG_FINALLY();
-	{
-		PQclear(res);
-	}
-	PG_END_TRY();
+	text = px_exec_lines(stream->connection->pg,
+						 psprintf("EXPLAIN (%s%s) %s", options, generic, stream->sql),
+						 reason, &usable);
+	stream->connection->invalidated |= !usable;
+	if (text)
+		(void) pg_verifymbstr(text, strlen(text), false);
 	px_stream_close(stream);
 	return text;
 }

@@ -30,7 +30,7 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
-#include "conn/connect.h"
+#include "conn/answer.h"
 #include "conn/remote_text.h"
 #include "exec/parallel.h"
 #include "exec/request.h"
@@ -620,6 +620,8 @@ px_receive_declined(px_receive_state *state, px_stream_reader *reader,
 
 	if (status == PX_STREAM_DECLINED)
 		reason = pstrdup(stream->declined);
+	else if (status == PX_STREAM_LOCKED)
+		reason = "a lock was waited for";
 	else if (stream->connection)
 	{
 		/* Not to be used again: its next backend may be as ignorant. */

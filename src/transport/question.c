@@ -19,6 +19,7 @@
 #include "utils/builtins.h"
 
 #include "compat.h"
+#include "conn/answer.h"
 #include "conn/connect.h"
 #include "conn/genuine.h"
 #include "conn/remote_text.h"

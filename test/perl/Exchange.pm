@@ -11,7 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(new_shard new_coordinator add_server wait_until_up open_session label);
+our @EXPORT = qw(new_shard new_coordinator let_lie add_server wait_until_up open_session label);
 
 # A server that others read from, running, with pg_exchange in database
 # postgres.  Options:
@@ -44,6 +44,19 @@ sub new_coordinator
 		extensions => [ 'postgres_fdw', 'pg_exchange' ],
 		%options,
 		conf => "session_preload_libraries = 'pg_exchange'\npg_exchange.min_bytes = 0\n" . ($options{conf} // ''));
+}
+
+# Let the functions of schema exchange in a database of a node be forged: a
+# coordinator asks the catalogs there whether they are the extension's, and they
+# will say so, by a wrong operator.
+sub let_lie
+{
+	my ($node) = @_;
+	$node->safe_psql('postgres', q{
+		SET allow_system_table_mods = on;
+		CREATE FUNCTION public.always(bigint, int) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT true';
+		UPDATE pg_operator SET oprcode = 'public.always' WHERE oprcode = 'int84eq'::regproc});
+	return;
 }
 
 # Wait until a server that has crashed takes connections again.  poll_query_until

@@ -17,6 +17,8 @@ $shard->safe_psql('postgres', q{
 		FROM generate_series(1, 20000) i;
 	CREATE TABLE nothing (id int)});
 
+let_lie($shard);
+
 my $coordinator = new_coordinator('coordinator', conf => "pg_exchange.local_scope = none\n");
 add_server($coordinator, 'shard', $shard);
 $coordinator->safe_psql('postgres', q{

@@ -18,6 +18,7 @@ my $liar = new_shard('liar', extensions => [], conf => "allow_system_table_mods 
 my $version_num = $liar->safe_psql('postgres', 'SHOW server_version_num');
 $liar->safe_psql('postgres', qq{
 	CREATE SCHEMA exchange;
+	INSERT INTO pg_extension SELECT 99999, 'pg_exchange', 10, oid, false, '1.1' FROM pg_namespace WHERE nspname = 'exchange';
 	CREATE TABLE forged (lie int, seq int, frame bytea, error text);
 	CREATE INDEX ON forged (lie);
 	CREATE FUNCTION exchange.hello(hello text) RETURNS text LANGUAGE sql
@@ -30,6 +31,8 @@ $liar->safe_psql('postgres', qq{
 			(SELECT * FROM public.forged WHERE lie = (SELECT substring(current_query() from '(?:lie_|lie = )(\\d+)')::int) ORDER BY seq) f\$\$;
 	UPDATE pg_proc SET prosrc = regexp_replace(prosrc, E'\\n\\t+', ' ', 'g') WHERE proname = 'hello';
 });
+
+let_lie($liar);
 
 my $coordinator = new_coordinator('coordinator', conf => "pg_exchange.local_scope = none\n");
 add_server($coordinator, 'liar', $liar);

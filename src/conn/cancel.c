@@ -1,0 +1,125 @@
+/*-------------------------------------------------------------------------
+ *
+ * cancel.c
+ *		Requests to cancel what runs on a connection.
+ *
+ * The key that a request carries lets whoever has it cancel all that the
+ * session will ever run.  So it is sent as the connection itself is: encrypted
+ * where that is, or not at all.  libpq can encrypt it since 17, and can then
+ * be polled, too.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "miscadmin.h"
+#include "storage/latch.h"
+#include "utils/timeout.h"
+#include "utils/timestamp.h"
+
+#include "conn/cancel.h"
+#include "stats/wait_event.h"
+
+#ifdef LIBPQ_HAS_ASYNC_CANCEL
+
+/* Bring a request that was started to its end; false if it fails. */
+static bool
+finish_cancel(PGcancelConn *cancel, TimestampTz deadline)
+{
+	PostgresPollingStatusType status = PGRES_POLLING_WRITING;
+
+	while (status != PGRES_POLLING_OK && status != PGRES_POLLING_FAILED)
+	{
+		int			wanted = status == PGRES_POLLING_READING ?
+			WL_SOCKET_READABLE : WL_SOCKET_WRITEABLE;
+		long		ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
+														 deadline);
+		int			rc;
+
+		if (ms <= 0)
+			return false;
+		rc = WaitLatchOrSocket(MyLatch,
+							   WL_TIMEOUT | WL_EXIT_ON_PM_DEATH | wanted,
+							   PQcancelSocket(cancel), ms,
+							   px_wait_event(PX_WAIT_CLEANUP));
+		if (rc & wanted)
+			status = PQcancelPoll(cancel);
+	}
+	return status == PGRES_POLLING_OK;
+}
+
+bool
+px_cancel(PGconn *pg, TimestampTz deadline)
+{
+	PGcancelConn *cancel = PQcancelCreate(pg);
+	bool		sent;
+
+	/* Even if there is no memory for it, this is to be freed. */
+	sent = PQcancelStart(cancel) && finish_cancel(cancel, deadline);
+	PQcancelFinish(cancel);
+	return sent;
+}
+
+#else							/* before 17 */
+
+/* How long after a cancel was given up to do so again. */
+#define CANCEL_GIVE_UP_AGAIN_MS	100
+
+/*
+ * PQcancel waits for the remote to connect and to hang up, for ever if need
+ * be: a postmaster that is stopped keeps neither promise.  It goes on after
+ * signals, and has no socket that we know of; but what it opens first gets the
+ * lowest free descriptor.  When the time is up, /dev/null takes its place, with
+ * which every call that is made for a socket fails.
+ */
+static int	cancel_fd;
+static int	null_fd;
+
+/* In a signal handler; again and again, in case that there is no socket yet. */
+static void
+give_up_cancel(void)
+{
+	int			save_errno = errno;
+	struct stat stat;
+
+	if (fstat(cancel_fd, &stat) == 0 && S_ISSOCK(stat.st_mode))
+		(void) dup2(null_fd, cancel_fd);
+	errno = save_errno;
+}
+
+bool
+px_cancel(PGconn *pg, TimestampTz deadline)
+{
+	static TimeoutId timeout = MAX_TIMEOUTS;	/* not registered yet */
+	PGcancel   *cancel;
+	char		errbuf[256];
+	bool		sent = false;
+
+	/* PQcancel sends the key in clear. */
+	if (PQsslInUse(pg) || PQgssEncInUse(pg))
+		return false;
+	cancel = PQgetCancel(pg);
+	if (cancel == NULL)
+		return false;
+	if (timeout == MAX_TIMEOUTS)
+		timeout = RegisterTimeout(USER_TIMEOUT, give_up_cancel);
+	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	cancel_fd = null_fd >= 0 ? dup(null_fd) : -1;
+	if (cancel_fd >= 0)
+	{
+		close(cancel_fd);
+		enable_timeout_every(timeout, deadline, CANCEL_GIVE_UP_AGAIN_MS);
+		sent = PQcancel(cancel, errbuf, sizeof(errbuf));
+		disable_timeout(timeout, false);
+	}
+	PQfreeCancel(cancel);
+	if (null_fd >= 0)
+		close(null_fd);
+	return sent;
+}
+
+#endif							/* LIBPQ_HAS_ASYNC_CANCEL */

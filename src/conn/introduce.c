@@ -1,0 +1,169 @@
+/*-------------------------------------------------------------------------
+ *
+ * introduce.c
+ *		The first words on a new connection.
+ *
+ * They are one pipeline of three statements.  A server does not even parse a
+ * statement of a pipeline after one that has failed: so exchange.hello is
+ * not looked up before the second one has found that it is the extension's.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/timestamp.h"
+
+#include "conn/answer.h"
+#include "conn/connect.h"
+#include "conn/genuine.h"
+#include "conn/introduce.h"
+#include "send/hello_self.h"
+
+/* What postgres_fdw sets on each of its sessions. */
+#define CONFIGURE \
+	"SELECT pg_catalog.set_config('search_path', 'pg_catalog', false)," \
+	" pg_catalog.set_config('timezone', 'GMT', false)," \
+	" pg_catalog.set_config('datestyle', 'ISO', false)," \
+	" pg_catalog.set_config('intervalstyle', 'postgres', false)," \
+	" pg_catalog.set_config('extra_float_digits', '3', false)"
+
+#define IS_GENUINE	"SELECT " PX_REQUIRE_GENUINE
+
+/* With its exact type, so that no other function can be meant. */
+#define HELLO	"SELECT exchange.hello($1::pg_catalog.text)"
+
+/* Say everything at once; reading the answers fails if this does. */
+static void
+send_all(PGconn *pg, const char *hello)
+{
+	(void) (PQenterPipelineMode(pg) &&
+			PQsendQueryParams(pg, CONFIGURE, 0, NULL, NULL, NULL, NULL, 0) &&
+			PQsendQueryParams(pg, IS_GENUINE, 0, NULL, NULL, NULL, NULL, 0) &&
+			PQsendFlushRequest(pg) &&
+			PQsendQueryParams(pg, HELLO, 1, NULL, &hello, NULL, NULL, 0) &&
+			PQpipelineSync(pg));
+}
+
+/* The error of IS_GENUINE, in words of our own if it is the expected one. */
+static const char *
+judge_fault(px_peer *peer, PGconn *pg, const PGresult *error)
+{
+	static const char *const faults[] = {
+		PX_REMOTE_LACKS_EXTENSION,
+		PX_REMOTE_IS_IMPOSTOR,
+		PX_REMOTE_IS_TOO_OLD,
+		PX_REMOTE_IS_FORBIDDEN
+	};
+	const char *message = PQresultErrorField(error, PG_DIAG_MESSAGE_PRIMARY);
+
+	for (size_t i = 0; message && i < lengthof(faults); i++)
+	{
+		if (strstr(message, psprintf("\"%s\"", faults[i])))
+		{
+			/* To an impostor the same applies: the extension is not there. */
+			peer->lacks_extension = i <= 1;
+			return faults[i];
+		}
+	}
+	return psprintf("pg_exchange cannot be looked for: %s",
+					px_answer_text(pg, PX_ANSWER_ERROR, error));
+}
+
+/* NULL if we get on with the remote by what it has said. */
+static const char *
+judge_hello(px_connection *connection, const px_hello *self,
+			const PGresult *answer)
+{
+	px_fault	fault;
+
+	if (PQnfields(answer) != 1 || PQgetisnull(answer, 0, 0) ||
+		px_hello_read(PQgetvalue(answer, 0, 0), &connection->hello, &fault) != PX_OK)
+		return "remote's hello is malformed";
+	connection->version = px_hello_common_version(self, &connection->hello);
+	if (connection->version == 0)
+		return psprintf("no common protocol version: here %d to %d, remote %d to %d",
+						self->protocol_min, self->protocol_max,
+						connection->hello.protocol_min, connection->hello.protocol_max);
+	if (!self->little_endian || !connection->hello.little_endian)
+		return "architecture is not little-endian";
+	if (!connection->hello.can_export)
+		return "remote user may not call pg_export_snapshot";
+
+	if (strcmp(self->instance, connection->hello.instance) == 0)
+		connection->locality = PX_SAME_INSTANCE;
+	else if (px_socket_is_same_host(PQsocket(connection->pg)))
+		connection->locality = PX_SAME_HOST;
+	return NULL;
+}
+
+/* Take the answers to all three, up to the first that speaks against it. */
+static const char *
+take_answers(px_connection *connection, const px_hello *self,
+			 PGresult **result, bool *lasting)
+{
+	TimestampTz deadline = px_setup_deadline();
+	PGconn	   *pg = connection->pg;
+	px_answer	answer;
+	const char *refusal;
+
+	*lasting = false;
+	answer = px_take_answer(pg, true, deadline, result);
+	if (answer == PX_ANSWER_SILENT)
+	{
+		px_peer_avoid(connection->peer);
+		return px_answer_text(pg, answer, *result);
+	}
+	if (answer != PX_ANSWER_OK)
+		return psprintf("could not configure the session: %s",
+						px_answer_text(pg, answer, *result));
+	PQclear(*result);
+
+	answer = px_take_answer(pg, true, deadline, result);
+	*lasting = answer != PX_ANSWER_BROKEN;
+	if (answer == PX_ANSWER_ERROR)
+		return judge_fault(connection->peer, pg, *result);
+	if (answer == PX_ANSWER_OK)
+	{
+		PQclear(*result);
+		answer = px_take_answer(pg, true, deadline, result);
+		*lasting = answer != PX_ANSWER_BROKEN;
+	}
+	if (answer == PX_ANSWER_SILENT)
+	{
+		px_peer_avoid(connection->peer);
+		return "hello failed: no answer";
+	}
+	if (answer != PX_ANSWER_OK)
+		return psprintf("hello failed: %s", px_answer_text(pg, answer, *result));
+	refusal = judge_hello(connection, self, *result);
+	if (refusal)
+		return refusal;
+
+	/* The end of the pipeline. */
+	*lasting = false;
+	return px_come_to_rest(pg, PX_REST_OF_QUERY, deadline) ? NULL : "hello does not end";
+}
+
+const char *
+px_introduce(px_connection *connection, bool *lasting)
+{
+	px_hello	self;
+	char		hello[PX_HELLO_NBYTES_MAX];
+	PGresult   *volatile result = NULL;
+	const char *refusal;
+
+	connection->peer->lacks_extension = false;
+	px_hello_self(&self);
+	px_hello_write(hello, sizeof(hello), &self);
+	send_all(connection->pg, hello);
+	PG_TRY();
+	{
+		refusal = take_answers(connection, &self, (PGresult **) &result, lasting);
+	}
+	PG_FINALLY();
+	{
+		PQclear(result);
+	}
+	PG_END_TRY();
+	return refusal;
+}

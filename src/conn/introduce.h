@@ -1,0 +1,24 @@
+/*-------------------------------------------------------------------------
+ *
+ * introduce.h
+ *		The first words on a new connection.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_CONN_INTRODUCE_H
+#define PX_CONN_INTRODUCE_H
+
+#include "conn/pool.h"
+
+/*
+ * Configure the session, see that the functions of the extension there are
+ * genuine, and exchange hellos: all in one round trip.  Returns NULL if the
+ * remote was accepted; hello, version and locality of the connection are
+ * then known, and it may be used.  Else why the connection cannot be used
+ * (palloc'd or static); *lasting is whether any other one would fare alike, and
+ * the peer has been told so if it is silent or lacks the extension.  Blocks
+ * for PX_SETUP_TIMEOUT_MS at most, serving interrupts: to be closed, then.
+ */
+extern const char *px_introduce(px_connection *connection, bool *lasting);
+
+#endif							/* PX_CONN_INTRODUCE_H */

@@ -1,0 +1,106 @@
+# Of a stream's connection: it waits for no lock, sends no request to cancel in
+# clear, and asks anew with each stream whether the remote's functions are the
+# extension's.
+use strict;
+use warnings;
+
+use Exchange;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+
+my $shard = new_shard('shard', conf => "log_connections = on\nlisten_addresses = '127.0.0.1'\n");
+$shard->safe_psql('postgres', q{
+	CREATE TABLE events AS SELECT i AS id, 'event ' || i AS name FROM generate_series(1, 20000) i;
+	CREATE VIEW big AS SELECT i AS id, repeat(md5(i::text), 32) AS filler FROM generate_series(1, 300000) i;
+	ANALYZE});
+my $coordinator = new_coordinator('coordinator');
+add_server($coordinator, 'shard', $shard);
+$coordinator->safe_psql('postgres', q{
+	CREATE FOREIGN TABLE events (id int, name text) SERVER shard;
+	CREATE FOREIGN TABLE big (id int, filler text) SERVER shard});
+
+my $session = open_session($coordinator);
+sub ask
+{
+	my ($sql) = @_;
+	$session->{stderr} = '';
+	return $session->query($sql);
+}
+my $explain = 'EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;';
+sub transport { return label('Transport', ask($explain)); }
+like(transport(), qr/^exchange v1/, 'an exchange');
+
+# ---- locks ------------------------------------------------------------------
+
+# postgres_fdw's session would wait; a stream does not.
+my $locker = open_session($shard);
+$locker->query('BEGIN; LOCK TABLE events');
+ask("SET statement_timeout = '3s'");
+my $out = ask('SELECT count(*) FROM events;');
+like($session->{stderr}, qr/canceling statement due to statement timeout/, 'a scan waits for a lock');
+is($shard->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pg_exchange' AND wait_event_type = 'Lock'}), 0,
+	'but no stream does');
+ask("SET statement_timeout = '60s'");
+$locker->query('COMMIT');
+ok($shard->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_locks WHERE NOT granted}), 'nobody waits any more');
+
+$locker->query('BEGIN; LOCK TABLE events');
+my $waiting = $shard->background_psql('postgres', on_error_stop => 0);
+$waiting->query_until(qr/started/, q{
+	\echo started
+	DO $$BEGIN
+		WHILE NOT EXISTS (SELECT FROM pg_stat_activity WHERE application_name <> 'pg_exchange' AND wait_event_type = 'Lock') LOOP
+			PERFORM pg_sleep(0.05), pg_stat_clear_snapshot();
+		END LOOP;
+		PERFORM pg_terminate_backend(pid) FROM pg_locks WHERE relation = 'events'::regclass AND mode = 'AccessExclusiveLock' AND granted;
+	END$$;
+});
+my $begin = time;
+like(transport(), qr/\(a lock is waited for there\)/, 'a scan that has waited for a lock says so');
+cmp_ok(time - $begin, '<', 30, 'and goes on when it is released');
+$waiting->quit;
+
+# ---- what the remote has become ---------------------------------------------
+
+like(transport(), qr/^exchange v1/, 'a stream');
+is(ask('SELECT count(*) FROM exchange.connections;'), 1, 'whose connection is kept');
+$shard->safe_psql('postgres', q{
+	ALTER EXTENSION pg_exchange DROP FUNCTION exchange.send(text, record);
+	ALTER FUNCTION exchange.send(text, record) RENAME TO saved;
+	CREATE TABLE caught (by text);
+	CREATE FUNCTION exchange.send(text, anyelement) RETURNS bytea LANGUAGE plpgsql IMMUTABLE AS
+		$$BEGIN INSERT INTO public.caught VALUES (current_user); RETURN NULL; END$$});
+like(transport(), qr/^postgres_fdw \(/, 'another function has taken its place');
+is($shard->safe_psql('postgres', 'SELECT count(*) FROM caught'), 0, 'and is not called');
+$shard->safe_psql('postgres', q{
+	DROP FUNCTION exchange.send(text, anyelement);
+	ALTER FUNCTION exchange.saved(text, record) RENAME TO send;
+	ALTER EXTENSION pg_exchange ADD FUNCTION exchange.send(text, record)});
+ask('SELECT exchange.disconnect_all();');
+like(transport(), qr/^exchange v1/, 'it is back');
+
+# ---- requests to cancel -----------------------------------------------------
+
+SKIP:
+{
+	my $data = $shard->data_dir;
+	skip('no openssl', 3) if system("cd '$data' && openssl req -new -x509 -days 3 -nodes -subj /CN=shard -out server.crt -keyout server.key 2>/dev/null") != 0;
+	chmod 0600, "$data/server.key";
+	$shard->append_conf('postgresql.conf', "ssl = on\n");
+	$shard->append_conf('pg_hba.conf', "hostssl all all 127.0.0.1/32 trust\n");
+	$shard->restart;
+	ask("ALTER SERVER shard OPTIONS (SET host '127.0.0.1', ADD sslmode 'require');");
+	my $from = -s $shard->logfile;
+	is(ask('SELECT count(*) FROM (SELECT * FROM big LIMIT 10) x;'), 10, 'the first rows of a stream');
+	my $kept = ask(q{SELECT count(*) FROM exchange.connections WHERE srvname = 'shard';});
+	my $log = substr(slurp_file($shard->logfile), $from);
+	my $received = () = $log =~ /connection received: host=127/g;
+	my $encrypted = () = $log =~ /connection authorized: .*SSL enabled/g;
+	is($encrypted, 2, 'both connections are encrypted');
+	ok($kept || $received == $encrypted, "no request to cancel is sent in clear ($received connections, $kept kept)");
+}
+
+$session->quit;
+done_testing();
