@@ -117,6 +117,7 @@ px_progress_show(px_progress *progress, const char *servername, const char *quer
 	if (progress == NULL)
 		return;
 	nbytes = pg_mbcliplen(query, strlen(query), PX_PROGRESS_QUERY_NBYTES - 1);
+	progress->runs_as = GetUserId();
 	namestrcpy(&progress->servername, servername);
 	memcpy(progress->query, query, nbytes);
 	progress->query[nbytes] = '\0';

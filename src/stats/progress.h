@@ -32,7 +32,9 @@ typedef struct px_progress
 	slock_t		mutex;			/* for readers; the owner alone writes */
 	int			pid;			/* 0: the slot is free */
 	Oid			dbid;
-	Oid			userid;			/* whom the scan connects as */
+	Oid			userid;			/* of the session */
+	Oid			runs_as;		/* the current user when it began; set by
+								 * px_progress_show */
 	Oid			serverid;
 	NameData	servername;
 	int			remote_pid;

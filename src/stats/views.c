@@ -5,7 +5,10 @@
  *
  * Counters are for all to see, like those of the cumulative statistics
  * system.  What a running stream does is for its user, and for those who may
- * read all statistics, as in pg_stat_activity.
+ * read all statistics, as in pg_stat_activity.  But the query that the remote is
+ * asked is nothing that the user has typed: a function with the rights of
+ * its definer may have made it, of what its caller must not know.  So it is for
+ * those who have the rights of the role that the scan runs as, too.
  *
  *-------------------------------------------------------------------------
  */
@@ -218,7 +221,8 @@ put_progress_row(const px_progress *progress, void *arg)
 		put(&out, names_of(progress->encodings, PX_ENCODING_COUNT, encoding_name));
 		put(&out, names_of(progress->codecs, PX_CODEC_COUNT, codec_name));
 		put(&out, CStringGetTextDatum(blocked_name(progress->blocked)));
-		put(&out, CStringGetTextDatum(progress->query));
+		if (may_see(progress->runs_as))
+			put(&out, CStringGetTextDatum(progress->query));
 	}
 	finish_row(&out, arg);
 }

@@ -84,12 +84,35 @@ $coordinator->safe_psql('postgres', 'CREATE ROLE curious LOGIN');
 is($coordinator->safe_psql('postgres', "SELECT pid = $pid, usename = 'curious', srvname, rows, remote_query FROM exchange.pg_stat_progress_exchange",
 	extra_params => [ '-U', 'curious' ]), 't|f|||', 'others see that there is a stream, and no more');
 
+# A function with the rights of its definer: its caller sees the stream, but not
+# the query, which may say what the definer alone knows.
+$coordinator->safe_psql('postgres', q{
+	CREATE ROLE clerk LOGIN IN ROLE curious;
+	CREATE FUNCTION report() RETURNS numeric LANGUAGE plpgsql SECURITY DEFINER SET pg_exchange.min_bytes = 0 AS
+		$$BEGIN RETURN (SELECT count(name) + sum(id) FROM held WHERE name <> 'secret' AND random() < 2); END$$});
+{
+	my $caller = $coordinator->background_psql('postgres', on_error_stop => 0, extra_params => [ '-U', 'curious' ]);
+	my $called = $caller->query('SELECT pg_backend_pid()');
+	my $shown = "SELECT rows > 10000, coalesce(remote_query, 'not shown') FROM exchange.pg_stat_progress_exchange WHERE pid = $called";
+	$caller->query_until(qr/begun/, "\\echo begun\nSELECT report();\n");
+	ok($coordinator->poll_query_until('postgres',
+		"SELECT count(*) = 1 FROM exchange.pg_stat_progress_exchange WHERE pid = $called AND blocked_on = 'server' AND rows > 10000"),
+		'a stream in a function with the rights of its definer');
+	is($coordinator->safe_psql('postgres', $shown, extra_params => [ '-U', $_ ]), 't|not shown', "$_ sees it without its query")
+		for 'curious', 'clerk';
+	like($coordinator->safe_psql('postgres', $shown), qr/^t\|SELECT .*secret/, 'a superuser sees all of it');
+	$coordinator->safe_psql('postgres', 'GRANT pg_read_all_stats TO clerk');
+	like($coordinator->safe_psql('postgres', $shown, extra_params => [ '-U', 'clerk' ]), qr/^t\|SELECT .*secret/, 'so does who may read all statistics');
+	$coordinator->safe_psql('postgres', "SELECT pg_terminate_backend($called, 10000)");
+	eval { $caller->quit };
+}
+
 # It is cancelled: an error, and the slot is free.
 my $waited = stat_of('receive_wait_time');
 sleep(1);
 $coordinator->safe_psql('postgres', "SELECT pg_cancel_backend($pid)");
 ok($coordinator->poll_query_until('postgres', 'SELECT count(*) = 0 FROM exchange.pg_stat_progress_exchange'), 'a cancelled stream is gone');
-ok($coordinator->poll_query_until('postgres', "SELECT errors = 1 AND scans = 26 FROM exchange.pg_stat_exchange WHERE srvname = 'shard'"),
+ok($coordinator->poll_query_until('postgres', "SELECT errors = 2 AND scans = 27 FROM exchange.pg_stat_exchange WHERE srvname = 'shard'"),
 	'and counts as an error');
 cmp_ok(stat_of('receive_wait_time') - $waited, '>=', 500, 'with the time that it has waited');
 
@@ -98,7 +121,7 @@ $running->query_until(qr/begun/, "\\echo begun\nSELECT count(name), sum(id) FROM
 ok($coordinator->poll_query_until('postgres', "SELECT count(*) = 1 FROM exchange.pg_stat_progress_exchange WHERE pid = $pid AND blocked_on = 'server'"), 'another one');
 $coordinator->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 10000)");
 is($coordinator->safe_psql('postgres', 'SELECT count(*) FROM exchange.pg_stat_progress_exchange'), '0', 'a terminated backend leaves no stream behind');
-is(stat_of('errors'), '2', 'and counts as an error');
+is(stat_of('errors'), '3', 'and counts as an error');
 eval { $running->quit };
 $lock->query('SELECT pg_advisory_unlock(42)');
 $lock->quit;
