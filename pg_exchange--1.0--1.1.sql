@@ -16,3 +16,12 @@ SUPPORT exchange.send_support;
 
 COMMENT ON FUNCTION exchange.send_text(pg_catalog.text, pg_catalog.record) IS
 'mark a query whose rows are to be sent as frames, in pieces of text: SELECT exchange.send_text(request, t.*) FROM (query) t';
+
+-- Not STRICT: without a query, it says what the session is.
+CREATE FUNCTION exchange.admit(hello pg_catalog.text, query pg_catalog.text, want_snapshot pg_catalog.bool)
+RETURNS pg_catalog.text
+AS 'MODULE_PATHNAME', 'px_sql_admit'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION exchange.admit(pg_catalog.text, pg_catalog.text, pg_catalog.bool) IS
+'say whether another session may run a query, and what that session has to know';

@@ -233,6 +233,18 @@ add_function_dependency(PlannedStmt *stmt, Oid function)
 	stmt->invalItems = lappend(stmt->invalItems, item);
 }
 
+/* Decline what another session than this should do. */
+static void
+check_session(Query *query, const px_request *request)
+{
+	px_session_decline(px_session_judge(query));
+	if (request->has_session && request->session != px_session_fingerprint())
+		ereport(ERROR,
+				(errcode(PX_ERRCODE_DECLINED),
+				 errmsg("session settings differ"),
+				 errdetail("Another session with these settings could answer the query differently.")));
+}
+
 static PlannedStmt *
 marker_planner(Query *parse, const char *query_string, int cursor_options,
 			   ParamListInfo params)
@@ -264,7 +276,7 @@ marker_planner(Query *parse, const char *query_string, int cursor_options,
 		cursor_options &= ~CURSOR_OPT_PARALLEL_OK;
 	}
 	else
-		px_session_check(inner);
+		check_session(inner, &request);
 	if (request.slices > 1)
 		px_slice_query(inner, &request, &slice);
 	inner->queryId = parse->queryId;
@@ -275,6 +287,8 @@ marker_planner(Query *parse, const char *query_string, int cursor_options,
 	inner->stmt_len = parse->stmt_len;
 
 	stmt = plan_stream(inner, &request, query_string, cursor_options, params);
+	if (!text)
+		px_session_decline(px_session_judge_plan(stmt));
 	px_send_add_node(stmt, marker, &request, &slice, text);
 	add_function_dependency(stmt, castNode(FuncExpr, marker->expr)->funcid);
 	return stmt;
