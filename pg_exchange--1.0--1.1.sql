@@ -113,3 +113,26 @@ CREATE OR REPLACE VIEW exchange.pg_stat_progress_exchange AS
     FROM (SELECT p.*, extract(epoch FROM pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) p.started) AS seconds
           FROM exchange.stat_get_progress() p) s
          LEFT JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) s.datid;
+
+--
+-- The session transport.
+--
+
+-- VOLATILE and not STRICT, like exchange.send.
+CREATE FUNCTION exchange.send_text(request pg_catalog.text, "row" pg_catalog.record)
+RETURNS pg_catalog.text
+AS 'MODULE_PATHNAME', 'px_sql_send_text'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE
+SUPPORT exchange.send_support;
+
+COMMENT ON FUNCTION exchange.send_text(pg_catalog.text, pg_catalog.record) IS
+'mark a query whose rows are to be sent as frames, in pieces of text: SELECT exchange.send_text(request, t.*) FROM (query) t';
+
+-- Not STRICT: without a query, it says what the session is.
+CREATE FUNCTION exchange.admit(hello pg_catalog.text, query pg_catalog.text, want_snapshot pg_catalog.bool)
+RETURNS pg_catalog.text
+AS 'MODULE_PATHNAME', 'px_sql_admit'
+LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION exchange.admit(pg_catalog.text, pg_catalog.text, pg_catalog.bool) IS
+'say whether another session may run a query, and what that session has to know';

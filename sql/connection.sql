@@ -16,10 +16,11 @@ CREATE ROLE regress_px_b LOGIN;
 CREATE USER MAPPING FOR CURRENT_USER SERVER changing OPTIONS (user 'regress_px_a');
 GRANT USAGE ON SCHEMA remote TO regress_px_a, regress_px_b;
 
--- the session at the far end; a stream declines to call pg_backend_pid itself
-CREATE FUNCTION remote.session_pid() RETURNS int STABLE LANGUAGE sql AS 'SELECT pg_backend_pid()';
+-- the session at the far end; a stream calls no function that does not say it is immutable
+CREATE FUNCTION remote.session_pid() RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT pg_backend_pid()';
+CREATE FUNCTION remote.session_name() RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT current_setting(''application_name'')';
 CREATE VIEW remote.session AS
-	SELECT remote.session_pid() AS pid, current_user::text AS who, current_setting('application_name') AS name;
+	SELECT remote.session_pid() AS pid, current_user::text AS who, remote.session_name() AS name;
 GRANT SELECT ON remote.session TO regress_px_a, regress_px_b;
 CREATE FOREIGN TABLE session (pid int, who text, name text) SERVER changing OPTIONS (schema_name 'remote');
 SELECT who FROM session;

@@ -26,7 +26,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION remote.fail_at(i int, at int) RETURNS int STABLE LANGUAGE plpgsql AS $$
+CREATE FUNCTION remote.fail_at(i int, at int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
 BEGIN
 	IF i = at THEN
 		RAISE 'failed at %', i USING ERRCODE = 'XX123', DETAIL = 'some detail', HINT = 'some hint';

@@ -21,11 +21,14 @@
 
 #include "catalog/pg_proc.h"
 #include "executor/execPartition.h"
+#include "executor/executor.h"
 #include "foreign/foreign.h"
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 #include "storage/latch.h"
 #include "utils/acl.h"
+#include "utils/guc.h"
+#include "utils/guc_tables.h"
 #include "utils/jsonfuncs.h"
 #include "utils/wait_event.h"
 
@@ -244,6 +247,32 @@ px_function_aclcheck(Oid function, Oid role)
 	return object_aclcheck(ProcedureRelationId, function, role, ACL_EXECUTE);
 #else
 	return pg_proc_aclcheck(function, role, ACL_EXECUTE);
+#endif
+}
+
+/* All settings, *n of them: get_guc_variables counts since 16. */
+static inline struct config_generic **
+px_settings(int *n)
+{
+#if PG_VERSION_NUM >= 160000
+	return get_guc_variables(n);
+#else
+	*n = GetNumConfigOptions();
+	return get_guc_variables();
+#endif
+}
+
+/*
+ * Raise the error that executing the plan would if the user lacks a right.
+ * ExecCheckPermissions: 16, which moved rights out of the range table.
+ */
+static inline void
+px_check_permissions(PlannedStmt *stmt)
+{
+#if PG_VERSION_NUM >= 160000
+	(void) ExecCheckPermissions(stmt->rtable, stmt->permInfos, true);
+#else
+	(void) ExecCheckRTPerms(stmt->rtable, true);
 #endif
 }
 

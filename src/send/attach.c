@@ -34,6 +34,7 @@
 #define SEND_PLAN_NODE_ID		PG_INT32_MAX
 #define FORWARD_PLAN_NODE_ID	(PG_INT32_MAX - 1)
 #define TOP_PLAN_NODE_ID		(PG_INT32_MAX - 2)
+#define ARMOUR_PLAN_NODE_ID		(PG_INT32_MAX - 3)
 
 px_request_column *
 px_send_read_request(const FuncExpr *marker, int ncolumns, px_request *request)
@@ -112,11 +113,15 @@ px_send_fits_below(const Plan *top)
 	return columns_below_gather(top) != NIL;
 }
 
-/* A target list that returns the only column of varno, a bytea. */
+/*
+ * A target list that returns the only column of varno, of the marker's type: a
+ * bytea, or above ExchangeArmour a text.
+ */
 static List *
 frame_targetlist(int varno, const TargetEntry *marker)
 {
-	Var		   *frame = makeVar(varno, 1, BYTEAOID, -1, InvalidOid, 0);
+	const FuncExpr *call = castNode(FuncExpr, marker->expr);
+	Var		   *frame = makeVar(varno, 1, call->funcresulttype, -1, call->funccollid, 0);
 
 	return list_make1(makeTargetEntry((Expr *) frame, 1,
 									  marker->resname ? pstrdup(marker->resname) : NULL,
@@ -180,7 +185,8 @@ make_node(Plan *child, const TargetEntry *marker, int plan_node_id,
 
 static Plan *
 make_send(Plan *child, List *columns, const TargetEntry *marker,
-		  const px_request *request, const px_slice *slice, bool below_gather)
+		  const px_request *request, const px_slice *slice, bool below_gather,
+		  bool text)
 {
 	CustomScan *scan = make_node(child, marker, SEND_PLAN_NODE_ID, &px_send_scan_methods);
 	Plan	   *plan = &scan->scan.plan;
@@ -190,9 +196,10 @@ make_send(Plan *child, List *columns, const TargetEntry *marker,
 
 	/* For the executor this means shared memory: senders share what they learn. */
 	plan->parallel_aware = below_gather && request->adaptive;
-	scan->custom_private = list_make3(columns, makeInteger(below_gather ? 1 : 0),
+	scan->custom_private = list_make4(columns, makeInteger(below_gather ? 1 : 0),
 									  list_make4_int((int) slice->slices, (int) slice->blocks,
-													 (int) slice->file, (int) slice->reason));
+													 (int) slice->file, (int) slice->reason),
+									  makeInteger(text ? 1 : 0));
 	return plan;
 }
 
@@ -221,30 +228,48 @@ make_plan_node(Plan *child, const TargetEntry *marker, const px_request *request
 	return &scan->scan.plan;
 }
 
+/*
+ * The marker for what is below ExchangeArmour: there the call stands for frames
+ * that its result is made of.
+ */
+static TargetEntry *
+frame_marker(const TargetEntry *marker)
+{
+	TargetEntry *copy = copyObject(unconstify(TargetEntry *, marker));
+	FuncExpr   *call = castNode(FuncExpr, copy->expr);
+
+	call->funcresulttype = BYTEAOID;
+	call->funccollid = InvalidOid;
+	return copy;
+}
+
 void
 px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker,
-				 const px_request *request, const px_slice *slice)
+				 const px_request *request, const px_slice *slice, bool text)
 {
 	Plan	   *top = stmt->planTree;
 	List	   *columns = visible_columns(top);
-	List	   *mapped = columns_below_gather(top);
+	List	   *mapped = text ? NIL : columns_below_gather(top);
+	const TargetEntry *frame = text ? frame_marker(marker) : marker;
 
 	if (mapped != NIL)
 	{
-		Plan	   *send = make_send(outerPlan(top), mapped, marker, request, slice, true);
+		Plan	   *send = make_send(outerPlan(top), mapped, frame, request, slice, true, text);
 
 		/* The Gather gets at least as many frames as one participant sends. */
 		outerPlan(top) = send;
-		top->targetlist = frame_targetlist(OUTER_VAR, marker);
+		top->targetlist = frame_targetlist(OUTER_VAR, frame);
 		top->plan_rows = send->plan_rows;
 		top->plan_width = send->plan_width;
 		top->total_cost = Max(top->total_cost, send->total_cost);
-		if (request->adaptive)
-			stmt->planTree = &make_passing_node(top, marker, FORWARD_PLAN_NODE_ID,
-												&px_forward_scan_methods)->scan.plan;
+		stmt->planTree = &make_passing_node(top, frame, FORWARD_PLAN_NODE_ID,
+											&px_forward_scan_methods)->scan.plan;
 	}
 	else
-		stmt->planTree = make_send(top, columns, marker, request, slice, false);
+		stmt->planTree = make_send(top, columns, frame, request, slice, false, text);
 	if (request->explain != 0)
-		stmt->planTree = make_plan_node(stmt->planTree, marker, request);
+		stmt->planTree = make_plan_node(stmt->planTree, frame, request);
+	if (text)
+		stmt->planTree = &make_passing_node(stmt->planTree, marker, ARMOUR_PLAN_NODE_ID,
+											&px_armour_scan_methods)->scan.plan;
 }

@@ -45,6 +45,9 @@
 /* A frame that is larger than any before takes memory that is new. */
 #define LARGER_FACTOR		1.125
 
+/* So long a TCP may wait for company before it acknowledges what it got. */
+#define DELAYED_ACK_NS		40e6
+
 /* A receiver that waited less, in thousandths, was itself in the way. */
 #define IDLE_PERMILLE_MIN	100
 
@@ -242,7 +245,7 @@ px_auto_filled(px_auto *state, size_t raw_nbytes, px_encode_options *options)
 	{
 		if (!state->forwards && state->has_link)
 			learn_socket(state, state->filled_at, state->returned_nbytes);
-		else if (ns_between(shared->socket_at, now) > SOCKET_RECENT_NS)
+		else if (!state->pieces && ns_between(shared->socket_at, now) > SOCKET_RECENT_NS)
 		{
 			ask_clock(state, now, shared->handed_nbytes);
 			px_adapt_learn_link(&shared->adapt, &state->sample);
@@ -326,6 +329,63 @@ px_auto_forwarded(px_auto *state, size_t wire_nbytes)
 	state->forwarded_larger = is_larger(&state->forwarded_max_nbytes, (double) wire_nbytes);
 	state->forwarded_at = now;
 	state->forwarded_nbytes = (double) wire_nbytes;
+	state->forwarded_cpu_ns = cpu_ns();
+}
+
+/*
+ * Between two pieces the sender waits until the receiver has got the first, and
+ * has said so: there is never a backlog.  But the kernel counts the time in
+ * which something was under way: but for a round trip that is what the link has
+ * taken.  If the receiver then had something else to do, that time may end with
+ * an acknowledgement that was held back.
+ */
+static void
+learn_piece(px_auto *state, const px_link_state *last, double gap_ns)
+{
+	px_link_sample sample = {.nbytes = (double) (state->link.acked_nbytes - last->acked_nbytes)};
+	double		busy_ns = (double) (state->link.busy_us - last->busy_us) * 1000;
+	double		link_ns = busy_ns - state->link.round_trip_us * 1000.0;
+
+	if (gap_ns > busy_ns + DELAYED_ACK_NS / 8)
+		link_ns -= DELAYED_ACK_NS;
+	sample.backlog = link_ns > 0;
+	sample.ns = sample.backlog ? link_ns : busy_ns;
+	sample.receiver_ns = (double) (state->link.refused_us - last->refused_us) * 1000;
+	px_adapt_learn_link(&state->shared->adapt, &sample);
+}
+
+void
+px_auto_fetching(px_auto *state)
+{
+	px_link_state last = state->link;
+	bool		had_link = state->has_link;
+	double		work_ns;
+	instr_time	now;
+
+	state->forwards = state->pieces = true;
+	if (state->forwarded_nbytes <= 0)
+		return;
+	INSTR_TIME_SET_CURRENT(now);
+	work_ns = cpu_ns() - state->forwarded_cpu_ns;
+	state->has_link = MyProcPort && whereToSendOutput == DestRemote &&
+		px_link_read(MyProcPort->sock, &state->link);
+
+	SpinLockAcquire(&state->shared->mutex);
+	px_adapt_learn_handing(&state->shared->adapt, state->forwarded_nbytes, work_ns,
+						   !state->forwarded_larger);
+	if (had_link && state->has_link)
+		learn_piece(state, &last, ns_between(state->forwarded_at, now) - work_ns);
+	SpinLockRelease(&state->shared->mutex);
+}
+
+void
+px_auto_fetched(px_auto *state, size_t nchars)
+{
+	state->has_link = MyProcPort && whereToSendOutput == DestRemote &&
+		px_link_read(MyProcPort->sock, &state->link);
+	state->forwarded_larger = is_larger(&state->forwarded_max_nbytes, (double) nchars);
+	INSTR_TIME_SET_CURRENT(state->forwarded_at);
+	state->forwarded_nbytes = (double) nchars;
 	state->forwarded_cpu_ns = cpu_ns();
 }
 

@@ -16,6 +16,11 @@
  *		px_auto_forwarding	it was called: what it returned has been handed over
  *		px_auto_forwarded	it has a frame of some sender's, about to be returned
  *
+ * and ExchangeArmour, in the session transport:
+ *
+ *		px_auto_fetching	it was called, by another FETCH: the last piece is there
+ *		px_auto_fetched		it has a piece, about to be returned
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef PX_SEND_AUTO_H
@@ -72,6 +77,9 @@ typedef struct px_auto
 	bool		forwarded_larger;	/* than any before */
 	double		forward_blocked_ns; /* while it was handed over */
 
+	/* The piece last returned is what was forwarded; valid if so. */
+	bool		pieces;			/* ExchangeArmour asks the socket */
+
 	/* The socket. */
 	bool		has_link;		/* what follows is valid */
 	instr_time	link_at;		/* when link was read */
@@ -102,6 +110,11 @@ extern void px_auto_forwarding(px_auto *state);
 
 /* The frame has wire_nbytes. */
 extern void px_auto_forwarded(px_auto *state, size_t wire_nbytes);
+
+extern void px_auto_fetching(px_auto *state);
+
+/* The piece has nchars characters. */
+extern void px_auto_fetched(px_auto *state, size_t nchars);
 
 /* Bytes per second that the link carried; see px_adapt_link_rate. */
 extern uint64 px_auto_link_rate(px_auto *state);

@@ -3,6 +3,8 @@
  * forward.c
  *		ExchangeForward: what the leader of a parallel query sees of the link.
  *
+ * A frame counts as a statement for time-outs (timeout.h), whoever made it.
+ *
  * Below a Gather, mode auto is in the dark: workers have no socket, and a leader
  * that has enough to do with their frames does not run its own part of the plan.
  * This node stands above the Gather.  It passes frames on, and tells the leader's
@@ -17,11 +19,12 @@
 
 #include "send/auto.h"
 #include "send/send.h"
+#include "send/timeout.h"
 
 typedef struct px_forward_state
 {
 	CustomScanState css;		/* must be first */
-	px_auto    *adaptive;		/* of the leader's ExchangeSend */
+	px_auto    *adaptive;		/* of the leader's ExchangeSend; or NULL */
 } px_forward_state;
 
 static const CustomExecMethods forward_exec_methods;
@@ -52,12 +55,16 @@ forward_exec(CustomScanState *node)
 	px_auto    *adaptive = ((px_forward_state *) node)->adaptive;
 	TupleTableSlot *slot;
 
-	px_auto_forwarding(adaptive);
+	px_timeout_restart(node);
+	if (adaptive)
+		px_auto_forwarding(adaptive);
 	slot = ExecProcNode(linitial(node->custom_ps));
 	if (!TupIsNull(slot))
 	{
 		slot_getallattrs(slot);
-		px_auto_forwarded(adaptive, VARSIZE_ANY(DatumGetPointer(slot->tts_values[0])));
+		if (adaptive)
+			px_auto_forwarded(adaptive, VARSIZE_ANY(DatumGetPointer(slot->tts_values[0])));
+		px_timeout_stop(node);
 	}
 	return slot;
 }

@@ -31,6 +31,8 @@ px_link_read(int fd, px_link_state *state)
 		return false;
 	state->acked_nbytes = info.tcpi_bytes_acked;
 	state->refused_us = info.tcpi_rwnd_limited;
+	state->busy_us = info.tcpi_busy_time;
+	state->round_trip_us = info.tcpi_min_rtt == UINT32_MAX ? 0 : info.tcpi_min_rtt;
 	state->unsent_nbytes = info.tcpi_notsent_bytes;
 	return true;
 #else

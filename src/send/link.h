@@ -12,7 +12,9 @@ typedef struct px_link_state
 {
 	uint64		acked_nbytes;	/* that the other end has, in total */
 	uint64		refused_us;		/* time its receive buffer was full, in total */
+	uint64		busy_us;		/* time something was under way or waiting, in total */
 	uint32		unsent_nbytes;	/* in the socket's buffer: what is under way is not */
+	uint32		round_trip_us;	/* the shortest lately */
 } px_link_state;
 
 /*

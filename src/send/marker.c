@@ -1,12 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * marker.c
- *		Recognising SELECT exchange.send('...', t.*) FROM (...) t.
+ *		Recognising SELECT exchange.send('...', t.*) FROM (...) t, and the same
+ *		with exchange.send_text.
  *
  * The planner hook looks at every query of the backend, so the first tests
  * are the cheap ones that nearly all queries fail.  What passes must be
  * exactly the marker: one target, one subquery, nothing else at all.  Anything
- * near it is planned as usual and then refused by exchange.send itself.
+ * near it is planned as usual and then refused by the function itself.
+ *
+ * A coordinator that has found the extension here, and then calls the function
+ * by its name, may still meet another of that name: because somebody else has
+ * made one that fits better, or the extension is gone.  Such a function is not
+ * to be called with the rights of whoever reads through the coordinator; so
+ * what has the form of the marker is refused.
  *
  * The subquery is planned in place of the whole query.  It was analysed,
  * rewritten and locked as part of it, so permissions, row security and
@@ -25,6 +32,8 @@
 #include "optimizer/planner.h"
 #include "utils/guc.h"
 #include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/regproc.h"
 #include "utils/syscache.h"
 
 #include "send/marker.h"
@@ -73,23 +82,21 @@ single_subquery(const Query *query)
 }
 
 /*
- * Is this exchange.send('...', t.*), with t the subquery?  A plain t is the
- * same where the subquery has no column of that name, which is why receivers
- * do not write it.
+ * Is this a marker's call, exchange.send('...', t.*), with t the subquery?  A
+ * plain t is the same where the subquery has no column of that name, which is
+ * why receivers do not write it.
  *
  * The subquery's row is of type record.  A view's has a named type, and the
  * rights to use the view hang on its range table entry: so a view is not
  * taken for a subquery, although the rewriter has made one of it.
  */
 static bool
-is_marker_call(const Node *node)
+is_marker_call(const FuncExpr *call, Oid result_type)
 {
-	const FuncExpr *call = (const FuncExpr *) node;
 	const Const *request;
 	const Var  *row;
-	FmgrInfo	finfo;
 
-	if (!IsA(node, FuncExpr) || call->funcresulttype != BYTEAOID ||
+	if (call->funcresulttype != result_type ||
 		call->funcretset || call->funcvariadic || list_length(call->args) != 2)
 		return false;
 	request = linitial(call->args);
@@ -97,33 +104,77 @@ is_marker_call(const Node *node)
 	if (!IsA(request, Const) || request->consttype != TEXTOID ||
 		request->constisnull)
 		return false;
-	if (!IsA(row, Var) || row->varno != 1 || row->varattno != 0 ||
-		row->varlevelsup != 0 || row->vartype != RECORDOID)
-		return false;
-
-	/*
-	 * Only now ask the catalogs.  The function's address is the surest sign:
-	 * it leaves no doubt about names, schemas or versions of the library.
-	 */
-	fmgr_info(call->funcid, &finfo);
-	return finfo.fn_addr == px_sql_send;
+	return IsA(row, Var) && row->varno == 1 && row->varattno == 0 &&
+		row->varlevelsup == 0 && row->vartype == RECORDOID;
 }
 
-/* If the query is a marked one, return the marker, else NULL. */
+/* Is this a stranger's function of a marker's name? */
+static bool
+is_impostor(Oid function)
+{
+	char	   *name = get_func_name(function);
+	char	   *schema;
+
+	if (name == NULL || (strcmp(name, "send") != 0 && strcmp(name, "send_text") != 0))
+		return false;
+	schema = get_namespace_name(get_func_namespace(function));
+	return schema != NULL && strcmp(schema, "exchange") == 0;
+}
+
+static void
+refuse_impostor(Oid function)
+{
+	ereport(ERROR,
+			(errcode(PX_ERRCODE_NOT_PLANNED),
+			 errmsg("function %s is not that of pg_exchange", format_procedure_qualified(function)),
+			 errdetail("It is called like the one by which a server asks for an exchange."),
+			 errhint("Give the function another name or schema.")));
+}
+
+/*
+ * If the query is a marked one, return the marker, else NULL.  *text is set to
+ * whether it asks for text.
+ */
 static TargetEntry *
-find_marker(const Query *query)
+find_marker(const Query *query, bool *text)
 {
 	TargetEntry *target;
+	Oid			function;
+	FmgrInfo	finfo;
 
 	if (query->commandType != CMD_SELECT || query->utilityStmt != NULL ||
 		list_length(query->targetList) != 1)
 		return NULL;
 	target = linitial_node(TargetEntry, query->targetList);
-	if (target->resjunk || !IsA(target->expr, FuncExpr))
+	if (target->resjunk)
 		return NULL;
-	if (has_other_clauses(query) || single_subquery(query) == NULL)
+	if (IsA(target->expr, FuncExpr))
+		function = ((FuncExpr *) target->expr)->funcid;
+	else if (IsA(target->expr, Aggref))
+		function = ((Aggref *) target->expr)->aggfnoid;
+	else
 		return NULL;
-	return is_marker_call((Node *) target->expr) ? target : NULL;
+	if (single_subquery(query) == NULL)
+		return NULL;
+
+	/*
+	 * Only now ask the catalogs.  The function's address is the surest sign:
+	 * it leaves no doubt about names, schemas or versions of the library.
+	 */
+	if (IsA(target->expr, FuncExpr))
+	{
+		fmgr_info(function, &finfo);
+		if (finfo.fn_addr == px_sql_send || finfo.fn_addr == px_sql_send_text)
+		{
+			*text = finfo.fn_addr == px_sql_send_text;
+			return !has_other_clauses(query) &&
+				is_marker_call((FuncExpr *) target->expr, *text ? TEXTOID : BYTEAOID) ?
+				target : NULL;
+		}
+	}
+	if (is_impostor(function))
+		refuse_impostor(function);
+	return NULL;
 }
 
 static PlannedStmt *
@@ -182,11 +233,24 @@ add_function_dependency(PlannedStmt *stmt, Oid function)
 	stmt->invalItems = lappend(stmt->invalItems, item);
 }
 
+/* Decline what another session than this should do. */
+static void
+check_session(Query *query, const px_request *request)
+{
+	px_session_decline(px_session_judge(query));
+	if (request->has_session && request->session != px_session_fingerprint())
+		ereport(ERROR,
+				(errcode(PX_ERRCODE_DECLINED),
+				 errmsg("session settings differ"),
+				 errdetail("Another session with these settings could answer the query differently.")));
+}
+
 static PlannedStmt *
 marker_planner(Query *parse, const char *query_string, int cursor_options,
 			   ParamListInfo params)
 {
-	TargetEntry *marker = find_marker(parse);
+	bool		text = false;
+	TargetEntry *marker = find_marker(parse, &text);
 	Query	   *inner;
 	PlannedStmt *stmt;
 	px_request	request;
@@ -200,9 +264,19 @@ marker_planner(Query *parse, const char *query_string, int cursor_options,
 		return plan_query(parse, query_string, cursor_options, params);
 
 	inner = single_subquery(parse)->subquery;
-	px_session_check(inner);
 	pfree(px_send_read_request(castNode(FuncExpr, marker->expr),
 							   ExecCleanTargetListLength(inner->targetList), &request));
+	if (text)
+	{
+		/* It is postgres_fdw's own session that runs it, by a cursor of its own. */
+		if (request.slices > 1)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("query cannot be sent in slices as text")));
+		cursor_options &= ~CURSOR_OPT_PARALLEL_OK;
+	}
+	else
+		check_session(inner, &request);
 	if (request.slices > 1)
 		px_slice_query(inner, &request, &slice);
 	inner->queryId = parse->queryId;
@@ -213,7 +287,9 @@ marker_planner(Query *parse, const char *query_string, int cursor_options,
 	inner->stmt_len = parse->stmt_len;
 
 	stmt = plan_stream(inner, &request, query_string, cursor_options, params);
-	px_send_add_node(stmt, marker, &request, &slice);
+	if (!text)
+		px_session_decline(px_session_judge_plan(stmt));
+	px_send_add_node(stmt, marker, &request, &slice, text);
 	add_function_dependency(stmt, castNode(FuncExpr, marker->expr)->funcid);
 	return stmt;
 }

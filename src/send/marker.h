@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * marker.h
- *		Recognising SELECT exchange.send('...', t.*) FROM (...) t.
+ *		Recognising SELECT exchange.send('...', t.*) FROM (...) t, and the same
+ *		with exchange.send_text.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,8 +11,9 @@
 
 #include "fmgr.h"
 
-/* exchange.send itself; marker.c knows the function by its address. */
+/* The markers themselves; marker.c knows the functions by their addresses. */
 extern PGDLLEXPORT Datum px_sql_send(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum px_sql_send_text(PG_FUNCTION_ARGS);
 
 /* Install the planner hook; called once per process, by px_send_init. */
 extern void px_marker_init(void);

@@ -4,7 +4,7 @@
  *		ExchangePlan: the plan of a stream, with what was measured of it, as
  *		its last frame.
  *
- * The node stands on top of the whole plan, above a Gather too: when it has
+ * The node stands on top of the whole plan but ExchangeArmour, above a Gather too: when it has
  * got the last frame, all below has come to its end, workers included, and can
  * be explained as EXPLAIN ANALYZE does.  That the plan is measured must be said
  * before the executor sets it up, hence the hook.
@@ -46,13 +46,23 @@ instrument_options(uint32 explain)
 		((explain & PX_EXPLAIN_WAL) ? INSTRUMENT_WAL : 0);
 }
 
+static bool
+is_node(const Plan *plan, const CustomScanMethods *methods)
+{
+	return plan && IsA(plan, CustomScan) &&
+		((const CustomScan *) plan)->methods == methods;
+}
+
 static void
 start_executor(QueryDesc *query, int eflags)
 {
-	Plan	   *top = query->plannedstmt->planTree;
-	bool		ours = top && IsA(top, CustomScan) &&
-		((CustomScan *) top)->methods == &px_plan_scan_methods;
+	const Plan *top = query->plannedstmt->planTree;
+	bool		armoured = is_node(top, &px_armour_scan_methods);
+	bool		ours;
 
+	if (armoured)
+		top = linitial(((const CustomScan *) top)->custom_plans);
+	ours = is_node(top, &px_plan_scan_methods);
 	if (ours && !(eflags & EXEC_FLAG_EXPLAIN_ONLY))
 	{
 		const CustomScan *scan = (const CustomScan *) top;
@@ -67,7 +77,13 @@ start_executor(QueryDesc *query, int eflags)
 		standard_ExecutorStart(query, eflags);
 
 	if (ours)
-		((px_plan_state *) castNode(CustomScanState, query->planstate))->query = query;
+	{
+		CustomScanState *state = castNode(CustomScanState, query->planstate);
+
+		if (armoured)
+			state = linitial_node(CustomScanState, state->custom_ps);
+		((px_plan_state *) state)->query = query;
+	}
 }
 
 /* ---------------------------------------------------------------------

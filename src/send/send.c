@@ -11,6 +11,11 @@
  * are small and grow, so that the receiver gets its first rows early and a
  * LIMIT there does not cost a full batch here.
  *
+ * What becomes text is read by a cursor, whose every FETCH the receiver waits
+ * for: there a batch also ends when it has taken some time.  If the query locks
+ * rows, which other sessions can see, it must have got exactly as far as it had
+ * if its rows were fetched: the request says fixed=1, and batches end there.
+ *
  * This node does not speak to the connection: a frame is the bytea value of
  * an ordinary result row, and whatever stands above it passes it on.
  *
@@ -33,6 +38,7 @@
 #include "send/fill.h"
 #include "send/marker.h"
 #include "send/send.h"
+#include "send/timeout.h"
 
 #ifdef WORDS_BIGENDIAN
 #define SENDER_LITTLE_ENDIAN	false
@@ -40,9 +46,17 @@
 #define SENDER_LITTLE_ENDIAN	true
 #endif
 
-/* Rows of the first batch, and how much larger each next one may be. */
+/*
+ * Rows of the first batch, and how much larger each next one may be.  100 is
+ * postgres_fdw's fetch_size, unless it is told another.
+ */
 #define FIRST_BATCH_ROWS	64
+#define FIRST_TEXT_BATCH_ROWS	100
 #define BATCH_ROWS_GROWTH	4
+
+/* A batch that becomes text ends after this; so often the clock is asked. */
+#define TEXT_BATCH_MS		200
+#define CLOCK_ROWS			8
 
 /* From then on, frames leave at least so often, however small. */
 #define FLUSH_INTERVAL_MS	10
@@ -68,6 +82,7 @@ typedef struct px_send_state
 	px_request	request;
 	px_slice	slice;
 	bool		below_gather;
+	bool		text;			/* an ExchangeArmour is above */
 	px_fill    *fill;
 	MemoryContext context;		/* for the node's lifetime */
 
@@ -82,7 +97,8 @@ typedef struct px_send_state
 	send_phase	phase;
 	bool		started;		/* buffers and codec are there */
 	bool		exhausted;		/* the child has no more rows */
-	uint32		batch_rows;		/* of the next batch */
+	uint32		batch_rows;		/* of the next batch, at most */
+	uint32		fetched_rows;	/* since a multiple of the request's fetch_rows */
 	uint32		sequence;		/* of the next frame */
 	px_end		totals;
 	instr_time	encode_time;
@@ -305,7 +321,11 @@ send_restart(px_send_state *state)
 {
 	state->phase = state->request.slices > 1 ? SEND_SLICE : SEND_SCHEMA;
 	state->exhausted = false;
-	state->batch_rows = Min(FIRST_BATCH_ROWS, state->request.batch_rows);
+	state->batch_rows = Min(state->text ? FIRST_TEXT_BATCH_ROWS : FIRST_BATCH_ROWS,
+							state->request.batch_rows);
+	if (state->request.fetch_rows > 0)
+		state->batch_rows = Min(state->batch_rows, state->request.fetch_rows);
+	state->fetched_rows = 0;
 	state->sequence = 0;
 	memset(&state->totals, 0, sizeof(state->totals));
 	if (state->adaptive)
@@ -314,12 +334,51 @@ send_restart(px_send_state *state)
 	INSTR_TIME_SET_ZERO(state->send_wait_time);
 }
 
+/* How many rows the next batch may have. */
+static uint32
+rows_of_batch(const px_send_state *state)
+{
+	const px_request *request = &state->request;
+
+	if (request->fixed)
+		return Min(request->batch_rows, request->fetch_rows - state->fetched_rows);
+	return state->batch_rows;
+}
+
+/* A row was got: is it the last that a FETCH of postgres_fdw would return? */
+static void
+count_fetched(px_send_state *state)
+{
+	if (++state->fetched_rows < state->request.fetch_rows)
+		return;
+	state->fetched_rows = 0;
+	if (!state->below_gather)
+		px_timeout_restart(&state->css);
+}
+
+/* Has a batch, begun at that time, taken so long that it ends with this row? */
+static bool
+is_late(const px_send_state *state, instr_time begin)
+{
+	uint32		rows = state->fill->rows;
+	instr_time	now;
+
+	if (!state->text || state->request.fixed || (rows > CLOCK_ROWS && rows % CLOCK_ROWS != 0))
+		return false;
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, begin);
+	return INSTR_TIME_GET_MILLISEC(now) >= TEXT_BATCH_MS;
+}
+
 /* Fill a batch from the child; false if there are no rows left. */
 static bool
 fill_batch(px_send_state *state)
 {
 	PlanState  *child = linitial(state->css.custom_ps);
 	px_fill    *fill = state->fill;
+	uint32		rows = rows_of_batch(state);
+	bool		late = false;
+	instr_time	begin;
 
 	if (state->adaptive)
 		px_auto_choose(state->adaptive, &state->options);
@@ -328,15 +387,21 @@ fill_batch(px_send_state *state)
 	fill->toasted = (state->request.encodings & (1 << PX_ENC_TOASTED)) != 0 &&
 		state->options.codec != PX_CODEC_ZSTD;
 	px_fill_reset(fill);
-	while (!state->exhausted && fill->rows < state->batch_rows &&
+	INSTR_TIME_SET_CURRENT(begin);
+	while (!state->exhausted && !late && fill->rows < rows &&
 		   fill->raw_nbytes < state->request.batch_bytes)
 	{
 		TupleTableSlot *slot = ExecProcNode(child);
 
 		if (TupIsNull(slot))
+		{
 			state->exhausted = true;
-		else
-			px_fill_row(fill, slot);
+			break;
+		}
+		px_fill_row(fill, slot);
+		if (state->request.fetch_rows > 0)
+			count_fetched(state);
+		late = is_late(state, begin);
 	}
 	px_fill_finish(fill);
 	state->batch_rows = Min(state->batch_rows * BATCH_ROWS_GROWTH,
@@ -376,7 +441,7 @@ flush_frames(px_send_state *state, instr_time now)
 {
 	instr_time	since = now;
 
-	if (whereToSendOutput != DestRemote || IsParallelWorker())
+	if (whereToSendOutput != DestRemote || IsParallelWorker() || state->text)
 		return;
 	INSTR_TIME_SUBTRACT(since, state->flushed_at);
 	if (state->batch_rows < state->request.batch_rows ||
@@ -395,6 +460,8 @@ send_exec(CustomScanState *node)
 
 	if (!state->started)
 		send_start(state);
+	if (!state->below_gather)
+		px_timeout_restart(node);
 	if (state->adaptive)
 		px_auto_called(state->adaptive);
 	if (state->sequence > 0)
@@ -408,6 +475,10 @@ send_exec(CustomScanState *node)
 
 	slot = next_frame(state);
 	INSTR_TIME_SET_CURRENT(state->returned_at);
+
+	/* The end of a FETCH is a statement's: no need to say so. */
+	if (!TupIsNull(slot) && !state->below_gather && !state->text)
+		px_timeout_stop(node);
 	return slot;
 }
 
@@ -463,6 +534,7 @@ send_begin(CustomScanState *node, EState *estate, int eflags)
 
 	state->below_gather =
 		intVal(list_nth(scan->custom_private, PX_SEND_PRIVATE_BELOW_GATHER)) != 0;
+	state->text = intVal(list_nth(scan->custom_private, PX_SEND_PRIVATE_TEXT)) != 0;
 	slice = list_nth(scan->custom_private, PX_SEND_PRIVATE_SLICE);
 	state->slice.slices = (uint32) linitial_int(slice);
 	state->slice.blocks = (uint32) lsecond_int(slice);
@@ -486,6 +558,14 @@ send_begin(CustomScanState *node, EState *estate, int eflags)
 	state->options.codec_on_ints = state->request.codec == PX_CODEC_ZSTD;
 	state->options.level = state->request.level;
 	send_restart(state);
+
+	/*
+	 * The plan has its locks.  A coordinator that lets a stream wait for them for
+	 * a moment only does not mean locks that the query may take later.
+	 */
+	if (state->request.has_session && !state->text && !IsParallelWorker() &&
+		(eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
+		px_timeout_reset_lock();
 }
 
 static void
@@ -675,11 +755,26 @@ px_send_adaptive(PlanState *send)
 	return ((px_send_state *) send)->adaptive;
 }
 
+const px_request *
+px_send_request(PlanState *send)
+{
+	Assert(castNode(CustomScanState, send)->methods == &send_exec_methods);
+	return &((px_send_state *) send)->request;
+}
+
+bool
+px_send_is_exhausted(PlanState *send)
+{
+	Assert(castNode(CustomScanState, send)->methods == &send_exec_methods);
+	return ((px_send_state *) send)->exhausted;
+}
+
 void
 px_send_init(void)
 {
 	RegisterCustomScanMethods(&px_send_scan_methods);
 	RegisterCustomScanMethods(&px_forward_scan_methods);
+	RegisterCustomScanMethods(&px_armour_scan_methods);
 	px_send_plan_init();
 	px_marker_init();
 }

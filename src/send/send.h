@@ -1,16 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * send.h
- *		The sending side: the marker exchange.send and the node ExchangeSend.
+ *		The sending side: the markers exchange.send and exchange.send_text, and
+ *		the node ExchangeSend.
  *
  * A receiver asks for a stream of frames with the query
  *
  *		SELECT exchange.send('request', t.*) FROM (query) t
  *
+ * or, for a stream that is text and goes through a cursor, in any portions, with
+ * exchange.send_text.
+ *
  * marker.c recognises it before planning, has the planner plan the inner
  * query, and calls px_send_add_node (attach.c) to put the node on top of the
  * plan.  send.c executes the node: fill.c turns rows into columns, column/
- * encodes them, wire/ frames them.
+ * encodes them, wire/ frames them.  armour_node.c makes text of the frames.
  *
  *-------------------------------------------------------------------------
  */
@@ -40,18 +44,19 @@
 /*
  * What ExchangeSend keeps in CustomScan.custom_private: an IntList of the
  * child's columns (their resnos) in the order in which they are sent; an
- * Integer, 1 if the node stands below a Gather, else 0; and the px_slice as an
- * IntList of its fields.
+ * Integer, 1 if the node stands below a Gather, else 0; the px_slice as an
+ * IntList of its fields; and an Integer, 1 if the frames become text.
  *
- * The request is the first argument of the FuncExpr exchange.send that is
- * the only entry of custom_scan_tlist.  EXPLAIN VERBOSE prints it as the
+ * The request is the first argument of the FuncExpr exchange.send, or
+ * exchange.send_text, that is the only entry of custom_scan_tlist.  EXPLAIN VERBOSE prints it as the
  * node's output, and executor start checks the right to execute it.
  */
 typedef enum px_send_private
 {
 	PX_SEND_PRIVATE_COLUMNS,
 	PX_SEND_PRIVATE_BELOW_GATHER,
-	PX_SEND_PRIVATE_SLICE
+	PX_SEND_PRIVATE_SLICE,
+	PX_SEND_PRIVATE_TEXT
 } px_send_private;
 
 extern const CustomScanMethods px_send_scan_methods;
@@ -63,12 +68,24 @@ extern const CustomScanMethods px_send_scan_methods;
  */
 extern const CustomScanMethods px_plan_scan_methods;
 
-/* ExchangeForward, above the Gather of a parallel query in mode auto. */
+/* ExchangeForward, above the Gather of a parallel query. */
 extern const CustomScanMethods px_forward_scan_methods;
 
-/* What the ExchangeSend below it learns; owned by that. */
+/*
+ * ExchangeArmour, on top of the plan of exchange.send_text, and of an
+ * ExchangePlan: makes text of frames.
+ */
+extern const CustomScanMethods px_armour_scan_methods;
+
+/* What the ExchangeSend learns; owned by that, and NULL if it does not. */
 struct px_auto;
 extern struct px_auto *px_send_adaptive(PlanState *send);
+
+/* The request that an ExchangeSend executes; owned by that. */
+extern const px_request *px_send_request(PlanState *send);
+
+/* Has an ExchangeSend got all rows, so that it will not wait for another? */
+extern bool px_send_is_exhausted(PlanState *send);
 
 /* Rescan the only child of one of these nodes, with the node's changed parameters. */
 extern void px_send_rescan_child(CustomScanState *node);
@@ -83,10 +100,12 @@ extern void px_send_init(void);
  * Put an ExchangeSend on top of a finished plan, or below its Gather if that
  * only passes columns through.  marker is the target "exchange.send(request,
  * t.*)" of the query that asked for it, request what it says; slice is what the
- * query was made of, if a slice was asked for.
+ * query was made of, if a slice was asked for.  text: an ExchangeArmour goes on
+ * top of all.
  */
 extern void px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker,
-							 const px_request *request, const px_slice *slice);
+							 const px_request *request, const px_slice *slice,
+							 bool text);
 
 /* Is the top of the plan a Gather that an ExchangeSend would go below? */
 extern bool px_send_fits_below(const Plan *top);

@@ -45,15 +45,67 @@ typedef struct slice_choice
 } slice_choice;
 
 /* Can the rows of a query be anything but rows of its joined tables? */
-static px_unsliced
-judge_shape(const Query *query)
+static bool
+is_join(const Query *query)
 {
-	if (query->commandType != CMD_SELECT || query->hasAggs || query->hasWindowFuncs ||
-		query->hasTargetSRFs || query->hasModifyingCTE || query->groupClause != NIL ||
-		query->groupingSets != NIL || query->havingQual != NULL ||
-		query->distinctClause != NIL || query->limitOffset != NULL ||
-		query->limitCount != NULL || query->setOperations != NULL ||
-		query->rowMarks != NIL || query->jointree == NULL)
+	return query->commandType == CMD_SELECT && !query->hasAggs && !query->hasWindowFuncs &&
+		!query->hasTargetSRFs && !query->hasModifyingCTE && !query->hasRecursive &&
+		query->groupClause == NIL && query->groupingSets == NIL && query->havingQual == NULL &&
+		query->distinctClause == NIL && query->limitOffset == NULL &&
+		query->limitCount == NULL && query->setOperations == NULL &&
+		query->rowMarks == NIL && query->jointree != NULL;
+}
+
+/* Does an entry stand for rows that are the same however often one looks? */
+static bool
+is_plain_entry(const RangeTblEntry *rte)
+{
+	switch (rte->rtekind)
+	{
+		case RTE_RELATION:
+			return rte->tablesample == NULL;
+		case RTE_SUBQUERY:
+		case RTE_JOIN:
+		case RTE_VALUES:
+		case RTE_CTE:
+		case RTE_RESULT:
+			return true;
+		default:
+			return false;		/* functions above all */
+	}
+}
+
+/*
+ * Is there anything below, in a view for instance, whose rows may depend on the
+ * plan?  It would be evaluated for each slice, and each has its own plan: which
+ * rows a LIMIT leaves, or how row_number() counts equals, may differ.
+ */
+static bool
+depends_on_plan(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		Query	   *query = (Query *) node;
+		ListCell   *lc;
+
+		if (!is_join(query))
+			return true;
+		foreach(lc, query->rtable)
+		{
+			if (!is_plain_entry(lfirst_node(RangeTblEntry, lc)))
+				return true;
+		}
+		return query_tree_walker(query, depends_on_plan, context, 0);
+	}
+	return expression_tree_walker(node, depends_on_plan, context);
+}
+
+static px_unsliced
+judge_shape(Query *query)
+{
+	if (depends_on_plan((Node *) query, NULL) || contain_volatile_functions((Node *) query))
 		return PX_UNSLICED_SHAPE;
 	if (query->sortClause != NIL)
 		return PX_UNSLICED_SORTED;

@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * sql.c
- *		The SQL functions exchange.hello and exchange.send.
+ *		The SQL functions exchange.hello, exchange.send and exchange.send_text.
  *
  * exchange.hello is how two ends get to know each other, and loads the
- * library into the backend that a stream will run in.  exchange.send never
- * does any work: it marks a query for the planner hook (marker.c), and its
- * code runs only where the hook did not take the query.
+ * library into the backend that a stream will run in.  exchange.send and
+ * exchange.send_text never do any work: they mark a query for the planner hook
+ * (marker.c), and their code runs only where the hook did not take the query.
+ * exchange.admit is admit.c's.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,6 +18,7 @@
 #include "tcop/tcopprot.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
+#include "utils/lsyscache.h"
 
 #include "send/hello_self.h"
 #include "send/marker.h"
@@ -27,6 +29,7 @@
 
 PG_FUNCTION_INFO_V1(px_sql_hello);
 PG_FUNCTION_INFO_V1(px_sql_send);
+PG_FUNCTION_INFO_V1(px_sql_send_text);
 PG_FUNCTION_INFO_V1(px_sql_send_support);
 
 /*
@@ -73,12 +76,12 @@ px_sql_hello(PG_FUNCTION_ARGS)
 }
 
 static void
-raise_not_planned(void)
+raise_not_planned(const char *function)
 {
 	ereport(ERROR,
 			(errcode(PX_ERRCODE_NOT_PLANNED),
-			 errmsg("exchange.send was not recognized by the planner"),
-			 errdetail("The library was not loaded when the query was planned, or the query does not have the form SELECT exchange.send('...', t.*) FROM (...) t."),
+			 errmsg("exchange.%s was not recognized by the planner", function),
+			 errdetail("The library was not loaded when the query was planned, or the query does not have the form SELECT exchange.%s('...', t.*) FROM (...) t.", function),
 			 errhint("Run the query again if it has that form: the library is loaded now.")));
 }
 
@@ -86,12 +89,20 @@ raise_not_planned(void)
 Datum
 px_sql_send(PG_FUNCTION_ARGS)
 {
-	raise_not_planned();
+	raise_not_planned("send");
+	PG_RETURN_NULL();			/* keep compilers quiet */
+}
+
+/* exchange.send_text(request text, "row" record) returns text */
+Datum
+px_sql_send_text(PG_FUNCTION_ARGS)
+{
+	raise_not_planned("send_text");
 	PG_RETURN_NULL();			/* keep compilers quiet */
 }
 
 /*
- * The planner support function of exchange.send.
+ * The planner support function of exchange.send and exchange.send_text.
  *
  * The planner hook takes a marker before the planner gets to see it, so
  * whoever comes here was not taken.  Raising the error now, and not only when
@@ -105,6 +116,10 @@ px_sql_send_support(PG_FUNCTION_ARGS)
 	Node	   *request = (Node *) PG_GETARG_POINTER(0);
 
 	if (IsA(request, SupportRequestSimplify))
-		raise_not_planned();
+	{
+		char	   *name = get_func_name(((SupportRequestSimplify *) request)->fcall->funcid);
+
+		raise_not_planned(name ? name : "send");
+	}
 	PG_RETURN_POINTER(NULL);
 }

@@ -11,15 +11,15 @@ use Test::More;
 
 my $shard = new_shard('shard', conf => "restart_after_crash = on\n");
 # "endless" keeps its backend blocked in sending, "sleepy" in the middle of the
-# query, "slow" in a query that has not sent a frame. (nap is stable, so that it
-# may be called by an exchange.)
+# query, "slow" in a query that has not sent a frame. (nap says that it is
+# immutable, so that it may be called by a stream.)
 $shard->safe_psql('postgres', q{
 	CREATE TABLE events AS SELECT i AS id, 'event ' || i AS name FROM generate_series(1, 10000) i;
-	CREATE FUNCTION nap() RETURNS text STABLE LANGUAGE sql AS 'SELECT pg_sleep(600)::text';
+	CREATE FUNCTION nap(int) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT pg_sleep(600)::text';
 	CREATE VIEW endless AS SELECT id, repeat('x', 1000) AS filler FROM (SELECT generate_series(1, 100000000) AS id) x;
-	CREATE VIEW sleepy AS SELECT i AS id, CASE WHEN i < 20000 THEN '' ELSE nap() END AS filler
+	CREATE VIEW sleepy AS SELECT i AS id, CASE WHEN i < 20000 THEN '' ELSE nap(i) END AS filler
 		FROM (SELECT generate_series(1, 20000) AS i) x;
-	CREATE VIEW slow AS SELECT 1 AS id, nap() AS filler;
+	CREATE VIEW slow AS SELECT i AS id, nap(i) AS filler FROM generate_series(1, 1) i;
 });
 
 my $coordinator = new_coordinator('coordinator');

@@ -20,18 +20,18 @@ $coordinator->safe_psql('postgres', q{
 
 # Four servers. "endless" and "wide" keep their backends blocked in sending,
 # "naps" takes a second and a half before its first row, "failing" raises an error after many
-# rows, on the third server alone. (nap is stable, so that it may be called by
-# an exchange.)
+# rows, on the third server alone. (nap says that it is immutable, so that it may
+# be called by a stream.)
 my @shards;
 for my $n (1 .. 4)
 {
 	my $shard = new_shard("shard$n");
 	$shard->safe_psql('postgres', qq{
-		CREATE FUNCTION nap(float8) RETURNS text STABLE LANGUAGE sql AS 'SELECT pg_sleep(\$1)::text';
+		CREATE FUNCTION nap(float8) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT pg_sleep(\$1)::text';
 		CREATE TABLE events AS SELECT $n AS shard, i * 4 + $n AS id, 'event ' || i AS name FROM generate_series(1, 5000) i;
 		CREATE INDEX ON events (id);
 		CREATE VIEW endless AS SELECT $n AS shard, id, repeat('x', 1000) AS filler FROM (SELECT generate_series(1, 100000000) AS id) x;
-		CREATE VIEW naps AS SELECT $n AS shard, i AS id FROM generate_series(1, 10) i WHERE nap(1.5) IS NOT NULL;
+		CREATE VIEW naps AS SELECT $n AS shard, i AS id FROM generate_series(1, 10) i WHERE nap(sign(i) * 1.5) IS NOT NULL;
 		CREATE VIEW trickle AS SELECT 1 AS one FROM (SELECT generate_series(1, 2000) AS i) x WHERE nap(sign(i) * 0.001) IS NOT NULL;
 		CREATE TABLE wide AS SELECT $n AS shard, i AS id, repeat('x', 1000) AS filler FROM generate_series(1, 10000) i;
 		CREATE INDEX ON wide (id);

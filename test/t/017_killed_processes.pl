@@ -23,15 +23,16 @@ my $conf = "restart_after_crash = on\njit = off\ndynamic_shared_memory_type = mm
 my $parallel = "parallel_setup_cost = 0\nparallel_tuple_cost = 0\nmin_parallel_table_scan_size = 0\n";
 my $shard = new_shard('shard', conf => $conf . $parallel . "parallel_leader_participation = off\n");
 # The views take their nap, if any, before the first row or in the midst; "par"
-# has workers who do. nap is stable, so that it may be called by an exchange.
+# has workers who do. nap says that it is immutable, so that it may be
+# called by a stream.
 $shard->safe_psql('postgres', q{
 	CREATE TABLE events AS SELECT i AS id, 'event ' || i AS name FROM generate_series(1, 20000) i;
 	ANALYZE events;
-	CREATE FUNCTION nap(float8) RETURNS text STABLE LANGUAGE sql AS 'SELECT pg_sleep($1)::text';
-	CREATE FUNCTION nap_at(int, int) RETURNS bool STABLE PARALLEL SAFE COST 100000 LANGUAGE plpgsql AS
+	CREATE FUNCTION nap(float8) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT pg_sleep($1)::text';
+	CREATE FUNCTION nap_at(int, int) RETURNS bool IMMUTABLE PARALLEL SAFE COST 100000 LANGUAGE plpgsql AS
 		$$ BEGIN IF $1 = $2 THEN PERFORM pg_sleep(600); END IF; RETURN true; END $$;
-	CREATE VIEW slow AS SELECT 1 AS id, nap(600) AS filler;
-	CREATE VIEW halting AS SELECT i AS id, CASE WHEN i < 20000 THEN repeat('x', 100) ELSE nap(600) END AS filler
+	CREATE VIEW slow AS SELECT i AS id, nap(i * 600) AS filler FROM generate_series(1, 1) i;
+	CREATE VIEW halting AS SELECT i AS id, CASE WHEN i < 20000 THEN repeat('x', 100) ELSE nap(sign(i) * 600) END AS filler
 		FROM (SELECT generate_series(1, 20000) AS i) x;
 	CREATE VIEW steady AS SELECT i AS id FROM (SELECT generate_series(1, 20000) AS i) x;
 	CREATE VIEW endless AS SELECT id, repeat('x', 1000) AS filler FROM (SELECT generate_series(1, 100000000) AS id) x;
@@ -47,7 +48,7 @@ $coordinator->safe_psql('postgres', q{
 	CREATE FOREIGN TABLE steady (id int) SERVER shard;
 	CREATE FOREIGN TABLE par_start (id int, name text) SERVER shard;
 	CREATE FOREIGN TABLE par_mid (id int, name text) SERVER shard;
-	CREATE FUNCTION nap_at(int, int) RETURNS bool STABLE PARALLEL SAFE COST 100000 LANGUAGE plpgsql AS
+	CREATE FUNCTION nap_at(int, int) RETURNS bool IMMUTABLE PARALLEL SAFE COST 100000 LANGUAGE plpgsql AS
 		$$ BEGIN IF $1 = $2 THEN PERFORM pg_sleep(600); END IF; RETURN true; END $$;
 	SET pg_exchange.enabled = off;
 	ANALYZE events});

@@ -15,15 +15,15 @@ my $coordinator = new_coordinator('coordinator',
 $shard->safe_psql('postgres', q{
 	CREATE TABLE events AS SELECT i AS id, 'event ' || i AS name FROM generate_series(1, 100000) i;
 	ANALYZE events;
-	CREATE FUNCTION wait_for_lock() RETURNS int STABLE LANGUAGE plpgsql AS
+	CREATE FUNCTION wait_for_lock(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS
 		'BEGIN PERFORM pg_advisory_lock(42); PERFORM pg_advisory_unlock(42); RETURN 0; END';
-	CREATE FUNCTION nap() RETURNS int STABLE LANGUAGE plpgsql AS
+	CREATE FUNCTION nap(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS
 		'BEGIN PERFORM pg_sleep(0.01); RETURN 1; END';
 	CREATE VIEW slow AS
-		SELECT nap() AS id, (SELECT string_agg(md5((i * 100 + j)::text), '') FROM generate_series(1, 20) j) AS filler
+		SELECT nap(i) AS id, (SELECT string_agg(md5((i * 100 + j)::text), '') FROM generate_series(1, 20) j) AS filler
 		FROM generate_series(1, 2000) i;
 	CREATE VIEW held AS SELECT id, name FROM events
-		UNION ALL SELECT wait_for_lock(), 'the last' FROM generate_series(1, 1)});
+		UNION ALL SELECT wait_for_lock(i), 'the last' FROM generate_series(1, 1) i});
 add_server($coordinator, 'shard', $shard);
 $coordinator->safe_psql('postgres', 'IMPORT FOREIGN SCHEMA public FROM SERVER shard INTO public');
 

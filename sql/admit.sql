@@ -1,0 +1,254 @@
+--
+-- exchange.admit: what speaks against running a query in another session.
+--
+\set VERBOSITY terse
+\set hello 'protocol=1-1 codecs=7 encodings=7 endian=little encoding=UTF8 server_version=150000 instance=0123456789abcdef0123456789abcdef export=1'
+CREATE FUNCTION admission(query text, want_snapshot bool DEFAULT false) RETURNS text LANGUAGE sql AS $$
+	SELECT exchange.admit('protocol=1-1 codecs=7 encodings=7 endian=little encoding=UTF8 server_version=150000 instance=0123456789abcdef0123456789abcdef export=1',
+		query, want_snapshot)
+$$;
+CREATE FUNCTION against(query text) RETURNS text LANGUAGE sql AS $$
+	SELECT replace(replace(substring(public.admission(query) FROM 'against=(.*)$'), '%20', ' '), '%22', '"')
+$$;
+SELECT regexp_replace(admission(NULL), '\m(server_version|instance|pid|session)=[0-9a-f]+', '\1=…', 'g');
+SELECT substring(admission(NULL) FROM ' pid=(\d+) ')::int = pg_backend_pid() AS pid;
+SELECT exchange.admit('hello', 'SELECT 1', false);
+SELECT exchange.admit(NULL, 'SELECT 1', false);
+
+-- the judgement
+CREATE SCHEMA admit;
+SET search_path = admit, public;
+CREATE TABLE here (id int PRIMARY KEY, name text, day date, at timestamptz, amount float8);
+CREATE TABLE parted (id int, name text) PARTITION BY LIST (id);
+CREATE TABLE parted_1 PARTITION OF parted FOR VALUES IN (1);
+CREATE TABLE parted_2 PARTITION OF parted FOR VALUES IN (2);
+CREATE TABLE half (id int, name text) PARTITION BY LIST (id);
+CREATE TABLE half_1 PARTITION OF half FOR VALUES IN (1);
+CREATE FOREIGN TABLE half_2 PARTITION OF half FOR VALUES IN (2) SERVER loopback OPTIONS (schema_name 'admit', table_name 'here');
+CREATE TABLE mother (id int);
+CREATE FOREIGN TABLE daughter () INHERITS (mother) SERVER loopback OPTIONS (schema_name 'admit', table_name 'here');
+CREATE FOREIGN TABLE there (id int, name text) SERVER loopback OPTIONS (schema_name 'admit', table_name 'here');
+CREATE VIEW over_there AS SELECT id FROM there WHERE id > 0;
+CREATE VIEW over_here AS SELECT id, upper(name) AS name FROM here WHERE id > 0;
+CREATE VIEW clock AS SELECT id, now() - at AS since FROM here;
+CREATE VIEW tenant AS SELECT * FROM here WHERE name = current_setting('app.tenant', true);
+CREATE TABLE secret (id int, owner name);
+ALTER TABLE secret ENABLE ROW LEVEL SECURITY;
+ALTER TABLE secret FORCE ROW LEVEL SECURITY;
+CREATE POLICY by_user ON secret USING (owner = current_user);
+CREATE TABLE hidden (id int, owner text);
+ALTER TABLE hidden ENABLE ROW LEVEL SECURITY;
+ALTER TABLE hidden FORCE ROW LEVEL SECURITY;
+CREATE POLICY by_setting ON hidden USING (owner = current_setting('app.owner'));
+CREATE TEMP TABLE passing (id int);
+CREATE TEMP VIEW passing_view AS SELECT id FROM here;
+CREATE TEMP SEQUENCE passing_seq;
+CREATE SEQUENCE lasting;
+CREATE FUNCTION pure(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN $1; END';
+CREATE FUNCTION steady(int) RETURNS int STABLE LANGUAGE plpgsql AS 'BEGIN RETURN $1; END';
+CREATE FUNCTION fickle(int) RETURNS int VOLATILE LANGUAGE plpgsql AS 'BEGIN RETURN $1; END';
+CREATE FUNCTION steady_plus(int, int) RETURNS int STABLE LANGUAGE plpgsql AS 'BEGIN RETURN $1 + $2; END';
+CREATE OPERATOR <+> (FUNCTION = steady_plus, LEFTARG = int, RIGHTARG = int);
+CREATE AGGREGATE pure_sum (int) (SFUNC = int4pl, STYPE = int);
+CREATE AGGREGATE steady_sum (int) (SFUNC = steady_plus, STYPE = int);
+CREATE DOMAIN pure_domain AS int CHECK (pure(VALUE) > 0);
+CREATE DOMAIN fickle_domain AS int CHECK (fickle(VALUE) > 0);
+CREATE ROLE regress_px_admitted;
+GRANT USAGE ON SCHEMA admit TO regress_px_admitted;
+
+SELECT query, against(query) FROM unnest(ARRAY[
+	-- nothing
+	NULL,
+	'SELECT * FROM here',
+	'SELECT * FROM here WHERE id = $1::int AND name = $2::text',
+	'SELECT * FROM over_here',
+	'SELECT * FROM parted',
+	'SELECT count(*), max(name), sum(amount) FROM here GROUP BY day HAVING count(*) > 1',
+	'SELECT rank() OVER (ORDER BY id) FROM here',
+	'WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM r WHERE i < 10) SELECT * FROM r',
+	'SELECT * FROM generate_series(1, 10)',
+	'SELECT relname FROM pg_catalog.pg_class',
+	'SELECT last_value FROM lasting',
+	'SELECT name || day, concat(id, at), format(''%s'', at), to_char(at, ''YYYY'') FROM here',
+	'SELECT at::text, at::date, at + interval ''1 day'', day < at, date_trunc(''day'', at), extract(year FROM at) FROM here',
+	'SELECT to_json(h), row_to_json(h), to_jsonb(at), json_agg(id) FROM here h GROUP BY h.*, at',
+	'SELECT to_tsvector(name) @@ plainto_tsquery(''x'') FROM here',
+	'SELECT array_to_string(array_agg(day), '','') FROM here',
+	'SELECT current_user, session_user, current_database()',
+	'SELECT pure(id), pure_sum(id) FROM here GROUP BY id',
+	'SELECT id::pure_domain FROM here',
+	'SELECT * FROM here TABLESAMPLE system (10) REPEATABLE (1)',
+	-- relations
+	'SELECT * FROM there',
+	'SELECT * FROM over_there',
+	'SELECT * FROM half',
+	'SELECT * FROM half WHERE id = 1',
+	'SELECT * FROM mother',
+	'SELECT * FROM ONLY mother',
+	'SELECT * FROM here WHERE EXISTS (SELECT FROM there t WHERE t.id = here.id)',
+	'SELECT * FROM passing',
+	'SELECT * FROM passing_view',
+	'SELECT last_value FROM passing_seq',
+	'SELECT * FROM here TABLESAMPLE system (10)',
+	'SELECT * FROM parted WHERE id = $1::int',
+	-- not only reading
+	'SELECT * FROM here FOR UPDATE',
+	'SELECT * FROM (SELECT * FROM here FOR SHARE) h',
+	'WITH w AS (INSERT INTO here VALUES (1) RETURNING id) SELECT * FROM w',
+	'INSERT INTO here VALUES (1)',
+	'SELECT 1 INTO new_table',
+	'SELECT 1; SELECT 2',
+	'',
+	'DROP TABLE here',
+	-- functions
+	'SELECT now() FROM here',
+	'SELECT * FROM clock',
+	'SELECT * FROM here WHERE day = current_date',
+	'SELECT localtimestamp',
+	'SELECT age(at) FROM here',
+	'SELECT name::date FROM here',
+	'SELECT name::regclass FROM here',
+	'SELECT * FROM tenant',
+	'SELECT random() FROM here',
+	'SELECT nextval(''lasting'')',
+	'SELECT pg_backend_pid()',
+	'SELECT current_schema',
+	'SELECT pg_table_is_visible(oid) FROM pg_class',
+	'SELECT to_regclass(name) FROM here',
+	'SELECT * FROM pg_stat_activity',
+	'SELECT * FROM pg_locks',
+	'SELECT * FROM pg_cursors',
+	'SELECT steady(id) FROM here',
+	'SELECT * FROM here ORDER BY fickle(id)',
+	'SELECT id <+> 1 FROM here',
+	'SELECT steady_sum(id) FROM here',
+	'SELECT steady_sum(id) OVER (ORDER BY id) FROM here',
+	'SELECT id::fickle_domain FROM here',
+	'SELECT * FROM here h WHERE (SELECT max(steady(id)) FROM here) > 0',
+	-- errors
+	'SELECT * FROM nowhere',
+	'SELECT * FORM here',
+	'SELECT 1 / 0',
+	'SELECT missing FROM here']) WITH ORDINALITY AS q(query, n) ORDER BY n;
+GRANT SELECT ON secret, hidden TO regress_px_admitted;
+SET ROLE regress_px_admitted;
+SELECT against('SELECT * FROM here');
+SELECT against('SELECT * FROM secret');
+SELECT against('SELECT * FROM hidden');
+RESET ROLE;
+-- a long reason is cut at a character
+CREATE FUNCTION "ääääääääääääääääääääääääääääää" () RETURNS int VOLATILE LANGUAGE sql AS 'SELECT 1';
+SELECT against('SELECT "ääääääääääääääääääääääääääääää"()');
+
+-- the same judgement for streams
+\set request 'version=1 encodings=1 codec=none level=0 batch_rows=1000 batch_bytes=1048576 server_version=150000 columns=23:-1'
+SELECT exchange.send(:'request', t.*) FROM (SELECT id FROM here) t \g /dev/null
+SELECT exchange.send(:'request', t.*) FROM (SELECT id FROM over_there) t;
+SELECT exchange.send(:'request', t.*) FROM (SELECT id FROM half) t;
+SELECT exchange.send(:'request', t.*) FROM (SELECT id FROM passing) t;
+SELECT exchange.send(:'request', t.*) FROM (SELECT steady(id) FROM here) t;
+SELECT exchange.send(:'request', t.*) FROM (SELECT id FROM here FOR UPDATE) t;
+
+-- locks stay as after DECLARE CURSOR; none of a query that fails
+BEGIN;
+SELECT against('SELECT * FROM here JOIN nowhere USING (id)');
+SELECT against('SELECT p.* FROM parted p JOIN over_here USING (id)');
+SELECT relation::regclass::text COLLATE "C", mode FROM pg_locks JOIN pg_class c ON c.oid = relation
+WHERE pid = pg_backend_pid() AND relnamespace = 'admit'::regnamespace ORDER BY 1, 2;
+SELECT pg_current_xact_id_if_assigned();
+ROLLBACK;
+
+-- an error that is not the query's is not hidden
+CREATE FUNCTION sleepy() RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(10); RETURN 1; END';
+SET statement_timeout = '50ms';
+SELECT against('SELECT sleepy() FROM here');
+RESET statement_timeout;
+
+-- a transaction that has written
+BEGIN;
+INSERT INTO here (id) VALUES (1);
+SELECT against('SELECT * FROM here');
+SELECT against(NULL);
+SAVEPOINT s;
+SELECT against(NULL);
+ROLLBACK;
+BEGIN;
+SAVEPOINT s;
+INSERT INTO here (id) VALUES (1);
+ROLLBACK TO s;
+SELECT against(NULL);
+ROLLBACK;
+
+-- the snapshot
+CREATE FUNCTION public.has_snapshot(want bool DEFAULT true) RETURNS bool LANGUAGE sql AS $$
+	SELECT public.admission(NULL, want) ~ ' snapshot=[0-9A-F]+-[0-9A-F]+-\d+ '
+$$;
+BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+SELECT has_snapshot(), has_snapshot(false);
+SAVEPOINT s;
+SELECT has_snapshot();
+RELEASE s;
+SELECT has_snapshot();
+ROLLBACK;
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT has_snapshot();
+ROLLBACK;
+BEGIN;
+SELECT has_snapshot();
+ROLLBACK;
+REVOKE EXECUTE ON FUNCTION pg_export_snapshot() FROM PUBLIC;
+SET ROLE regress_px_admitted;
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT public.has_snapshot();
+ROLLBACK;
+RESET ROLE;
+GRANT EXECUTE ON FUNCTION pg_export_snapshot() TO PUBLIC;
+
+-- the fingerprint: settings that are different, or may be
+CREATE FUNCTION public.fingerprint() RETURNS text LANGUAGE sql AS $$ SELECT substring(public.admission(NULL) FROM ' session=([0-9a-f]+) ') $$;
+SELECT fingerprint() AS usual \gset
+SELECT fingerprint() = :'usual' AS same;
+SET application_name = 'another';
+SET lock_timeout = '1s';
+SET idle_in_transaction_session_timeout = '10s';
+SET pg_exchange.compression = none;
+BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+SELECT fingerprint() = :'usual' AS same;
+SELECT substring(admission(NULL) FROM ' idle=\d+ ');
+COMMIT;
+RESET application_name;
+RESET lock_timeout;
+RESET idle_in_transaction_session_timeout;
+RESET pg_exchange.compression;
+SET enable_seqscan = off;
+SELECT fingerprint() = :'usual' AS same;
+RESET enable_seqscan;
+SET timezone = 'Europe/Vienna';
+SELECT fingerprint() = :'usual' AS same;
+RESET timezone;
+SET app.tenant = 'x';
+SELECT fingerprint() = :'usual' AS same;
+\c
+SET search_path = admit, public;
+SELECT fingerprint() = :'usual' AS same;
+GRANT regress_px_admitted TO CURRENT_USER;
+SET ROLE regress_px_admitted;
+SELECT public.fingerprint() = :'usual' AS same;
+RESET ROLE;
+-- a stream declines if it has another
+SELECT fingerprint() AS usual \gset
+SELECT exchange.send('version=1 encodings=1 codec=none level=0 batch_rows=1000 batch_bytes=1048576 server_version=150000 session=0123456789abcdef columns=23:-1', t.*) FROM (SELECT id FROM here) t;
+SELECT 'version=1 encodings=1 codec=none level=0 batch_rows=1000 batch_bytes=1048576 server_version=150000 session=' || :'usual' || ' columns=23:-1' AS request \gset
+-- and waits for locks, but for those of its plan, as long as ever
+BEGIN;
+SET LOCAL lock_timeout = '100ms';
+SELECT exchange.send(:'request', t.*) FROM (SELECT id FROM here) t \g /dev/null
+SHOW lock_timeout;
+COMMIT;
+
+SET search_path = public;
+SET client_min_messages = warning;
+DROP SCHEMA admit CASCADE;
+DROP FUNCTION admission, against, has_snapshot, fingerprint;
+DROP ROLE regress_px_admitted;
+\c
