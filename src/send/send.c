@@ -33,6 +33,7 @@
 #include "send/fill.h"
 #include "send/marker.h"
 #include "send/send.h"
+#include "send/verify.h"
 
 #ifdef WORDS_BIGENDIAN
 #define SENDER_LITTLE_ENDIAN	false
@@ -329,7 +330,7 @@ fill_batch(px_send_state *state)
 		state->options.codec != PX_CODEC_ZSTD;
 	px_fill_reset(fill);
 	while (!state->exhausted && fill->rows < state->batch_rows &&
-		   fill->raw_nbytes < state->request.batch_bytes)
+		   (fill->rows == 0 || px_fill_nbytes(fill) < state->request.batch_bytes))
 	{
 		TupleTableSlot *slot = ExecProcNode(child);
 
@@ -407,6 +408,10 @@ send_exec(CustomScanState *node)
 	}
 
 	slot = next_frame(state);
+	Assert(TupIsNull(slot) ||
+		   px_send_verify((uint8_t *) state->buffer + FRAME_OFFSET,
+						  VARSIZE(state->buffer + VARLENA_OFFSET) - VARHDRSZ,
+						  &state->request, state->fill, state->codec));
 	INSTR_TIME_SET_CURRENT(state->returned_at);
 	return slot;
 }
