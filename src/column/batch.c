@@ -43,11 +43,39 @@ px_chunk_header_write(px_writer *out, const px_chunk *chunk)
 	return PX_OK;
 }
 
-/* Write a column's payload to out, and describe it in *chunk. */
+/* Does the column have a null bitmap? */
+static inline bool
+px_column_has_bitmap(const px_column *column)
+{
+	return column->nvalues > 0 && column->nnulls > 0;
+}
+
+/*
+ * What the headers and null bitmaps of a batch add to its raw size: so much
+ * more than the plain values may the encoded ones take.
+ */
+static size_t
+px_batch_spare_nbytes(const px_column *columns, uint16_t ncolumns)
+{
+	size_t		nbytes = (size_t) ncolumns * PX_CHUNK_HEADER_NBYTES;
+
+	for (uint16_t i = 0; i < ncolumns; i++)
+	{
+		if (px_column_has_bitmap(&columns[i]))
+			nbytes += PX_ALIGN(PX_BITMAP_NBYTES(px_column_rows(&columns[i])));
+	}
+
+	return nbytes;
+}
+
+/*
+ * Write a column's payload to out, and describe it in *chunk; *spare_nbytes
+ * as of px_values_write.
+ */
 static px_status
 px_payload_write(px_writer *out, const px_column *columns, uint16_t index,
 				 const px_encode_options *options, px_column_state *state,
-				 px_chunk *chunk)
+				 size_t *spare_nbytes, px_chunk *chunk)
 {
 	const px_column *column = &columns[index];
 	px_status	status;
@@ -67,7 +95,7 @@ px_payload_write(px_writer *out, const px_column *columns, uint16_t index,
 	}
 	chunk->nvalues = column->nvalues;
 
-	if (column->nnulls > 0)
+	if (px_column_has_bitmap(column))
 	{
 		chunk->null_layout = PX_NULLS_BITMAP;
 		if (!px_write_bytes(out, column->nulls,
@@ -76,7 +104,7 @@ px_payload_write(px_writer *out, const px_column *columns, uint16_t index,
 			return PX_NO_SPACE;
 	}
 
-	status = px_values_write(out, columns, index, options, state, chunk);
+	status = px_values_write(out, columns, index, options, state, spare_nbytes, chunk);
 	if (status == PX_OK && !px_write_align(out))
 		status = PX_NO_SPACE;
 
@@ -91,6 +119,7 @@ px_batch_write(px_writer *out, const px_column *columns, uint16_t ncolumns,
 	px_writer	headers = {NULL, (size_t) ncolumns * PX_CHUNK_HEADER_NBYTES, 0};
 	size_t		start = out->pos;
 	bool		large = px_writer_left(out) > PX_RAW_FREE_NBYTES;
+	size_t		spare_nbytes = px_batch_spare_nbytes(columns, ncolumns);
 	uint64_t	raw_nbytes = 0;
 
 	if (!px_write_reserve(out, headers.cap, &headers.data))
@@ -99,12 +128,14 @@ px_batch_write(px_writer *out, const px_column *columns, uint16_t ncolumns,
 	for (uint16_t i = 0; i < ncolumns; i++)
 	{
 		size_t		begin = out->pos;
+		size_t		spare_before = spare_nbytes;
 		px_chunk	chunk;
 		px_status	status;
 
 		Assert(px_column_rows(&columns[i]) == px_column_rows(&columns[0]));
 
-		status = px_payload_write(out, columns, i, options, &states[i], &chunk);
+		status = px_payload_write(out, columns, i, options, &states[i],
+								  &spare_nbytes, &chunk);
 
 		/* Readers refuse what looks like a bomb. */
 		if (status == PX_OK && large)
@@ -113,7 +144,9 @@ px_batch_write(px_writer *out, const px_column *columns, uint16_t ncolumns,
 			if (raw_nbytes > PX_RAW_NBYTES_MAX(out->pos - start, PX_RAW_RATIO_MAX))
 			{
 				out->pos = begin;
-				status = px_payload_write(out, columns, i, &plain, &states[i], &chunk);
+				spare_nbytes = spare_before;
+				status = px_payload_write(out, columns, i, &plain, &states[i],
+										  &spare_nbytes, &chunk);
 			}
 		}
 		if (status == PX_OK)
@@ -308,8 +341,7 @@ px_chunk_encoded_range(const px_chunk *chunk, uint64_t *min, uint64_t *max)
 
 /*
  * Check both sizes.  *total_nbytes is the sum of the encoded sizes so far,
- * which is limited, as a codec can make many bytes out of few: no encoding
- * takes more than the plain values.
+ * which is limited, as a codec can make many bytes out of few.
  */
 static px_status
 px_chunk_check_sizes(const px_chunk *chunk, uint64_t raw_nbytes,
@@ -425,4 +457,20 @@ px_batch_read(const uint8_t *body, const px_frame_header *header,
 					   r.pos, header->body_nbytes);
 
 	return PX_OK;
+}
+
+px_status
+px_batch_verify(const uint8_t *body, const px_frame_header *header,
+				const px_batch_limits *limits, px_chunk *chunks, px_fault *fault)
+{
+	uint64_t	raw_nbytes_max = PX_RAW_NBYTES_MAX(header->body_nbytes, limits->ratio_max);
+
+	if (header->rows > limits->rows_max)
+		return px_fail(fault, PX_OVER_LIMIT, "rows of a batch",
+					   limits->rows_max, header->rows);
+	if (header->raw_nbytes > raw_nbytes_max)
+		return px_fail(fault, PX_OVER_LIMIT, "raw_nbytes",
+					   raw_nbytes_max, header->raw_nbytes);
+
+	return px_batch_read(body, header, chunks, fault);
 }

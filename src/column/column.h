@@ -367,9 +367,10 @@ extern size_t px_column_plain_nbytes(const px_column *column);
  *
  * All columns must have the same number of rows, at least one.  out must
  * have room for the sum of px_column_plain_nbytes, and must start aligned as
- * the frame body will (PX_FRAME_HEADER_NBYTES is a multiple of 8).  That sum
- * is within PX_RAW_NBYTES_MAX of what is written: columns that would become
- * smaller stay plain.
+ * the frame body will (PX_FRAME_HEADER_NBYTES is a multiple of 8).  What is
+ * written passes px_batch_verify with that sum as the raw size, and with
+ * PX_RAW_RATIO_MAX: columns whose encoded values would be too many, or whose
+ * compressed ones too few, stay plain.
  * states[ncolumns] is what earlier batches of the stream have left.
  * Returns PX_OK, PX_NO_SPACE (the caller's buffer was too small),
  * PX_BAD_CODEC (options->codec is none of px_codec_id) or PX_CODEC_FAILED
@@ -418,6 +419,23 @@ extern px_status px_batch_read(const uint8_t *body,
 							   const px_frame_header *header,
 							   px_chunk *chunks, px_fault *fault);
 
+/* What a receiver allows, besides what the format does. */
+typedef struct px_batch_limits
+{
+	uint32_t	rows_max;		/* PX_FRAME_ROWS_MAX at most */
+	uint32_t	ratio_max;		/* of PX_RAW_NBYTES_MAX */
+} px_batch_limits;
+
+/*
+ * The same, within limits: PX_OVER_LIMIT if the batch has more rows, or a
+ * larger raw size for its body.  Receivers call this for each batch before
+ * they decode it, and tests of senders for each batch that is written.
+ */
+extern px_status px_batch_verify(const uint8_t *body,
+								 const px_frame_header *header,
+								 const px_batch_limits *limits,
+								 px_chunk *chunks, px_fault *fault);
+
 /*
  * Undo the codec.  Without one *encoded is chunk->stored; with one the bytes
  * are put into buffer (chunk->encoded_nbytes bytes, 8-aligned) and *encoded
@@ -452,6 +470,16 @@ typedef struct px_decode_room
 extern px_status px_chunk_buffer_nbytes(const px_chunk *chunk,
 										const uint8_t *encoded, size_t *nbytes,
 										px_fault *fault);
+
+/*
+ * What such a buffer counts for: what those of all chunks count for, and the
+ * elements of arrays, is within the batch's raw size.
+ */
+static inline size_t
+px_buffer_counted_nbytes(size_t nbytes, uint32_t rows)
+{
+	return nbytes > PX_BUFFER_SLACK(rows) ? nbytes - PX_BUFFER_SLACK(rows) : 0;
+}
 
 /*
  * Decode a chunk of form fixed and width 1, 2, 4 or 8 to values[rows],

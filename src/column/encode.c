@@ -13,6 +13,11 @@
  * little it is not tried for a number of batches, which doubles with each
  * failure: random bytes cost next to nothing.
  *
+ * Readers limit what the encoded values of a batch add up to, before the
+ * codec.  An encoding that is written in full before the codec has it cannot
+ * take more than plain values, as the writer has no more room.  The one that
+ * goes through the codec piece by piece (lengths and bytes) is measured first.
+ *
  *-------------------------------------------------------------------------
  */
 #include "c.h"
@@ -193,6 +198,10 @@ px_plain_write(px_writer *out, const px_column *column,
 		return status;
 	result->encoded_nbytes = out->pos - start;
 
+	/* A codec that has no room to try says nothing about the values. */
+	if (px_writer_left(out) < result->encoded_nbytes)
+		return PX_OK;
+
 	return px_tail_compress(out, start, options, state, &result->codec);
 }
 
@@ -282,7 +291,7 @@ px_dictionary_encode(px_writer *out, const px_column *column,
 }
 
 static px_status
-px_split_encode(px_writer *out, const px_column *column,
+px_split_encode(px_writer *out, const px_column *column, size_t encoded_max,
 				const px_encode_options *options, px_column_state *state,
 				const px_encode_scratch *scratch, px_encoded *result,
 				bool *stale)
@@ -296,6 +305,10 @@ px_split_encode(px_writer *out, const px_column *column,
 	result->encoding = PX_ENC_SPLIT;
 	result->head_nbytes = out->pos - start;
 	result->encoded_nbytes = result->head_nbytes + column->values_nbytes;
+
+	/* A few short values: their lengths take more than plain headers do. */
+	if (result->encoded_nbytes > encoded_max)
+		return PX_NO_SPACE;
 
 	return px_tail_write(out, column->values, column->values_nbytes, options,
 						 state, &result->codec);
@@ -345,12 +358,12 @@ px_packed_encode(px_writer *out, const px_column *columns, uint16_t index,
 	return PX_NO_SPACE;
 }
 
-/* Write by the plan; PX_NO_SPACE if plain values are better after all. */
+/* Write by the plan; PX_NO_SPACE if the values are to be plain. */
 static px_status
 px_planned_write(px_writer *out, const px_column *columns, uint16_t index,
-				 const px_encode_options *options, px_column_state *state,
-				 const px_encode_scratch *scratch, px_encoded *result,
-				 bool *stale)
+				 size_t encoded_max, const px_encode_options *options,
+				 px_column_state *state, const px_encode_scratch *scratch,
+				 px_encoded *result, bool *stale)
 {
 	const px_column *column = &columns[index];
 	size_t		start = out->pos;
@@ -359,10 +372,10 @@ px_planned_write(px_writer *out, const px_column *columns, uint16_t index,
 	switch (state->planned)
 	{
 		case PX_ENC_PLAIN:
-			return px_plain_write(out, column, options, state, result);
+			return PX_NO_SPACE;
 		case PX_ENC_SPLIT:
-			return px_split_encode(out, column, options, state, scratch,
-								   result, stale);
+			return px_split_encode(out, column, encoded_max, options, state,
+								   scratch, result, stale);
 		case PX_ENC_DICTIONARY:
 			return px_dictionary_encode(out, column, options, state, scratch,
 										result, stale);
@@ -418,7 +431,7 @@ px_headed_encode(px_writer *out, const px_column *column, bool encodings,
 px_status
 px_values_write(px_writer *out, const px_column *columns, uint16_t index,
 				const px_encode_options *options, px_column_state *state,
-				px_chunk *chunk)
+				size_t *spare_nbytes, px_chunk *chunk)
 {
 	const px_column *column = &columns[index];
 	size_t		plain_nbytes = px_column_values_nbytes(column);
@@ -452,7 +465,8 @@ px_values_write(px_writer *out, const px_column *columns, uint16_t index,
 		}
 		state->sample_in--;
 
-		status = px_planned_write(&limited, columns, index, options, state,
+		status = px_planned_write(&limited, columns, index,
+								  plain_nbytes + *spare_nbytes, options, state,
 								  &scratch, &result, &stale);
 		if (stale)
 			state->sample_in = state->sample_interval = 0;
@@ -463,11 +477,15 @@ px_values_write(px_writer *out, const px_column *columns, uint16_t index,
 	if (status == PX_NO_SPACE)
 	{
 		result = (px_encoded) {0};
-		limited.pos = out->pos;
+		limited = *out;
 		status = px_plain_write(&limited, column, options, state, &result);
 	}
 	if (status != PX_OK)
 		return status;
+
+	Assert(result.encoded_nbytes <= plain_nbytes + *spare_nbytes);
+	Assert(limited.pos - out->pos <= plain_nbytes);
+	*spare_nbytes += plain_nbytes - result.encoded_nbytes;
 
 	chunk->encoding = result.encoding;
 	chunk->codec = result.codec;

@@ -391,18 +391,6 @@ check_form(const px_decoder *decoder, const px_chunk *chunk, const px_schema_col
 		px_require(decoder->servername, "chunk scale", 0, chunk->scale);
 }
 
-/*
- * The raw size bounds what decoding takes, and the frame's own size the raw
- * size: else a few bytes could have us allocate a lot.
- */
-static void
-check_raw_nbytes(const px_decoder *decoder, const px_frame_header *header)
-{
-	px_require_within(decoder->servername, "raw_nbytes",
-					  PX_RAW_NBYTES_MAX(header->body_nbytes, px_max_decompression_ratio),
-					  header->raw_nbytes);
-}
-
 void
 px_decode_account(const px_decoder *decoder, uint64 *sum, uint64 nbytes)
 {
@@ -422,6 +410,8 @@ decode_error_context(void *arg)
 void
 px_decoder_batch(px_decoder *decoder, const uint8_t *body, const px_frame_header *header)
 {
+	/* stream_reader.c has looked at the rows. */
+	px_batch_limits limits = {PX_FRAME_ROWS_MAX, (uint32) px_max_decompression_ratio};
 	ErrorContextCallback callback;
 	MemoryContext oldcontext;
 	px_fault	fault;
@@ -432,8 +422,12 @@ px_decoder_batch(px_decoder *decoder, const uint8_t *body, const px_frame_header
 				decoder->have_schema ? decoder->ncolumns : 0, header->columns);
 		px_raise_fault(decoder->servername, &fault);
 	}
-	check_raw_nbytes(decoder, header);
-	if (px_batch_read(body, header, decoder->chunks, &fault) != PX_OK)
+
+	/*
+	 * The raw size bounds what decoding takes, and the frame's own size the
+	 * raw size: else a few bytes could have us allocate a lot.
+	 */
+	if (px_batch_verify(body, header, &limits, decoder->chunks, &fault) != PX_OK)
 		px_raise_fault(decoder->servername, &fault);
 	decoder->raw_nbytes = header->raw_nbytes;
 	decoder->buffered_nbytes = decoder->converted_nbytes = 0;

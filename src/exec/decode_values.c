@@ -64,7 +64,7 @@ decode_pointers(px_decoder *decoder, decode_column *column, const px_chunk *chun
 	if (px_chunk_buffer_nbytes(chunk, encoded, &needed, &fault) != PX_OK)
 		px_raise_fault(decoder->servername, &fault);
 	px_decode_account(decoder, &decoder->buffered_nbytes,
-					  needed - Min(needed, PX_BUFFER_SLACK(chunk->rows)));
+					  px_buffer_counted_nbytes(needed, chunk->rows));
 	grow_buffer(decoder, column, needed);
 	decoder->room.buffer = column->buffer;
 	if (px_chunk_decode_pointers(chunk, encoded, &decoder->room, values, &fault) != PX_OK)

@@ -167,8 +167,11 @@ append_array(px_fill *fill, px_fill_source *source, px_column *column, Datum val
 		(ndim == 1 && ARR_LBOUND(array)[0] != 1) ||
 		nelements > PX_ARRAY_ELEMENTS_MAX - column->values_nbytes / column->width)
 	{
-		bytea	   *sent = SendFunctionCall(source->output, PointerGetDatum(array));
+		bytea	   *sent;
 
+		if (px_fill_is_float(source->element) && ARR_ELEMTYPE(array) == source->element)
+			array = px_fill_canonical_array(array, column->width);
+		sent = SendFunctionCall(source->output, PointerGetDatum(array));
 		MemoryContextSwitchTo(old_context);
 		px_fill_append_bytes(fill, column->sent, VARDATA_ANY(sent), VARSIZE_ANY_EXHDR(sent));
 		nelements = 0;

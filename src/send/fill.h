@@ -66,7 +66,7 @@ typedef struct px_fill
 {
 	uint16		ncolumns;
 	uint32		rows;			/* in the current batch */
-	size_t		raw_nbytes;		/* of its values, nearly; ends the batch */
+	size_t		raw_nbytes;		/* of its values, nearly; see px_fill_nbytes */
 	px_column  *columns;		/* [ncolumns] */
 	px_schema_column *schema;	/* [ncolumns] */
 
@@ -113,6 +113,17 @@ extern void px_fill_reset(px_fill *fill);
  * a frame.
  */
 extern void px_fill_row(px_fill *fill, TupleTableSlot *slot);
+
+/*
+ * What the batch measures as plain chunks: raw_nbytes, and for each column the
+ * chunk's header, its padding, and a null bitmap.
+ */
+static inline size_t
+px_fill_nbytes(const px_fill *fill)
+{
+	return fill->raw_nbytes +
+		(size_t) fill->ncolumns * (PX_CHUNK_HEADER_NBYTES + PX_ALIGN_NBYTES + fill->rows / 8);
+}
 
 /* The batch has all its rows: settle what was still open. */
 extern void px_fill_finish(px_fill *fill);

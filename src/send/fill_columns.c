@@ -13,6 +13,7 @@
 #include "access/transam.h"
 #include "catalog/pg_type_d.h"
 #include "mb/pg_wchar.h"
+#include "utils/float.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -103,7 +104,7 @@ decide_column(px_fill *fill, int i, Form_pg_attribute attribute,
 	source->kind = fill_kind(policy.kind);
 	source->attribute = attribute->attnum - 1;
 	source->skip_next = 1;
-	column->is_float = type == FLOAT4OID || type == FLOAT8OID;
+	column->is_float = px_fill_is_float(type);
 	column->relatable = policy.kind == PX_DATUM_BYVAL && !column->is_float;
 	source->convert = fill->encoding != GetDatabaseEncoding() &&
 		(source->kind == PX_FILL_TEXT || policy.check == PX_CHECK_ENCODING);
@@ -343,12 +344,70 @@ px_fill_toasted(px_fill *fill, px_column *column, struct varlena *datum)
 	return true;
 }
 
+/* ---------------------------------------------------------------------
+ * Floats
+ * --------------------------------------------------------------------- */
+
+/*
+ * A NaN has many bit patterns: infinity less infinity yields another one than
+ * 'NaN' does.  Without its sign it is above infinity.
+ */
+#define INFINITY4_BITS	UINT32_C(0x7f800000)
+#define INFINITY8_BITS	UINT64CONST(0x7ff0000000000000)
+
+void
+px_fill_canonical_nans(char *values, uint32 n, uint8 width)
+{
+	if (width == sizeof(float4))
+	{
+		const float4 nan = get_float4_nan();
+
+		for (uint32 i = 0; i < n; i++)
+		{
+			char	   *value = values + (Size) i * sizeof(float4);
+
+			if (unlikely((px_load_u32((uint8_t *) value) & PG_INT32_MAX) > INFINITY4_BITS))
+				memcpy(value, &nan, sizeof(nan));
+		}
+	}
+	else
+	{
+		const float8 nan = get_float8_nan();
+
+		for (uint32 i = 0; i < n; i++)
+		{
+			char	   *value = values + (Size) i * sizeof(float8);
+
+			if (unlikely((px_load_u64((uint8_t *) value) & PG_INT64_MAX) > INFINITY8_BITS))
+				memcpy(value, &nan, sizeof(nan));
+		}
+	}
+}
+
+ArrayType *
+px_fill_canonical_array(ArrayType *array, uint8 width)
+{
+	ArrayType  *copy = DatumGetArrayTypePCopy(PointerGetDatum(array));
+	char	   *elements = ARR_DATA_PTR(copy);
+
+	/* Nulls take no space among them. */
+	px_fill_canonical_nans(elements, (uint32) ((char *) copy + ARR_SIZE(copy) - elements) / width,
+						   width);
+	return copy;
+}
+
 void
 px_fill_finish(px_fill *fill)
 {
 	for (int i = 0; i < fill->ncolumns; i++)
 	{
+		px_column  *column = &fill->columns[i];
+
 		if (fill->sources[i].kind == PX_FILL_NUMERIC)
-			px_fill_numeric_finish(fill, &fill->sources[i], &fill->columns[i]);
+			px_fill_numeric_finish(fill, &fill->sources[i], column);
+		else if ((column->form == PX_FORM_FIXED && column->is_float) ||
+				 (column->form == PX_FORM_ARRAY && px_fill_is_float(fill->sources[i].element)))
+			px_fill_canonical_nans((char *) column->values,
+								   (uint32) (column->values_nbytes / column->width), column->width);
 	}
 }

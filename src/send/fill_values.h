@@ -12,6 +12,8 @@
 #define PX_SEND_FILL_VALUES_H
 
 #include "access/detoast.h"
+#include "catalog/pg_type_d.h"
+#include "utils/array.h"
 
 #include "send/fill.h"
 
@@ -36,6 +38,15 @@ extern void px_fill_grow(px_fill *fill, px_column *column, size_t n);
 extern bool px_fill_toasted(px_fill *fill, px_column *column,
 							struct varlena *datum);
 
+/*
+ * Give the NaNs among n floats of width 4 or 8 the bits that the type's input
+ * function gives them.
+ */
+extern void px_fill_canonical_nans(char *values, uint32 n, uint8 width);
+
+/* A copy of an array, in the current context, of which that is done to the elements. */
+extern ArrayType *px_fill_canonical_array(ArrayType *array, uint8 width);
+
 /* --- fill_numeric.c -------------------------------------------------------- */
 
 /* Choose the form of a numeric column for a new batch. */
@@ -53,6 +64,12 @@ extern void px_fill_numeric_finish(px_fill *fill, px_fill_source *source,
 								   px_column *column);
 
 /* --- inline ---------------------------------------------------------------- */
+
+static inline bool
+px_fill_is_float(Oid type)
+{
+	return type == FLOAT4OID || type == FLOAT8OID;
+}
 
 /* An attempt failed: leave out the next ones, each time twice as many. */
 static inline void

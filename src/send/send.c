@@ -39,6 +39,7 @@
 #include "send/marker.h"
 #include "send/send.h"
 #include "send/timeout.h"
+#include "send/verify.h"
 
 #ifdef WORDS_BIGENDIAN
 #define SENDER_LITTLE_ENDIAN	false
@@ -389,7 +390,7 @@ fill_batch(px_send_state *state)
 	px_fill_reset(fill);
 	INSTR_TIME_SET_CURRENT(begin);
 	while (!state->exhausted && !late && fill->rows < rows &&
-		   fill->raw_nbytes < state->request.batch_bytes)
+		   (fill->rows == 0 || px_fill_nbytes(fill) < state->request.batch_bytes))
 	{
 		TupleTableSlot *slot = ExecProcNode(child);
 
@@ -474,6 +475,10 @@ send_exec(CustomScanState *node)
 	}
 
 	slot = next_frame(state);
+	Assert(TupIsNull(slot) ||
+		   px_send_verify((uint8_t *) state->buffer + FRAME_OFFSET,
+						  VARSIZE(state->buffer + VARLENA_OFFSET) - VARHDRSZ,
+						  &state->request, state->fill, state->codec));
 	INSTR_TIME_SET_CURRENT(state->returned_at);
 
 	/* The end of a FETCH is a statement's: no need to say so. */

@@ -18,6 +18,7 @@
 
 #include "column/patched.h"
 #include "column/toasted.h"
+#include "column/verify.h"
 #include "common/pg_lzcompress.h"
 #include "fuzz.h"
 
@@ -25,6 +26,9 @@
 #define BATCHES_MAX		4
 #define ROWS_MAX		600
 #define VALUE_NBYTES_MAX	400
+
+/* What is taken to verify a batch: for a column its values, and two buffers. */
+#define PIECES_MAX		(3 * COLUMNS_MAX + 3)
 
 typedef enum kind
 {
@@ -619,16 +623,55 @@ static void
 check_batch(const uint8_t *body, const px_frame_header *header)
 {
 	static int64_t numbers[COLUMNS_MAX][ROWS_MAX];
+	const px_batch_limits limits = {header->rows, PX_RAW_RATIO_MAX};
 	const int64_t *references[COLUMNS_MAX] = {NULL};
 	px_chunk	chunks[COLUMNS_MAX];
 
-	FUZZ_REQUIRE(px_batch_read(body, header, chunks, NULL) == PX_OK);
+	FUZZ_REQUIRE(px_batch_verify(body, header, &limits, chunks, NULL) == PX_OK);
 	for (uint16_t i = 0; i < header->columns; i++)
 	{
 		check_column(&columns[i], &chunks[i], references, i, numbers[i]);
 		if (columns[i].kind == KIND_INTS && chunks[i].null_layout == PX_NULLS_NONE)
 			references[i] = numbers[i];
 	}
+}
+
+/* Pieces of memory for px_verify_written, kept for the next batch. */
+static struct
+{
+	uint8_t    *data;
+	size_t		nbytes;
+}			pieces[PIECES_MAX];
+static int	npieces;
+
+static uint8_t *
+take_piece(void *arg, size_t nbytes)
+{
+	int			i = npieces++;
+
+	(void) arg;
+	FUZZ_REQUIRE(i < PIECES_MAX);
+	if (pieces[i].nbytes != nbytes)
+	{
+		free(pieces[i].data);
+		pieces[i].data = malloc(nbytes);
+		pieces[i].nbytes = nbytes;
+		FUZZ_REQUIRE(pieces[i].data != NULL);
+	}
+	return pieces[i].data;
+}
+
+/* Is a batch within everything that a receiver limits? */
+static void
+verify_batch(const uint8_t *body, const px_frame_header *header, const px_column *batch)
+{
+	const px_batch_limits limits = {header->rows, PX_RAW_RATIO_MAX};
+	const px_verify_memory memory = {take_piece, NULL};
+	px_fault	fault;
+
+	npieces = 0;
+	if (px_verify_written(body, header, &limits, batch, fuzz_codec_context(), &memory, &fault) != PX_OK)
+		fuzz_fail(fault.what, __FILE__, __LINE__);
 }
 
 /* Encode what is in the columns to exactly the room that it may take. */
@@ -663,7 +706,20 @@ write_and_check(uint16_t ncolumns, uint32_t rows, const px_encode_options *optio
 	frame = fuzz_guarded_copy(SLOT_INPUT, out.data, out.pos);
 	FUZZ_REQUIRE(px_frame_peek(frame, out.pos, &again, NULL) == PX_OK);
 	FUZZ_REQUIRE(px_frame_verify(frame, &again, NULL) == PX_OK);
+	verify_batch(frame + PX_FRAME_HEADER_NBYTES, &again, batch);
 	check_batch(frame + PX_FRAME_HEADER_NBYTES, &again);
+}
+
+/* What mode auto may choose for a batch, whatever it has chosen before. */
+static void
+choose(px_encode_options *options, uint32_t encodings)
+{
+	px_choice	choice = next_random() % PX_CHOICE_COUNT;
+
+	options->encodings = choice == PX_CHOICE_PLAIN ? 1 << PX_ENC_PLAIN : encodings;
+	options->codec = choice == PX_CHOICE_ZSTD ? PX_CODEC_ZSTD :
+		choice == PX_CHOICE_LZ4 ? PX_CODEC_LZ4 : PX_CODEC_NONE;
+	options->codec_on_ints = choice == PX_CHOICE_ZSTD;
 }
 
 int
@@ -674,6 +730,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint16_t	ncolumns = byte % COLUMNS_MAX + 1;
 	int			nbatches = byte / COLUMNS_MAX % BATCHES_MAX + 1;
 	px_encode_options options = {.context = fuzz_codec_context()};
+	uint32_t	encodings;
+	bool		adaptive;
 
 	byte = fuzz_take(&input);
 	options.codec = byte % PX_CODEC_COUNT;
@@ -681,6 +739,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	options.encodings = byte / 8 % 8 == 0 ? 1 : PX_ENCODINGS_ALL;
 	if (byte / 64 % 4 == 1)		/* a reader that knows fewer */
 		options.encodings &= PX_ENCODINGS_INTS | fuzz_take_u16(&input);
+	adaptive = byte / 64 % 4 > 1;
+	encodings = options.encodings;
 	random_state = fuzz_take_u16(&input);
 	for (uint16_t i = 0; i < ncolumns; i++)
 		begin_column(&columns[i], &input);
@@ -689,6 +749,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	{
 		uint32_t	rows = fuzz_take_u16(&input) % ROWS_MAX + 1;
 
+		if (adaptive)
+			choose(&options, encodings);
 		for (uint16_t i = 0; i < ncolumns; i++)
 			fill_column(&columns[i], rows, &input);
 		options.scratch = fuzz_guarded(SLOT_ENCODE_SCRATCH, PX_ALIGN(px_encode_scratch_nbytes(rows)));

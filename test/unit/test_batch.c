@@ -214,8 +214,8 @@ batch_encode(batch *batch, bool encodings, uint8_t codec)
 	out.data = g.data;
 	out.cap = g.nbytes;
 	out.pos = PX_FRAME_HEADER_NBYTES;
-	CHECK_EQ(px_batch_write(&out, batch->columns, batch->ncolumns, &options,
-							batch->choices), PX_OK);
+	CHECK_EQ(unit_batch_write(&out, batch->columns, batch->ncolumns, &options,
+							  batch->choices), PX_OK);
 	free(options.scratch);
 
 	header.version = PX_PROTOCOL_MAX;
@@ -575,8 +575,8 @@ too_small_an_output_is_no_space(void)
 		unit_guarded g = unit_guarded_new(cap);
 		px_writer	out = {g.data, cap, 0};
 
-		CHECK_EQ(px_batch_write(&out, b.columns, b.ncolumns, &options,
-								b.choices), PX_NO_SPACE);
+		CHECK_EQ(unit_batch_write(&out, b.columns, b.ncolumns, &options,
+								  b.choices), PX_NO_SPACE);
 		unit_guarded_free(&g);
 	}
 	batch_free(&b);
@@ -594,7 +594,7 @@ unknown_codec_is_not_written(void)
 
 	add_bytes(&b, 50, NO_NULLS, 10, 20, 2);
 	options.scratch = unit_alloc(px_encode_scratch_nbytes(50));
-	CHECK_EQ(px_batch_write(&out, b.columns, 1, &options, b.choices), PX_BAD_CODEC);
+	CHECK_EQ(unit_batch_write(&out, b.columns, 1, &options, b.choices), PX_BAD_CODEC);
 	free(options.scratch);
 	batch_free(&b);
 }
@@ -639,7 +639,7 @@ body_has_the_documented_layout(void)
 	for (int i = 0; i < 4; i++)
 		px_column_append_null(&columns[2]);
 
-	CHECK_EQ(px_batch_write(&out, columns, 3, &options, states), PX_OK);
+	CHECK_EQ(unit_batch_write(&out, columns, 3, &options, states), PX_OK);
 	CHECK_EQ(out.pos, sizeof(expected));
 	CHECK_MEM(body, expected, sizeof(expected));
 	for (int i = 0; i < 3; i++)

@@ -22,7 +22,7 @@
 
 #define ROWS_MAX		5000
 #define VALUES_CAP		(4 * 1024 * 1024)
-#define COLUMNS_MAX		3
+#define COLUMNS_MAX		4
 
 static px_codec_context *codec_context;
 static px_column columns[COLUMNS_MAX];
@@ -82,7 +82,7 @@ write_batch(uint32_t encodings, uint8_t codec)
 	for (uint16_t c = 0; c < ncolumns; c++)
 		out.cap += px_column_plain_nbytes(&columns[c]);
 	options.scratch = unit_alloc(px_encode_scratch_nbytes(px_column_rows(&columns[0])));
-	CHECK_EQ(px_batch_write(&out, columns, ncolumns, &options, states), PX_OK);
+	CHECK_EQ(unit_batch_write(&out, columns, ncolumns, &options, states), PX_OK);
 	body_nbytes = out.pos;
 	free(options.scratch);
 }
@@ -358,6 +358,123 @@ text_is_split_from_its_lengths(void)
 	round_trip();
 	write_batch(PX_ENCODINGS_ALL, PX_CODEC_NONE);
 	damage();
+}
+
+/* A length for value i of n: several kinds of them. */
+static uint32_t
+length_of(int kind, uint32_t i, uint32_t n)
+{
+	switch (kind)
+	{
+		case 0:					/* all the same */
+			return 20;
+		case 1:
+			return 21 + i % 3;
+		case 2:					/* around the longest with a short header */
+			return PX_PACKED_SHORT_MAX - 1 + i % 4;
+		case 3:
+			return (uint32_t) (unit_random() % 300);
+		case 4:					/* mostly empty */
+			return i % 7 == 0 ? i : 0;
+		default:				/* one is long */
+			return i == n / 2 ? 5000 : 3 + i % 2;
+	}
+}
+
+/*
+ * Readers limit the encoded values of a batch before the codec: lengths and
+ * bytes may take more than plain values, if these are few.  As the only batch
+ * of a stream, and as the last one.
+ */
+static void
+any_number_of_strings_stays_within_the_raw_size(void)
+{
+	static const char words[] = "session opened for user alice by root; ";
+
+	for (uint8_t codec = 0; codec < PX_CODEC_COUNT; codec++)
+	{
+		for (uint32_t n = 1; n <= 300; n++)
+		{
+			for (int kind = 0; kind < 6 * 4; kind++)
+			{
+				bool		nulls = kind / 6 % 2;
+				bool		last = kind / 12;
+
+				ncolumns = 0;
+				column_new(PX_FORM_BYTES, 0);
+				for (int batch = last ? 0 : 1; batch < 2; batch++)
+				{
+					uint32_t	rows = batch == 0 ? 500 : n;
+
+					px_column_reset(&columns[0]);
+					for (uint32_t i = 0; i < rows; i++)
+					{
+						uint32_t	nbytes = length_of(kind % 6, i, n);
+						uint8_t		text[5000];
+
+						for (uint32_t k = 0; k < nbytes; k++)
+							text[k] = (uint8_t) words[(i * 7 + k) % (sizeof(words) - 1)];
+						if (nulls && i % 3 == 1)
+							px_column_append_null(&columns[0]);
+						else
+							px_column_append_bytes(&columns[0], text, nbytes);
+					}
+					write_batch(PX_ENCODINGS_ALL, codec);
+					CHECK_EQ(read_body(true), PX_OK);
+				}
+			}
+		}
+	}
+}
+
+/* What other columns save may be spent: then a codec sees a few strings. */
+static void
+few_strings_beside_integers_are_compressed(void)
+{
+	ncolumns = 0;
+	column_new(PX_FORM_FIXED, 8);
+	column_new(PX_FORM_BYTES, 0);
+	for (uint32_t i = 0; i < 20; i++)
+	{
+		char		text[100];
+
+		px_column_append_u64(&columns[0], i);
+		snprintf(text, sizeof(text), "session %u opened for user alice by (uid=%u)",
+				 i * 7919 % 10007, i % 5);
+		add_string(&columns[1], text);
+	}
+	write_batch(PX_ENCODINGS_ALL, PX_CODEC_LZ4);
+	CHECK_EQ(states[1].encoding, PX_ENC_SPLIT);
+	CHECK_EQ(states[1].codec, PX_CODEC_LZ4);
+	CHECK_EQ(read_body(true), PX_OK);
+}
+
+/* Without that, they stay plain, for the codec if it has room to try. */
+static void
+few_strings_are_compressed_as_they_are(void)
+{
+	ncolumns = 0;
+	for (int c = 0; c < COLUMNS_MAX; c++)
+	{
+		column_new(PX_FORM_BYTES, 0);
+		for (uint32_t i = 0; i < 7; i++)
+		{
+			char		text[100];
+
+			snprintf(text, sizeof(text), "session %u opened for user alice by (uid=%u)",
+					 1u << (i * 3), i % 5);
+			add_string(&columns[c], text);
+		}
+	}
+	write_batch(PX_ENCODINGS_ALL, PX_CODEC_LZ4);
+	CHECK_EQ(states[0].encoding, PX_ENC_SPLIT);
+	CHECK_EQ(states[1].encoding, PX_ENC_SPLIT);
+	CHECK_EQ(states[2].encoding, PX_ENC_PLAIN);
+	CHECK_EQ(states[2].codec, PX_CODEC_LZ4);
+	CHECK_EQ(states[3].encoding, PX_ENC_PLAIN);
+	for (int c = 0; c < COLUMNS_MAX; c++)
+		CHECK_EQ(states[c].codec_skip[PX_CODEC_LZ4], 0);
+	CHECK_EQ(read_body(true), PX_OK);
 }
 
 static void
@@ -1240,6 +1357,9 @@ main(void)
 	RUN(strings_of_every_length_round_trip);
 	RUN(one_large_value_is_compressed);
 	RUN(text_is_split_from_its_lengths);
+	RUN(any_number_of_strings_stays_within_the_raw_size);
+	RUN(few_strings_beside_integers_are_compressed);
+	RUN(few_strings_are_compressed_as_they_are);
 	RUN(few_values_make_a_dictionary);
 	RUN(clustered_strings_have_runs_of_codes);
 	RUN(digits_make_a_template);

@@ -55,7 +55,7 @@ write_batch(uint32_t encodings, uint8_t codec)
 	px_status	status;
 
 	options.scratch = unit_alloc(px_encode_scratch_nbytes(px_column_rows(&column)));
-	status = px_batch_write(&out, &column, 1, &options, &state);
+	status = unit_batch_write(&out, &column, 1, &options, &state);
 	body_nbytes = out.pos;
 	free(options.scratch);
 

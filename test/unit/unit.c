@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "column/verify.h"
 #include "unit.h"
 
 /* A test that fails everywhere says so this often. */
@@ -145,4 +146,64 @@ unit_random_bytes(uint8_t *out, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		out[i] = (uint8_t) unit_random();
+}
+
+/* ---------------------------------------------------------------------
+ * What senders write
+ * --------------------------------------------------------------------- */
+
+/* Memory that is freed in one go: each piece points to the one before it. */
+typedef struct unit_piece
+{
+	struct unit_piece *previous;
+	uint64_t	data[];
+} unit_piece;
+
+static uint8_t *
+unit_take(void *arg, size_t nbytes)
+{
+	unit_piece **last = arg;
+	unit_piece *piece = unit_alloc(sizeof(unit_piece) + nbytes);
+
+	piece->previous = *last;
+	*last = piece;
+
+	return (uint8_t *) piece->data;
+}
+
+px_status
+unit_batch_write(px_writer *out, const px_column *columns, uint16_t ncolumns,
+				 const px_encode_options *options, px_column_state *states)
+{
+	unit_piece *pieces = NULL;
+	px_verify_memory memory = {unit_take, &pieces};
+	px_frame_header header = {.columns = ncolumns, .rows = px_column_rows(&columns[0])};
+	px_batch_limits limits = {header.rows, PX_RAW_RATIO_MAX};
+	char		text[PX_FAULT_NBYTES_MAX];
+	px_fault	fault;
+	size_t		start = out->pos;
+	px_status	status;
+	unit_guarded body;
+
+	status = px_batch_write(out, columns, ncolumns, options, states);
+	if (status != PX_OK)
+		return status;
+
+	header.body_nbytes = (uint32_t) (out->pos - start);
+	for (uint16_t i = 0; i < ncolumns; i++)
+		header.raw_nbytes += px_column_plain_nbytes(&columns[i]);
+	body = unit_guarded_copy(out->data + start, header.body_nbytes);
+	if (px_verify_written(body.data, &header, &limits, columns, options->context,
+						  &memory, &fault) != PX_OK)
+		unit_check(false, px_fault_text(&fault, text), __FILE__, __LINE__);
+	unit_guarded_free(&body);
+	while (pieces)
+	{
+		unit_piece *previous = pieces->previous;
+
+		free(pieces);
+		pieces = previous;
+	}
+
+	return PX_OK;
 }

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "column/column.h"
 #include "wire/status.h"
 
 /* The test goes on after a failed check; the result is the condition. */
@@ -64,6 +65,15 @@ extern void *unit_alloc(size_t n);
 
 /* Reproducible random numbers: the sequence starts anew with every test. */
 extern uint64_t unit_random(void);
+
+/*
+ * px_batch_write, as all tests call it: what it has written is read as a
+ * receiver reads it, with the receiver's limits.
+ */
+extern px_status unit_batch_write(px_writer *out, const px_column *columns,
+								  uint16_t ncolumns,
+								  const px_encode_options *options,
+								  px_column_state *states);
 
 /* n bytes that do not compress. */
 extern void unit_random_bytes(uint8_t *out, size_t n);
