@@ -167,6 +167,7 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 	if (state->foreign->fdw_exprs == NIL &&
 		intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_SORTED)) == 0)
 		state->nslices_max = px_slices_setting;
+	px_slices_init(&state->local_slices, state->nslices_max);
 	state->waiting = palloc(state->nslices_max * sizeof(px_stream *));
 
 	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))

@@ -274,6 +274,13 @@ px_start_session(px_receive_state *state, px_stream_reader *reader, const char *
 	note_locality(state, reader, peer->session_locality);
 	reader->version = peer->session_version;
 	reader->peer_version = peer->admission.hello.server_version;
+
+	/* The first and only reader need not be content with a slice. */
+	if (!state->slices->announced && (state->shared == NULL || state->shared->participants <= 1))
+	{
+		px_slices_init(state->slices, 1);
+		reader->slice = px_slices_claim(state->slices, false);
+	}
 	sql = px_request_for_session(state, reader);
 	if (reader->session == NULL)
 	{

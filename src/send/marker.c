@@ -269,10 +269,6 @@ marker_planner(Query *parse, const char *query_string, int cursor_options,
 	if (text)
 	{
 		/* It is postgres_fdw's own session that runs it, by a cursor of its own. */
-		if (request.slices > 1)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("query cannot be sent in slices as text")));
 		cursor_options &= ~CURSOR_OPT_PARALLEL_OK;
 	}
 	else
