@@ -36,7 +36,6 @@ typedef enum px_stream_status
 	PX_STREAM_DECLINED,			/* the query must run in postgres_fdw's session */
 	PX_STREAM_LOCKED,			/* a lock is waited for there */
 	PX_STREAM_REFUSED,			/* no such snapshot: see reason */
-	PX_STREAM_WRITTEN,			/* own writes: see reason */
 	PX_STREAM_BROKEN			/* the connection is dead, or as good as */
 } px_stream_status;
 
@@ -108,8 +107,8 @@ extern void px_stream_begin(px_stream *stream);
 
 /*
  * Wait until the transaction of a stream that was begun is known to be fit:
- * PX_STREAM_OK; or PX_STREAM_REFUSED, PX_STREAM_WRITTEN or PX_STREAM_BROKEN with
- * *reason set (palloc'd), and the connection given back.  Blocks for one round trip, at
+ * PX_STREAM_OK; or PX_STREAM_REFUSED or PX_STREAM_BROKEN with *reason set
+ * (palloc'd), and the connection given back.  Blocks for one round trip, at
  * most a few seconds, serving interrupts; does not wait for the query.
  */
 extern px_stream_status px_stream_confirm(px_stream *stream, const char **reason);

@@ -522,10 +522,6 @@ px_receive_confirm(px_receive_state *state)
 				state->fallback = PX_FALLBACK_CONNECTION;
 				start_child(state, reason);
 				break;
-			case PX_STREAM_WRITTEN:
-				state->fallback = PX_FALLBACK_OWN_WRITES;
-				start_child(state, reason);
-				break;
 			default:
 				state->fallback = PX_FALLBACK_SNAPSHOT;
 				start_child(state, reason);
