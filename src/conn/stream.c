@@ -370,43 +370,11 @@ give_up_connection(px_stream *stream)
 	}
 }
 
-/*
- * The stream of the peer that can best do without its connection: one that
- * only keeps it for its next run, else the one that got it first.
- */
-static px_stream *
-choose_victim(px_peer *peer)
-{
-	px_stream  *victim = NULL;
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &peer->connections)
-	{
-		px_stream  *stream = dlist_container(px_connection, node, iter.cur)->stream;
-
-		if (stream == NULL)
-			continue;
-		if (stream->phase == PX_STREAM_CLOSED)
-			return stream;
-		if (victim == NULL)
-			victim = stream;
-	}
-	return victim;
-}
-
 bool
 px_stream_connect(px_stream *stream, px_peer *peer, UserMapping *user,
-				  bool may_take, const char **reason)
+				  const char **reason)
 {
-	px_stream  *victim;
-
-	while (!px_connection_acquire(peer, user, stream, reason))
-	{
-		if (*reason || !may_take || (victim = choose_victim(peer)) == NULL)
-			return false;
-		give_up_connection(victim);
-	}
-	return true;
+	return px_connection_acquire(peer, user, stream, reason) != NULL;
 }
 
 void
@@ -509,26 +477,15 @@ px_stream_confirm(px_stream *stream, const char **reason)
 	}
 	if (answer != PX_ANSWER_OK)
 		return fail_beginning(stream, "transaction cannot be prepared", answer, reason);
+	if (PQnfields(stream->result) != 2)
+		return fail_beginning(stream, "transaction cannot be prepared",
+							  PX_ANSWER_UNEXPECTED, reason);
 
 	if (!PQsetSingleRowMode(stream->connection->pg))
 		return fail_beginning(stream, "query cannot be sent", PX_ANSWER_BROKEN, reason);
 	stream->phase = PX_STREAM_RUNNING;
 	px_progress_blocked(stream->progress, PX_BLOCKED_QUERY);
 	return PX_STREAM_OK;
-}
-
-void
-px_stream_again(px_stream *stream)
-{
-	PGconn	   *pg = stream->connection->pg;
-
-	/* The query is still the session's unnamed prepared statement. */
-	stream->has_frames = false;
-	stream->phase = PX_STREAM_RUNNING;
-	if (!PQsendQueryPrepared(pg, "", stream->nparams, stream->values,
-							 NULL, NULL, FRAME_FORMAT) ||
-		!PQsetSingleRowMode(pg))
-		px_report_remote_error(ERROR, NULL, pg, stream->servername, stream->remote_sql);
 }
 
 void
