@@ -172,10 +172,7 @@ end_slice(px_receive_state *state, px_stream_reader *reader)
 		return;
 	}
 	reader->active = false;
-
-	/* Other parameters may come: keep the connection. */
-	if (state->param_exprs == NIL)
-		px_stream_close(reader->stream);
+	px_stream_close(reader->stream);
 }
 
 /*
@@ -351,11 +348,9 @@ rescan_receive(CustomScanState *css)
 		return;
 	}
 
-	/* A connection that has finished its stream can take the next one. */
 	for (int i = 0; i < state->nreaders; i++)
 	{
-		if (state->readers[i]->stream->phase != PX_STREAM_CLOSED || i > 0)
-			px_stream_close(state->readers[i]->stream);
+		px_stream_close(state->readers[i]->stream);
 		state->readers[i]->active = false;
 	}
 	state->phase = PX_RECEIVE_NEW;

@@ -59,7 +59,6 @@ typedef struct px_receive_state
 	px_receive_phase phase;
 	const char *fallback_reason;	/* with PX_RECEIVE_CHILD, else NULL */
 	px_fallback fallback;		/* what kind of reason the next one would be */
-	CommandId	command;		/* in which the connection was begun */
 
 	/*
 	 * The streams: one, or one for each slice.  What is said of them in
@@ -86,10 +85,11 @@ typedef struct px_receive_state
 /*
  * Begin a stream for a node in PX_RECEIVE_NEW, or have the child take over
  * (fallback_reason is set).  False if all connections to the server are in
- * use and may_take does not allow to take another stream's.  Does not wait for
- * the stream, but for connections and the snapshot, serving interrupts.
+ * use and must_begin is false; if it is true, the child runs then.  Does not
+ * wait for the stream, but for connections and the snapshot, serving
+ * interrupts.
  */
-extern bool px_receive_begin(px_receive_state *state, bool may_take);
+extern bool px_receive_begin(px_receive_state *state, bool must_begin);
 
 /*
  * Ask the server for its plan of the query, with options of EXPLAIN.  NULL, with

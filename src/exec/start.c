@@ -280,7 +280,7 @@ note_connection(px_receive_state *state, px_stream_reader *reader)
  * none: all are in use (*busy), or there can be no stream (*reason).
  */
 static bool
-connect_stream(px_receive_state *state, px_stream_reader *reader, bool may_take,
+connect_stream(px_receive_state *state, px_stream_reader *reader,
 			   bool *busy, const char **reason)
 {
 	px_stream  *stream = reader->stream;
@@ -288,7 +288,7 @@ connect_stream(px_receive_state *state, px_stream_reader *reader, bool may_take,
 	px_peer    *peer = px_peer_get(user);
 
 	*busy = false;
-	if (!px_stream_connect(stream, peer, user, may_take, reason))
+	if (!px_stream_connect(stream, peer, user, reason))
 	{
 		*busy = *reason == NULL;
 		state->fallback = peer->refusal == NULL ? PX_FALLBACK_CONNECTION :
@@ -342,11 +342,11 @@ show_stream(px_receive_state *state, px_stream_reader *reader)
  * connections are in use (*busy), else the reason why there can be no stream.
  */
 static const char *
-begin_stream(px_receive_state *state, px_stream_reader *reader, bool may_take, bool *busy)
+begin_stream(px_receive_state *state, px_stream_reader *reader, bool *busy)
 {
 	const char *reason;
 
-	if (!connect_stream(state, reader, may_take, busy, &reason))
+	if (!connect_stream(state, reader, busy, &reason))
 		return reason;
 	build_query(state, reader);
 	show_stream(state, reader);
@@ -380,12 +380,11 @@ accept_first_stream(px_receive_state *state)
 	state->phase = PX_RECEIVE_STREAM;
 }
 
-/* Begin the first stream of the node, or go on with it after a rescan. */
+/* Begin the first stream of the node. */
 static const char *
-begin_first_stream(px_receive_state *state, bool may_take, bool *busy)
+begin_first_stream(px_receive_state *state, bool must_begin, bool *busy)
 {
 	px_stream_reader *reader = state->readers[0];
-	CommandId	command = GetCurrentCommandId(false);
 	const char *reason;
 	int			slice;
 
@@ -411,21 +410,18 @@ begin_first_stream(px_receive_state *state, bool may_take, bool *busy)
 	}
 	reader->slice = slice;
 
-	/*
-	 * A rescan goes on with its connection.  Unless a command has come in
-	 * between, by a function of the query: it may have written.
-	 */
-	if (reader->stream->connection && state->command == command)
-	{
-		show_stream(state, reader);
-		px_stream_again(reader->stream);
-		return NULL;
-	}
 	px_stream_close(reader->stream);
-	reason = begin_stream(state, reader, may_take, busy);
+	reason = begin_stream(state, reader, busy);
 	if (*busy)
+	{
 		px_slices_return(state->slices, slice);
-	state->command = command;
+		if (must_begin)
+		{
+			*busy = false;
+			state->fallback = PX_FALLBACK_CONNECTION;
+			reason = "all connections are in use";
+		}
+	}
 	return reason;
 }
 
@@ -458,7 +454,7 @@ px_receive_begin_anew(px_receive_state *state)
 }
 
 bool
-px_receive_begin(px_receive_state *state, bool may_take)
+px_receive_begin(px_receive_state *state, bool must_begin)
 {
 	MemoryContext oldcontext;
 	const char *reason;
@@ -472,7 +468,7 @@ px_receive_begin(px_receive_state *state, bool may_take)
 	MemoryContextReset(state->stream_context);
 	oldcontext = MemoryContextSwitchTo(state->stream_context);
 
-	reason = begin_first_stream(state, may_take, &busy);
+	reason = begin_first_stream(state, must_begin, &busy);
 	if (reason && IsParallelWorker())
 		reason = begin_patiently(state, reason);
 	if (reason)
@@ -550,7 +546,7 @@ rehearse_stream(px_receive_state *state)
 
 	px_stream_close(stream);
 	if (!px_enabled || IsolationIsSerializable() ||
-		!connect_stream(state, reader, true, &busy, &reason))
+		!connect_stream(state, reader, &busy, &reason))
 		return false;
 	reader->slice = 0;
 	build_query(state, reader);
@@ -609,7 +605,7 @@ px_receive_ask_plan(px_receive_state *state, const char *options, const char **r
 	bool		usable;
 	const char *generic = "";
 
-	if (!px_stream_connect(stream, px_peer_get(user), user, false, reason))
+	if (!px_stream_connect(stream, px_peer_get(user), user, reason))
 	{
 		if (*reason == NULL)
 			*reason = "all connections are in use";
@@ -654,7 +650,7 @@ start_slice(px_receive_state *state, px_stream_reader *reader)
 
 	do
 	{
-		reason = begin_stream(state, reader, true, &busy);
+		reason = begin_stream(state, reader, &busy);
 		if (reason || busy)
 			fail_slice(state, reader, busy ? "no connection is free" : reason);
 		reused = reader->stream->connection->reused;
@@ -701,7 +697,7 @@ px_receive_spread(px_receive_state *state)
 			break;
 		reader = nbegun < state->nreaders ? state->readers[nbegun] : add_reader(state);
 		reader->slice = slice;
-		if (begin_stream(state, reader, false, &busy) != NULL || busy)
+		if (begin_stream(state, reader, &busy) != NULL || busy)
 		{
 			/* Then one of the others will have to read it. */
 			px_slices_return(state->slices, slice);
