@@ -360,10 +360,6 @@ px_connection_acquire(px_peer *peer, UserMapping *user, px_stream *stream,
 		{
 			give_connection(connection, stream);
 			connection->reused = true;
-
-			/* In order of acquisition: see stream.c's choice of a victim. */
-			dlist_delete(&connection->node);
-			dlist_push_tail(&peer->connections, &connection->node);
 			return connection;
 		}
 		px_connection_discard(connection);

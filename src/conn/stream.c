@@ -7,11 +7,9 @@
  * libpq's single-row mode: so at most one frame is held here, and one more
  * may stand in libpq's input buffer.  What is in a frame is not looked at.
  *
- * The beginning is pipelined: transaction, snapshot, a question and the query
- * go out together.  Part of the question is whether the session of
- * postgres_fdw, which owns the snapshot, has a transaction id.  If so it has written, and only it
- * can see what, and may hold locks that our query waits for: the answer is
- * flushed before the query runs, so that it is there in any case.
+ * The beginning is pipelined: transaction, snapshot, preparations and the
+ * query go out together; the answers to the former are flushed before the
+ * query runs, so that they are there in any case.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,7 +43,7 @@
  * may be another backend than was asked at first, behind a pooler.
  */
 #define PREPARE \
-	"pg_catalog.set_config('lock_timeout', '100ms', true), " \
+	"SELECT pg_catalog.set_config('lock_timeout', '100ms', true), " \
 	PX_REQUIRE_STILL_GENUINE
 
 static void finish_run(px_stream *stream);
@@ -372,43 +370,11 @@ give_up_connection(px_stream *stream)
 	}
 }
 
-/*
- * The stream of the peer that can best do without its connection: one that
- * only keeps it for its next run, else the one that got it first.
- */
-static px_stream *
-choose_victim(px_peer *peer)
-{
-	px_stream  *victim = NULL;
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &peer->connections)
-	{
-		px_stream  *stream = dlist_container(px_connection, node, iter.cur)->stream;
-
-		if (stream == NULL)
-			continue;
-		if (stream->phase == PX_STREAM_CLOSED)
-			return stream;
-		if (victim == NULL)
-			victim = stream;
-	}
-	return victim;
-}
-
 bool
 px_stream_connect(px_stream *stream, px_peer *peer, UserMapping *user,
-				  bool may_take, const char **reason)
+				  const char **reason)
 {
-	px_stream  *victim;
-
-	while (!px_connection_acquire(peer, user, stream, reason))
-	{
-		if (*reason || !may_take || (victim = choose_victim(peer)) == NULL)
-			return false;
-		give_up_connection(victim);
-	}
-	return true;
+	return px_connection_acquire(peer, user, stream, reason) != NULL;
 }
 
 void
@@ -466,19 +432,9 @@ px_stream_begin(px_stream *stream)
 	PGconn	   *pg = stream->connection->pg;
 	const px_peer *peer = stream->connection->peer;
 	char	   *import;
-	char	   *question;
 
 	/* The snapshot id comes from the remote: quote it like any string. */
 	import = psprintf("SET TRANSACTION SNAPSHOT %s", quote_literal_cstr(peer->snapshot));
-
-	/*
-	 * When the user mapping changes, postgres_fdw's session goes on with the
-	 * old user to the end of the transaction: no row, if ours is another.
-	 */
-	question = psprintf("SELECT " PREPARE ", backend_xid"
-						" FROM pg_catalog.pg_stat_get_activity(%d) "
-						"WHERE pg_catalog.pg_get_userbyid(usesysid) OPERATOR(pg_catalog.=) session_user",
-						peer->admission.pid);
 
 	/*
 	 * Parameter types are in the query's text: "$1::type", as postgres_fdw
@@ -490,14 +446,13 @@ px_stream_begin(px_stream *stream)
 			PQsendQueryParams(pg, "START TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 							  0, NULL, NULL, NULL, NULL, 0) &&
 			PQsendQueryParams(pg, import, 0, NULL, NULL, NULL, NULL, 0) &&
-			PQsendQueryParams(pg, question, 0, NULL, NULL, NULL, NULL, 0) &&
+			PQsendQueryParams(pg, PREPARE, 0, NULL, NULL, NULL, NULL, 0) &&
 			PQsendFlushRequest(pg) &&
 			PQsendQueryParams(pg, stream->sql, stream->nparams, NULL, stream->values,
 							  NULL, NULL, FRAME_FORMAT) &&
 			PQpipelineSync(pg) &&
 			PQsetSingleRowMode(pg));
 	pfree(import);
-	pfree(question);
 }
 
 px_stream_status
@@ -520,42 +475,17 @@ px_stream_confirm(px_stream *stream, const char **reason)
 		*reason = "remote's pg_exchange is gone, or not the extension's any more";
 		return refuse(stream, PX_STREAM_BROKEN);
 	}
-	if (answer == PX_ANSWER_UNEXPECTED &&
-		PQresultStatus(stream->result) == PGRES_TUPLES_OK)
-	{
-		*reason = "session of postgres_fdw cannot be seen";
-		return refuse(stream, PX_STREAM_REFUSED);
-	}
 	if (answer != PX_ANSWER_OK)
 		return fail_beginning(stream, "transaction cannot be prepared", answer, reason);
-
-	if (PQnfields(stream->result) != 3)
+	if (PQnfields(stream->result) != 2)
 		return fail_beginning(stream, "transaction cannot be prepared",
 							  PX_ANSWER_UNEXPECTED, reason);
-	if (!PQgetisnull(stream->result, 0, 2))
-	{
-		*reason = "the transaction has written to the server";
-		return refuse(stream, PX_STREAM_WRITTEN);
-	}
+
 	if (!PQsetSingleRowMode(stream->connection->pg))
 		return fail_beginning(stream, "query cannot be sent", PX_ANSWER_BROKEN, reason);
 	stream->phase = PX_STREAM_RUNNING;
 	px_progress_blocked(stream->progress, PX_BLOCKED_QUERY);
 	return PX_STREAM_OK;
-}
-
-void
-px_stream_again(px_stream *stream)
-{
-	PGconn	   *pg = stream->connection->pg;
-
-	/* The query is still the session's unnamed prepared statement. */
-	stream->has_frames = false;
-	stream->phase = PX_STREAM_RUNNING;
-	if (!PQsendQueryPrepared(pg, "", stream->nparams, stream->values,
-							 NULL, NULL, FRAME_FORMAT) ||
-		!PQsetSingleRowMode(pg))
-		px_report_remote_error(ERROR, NULL, pg, stream->servername, stream->remote_sql);
 }
 
 void

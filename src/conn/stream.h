@@ -5,13 +5,12 @@
  *
  * A stream is one run of a remote query: begun, confirmed, and read frame by
  * frame.  A connection runs one at a time, in a remote transaction that begins
- * with the first one; further runs of the same query, with other parameters,
- * cost one round trip each in that transaction.
+ * with the first one; the next slice of the same table goes on in it.
  *
- * Where max_connections_per_server streams run and another one is wanted, the
- * one that has had its connection longest gives it up: the rest of its frames
- * is read into a spool, in memory up to work_mem and beyond that in a
- * temporary file, from where its owner reads on without noticing.
+ * Before postgres_fdw writes or truncates while streams run, they give up
+ * their connections: the rest of their frames is read into a spool, in memory
+ * up to work_mem and beyond that in a temporary file, from where their owners
+ * read on without noticing.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,7 +35,6 @@ typedef enum px_stream_status
 	PX_STREAM_DECLINED,			/* the query must run in postgres_fdw's session */
 	PX_STREAM_LOCKED,			/* a lock is waited for there */
 	PX_STREAM_REFUSED,			/* no such snapshot: see reason */
-	PX_STREAM_WRITTEN,			/* own writes: see reason */
 	PX_STREAM_BROKEN			/* the connection is dead, or as good as */
 } px_stream_status;
 
@@ -91,14 +89,11 @@ typedef struct px_stream
 extern px_stream *px_stream_new(void);
 
 /*
- * Get a connection to the peer.  If all are in use: have the longest running
- * stream of the peer give up its own if may_take is true, blocking until that
- * is spooled.  False if there is none, *reason then says why, or is NULL if
- * all are in use.  Blocks while connecting.  Serves interrupts.
+ * Get a connection to the peer.  False if there is none; *reason then says why,
+ * or is NULL if all are in use.  Blocks while connecting.  Serves interrupts.
  */
 extern bool px_stream_connect(px_stream *stream, px_peer *peer,
-							  UserMapping *user, bool may_take,
-							  const char **reason);
+							  UserMapping *user, const char **reason);
 
 /*
  * Send what starts a remote transaction on the peer's snapshot, and the
@@ -108,17 +103,11 @@ extern void px_stream_begin(px_stream *stream);
 
 /*
  * Wait until the transaction of a stream that was begun is known to be fit:
- * PX_STREAM_OK; or PX_STREAM_REFUSED, PX_STREAM_WRITTEN or PX_STREAM_BROKEN with
- * *reason set (palloc'd), and the connection given back.  Blocks for one round trip, at
+ * PX_STREAM_OK; or PX_STREAM_REFUSED or PX_STREAM_BROKEN with *reason set
+ * (palloc'd), and the connection given back.  Blocks for one round trip, at
  * most a few seconds, serving interrupts; does not wait for the query.
  */
 extern px_stream_status px_stream_confirm(px_stream *stream, const char **reason);
-
-/*
- * Send the same query again, with other parameters, after a run that ended
- * and left the stream its connection.  Waits for nothing.
- */
-extern void px_stream_again(px_stream *stream);
 
 /*
  * Send another query, in sql, in the transaction of the last run, which ended
@@ -158,9 +147,8 @@ extern void px_stream_wait_any(px_stream *const *streams, int n, long timeout_ms
 extern void px_stream_close(px_stream *stream);
 
 /*
- * Have all streams of the session give up their connections, as if others had
- * wanted them: so no remote session but postgres_fdw's holds a lock for this
- * transaction.  Blocks until what they have yet to read is spooled, serving
+ * Have all streams of the session give up their connections: so no remote
+ * session but postgres_fdw's holds a lock for this transaction.  Blocks until what they have yet to read is spooled, serving
  * interrupts.
  */
 extern void px_streams_settle(void);

@@ -165,7 +165,7 @@ px_start_connect(px_receive_state *state, px_stream_reader *reader, const char *
 	UserMapping *user = GetUserMapping(state->userid, state->foreign->fs_server);
 	px_peer    *peer = px_peer_get(user);
 
-	if (!px_stream_connect(stream, peer, user, false, reason))
+	if (!px_stream_connect(stream, peer, user, reason))
 		return false;
 	if (IsParallelWorker())
 		px_parallel_join_peer(state, peer);

@@ -153,7 +153,7 @@ class Session:
         if moment == "configure":
             return description([25] * 5) + row(*[b"x"] * 5) + complete()
         if moment in ("genuine", "prepare"):
-            return description([25, 16, 28]) + row(b"100ms", b"t", None) + complete()
+            return description([25, 23]) + row(b"100ms", b"1") + complete()
         if moment == "explain":
             return description([25]) + row(b"Result") + complete()
         if sql.startswith("DECLARE"):
