@@ -3,6 +3,8 @@ cleaned before every run, so that several scenarios run at a time and none sees 
 import glob
 import os
 import re
+import shutil
+import socket
 import subprocess
 import time
 
@@ -58,6 +60,28 @@ class Nodes:
             "pg_exchange.min_bytes": "0", **(settings or {})})
         self.server = {"coord": self.coord, "shard": self.shard, "third": self.shard}
 
+    def add(self, what):
+        """Start what only some scenarios need: True if it can be had."""
+        if what == "standby":
+            self.server["standby"] = Standby(self.work, self.shard)
+        elif what == "pooler":
+            program = shutil.which("pgbouncer", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
+            if not program:
+                return False
+            self.server["pooler"] = Pooler(self.work, program, "pooler", self.shard.port, 8)
+            self.server["narrow"] = Pooler(self.work, program, "narrow", self.shard.port, 1)
+        return True
+
+    def replay(self):
+        """Wait until the standby has what the shard has written."""
+        shard, standby = self.connect("shard"), self.connect("standby")
+        lsn = shard.rows("SELECT pg_current_wal_insert_lsn()")[0][0]
+        while standby.rows(f"SELECT pg_last_wal_replay_lsn() >= '{lsn}'") != [["t"]]:
+            shard.run("SELECT txid_current()")   # its commit flushes what was written before
+            time.sleep(0.05)
+        shard.close()
+        standby.close()
+
     def connect(self, node, database="postgres", **parameters):
         """A session, as soon as the server takes one: it may be recovering from a crash."""
         for attempt in range(120):
@@ -78,6 +102,56 @@ class Nodes:
             return False
         finally:
             session.close()
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+class Standby:
+    """A hot standby of a server; it ends with the work folder, as every server below that."""
+
+    def __init__(self, work, primary):
+        data, self.port = os.path.join(work, "standby"), free_port()
+        harness.run(work, "pg_basebackup", "-h", "127.0.0.1", "-p", str(primary.port), "-U", "postgres", "-D", data, "-R", "-c", "fast", "--no-sync")
+        harness.run(work, "pg_ctl", "-s", "-w", "-D", data, "-l", data + ".log", "-o", f"-p {self.port}", "start")
+
+
+class Pooler:
+    """pgbouncer by transaction, which leads to every database of a server; Session.open has it ended."""
+
+    def __init__(self, work, program, name, upstream, size):
+        self.port, folder = free_port(), os.path.join(work, name)
+        os.mkdir(folder)
+        os.chown(folder, harness.server_user().pw_uid, harness.server_user().pw_gid)
+        with open(folder + "/pgbouncer.ini", "w", encoding="utf-8") as conf:
+            conf.write(f"""[databases]
+* = host=127.0.0.1 port={upstream} user=postgres pool_size={size}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {self.port}
+unix_socket_dir = {folder}
+auth_type = any
+pool_mode = transaction
+server_round_robin = 1
+""")
+        with open(folder + "/log", "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen([program, folder + "/pgbouncer.ini"], cwd=work, env=harness.environment(work),
+                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log, **harness.as_server_user())
+        harness.Session.open.add(self)
+        for _ in range(100):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            time.sleep(0.1)
+        raise harness.Failure("pgbouncer does not start")
+
+    def kill(self):
+        harness.Session.open.discard(self)
+        self.process.kill()
+        self.process.wait()
 
 
 class Place:
@@ -112,7 +186,7 @@ class Place:
                 return self.mark
             node, what = match[1].split("_")
             return str(self.nodes.server[node].port) if what == "port" else self.database[node]
-        return re.sub(r"@(run|(?:coord|shard|third)_(?:port|db))@", word, text)
+        return re.sub(r"@(run|(?:coord|shard|third|pooler|narrow|standby)_(?:port|db))@", word, text)
 
     def blur(self, text):
         """The same for all places and runs: what a run prints."""

@@ -165,8 +165,9 @@ class Run:
                 wait, seconds, names = waits.get(name, (None, 0, None))
                 if wait and seconds >= BLOCKED_SECONDS:
                     blocked.add(name)
-                    if doing.waited_for is None or wait != doing.wait:
-                        doing.waited_for, doing.wait = names, wait
+                    if wait != doing.wait:
+                        doing.wait = wait
+                        doing.waited_for = [*(doing.waited_for or []), *(n for n in names if n not in (doing.waited_for or []))]
             if need is None and blocked == set(self.doing):
                 break
             if time.monotonic() - since > self.scenario.limit:
@@ -214,9 +215,10 @@ class Run:
                 while time.monotonic() < end:
                     self.pump(max(0, end - time.monotonic()))
                 continue
-            if step.session == "restart":
+            if step.session == "replay":
+                self.place.nodes.replay()
                 continue
-            if step.session in self.doing:
+            if step.session in self.doing and step.text != "cancel":
                 self.settle(step.session)
             if step.text in ("connect", "disconnect", "cancel"):
                 self.do_connection(step.session, step.text, doing)
@@ -248,6 +250,7 @@ class Run:
     def do_connection(self, name, what, doing):
         if what == "cancel":
             cancel(self.clients[name].port, self.clients[name].key)
+            self.settle(name)
             return
         if name in self.clients:
             self.clients.pop(name).close()

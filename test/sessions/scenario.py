@@ -4,7 +4,7 @@ import re
 
 NODES = ("third", "shard", "coord")   # in the order in which they are set up
 SESSION_NODES = {"c": "coord", "s": "shard", "t": "third"}
-OPTIONS = {"alone", "no import", "slow"}
+OPTIONS = {"alone", "no import", "slow", "needs pooler", "needs standby"}
 MODIFIERS = re.compile(r"waits|to the end|quiet|ordered|whole|portions of \d+$")
 
 
@@ -49,7 +49,7 @@ class Scenario:
 
     def __init__(self, path):
         self.name = os.path.basename(path)
-        self.title, self.options, self.limit = "", set(), 8.0
+        self.title, self.options, self.limit = "", set(), 5.0
         self.setup = {node: "" for node in NODES}
         self.sessions, self.steps = {}, []
         with open(path, encoding="utf-8") as lines:
@@ -58,7 +58,7 @@ class Scenario:
             raise Malformed(f"{self.name}: no steps")
         for step in self.steps:
             name = step.session
-            if name not in self.sessions and name not in ("sleep", "restart"):
+            if name not in self.sessions and name not in ("sleep", "replay"):
                 if name[0] not in SESSION_NODES:
                     raise Malformed(f"{self.name}, line {step.line}: session {name} is not declared")
                 self.sessions[name] = (SESSION_NODES[name[0]], "postgres", "")
