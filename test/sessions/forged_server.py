@@ -14,14 +14,17 @@ from lying_proxy import DEAF, LIES, Proxy
 from nodes import COMMON
 from wire_client import Client, Lost, cancel
 
-SIDE_BY_SIDE = 8
+SIDE_BY_SIDE = 12
 ROWS = 250
 # Seconds that a conversation may take: postgres_fdw gives its own cancel 30 s, once for each level of a transaction.
 BOUND, DEAF_BOUND = 12, 75
-TIMEOUT = 0.8
+TIMEOUT = 0.6
 SCRIPT = ("BEGIN", "SELECT count(*), sum(i), count(s) FROM (SELECT * FROM ft{0} OFFSET 0) x", "SAVEPOINT a",
           "SELECT count(*), sum(i), count(s) FROM (SELECT * FROM ft{0} OFFSET 0) x", "DECLARE c CURSOR FOR SELECT i, s FROM ft{0}",
           "FETCH 2 FROM c", "MOVE 120 IN c", "CLOSE c", "RELEASE a", "COMMIT")
+AFTERWARDS = ("BEGIN", "SELECT count(*), sum(i), count(s) FROM (SELECT * FROM ft{0} OFFSET 0) x", "COMMIT")
+THREE_WAYS = ("silence", "CopyOut", "a huge length", "silence after a row")   # stopped by each of HOW
+HOW = ("statement_timeout", "pg_cancel_backend", "pg_terminate_backend")
 RIGHT = f"{ROWS} | {ROWS * (ROWS + 1) // 2} | {ROWS}"
 
 
@@ -140,7 +143,7 @@ class Forged:
             session.run("SET statement_timeout = '10s'")
             for attempt in (1, 2):
                 try:
-                    for sql in SCRIPT:
+                    for sql in AFTERWARDS:
                         lines = list(session.run(sql.format(n)))
                         if sql.startswith("SELECT") and lines[0] != "  " + RIGHT:
                             return f"afterwards, wrong result: {lines}"
@@ -176,9 +179,10 @@ class Forged:
         self.reached.update(phases)
         self.tap.comment(f"{name}: " + ", ".join(phases))
         todo, results, lock = queue.Queue(), {}, threading.Lock()
+        expected = len(LIES) + len(DEAF) + (len(HOW) - 1) * len(THREE_WAYS)
         for phase in phases:
             for lie in [*DEAF, *LIES]:
-                for how in ("statement_timeout", "pg_cancel_backend", "pg_terminate_backend") if lie.then.startswith("stuck") else ("statement_timeout",):
+                for how in HOW if lie.name in THREE_WAYS else HOW[:1]:
                     todo.put((phase, lie, how))
 
         def work(n):
@@ -198,14 +202,14 @@ class Forged:
                     time.sleep(1)
                 with lock:
                     results.setdefault(phase, []).append((lie.name, how, wrong))
+                    if len(results[phase]) == expected:
+                        self.report(f"{name}, {phase}", results[phase])
         numbers = [self.add_proxy() for _ in range(SIDE_BY_SIDE)]
         threads = [threading.Thread(target=work, args=(n,)) for n in numbers]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        for phase in phases:
-            self.report(f"{name}, {phase}", results.get(phase, []))
 
     def report(self, name, results):
         """One test for each phase, and one for what postgres_fdw does as badly."""

@@ -151,9 +151,9 @@ class Proxy(threading.Thread):
         with self.lock:
             self.count, self.at_count = 0, (number, action) if number else None
 
-    def passed(self):
-        """A message passes: held back, and counted."""
-        if not self.delay:
+    def passed(self, delayed=True):
+        """A message passes: held back, and counted. Rows after the first, and settings that the server tells, are not."""
+        if not self.delay or not delayed:
             return
         time.sleep(self.delay)
         with self.lock:
@@ -204,8 +204,7 @@ class Connection(threading.Thread):
         self.pending = []          # [phase, is it a simple query], of what is not answered yet
         self.is_stream = self.stuck = self.swallow = False
         self.deaf = self.broken = False
-        self.status = b"I"
-        self.out = b""
+        self.status = self.last_kind = b"I"
 
     def hang_up(self):
         for sock in (self.client, self.server):
@@ -362,7 +361,8 @@ class Connection(threading.Thread):
                 self.pending.pop(0)
         elif self.pending and kind not in b"SNA12tn" and self.lied(kind, body):
             return
-        self.proxy.passed()
+        self.proxy.passed(kind != b"S" and (kind != b"D" or self.last_kind != b"D"))
+        self.last_kind = kind
         self.client.sendall(message(kind, body))
         self.forget(kind)
 
