@@ -127,6 +127,10 @@ class Run:
         ready = select.select(alive, [], [], seconds)[0] if alive else []
         for client in ready:
             client.read()
+        self.move_on()
+        return bool(ready)
+
+    def move_on(self):
         for name, doing in list(self.doing.items()):
             client = self.clients[name]
             if client.busy:
@@ -150,7 +154,8 @@ class Run:
         since = time.monotonic()
         patience = 0.03
         while self.doing:
-            self.pump(patience)
+            if self.pump(patience) and time.monotonic() - since < self.scenario.limit:
+                continue
             patience = min(patience * 1.5, 0.2)
             if need is not None and need not in self.doing:
                 need = None
