@@ -28,6 +28,16 @@ HOW = ("statement_timeout", "pg_cancel_backend", "pg_terminate_backend")
 RIGHT = f"{ROWS} | {ROWS * (ROWS + 1) // 2} | {ROWS}"
 
 
+def hangs_postgres_fdw(phase, lie):
+    """Is this a phase of postgres_fdw's own connection, and a lie that hangs postgres_fdw for good? It takes
+    any Copy response for one more result, for ever, and connects without listening (15.18). Nothing of ours
+    can help then, and each takes its time to be found deaf: tried with -v alone."""
+    if phase.startswith("startup of the first"):
+        return lie.name.startswith("silence")
+    ours = phase.startswith("stream") or "second" in phase or phase in ("hello", "check")
+    return not ours and lie.name.startswith("Copy") and lie.name not in ("CopyData", "CopyDone")
+
+
 class Forged:
     def __init__(self, work, tap, verbose):
         self.tap, self.verbose = tap, verbose
@@ -179,11 +189,14 @@ class Forged:
         self.reached.update(phases)
         self.tap.comment(f"{name}: " + ", ".join(phases))
         todo, results, lock = queue.Queue(), {}, threading.Lock()
-        expected = len(LIES) + len(DEAF) + (len(HOW) - 1) * len(THREE_WAYS)
+        expected = {}
         for phase in phases:
             for lie in [*DEAF, *LIES]:
+                if hangs_postgres_fdw(phase, lie) and not self.verbose:
+                    continue
                 for how in HOW if lie.name in THREE_WAYS else HOW[:1]:
                     todo.put((phase, lie, how))
+                    expected[phase] = expected.get(phase, 0) + 1
 
         def work(n):
             while True:
@@ -194,7 +207,8 @@ class Forged:
                 try:
                     wrong = self.case(n, phase, lie, settings, how)
                     if wrong and wrong != "not reached":
-                        other = self.case(n, phase, lie, {"pg_exchange.enabled": "off"}, how)
+                        as_rows = phase.replace("question:", "rows:").replace("session:", "rows:")
+                        other = self.case(n, as_rows, lie, {"pg_exchange.enabled": "off"}, how)
                         if other and other != "not reached":
                             wrong = f"TODO as postgres_fdw alone: {other}"
                 except (Lost, OSError) as lost:
@@ -202,7 +216,7 @@ class Forged:
                     time.sleep(1)
                 with lock:
                     results.setdefault(phase, []).append((lie.name, how, wrong))
-                    if len(results[phase]) == expected:
+                    if len(results[phase]) == expected[phase]:
                         self.report(f"{name}, {phase}", results[phase])
         numbers = [self.add_proxy() for _ in range(SIDE_BY_SIDE)]
         threads = [threading.Thread(target=work, args=(n,)) for n in numbers]
