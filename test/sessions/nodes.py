@@ -214,7 +214,6 @@ class Place:
     def clean(self):
         self.end_backends()
         for node, database in self.database.items():
-            observer = self.observer(node)
             session = self.nodes.connect(node, database, options="-c session_preload_libraries= -c statement_timeout=60s"
                                          " -c lock_timeout=20s -c default_transaction_read_only=off")
             for gid, in session.rows("SELECT gid FROM pg_prepared_xacts WHERE database = current_database()"):
@@ -264,20 +263,3 @@ def outgoing_ports(pids):
             if target.startswith("socket:[") and target[8:-1] in port_of:
                 ports[pid].add(port_of[target[8:-1]])
     return ports
-
-
-def cpu_is_burnt(pid, seconds=0.5):
-    """Has a process used a core for most of so many seconds?"""
-    def ticks():
-        try:
-            with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
-                return sum(map(int, stat.read().rpartition(")")[2].split()[11:13]))
-        except OSError:
-            return 0
-    before = ticks()
-    time.sleep(seconds)
-    return (ticks() - before) / os.sysconf("SC_CLK_TCK") > seconds / 2
-
-
-def kill(pid):
-    subprocess.run(["kill", "-9", str(pid)], check=False)

@@ -19,10 +19,6 @@ WHERE a.datname IN (%s)"""
 TIMEOUTS = {"57014": "a cancel", "55P03": "a lock time-out", "25P03": "an idle time-out", "57P05": "an idle time-out", "40P01": "the deadlock detector"}
 
 
-class Disturbed(Exception):
-    """A server crashed, maybe by the doing of another scenario."""
-
-
 class Doing:
     """A step under way: the rest of its statements, who it was seen to wait for, and the lines it gave."""
 
@@ -34,11 +30,11 @@ class Doing:
 
 
 class Run:
-    def __init__(self, place, scenario, settings, verbose=False):
+    def __init__(self, place, scenario, settings):
         self.place, self.scenario, self.settings = place, scenario, settings
         self.clients, self.doing = {}, {}
         self.steps, self.remarks = [], []
-        self.used = ""
+        self.used, self.scans = "", 0
         self.current = 0
 
     # ---- setting up ----
@@ -122,15 +118,16 @@ class Run:
         return re.sub(r"@pid:(\w+)@", lambda match: str(self.clients[match[1]].pid), text)
 
     def pump(self, seconds):
-        """Take in what comes within so many seconds, and go on with steps of several statements."""
+        """Take in what comes within so many seconds; False if nothing did."""
         alive = [client for client in self.clients.values() if not client.lost]
         ready = select.select(alive, [], [], seconds)[0] if alive else []
         for client in ready:
             client.read()
-        self.move_on()
+        self.go_on()
         return bool(ready)
 
-    def move_on(self):
+    def go_on(self):
+        """Go on with steps of several statements, and end those that are done."""
         for name, doing in list(self.doing.items()):
             client = self.clients[name]
             if client.busy:
