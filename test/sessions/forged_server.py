@@ -31,12 +31,13 @@ RIGHT = f"{ROWS} | {ROWS * (ROWS + 1) // 2} | {ROWS}"
 
 def hangs_postgres_fdw(phase, lie):
     """Is this a phase of postgres_fdw's own connection, and a lie that hangs postgres_fdw for good? It takes
-    any Copy response for one more result, for ever, and connects without listening (15.18). Nothing of ours
-    can help then, and each takes its time to be found deaf: tried with -v alone."""
+    any Copy response for one more result, for ever, connects without listening, and waits 30 s for a cancel, once
+    for each level of the transaction (15.18). Nothing of ours can help then, and each takes its time to be
+    found deaf: tried with -v alone."""
     if phase.startswith("startup of the first"):
         return lie.name.startswith("silence")
     ours = phase.startswith("stream") or "second" in phase or phase in ("hello", "check")
-    return not ours and lie.name.startswith("Copy") and lie.name not in ("CopyData", "CopyDone")
+    return not ours and (lie.then == "deaf" or lie.name.startswith("Copy") and lie.name not in ("CopyData", "CopyDone"))
 
 
 class Forged:
