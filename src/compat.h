@@ -168,6 +168,18 @@ px_json_lexer(text *json)
 #endif
 }
 
+/* The same for a text in the database encoding; only to look at its form. */
+static inline JsonLexContext *
+px_json_form_lexer(const char *json, int nbytes)
+{
+#if PG_VERSION_NUM >= 170000
+	return makeJsonLexContextCstringLen(NULL, json, nbytes, GetDatabaseEncoding(), false);
+#else
+	return makeJsonLexContextCstringLen(unconstify(char *, json), nbytes,
+										GetDatabaseEncoding(), false);
+#endif
+}
+
 /* WaitEventExtensionNew: 17. */
 static inline uint32
 px_new_wait_event(const char *name)

@@ -7,8 +7,10 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type_d.h"
 #include "datatype/timestamp.h"
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "utils/date.h"
 #include "utils/timestamp.h"
 
@@ -159,7 +161,7 @@ is_ascii(const uint8_t *bytes, size_t nbytes)
  * the length bytes of short values: so first look at all text of the chunk as
  * one string, and value by value only if that fails.
  */
-void
+bool
 px_check_encoding(const px_chunk *chunk, const uint8_t *encoded, const Datum *values)
 {
 	int			encoding = GetDatabaseEncoding();
@@ -167,14 +169,132 @@ px_check_encoding(const px_chunk *chunk, const uint8_t *encoded, const Datum *va
 	size_t		nbytes;
 
 	if (px_chunk_text(chunk, encoded, &text, &nbytes) && is_ascii(text, nbytes))
-		return;
+		return true;
 
 	for (uint32 row = 0; row < chunk->rows; row++)
 	{
 		const uint8_t *packed = (const uint8_t *) DatumGetPointer(values[row]);
 
-		if (packed)
-			(void) pg_verify_mbstr(encoding, (const char *) px_packed_data(packed),
-								   (int) px_packed_nbytes(packed), false);
+		if (packed == NULL)
+			continue;
+		CHECK_FOR_INTERRUPTS();
+		(void) pg_verify_mbstr(encoding, (const char *) px_packed_data(packed),
+							   (int) px_packed_nbytes(packed), false);
 	}
+	return false;
+}
+
+/* ---------------------------------------------------------------------
+ * Typmods
+ * --------------------------------------------------------------------- */
+
+/* char(n) is padded to n characters, varchar(n) has up to n. */
+static bool
+strings_fit(const Datum *values, const bool *nulls, uint32 rows,
+			size_t nchars_max, bool padded, bool ascii)
+{
+	for (uint32 row = 0; row < rows; row++)
+	{
+		const uint8_t *packed = (const uint8_t *) DatumGetPointer(values[row]);
+		size_t		n;
+
+		if (nulls[row])
+			continue;
+		n = px_packed_nbytes(packed);
+		if (ascii || (!padded && n <= nchars_max))
+		{
+			if (n > nchars_max || (padded && n < nchars_max))
+				return false;
+			continue;
+		}
+
+		/* No character is longer than four bytes: no need to count them all. */
+		if (n < nchars_max || n > nchars_max * MAX_MULTIBYTE_CHAR_LEN)
+			return false;
+		n = pg_mbstrlen_with_len((const char *) px_packed_data(packed), (int) n);
+		if (n > nchars_max || (padded && n < nchars_max))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Are microseconds rounded to a unit?  By a loop for each, as division by
+ * a constant takes a fraction of the time.
+ */
+static bool
+are_multiples(const Datum *values, const bool *nulls, uint32 rows, int precision)
+{
+	bool		ok = true;
+
+#define ALL_MULTIPLES_OF(unit) \
+	for (uint32 row = 0; row < rows; row++) \
+		ok &= nulls[row] || DatumGetInt64(values[row]) % (unit) == 0 || \
+			TIMESTAMP_NOT_FINITE(DatumGetInt64(values[row]))
+
+	switch (precision)
+	{
+		case 0:
+			ALL_MULTIPLES_OF(1000000);
+			break;
+		case 1:
+			ALL_MULTIPLES_OF(100000);
+			break;
+		case 2:
+			ALL_MULTIPLES_OF(10000);
+			break;
+		case 3:
+			ALL_MULTIPLES_OF(1000);
+			break;
+		case 4:
+			ALL_MULTIPLES_OF(100);
+			break;
+		case 5:
+			ALL_MULTIPLES_OF(10);
+			break;
+		default:
+			break;
+	}
+#undef ALL_MULTIPLES_OF
+	return ok;
+}
+
+bool
+px_values_fit(Oid type, int32 typmod, const Datum *values, const bool *nulls,
+			  uint32 rows, bool ascii)
+{
+	switch (type)
+	{
+		case BPCHAROID:
+		case VARCHAROID:
+			return typmod < VARHDRSZ ||
+				strings_fit(values, nulls, rows, typmod - VARHDRSZ, type == BPCHAROID, ascii);
+		case TIMEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return are_multiples(values, nulls, rows, typmod);
+		default:
+			/* Rare ones, like timetz and interval: their functions look. */
+			return false;
+	}
+}
+
+bool
+px_scaled_fit(int32 typmod, int64 min, int64 max, int scale)
+{
+	int64		bound = 1;
+	int			precision;
+
+	if (typmod < VARHDRSZ)
+		return true;
+
+	/* A negative scale (of PostgreSQL 15) is none here. */
+	precision = ((typmod - VARHDRSZ) >> 16) & 0xFFFF;
+	if (((typmod - VARHDRSZ) & 0xFFFF) != scale)
+		return false;
+	if (precision > 18)
+		return true;			/* as many digits as 64 bits have */
+	for (int i = 0; i < precision; i++)
+		bound *= 10;
+	return min > -bound && max < bound;
 }

@@ -24,8 +24,20 @@ extern void px_check_values(px_value_check check, const Datum *values,
 /*
  * Check that packed values are valid in the database encoding, without NUL.
  * values[rows] are pointers to them, or NULL; encoded is what they stand in.
+ * True if all of it is ASCII.  Serves interrupts.
  */
-extern void px_check_encoding(const px_chunk *chunk, const uint8_t *encoded,
+extern bool px_check_encoding(const px_chunk *chunk, const uint8_t *encoded,
 							  const Datum *values);
+
+/*
+ * Are all values what a column of a built-in type with typmod (not -1) can
+ * have?  values as above, of a type that travels raw, but numeric; ascii is what
+ * px_check_encoding says of them.  False if they have to be looked at one by one.
+ */
+extern bool px_values_fit(Oid type, int32 typmod, const Datum *values,
+						  const bool *nulls, uint32 rows, bool ascii);
+
+/* The same for numerics min .. max, scaled by 10^scale; typmod may be -1. */
+extern bool px_scaled_fit(int32 typmod, int64 min, int64 max, int scale);
 
 #endif							/* PX_EXEC_CHECK_H */

@@ -7,8 +7,10 @@
  *
  * Memory: the arrays of a column grow to the largest batch; undone codecs and
  * values of fixed size go to one arena whose size is known before decoding
- * starts, values of any size to a buffer of each column; what input functions
- * allocate goes to batch_context, reset with each batch.
+ * starts, values of any size to a buffer of each column; what receive functions
+ * allocate goes to batch_context, reset with each batch; what input functions
+ * return to window_context, reset with each window, and what they leave behind
+ * to row_context.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,6 +20,7 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
+#include "miscadmin.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
@@ -48,11 +51,16 @@ init_column(decode_column *column, px_request_column *request,
 	column->typmod = attr->atttypmod;
 	base_type = getBaseTypeAndTypmod(attr->atttypid, &base_typmod);
 	column->is_domain = base_type != attr->atttypid;
+	column->base_type = base_type;
+	column->base_typmod = base_typmod;
+	column->typlen = attr->attlen;
+	column->typbyval = attr->attbyval;
 	getTypeInputInfo(attr->atttypid, &input, &column->input_param);
 	fmgr_info(input, &column->input);
 
 	if (base_type < FirstGenbkiObjectId &&
-		px_type_lookup(base_type, PG_VERSION_NUM).class != PX_CLASS_TEXT)
+		px_type_lookup(base_type, PG_VERSION_NUM).class != PX_CLASS_TEXT &&
+		!(base_typmod >= 0 && OidIsValid(get_element_type(base_type))))
 	{
 		request->type_oid = base_type;
 		request->typmod = base_typmod;
@@ -61,7 +69,8 @@ init_column(decode_column *column, px_request_column *request,
 
 px_decoder *
 px_decoder_new(const char *servername, TupleDesc tupdesc,
-			   List *retrieved_attrs, const char **contexts)
+			   List *retrieved_attrs, const char **contexts,
+			   int fetch_size)
 {
 	px_decoder *decoder = palloc0(sizeof(px_decoder));
 	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
@@ -72,6 +81,14 @@ px_decoder_new(const char *servername, TupleDesc tupdesc,
 	decoder->batch_context = AllocSetContextCreate(CurrentMemoryContext,
 												   "pg_exchange batch",
 												   ALLOCSET_DEFAULT_SIZES);
+	decoder->window_context = AllocSetContextCreate(CurrentMemoryContext,
+													"pg_exchange window",
+													ALLOCSET_DEFAULT_SIZES);
+	decoder->row_context = AllocSetContextCreate(CurrentMemoryContext,
+												 "pg_exchange row",
+												 ALLOCSET_DEFAULT_SIZES);
+	decoder->fetch_size = Max(fetch_size, 1);
+	decoder->window_end = PG_UINT32_MAX;
 	decoder->servername = servername;
 	decoder->current = -1;
 	initStringInfo(&decoder->text);
@@ -122,7 +139,16 @@ void
 px_decoder_reset(px_decoder *decoder)
 {
 	decoder->have_schema = false;
+	decoder->rows_before = decoder->rows = 0;
+	decoder->window_end = PG_UINT32_MAX;
 	MemoryContextReset(decoder->batch_context);
+	MemoryContextReset(decoder->window_context);
+}
+
+bool
+px_decoder_can_rewind(const px_decoder *decoder)
+{
+	return decoder->window_end == PG_UINT32_MAX || decoder->window_end <= decoder->fetch_size;
 }
 
 const px_batch_contents *
@@ -433,6 +459,10 @@ px_decoder_batch(px_decoder *decoder, const uint8_t *body, const px_frame_header
 	decoder->buffered_nbytes = decoder->converted_nbytes = 0;
 
 	MemoryContextReset(decoder->batch_context);
+	MemoryContextReset(decoder->window_context);
+	decoder->rows_before += decoder->rows;
+	decoder->rows = header->rows;
+	decoder->window_end = PG_UINT32_MAX;
 	prepare_batch(decoder, header->rows);
 	memset(&decoder->contents, 0, sizeof(decoder->contents));
 
@@ -449,6 +479,7 @@ px_decoder_batch(px_decoder *decoder, const uint8_t *body, const px_frame_header
 		uint8_t    *buffer = NULL;
 		const uint8_t *encoded;
 
+		CHECK_FOR_INTERRUPTS();
 		decoder->current = i;
 		decoder->references[i] = NULL;
 		decoder->codecs_seen |= 1u << chunk->codec;
@@ -472,6 +503,8 @@ px_decoder_batch(px_decoder *decoder, const uint8_t *body, const px_frame_header
 		px_decode_values(decoder, column, chunk, encoded);
 		if (column->policy.kind == PX_DATUM_BYVAL && chunk->null_layout == PX_NULLS_NONE)
 			decoder->references[i] = (const int64_t *) column->values;
+		if (column->late != PX_LATE_NONE || column->is_domain)
+			decoder->window_end = 0;
 	}
 
 	decoder->current = -1;
@@ -479,12 +512,38 @@ px_decoder_batch(px_decoder *decoder, const uint8_t *body, const px_frame_header
 	error_context_stack = callback.previous;
 }
 
+/* The first row of a window is picked. */
+static void
+enter_window(px_decoder *decoder, uint32 row)
+{
+	ErrorContextCallback callback;
+	MemoryContext oldcontext;
+	uint32		done = (uint32) ((decoder->rows_before + row) % decoder->fetch_size);
+	uint32		n = Min(decoder->fetch_size - done, decoder->rows - row);
+
+	callback.callback = decode_error_context;
+	callback.arg = decoder;
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+
+	MemoryContextReset(decoder->window_context);
+	oldcontext = MemoryContextSwitchTo(decoder->row_context);
+	px_decode_window(decoder, row, row + n);
+	MemoryContextSwitchTo(oldcontext);
+	decoder->window_end = row + n;
+
+	decoder->current = -1;
+	error_context_stack = callback.previous;
+}
+
 void
-px_decoder_row(const px_decoder *decoder, uint32 row, Datum *values, bool *isnull)
+px_decoder_row(px_decoder *decoder, uint32 row, Datum *values, bool *isnull)
 {
 	const struct decode_pick *pick = decoder->picks;
 	const struct decode_pick *end = pick + decoder->npicks;
 
+	if (unlikely(row >= decoder->window_end))
+		enter_window(decoder, row);
 	for (; pick < end; pick++)
 	{
 		values[pick->index] = pick->values[row];

@@ -7,6 +7,11 @@
  * picked.  Values of variable length are not copied: their Datums point into
  * the frame, or into the decoder's arena where a codec had to be undone.
  *
+ * What takes functions of the type, or of a domain, is done as postgres_fdw does
+ * it: when the first row of each fetch_size rows is picked, for these rows, one
+ * after the other.  So an error is raised where postgres_fdw would, and memory is
+ * bounded by what that many rows take, however few bytes they have come in.
+ *
  * Nothing from the remote becomes a Datum unchecked.  What is wrong with a
  * frame is raised as an error that names the server, and says what was
  * expected and what was found: ERRCODE_PROTOCOL_VIOLATION for its form,
@@ -30,11 +35,12 @@ typedef struct px_decoder px_decoder;
 /*
  * A decoder for rows of tupdesc, of which the remote query returns the
  * columns retrieved_attrs (1-based; NIL if it returns a single NULL).
- * contexts has an error context line for each attribute of tupdesc.  Lives
- * in, and is freed with, the current memory context.
+ * contexts has an error context line for each attribute of tupdesc.  fetch_size
+ * is postgres_fdw's.  Lives in, and is freed with, the current memory context.
  */
 extern px_decoder *px_decoder_new(const char *servername, TupleDesc tupdesc,
-								  List *retrieved_attrs, const char **contexts);
+								  List *retrieved_attrs, const char **contexts,
+								  int fetch_size);
 
 /* The columns to ask for; valid as long as the decoder. */
 extern const px_request_column *px_decoder_columns(px_decoder *decoder,
@@ -49,14 +55,24 @@ extern void px_decoder_schema(px_decoder *decoder, const uint8_t *body,
 
 /*
  * Decode a verified batch frame, replacing the batch before.  body stays in
- * use until the next call, or px_decoder_reset.
+ * use until the next call, or px_decoder_reset.  Serves interrupts.
  */
 extern void px_decoder_batch(px_decoder *decoder, const uint8_t *body,
 							 const px_frame_header *header);
 
-/* Set values and isnull of the retrieved columns to those of a row. */
-extern void px_decoder_row(const px_decoder *decoder, uint32 row,
+/*
+ * Set values and isnull of the retrieved columns to those of a row, which must
+ * not be before the one that was picked last.  They are valid until the next
+ * row is picked.  Raises what input functions and domains do; serves interrupts.
+ */
+extern void px_decoder_row(px_decoder *decoder, uint32 row,
 						   Datum *values, bool *isnull);
+
+/*
+ * Can rows of the scan's first batch be picked anew, from the first one on?
+ * Not if values have taken the place of such as had to be converted.
+ */
+extern bool px_decoder_can_rewind(const px_decoder *decoder);
 
 /* Forget schema and batch before another stream. */
 extern void px_decoder_reset(px_decoder *decoder);

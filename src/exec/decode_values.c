@@ -5,15 +5,19 @@
  *
  * A whole column at a time: integers straight into the array of Datums,
  * strings as pointers into the frame or the column's buffer, numerics and
- * arrays built from checked parts.  What the type's own functions have to read
- * goes to the current context, which lives as long as the batch.
+ * arrays built from checked parts.  What is left to functions of the type, and
+ * to domains, is done row by row when the rows are wanted: see px_decode_window.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "catalog/pg_type_d.h"
+#include "miscadmin.h"
+#include "parser/parse_coerce.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
@@ -166,6 +170,7 @@ build_numerics(px_decoder *decoder, decode_column *column, const px_chunk *chunk
 		min = Min(min, scaled[row]);
 		max = Max(max, scaled[row]);
 	}
+	column->scaled_fit = px_scaled_fit(column->base_typmod, min, max, chunk->scale);
 	table = find_numeric_table(decoder, column, min, max, chunk->scale);
 
 	if (table == NULL)
@@ -204,9 +209,12 @@ raise_left_over(const px_decoder *decoder, const char *type, int expected, int g
 			 errdetail("Expected %d bytes, got %d.", expected, got)));
 }
 
-/* A numeric that arrived in numeric_send's form; numeric_recv checks it. */
+/*
+ * A numeric that arrived in numeric_send's form; numeric_recv checks it, and
+ * that it fits the typmod.
+ */
 static Datum
-receive_numeric(px_decoder *decoder, const uint8_t *packed)
+receive_numeric(px_decoder *decoder, const decode_column *column, const uint8_t *packed)
 {
 	StringInfoData buf;
 	Datum		value;
@@ -217,7 +225,8 @@ receive_numeric(px_decoder *decoder, const uint8_t *packed)
 	buf.maxlen = buf.len;
 	buf.cursor = 0;
 	value = DirectFunctionCall3(numeric_recv, PointerGetDatum(&buf),
-								ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+								ObjectIdGetDatum(InvalidOid),
+								Int32GetDatum(column->base_typmod));
 	if (buf.cursor != buf.len)
 		raise_left_over(decoder, "numeric", buf.cursor, buf.len);
 	return value;
@@ -235,7 +244,7 @@ decode_scaled_numeric(px_decoder *decoder, decode_column *column,
 		px_raise_fault(decoder->servername, &fault);
 	build_numerics(decoder, column, chunk);
 	for (uint32 i = 0; i < patches.n; i++)
-		column->values[patches.rows[i]] = receive_numeric(decoder, patches.sent[i]);
+		column->values[patches.rows[i]] = receive_numeric(decoder, column, patches.sent[i]);
 }
 
 static void
@@ -246,35 +255,10 @@ decode_sent_numeric(px_decoder *decoder, decode_column *column, const px_chunk *
 		const uint8_t *packed = (const uint8_t *) DatumGetPointer(column->values[row]);
 
 		if (packed)
-			column->values[row] = receive_numeric(decoder, packed);
-	}
-}
-
-/* Values that arrived as text, as every value does with postgres_fdw. */
-static void
-decode_input(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
-{
-	for (uint32 row = 0; row < chunk->rows; row++)
-	{
-		const uint8_t *packed = (const uint8_t *) DatumGetPointer(column->values[row]);
-
-		if (packed == NULL)
-			continue;
-		px_decode_account(decoder, &decoder->converted_nbytes, px_packed_nbytes(packed));
-		resetStringInfo(&decoder->text);
-		appendBinaryStringInfo(&decoder->text, (const char *) px_packed_data(packed),
-							   (int) px_packed_nbytes(packed));
-		column->values[row] = InputFunctionCall(&column->input, decoder->text.data,
-												column->input_param, column->typmod);
-	}
-
-	/* Do not keep the room that one huge value took. */
-	if (decoder->text.maxlen > 1024 * 1024)
-	{
-		pfree(decoder->text.data);
-		decoder->text.data = MemoryContextAlloc(decoder->context, 1024);
-		decoder->text.maxlen = 1024;
-		resetStringInfo(&decoder->text);
+		{
+			CHECK_FOR_INTERRUPTS();
+			column->values[row] = receive_numeric(decoder, column, packed);
+		}
 	}
 }
 
@@ -418,6 +402,7 @@ decode_arrays(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
 		column->values[row] = (Datum) 0;
 		if (column->nulls[row])
 			continue;
+		CHECK_FOR_INTERRUPTS();
 		count = arrays.counts[value++];
 		if (count == 0)
 		{
@@ -430,24 +415,35 @@ decode_arrays(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
 	}
 }
 
-/* Domains check values that did not come through their input function. */
+/*
+ * What is left to be done with the values.  Those that fit their typmod, as all
+ * of an honest server's own columns do, need not be coerced; others are, as by
+ * the input function: a record of a function may have columns whose typmod
+ * nobody has looked at.
+ */
 static void
-check_domain(px_decoder *decoder, decode_column *column, uint32 rows)
+set_late_step(decode_column *column, const px_chunk *chunk, bool ascii)
 {
-	for (uint32 row = 0; row < rows; row++)
-	{
-		/* domain_in has checked what came as text, but never saw the nulls. */
-		if (column->policy.kind == PX_DATUM_INPUT && !column->nulls[row])
-			continue;
-		domain_check(column->values[row], column->nulls[row], column->type,
-					 &column->domain_extra, decoder->context);
-	}
+	column->late = PX_LATE_NONE;
+	if (column->policy.kind == PX_DATUM_INPUT)
+		column->late = PX_LATE_INPUT;
+	else if (column->base_type == JSONOID)
+		column->late = PX_LATE_JSON;
+	else if (column->policy.kind == PX_DATUM_NUMERIC)
+		column->late = chunk->form == PX_FORM_FIXED && !column->scaled_fit ?
+			PX_LATE_COERCE : PX_LATE_NONE;	/* numeric_recv has seen the rest */
+	else if (column->base_typmod >= 0 &&
+			 !px_values_fit(column->base_type, column->base_typmod, column->values,
+							column->nulls, chunk->rows, ascii))
+		column->late = PX_LATE_COERCE;
 }
 
 void
 px_decode_values(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
 				 const uint8_t *encoded)
 {
+	bool		ascii = false;
+
 	switch (column->policy.kind)
 	{
 		case PX_DATUM_BYVAL:
@@ -478,17 +474,116 @@ px_decode_values(px_decoder *decoder, decode_column *column, const px_chunk *chu
 							(const uint8_t **) column->values);
 			if (column->policy.check == PX_CHECK_ENCODING ||
 				column->policy.kind == PX_DATUM_INPUT)
-				px_check_encoding(chunk, encoded, column->values);
+				ascii = px_check_encoding(chunk, encoded, column->values);
 			if (column->policy.kind == PX_DATUM_NAME)
 				decode_name(decoder, column, chunk);
 			else if (column->policy.kind == PX_DATUM_NUMERIC)
 				decode_sent_numeric(decoder, column, chunk);
-			else if (column->policy.kind == PX_DATUM_INPUT)
-				decode_input(decoder, column, chunk);
 			break;
 	}
 	if (column->policy.kind != PX_DATUM_ARRAY)	/* checked by element */
 		px_check_values(column->policy.check, column->values, column->nulls, chunk->rows);
-	if (column->is_domain)
-		check_domain(decoder, column, chunk->rows);
+	set_late_step(column, chunk, ascii);
+}
+
+/* ---------------------------------------------------------------------
+ * Late steps
+ * --------------------------------------------------------------------- */
+
+/* Values that arrived as text, as every value does with postgres_fdw. */
+static Datum
+input_value(px_decoder *decoder, decode_column *column, const uint8_t *packed)
+{
+	px_decode_account(decoder, &decoder->converted_nbytes, px_packed_nbytes(packed));
+	resetStringInfo(&decoder->text);
+	appendBinaryStringInfo(&decoder->text, (const char *) px_packed_data(packed),
+						   (int) px_packed_nbytes(packed));
+	return InputFunctionCall(&column->input, decoder->text.data,
+							 column->input_param, column->typmod);
+}
+
+/* As json_in does it. */
+static void
+check_json(const uint8_t *packed)
+{
+	static const JsonSemAction nothing;
+
+	pg_parse_json_or_ereport(px_json_form_lexer((const char *) px_packed_data(packed),
+												(int) px_packed_nbytes(packed)),
+							 unconstify(JsonSemAction *, &nothing));
+}
+
+/* To the typmod, or an error, as the input function has it. */
+static Datum
+coerce_value(px_decoder *decoder, decode_column *column, Datum value)
+{
+	if (!OidIsValid(column->coerce.fn_oid))
+	{
+		Oid			function;
+
+		if (find_typmod_coercion_function(column->base_type, &function) != COERCION_PATH_FUNC)
+			elog(ERROR, "type %u has a typmod, but no function for it", column->base_type);
+		fmgr_info_cxt(function, &column->coerce, decoder->context);
+	}
+	return FunctionCall3(&column->coerce, value, Int32GetDatum(column->base_typmod),
+						 BoolGetDatum(false));
+}
+
+/* Do what is to be done with a value; what is made of it has to outlive the row. */
+static void
+finish_value(px_decoder *decoder, decode_column *column, uint32 row)
+{
+	Datum		old = column->values[row];
+	Datum		value = old;
+
+	if (!column->nulls[row])
+	{
+		if (column->late == PX_LATE_INPUT)
+			value = input_value(decoder, column, (const uint8_t *) DatumGetPointer(old));
+		else if (column->late == PX_LATE_JSON)
+			check_json((const uint8_t *) DatumGetPointer(old));
+		else if (column->late == PX_LATE_COERCE)
+			value = coerce_value(decoder, column, old);
+		if (!column->typbyval && value != old)
+		{
+			MemoryContext oldcontext = MemoryContextSwitchTo(decoder->window_context);
+
+			value = datumCopy(value, false, column->typlen);
+			MemoryContextSwitchTo(oldcontext);
+		}
+		column->values[row] = value;
+	}
+
+	/* domain_in has checked what came as text, but never saw the nulls. */
+	if (column->is_domain && (column->late != PX_LATE_INPUT || column->nulls[row]))
+		domain_check(value, column->nulls[row], column->type,
+					 &column->domain_extra, decoder->context);
+}
+
+void
+px_decode_window(px_decoder *decoder, uint32 begin, uint32 end)
+{
+	for (uint32 row = begin; row < end; row++)
+	{
+		for (int i = 0; i < decoder->ncolumns; i++)
+		{
+			decode_column *column = &decoder->columns[i];
+
+			if (column->index < 0 || (column->late == PX_LATE_NONE && !column->is_domain))
+				continue;
+			CHECK_FOR_INTERRUPTS();
+			decoder->current = i;
+			finish_value(decoder, column, row);
+		}
+		MemoryContextReset(decoder->row_context);
+	}
+
+	/* Do not keep the room that one huge value took. */
+	if (decoder->text.maxlen > 1024 * 1024)
+	{
+		pfree(decoder->text.data);
+		decoder->text.data = MemoryContextAlloc(decoder->context, 1024);
+		decoder->text.maxlen = 1024;
+		resetStringInfo(&decoder->text);
+	}
 }

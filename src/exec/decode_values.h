@@ -37,6 +37,15 @@ typedef struct numeric_table
 				pg_attribute_aligned(MAXIMUM_ALIGNOF);
 } numeric_table;
 
+/* What is done with the values of a batch when their window comes. */
+typedef enum px_late_step
+{
+	PX_LATE_NONE,
+	PX_LATE_INPUT,				/* text to the type's input function */
+	PX_LATE_JSON,				/* must be well-formed */
+	PX_LATE_COERCE				/* some may not fit the typmod */
+} px_late_step;
+
 typedef struct decode_column
 {
 	int			index;			/* in the tuple, 0-based; -1: value unused */
@@ -47,25 +56,34 @@ typedef struct decode_column
 	uint32		codecs_seen;	/* 1 << px_codec_id */
 	Oid			type;			/* of the attribute */
 	int32		typmod;
+	Oid			base_type;		/* of a domain, else type */
+	int32		base_typmod;
+	int16		typlen;
+	bool		typbyval;
 	bool		is_domain;
 	Oid			input_param;	/* for the input function */
 	FmgrInfo	input;
+	FmgrInfo	coerce;			/* to base_typmod; fn_oid 0 until needed */
 	FmgrInfo	receive;		/* of arrays; fn_oid 0 until needed */
 	Oid			receive_param;
 	void	   *domain_extra;	/* domain_check's cache */
 	px_schema_column schema;	/* as the sender ships it */
 	px_type_policy policy;		/* what that means */
+	px_late_step late;			/* of the current batch */
 	Datum	   *values;			/* rows_max of them */
 	bool	   *nulls;
 	uint8_t    *buffer;			/* what values point to; NULL until needed */
 	Size		buffer_nbytes;
 	numeric_table *numerics;	/* NULL until needed */
+	bool		scaled_fit;		/* scaled integers of the batch, the typmod */
 } decode_column;
 
 struct px_decoder
 {
 	MemoryContext context;		/* the decoder's own, for what grows */
 	MemoryContext batch_context;
+	MemoryContext window_context;	/* what late steps make; for a window */
+	MemoryContext row_context;	/* what they leave behind; for a row */
 	const char *servername;
 	uint16		ncolumns;
 	px_request_column *requests;	/* ncolumns */
@@ -73,6 +91,16 @@ struct px_decoder
 	px_chunk   *chunks;			/* of the current batch */
 	bool		have_schema;
 	uint32		rows_max;		/* size of the columns' arrays */
+
+	/*
+	 * A window is fetch_size rows of the scan, or as many of them as are in the
+	 * current batch.
+	 */
+	uint32		fetch_size;
+	uint64		rows_before;	/* of the scan, before the current batch */
+	uint32		rows;			/* of the current batch */
+	uint32		window_end;		/* row of the batch up to which late steps were
+								 * done; PG_UINT32_MAX if there are none */
 
 	/* Of the current batch, see px_decode_account. */
 	uint64		raw_nbytes;		/* as its header says */
@@ -103,10 +131,17 @@ struct px_decoder
 /*
  * Decode a chunk into column->values; column->nulls has been set.  encoded is
  * what px_chunk_unpack made of it.  Raises an error for whatever is not a
- * value of the column's type.
+ * value of the column's type, but for what is left to column->late, which it
+ * sets.
  */
 extern void px_decode_values(px_decoder *decoder, decode_column *column,
 							 const px_chunk *chunk, const uint8_t *encoded);
+
+/*
+ * Do the late steps for the rows begin .. end - 1, one by one and column by
+ * column.  Serves interrupts.
+ */
+extern void px_decode_window(px_decoder *decoder, uint32 begin, uint32 end);
 
 /*
  * Add nbytes to one of the decoder's sums, before memory is taken for them.

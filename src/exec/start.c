@@ -125,7 +125,8 @@ px_start_add_reader(px_receive_state *state)
 	decoder = px_decoder_new(state->servername, tupdesc,
 							 lsecond(state->foreign->fdw_private),
 							 px_scan_tuple_contexts(state->foreign, estate,
-													tupdesc->natts));
+													tupdesc->natts),
+							 intVal(lthird(state->foreign->fdw_private)));
 	if (state->readers == NULL)
 	{
 		state->readers = palloc(state->nslices_max * sizeof(px_stream_reader *));
