@@ -44,3 +44,24 @@ RESET pg_exchange.batch_rows_max;
 SET pg_exchange.batch_bytes_max = 1024;
 SELECT * FROM exchange_differences('SELECT * FROM numbers WHERE id <= 2000');
 RESET pg_exchange.batch_bytes_max;
+
+-- what takes connections and memory, and what shows more than postgres_fdw does, is set by those who were allowed to
+CREATE ROLE regress_px_setter;
+SET ROLE regress_px_setter;
+SET pg_exchange.max_connections_per_server = 1000;
+SET pg_exchange.slices = 64;
+SET pg_exchange.receive_buffer = '1GB';
+SET pg_exchange.max_frame_bytes = '1GB';
+SET pg_exchange.max_decompression_ratio = 10000;
+SET pg_exchange.explain_remote = on;
+RESET ROLE;
+GRANT SET ON PARAMETER pg_exchange.slices TO regress_px_setter;
+SET ROLE regress_px_setter;
+SET pg_exchange.slices = 2;
+SHOW pg_exchange.slices;
+RESET pg_exchange.slices;
+SET pg_exchange.min_bytes = 0;
+RESET pg_exchange.min_bytes;
+RESET ROLE;
+REVOKE SET ON PARAMETER pg_exchange.slices FROM regress_px_setter;
+DROP ROLE regress_px_setter;

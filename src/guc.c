@@ -256,7 +256,11 @@ define_stream_settings(void)
 							NULL, NULL, NULL);
 }
 
-/* When the receiver uses an exchange, and what it may hold. */
+/*
+ * When the receiver uses an exchange, and what it may hold.  What takes more than
+ * its share of connections, here and over there, or of memory is for those
+ * whom an administrator lets set it; so is what shows more than postgres_fdw does.
+ */
 static void
 define_receiver_settings(void)
 {
@@ -282,7 +286,7 @@ define_receiver_settings(void)
 							 "EXPLAIN without ANALYZE then connects to them.",
 							 &px_explain_remote,
 							 false,
-							 PGC_USERSET, 0,
+							 PGC_SUSET, 0,
 							 NULL, NULL, NULL);
 
 	DefineCustomIntVariable("pg_exchange.min_bytes",
@@ -298,7 +302,7 @@ define_receiver_settings(void)
 							NULL,
 							&px_max_connections_per_server,
 							4, 1, 1000,
-							PGC_USERSET, 0,
+							PGC_SUSET, 0,
 							NULL, NULL, NULL);
 
 	DefineCustomIntVariable("pg_exchange.slices",
@@ -306,7 +310,7 @@ define_receiver_settings(void)
 							"Each reads a range of its blocks, on a connection of its own as far as pg_exchange.max_connections_per_server allows.",
 							&px_slices_setting,
 							1, 1, PX_REQUEST_SLICES_MAX,
-							PGC_USERSET, 0,
+							PGC_SUSET, 0,
 							NULL, NULL, NULL);
 
 	DefineCustomIntVariable("pg_exchange.receive_buffer",
@@ -314,7 +318,7 @@ define_receiver_settings(void)
 							NULL,
 							&px_receive_buffer,
 							32 * 1024 * 1024, 64 * 1024, INT_MAX,
-							PGC_USERSET, GUC_UNIT_BYTE,
+							PGC_SUSET, GUC_UNIT_BYTE,
 							NULL, NULL, NULL);
 }
 
@@ -327,7 +331,7 @@ define_limits(void)
 							"A frame holds a batch, of at least one row: larger rows are refused.",
 							&px_max_frame_bytes,
 							PX_FRAME_SENT_NBYTES_MAX, 64 * 1024, PX_FRAME_SENT_NBYTES_MAX,
-							PGC_USERSET, GUC_UNIT_BYTE,
+							PGC_SUSET, GUC_UNIT_BYTE,
 							NULL, NULL, NULL);
 
 	DefineCustomIntVariable("pg_exchange.max_decompression_ratio",
@@ -335,7 +339,7 @@ define_limits(void)
 							"Batches of up to 8MB are exempt. Servers keep to 256.",
 							&px_max_decompression_ratio,
 							PX_RAW_RATIO_MAX, 1, INT_MAX,
-							PGC_USERSET, 0,
+							PGC_SUSET, 0,
 							NULL, NULL, NULL);
 }
 

@@ -6,21 +6,27 @@
  * Formats other than text have a structure that the remote could break, by
  * mistake or on purpose, were its output copied into ours.  So its JSON is
  * parsed, and each of its properties written anew through EXPLAIN's functions,
- * whatever our format is.
+ * whatever our format is.  These escape what they know from PostgreSQL itself:
+ * names, characters and numbers that it never has are replaced here.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include <ctype.h>
+#include <math.h>
 
+#include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/jsonfuncs.h"
 
+#include "conn/remote_text.h"
 #include "exec/remote_plan.h"
 
 #define REMOTE_PLAN		"Remote Plan"
 #define LABEL_NBYTES_MAX	64
+
+/* Objects and arrays inside each other: lines are indented by that. */
+#define LEVELS_MAX		1000
 
 /* ---------------------------------------------------------------------
  * Text
@@ -54,14 +60,16 @@ append_line(StringInfo out, const char *line, size_t nbytes, bool costs)
 void
 px_remote_plan_text(const char *text, ExplainState *es)
 {
+	(void) pg_verifymbstr(text, (int) strlen(text), false);
 	appendStringInfoSpaces(es->str, es->indent * 2);
 	appendStringInfoString(es->str, REMOTE_PLAN ":\n");
 	while (*text)
 	{
 		size_t		nbytes = strcspn(text, "\n");
+		char	   *line = px_remote_text(pnstrdup(text, nbytes));
 
 		appendStringInfoSpaces(es->str, (es->indent + 1) * 2);
-		append_line(es->str, text, nbytes, es->costs);
+		append_line(es->str, line, nbytes, es->costs);
 		text += nbytes;
 		if (*text == '\n')
 			text++;
@@ -95,15 +103,25 @@ innermost(const walk *w)
 	return w->levels ? linitial(w->levels) : NULL;
 }
 
-/* YAML writes labels as they are: let no other characters get there. */
+static bool
+is_letter(char c)
+{
+	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+/*
+ * YAML writes labels as they are, and XML makes element names of them, which
+ * begin with a letter: let nothing else get there.
+ */
 static char *
 safe_label(const char *label)
 {
-	char	   *copy = pnstrdup(label, LABEL_NBYTES_MAX);
+	char	   *copy = psprintf("%s%.*s", is_letter(*label) ? "" : "Item ",
+								LABEL_NBYTES_MAX, label);
 
 	for (char *p = copy; *p; p++)
 	{
-		if (!isalnum((unsigned char) *p) && strchr(" -_()/%", *p) == NULL)
+		if (!is_letter(*p) && !(*p >= '0' && *p <= '9') && strchr(" -_()/%", *p) == NULL)
 			*p = '?';
 	}
 	return copy;
@@ -142,6 +160,11 @@ push(walk *w, bool is_array, bool is_open)
 {
 	level	   *l = palloc0(sizeof(level));
 
+	if (list_length(w->levels) >= LEVELS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("invalid plan of a remote server"),
+				 errdetail("Expected at most %d levels of JSON.", LEVELS_MAX)));
 	l->is_array = is_array;
 	l->is_open = is_open;
 	l->label = w->label;
@@ -237,20 +260,32 @@ static void
 put_scalar(walk *w, const char *token, JsonTokenType type)
 {
 	const char *point;
+	double		number;
+	int64		integer;
 
 	switch (type)
 	{
 		case JSON_TOKEN_STRING:
-			ExplainPropertyText(w->label, token, w->es);
+			ExplainPropertyText(w->label, px_remote_text(token), w->es);
 			break;
 		case JSON_TOKEN_NUMBER:
 			point = strchr(token, '.');
-			if (strpbrk(token, ".eE"))
-				ExplainPropertyFloat(w->label, NULL, strtod(token, NULL),
+			number = strtod(token, NULL);
+			if (isinf(number))
+				ExplainPropertyText(w->label, token, w->es);
+			else if (strpbrk(token, ".eE"))
+				ExplainPropertyFloat(w->label, NULL, number,
 									 point ? Min((int) strspn(point + 1, "0123456789"), 9) : 0,
 									 w->es);
 			else
-				ExplainPropertyInteger(w->label, NULL, strtoll(token, NULL, 10), w->es);
+			{
+				errno = 0;
+				integer = strtoll(token, NULL, 10);
+				if (errno == 0)
+					ExplainPropertyInteger(w->label, NULL, integer, w->es);
+				else
+					ExplainPropertyText(w->label, token, w->es);
+			}
 			break;
 		case JSON_TOKEN_TRUE:
 		case JSON_TOKEN_FALSE:
@@ -268,7 +303,7 @@ scalar(void *arg, char *token, JsonTokenType type)
 	level	   *l = innermost(w);
 
 	if (l && l->is_array && !l->is_open)
-		l->scalars = lappend(l->scalars, pstrdup(token));
+		l->scalars = lappend(l->scalars, px_remote_text(token));
 	else if (l && !l->is_array && w->label && (w->es->costs || !is_cost(w->label)))
 		put_scalar(w, token, type);
 	w->label = NULL;
@@ -289,6 +324,8 @@ px_remote_plan_json(const char *json, ExplainState *es)
 		.scalar = scalar,
 	};
 	text	   *copy = cstring_to_text(json);
+
+	(void) pg_verifymbstr(json, (int) strlen(json), false);
 
 	/* All of it must be well-formed before any of it is written. */
 	pg_parse_json_or_ereport(px_json_lexer(copy), &(JsonSemAction) {0});

@@ -147,6 +147,17 @@ lie("wrong total of $_", \@int, [ $schema, $batch, end_of([ $schema, $batch ], $
 	for 'rows', 'batches', 'raw_nbytes', 'wire_nbytes';
 lie('an end of 47 bytes', \@int, [ $schema, frame(kind => LAST, sequence => 1, body => 'x' x 47) ], $protocol, qr/"end body": expected 56, got 47/);
 lie('a plan that nobody asked for', \@int, [ @truth, frame(kind => PLAN, body => pack('V2', 1, 1) . 'pq') ], $protocol, qr/"plan": expected 1, got 0/);
+sub plan_of
+{
+	my ($text, $json) = @_;
+	return frame(kind => PLAN, body => pack('V2', length $text, length $json) . $text . $json);
+}
+lie('a plan of what EXPLAIN never has', \@int, [ @truth,
+	plan_of("Seq Scan\e[2J on t\n  Filter: (a = 'ä')", '{"Plan": {"": 1, "1abc": "\u0001\u009b\uffff", "-": [1, "\u0002"], "x": 1e999, "-1e999": -1e999, "ä<b>": 99999999999999999999,
+		"xy: {": {"<": [{"a\\nb": true}]}, "y": 1e-400}}') ], $protocol, qr/"plan": expected 1, got 0/);
+lie('a plan that is no text', \@int, [ @truth, plan_of("Seq Scan \xff\xfe", '{"Plan": {"Node Type": "Seq Scan"}}') ], $protocol, qr/"plan": expected 1, got 0/);
+lie('a plan that is no JSON', \@int, [ @truth, plan_of('Seq Scan', '{"Plan": {"Node Type": "Seq Scan"}') ], $protocol, qr/"plan": expected 1, got 0/);
+lie('a plan of 2000 levels', \@int, [ @truth, plan_of('Seq Scan', '{"Plan":' . '{"a":' x 2000 . '1' . '}' x 2001) ], $protocol, qr/"plan": expected 1, got 0/);
 lie('frames after the end', \@int, [ @truth, batch(3, [ ints([ 1, 2, 3 ]) ], sequence => 3) ], $protocol, qr/"frames after the end": expected 0, got 1/);
 lie('two ends', \@int, [ @truth, $truth[2] ], $protocol, qr/"frames after the end"/);
 lie('a gap in the sequence', \@int, [ stream($schema, batch(3, [ ints([ 1, 2, 3 ]) ], sequence => 2)) ], $protocol, qr/"sequence number": expected 1, got 2/);
@@ -487,6 +498,36 @@ for my $i (0 .. $#lies)
 	cmp_ok($grown, '<', 64 * 1024 * 1024, "$name: memory") if $sqlstate || $lie->{bounded};
 	last unless is($session->query('SELECT pg_backend_pid()'), $pid, "$name: the backend lives");
 }
+
+# Remote plans, in each format: what is well-formed PostgreSQL can read.
+$session->query(q{SET pg_exchange.explain_remote = on;
+	CREATE FUNCTION explained(query text, format text) RETURNS text LANGUAGE plpgsql AS
+		$$DECLARE line text; plan text := ''; BEGIN
+			FOR line IN EXECUTE format('EXPLAIN (ANALYZE, COSTS OFF, FORMAT %s) %s', format, query) LOOP plan := plan || line || E'\n'; END LOOP;
+			RETURN plan; END$$});
+{
+	my %plans = map { $lies[$_]{name} => "SELECT * FROM lie_$_" } grep { $lies[$_]{name} =~ /^a plan (?:of|that is)/ } 0 .. $#lies;
+	my $weird = $plans{'a plan of what EXPLAIN never has'};
+	my ($out, $sqlstate, $err) = listen_to("SELECT explained('$weird', 'json')::json #>> '{0,Plan,Remote Plan,x}'");
+	is($out, '1e999', 'a plan of what EXPLAIN never has: JSON') or diag($err);
+	($out, $sqlstate, $err) = listen_to("SELECT explained('$weird', 'text')");
+	like($out, qr/Remote Plan:\n\s+Seq Scan\?\[2J on t\n\s+Filter: \(a = 'ä'\)\n/, 'a plan of what EXPLAIN never has: text') or diag($err);
+	($out, $sqlstate, $err) = listen_to("SELECT explained('$weird', 'yaml')");
+	unlike($out, qr/[\x01\x02\e]|xy: \{|^\s*<|inf/m, 'a plan of what EXPLAIN never has: YAML') or diag($err);
+	SKIP:
+	{
+		skip 'no XML', 1 unless $coordinator->safe_psql('postgres', q{SELECT count(*) FROM pg_config WHERE setting ~ 'with-libxml'});
+		($out, $sqlstate, $err) = listen_to("SELECT xmlparse(DOCUMENT explained('$weird', 'xml')) IS DOCUMENT");
+		is($out, 't', 'a plan of what EXPLAIN never has: XML') or diag($err);
+	}
+	for my $wrong ([ 'a plan that is no text', '22021' ], [ 'a plan that is no JSON', '22P02' ], [ 'a plan of 2000 levels', 'XX001' ])
+	{
+		($out, $sqlstate, $err) = listen_to("EXPLAIN (ANALYZE, FORMAT JSON) $plans{$wrong->[0]}");
+		is($sqlstate, $wrong->[1], "$wrong->[0]: refused") or diag($err);
+	}
+}
+$session->query('RESET pg_exchange.explain_remote');
+
 is($session->query('SELECT * FROM lie_0'), "1\n2\n3", 'the truth, after all the lies');
 cmp_ok($session->query(q{SELECT sum(total_bytes) FROM pg_backend_memory_contexts}), '<', 16 * 1024 * 1024, 'memory contexts are small again');
 is($session->query(q{SELECT count(*) FROM pg_backend_memory_contexts WHERE name = 'pg_exchange batch'}), 0, 'and none is left of a query');
