@@ -127,7 +127,11 @@ ROLLBACK;
 SELECT exchange.send_text('nonsense', t.*) FROM (SELECT 1) t;
 SELECT exchange.send_text(request('23:-1'), t.*) FROM (SELECT 1) t;
 SELECT exchange.send_text(NULL, ROW(1));
-SELECT format('SELECT exchange.send_text(%L, t.*) FROM (SELECT id FROM many) t', request('23:-1', 'slices=2 slice=0 blocks=0 ')) \gexec
+-- a slice that no stream can read
+BEGIN;
+SELECT format('DECLARE c CURSOR FOR SELECT exchange.send_text(%L, t.*) FROM (SELECT id FROM many) t', request('23:-1', 'slices=2 slice=0 blocks=0 ')) \gexec
+MOVE ALL IN c;
+ROLLBACK;
 SELECT format('SELECT exchange.send_text(%L, t.*) FROM (SELECT id FROM many) t LIMIT 1', request('23:-1')) \gexec
 REVOKE EXECUTE ON FUNCTION exchange.send_text(text, record) FROM PUBLIC;
 CREATE ROLE regress_px_texts;

@@ -23,12 +23,14 @@ CREATE EXTENSION pg_exchange VERSION '1.0';
 \c
 SELECT transport('SELECT * FROM numbers');
 
--- its definitions serve with a newer library; views that were made of its views stay when it is updated
-SELECT scans > 0 AS scans, streams > 0 AS streams FROM exchange.pg_stat_exchange WHERE srvname = 'loopback';
+-- which is too old to read from, while its definitions serve with a newer library; views that were made of its views stay when it is updated
+SELECT scans, streams, fallbacks_incompatible > 0 AS incompatible FROM exchange.pg_stat_exchange WHERE srvname = 'loopback';
 SELECT column_name FROM information_schema.columns WHERE table_schema = 'exchange' AND column_name = 'sessions';
 CREATE VIEW monitored AS SELECT srvname, streams, stats_reset FROM exchange.pg_stat_exchange;
 CREATE VIEW watched AS SELECT pid, percent, bytes_per_second FROM exchange.pg_stat_progress_exchange;
 ALTER EXTENSION pg_exchange UPDATE;
+\c
+SELECT transport('SELECT * FROM numbers');
 SELECT streams > 0 AS streams FROM monitored WHERE srvname = 'loopback';
 SELECT streams > 0 AS streams, sessions FROM exchange.pg_stat_exchange WHERE srvname = 'loopback';
 DROP VIEW monitored, watched;

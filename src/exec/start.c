@@ -233,12 +233,14 @@ accept_first(px_receive_state *state)
 
 /*
  * Ask about the query, or about the peer alone, and wait for the answer.
- * Returns NULL, or why the peer cannot be used at all.
+ * Returns NULL, or why the peer cannot be used at all.  The snapshot is wanted
+ * in any case: in a subtransaction that may begin it could not be had.
  */
 static const char *
 ask_and_wait(px_receive_state *state, px_peer *peer, const char *query)
 {
-	px_question_ask(state->question, peer, query, query != NULL);
+	px_question_ask(state->question, peer, query,
+					px_transport_setting != PX_TRANSPORT_SESSION);
 	state->contact_at = GetCurrentTimestamp();
 	return px_question_answer(state->question, peer, state->servername, -1, NULL);
 }
