@@ -63,11 +63,11 @@ sub not_by_exchange
 }
 
 hello('real');
-goes_by('exchange v1', 'the real hello');
+goes_by('exchange v1, stream', 'the real hello');
 
 # Protocol versions.
 hello_with('protocol', '1-9');
-goes_by('exchange v1', 'a later remote that speaks version 1');
+goes_by('exchange v1, stream', 'a later remote that speaks version 1');
 hello_with('protocol', '2-9');
 not_by_exchange('no common protocol version: here 1 to 1, remote 2 to 9', 'a later remote that does not');
 for my $range ('9-1', '0-1', '1', '1-65536', '-1-1')
@@ -78,31 +78,31 @@ for my $range ('9-1', '0-1', '1', '1-65536', '-1-1')
 
 # What later versions may add.
 hello(q{'future=yes ' || real || ' later=1,2;3 empty='});
-goes_by('exchange v1', 'unknown keys');
+goes_by('exchange v1, stream', 'unknown keys');
 for my $set ('codecs', 'encodings')
 {
 	hello_with($set, 4294967295);
-	goes_by('exchange v1', "unknown $set");
+	goes_by('exchange v1, stream', "unknown $set");
 }
 
 # A remote that knows less.
 hello_with('codecs', 1);
-goes_by('exchange v1', 'no codecs', mode => 'fast', compression => 'FAST (none)');
-goes_by('exchange v1', 'no codecs', mode => 'high_compression', compression => 'HIGH_COMPRESSION (none)');
+goes_by('exchange v1, stream', 'no codecs', mode => 'fast', compression => 'FAST (none)');
+goes_by('exchange v1, stream', 'no codecs', mode => 'high_compression', compression => 'HIGH_COMPRESSION (none)');
 hello_with('codecs', 3);
-goes_by('exchange v1', 'lz4 alone', mode => 'fast', compression => 'FAST (lz4)');
-goes_by('exchange v1', 'lz4 alone', mode => 'high_compression', compression => 'HIGH_COMPRESSION (none)');
+goes_by('exchange v1, stream', 'lz4 alone', mode => 'fast', compression => 'FAST (lz4)');
+goes_by('exchange v1, stream', 'lz4 alone', mode => 'high_compression', compression => 'HIGH_COMPRESSION (none)');
 hello_with('encodings', 1);
-goes_by('exchange v1', 'one encoding', mode => 'fast', compression => 'FAST (lz4)');
+goes_by('exchange v1, stream', 'one encoding', mode => 'fast', compression => 'FAST (lz4)');
 
 # Other servers, whose intervals are alike: with infinity, since 17, or without.
 for my $version ($shard->pg_version >= 17 ? (170099, 990000) : (140000, 160099))
 {
 	hello_with('server_version', $version);
-	goes_by('exchange v1', "server version $version");
+	goes_by('exchange v1, stream', "server version $version");
 }
 hello_with('encoding', 'EUC_JIS_2004');
-goes_by('exchange v1', 'another encoding');
+goes_by('exchange v1, stream', 'another encoding');
 hello_with('endian', 'big');
 not_by_exchange('architecture is not little-endian', 'big-endian');
 hello_with('export', 0);
@@ -134,14 +134,14 @@ sub way
 {
 	return label('Transport', $session->query('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;'));
 }
-is(way(), 'exchange v1', 'a session');
+is(way(), 'exchange v1, stream', 'a session');
 $shard->safe_psql('postgres', 'ALTER SCHEMA exchange RENAME TO hidden');
 like(way(), qr/^postgres_fdw \(/, 'pg_exchange has gone from the remote');
 is($session->query("$scan;"), $rows, 'with all rows');
 is($session->{stderr}, '', 'and no error');
 $shard->safe_psql('postgres', 'ALTER SCHEMA hidden RENAME TO exchange');
 $coordinator->safe_psql('postgres', q{ALTER SERVER shard OPTIONS (ADD fetch_size '1000')});
-is(way(), 'exchange v1', 'it is back, and the server was altered');
+is(way(), 'exchange v1, stream', 'it is back, and the server was altered');
 $session->quit;
 
 # A remote that says one thing and sends another: an error, never other rows.

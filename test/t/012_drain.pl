@@ -67,13 +67,13 @@ for my $name (sort keys %plans)
 {
 	my ($settings, $sql) = @{ $plans{$name} };
 	ask("BEGIN; SET statement_timeout = '60s'; $settings");
-	is(transports($sql), 'exchange v1', "$name: by exchange alone");
+	is(transports($sql), 'exchange v1, stream', "$name: by exchange alone");
 	is($session->{stderr}, '', "$name: no error");
 	ask('ROLLBACK; RESET ALL');
 }
 is(ask(q{
 	BEGIN; DECLARE c CURSOR FOR SELECT id FROM events ORDER BY id; FETCH 1 FROM c}), '1', 'a cursor');
-is(transports('SELECT * FROM events'), 'exchange v1', 'does not keep its connection from another scan');
+is(transports('SELECT * FROM events'), 'exchange v1, stream', 'does not keep its connection from another scan');
 is(ask('FETCH 2 FROM c'), "2\n3", 'and goes on');
 ask('COMMIT');
 
@@ -102,7 +102,7 @@ like(slurp_file($coordinator->logfile, $offset), qr/temporary file: .* size \d{8
 my $lengths = "6|21|32000000";
 ask("SET pg_exchange.receive_buffer = '1MB'");
 is(ask('SELECT count(*), sum(id), max(length(filler)) FROM (SELECT * FROM huge OFFSET 0) x'), $lengths, 'rows larger than receive_buffer');
-is(transports('SELECT * FROM huge'), 'exchange v1', 'come by exchange');
+is(transports('SELECT * FROM huge'), 'exchange v1, stream', 'come by exchange');
 ask('BEGIN; DECLARE c CURSOR FOR SELECT id, length(filler) FROM huge WHERE length(filler) > random()');
 is(ask('FETCH 1 FROM c'), '1|32000000', 'the first of them');
 is(ask('SELECT count(*) FROM (SELECT id FROM events OFFSET 0) x'), '20000', 'the others are drained');
