@@ -24,6 +24,9 @@ $liar->safe_psql('postgres', qq{
 	CREATE FUNCTION exchange.hello(hello text) RETURNS text LANGUAGE sql
 		AS \$\$SELECT 'protocol=1-1 codecs=7 encodings=16383 endian=little encoding=UTF8 server_version=$version_num
 			instance=0123456789abcdef0123456789abcdef export=1'\$\$;
+	CREATE FUNCTION exchange.admit(hello text, query text, want_snapshot boolean) RETURNS text LANGUAGE sql VOLATILE
+		AS \$\$SELECT exchange.hello(hello) || ' pid=' || pg_backend_pid() || ' session=0123456789abcdef snapshot='
+			|| CASE WHEN want_snapshot THEN pg_export_snapshot() ELSE '-' END || ' idle=0 against='\$\$;
 	CREATE FUNCTION public.raise_error(sqlstate text) RETURNS bytea LANGUAGE plpgsql
 		AS \$\$BEGIN RAISE EXCEPTION 'on purpose' USING ERRCODE = sqlstate; END\$\$;
 	CREATE FUNCTION exchange.send(request text, "row" anyelement) RETURNS SETOF bytea LANGUAGE sql VOLATILE
