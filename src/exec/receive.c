@@ -22,6 +22,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/timestamp.h"
 
 #include "compat.h"
 #include "exec/parallel.h"
@@ -223,6 +224,8 @@ advance_reader(px_receive_state *state, px_stream_reader *reader, bool wait)
 	{
 		case PX_STREAM_OK:
 			state->reader = reader;
+			if (reader->session_active)
+				state->contact_at = GetCurrentTimestamp();
 			return true;
 		case PX_STREAM_PENDING:
 			return false;
@@ -331,7 +334,7 @@ receive_next(ScanState *node)
 	px_stream_reader *reader;
 
 	if (state->idle_ms > 0 && state->phase == PX_RECEIVE_FRAMES &&
-		!state->reader->session_active)
+		!(state->reader->session_active && state->exact_portions))
 		px_start_keep_session_awake(state);
 	if (!px_receive_has_rows(state) &&
 		!px_receive_advance(state, !state->yields || px_receive_uses_session(state)))
@@ -409,6 +412,7 @@ rescan_receive(CustomScanState *css)
 	}
 	if (state->session_cursor)
 		px_fdw_cursor_rescan(state->session_cursor);
+	state->session_next = NULL;
 	state->phase = PX_RECEIVE_NEW;
 }
 
