@@ -64,6 +64,9 @@ typedef struct px_peer
 	char	   *refusal;
 	bool		lacks_extension;	/* that is the refusal */
 
+	/* The same for streams alone: what a session of our own was told. */
+	char	   *stream_refusal;
+
 	/* When to try again after a session that did not answer, or 0. */
 	TimestampTz avoid_until;
 

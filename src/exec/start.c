@@ -690,6 +690,7 @@ px_receive_declined(px_receive_state *state, px_stream_reader *reader,
 	}
 	px_stream_close(stream);
 	reader->active = false;
+	state->stats.streams--;		/* nothing has come by it */
 
 	if (state->spread || reader != state->readers[0])
 		px_slices_return(state->slices, reader->slice);
