@@ -163,6 +163,8 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 	state->user_code = px_run_has_early_triggers(estate) ||
 		intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_USER_CODE)) != 0;
 
+	state->few_rows = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_FEW_ROWS)) != 0;
+
 	/* A scan that workers share is aware of them: others are in functions. */
 	state->nested_in_worker = IsParallelWorker() && !scan->scan.plan.parallel_aware;
 

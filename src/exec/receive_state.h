@@ -42,6 +42,7 @@ typedef struct px_receive_state
 	bool		small;			/* too little is expected for a stream */
 	bool		locks_rows;		/* FOR UPDATE and its kin */
 	bool		user_code;		/* may run while the scan is being read */
+	bool		few_rows;		/* a LIMIT is going to end the scan early */
 	bool		nested_in_worker;	/* below a function that a parallel worker calls */
 	List	   *param_exprs;	/* ExprStates of the remote query's parameters */
 	bool		params_change;	/* from one rescan to the next */

@@ -287,7 +287,7 @@ wants_exact_portions(const px_receive_state *state, const px_peer *peer)
 		return true;
 	if (state->fetch_size > PX_FRAME_ROWS_MAX)
 		return false;
-	return !px_run_is_complete(state->css.ss.ps.state) ||
+	return state->few_rows || !px_run_is_complete(state->css.ss.ps.state) ||
 		strncmp(peer->admission.against, "calls function", strlen("calls function")) == 0;
 }
 
@@ -422,6 +422,8 @@ reason_against_stream(const px_receive_state *state)
 		return "rows are fetched in portions";
 	if (state->user_code)
 		return "functions may run queries meanwhile";
+	if (state->few_rows)
+		return "few rows are wanted";
 	if (state->small)
 		return "little is expected";
 	return NULL;
