@@ -22,11 +22,13 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/timestamp.h"
 
 #include "compat.h"
 #include "exec/parallel.h"
 #include "exec/receive.h"
 #include "exec/request.h"
+#include "exec/run.h"
 #include "exec/start.h"
 #include "transport/question.h"
 
@@ -158,6 +160,9 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 	state->small = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_SMALL)) != 0;
 	state->locks_rows = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_LOCKS)) != 0;
 
+	state->user_code = px_run_has_early_triggers(estate) ||
+		intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_USER_CODE)) != 0;
+
 	/* A scan that workers share is aware of them: others are in functions. */
 	state->nested_in_worker = IsParallelWorker() && !scan->scan.plan.parallel_aware;
 
@@ -223,6 +228,8 @@ advance_reader(px_receive_state *state, px_stream_reader *reader, bool wait)
 	{
 		case PX_STREAM_OK:
 			state->reader = reader;
+			if (reader->session_active)
+				state->contact_at = GetCurrentTimestamp();
 			return true;
 		case PX_STREAM_PENDING:
 			return false;
@@ -331,7 +338,7 @@ receive_next(ScanState *node)
 	px_stream_reader *reader;
 
 	if (state->idle_ms > 0 && state->phase == PX_RECEIVE_FRAMES &&
-		!state->reader->session_active)
+		!(state->reader->session_active && state->exact_portions))
 		px_start_keep_session_awake(state);
 	if (!px_receive_has_rows(state) &&
 		!px_receive_advance(state, !state->yields || px_receive_uses_session(state)))
@@ -409,6 +416,8 @@ rescan_receive(CustomScanState *css)
 	}
 	if (state->session_cursor)
 		px_fdw_cursor_rescan(state->session_cursor);
+	state->session_next = NULL;
+	state->verdict_known = false;
 	state->phase = PX_RECEIVE_NEW;
 }
 

@@ -225,7 +225,7 @@ is(scan('few', 'plain'), $expected{few}, 'a byte a millisecond: all rows');
 is($session->{stderr}, '', 'a byte a millisecond: no error');
 $proxy->harm('exchange', 'delay', 0, 173);
 is(scan('events', 'plain'), $expected{events}, 'odd pieces: all rows');
-is(transport('few_plain'), 'exchange v1', 'by exchange');
+is(transport('few_plain'), 'exchange v1, stream', 'by exchange');
 goes_on('plain', 'slow network');
 
 # ---- a network gone silent, which still acknowledges --------------------------

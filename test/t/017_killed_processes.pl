@@ -128,7 +128,7 @@ sub goes_on
 	ask(q{ALTER SERVER shard OPTIONS (SET connect_timeout '2')}) if $options{avoided};
 	is(ask($scan), $rows, "$name: the next query works");
 	is($session->{stderr}, '', "$name: without an error");
-	like(ask('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;'), qr/Transport: exchange v1/, "$name: by exchange");
+	like(ask('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;'), qr/Transport: exchange v1, stream/, "$name: by exchange");
 	is(ask('SELECT pg_backend_pid();'), $pid, "$name: in the same backend") unless $options{new_session};
 	ok($shard->poll_query_until('postgres', qq{SELECT count(*) = 1 $stream}), "$name: one stream's session is left on the shard");
 	ok($shard->poll_query_until('postgres', qq{SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'parallel worker'

@@ -62,7 +62,7 @@ sub goes_on
 	my ($name) = @_;
 	is(ask($scan), $rows, "$name: the next query works");
 	is($session->{stderr}, '', "$name: without an error");
-	is(transport(), 'exchange v1', "$name: by exchange");
+	is(transport(), 'exchange v1, stream', "$name: by exchange");
 	no_temporary_files($name);
 	ok($shard->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity
 		WHERE usename = 'reader' AND state <> 'idle'}), "$name: nothing is left running");
