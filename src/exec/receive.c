@@ -384,7 +384,8 @@ static bool
 is_rewindable(const px_receive_state *state)
 {
 	return state->phase == PX_RECEIVE_FRAMES && state->shared == NULL &&
-		!state->params_change && state->nreaders == 1 && state->reader->nbatches <= 1 &&
+		state->nreaders == 1 && state->slices->slice.slices <= 1 &&
+		state->reader->keeps_first && state->reader->nbatches <= 1 &&
 		px_decoder_can_rewind(state->reader->decoder);
 }
 

@@ -137,6 +137,7 @@ px_start_add_reader(px_receive_state *state)
 													  ALLOCSET_SMALL_SIZES);
 	}
 	state->readers[state->nreaders] = px_stream_reader_new(stream, decoder, &state->stats);
+	state->readers[state->nreaders]->keeps_first = state->nreaders == 0 && !state->params_change;
 	MemoryContextSwitchTo(oldcontext);
 	return state->readers[state->nreaders++];
 }
