@@ -10,6 +10,7 @@
 #define PX_EXEC_RECEIVE_STATE_H
 
 #include "commands/explain.h"
+#include "foreign/foreign.h"
 #include "nodes/execnodes.h"
 #include "portability/instr_time.h"
 
@@ -36,6 +37,7 @@ typedef struct px_receive_state
 	const char *servername;
 	Index		rtindex;		/* a foreign table of the scan */
 	Oid			userid;			/* whom to connect as */
+	UserMapping *user;			/* as it is when the executor starts */
 	int			fetch_size;		/* rows that postgres_fdw would fetch at a time */
 	int			nstreams;		/* of the query, which share receive_buffer */
 	int			nslices_max;	/* streams that this node may have at once */
