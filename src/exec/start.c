@@ -269,6 +269,42 @@ wants_exact_portions(const px_receive_state *state, const px_peer *peer)
 		strncmp(peer->admission.against, "calls function", strlen("calls function")) == 0;
 }
 
+/*
+ * What runs over there may want locks that conflict with those of a stream in
+ * the same query or an outer one: that one must not have to wait for us.  So
+ * it is read to its end, which may be a long way: first ask whether there is
+ * need.  If the answer itself waits, it may be for a lock that somebody waits
+ * for who waits for the stream.
+ */
+static const char *
+settle_streams(px_receive_state *state, px_peer *peer)
+{
+	const char *refusal;
+	bool		timed_out;
+
+	if (state->locks_rows)
+	{
+		px_streams_settle();
+		return NULL;
+	}
+
+	state->command = GetCurrentCommandId(false);
+	px_fdw_cursor_rescan(state->question);
+	px_question_ask(state->question, peer, state->remote_sql, false);
+	state->contact_at = GetCurrentTimestamp();
+	refusal = px_question_answer(state->question, peer, state->servername,
+								 ANSWER_TIMEOUT_MS, &timed_out);
+	if (timed_out)
+	{
+		px_streams_settle();
+		return px_question_answer(state->question, peer, state->servername, -1, NULL);
+	}
+	state->judged = refusal == NULL && peer->admission.against[0] == '\0';
+	if (!state->judged)
+		px_streams_settle();
+	return refusal;
+}
+
 const char *
 px_start_session(px_receive_state *state, px_stream_reader *reader, const char *reason)
 {
@@ -276,20 +312,15 @@ px_start_session(px_receive_state *state, px_stream_reader *reader, const char *
 	const char *refusal = peer->refusal;
 	char	   *sql;
 
-	if (refusal == NULL && !peer->admitted)
+	if (refusal == NULL && px_connection_in_use() && !state->judged)
+		refusal = settle_streams(state, peer);
+	else if (refusal == NULL && !peer->admitted)
 		refusal = ask_and_wait(state, peer, NULL);
 	if (refusal)
 	{
 		note_refusal(state, peer);
 		return refusal;
 	}
-
-	/*
-	 * What runs there may want locks that conflict with those of a stream in
-	 * an outer query: that one must not have to wait for us.
-	 */
-	if (px_connection_in_use() && !state->judged)
-		px_streams_settle();
 
 	note_locality(state, reader, peer->session_locality);
 	reader->version = peer->session_version;
