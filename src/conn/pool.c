@@ -312,7 +312,7 @@ streams_running(px_peer *peer)
 }
 
 px_connection *
-px_connection_in_use(void)
+px_connection_in_use(Oid serverid)
 {
 	HASH_SEQ_STATUS scan;
 	px_peer    *peer;
@@ -324,6 +324,8 @@ px_connection_in_use(void)
 	{
 		dlist_iter	iter;
 
+		if (OidIsValid(serverid) && peer->serverid != serverid)
+			continue;
 		(void) streams_running(peer);
 		dlist_foreach(iter, &peer->connections)
 		{

@@ -130,8 +130,11 @@ extern px_connection *px_connection_acquire(px_peer *peer, UserMapping *user,
 											struct px_stream *stream,
 											const char **reason);
 
-/* Any connection of this session that a stream has, or NULL. */
-extern px_connection *px_connection_in_use(void);
+/*
+ * Any connection of this session that a stream has, to the server, or to any
+ * with InvalidOid; or NULL.
+ */
+extern px_connection *px_connection_in_use(Oid serverid);
 
 /*
  * Give a connection back whose stream was read to its end.  Its transaction

@@ -28,6 +28,7 @@
 #include "exec/parallel.h"
 #include "exec/receive.h"
 #include "exec/request.h"
+#include "exec/run.h"
 #include "exec/start.h"
 #include "transport/question.h"
 
@@ -158,6 +159,9 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 	state->nstreams = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_STREAMS));
 	state->small = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_SMALL)) != 0;
 	state->locks_rows = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_LOCKS)) != 0;
+
+	state->user_code = px_run_has_early_triggers(estate) ||
+		intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_USER_CODE)) != 0;
 
 	/* A scan that workers share is aware of them: others are in functions. */
 	state->nested_in_worker = IsParallelWorker() && !scan->scan.plan.parallel_aware;
@@ -413,6 +417,7 @@ rescan_receive(CustomScanState *css)
 	if (state->session_cursor)
 		px_fdw_cursor_rescan(state->session_cursor);
 	state->session_next = NULL;
+	state->verdict_known = false;
 	state->phase = PX_RECEIVE_NEW;
 }
 

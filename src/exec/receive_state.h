@@ -41,6 +41,7 @@ typedef struct px_receive_state
 	int			nslices_max;	/* streams that this node may have at once */
 	bool		small;			/* too little is expected for a stream */
 	bool		locks_rows;		/* FOR UPDATE and its kin */
+	bool		user_code;		/* may run while the scan is being read */
 	bool		nested_in_worker;	/* below a function that a parallel worker calls */
 	List	   *param_exprs;	/* ExprStates of the remote query's parameters */
 	bool		params_change;	/* from one rescan to the next */
@@ -74,6 +75,7 @@ typedef struct px_receive_state
 								 * query began; or NULL */
 	const char *session_next;	/* why it will be taken, when rows are wanted; or NULL */
 	bool		asked;			/* the question, and its answer was not read */
+	bool		verdict_known;	/* for this scan, and it is the peer's last */
 	bool		judged;			/* a stream is allowed, in this command */
 	CommandId	command;		/* in which that was said */
 	uint32		idle_ms;		/* time-out of postgres_fdw's session; 0: none */

@@ -79,6 +79,8 @@ start_child(px_receive_state *state, const char *reason)
 						state->servername),
 				 errdetail_internal("%s", reason)));
 
+	if (px_connection_in_use(state->foreign->fs_server))
+		px_streams_settle(state->foreign->fs_server);
 	ereport(DEBUG1,
 			(errmsg_internal("scan on server \"%s\" is left to postgres_fdw: %s",
 							 state->servername, reason)));
@@ -239,6 +241,7 @@ accept_first(px_receive_state *state)
 static const char *
 ask_and_wait(px_receive_state *state, px_peer *peer, const char *query)
 {
+	px_fdw_cursor_rescan(state->question);
 	px_question_ask(state->question, peer, query,
 					px_transport_setting != PX_TRANSPORT_SESSION);
 	state->contact_at = GetCurrentTimestamp();
@@ -250,6 +253,25 @@ static void
 note_refusal(px_receive_state *state, const px_peer *peer)
 {
 	state->fallback = peer->lacks_extension ? PX_FALLBACK_NO_EXTENSION : PX_FALLBACK_INCOMPATIBLE;
+}
+
+/*
+ * What runs in the session may want locks that conflict with those of a stream
+ * from there, which must not have to wait for us.  Ask about the query, if that
+ * was not done.
+ */
+static bool
+may_be_in_the_way(px_receive_state *state, px_peer *peer)
+{
+	if (!px_connection_in_use(state->foreign->fs_server) || state->judged)
+		return false;
+	if (!state->verdict_known)
+	{
+		if (ask_and_wait(state, peer, state->remote_sql) != NULL)
+			return true;
+		state->verdict_known = true;
+	}
+	return peer->admission.against[0] != '\0';
 }
 
 /*
@@ -269,42 +291,6 @@ wants_exact_portions(const px_receive_state *state, const px_peer *peer)
 		strncmp(peer->admission.against, "calls function", strlen("calls function")) == 0;
 }
 
-/*
- * What runs over there may want locks that conflict with those of a stream in
- * the same query or an outer one: that one must not have to wait for us.  So
- * it is read to its end, which may be a long way: first ask whether there is
- * need.  If the answer itself waits, it may be for a lock that somebody waits
- * for who waits for the stream.
- */
-static const char *
-settle_streams(px_receive_state *state, px_peer *peer)
-{
-	const char *refusal;
-	bool		timed_out;
-
-	if (state->locks_rows)
-	{
-		px_streams_settle();
-		return NULL;
-	}
-
-	state->command = GetCurrentCommandId(false);
-	px_fdw_cursor_rescan(state->question);
-	px_question_ask(state->question, peer, state->remote_sql, false);
-	state->contact_at = GetCurrentTimestamp();
-	refusal = px_question_answer(state->question, peer, state->servername,
-								 ANSWER_TIMEOUT_MS, &timed_out);
-	if (timed_out)
-	{
-		px_streams_settle();
-		return px_question_answer(state->question, peer, state->servername, -1, NULL);
-	}
-	state->judged = refusal == NULL && peer->admission.against[0] == '\0';
-	if (!state->judged)
-		px_streams_settle();
-	return refusal;
-}
-
 const char *
 px_start_session(px_receive_state *state, px_stream_reader *reader, const char *reason)
 {
@@ -312,9 +298,7 @@ px_start_session(px_receive_state *state, px_stream_reader *reader, const char *
 	const char *refusal = peer->refusal;
 	char	   *sql;
 
-	if (refusal == NULL && px_connection_in_use() && !state->judged)
-		refusal = settle_streams(state, peer);
-	else if (refusal == NULL && !peer->admitted)
+	if (refusal == NULL && !peer->admitted)
 		refusal = ask_and_wait(state, peer, NULL);
 	if (refusal)
 	{
@@ -322,6 +306,8 @@ px_start_session(px_receive_state *state, px_stream_reader *reader, const char *
 		return refusal;
 	}
 
+	if (may_be_in_the_way(state, peer))
+		px_streams_settle(state->foreign->fs_server);
 	note_locality(state, reader, peer->session_locality);
 	reader->version = peer->session_version;
 	reader->peer_version = peer->admission.hello.server_version;
@@ -341,7 +327,9 @@ px_start_session(px_receive_state *state, px_stream_reader *reader, const char *
 		reader->session = px_session_new(state->session_cursor, state->servername);
 		MemoryContextSwitchTo(oldcontext);
 	}
-	px_session_begin(reader->session, sql, !state->exact_portions);
+	px_session_begin(reader->session, sql, !state->exact_portions,
+					 state->fetch_size <= px_batch_rows_max ? state->fetch_size :
+					 px_batch_rows_max - 1);
 	state->contact_at = GetCurrentTimestamp();
 	pfree(sql);
 	show_stream(state, reader, peer->admission.pid);
@@ -432,6 +420,8 @@ reason_against_stream(const px_receive_state *state)
 		return "query writes to foreign tables";
 	if (!IsParallelWorker() && !px_run_is_complete(estate))
 		return "rows are fetched in portions";
+	if (state->user_code)
+		return "functions may run queries meanwhile";
 	if (state->small)
 		return "little is expected";
 	return NULL;
@@ -460,9 +450,10 @@ ask_about_query(px_receive_state *state, bool wait)
 	const char *refusal;
 
 	state->command = GetCurrentCommandId(false);
-	px_fdw_cursor_rescan(state->question);
+	state->verdict_known = true;
 	if (!wait)
 	{
+		px_fdw_cursor_rescan(state->question);
 		px_question_ask(state->question, peer, state->remote_sql, true);
 		state->contact_at = GetCurrentTimestamp();
 		state->asked = true;

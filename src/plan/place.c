@@ -16,15 +16,19 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
+#include "catalog/pg_proc.h"
 #include "miscadmin.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/planner.h"
+#include "utils/lsyscache.h"
 
 #include "compat.h"
 #include "exec/gather.h"
 #include "exec/receive.h"
+#include "guc.h"
 #include "plan/place.h"
 
 static planner_hook_type prev_planner_hook = NULL;
@@ -340,6 +344,35 @@ place_gathers(Plan *plan, int cursor_options)
 	return plan;
 }
 
+/*
+ * Is the function one that could run queries, while a stream of the query that
+ * calls it is being read?  Who declares a function immutable says that it does
+ * not.
+ */
+static bool
+is_user_code(Oid function, void *context)
+{
+	return function >= FirstNormalObjectId && func_volatile(function) != PROVOLATILE_IMMUTABLE;
+}
+
+static bool
+calls_user_code(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (check_functions_in_node(node, is_user_code, context))
+		return true;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, calls_user_code, context, 0);
+	return expression_tree_walker(node, calls_user_code, context);
+}
+
+static void
+note_user_code(CustomScan *receive, void *arg)
+{
+	lfirst(list_nth_cell(receive->custom_private, PX_RECEIVE_PRIVATE_USER_CODE)) = makeInteger(1);
+}
+
 static PlannedStmt *
 place_planner(Query *parse, const char *query_string, int cursor_options,
 			  ParamListInfo params)
@@ -347,6 +380,9 @@ place_planner(Query *parse, const char *query_string, int cursor_options,
 	PlannedStmt *stmt;
 	ListCell   *lc;
 	int			nstreams = 0;
+
+	/* The planner is going to scribble on the query. */
+	bool		user_code = px_enabled && calls_user_code((Node *) parse, NULL);
 
 	stmt = prev_planner_hook ?
 		prev_planner_hook(parse, query_string, cursor_options, params) :
@@ -358,6 +394,12 @@ place_planner(Query *parse, const char *query_string, int cursor_options,
 	if (nstreams == 0)
 		return stmt;
 
+	if (user_code)
+	{
+		visit_receives(stmt->planTree, note_user_code, NULL);
+		foreach(lc, stmt->subplans)
+			visit_receives(lfirst(lc), note_user_code, NULL);
+	}
 	visit_receives(stmt->planTree, finish_receive, &nstreams);
 	stmt->planTree = place_gathers(stmt->planTree, cursor_options);
 	foreach(lc, stmt->subplans)
