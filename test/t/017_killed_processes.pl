@@ -164,7 +164,7 @@ my %moments = (
 	blocked => sub {
 		my $gate = close_gate();
 		ask('BEGIN');
-		send_query('SELECT count(*) FROM (SELECT id, filler FROM endless OFFSET 0) x WHERE CASE WHEN id = 1 THEN at_gate() ELSE true END');
+		send_query('SELECT count(*) FROM (SELECT id, filler FROM endless OFFSET 0) x WHERE CASE WHEN id = 1 THEN at_gate(id) ELSE true END');
 		my $sender = sender_in('ClientWrite');
 		$gate->quit;
 		return $sender; },
@@ -253,7 +253,7 @@ for my $moment (qw(start mid blocked end))
 {
 	my $name = 'remote postmaster stopped, mid';
 	my $gate = close_gate();
-	send_query('SELECT count(*), sum(id) FROM (SELECT * FROM steady OFFSET 0) x WHERE CASE WHEN id = 1 THEN at_gate() ELSE true END');
+	send_query('SELECT count(*), sum(id) FROM (SELECT * FROM steady OFFSET 0) x WHERE CASE WHEN id = 1 THEN at_gate(id) ELSE true END');
 	find_process($coordinator, "pid = $pid AND wait_event = 'advisory'");
 	kill('STOP', $stopped = postmaster_pid());
 	$gate->quit;
@@ -262,7 +262,7 @@ for my $moment (qw(start mid blocked end))
 	kill('CONT', $stopped);
 
 	$gate = close_gate();
-	send_query('SELECT id, length(filler) FROM (SELECT id, filler FROM endless OFFSET 0) x WHERE at_gate() LIMIT 1');
+	send_query('SELECT id, length(filler) FROM (SELECT id, filler FROM endless OFFSET 0) x WHERE at_gate(id) LIMIT 1');
 	sender_in('ClientWrite');
 	kill('STOP', $stopped);
 	my $started = time();

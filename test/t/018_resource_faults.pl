@@ -32,15 +32,17 @@ $coordinator->safe_psql('postgres', q{
 	CREATE FOREIGN TABLE sorted (id int, filler text) SERVER shard;
 	CREATE FOREIGN TABLE spread (id int, filler text) SERVER shard;
 	CREATE FOREIGN TABLE written (id int) SERVER shard;
-	CREATE FUNCTION write_there() RETURNS boolean LANGUAGE plpgsql AS
+	CREATE FUNCTION write_now() RETURNS boolean LANGUAGE plpgsql AS
 		$$BEGIN INSERT INTO written VALUES (1); RETURN true; END$$;
+	CREATE FUNCTION write_there(id int) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS
+		$$BEGIN RETURN write_now(); END$$;
 	CREATE TABLE few AS SELECT i AS id FROM generate_series(1, 3) i;
 	SET pg_exchange.enabled = off;
 	ANALYZE events, spread, few});
 
 my $scan = 'SELECT count(*), sum(id) FROM (SELECT * FROM events OFFSET 0) x;';
 my $rows = '20000|200010000';
-my $drained = 'SELECT count(filler) FROM (SELECT id, filler FROM big OFFSET 0) x WHERE CASE WHEN id = 1 THEN write_there() ELSE true END;';
+my $drained = 'SELECT count(filler) FROM (SELECT id, filler FROM big OFFSET 0) x WHERE CASE WHEN id = 1 THEN write_there(id) ELSE true END;';
 my $gate = make_gate($coordinator);
 
 my $session;
@@ -144,7 +146,8 @@ for my $exchange (qw(off on))
 goes_on('remote out of disk');
 $shard->safe_psql('postgres', q{ALTER ROLE reader RESET ALL});
 
-# Of the coordinator, where streams are read ahead because postgres_fdw's session is about to write.
+# Of the coordinator, where streams are read ahead because postgres_fdw's session is about to write (by a function that
+# says that it is immutable, else there would be no stream).
 begin_session();
 ask("SET work_mem = '1MB'; SET temp_file_limit = '4MB'");
 ask($drained);
@@ -233,7 +236,7 @@ ask('BEGIN; DECLARE c CURSOR FOR SELECT id, filler FROM big');
 like(ask('FETCH 1 FROM c'), qr/^\d+\|/, 'a cursor has begun');
 $gate->query('SELECT pg_advisory_lock(7)');
 $session->query_until(qr/sent/, "\\echo sent\nSELECT count(filler) FROM (SELECT id, filler FROM big OFFSET 0) x
-	WHERE CASE WHEN id = 1 THEN at_gate() ELSE true END;\n");
+	WHERE CASE WHEN id = 1 THEN at_gate(id) ELSE true END;\n");
 ok($shard->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'pg_exchange' AND wait_event = 'ClientWrite'}),
 	'a stream has begun');
 $shard->safe_psql('postgres', 'REVOKE USAGE ON SCHEMA exchange FROM PUBLIC');
@@ -261,13 +264,15 @@ $coordinator->safe_psql('postgres', q{
 	CREATE TABLE wides (id int, filler text) PARTITION BY RANGE (id);
 	CREATE FOREIGN TABLE wide_too PARTITION OF wides FOR VALUES FROM (0) TO (1000000) SERVER shard OPTIONS (table_name 'wide')});
 $coordinator->safe_psql('postgres', q{
-	CREATE FUNCTION truncate_there(name text) RETURNS boolean LANGUAGE plpgsql AS
-		$$BEGIN EXECUTE 'TRUNCATE ' || name; RETURN true; END$$});
+	CREATE FUNCTION truncate_now(name text) RETURNS boolean LANGUAGE plpgsql AS
+		$$BEGIN EXECUTE 'TRUNCATE ' || name; RETURN true; END$$;
+	CREATE FUNCTION truncate_there(name text, id int) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS
+		$$BEGIN RETURN truncate_now(name); END$$});
 for my $truncated (qw(wide_too wides))
 {
 	ask(q{SET statement_timeout = '60s'; BEGIN});
 	is(ask("SELECT count(filler), sum(id) FROM (SELECT id, filler FROM wide OFFSET 0) x
-		WHERE CASE WHEN id = 1 THEN truncate_there('$truncated') ELSE true END"), $rows, "TRUNCATE $truncated: the stream has its rows");
+		WHERE CASE WHEN id = 1 THEN truncate_there('$truncated', id) ELSE true END"), $rows, "TRUNCATE $truncated: the stream has its rows");
 	is($session->{stderr}, '', "TRUNCATE $truncated: does not wait for the stream");
 	is(ask('SELECT count(*) FROM wide'), 0, "TRUNCATE $truncated: it is empty now");
 	ask('ROLLBACK');
