@@ -37,7 +37,6 @@ struct px_session
 	const char *servername;
 	MemoryContext context;
 	bool		ahead;			/* pieces may be asked for ahead */
-	int			nest_level;		/* of the transaction that has begun it */
 	int			pieces;			/* that have arrived */
 	uint64		overhead_nbytes;	/* of their armour, not yet taken */
 
@@ -62,7 +61,6 @@ void
 px_session_begin(px_session *session, const char *sql, bool ahead)
 {
 	session->ahead = ahead;
-	session->nest_level = GetCurrentTransactionNestLevel();
 	session->pieces = 0;
 	session->used = session->filled = 0;
 	px_fdw_cursor_set_sql(session->cursor, sql);
@@ -161,12 +159,8 @@ receive_piece(px_session *session, instr_time *wait)
 	session->pieces++;
 	session->overhead_nbytes += VARSIZE_ANY_EXHDR(piece) - nbytes;
 
-	/*
-	 * In a subtransaction that is rolled back postgres_fdw would cancel what
-	 * was asked for, and with it the cursor of an outer one.
-	 */
 	if (session->ahead && session->pieces >= PIECES_BEFORE_ASKING_AHEAD &&
-		GetCurrentTransactionNestLevel() == session->nest_level && !has_end(session))
+		px_fdw_cursor_is_innermost(session->cursor) && !has_end(session))
 		px_fdw_cursor_request(session->cursor);
 	return true;
 }
