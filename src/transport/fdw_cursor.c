@@ -17,6 +17,7 @@
 #include "executor/executor.h"
 #include "foreign/fdwapi.h"
 #include "lib/ilist.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "storage/latch.h"
@@ -24,6 +25,7 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
+#include "conn/remote_text.h"
 #include "stats/wait_event.h"
 #include "transport/fdw_cursor.h"
 
@@ -176,9 +178,18 @@ report_other_query(const px_fdw_cursor *cursor, char *context)
 					ours + strlen(cursor->sql));
 }
 
+/* A text of an error, which postgres_fdw takes from the remote as it is. */
+static char *
+verified(char *text)
+{
+	if (text == NULL || pg_verifymbstr(text, (int) strlen(text), true))
+		return text;
+	return px_remote_text(text);
+}
+
 /*
  * In a PG_CATCH: raise the error again, as it would be if the query were the
- * one that postgres_fdw has planned.
+ * one that postgres_fdw has planned.  Whoever catches it may store its text.
  */
 pg_noreturn static void
 rethrow(const px_fdw_cursor *cursor, MemoryContext context)
@@ -188,7 +199,10 @@ rethrow(const px_fdw_cursor *cursor, MemoryContext context)
 	MemoryContextSwitchTo(context);
 	error = CopyErrorData();
 	FlushErrorState();
-	error->context = report_other_query(cursor, error->context);
+	error->message = verified(error->message);
+	error->detail = verified(error->detail);
+	error->hint = verified(error->hint);
+	error->context = verified(report_other_query(cursor, error->context));
 	ReThrowError(error);
 }
 
