@@ -69,6 +69,7 @@ px_session_begin(px_session *session, const char *sql, bool ahead, uint32 portio
 	session->nest_level = GetCurrentTransactionNestLevel();
 	session->pieces = 0;
 	session->used = session->filled = 0;
+	px_fdw_cursor_rescan(session->cursor);	/* it may have read another slice */
 	px_fdw_cursor_set_sql(session->cursor, sql);
 	px_fdw_cursor_request(session->cursor);
 }
