@@ -238,7 +238,7 @@ RESET ROLE;
 -- it does not tell of a setting, maybe a secret one, whether a guess is right
 SELECT ('x' || fingerprint())::bit(64)::bigint::numeric AS usual \gset
 SET enable_seqscan = off;
-SELECT (('x' || fingerprint())::bit(64)::bigint - :usual
+SELECT (('x' || fingerprint())::bit(64)::bigint::numeric - :usual
     - hashtextextended('off', hashtextextended('enable_seqscan', 0))) % 18446744073709551616 = 0 AS guessed;
 RESET enable_seqscan;
 -- a stream declines if it has another

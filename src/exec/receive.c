@@ -155,6 +155,8 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 	state->userid = px_foreignscan_user(state->foreign, rte);
 	if (!OidIsValid(state->userid))
 		state->userid = GetUserId();
+	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY) || px_explain_remote)
+		state->user = GetUserMapping(state->userid, state->foreign->fs_server);
 
 	state->nstreams = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_STREAMS));
 	state->small = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_SMALL)) != 0;
@@ -162,6 +164,8 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 
 	state->user_code = px_run_has_early_triggers(estate) ||
 		intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_USER_CODE)) != 0;
+
+	state->few_rows = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_FEW_ROWS)) != 0;
 
 	/* A scan that workers share is aware of them: others are in functions. */
 	state->nested_in_worker = IsParallelWorker() && !scan->scan.plan.parallel_aware;
@@ -382,7 +386,8 @@ static bool
 is_rewindable(const px_receive_state *state)
 {
 	return state->phase == PX_RECEIVE_FRAMES && state->shared == NULL &&
-		!state->params_change && state->nreaders == 1 && state->reader->nbatches <= 1 &&
+		state->nreaders == 1 && state->slices->slice.slices <= 1 &&
+		state->reader->keeps_first && state->reader->nbatches <= 1 &&
 		px_decoder_can_rewind(state->reader->decoder);
 }
 

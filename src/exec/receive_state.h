@@ -10,6 +10,7 @@
 #define PX_EXEC_RECEIVE_STATE_H
 
 #include "commands/explain.h"
+#include "foreign/foreign.h"
 #include "nodes/execnodes.h"
 #include "portability/instr_time.h"
 
@@ -36,12 +37,14 @@ typedef struct px_receive_state
 	const char *servername;
 	Index		rtindex;		/* a foreign table of the scan */
 	Oid			userid;			/* whom to connect as */
+	UserMapping *user;			/* as it is when the executor starts */
 	int			fetch_size;		/* rows that postgres_fdw would fetch at a time */
 	int			nstreams;		/* of the query, which share receive_buffer */
 	int			nslices_max;	/* streams that this node may have at once */
 	bool		small;			/* too little is expected for a stream */
 	bool		locks_rows;		/* FOR UPDATE and its kin */
 	bool		user_code;		/* may run while the scan is being read */
+	bool		few_rows;		/* a LIMIT is going to end the scan early */
 	bool		nested_in_worker;	/* below a function that a parallel worker calls */
 	List	   *param_exprs;	/* ExprStates of the remote query's parameters */
 	bool		params_change;	/* from one rescan to the next */

@@ -50,7 +50,7 @@
 px_peer *
 px_receive_peer(const px_receive_state *state)
 {
-	return px_peer_get(GetUserMapping(state->userid, state->foreign->fs_server));
+	return px_peer_get(state->user);
 }
 
 /* A reason that lives as long as the query.  Parts of it may be a remote's words. */
@@ -137,6 +137,7 @@ px_start_add_reader(px_receive_state *state)
 													  ALLOCSET_SMALL_SIZES);
 	}
 	state->readers[state->nreaders] = px_stream_reader_new(stream, decoder, &state->stats);
+	state->readers[state->nreaders]->keeps_first = state->nreaders == 0 && !state->params_change;
 	MemoryContextSwitchTo(oldcontext);
 	return state->readers[state->nreaders++];
 }
@@ -165,10 +166,9 @@ bool
 px_start_connect(px_receive_state *state, px_stream_reader *reader, const char **reason)
 {
 	px_stream  *stream = reader->stream;
-	UserMapping *user = GetUserMapping(state->userid, state->foreign->fs_server);
-	px_peer    *peer = px_peer_get(user);
+	px_peer    *peer = px_receive_peer(state);
 
-	if (!px_stream_connect(stream, peer, user, reason))
+	if (!px_stream_connect(stream, peer, state->user, reason))
 		return false;
 	if (IsParallelWorker())
 		px_parallel_join_peer(state, peer);
@@ -277,18 +277,17 @@ may_be_in_the_way(px_receive_state *state, px_peer *peer)
 /*
  * Larger batches than postgres_fdw's are evaluated before anybody knows whether
  * all of their rows are wanted.  That must not matter: not where rows get
- * locked, or functions may have effects; nor where the rows before one that
- * cannot be computed may be all that is wanted.
+ * locked; nor where the rows before one that cannot be computed may be all that
+ * is wanted.  (Where functions may have effects, the sender sees to it.)
  */
 static bool
-wants_exact_portions(const px_receive_state *state, const px_peer *peer)
+wants_exact_portions(const px_receive_state *state)
 {
 	if (state->locks_rows)
 		return true;
 	if (state->fetch_size > PX_FRAME_ROWS_MAX)
 		return false;
-	return !px_run_is_complete(state->css.ss.ps.state) ||
-		strncmp(peer->admission.against, "calls function", strlen("calls function")) == 0;
+	return state->few_rows || !px_run_is_complete(state->css.ss.ps.state);
 }
 
 const char *
@@ -318,7 +317,7 @@ px_start_session(px_receive_state *state, px_stream_reader *reader, const char *
 		px_slices_init(state->slices, 1);
 		reader->slice = px_slices_claim(state->slices, false);
 	}
-	state->exact_portions = wants_exact_portions(state, peer);
+	state->exact_portions = wants_exact_portions(state);
 	sql = px_request_for_session(state, reader);
 	if (reader->session == NULL)
 	{
@@ -422,6 +421,8 @@ reason_against_stream(const px_receive_state *state)
 		return "rows are fetched in portions";
 	if (state->user_code)
 		return "functions may run queries meanwhile";
+	if (state->few_rows)
+		return "few rows are wanted";
 	if (state->small)
 		return "little is expected";
 	return NULL;

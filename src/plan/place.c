@@ -116,6 +116,87 @@ finish_receive(CustomScan *receive, void *arg)
 }
 
 /* ---------------------------------------------------------------------
+ * Few rows
+ * --------------------------------------------------------------------- */
+
+/*
+ * What a LIMIT leaves unread, postgres_fdw does not compute, but for the rest of
+ * a FETCH: so do not have it computed either, where it takes few of these.
+ */
+#define FEW_FETCHES		10
+
+/* All scans whose rows a node returns as they come, without reading on. */
+static void
+note_few_rows(Plan *plan, double rows)
+{
+	List	  **list;
+	ListCell   *lc;
+
+	if (plan == NULL)
+		return;
+	check_stack_depth();
+
+	if (is_receive(plan))
+	{
+		const ForeignScan *foreign = linitial_node(ForeignScan, ((CustomScan *) plan)->custom_plans);
+
+		if (rows <= (double) FEW_FETCHES * intVal(lthird(foreign->fdw_private)))
+			lfirst(list_nth_cell(((CustomScan *) plan)->custom_private,
+								 PX_RECEIVE_PRIVATE_FEW_ROWS)) = makeInteger(1);
+		return;
+	}
+	switch (nodeTag(plan))
+	{
+		case T_Result:
+		case T_ProjectSet:
+		case T_LockRows:
+		case T_Unique:
+		case T_Limit:
+		case T_WindowAgg:
+		case T_NestLoop:
+		case T_HashJoin:
+			note_few_rows(outerPlan(plan), rows);
+			break;
+		case T_SubqueryScan:
+			note_few_rows(((SubqueryScan *) plan)->subplan, rows);
+			break;
+		case T_Append:
+		case T_MergeAppend:
+			list = plan_list(plan);
+			foreach(lc, *list)
+				note_few_rows(lfirst(lc), rows);
+			break;
+		default:
+			break;
+	}
+}
+
+/* Find each LIMIT of the plan. */
+static void
+note_limits(Plan *plan)
+{
+	List	  **list;
+	ListCell   *lc;
+
+	if (plan == NULL)
+		return;
+	check_stack_depth();
+
+	if (IsA(plan, Limit))
+		note_few_rows(outerPlan(plan), plan->plan_rows);
+	note_limits(plan->lefttree);
+	note_limits(plan->righttree);
+	if (IsA(plan, SubqueryScan))
+		note_limits(((SubqueryScan *) plan)->subplan);
+	list = plan_list(plan);
+	if (list)
+	{
+		foreach(lc, *list)
+			note_limits(lfirst(lc));
+	}
+}
+
+/* ---------------------------------------------------------------------
  * ExchangeGather
  * --------------------------------------------------------------------- */
 
@@ -400,6 +481,9 @@ place_planner(Query *parse, const char *query_string, int cursor_options,
 		foreach(lc, stmt->subplans)
 			visit_receives(lfirst(lc), note_user_code, NULL);
 	}
+	note_limits(stmt->planTree);
+	foreach(lc, stmt->subplans)
+		note_limits(lfirst(lc));
 	visit_receives(stmt->planTree, finish_receive, &nstreams);
 	stmt->planTree = place_gathers(stmt->planTree, cursor_options);
 	foreach(lc, stmt->subplans)
