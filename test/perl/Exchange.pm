@@ -100,15 +100,16 @@ sub open_session
 }
 
 # A gate at which a query stops on its way through the rows of a stream, so that
-# it has the stream open for as long as the test wants: at_gate() in a condition
+# it has the stream open for as long as the test wants: at_gate(id) in a condition
 # that is evaluated on the coordinator.  It is open at first.  Returns a psql
 # that closes it by "SELECT pg_advisory_lock(7)", and opens it by
-# "SELECT pg_advisory_unlock(7)".
+# "SELECT pg_advisory_unlock(7)".  (The function says that it is immutable, so
+# that there may be a stream meanwhile.)
 sub make_gate
 {
 	my ($coordinator) = @_;
 	$coordinator->safe_psql('postgres', q{
-		CREATE FUNCTION at_gate() RETURNS boolean LANGUAGE plpgsql AS $$
+		CREATE FUNCTION at_gate(id int) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$
 		BEGIN
 			PERFORM pg_advisory_lock_shared(7);
 			PERFORM pg_advisory_unlock_shared(7);

@@ -69,7 +69,7 @@ sub begin_endless
 {
 	ask('BEGIN');
 	$gate->query('SELECT pg_advisory_lock(7)');
-	send_query('SELECT count(*) FROM (SELECT id, filler FROM endless OFFSET 0) x WHERE CASE WHEN id = 1 THEN at_gate() ELSE true END');
+	send_query('SELECT count(*) FROM (SELECT id, filler FROM endless OFFSET 0) x WHERE CASE WHEN id = 1 THEN at_gate(id) ELSE true END');
 	return;
 }
 sub read_on

@@ -171,7 +171,7 @@ ask("SET pg_exchange.receive_buffer = '4MB'");
 for my $query ('SELECT id, filler FROM endless OFFSET 0', 'SELECT id, filler FROM wide ORDER BY id OFFSET 0')
 {
 	$gate->query('SELECT pg_advisory_lock(7)');
-	$session->query_until(qr/sent/, "\\echo sent\nSELECT id, length(filler) FROM ($query) x WHERE at_gate() LIMIT 1;\n");
+	$session->query_until(qr/sent/, "\\echo sent\nSELECT id, length(filler) FROM ($query) x WHERE at_gate(id) LIMIT 1;\n");
 	streams_become('1 1 1 1', $PostgreSQL::Test::Utils::timeout_default, 'all servers send while the consumer stands still');
 	usleep(1_000_000);
 	is(streams(), '1 1 1 1', 'and go on, one stream on each');

@@ -82,15 +82,18 @@ is(ask('FETCH 2 FROM c'), "2\n3", 'and goes on');
 ask('COMMIT');
 
 # Memory. A function that writes, for the first row, before a gate that stops at
-# the second: what the stream had yet to send is then here.
+# the second: what the stream had yet to send is then here. (The function says
+# that it is immutable: else there would be no stream.)
 sub memory_mb
 {
 	return slurp_file("/proc/$pid/status") =~ /^RssAnon:\s+(\d+) kB/m ? $1 / 1024 : die 'no RssAnon';
 }
 my $gate = make_gate($coordinator);
 $coordinator->safe_psql('postgres', q{
-	CREATE FUNCTION write_there() RETURNS boolean LANGUAGE plpgsql AS
-		$$BEGIN INSERT INTO written VALUES (1); RETURN true; END$$});
+	CREATE FUNCTION write_now() RETURNS boolean LANGUAGE plpgsql AS
+		$$BEGIN INSERT INTO written VALUES (1); RETURN true; END$$;
+	CREATE FUNCTION write_there(id int) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS
+		$$BEGIN RETURN write_now(); END$$});
 sub drained
 {
 	my ($scan) = @_;
@@ -99,7 +102,7 @@ sub drained
 	$session->query_until(qr/sent/, "\\echo sent\n" .
 		"SELECT count(*), sum(id), max(length(filler)), max(CASE WHEN left(filler, 1024) <> repeat(md5(id::text), 32) THEN id END)
 		FROM (SELECT id, filler FROM $scan OFFSET 0) x
-		WHERE CASE id WHEN 1 THEN write_there() WHEN 2 THEN at_gate() ELSE true END;\n");
+		WHERE CASE id WHEN 1 THEN write_there(id) WHEN 2 THEN at_gate(id) ELSE true END;\n");
 	ok($coordinator->poll_query_until('postgres', "SELECT wait_event = 'advisory' FROM pg_stat_activity WHERE pid = $pid"), "$scan: in mid-stream");
 	return;
 }

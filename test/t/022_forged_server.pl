@@ -155,7 +155,7 @@ for my $moment (qw(configure genuine hello snapshot prepare))
 }
 $forged->lie('query', 'error:PX002');
 like((ask('10s', "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) $query"))[0],
-	qr/Transport: exchange v1, session \(remote forged \?\?\?\)/, 'declined by bytes that are no text');
+	qr/Transport: exchange v1, session \(forged \?\?\?\)/, 'declined by bytes that are no text');
 $forged->lie('query', 'error:XX000');
 like((ask('10s', $query))[1], qr/ERROR:  XX000: forged \?\?\?/, 'an error of bytes that are no text');
 $session->quit;
