@@ -96,6 +96,76 @@ BEGIN
 END
 $$;
 
+-- what was asked for ahead fails: the loop does, not the block that begins
+CREATE VIEW remote.fails AS SELECT id, word, 1 / (id - 15000) AS one FROM remote.words;
+CREATE FOREIGN TABLE fails (id int, word text, one int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'fails');
+CREATE FUNCTION refuse(id int, least int) RETURNS int LANGUAGE plpgsql AS
+	$$ BEGIN IF id >= least THEN RAISE 'refused'; END IF; RETURN id; END $$;
+CREATE FUNCTION sum_words() RETURNS bigint LANGUAGE sql AS 'SELECT sum(refuse(id, 4000)) FROM words';
+SET pg_exchange.transport = session;
+DO $$
+DECLARE
+	r record;
+BEGIN
+	FOR r IN SELECT * FROM fails LOOP
+		BEGIN
+			PERFORM 1;
+		EXCEPTION WHEN others THEN
+			RAISE NOTICE 'in the loop: %', sqlerrm;
+		END;
+	END LOOP;
+EXCEPTION WHEN others THEN
+	RAISE NOTICE 'around the loop: %', sqlerrm;
+END
+$$;
+
+-- it was asked for in a subtransaction that is gone: nobody waits for it
+DO $$
+DECLARE
+	n bigint;
+BEGIN
+	BEGIN
+		n := sum_words();
+	EXCEPTION WHEN others THEN
+		RAISE NOTICE '%', sqlerrm;
+	END;
+	BEGIN
+		n := 1;
+	EXCEPTION WHEN others THEN
+		RAISE NOTICE 'not expected: %', sqlerrm;
+	END;
+	RAISE NOTICE '% words', (SELECT count(*) FROM words);
+END
+$$;
+
+-- a cursor that is fetched from within a savepoint for the first time survives that
+BEGIN;
+DECLARE c CURSOR FOR SELECT id FROM words ORDER BY id;
+SAVEPOINT a;
+MOVE 9000 IN c;
+UPDATE handful SET word = word WHERE id = 1;
+MOVE 1000 IN c;
+ROLLBACK TO a;
+MOVE 9999 IN c;
+FETCH 2 FROM c;
+COMMIT;
+
+-- one that fails there is gone, and postgres_fdw does not look for it
+BEGIN;
+DECLARE c CURSOR FOR SELECT * FROM fails;
+SAVEPOINT a;
+MOVE ALL IN c;
+ROLLBACK TO a;
+FETCH 1 FROM c;
+ROLLBACK TO a;
+SELECT count(*) FROM words;
+ROLLBACK;
+SELECT count(*) FROM words;
+DROP FUNCTION refuse, sum_words;
+DROP FOREIGN TABLE fails;
+DROP VIEW remote.fails;
+RESET pg_exchange.transport;
+
 -- rescans, with parameters and without
 SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_material = off;
 SET pg_exchange.transport = session;

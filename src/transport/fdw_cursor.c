@@ -17,6 +17,7 @@
 #include "executor/executor.h"
 #include "foreign/fdwapi.h"
 #include "lib/ilist.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "storage/latch.h"
@@ -24,6 +25,7 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
+#include "conn/remote_text.h"
 #include "stats/wait_event.h"
 #include "transport/fdw_cursor.h"
 
@@ -38,6 +40,7 @@
 
 struct px_fdw_cursor
 {
+	EState	   *estate;			/* of its own */
 	ForeignScanState *node;
 	FdwRoutine *routine;
 	char	   *sql;			/* which postgres_fdw points to */
@@ -49,14 +52,24 @@ struct px_fdw_cursor
 	TupleTableSlot *result;		/* room for requestor's results */
 	bool		asked;			/* for a row that was not fetched */
 	bool		arrived;		/* postgres_fdw has it */
+	ErrorData  *error;			/* came in place of it, to be raised; or NULL */
 	pgsocket	socket;
 
-	/* While asked, in the list of those that a savepoint must wait for. */
-	dlist_node	link;
+	SubTransactionId subid;		/* the cursor's; the parent's once that has ended well */
+	struct query_link *query;	/* NULL if the query's memory is gone */
+	dlist_node	link;			/* in cursors */
 	MemoryContextCallback forget;
 };
 
-static dlist_head pending_cursors = DLIST_STATIC_INIT(pending_cursors);
+/* In the memory of the query that has the cursor. */
+typedef struct query_link
+{
+	px_fdw_cursor *cursor;		/* NULL if its memory is gone */
+	MemoryContextCallback forget;
+} query_link;
+
+/* Those whose memory is there. */
+static dlist_head cursors = DLIST_STATIC_INIT(cursors);
 
 static void subxact_callback(SubXactEvent event, SubTransactionId mySubid,
 							 SubTransactionId parentSubid, void *arg);
@@ -88,16 +101,71 @@ make_scan(Oid serverid, Index rtindex, Oid userid, List *params, char *sql)
 static void
 stop_pending(px_fdw_cursor *cursor)
 {
-	if (cursor->asked)
-		dlist_delete(&cursor->link);
 	cursor->asked = cursor->arrived = false;
+	cursor->error = NULL;
 }
 
-/* The memory goes, maybe after an error: postgres_fdw sees to the request. */
+/* The memory goes, and with it the subtransaction in which the request was made. */
 static void
 forget_cursor(void *arg)
 {
-	stop_pending(arg);
+	px_fdw_cursor *cursor = arg;
+
+	dlist_delete(&cursor->link);
+	if (cursor->query)
+		cursor->query->cursor = NULL;
+}
+
+/* The query's memory goes, maybe after an error: nobody will fetch the row. */
+static void
+forget_query(void *arg)
+{
+	query_link *query = arg;
+
+	if (query->cursor)
+	{
+		stop_pending(query->cursor);
+		query->cursor->query = NULL;
+	}
+}
+
+/*
+ * postgres_fdw remembers a request that has failed until its own remote
+ * subtransaction is rolled back.  If that is an outer one, and the request was
+ * made for a portal of its, then the portal's memory is gone before.  So a
+ * cursor has an executor state, and memory, that last as long as its
+ * subtransaction does.  What is evaluated, parameters, is still the query's.
+ */
+static EState *
+make_estate(EState *query)
+{
+	MemoryContext oldcontext = MemoryContextSwitchTo(CurTransactionContext);
+	EState	   *estate = CreateExecutorState();
+	MemoryContext context = estate->es_query_cxt;
+
+	*estate = *query;
+	estate->es_query_cxt = context;
+	estate->es_tupleTable = NIL;
+	estate->es_exprcontexts = NIL;
+	estate->es_per_tuple_exprcontext = NULL;
+	estate->es_instrument = 0;
+	estate->es_jit_flags = 0;
+	estate->es_jit = NULL;
+	estate->es_partition_directory = NULL;
+	MemoryContextSwitchTo(oldcontext);
+	return estate;
+}
+
+static void
+link_query(px_fdw_cursor *cursor, MemoryContext context)
+{
+	query_link *query = MemoryContextAllocZero(context, sizeof(query_link));
+
+	query->cursor = cursor;
+	query->forget.func = forget_query;
+	query->forget.arg = query;
+	MemoryContextRegisterResetCallback(context, &query->forget);
+	cursor->query = query;
 }
 
 px_fdw_cursor *
@@ -105,16 +173,18 @@ px_fdw_cursor_new(EState *estate, Oid serverid, Index rtindex, Oid userid,
 				  List *params, const char *reported, Size sql_nbytes)
 {
 	static bool registered = false;
-	MemoryContext oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
+	EState	   *own = make_estate(estate);
+	MemoryContext oldcontext = MemoryContextSwitchTo(own->es_query_cxt);
 	px_fdw_cursor *cursor = palloc0(sizeof(px_fdw_cursor));
 	ForeignScan *scan;
 
+	cursor->estate = own;
 	cursor->sql_nbytes = sql_nbytes;
 	cursor->sql = palloc0(sql_nbytes);
 	cursor->reported = reported;
 	cursor->socket = PGINVALID_SOCKET;
 	scan = make_scan(serverid, rtindex, userid, params, cursor->sql);
-	cursor->node = castNode(ForeignScanState, ExecInitNode((Plan *) scan, estate, 0));
+	cursor->node = castNode(ForeignScanState, ExecInitNode((Plan *) scan, own, 0));
 	cursor->routine = cursor->node->fdwroutine;
 
 	cursor->requestor = makeNode(AppendState);
@@ -123,9 +193,12 @@ px_fdw_cursor_new(EState *estate, Oid serverid, Index rtindex, Oid userid,
 	cursor->requestor->as_asyncresults = &cursor->result;
 	cursor->request.requestor = (PlanState *) cursor->requestor;
 	cursor->request.requestee = &cursor->node->ss.ps;
+	link_query(cursor, estate->es_query_cxt);
+	cursor->subid = GetCurrentSubTransactionId();
+	dlist_push_tail(&cursors, &cursor->link);
 	cursor->forget.func = forget_cursor;
 	cursor->forget.arg = cursor;
-	MemoryContextRegisterResetCallback(estate->es_query_cxt, &cursor->forget);
+	MemoryContextRegisterResetCallback(own->es_query_cxt, &cursor->forget);
 	MemoryContextSwitchTo(oldcontext);
 
 	/*
@@ -160,6 +233,12 @@ px_fdw_cursor_is_pending(const px_fdw_cursor *cursor)
 	return cursor->asked;
 }
 
+bool
+px_fdw_cursor_is_innermost(const px_fdw_cursor *cursor)
+{
+	return cursor->subid == GetCurrentSubTransactionId();
+}
+
 /* ---------------------------------------------------------------------
  * Errors
  * --------------------------------------------------------------------- */
@@ -176,19 +255,44 @@ report_other_query(const px_fdw_cursor *cursor, char *context)
 					ours + strlen(cursor->sql));
 }
 
+/* A text of an error, which postgres_fdw takes from the remote as it is. */
+static char *
+verified(char *text)
+{
+	if (text == NULL || pg_verifymbstr(text, (int) strlen(text), true))
+		return text;
+	return px_remote_text(text);
+}
+
 /*
- * In a PG_CATCH: raise the error again, as it would be if the query were the
- * one that postgres_fdw has planned.
+ * In a PG_CATCH: end error handling, and return the error as it would be if the
+ * query were the one that postgres_fdw has planned.  Whoever catches it may store
+ * its text.
  */
+static ErrorData *
+copy_error(px_fdw_cursor *cursor)
+{
+	ErrorData  *error = CopyErrorData();
+
+	FlushErrorState();
+	error->message = verified(error->message);
+	error->detail = verified(error->detail);
+	error->hint = verified(error->hint);
+	error->context = verified(report_other_query(cursor, error->context));
+
+	/* If postgres_fdw meets the request again, it does not know better. */
+	strlcpy(cursor->sql, cursor->reported, cursor->sql_nbytes);
+	return error;
+}
+
+/* In a PG_CATCH: raise the error again, as that. */
 pg_noreturn static void
-rethrow(const px_fdw_cursor *cursor, MemoryContext context)
+rethrow(px_fdw_cursor *cursor, MemoryContext context)
 {
 	ErrorData  *error;
 
 	MemoryContextSwitchTo(context);
-	error = CopyErrorData();
-	FlushErrorState();
-	error->context = report_other_query(cursor, error->context);
+	error = copy_error(cursor);
 	ReThrowError(error);
 }
 
@@ -241,7 +345,6 @@ px_fdw_cursor_request(px_fdw_cursor *cursor)
 	}
 	PG_END_TRY();
 	cursor->asked = true;
-	dlist_push_tail(&pending_cursors, &cursor->link);
 }
 
 /* ---------------------------------------------------------------------
@@ -271,17 +374,35 @@ wait_for_event(px_fdw_cursor *cursor, WaitEventSet *set, TimestampTz deadline,
 	return WaitEventSetWait(set, ms, event, 1, px_wait_event(PX_WAIT_RECEIVE));
 }
 
-/* Wait until the row has arrived.  False at the deadline. */
+/*
+ * After an error: nobody waits for the row any more.  postgres_fdw may still
+ * have it in mind as a request that it will have to process itself.
+ */
+static void
+leave_to_fdw(px_fdw_cursor *cursor)
+{
+	stop_pending(cursor);
+	cursor->request.callback_pending = true;
+	cursor->request.request_complete = false;
+}
+
+/*
+ * Wait until the row has arrived.  False at the deadline, or if a cancel comes
+ * while these are held off.
+ */
 static bool
 wait_for_row(px_fdw_cursor *cursor, TimestampTz deadline)
 {
 	note_arrival(cursor);		/* somebody else may have waited for it */
 	while (!cursor->arrived)
 	{
-		WaitEventSet *set = px_create_wait_event_set(CURSOR_EVENTS);
+		WaitEventSet *set;
 		WaitEvent	event = {0};
 		int			nevents;
 
+		if (QueryCancelHoldoffCount > 0 && QueryCancelPending)
+			return false;
+		set = px_create_wait_event_set(CURSOR_EVENTS);
 		PG_TRY();
 		{
 			nevents = wait_for_event(cursor, set, deadline, &event);
@@ -312,6 +433,18 @@ wait_for_row(px_fdw_cursor *cursor, TimestampTz deadline)
 	return true;
 }
 
+/* What was wrong when the row came, which was no time to say so. */
+static void
+raise_kept_error(px_fdw_cursor *cursor)
+{
+	ErrorData  *error = cursor->error;
+
+	if (error == NULL)
+		return;
+	stop_pending(cursor);
+	ReThrowError(error);
+}
+
 text *
 px_fdw_cursor_fetch(px_fdw_cursor *cursor, long timeout_ms, bool *timed_out)
 {
@@ -320,6 +453,7 @@ px_fdw_cursor_fetch(px_fdw_cursor *cursor, long timeout_ms, bool *timed_out)
 	TupleTableSlot *slot;
 	bool		arrived;
 
+	raise_kept_error(cursor);
 	px_fdw_cursor_request(cursor);
 	if (timeout_ms >= 0)
 	{
@@ -332,7 +466,7 @@ px_fdw_cursor_fetch(px_fdw_cursor *cursor, long timeout_ms, bool *timed_out)
 	}
 	PG_CATCH();
 	{
-		stop_pending(cursor);
+		leave_to_fdw(cursor);
 		rethrow(cursor, context);
 	}
 	PG_END_TRY();
@@ -361,6 +495,7 @@ px_fdw_cursor_rescan(px_fdw_cursor *cursor)
 {
 	PlanState  *node = &cursor->node->ss.ps;
 
+	raise_kept_error(cursor);
 	stop_pending(cursor);
 
 	/*
@@ -377,17 +512,19 @@ px_fdw_cursor_end(px_fdw_cursor *cursor)
 {
 	MemoryContext context = CurrentMemoryContext;
 
+	raise_kept_error(cursor);
 	PG_TRY();
 	{
 		ExecEndNode(&cursor->node->ss.ps);
 	}
 	PG_CATCH();
 	{
-		stop_pending(cursor);
+		leave_to_fdw(cursor);
 		rethrow(cursor, context);
 	}
 	PG_END_TRY();
-	stop_pending(cursor);
+	ExecResetTupleTable(cursor->estate->es_tupleTable, false);
+	FreeExecutorState(cursor->estate);
 }
 
 /*
@@ -397,25 +534,78 @@ px_fdw_cursor_end(px_fdw_cursor *cursor)
  * end of each.
  */
 static void
-collect_pending(void)
+collect(px_fdw_cursor *cursor)
 {
-	dlist_mutable_iter iter;
+	MemoryContext context = CurrentMemoryContext;
 
-	dlist_foreach_modify(iter, &pending_cursors)
+	PG_TRY();
+	{
+		(void) wait_for_row(cursor, DT_NOEND);
+	}
+	PG_CATCH();
+	{
+		leave_to_fdw(cursor);
+		rethrow(cursor, context);
+	}
+	PG_END_TRY();
+}
+
+/*
+ * The same where no error may be raised: whoever rolls back a subtransaction
+ * that is not quite begun ends the session.  An error is kept for whoever
+ * fetches the row.  If we are to be cancelled, the request stays as it is.
+ */
+static void
+collect_quietly(px_fdw_cursor *cursor)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	PG_TRY();
+	{
+		HOLD_CANCEL_INTERRUPTS();
+		(void) wait_for_row(cursor, DT_NOEND);
+		RESUME_CANCEL_INTERRUPTS();
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(cursor->estate->es_query_cxt);
+		error = copy_error(cursor);
+		MemoryContextSwitchTo(context);
+		leave_to_fdw(cursor);
+		cursor->asked = true;
+		cursor->error = error;
+	}
+	PG_END_TRY();
+}
+
+static void
+collect_pending(void (*how) (px_fdw_cursor *cursor))
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &cursors)
 	{
 		px_fdw_cursor *cursor = dlist_container(px_fdw_cursor, link, iter.cur);
-		MemoryContext context = CurrentMemoryContext;
 
-		PG_TRY();
-		{
-			(void) wait_for_row(cursor, DT_NOEND);
-		}
-		PG_CATCH();
-		{
-			stop_pending(cursor);
-			rethrow(cursor, context);
-		}
-		PG_END_TRY();
+		if (cursor->asked && cursor->error == NULL)
+			how(cursor);
+	}
+}
+
+/* The cursors of a subtransaction have become its parent's. */
+static void
+inherit_cursors(SubTransactionId subid, SubTransactionId parent)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &cursors)
+	{
+		px_fdw_cursor *cursor = dlist_container(px_fdw_cursor, link, iter.cur);
+
+		if (cursor->subid == subid)
+			cursor->subid = parent;
 	}
 }
 
@@ -423,6 +613,18 @@ static void
 subxact_callback(SubXactEvent event, SubTransactionId mySubid,
 				 SubTransactionId parentSubid, void *arg)
 {
-	if (event == SUBXACT_EVENT_START_SUB || event == SUBXACT_EVENT_PRE_COMMIT_SUB)
-		collect_pending();
+	switch (event)
+	{
+		case SUBXACT_EVENT_START_SUB:
+			collect_pending(collect_quietly);
+			break;
+		case SUBXACT_EVENT_PRE_COMMIT_SUB:
+			collect_pending(collect);
+			break;
+		case SUBXACT_EVENT_COMMIT_SUB:
+			inherit_cursors(mySubid, parentSubid);
+			break;
+		case SUBXACT_EVENT_ABORT_SUB:
+			break;				/* with its memory go its cursors */
+	}
 }

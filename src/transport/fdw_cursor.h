@@ -29,7 +29,8 @@ typedef struct px_fdw_cursor px_fdw_cursor;
  * as postgres_fdw does.  To be made when the executor starts, and in the same
  * subtransaction as the scan: so that it lives as long as the scan's own
  * cursor would.  reported is the query that errors are to name.  sql_nbytes
- * is the room for the query.  Lives in the executor's query context.
+ * is the room for the query.  Is to be ended with the query; after an error, it
+ * goes with its subtransaction.
  *
  * If postgres_fdw has no connection yet, this makes one.  Its errors are
  * those of postgres_fdw.
@@ -60,6 +61,13 @@ extern text *px_fdw_cursor_fetch(px_fdw_cursor *cursor, long timeout_ms, bool *t
 extern bool px_fdw_cursor_is_pending(const px_fdw_cursor *cursor);
 
 /*
+ * Does the cursor belong to the current subtransaction?  In another one that is
+ * rolled back postgres_fdw would cancel what was asked for, and with it the
+ * cursor.
+ */
+extern bool px_fdw_cursor_is_innermost(const px_fdw_cursor *cursor);
+
+/*
  * The socket of the connection, for questions of addresses; PGINVALID_SOCKET
  * before the first row.
  */
@@ -68,7 +76,7 @@ extern pgsocket px_fdw_cursor_socket(const px_fdw_cursor *cursor);
 /* Begin anew, with the parameters as they then are. */
 extern void px_fdw_cursor_rescan(px_fdw_cursor *cursor);
 
-/* Close the cursor: a round trip, if it was opened. */
+/* Close the cursor, which frees it: a round trip, if it was opened. */
 extern void px_fdw_cursor_end(px_fdw_cursor *cursor);
 
 #endif							/* PX_TRANSPORT_FDW_CURSOR_H */

@@ -39,7 +39,6 @@ struct px_session
 	bool		ahead;			/* pieces may be asked for ahead */
 	bool		grown;			/* a batch had more than portion_rows rows */
 	uint32		portion_rows;
-	int			nest_level;		/* of the transaction that has begun it */
 	int			pieces;			/* that have arrived */
 	uint64		overhead_nbytes;	/* of their armour, not yet taken */
 
@@ -66,7 +65,6 @@ px_session_begin(px_session *session, const char *sql, bool ahead, uint32 portio
 	session->ahead = ahead;
 	session->grown = false;
 	session->portion_rows = portion_rows;
-	session->nest_level = GetCurrentTransactionNestLevel();
 	session->pieces = 0;
 	session->used = session->filled = 0;
 	px_fdw_cursor_rescan(session->cursor);	/* it may have read another slice */
@@ -171,7 +169,7 @@ receive_piece(px_session *session, instr_time *wait)
 	 * was asked for, and with it the cursor of an outer one.
 	 */
 	if (session->ahead && session->grown && session->pieces >= PIECES_BEFORE_ASKING_AHEAD &&
-		GetCurrentTransactionNestLevel() == session->nest_level && !has_end(session))
+		px_fdw_cursor_is_innermost(session->cursor) && !has_end(session))
 		px_fdw_cursor_request(session->cursor);
 	return true;
 }
