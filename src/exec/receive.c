@@ -22,6 +22,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/timestamp.h"
 
 #include "compat.h"
 #include "exec/parallel.h"
@@ -209,6 +210,8 @@ advance_reader(px_receive_state *state, px_stream_reader *reader, bool wait)
 {
 	px_stream_status status = px_stream_reader_next(reader, wait);
 
+	if (reader->session_active && state->idle_ms > 0)
+		state->contact_at = GetCurrentTimestamp();
 	if (!reader->has_begun && (status == PX_STREAM_OK || status == PX_STREAM_END))
 	{
 		reader->has_begun = true;
@@ -330,8 +333,7 @@ receive_next(ScanState *node)
 	TupleTableSlot *slot = ExecClearTuple(node->ss_ScanTupleSlot);
 	px_stream_reader *reader;
 
-	if (state->idle_ms > 0 && state->phase == PX_RECEIVE_FRAMES &&
-		!state->reader->session_active)
+	if (state->idle_ms > 0 && state->phase == PX_RECEIVE_FRAMES)
 		px_start_keep_session_awake(state);
 	if (!px_receive_has_rows(state) &&
 		!px_receive_advance(state, !state->yields || px_receive_uses_session(state)))

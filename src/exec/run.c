@@ -8,7 +8,8 @@
  * a stronger lock meanwhile, it would wait for the stream, and the stream for
  * us.  So there are streams only while a query runs to its end in one go; and
  * before something runs inside of that which writes to foreign tables, as a
- * function may, all streams are read to their end.
+ * function may, or reads them without an exchange, all streams are read to
+ * their end.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,6 +19,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
 #include "parser/parsetree.h"
 #include "tcop/utility.h"
@@ -78,6 +80,19 @@ px_run_writes_foreign(const PlannedStmt *plan)
  * Hooks
  * --------------------------------------------------------------------- */
 
+/*
+ * Is anything read by postgres_fdw itself?  The child of an ExchangeReceive is
+ * not seen here: it says for itself when it starts.
+ */
+static bool
+has_foreign_scan(PlanState *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	return IsA(node, ForeignScanState) ||
+		planstate_tree_walker(node, has_foreign_scan, context);
+}
+
 static void
 executor_start(QueryDesc *query, int eflags)
 {
@@ -90,6 +105,11 @@ executor_start(QueryDesc *query, int eflags)
 		next_executor_start(query, eflags);
 	else
 		standard_ExecutorStart(query, eflags);
+
+	/* What a lookup runs over there, a function of a view, may lock tables. */
+	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0 && px_connection_in_use() &&
+		has_foreign_scan(query->planstate, NULL))
+		px_streams_settle();
 }
 
 static void

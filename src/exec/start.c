@@ -79,6 +79,10 @@ start_child(px_receive_state *state, const char *reason)
 						state->servername),
 				 errdetail_internal("%s", reason)));
 
+	/* What it runs there must not have to wait for a stream; as in a session. */
+	if (px_connection_in_use() && !state->judged)
+		px_streams_settle();
+
 	ereport(DEBUG1,
 			(errmsg_internal("scan on server \"%s\" is left to postgres_fdw: %s",
 							 state->servername, reason)));
@@ -292,6 +296,7 @@ px_start_session(px_receive_state *state, px_stream_reader *reader, const char *
 		reader->session = px_session_new(state->session_cursor, state->servername);
 		MemoryContextSwitchTo(oldcontext);
 	}
+	px_fdw_cursor_rescan(state->session_cursor);	/* it may have read a slice */
 	px_session_begin(reader->session, sql, !state->locks_rows);
 	pfree(sql);
 	show_stream(state, reader, peer->admission.pid);
@@ -336,9 +341,9 @@ start_session_or_child(px_receive_state *state, const char *reason)
 }
 
 /*
- * While we read a stream, nothing else may be said to postgres_fdw's session,
- * which the remote may take to be idle.  It is not as long as rows are wanted:
- * postgres_fdw would fetch some now and then.
+ * While we read a stream, or the rows of a large piece, nothing else may be
+ * said to postgres_fdw's session, which the remote may take to be idle.  It is
+ * not as long as rows are wanted: postgres_fdw would fetch some now and then.
  */
 void
 px_start_keep_session_awake(px_receive_state *state)
@@ -351,6 +356,9 @@ px_start_keep_session_awake(px_receive_state *state)
 	px_fdw_cursor_rescan(state->question);
 	px_fdw_cursor_set_sql(state->question, "SELECT NULL::pg_catalog.text");
 	(void) px_fdw_cursor_fetch(state->question, -1, NULL);
+
+	/* A savepoint may go with which this cursor would. */
+	px_fdw_cursor_rescan(state->question);
 	state->contact_at = now;
 }
 
