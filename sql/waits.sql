@@ -80,12 +80,27 @@ MOVE 900 slow;
 FETCH 1 slow;
 COMMIT;
 
+-- a stream that is silent for longer
+CREATE FUNCTION remote.think(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	IF i % 50000 = 2 THEN
+		PERFORM pg_sleep(1.5);
+	END IF;
+	RETURN i;
+END
+$$;
+CREATE VIEW remote.silent AS SELECT remote.think(id) AS id, v FROM remote.waits;
+CREATE FOREIGN TABLE silent (id int, v text)
+	SERVER impatient OPTIONS (schema_name 'remote', table_name 'silent');
+SELECT sum(id) FROM silent;
+SELECT sum(id) FROM (SELECT id FROM silent UNION ALL SELECT id FROM waits) q;
+
 SET client_min_messages = warning;
 DROP SERVER impatient CASCADE;
 DROP FOREIGN TABLE waits, locks_waits;
 DROP FUNCTION lock_it, lock_it_as_before, slowly;
 DROP TABLE remote.waits CASCADE;
-DROP FUNCTION remote.lock_waits CASCADE;
+DROP FUNCTION remote.lock_waits, remote.think CASCADE;
 RESET pg_exchange.compression;
 RESET client_min_messages;
 RESET statement_timeout;

@@ -33,6 +33,7 @@
 #include "compat.h"
 #include "exec/gather.h"
 #include "exec/receive_state.h"
+#include "exec/start.h"
 
 /* Rows of a child without a stream between two looks at the sockets. */
 #define LOCAL_ROWS	100
@@ -391,6 +392,13 @@ find_ready(px_gather_state *state)
 	return find_local(state);
 }
 
+/* The lesser of two time-outs; -1 is for ever. */
+static long
+earlier(long a, long b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
 /*
  * Nothing can be had at once.  Begin streams that had no connection before; if
  * there is nothing else left, by postgres_fdw's session.  Else wait until one
@@ -401,6 +409,7 @@ wait_for_streams(px_gather_state *state)
 {
 	gather_child *unbegun = NULL;
 	int			nwaiting = 0;
+	long		timeout_ms = -1;
 	int			i = -1;
 
 	while ((i = bms_next_member(state->valid, i)) >= 0)
@@ -421,10 +430,11 @@ wait_for_streams(px_gather_state *state)
 		if (n == 0)
 			return true;		/* fell back, or was set aside: look again */
 		nwaiting += n;
+		timeout_ms = earlier(timeout_ms, px_start_keep_session_awake(child->receive));
 	}
 
 	if (nwaiting > 0)
-		px_stream_wait_any(state->waiting, nwaiting, -1, &state->receive_wait);
+		px_stream_wait_any(state->waiting, nwaiting, timeout_ms, &state->receive_wait);
 	else if (unbegun)
 		(void) px_receive_advance(unbegun->receive, true);
 	return nwaiting > 0 || unbegun;
@@ -470,7 +480,8 @@ choose_first(px_gather_state *state)
 			if (state->patience_ms <= 0)
 				return -1;
 			began = GetCurrentTimestamp();
-			px_stream_wait_any(state->waiting, nwaiting, state->patience_ms,
+			px_stream_wait_any(state->waiting, nwaiting,
+							   earlier(state->patience_ms, px_start_keep_session_awake(receive)),
 							   &state->receive_wait);
 			state->patience_ms -= TimestampDifferenceMilliseconds(began, GetCurrentTimestamp());
 		}

@@ -313,7 +313,8 @@ px_receive_advance(px_receive_state *state, bool wait)
 			case PX_RECEIVE_FRAMES:
 				if (px_receive_has_rows(state))
 					return true;
-				if (wait && state->nreaders == 1 && state->reader->active)
+				if (wait && state->nreaders == 1 && state->reader->active &&
+					(state->idle_ms == 0 || state->reader->session_active))
 				{
 					/* Not one look at the socket too many. */
 					(void) advance_reader(state, state->reader, true);
@@ -326,7 +327,9 @@ px_receive_advance(px_receive_state *state, bool wait)
 						return false;
 					n = px_receive_waiting(state, state->waiting);
 					if (n > 0)
-						px_stream_wait_any(state->waiting, n, -1, &state->stats.receive_wait);
+						px_stream_wait_any(state->waiting, n,
+										   px_start_keep_session_awake(state),
+										   &state->stats.receive_wait);
 				}
 				break;
 		}
@@ -341,9 +344,8 @@ receive_next(ScanState *node)
 	TupleTableSlot *slot = ExecClearTuple(node->ss_ScanTupleSlot);
 	px_stream_reader *reader;
 
-	if (state->idle_ms > 0 && state->phase == PX_RECEIVE_FRAMES &&
-		!(state->reader->session_active && state->exact_portions))
-		px_start_keep_session_awake(state);
+	if (state->idle_ms > 0 && state->phase == PX_RECEIVE_FRAMES)
+		(void) px_start_keep_session_awake(state);
 	if (!px_receive_has_rows(state) &&
 		!px_receive_advance(state, !state->yields || px_receive_uses_session(state)))
 		return NULL;

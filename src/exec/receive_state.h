@@ -83,7 +83,6 @@ typedef struct px_receive_state
 	CommandId	command;		/* in which that was said */
 	uint32		idle_ms;		/* time-out of postgres_fdw's session; 0: none */
 	TimestampTz contact_at;		/* when postgres_fdw's session last heard of us */
-	TimestampTz wanted_at;		/* when the last row was wanted; if idle_ms > 0 */
 
 	/*
 	 * The streams: one, or one for each slice.  What is said of them in

@@ -378,21 +378,24 @@ start_session_or_child(px_receive_state *state, const char *reason)
  * take it to be idle.  It is not as long as rows are wanted: postgres_fdw would
  * fetch some now and then.
  */
-void
+long
 px_start_keep_session_awake(px_receive_state *state)
 {
-	TimestampTz now = GetCurrentTimestamp();
-	int			ms = (int) (state->idle_ms / 2);
-	bool		idle = TimestampDifferenceExceeds(state->wanted_at, now, ms);
+	TimestampTz now;
 
-	/* Where nobody has wanted rows, postgres_fdw would not have fetched any. */
-	state->wanted_at = now;
-	if (state->question == NULL || idle || !TimestampDifferenceExceeds(state->contact_at, now, ms))
-		return;
-	px_fdw_cursor_rescan(state->question);
-	px_fdw_cursor_set_sql(state->question, "SELECT NULL::pg_catalog.text");
-	(void) px_fdw_cursor_fetch(state->question, -1, NULL);
-	state->contact_at = now;
+	/* While it runs something for us it is not idle. */
+	if (state->idle_ms == 0 || state->question == NULL ||
+		(state->reader->session_active && state->exact_portions))
+		return -1;
+	now = GetCurrentTimestamp();
+	if (TimestampDifferenceExceeds(state->contact_at, now, (int) (state->idle_ms / 2)))
+	{
+		px_fdw_cursor_rescan(state->question);
+		px_fdw_cursor_set_sql(state->question, "SELECT NULL::pg_catalog.text");
+		(void) px_fdw_cursor_fetch(state->question, -1, NULL);
+		state->contact_at = now;
+	}
+	return Max((long) state->idle_ms / 4, 1);
 }
 
 /* ---------------------------------------------------------------------
