@@ -345,13 +345,24 @@ next_valid(const px_gather_state *state, int i)
 
 /*
  * A child without a stream, by preference one after the current child: so all
- * servers are asked in turn.  -1 if there is none.
+ * servers are asked in turn.  At first one that reads here, as Append does:
+ * what was asked of servers is on its way.  -1 if there is none.
  */
 static int
 find_local(px_gather_state *state)
 {
 	int			n = bms_num_members(state->valid);
 
+	if (state->current < 0)
+	{
+		int			i = -1;
+
+		while ((i = bms_next_member(state->valid, i)) >= 0)
+		{
+			if (state->children[i].receive == NULL && !state->children[i].done)
+				return i;
+		}
+	}
 	for (int i = next_valid(state, state->current); n > 0; n--, i = next_valid(state, i))
 	{
 		if (is_local(&state->children[i]) && !state->children[i].done)

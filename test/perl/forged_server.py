@@ -238,11 +238,11 @@ class Session:
             if kind == b"X":
                 return
             if kind == b"Q":
-                sql, _, explain = body[:-1].decode().partition("; EXPLAIN")     # all that comes in two
-                before = len(self.output)
-                self.execute(sql)
-                if explain and self.output[before:before + 1] != b"E":
-                    self.execute("EXPLAIN" + explain)
+                for statement in re.split("; (?=EXPLAIN )", body[:-1].decode()):
+                    before = len(self.output)
+                    self.execute(statement)
+                    if self.output[before:before + 1] == b"E":
+                        break
             elif kind == b"P":
                 sql = body.split(b"\0")[1].decode()
                 if not failed:
