@@ -101,9 +101,11 @@ is(ask($sum), $before + 1000, 'the next transaction sees what was written');
 # Leaving a stream early stops the remote backend, and the session goes on.
 $shard->safe_psql('postgres', q{
 	CREATE VIEW endless AS SELECT id, repeat('x', 1000) AS filler FROM (SELECT generate_series(1, 100000000) AS id) x});
-$coordinator->safe_psql('postgres', 'IMPORT FOREIGN SCHEMA public LIMIT TO (endless) FROM SERVER shard INTO public');
+$coordinator->safe_psql('postgres', q{
+	IMPORT FOREIGN SCHEMA public LIMIT TO (endless) FROM SERVER shard INTO public;
+	ALTER FOREIGN TABLE endless OPTIONS (ADD fetch_size '1')});    # more than ten FETCHes are a stream
 ask('BEGIN');
-is(ask('SELECT count(*) FROM (SELECT filler FROM endless WHERE random() < 2 LIMIT 10) x;'), '10', 'LIMIT');
+is(ask('SELECT count(*) FROM (SELECT filler FROM endless WHERE random() < 2 LIMIT 20) x;'), '20', 'LIMIT');
 is(busy_senders(), 0, 'LIMIT leaves nothing running');
 is(ask($sum), $before + 1000, 'the transaction goes on using the server');
 ask('COMMIT');

@@ -45,7 +45,10 @@ for my $n (1 .. 4)
 	push @shards, $shard;
 }
 # 2000 rows of a millisecond each, of which frames take next to nothing.
-$coordinator->safe_psql('postgres', 'CREATE FOREIGN TABLE trickle (one int) SERVER shard1');
+$coordinator->safe_psql('postgres', q{CREATE FOREIGN TABLE trickle (one int) SERVER shard1 OPTIONS (fetch_size '1')});
+# For a LIMIT there are streams only if it is more than ten FETCHes.
+my $fetch_one = 'ALTER FOREIGN TABLE %s OPTIONS (ADD fetch_size $$1$$);';
+$coordinator->safe_psql('postgres', join('', map { sprintf($fetch_one, "endless_$_") . sprintf($fetch_one, "wide_$_") } 1 .. 4));
 # A partition that is here.
 $coordinator->safe_psql('postgres', q{
 	CREATE TABLE mixed (shard int, id int, name text);
@@ -100,8 +103,8 @@ sub same
 # Small frames do not wait for others.
 {
 	my $start = time();
-	is(ask('SELECT one FROM trickle WHERE random() >= 0 LIMIT 1'), '1', 'a row of a slow query');
-	cmp_ok(time() - $start, '<', 1.5, 'comes before all of them are there');
+	is(ask('SELECT count(*) FROM (SELECT FROM trickle WHERE random() >= 0 LIMIT 20) x'), '20', 'some rows of a slow query');
+	cmp_ok(time() - $start, '<', 1.5, 'come before all of them are there');
 }
 
 # What EXPLAIN says.
@@ -171,12 +174,12 @@ ask("SET pg_exchange.receive_buffer = '4MB'");
 for my $query ('SELECT id, filler FROM endless OFFSET 0', 'SELECT id, filler FROM wide ORDER BY id OFFSET 0')
 {
 	$gate->query('SELECT pg_advisory_lock(7)');
-	$session->query_until(qr/sent/, "\\echo sent\nSELECT id, length(filler) FROM ($query) x WHERE at_gate(id) LIMIT 1;\n");
+	$session->query_until(qr/sent/, "\\echo sent\nSELECT count(*), max(length(filler)) FROM (SELECT filler FROM ($query) x WHERE at_gate(id) LIMIT 20) y;\n");
 	streams_become('1 1 1 1', $PostgreSQL::Test::Utils::timeout_default, 'all servers send while the consumer stands still');
 	usleep(1_000_000);
 	is(streams(), '1 1 1 1', 'and go on, one stream on each');
 	$gate->query('SELECT pg_advisory_unlock(7)');
-	is(ask(''), '1|1000', "the first row of $query");
+	is(ask(''), '20|1000', "the first rows of $query");
 	streams_become('0 0 0 0', 5, 'a LIMIT that is reached leaves nothing running');
 }
 ask('RESET pg_exchange.receive_buffer');
@@ -184,8 +187,9 @@ $gate->quit;
 
 # LIMIT.
 ask('BEGIN');
+is(ask('SELECT count(*) FROM (SELECT shard, id FROM endless LIMIT 20) x'), 20, 'LIMIT 20');
+streams_become('0 0 0 0', 1, 'LIMIT 20 leaves nothing running after a second');
 like(ask('SELECT shard, id FROM endless LIMIT 1'), qr/^\d\|1$/, 'LIMIT 1');
-streams_become('0 0 0 0', 1, 'LIMIT 1 leaves nothing running after a second');
 is(ask("$rows (SELECT * FROM events OFFSET 0) x"), '20000|200090000|5000', 'the transaction goes on');
 ask('COMMIT');
 
@@ -202,10 +206,13 @@ ask('COMMIT');
 # Whichever is ready comes first.
 {
 	my $union = 'SELECT shard FROM naps_1 UNION ALL SELECT shard FROM events_2';
+	my @tables = qw(naps_1 events_2);
+	$coordinator->safe_psql('postgres', join('', map { sprintf($fetch_one, $_) } @tables));
 	my $started = time();
-	is(ask("SELECT shard FROM ($union) x LIMIT 1"), 2, 'a server that is ready does not wait for one that is not');
+	is(ask("SELECT count(*), min(shard) FROM (SELECT shard FROM ($union) x LIMIT 20) y"), '20|2', 'a server that is ready does not wait for one that is not');
 	cmp_ok(time() - $started, '<', 1.4, 'nor does the query');
 	streams_become('0 0 0 0', 1, 'which does not go on napping');
+	$coordinator->safe_psql('postgres', join('', map { "ALTER FOREIGN TABLE $_ OPTIONS (DROP fetch_size);" } @tables));
 	is(ask("SELECT count(*), sum(shard) FROM ($union) x"), '5010|10010', 'it gets all rows in the end');
 }
 

@@ -38,7 +38,7 @@ $liar->safe_psql('postgres', qq{
 let_lie($liar);
 
 my $coordinator = new_coordinator('coordinator', conf => "pg_exchange.local_scope = none\n");
-add_server($coordinator, 'liar', $liar);
+add_server($coordinator, 'liar', $liar, options => "fetch_size '1'");    # a LIMIT of more than ten FETCHes is a stream
 $coordinator->safe_psql('postgres', q{
 	CREATE DOMAIN positive AS int CHECK (VALUE > 0);
 	CREATE DOMAIN label AS text NOT NULL CHECK (VALUE <> 'forbidden');

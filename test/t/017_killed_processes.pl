@@ -22,9 +22,10 @@ my $notice = 10;
 my $conf = "restart_after_crash = on\njit = off\ndynamic_shared_memory_type = mmap\nmax_worker_processes = 16\n";
 my $parallel = "parallel_setup_cost = 0\nparallel_tuple_cost = 0\nmin_parallel_table_scan_size = 0\n";
 my $shard = new_shard('shard', conf => $conf . $parallel . "parallel_leader_participation = off\n");
-# The views take their nap, if any, before the first row or in the midst; "par"
+# A LIMIT of more than ten FETCHes has a stream: hence a fetch_size of 1. The
+# views take their nap, if any, before the first row or in the midst; "par"
 # has workers who do. nap says that it is immutable, so that it may be
-# called by a stream.
+# called by a stream. (nap_every has workers of the coordinator nap at each n-th row, where the leader waits for that.)
 $shard->safe_psql('postgres', q{
 	CREATE TABLE events AS SELECT i AS id, 'event ' || i AS name FROM generate_series(1, 20000) i;
 	ANALYZE events;
@@ -44,12 +45,22 @@ $coordinator->safe_psql('postgres', q{
 	CREATE FOREIGN TABLE events (id int, name text) SERVER shard;
 	CREATE FOREIGN TABLE slow (id int, filler text) SERVER shard;
 	CREATE FOREIGN TABLE halting (id int, filler text) SERVER shard;
-	CREATE FOREIGN TABLE endless (id int, filler text) SERVER shard;
+	CREATE FOREIGN TABLE endless (id int, filler text) SERVER shard OPTIONS (fetch_size '1');
 	CREATE FOREIGN TABLE steady (id int) SERVER shard;
 	CREATE FOREIGN TABLE par_start (id int, name text) SERVER shard;
 	CREATE FOREIGN TABLE par_mid (id int, name text) SERVER shard;
-	CREATE FUNCTION nap_at(int, int) RETURNS bool IMMUTABLE PARALLEL SAFE COST 100000 LANGUAGE plpgsql AS
-		$$ BEGIN IF $1 = $2 THEN PERFORM pg_sleep(600); END IF; RETURN true; END $$;
+	CREATE FUNCTION nap_every(id int, n int) RETURNS bool IMMUTABLE PARALLEL SAFE COST 100000 LANGUAGE plpgsql AS $$
+	BEGIN
+		IF (id + 1) % n <> 0 THEN
+			RETURN true;
+		ELSIF EXISTS (SELECT FROM pg_stat_activity WHERE pid = pg_backend_pid() AND leader_pid IS NOT NULL) THEN
+			PERFORM pg_sleep(600);
+		END IF;
+		WHILE NOT EXISTS (SELECT FROM pg_stat_activity WHERE leader_pid = pg_backend_pid() AND wait_event = 'PgSleep') LOOP
+			PERFORM pg_stat_clear_snapshot();
+		END LOOP;
+		RETURN true;
+	END $$;
 	SET pg_exchange.enabled = off;
 	ANALYZE events});
 make_gate($coordinator)->quit;
@@ -262,12 +273,12 @@ for my $moment (qw(start mid blocked end))
 	kill('CONT', $stopped);
 
 	$gate = close_gate();
-	send_query('SELECT id, length(filler) FROM (SELECT id, filler FROM endless OFFSET 0) x WHERE at_gate(id) LIMIT 1');
+	send_query('SELECT count(*) FROM (SELECT FROM (SELECT id, filler FROM endless OFFSET 0) x WHERE at_gate(id) LIMIT 20) y');
 	sender_in('ClientWrite');
 	kill('STOP', $stopped);
 	my $started = time();
 	$gate->quit;
-	is(ask(''), '1|1000', "$name: a stream that is left early");
+	is(ask(''), 20, "$name: a stream that is left early");
 	is($session->{stderr}, '', "$name: is no error");
 	within($abandon + 4, $started, $name);
 	kill('CONT', postmaster_pid());
@@ -350,15 +361,15 @@ for my $moment (qw(start mid blocked))
 
 # ---- a parallel worker of the coordinator ---------------------------------------
 
-$coordinator->append_conf('postgresql.conf', $parallel . "max_parallel_workers_per_gather = 2\nparallel_leader_participation = off\npg_exchange.slices = 3\n");
+$coordinator->append_conf('postgresql.conf', $parallel . "max_parallel_workers_per_gather = 2\npg_exchange.slices = 3\n");
 $coordinator->reload;
 # A session that has had workers keeps some shared memory for the next ones.
 delete $segments{coordinator};
 goes_on('parallel plan');
-my %nap_at = (start => 1, mid => 19999);
+my %nap_every = (start => 100, mid => 5000);
 for my $moment (qw(start mid))
 {
-	my $sql = "SELECT count(name) FROM events WHERE nap_at(id, $nap_at{$moment})";
+	my $sql = "SELECT count(name) FROM events WHERE nap_every(id, $nap_every{$moment})";
 
 	my $name = "parallel worker stopped, $moment";
 	ask(q{SET statement_timeout = '2s'});
