@@ -14,16 +14,19 @@ import statistics
 import sys
 import time
 
-from harness import MODES, ROOT, Failure, Session, main, measure, two_nodes
+from harness import MODES, ROOT, SITUATIONS, Failure, Session, main, measure, two_nodes
 
-THRESHOLDS = {"none": 6.0, "fast": 10.0, "high_compression": 8.0}
+THRESHOLDS = {"none": 6.0, "fast": 10.0, "high_compression": 8.0,
+              "session, none": 3.0, "session, fast": 5.0, "session, high_compression": 5.0,
+              "written before": 5.0, "serializable": 5.0, "first in a savepoint": 5.0, "10 rows expected": 4.0}
+WIRE_LIMIT = 1.2   # bytes of a session read by those of a stream
 WARM = "postgres_fdw, warm backend"
 COLUMNS = ("mode", "seconds", "rows", "wire_bytes", "reported_bytes", "coordinator_cpu", "shard_cpu", "peak_rss")
 
 
 def measure_rounds(shard, coordinator, rounds):
     """Interleaved runs; each round starts with another mode, so that none always follows the same one."""
-    plan = [*MODES, WARM]
+    plan = [*MODES, *SITUATIONS, WARM]
     runs, started = [], time.monotonic()
     with Session(coordinator) as warm:
         measure(warm, shard, coordinator, "postgres_fdw")
@@ -92,6 +95,13 @@ def bench(options, work):
         lines.append(f"- {mode}: {ratio:.2f}x the speed of postgres_fdw (the faster of fresh and warm), at least {least:g}x wanted"
                      + ("" if ratio >= least else " — **missed**"))
         if ratio < least:
+            missed.append(mode)
+
+    for mode in ("none", "fast", "high_compression"):
+        ratio = median(f"session, {mode}", "wire_bytes") / median(mode, "wire_bytes")
+        lines.append(f"- {mode}: a session read takes {ratio:.3f} times the bytes of a stream, at most {WIRE_LIMIT} wanted"
+                     + ("" if ratio <= WIRE_LIMIT else " — **missed**"))
+        if ratio > WIRE_LIMIT:
             missed.append(mode)
 
     os.makedirs(options.output, exist_ok=True)

@@ -360,7 +360,8 @@ def load_tpch(server, scale, tables=tuple(TPCH)):
 def two_nodes(work, scale, **settings):
     """A shard with TPC-H and a coordinator with pg_exchange loaded: (shard, coordinator).
 
-    Foreign tables stand in schema tpch (fetch_size 10000) and tpch_100 (fetch_size 100)."""
+    Foreign tables stand in schema tpch (fetch_size 10000), tpch_100 (fetch_size 100), and tpch_few, which the
+    planner takes to have 10 rows each."""
     common = {"shared_buffers": "256MB", "wal_level": "minimal", "max_wal_senders": "0", "max_wal_size": "8GB",
               "autovacuum": "off", "jit": "off", **settings}
     print("starting two servers", flush=True)
@@ -373,23 +374,36 @@ def two_nodes(work, scale, **settings):
     load_tpch(shard, scale)
     shard.sql("CREATE EXTENSION pg_exchange; CHECKPOINT;")
     coordinator.sql("CREATE EXTENSION postgres_fdw; CREATE EXTENSION pg_exchange;")
-    for schema, fetch_size in (("tpch", 10000), ("tpch_100", 100)):
+    for schema, fetch_size in (("tpch", 10000), ("tpch_100", 100), ("tpch_few", 10000)):
         coordinator.sql(f"""
             CREATE SERVER {schema} FOREIGN DATA WRAPPER postgres_fdw
                 OPTIONS (host '127.0.0.1', port '{shard.port}', dbname 'postgres', fetch_size '{fetch_size}');
             CREATE USER MAPPING FOR CURRENT_USER SERVER {schema} OPTIONS (user 'postgres');
             CREATE SCHEMA {schema};
             IMPORT FOREIGN SCHEMA public LIMIT TO ({', '.join(TPCH)}) FROM SERVER {schema} INTO {schema};""")
+    shard.sql("CREATE TABLE written (i int)")
+    coordinator.sql("CREATE FOREIGN TABLE tpch.written (i int) SERVER tpch")
+    coordinator.sql("UPDATE pg_class SET reltuples = 10, relpages = 1 WHERE relnamespace = 'tpch_few'::regnamespace")
     return shard, coordinator
 
 
-# The ways to fetch a table: label -> (settings, schema of the foreign table)
+# The ways to fetch a table: label -> (settings, schema of the foreign table,
+# and, if it is not BEGIN, how the transaction begins)
+STREAM, BY_SESSION = ("SET pg_exchange.transport = auto;", "SET pg_exchange.transport = session;")
 MODES = {
     "postgres_fdw": ("SET pg_exchange.enabled = off;", "tpch"),
     "postgres_fdw, fetch_size 100": ("SET pg_exchange.enabled = off;", "tpch_100"),
-    "none": ("SET pg_exchange.compression = none;", "tpch"),
-    "fast": ("SET pg_exchange.compression = fast;", "tpch"),
-    "high_compression": ("SET pg_exchange.compression = high_compression;", "tpch"),
+    **{mode: (STREAM + f"SET pg_exchange.compression = {mode};", "tpch") for mode in ("none", "fast", "high_compression")},
+    **{f"session, {mode}": (BY_SESSION + f"SET pg_exchange.compression = {mode};", "tpch")
+       for mode in ("none", "fast", "high_compression")},
+}
+
+# What auto leaves to the session
+SITUATIONS = {
+    "written before": (STREAM + "SET pg_exchange.compression = fast;", "tpch", "BEGIN; INSERT INTO tpch.written VALUES (1);"),
+    "serializable": (STREAM + "SET pg_exchange.compression = fast;", "tpch", "BEGIN ISOLATION LEVEL SERIALIZABLE;"),
+    "first in a savepoint": (STREAM + "SET pg_exchange.compression = fast;", "tpch", "BEGIN; SAVEPOINT s;"),
+    "10 rows expected": (STREAM + "SET pg_exchange.compression = fast; SET pg_exchange.min_bytes = '64kB';", "tpch_few"),
 }
 
 
@@ -398,8 +412,8 @@ def measure(session, shard, coordinator, mode, table="lineitem"):
 
     wire_bytes is what TCP delivered to the coordinator (payload, from the kernel's socket statistics);
     reported_bytes is what EXPLAIN says of the exchange (None for postgres_fdw)."""
-    settings, schema = MODES[mode]
-    session.run(settings + " BEGIN;")   # stream connections stay open until the bytes are read off
+    settings, schema, *begin = {**MODES, **SITUATIONS}[mode]
+    session.run(settings + (begin[0] if begin else " BEGIN;"))   # stream connections stay open until the bytes are read off
     before = shard.bytes_received_from()
     cpu = coordinator.cpu_seconds(), shard.cpu_seconds()
     seconds, plan = session.explain(f"SELECT * FROM {schema}.{table}")
@@ -408,13 +422,15 @@ def measure(session, shard, coordinator, mode, table="lineitem"):
               "coordinator_cpu": round(coordinator.cpu_seconds() - cpu[0], 2),
               "shard_cpu": round(shard.cpu_seconds() - cpu[1], 2),
               "peak_rss": session.peak_rss, "reported_bytes": None}
-    session.run("COMMIT;")
+    session.run("ROLLBACK;")
     nodes = exchange_nodes(plan)
     if mode.startswith("postgres_fdw"):
         if nodes:
             raise Failure(f"{mode}: an exchange was used with pg_exchange.enabled = off")
     elif not nodes or any(not str(n.get("Transport", "")).startswith("exchange") for n in nodes):
         raise Failure(f"{mode}: no exchange was used: {json.dumps(plan, indent=2)}")
+    elif any(("session" in n["Transport"]) != (mode.startswith("session") or mode in SITUATIONS) for n in nodes):
+        raise Failure(f"{mode}: {nodes[0]['Transport']}")
     else:
         result["reported_bytes"] = sum(n["Wire Bytes"] for n in nodes)
     return result

@@ -235,6 +235,12 @@ GRANT regress_px_admitted TO CURRENT_USER;
 SET ROLE regress_px_admitted;
 SELECT public.fingerprint() = :'usual' AS same;
 RESET ROLE;
+-- it does not tell of a setting, maybe a secret one, whether a guess is right
+SELECT ('x' || fingerprint())::bit(64)::bigint::numeric AS usual \gset
+SET enable_seqscan = off;
+SELECT (('x' || fingerprint())::bit(64)::bigint::numeric - :usual
+    - hashtextextended('off', hashtextextended('enable_seqscan', 0))) % 18446744073709551616 = 0 AS guessed;
+RESET enable_seqscan;
 -- a stream declines if it has another
 SELECT fingerprint() AS usual \gset
 SELECT exchange.send('version=1 encodings=1 codec=none level=0 batch_rows=1000 batch_bytes=1048576 server_version=150000 session=0123456789abcdef columns=23:-1', t.*) FROM (SELECT id FROM here) t;

@@ -6,6 +6,8 @@ SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SET enable_material = off;
 SELECT * FROM exchange_differences('SELECT l.id, d.digit FROM local_ids l LEFT JOIN digits d ON d.digit % 7 = l.id % 7 AND random() < 2');
+-- values that point into frames, which are gone then
+SELECT * FROM exchange_differences('SELECT l.id, d.label, e.label FROM local_ids l LEFT JOIN digits d ON d.digit = 3 AND random() < 2 LEFT JOIN digits e ON e.digit = 4 AND random() < 2');
 SELECT * FROM exchange_differences('SELECT l.id, (SELECT min(n.id) FROM numbers n WHERE n.digit = l.id % 10 AND n.name || '''' > ''number 5'') FROM local_ids l');
 SELECT * FROM exchange_differences('SELECT l.id FROM local_ids l WHERE EXISTS (SELECT 1 FROM numbers n WHERE n.id = l.id * 600 AND random() < 2)');
 

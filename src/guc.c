@@ -290,7 +290,7 @@ define_receiver_settings(void)
 							 NULL, NULL, NULL);
 
 	DefineCustomIntVariable("pg_exchange.min_bytes",
-							"Sets the expected result size below which a scan is left to postgres_fdw.",
+							"Sets the expected result size below which a scan is not read by a stream.",
 							NULL,
 							&px_min_bytes,
 							64 * 1024, 0, INT_MAX,

@@ -253,13 +253,29 @@ px_send_command(PGconn *pg, const char *sql)
  * Lines
  * --------------------------------------------------------------------- */
 
-/* Take all rows of the next statement. */
+/* The next statement is to return a row, which says nothing. */
+static px_answer
+skip_row(PGconn *pg, TimestampTz deadline, PGresult **result)
+{
+	px_answer	answer = expect_result(pg, PGRES_SINGLE_TUPLE, deadline, result);
+
+	if (answer != PX_ANSWER_OK)
+		return answer;
+	PQclear(*result);
+	*result = NULL;
+	answer = expect_result(pg, PGRES_TUPLES_OK, deadline, result);
+	if (answer != PX_ANSWER_OK)
+		return answer;
+	PQclear(*result);
+	*result = NULL;
+	return PX_ANSWER_OK;
+}
+
+/* Take all rows of the last statement. */
 static px_answer
 take_lines(PGconn *pg, TimestampTz deadline, StringInfo text,
 		   PGresult **result)
 {
-	if (!PQsetSingleRowMode(pg))
-		return PX_ANSWER_BROKEN;
 	for (;;)
 	{
 		px_answer	answer = expect_result(pg, PGRES_SINGLE_TUPLE, deadline,
@@ -271,6 +287,7 @@ take_lines(PGconn *pg, TimestampTz deadline, StringInfo text,
 			if (PQresultStatus(*result) != PGRES_TUPLES_OK)
 				return answer;
 			PQclear(*result);
+			*result = NULL;
 			return expect_result(pg, PGRES_EMPTY_QUERY, deadline, result);
 		}
 		line = PQgetvalue(*result, 0, 0);
@@ -295,20 +312,17 @@ px_exec_lines(PGconn *pg, const char *sql, const char **reason, bool *usable)
 	initStringInfo(&text);
 	PG_TRY();
 	{
-		if (PQenterPipelineMode(pg) &&
-			PQsendQueryParams(pg, "SELECT " PX_REQUIRE_STILL_GENUINE,
-							  0, NULL, NULL, NULL, NULL, 0) &&
-			PQsendQueryParams(pg, sql, 0, NULL, NULL, NULL, NULL, 0) &&
-			PQpipelineSync(pg))
+		/*
+		 * Not in a pipeline: there, a parameter without a value would be an
+		 * error, GENERIC_PLAN or not.
+		 */
+		if (px_send_command(pg, psprintf("SELECT " PX_REQUIRE_STILL_GENUINE
+										 "; %s", sql)))
 		{
-			answer = px_take_answer(pg, true, deadline, (PGresult **) &result);
+			answer = skip_row(pg, deadline, (PGresult **) &result);
 			if (answer == PX_ANSWER_OK)
-			{
-				PQclear(result);
-				result = NULL;
 				answer = take_lines(pg, deadline, &text,
 									(PGresult **) &result);
-			}
 		}
 		if (answer != PX_ANSWER_OK)
 			*reason = px_answer_text(pg, answer, result);

@@ -17,7 +17,10 @@
  * Tables are read with the transaction's snapshot, which may be older than a
  * DROP EXTENSION.  pg_identify_object() looks at what is there now: so a
  * function that has been dropped, and maybe replaced by a stranger's since,
- * has not got its signature any more.
+ * has not got its signature any more.  Nor does pg_get_functiondef() say of a
+ * function that its owner has replaced, which keeps its oid, that it is in C:
+ * its last line, AS and what follows, cannot be imitated, as no body has the
+ * quotes around itself in it.
  *
  * A call of a function that was found to be genuine has to give each argument
  * its exact type, as in exchange.hello($1::pg_catalog.text): then no other
@@ -78,6 +81,11 @@
 	" AND d.deptype" PX_EQ "'e' AND d.classid" PX_EQ "1255" \
 	" AND d.objsubid" PX_EQ "0 AND (SELECT p.prolang" PX_EQ "13" \
 	" AND p.probin" PX_EQ "'$libdir/pg_exchange'" \
+	" AND pg_catalog.right(pg_catalog.pg_get_functiondef(p.oid)," \
+	" pg_catalog.length(p.prosrc) OPERATOR(pg_catalog.+) 47)" PX_EQ \
+	"('AS ''$libdir/pg_exchange'', $function$' OPERATOR(pg_catalog.||)" \
+	" p.prosrc OPERATOR(pg_catalog.||) '$function$'" \
+	" OPERATOR(pg_catalog.||) pg_catalog.chr(10))" \
 	" AND NOT p.prosecdef AND p.proconfig IS NULL" \
 	" AND pg_catalog.has_function_privilege(p.oid, 'EXECUTE')" \
 	" AND ((SELECT i.identity" \

@@ -46,7 +46,7 @@ send_all(PGconn *pg, const char *hello)
 
 /* The error of IS_GENUINE, in words of our own if it is the expected one. */
 static const char *
-judge_fault(px_peer *peer, PGconn *pg, const PGresult *error)
+judge_fault(PGconn *pg, const PGresult *error)
 {
 	static const char *const faults[] = {
 		PX_REMOTE_LACKS_EXTENSION,
@@ -59,11 +59,7 @@ judge_fault(px_peer *peer, PGconn *pg, const PGresult *error)
 	for (size_t i = 0; message && i < lengthof(faults); i++)
 	{
 		if (strstr(message, psprintf("\"%s\"", faults[i])))
-		{
-			/* To an impostor the same applies: the extension is not there. */
-			peer->lacks_extension = i <= 1;
 			return faults[i];
-		}
 	}
 	return psprintf("pg_exchange cannot be looked for: %s",
 					px_answer_text(pg, PX_ANSWER_ERROR, error));
@@ -121,7 +117,7 @@ take_answers(px_connection *connection, const px_hello *self,
 	answer = px_take_answer(pg, true, deadline, result);
 	*lasting = answer != PX_ANSWER_BROKEN;
 	if (answer == PX_ANSWER_ERROR)
-		return judge_fault(connection->peer, pg, *result);
+		return judge_fault(pg, *result);
 	if (answer == PX_ANSWER_OK)
 	{
 		PQclear(*result);
@@ -152,7 +148,6 @@ px_introduce(px_connection *connection, bool *lasting)
 	PGresult   *volatile result = NULL;
 	const char *refusal;
 
-	connection->peer->lacks_extension = false;
 	px_hello_self(&self);
 	px_hello_write(hello, sizeof(hello), &self);
 	send_all(connection->pg, hello);

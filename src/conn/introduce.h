@@ -16,8 +16,7 @@
  * remote was accepted; hello, version and locality of the connection are
  * then known, and it may be used.  Else why the connection cannot be used
  * (palloc'd or static); *lasting is whether any other one would fare alike, and
- * the peer has been told so if it is silent or lacks the extension.  Blocks
- * for PX_SETUP_TIMEOUT_MS at most, serving interrupts: to be closed, then.
+ * the peer has been told if it is silent.  Blocks for PX_SETUP_TIMEOUT_MS at most, serving interrupts: to be closed, then.
  */
 extern const char *px_introduce(px_connection *connection, bool *lasting);
 

@@ -90,6 +90,7 @@ px_peer_get(UserMapping *user)
 		dlist_init(&peer->connections);
 		peer->refusal = NULL;
 		peer->lacks_extension = false;
+		peer->stream_refusal = NULL;
 		peer->avoid_until = 0;
 		peer->admitted = false;
 		peer->snapshot[0] = '\0';
@@ -209,7 +210,7 @@ open_connection(px_peer *peer, UserMapping *user, px_stream *stream,
 	}
 
 	if (lasting)
-		px_peer_refuse(peer, refusal, peer->lacks_extension);
+		peer->stream_refusal = MemoryContextStrdup(CacheMemoryContext, refusal);
 	*reason = refusal;
 	if (PQtransactionStatus(connection->pg) == PQTRANS_ACTIVE)
 		(void) px_cancel(connection->pg, abandon_deadline());
@@ -311,7 +312,7 @@ streams_running(px_peer *peer)
 }
 
 px_connection *
-px_connection_in_use(void)
+px_connection_in_use(Oid serverid)
 {
 	HASH_SEQ_STATUS scan;
 	px_peer    *peer;
@@ -323,6 +324,8 @@ px_connection_in_use(void)
 	{
 		dlist_iter	iter;
 
+		if (OidIsValid(serverid) && peer->serverid != serverid)
+			continue;
 		(void) streams_running(peer);
 		dlist_foreach(iter, &peer->connections)
 		{
@@ -344,7 +347,7 @@ px_connection_acquire(px_peer *peer, UserMapping *user, px_stream *stream,
 {
 	dlist_mutable_iter iter;
 
-	*reason = peer->refusal;
+	*reason = peer->stream_refusal;
 	if (peer->avoid_until != 0 && peer->avoid_until > GetCurrentTimestamp())
 		*reason = "a session did not answer within the last minute";
 	if (*reason || streams_running(peer) >= px_max_connections_per_server)
@@ -557,7 +560,9 @@ forgive_peer(px_peer *peer)
 {
 	if (peer->refusal)
 		pfree(peer->refusal);
-	peer->refusal = NULL;
+	if (peer->stream_refusal)
+		pfree(peer->stream_refusal);
+	peer->refusal = peer->stream_refusal = NULL;
 	peer->avoid_until = 0;
 }
 

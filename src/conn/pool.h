@@ -64,6 +64,9 @@ typedef struct px_peer
 	char	   *refusal;
 	bool		lacks_extension;	/* that is the refusal */
 
+	/* The same for streams alone: what a session of our own was told. */
+	char	   *stream_refusal;
+
 	/* When to try again after a session that did not answer, or 0. */
 	TimestampTz avoid_until;
 
@@ -127,8 +130,11 @@ extern px_connection *px_connection_acquire(px_peer *peer, UserMapping *user,
 											struct px_stream *stream,
 											const char **reason);
 
-/* Any connection of this session that a stream has, or NULL. */
-extern px_connection *px_connection_in_use(void);
+/*
+ * Any connection of this session that a stream has, to the server, or to any
+ * with InvalidOid; or NULL.
+ */
+extern px_connection *px_connection_in_use(Oid serverid);
 
 /*
  * Give a connection back whose stream was read to its end.  Its transaction

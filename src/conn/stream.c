@@ -378,11 +378,11 @@ px_stream_connect(px_stream *stream, px_peer *peer, UserMapping *user,
 }
 
 void
-px_streams_settle(void)
+px_streams_settle(Oid serverid)
 {
 	px_connection *connection;
 
-	while ((connection = px_connection_in_use()) != NULL)
+	while ((connection = px_connection_in_use(serverid)) != NULL)
 		give_up_connection(connection->stream);
 }
 

@@ -147,11 +147,12 @@ extern void px_stream_wait_any(px_stream *const *streams, int n, long timeout_ms
 extern void px_stream_close(px_stream *stream);
 
 /*
- * Have all streams of the session give up their connections: so no remote
+ * Have all streams of the session from the server, or from all with InvalidOid,
+ * give up their connections: so no remote
  * session but postgres_fdw's holds a lock for this transaction.  Blocks until what they have yet to read is spooled, serving
  * interrupts.
  */
-extern void px_streams_settle(void);
+extern void px_streams_settle(Oid serverid);
 
 /* The end of a subtransaction takes the stream's connection; for pool.c. */
 extern void px_stream_lose(px_stream *stream);

@@ -33,6 +33,7 @@
 #include "compat.h"
 #include "exec/gather.h"
 #include "exec/receive_state.h"
+#include "exec/start.h"
 
 /* Rows of a child without a stream between two looks at the sockets. */
 #define LOCAL_ROWS	100
@@ -69,7 +70,8 @@ typedef struct px_gather_state
 
 	/* Of the current scan. */
 	bool		started;
-	px_gather_order order;
+	bool		any_order;		/* whatever child comes first is fine */
+	px_gather_order order;		/* as long as that holds up nobody */
 	long		patience_ms;	/* to wait for a child out of mere order */
 	int			local_turns;	/* of children without a stream */
 	Bitmapset  *valid;			/* children that were not pruned away */
@@ -235,14 +237,40 @@ begin_gather(CustomScanState *css, EState *estate, int eflags)
  * Starting
  * --------------------------------------------------------------------- */
 
-/* Begin a stream if there is a connection for it. */
+/* Begin a stream if there can be one, and a connection for it. */
 static bool
 begin_receive(px_receive_state *receive)
 {
 	/* What it was told about parameters, it must know before it begins. */
 	if (receive->css.ss.ps.chgParam != NULL)
 		ExecReScan(&receive->css.ss.ps);
-	return receive->phase != PX_RECEIVE_NEW || px_receive_begin(receive, false);
+	return receive->phase != PX_RECEIVE_NEW ||
+		(receive->session_next == NULL && px_receive_begin(receive, false));
+}
+
+/*
+ * Begin what can be begun before its rows are wanted.  A child that postgres_fdw's
+ * session reads is one that may have effects, for all that is known, and those
+ * after it must see them: so nobody overtakes it, unless the order of execution
+ * is open.
+ */
+static void
+begin_ahead(px_gather_state *state)
+{
+	int			i = -1;
+
+	while ((i = bms_next_member(state->valid, i)) >= 0)
+	{
+		gather_child *child = &state->children[i];
+		px_receive_state *receive = child->receive;
+
+		if (receive == NULL || child->done || begin_receive(receive) ||
+			receive->session_next == NULL)
+			continue;
+		if (!state->any_order)
+			break;
+		(void) px_receive_begin(receive, true);
+	}
 }
 
 /* Begin the streams of a subtree that is not going to be run at once. */
@@ -287,12 +315,12 @@ start_gather(px_gather_state *state)
 
 		if (rescanned)
 			ExecReScan(child->node);
-		if (child->receive)
-			(void) begin_receive(child->receive);
-		else if (!rescanned)	/* else the news may be on its way down */
+		if (child->receive == NULL && !rescanned)	/* else the news may be on its way down */
 			(void) begin_nested(child->node, NULL);
 	}
 	state->order = intVal(lsecond(((CustomScan *) state->css.ss.ps.plan)->custom_private));
+	state->any_order = state->order == PX_GATHER_ANY;
+	begin_ahead(state);
 	state->patience_ms = FIRST_IN_ORDER_MS;
 	state->local_turns = 0;
 	state->current = -1;
@@ -318,13 +346,24 @@ next_valid(const px_gather_state *state, int i)
 
 /*
  * A child without a stream, by preference one after the current child: so all
- * servers are asked in turn.  -1 if there is none.
+ * servers are asked in turn.  At first one that reads here, as Append does:
+ * what was asked of servers is on its way.  -1 if there is none.
  */
 static int
 find_local(px_gather_state *state)
 {
 	int			n = bms_num_members(state->valid);
 
+	if (state->current < 0)
+	{
+		int			i = -1;
+
+		while ((i = bms_next_member(state->valid, i)) >= 0)
+		{
+			if (state->children[i].receive == NULL && !state->children[i].done)
+				return i;
+		}
+	}
 	for (int i = next_valid(state, state->current); n > 0; n--, i = next_valid(state, i))
 	{
 		if (is_local(&state->children[i]) && !state->children[i].done)
@@ -353,6 +392,13 @@ find_ready(px_gather_state *state)
 	return find_local(state);
 }
 
+/* The lesser of two time-outs; -1 is for ever. */
+static long
+earlier(long a, long b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
 /*
  * Nothing can be had at once.  Begin streams that had no connection before; if
  * there is nothing else left, by postgres_fdw's session.  Else wait until one
@@ -363,6 +409,7 @@ wait_for_streams(px_gather_state *state)
 {
 	gather_child *unbegun = NULL;
 	int			nwaiting = 0;
+	long		timeout_ms = -1;
 	int			i = -1;
 
 	while ((i = bms_next_member(state->valid, i)) >= 0)
@@ -374,17 +421,20 @@ wait_for_streams(px_gather_state *state)
 			continue;
 		if (!begin_receive(child->receive))
 		{
-			unbegun = child;
+			unbegun = unbegun ? unbegun : child;
+			if (child->receive->session_next && !state->any_order)
+				break;			/* see begin_ahead */
 			continue;
 		}
 		n = px_receive_waiting(child->receive, state->waiting + nwaiting);
 		if (n == 0)
 			return true;		/* fell back, or was set aside: look again */
 		nwaiting += n;
+		timeout_ms = earlier(timeout_ms, px_start_keep_session_awake(child->receive));
 	}
 
 	if (nwaiting > 0)
-		px_stream_wait_any(state->waiting, nwaiting, -1, &state->receive_wait);
+		px_stream_wait_any(state->waiting, nwaiting, timeout_ms, &state->receive_wait);
 	else if (unbegun)
 		(void) px_receive_advance(unbegun->receive, true);
 	return nwaiting > 0 || unbegun;
@@ -430,7 +480,8 @@ choose_first(px_gather_state *state)
 			if (state->patience_ms <= 0)
 				return -1;
 			began = GetCurrentTimestamp();
-			px_stream_wait_any(state->waiting, nwaiting, state->patience_ms,
+			px_stream_wait_any(state->waiting, nwaiting,
+							   earlier(state->patience_ms, px_start_keep_session_awake(receive)),
 							   &state->receive_wait);
 			state->patience_ms -= TimestampDifferenceMilliseconds(began, GetCurrentTimestamp());
 		}
@@ -486,19 +537,6 @@ choose_child(px_gather_state *state)
 	return chosen;
 }
 
-/* A connection may be free: begin a stream that had to wait for one. */
-static void
-begin_others(px_gather_state *state)
-{
-	int			i = -1;
-
-	while ((i = bms_next_member(state->valid, i)) >= 0)
-	{
-		if (!is_local(&state->children[i]))
-			(void) begin_receive(state->children[i].receive);
-	}
-}
-
 static TupleTableSlot *
 next_ready_row(px_gather_state *state)
 {
@@ -519,7 +557,7 @@ next_ready_row(px_gather_state *state)
 		/* The end, unless a filter let no row of the batch through. */
 		child->done = child->receive == NULL || px_receive_is_done(child->receive);
 		if (child->done)
-			begin_others(state);
+			begin_ahead(state);
 	}
 }
 

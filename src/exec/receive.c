@@ -22,11 +22,13 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/timestamp.h"
 
 #include "compat.h"
 #include "exec/parallel.h"
 #include "exec/receive.h"
 #include "exec/request.h"
+#include "exec/run.h"
 #include "exec/start.h"
 #include "transport/question.h"
 
@@ -153,10 +155,17 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 	state->userid = px_foreignscan_user(state->foreign, rte);
 	if (!OidIsValid(state->userid))
 		state->userid = GetUserId();
+	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY) || px_explain_remote)
+		state->user = GetUserMapping(state->userid, state->foreign->fs_server);
 
 	state->nstreams = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_STREAMS));
 	state->small = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_SMALL)) != 0;
 	state->locks_rows = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_LOCKS)) != 0;
+
+	state->user_code = px_run_has_early_triggers(estate) ||
+		intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_USER_CODE)) != 0;
+
+	state->few_rows = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_FEW_ROWS)) != 0;
 
 	/* A scan that workers share is aware of them: others are in functions. */
 	state->nested_in_worker = IsParallelWorker() && !scan->scan.plan.parallel_aware;
@@ -223,6 +232,8 @@ advance_reader(px_receive_state *state, px_stream_reader *reader, bool wait)
 	{
 		case PX_STREAM_OK:
 			state->reader = reader;
+			if (reader->session_active)
+				state->contact_at = GetCurrentTimestamp();
 			return true;
 		case PX_STREAM_PENDING:
 			return false;
@@ -302,7 +313,8 @@ px_receive_advance(px_receive_state *state, bool wait)
 			case PX_RECEIVE_FRAMES:
 				if (px_receive_has_rows(state))
 					return true;
-				if (wait && state->nreaders == 1 && state->reader->active)
+				if (wait && state->nreaders == 1 && state->reader->active &&
+					(state->idle_ms == 0 || state->reader->session_active))
 				{
 					/* Not one look at the socket too many. */
 					(void) advance_reader(state, state->reader, true);
@@ -315,7 +327,9 @@ px_receive_advance(px_receive_state *state, bool wait)
 						return false;
 					n = px_receive_waiting(state, state->waiting);
 					if (n > 0)
-						px_stream_wait_any(state->waiting, n, -1, &state->stats.receive_wait);
+						px_stream_wait_any(state->waiting, n,
+										   px_start_keep_session_awake(state),
+										   &state->stats.receive_wait);
 				}
 				break;
 		}
@@ -330,9 +344,8 @@ receive_next(ScanState *node)
 	TupleTableSlot *slot = ExecClearTuple(node->ss_ScanTupleSlot);
 	px_stream_reader *reader;
 
-	if (state->idle_ms > 0 && state->phase == PX_RECEIVE_FRAMES &&
-		!state->reader->session_active)
-		px_start_keep_session_awake(state);
+	if (state->idle_ms > 0 && state->phase == PX_RECEIVE_FRAMES)
+		(void) px_start_keep_session_awake(state);
 	if (!px_receive_has_rows(state) &&
 		!px_receive_advance(state, !state->yields || px_receive_uses_session(state)))
 		return NULL;
@@ -375,7 +388,8 @@ static bool
 is_rewindable(const px_receive_state *state)
 {
 	return state->phase == PX_RECEIVE_FRAMES && state->shared == NULL &&
-		!state->params_change && state->nreaders == 1 && state->reader->nbatches <= 1 &&
+		state->nreaders == 1 && state->slices->slice.slices <= 1 &&
+		state->reader->keeps_first && state->reader->nbatches <= 1 &&
 		px_decoder_can_rewind(state->reader->decoder);
 }
 
@@ -409,6 +423,8 @@ rescan_receive(CustomScanState *css)
 	}
 	if (state->session_cursor)
 		px_fdw_cursor_rescan(state->session_cursor);
+	state->session_next = NULL;
+	state->verdict_known = false;
 	state->phase = PX_RECEIVE_NEW;
 }
 

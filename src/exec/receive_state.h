@@ -10,6 +10,7 @@
 #define PX_EXEC_RECEIVE_STATE_H
 
 #include "commands/explain.h"
+#include "foreign/foreign.h"
 #include "nodes/execnodes.h"
 #include "portability/instr_time.h"
 
@@ -36,11 +37,14 @@ typedef struct px_receive_state
 	const char *servername;
 	Index		rtindex;		/* a foreign table of the scan */
 	Oid			userid;			/* whom to connect as */
+	UserMapping *user;			/* as it is when the executor starts */
 	int			fetch_size;		/* rows that postgres_fdw would fetch at a time */
 	int			nstreams;		/* of the query, which share receive_buffer */
 	int			nslices_max;	/* streams that this node may have at once */
 	bool		small;			/* too little is expected for a stream */
 	bool		locks_rows;		/* FOR UPDATE and its kin */
+	bool		user_code;		/* may run while the scan is being read */
+	bool		few_rows;		/* a LIMIT is going to end the scan early */
 	bool		nested_in_worker;	/* below a function that a parallel worker calls */
 	List	   *param_exprs;	/* ExprStates of the remote query's parameters */
 	bool		params_change;	/* from one rescan to the next */
@@ -68,9 +72,13 @@ typedef struct px_receive_state
 	px_receive_phase phase;
 	const char *fallback_reason;	/* with PX_RECEIVE_CHILD, else NULL */
 	px_fallback fallback;		/* what kind of reason the next one would be */
+	bool		exact_portions; /* the session evaluates as many rows at a time as
+								 * postgres_fdw would, and no more than it wants */
 	const char *session_reason; /* why the session transport was taken, since the
 								 * query began; or NULL */
+	const char *session_next;	/* why it will be taken, when rows are wanted; or NULL */
 	bool		asked;			/* the question, and its answer was not read */
+	bool		verdict_known;	/* for this scan, and it is the peer's last */
 	bool		judged;			/* a stream is allowed, in this command */
 	CommandId	command;		/* in which that was said */
 	uint32		idle_ms;		/* time-out of postgres_fdw's session; 0: none */
@@ -100,10 +108,11 @@ typedef struct px_receive_state
 
 /*
  * Begin to read, for a node in PX_RECEIVE_NEW: by a stream, by the session of
- * postgres_fdw, or have the child take over (fallback_reason is set).  False
- * if a stream is possible but all connections to the server are in use, and
- * may_use_session is false.  Does not wait for the first rows, but for
- * connections, the snapshot and the remote's planner, serving interrupts.
+ * postgres_fdw, or have the child take over (fallback_reason is set).  If
+ * may_use_session is false, false unless it is by a stream: all connections to
+ * the server are in use, or, if session_next is then set, it will never be.
+ * Does not wait for the first rows, but for connections, the snapshot and the
+ * remote's planner, serving interrupts.
  */
 extern bool px_receive_begin(px_receive_state *state, bool may_use_session);
 

@@ -149,9 +149,8 @@ px_request_for_session(px_receive_state *state, px_stream_reader *reader)
 	/* What a session learns of the link is not what a stream would. */
 	reader->lesson = NULL;
 	fill_request(state, reader, &request);
-	if (state->locks_rows)
+	if (state->exact_portions)
 	{
-		/* As many rows are locked at a time as postgres_fdw would lock. */
 		request.fixed = true;
 		request.batch_rows = reader->batch_rows_max = state->fetch_size;
 	}

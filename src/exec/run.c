@@ -7,24 +7,30 @@
  * tables last until it has sent all.  Should the session of postgres_fdw want
  * a stronger lock meanwhile, it would wait for the stream, and the stream for
  * us.  So there are streams only while a query runs to its end in one go; and
- * before something runs inside of that which writes to foreign tables, as a
- * function may, all streams are read to their end.
+ * before something runs inside of that, as a function may, which writes to
+ * foreign tables or has postgres_fdw read them, all streams are read to their
+ * end.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/table.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "executor/executor.h"
+#include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "parser/parsetree.h"
 #include "tcop/utility.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/reltrigger.h"
 
 #include "compat.h"
 #include "conn/stream.h"
+#include "exec/receive.h"
 #include "exec/run.h"
 
 /* The queries that are running, the innermost first. */
@@ -74,6 +80,87 @@ px_run_writes_foreign(const PlannedStmt *plan)
 	return false;
 }
 
+bool
+px_run_has_early_triggers(const EState *estate)
+{
+	ListCell   *lc;
+
+	foreach(lc, estate->es_plannedstmt->resultRelations)
+	{
+		Oid			relid = rt_fetch(lfirst_int(lc), estate->es_range_table)->relid;
+		Relation	relation = table_open(relid, NoLock);	/* the executor has locked it */
+		const TriggerDesc *triggers = relation->trigdesc;
+		bool		early = triggers &&
+		(triggers->trig_insert_before_row || triggers->trig_insert_instead_row ||
+		 triggers->trig_insert_before_statement || triggers->trig_update_before_row ||
+		 triggers->trig_update_before_statement || triggers->trig_delete_before_row ||
+		 triggers->trig_delete_before_statement);
+
+		table_close(relation, NoLock);
+		if (early)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Does postgres_fdw run a scan of the plan by itself?  What it reads may be a
+ * view there, which takes any lock.
+ */
+static bool
+has_foreign_scan(Plan *plan)
+{
+	ListCell   *lc;
+	List	   *children = NIL;
+
+	if (plan == NULL)
+		return false;
+	check_stack_depth();
+	switch (nodeTag(plan))
+	{
+		case T_ForeignScan:
+			return true;
+		case T_Append:
+			children = ((Append *) plan)->appendplans;
+			break;
+		case T_MergeAppend:
+			children = ((MergeAppend *) plan)->mergeplans;
+			break;
+		case T_SubqueryScan:
+			children = list_make1(((SubqueryScan *) plan)->subplan);
+			break;
+		case T_CustomScan:
+			/* The child of an ExchangeReceive runs only if that says so. */
+			if (((CustomScan *) plan)->methods != &px_receive_scan_methods)
+				children = ((CustomScan *) plan)->custom_plans;
+			break;
+		default:
+			break;
+	}
+	foreach(lc, children)
+	{
+		if (has_foreign_scan(lfirst(lc)))
+			return true;
+	}
+	return has_foreign_scan(plan->lefttree) || has_foreign_scan(plan->righttree);
+}
+
+/* May the session of postgres_fdw want locks that a stream is in the way of? */
+static bool
+may_lock_there(const PlannedStmt *plan)
+{
+	ListCell   *lc;
+
+	if (px_run_writes_foreign(plan) || has_foreign_scan(plan->planTree))
+		return true;
+	foreach(lc, plan->subplans)
+	{
+		if (has_foreign_scan(lfirst(lc)))
+			return true;
+	}
+	return false;
+}
+
 /* ---------------------------------------------------------------------
  * Hooks
  * --------------------------------------------------------------------- */
@@ -81,10 +168,9 @@ px_run_writes_foreign(const PlannedStmt *plan)
 static void
 executor_start(QueryDesc *query, int eflags)
 {
-	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0 &&
-		query->plannedstmt->resultRelations != NIL && px_connection_in_use() &&
-		px_run_writes_foreign(query->plannedstmt))
-		px_streams_settle();
+	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0 && px_connection_in_use(InvalidOid) &&
+		may_lock_there(query->plannedstmt))
+		px_streams_settle(InvalidOid);
 
 	if (next_executor_start)
 		next_executor_start(query, eflags);
@@ -156,8 +242,8 @@ process_utility(PlannedStmt *pstmt, const char *query, bool read_only_tree,
 				ProcessUtilityContext context, ParamListInfo params,
 				QueryEnvironment *environment, DestReceiver *dest, QueryCompletion *completion)
 {
-	if (px_connection_in_use() && utility_writes_foreign(pstmt->utilityStmt))
-		px_streams_settle();
+	if (px_connection_in_use(InvalidOid) && utility_writes_foreign(pstmt->utilityStmt))
+		px_streams_settle(InvalidOid);
 
 	if (next_process_utility)
 		next_process_utility(pstmt, query, read_only_tree, context, params,

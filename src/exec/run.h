@@ -20,6 +20,12 @@ extern bool px_run_is_complete(const EState *estate);
 /* Does the plan write to foreign tables, or may it, by routing to partitions? */
 extern bool px_run_writes_foreign(const PlannedStmt *plan);
 
+/*
+ * Has a table that the query writes to triggers that fire before all rows are
+ * read?
+ */
+extern bool px_run_has_early_triggers(const EState *estate);
+
 /* Install the hooks; called by _PG_init. */
 extern void px_run_init(void);
 

@@ -50,14 +50,14 @@
 px_peer *
 px_receive_peer(const px_receive_state *state)
 {
-	return px_peer_get(GetUserMapping(state->userid, state->foreign->fs_server));
+	return px_peer_get(state->user);
 }
 
-/* A string that lives as long as the query. */
+/* A reason that lives as long as the query.  Parts of it may be a remote's words. */
 static const char *
-keep(const px_receive_state *state, const char *text)
+keep(const px_receive_state *state, const char *reason)
 {
-	return MemoryContextStrdup(state->css.ss.ps.state->es_query_cxt, text);
+	return MemoryContextStrdup(state->css.ss.ps.state->es_query_cxt, px_remote_text(reason));
 }
 
 /* ---------------------------------------------------------------------
@@ -79,6 +79,8 @@ start_child(px_receive_state *state, const char *reason)
 						state->servername),
 				 errdetail_internal("%s", reason)));
 
+	if (px_connection_in_use(state->foreign->fs_server))
+		px_streams_settle(state->foreign->fs_server);
 	ereport(DEBUG1,
 			(errmsg_internal("scan on server \"%s\" is left to postgres_fdw: %s",
 							 state->servername, reason)));
@@ -135,6 +137,7 @@ px_start_add_reader(px_receive_state *state)
 													  ALLOCSET_SMALL_SIZES);
 	}
 	state->readers[state->nreaders] = px_stream_reader_new(stream, decoder, &state->stats);
+	state->readers[state->nreaders]->keeps_first = state->nreaders == 0 && !state->params_change;
 	MemoryContextSwitchTo(oldcontext);
 	return state->readers[state->nreaders++];
 }
@@ -163,10 +166,9 @@ bool
 px_start_connect(px_receive_state *state, px_stream_reader *reader, const char **reason)
 {
 	px_stream  *stream = reader->stream;
-	UserMapping *user = GetUserMapping(state->userid, state->foreign->fs_server);
-	px_peer    *peer = px_peer_get(user);
+	px_peer    *peer = px_receive_peer(state);
 
-	if (!px_stream_connect(stream, peer, user, reason))
+	if (!px_stream_connect(stream, peer, state->user, reason))
 		return false;
 	if (IsParallelWorker())
 		px_parallel_join_peer(state, peer);
@@ -239,6 +241,7 @@ accept_first(px_receive_state *state)
 static const char *
 ask_and_wait(px_receive_state *state, px_peer *peer, const char *query)
 {
+	px_fdw_cursor_rescan(state->question);
 	px_question_ask(state->question, peer, query,
 					px_transport_setting != PX_TRANSPORT_SESSION);
 	state->contact_at = GetCurrentTimestamp();
@@ -250,6 +253,41 @@ static void
 note_refusal(px_receive_state *state, const px_peer *peer)
 {
 	state->fallback = peer->lacks_extension ? PX_FALLBACK_NO_EXTENSION : PX_FALLBACK_INCOMPATIBLE;
+}
+
+/*
+ * What runs in the session may want locks that conflict with those of a stream
+ * from there, which must not have to wait for us.  Ask about the query, if that
+ * was not done.
+ */
+static bool
+may_be_in_the_way(px_receive_state *state, px_peer *peer)
+{
+	if (!px_connection_in_use(state->foreign->fs_server) || state->judged)
+		return false;
+	if (!state->verdict_known)
+	{
+		if (ask_and_wait(state, peer, state->remote_sql) != NULL)
+			return true;
+		state->verdict_known = true;
+	}
+	return peer->admission.against[0] != '\0';
+}
+
+/*
+ * Larger batches than postgres_fdw's are evaluated before anybody knows whether
+ * all of their rows are wanted.  That must not matter: not where rows get
+ * locked; nor where the rows before one that cannot be computed may be all that
+ * is wanted.  (Where functions may have effects, the sender sees to it.)
+ */
+static bool
+wants_exact_portions(const px_receive_state *state)
+{
+	if (state->locks_rows)
+		return true;
+	if (state->fetch_size > PX_FRAME_ROWS_MAX)
+		return false;
+	return state->few_rows || !px_run_is_complete(state->css.ss.ps.state);
 }
 
 const char *
@@ -267,13 +305,8 @@ px_start_session(px_receive_state *state, px_stream_reader *reader, const char *
 		return refusal;
 	}
 
-	/*
-	 * What runs there may want locks that conflict with those of a stream in
-	 * an outer query: that one must not have to wait for us.
-	 */
-	if (px_connection_in_use() && !state->judged)
-		px_streams_settle();
-
+	if (may_be_in_the_way(state, peer))
+		px_streams_settle(state->foreign->fs_server);
 	note_locality(state, reader, peer->session_locality);
 	reader->version = peer->session_version;
 	reader->peer_version = peer->admission.hello.server_version;
@@ -284,6 +317,7 @@ px_start_session(px_receive_state *state, px_stream_reader *reader, const char *
 		px_slices_init(state->slices, 1);
 		reader->slice = px_slices_claim(state->slices, false);
 	}
+	state->exact_portions = wants_exact_portions(state);
 	sql = px_request_for_session(state, reader);
 	if (reader->session == NULL)
 	{
@@ -292,7 +326,10 @@ px_start_session(px_receive_state *state, px_stream_reader *reader, const char *
 		reader->session = px_session_new(state->session_cursor, state->servername);
 		MemoryContextSwitchTo(oldcontext);
 	}
-	px_session_begin(reader->session, sql, !state->locks_rows);
+	px_session_begin(reader->session, sql, !state->exact_portions,
+					 state->fetch_size <= px_batch_rows_max ? state->fetch_size :
+					 px_batch_rows_max - 1);
+	state->contact_at = GetCurrentTimestamp();
 	pfree(sql);
 	show_stream(state, reader, peer->admission.pid);
 
@@ -336,22 +373,29 @@ start_session_or_child(px_receive_state *state, const char *reason)
 }
 
 /*
- * While we read a stream, nothing else may be said to postgres_fdw's session,
- * which the remote may take to be idle.  It is not as long as rows are wanted:
- * postgres_fdw would fetch some now and then.
+ * While we read a stream, nothing may be said to postgres_fdw's session, and
+ * while we use up a large batch of its own, not often enough: the remote may
+ * take it to be idle.  It is not as long as rows are wanted: postgres_fdw would
+ * fetch some now and then.
  */
-void
+long
 px_start_keep_session_awake(px_receive_state *state)
 {
-	TimestampTz now = GetCurrentTimestamp();
+	TimestampTz now;
 
-	if (state->question == NULL ||
-		!TimestampDifferenceExceeds(state->contact_at, now, (int) (state->idle_ms / 2)))
-		return;
-	px_fdw_cursor_rescan(state->question);
-	px_fdw_cursor_set_sql(state->question, "SELECT NULL::pg_catalog.text");
-	(void) px_fdw_cursor_fetch(state->question, -1, NULL);
-	state->contact_at = now;
+	/* While it runs something for us it is not idle. */
+	if (state->idle_ms == 0 || state->question == NULL ||
+		(state->reader->session_active && state->exact_portions))
+		return -1;
+	now = GetCurrentTimestamp();
+	if (TimestampDifferenceExceeds(state->contact_at, now, (int) (state->idle_ms / 2)))
+	{
+		px_fdw_cursor_rescan(state->question);
+		px_fdw_cursor_set_sql(state->question, "SELECT NULL::pg_catalog.text");
+		(void) px_fdw_cursor_fetch(state->question, -1, NULL);
+		state->contact_at = now;
+	}
+	return Max((long) state->idle_ms / 4, 1);
 }
 
 /* ---------------------------------------------------------------------
@@ -378,6 +422,10 @@ reason_against_stream(const px_receive_state *state)
 		return "query writes to foreign tables";
 	if (!IsParallelWorker() && !px_run_is_complete(estate))
 		return "rows are fetched in portions";
+	if (state->user_code)
+		return "functions may run queries meanwhile";
+	if (state->few_rows)
+		return "few rows are wanted";
 	if (state->small)
 		return "little is expected";
 	return NULL;
@@ -406,9 +454,10 @@ ask_about_query(px_receive_state *state, bool wait)
 	const char *refusal;
 
 	state->command = GetCurrentCommandId(false);
-	px_fdw_cursor_rescan(state->question);
+	state->verdict_known = true;
 	if (!wait)
 	{
+		px_fdw_cursor_rescan(state->question);
 		px_question_ask(state->question, peer, state->remote_sql, true);
 		state->contact_at = GetCurrentTimestamp();
 		state->asked = true;
@@ -470,41 +519,47 @@ claim_first_slice(px_receive_state *state)
 	return slice >= 0;
 }
 
-static void
-begin_reading(px_receive_state *state, bool may_use_session, bool *busy)
+/* Begin, unless that is not to be by the session.  False if it is not. */
+static bool
+begin_reading(px_receive_state *state, bool may_use_session)
 {
-	const char *reason;
+	const char *reason = state->session_next;
+	bool		busy = false;
 
-	*busy = false;
 	if (!px_enabled)
 	{
 		state->fallback = PX_FALLBACK_DISABLED;
 		start_child(state, "pg_exchange.enabled is off");
-		return;
+		return true;
 	}
 	if (!claim_first_slice(state))
 	{
 		state->phase = PX_RECEIVE_FRAMES;
 		state->finished = state->shared == NULL || !px_receive_take_left_slice(state);
-		return;
+		return true;
 	}
 
-	reason = begin_stream(state, busy);
-	if (*busy && may_use_session)
-		*busy = false;
-	if (*busy)
+	if (reason == NULL)
+		reason = begin_stream(state, &busy);
+	if (reason && !may_use_session)
+	{
 		px_slices_return(state->slices, state->readers[0]->slice);
-	else if (reason)
+		if (!busy && state->session_next == NULL)
+			state->session_next = keep(state, reason);
+		return false;
+	}
+	if (reason)
 		start_session_or_child(state, reason);
 	else
 		state->phase = PX_RECEIVE_BEGUN;
+	return true;
 }
 
 bool
 px_receive_begin(px_receive_state *state, bool may_use_session)
 {
 	MemoryContext oldcontext;
-	bool		busy;
+	bool		begun;
 
 	Assert(state->phase == PX_RECEIVE_NEW);
 	state->reader = state->readers ? state->readers[0] : px_start_add_reader(state);
@@ -513,9 +568,9 @@ px_receive_begin(px_receive_state *state, bool may_use_session)
 	state->spread = state->shared && state->shared->participants > 1;
 	MemoryContextReset(state->stream_context);
 	oldcontext = MemoryContextSwitchTo(state->stream_context);
-	begin_reading(state, may_use_session, &busy);
+	begun = begin_reading(state, may_use_session);
 	MemoryContextSwitchTo(oldcontext);
-	return !busy;
+	return begun;
 }
 
 /*
@@ -639,6 +694,7 @@ px_receive_declined(px_receive_state *state, px_stream_reader *reader,
 	}
 	px_stream_close(stream);
 	reader->active = false;
+	state->stats.streams--;		/* nothing has come by it */
 
 	if (state->spread || reader != state->readers[0])
 		px_slices_return(state->slices, reader->slice);

@@ -40,9 +40,11 @@ extern const char *px_start_session(px_receive_state *state, px_stream_reader *r
 									const char *reason);
 
 /*
- * A row is wanted of a stream: let postgres_fdw's session hear of us, if it
- * has not for half of its idle time-out, which must not be 0.
+ * A row is wanted: let postgres_fdw's session hear of us, if it has not for
+ * half of its idle time-out.  Returns for how many ms the next row may be
+ * waited for before this must be called again; -1: for ever.  Blocks for a
+ * round trip if it does so.
  */
-extern void px_start_keep_session_awake(px_receive_state *state);
+extern long px_start_keep_session_awake(px_receive_state *state);
 
 #endif							/* PX_EXEC_START_H */

@@ -37,6 +37,9 @@ px_stream_reader_reset(px_stream_reader *reader)
 	reader->batch_rows = reader->next_row = 0;
 	reader->nbatches = 0;
 	reader->nsenders = 0;
+	if (reader->first_frame)
+		pfree(reader->first_frame);
+	reader->first_frame = NULL;
 	reader->has_frames = reader->wanting = false;
 	reader->wire_nbytes = reader->link_rate = 0;
 	INSTR_TIME_SET_ZERO(reader->idle);
@@ -213,6 +216,18 @@ take_plan(px_stream_reader *reader, const uint8_t *body, const px_frame_header *
 	reader->has_plan = true;
 }
 
+/*
+ * Keep the first batch's frame, which its values point into: the end of the
+ * stream takes the frame away, and a rescan may want the rows after that.
+ */
+static const uint8_t *
+keep_first_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
+{
+	reader->first_frame = MemoryContextAllocHuge(reader->context, nbytes);
+	memcpy(reader->first_frame, frame, nbytes);
+	return reader->first_frame;
+}
+
 /* Take one frame apart; returns its kind. */
 static px_frame_kind
 take_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
@@ -261,6 +276,8 @@ take_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
 			break;
 
 		case PX_FRAME_BATCH:
+			if (reader->keeps_first && reader->nbatches == 0)
+				body = keep_first_frame(reader, frame, nbytes) + PX_FRAME_HEADER_NBYTES;
 			take_batch(reader, totals, body, &header, nbytes);
 			break;
 

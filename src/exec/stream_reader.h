@@ -84,12 +84,14 @@ typedef struct px_stream_reader
 	char	   *plan_text;		/* of the last stream that had one; NULL before */
 	char	   *plan_json;
 	uint64		nbatches;		/* that have come */
+	bool		keeps_first;	/* the first of them stays for a rescan */
+	uint8_t    *first_frame;	/* its frame, in context; else NULL */
 	uint32		batch_rows;		/* of the batch in the decoder */
 	uint32		next_row;		/* of these */
 	px_sender_totals *senders;
 	int			nsenders;
 	int			senders_max;
-	MemoryContext context;		/* for senders */
+	MemoryContext context;		/* for senders, and what is kept */
 } px_stream_reader;
 
 /* A reader in the current memory context; takes stream and decoder as they are. */

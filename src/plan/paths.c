@@ -117,6 +117,8 @@ make_receive_path(PlannerInfo *root, ForeignPath *foreign)
 									  makeInteger(is_async_capable(foreign)),
 									  makeInteger(is_small(root, foreign)),
 									  makeInteger(px_rel_is_locked(root, foreign->path.parent)));
+	path->custom_private = lappend(path->custom_private, makeInteger(0));
+	path->custom_private = lappend(path->custom_private, makeInteger(0));
 	px_custompath_copy_restrictinfo(path, foreign);
 	path->methods = &receive_path_methods;
 	return &path->path;

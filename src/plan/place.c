@@ -16,15 +16,19 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
+#include "catalog/pg_proc.h"
 #include "miscadmin.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/planner.h"
+#include "utils/lsyscache.h"
 
 #include "compat.h"
 #include "exec/gather.h"
 #include "exec/receive.h"
+#include "guc.h"
 #include "plan/place.h"
 
 static planner_hook_type prev_planner_hook = NULL;
@@ -109,6 +113,87 @@ finish_receive(CustomScan *receive, void *arg)
 	 */
 	if (receive->scan.scanrelid == 0)
 		receive->custom_relids = bms_copy(px_foreignscan_relids(foreign));
+}
+
+/* ---------------------------------------------------------------------
+ * Few rows
+ * --------------------------------------------------------------------- */
+
+/*
+ * What a LIMIT leaves unread, postgres_fdw does not compute, but for the rest of
+ * a FETCH: so do not have it computed either, where it takes few of these.
+ */
+#define FEW_FETCHES		10
+
+/* All scans whose rows a node returns as they come, without reading on. */
+static void
+note_few_rows(Plan *plan, double rows)
+{
+	List	  **list;
+	ListCell   *lc;
+
+	if (plan == NULL)
+		return;
+	check_stack_depth();
+
+	if (is_receive(plan))
+	{
+		const ForeignScan *foreign = linitial_node(ForeignScan, ((CustomScan *) plan)->custom_plans);
+
+		if (rows <= (double) FEW_FETCHES * intVal(lthird(foreign->fdw_private)))
+			lfirst(list_nth_cell(((CustomScan *) plan)->custom_private,
+								 PX_RECEIVE_PRIVATE_FEW_ROWS)) = makeInteger(1);
+		return;
+	}
+	switch (nodeTag(plan))
+	{
+		case T_Result:
+		case T_ProjectSet:
+		case T_LockRows:
+		case T_Unique:
+		case T_Limit:
+		case T_WindowAgg:
+		case T_NestLoop:
+		case T_HashJoin:
+			note_few_rows(outerPlan(plan), rows);
+			break;
+		case T_SubqueryScan:
+			note_few_rows(((SubqueryScan *) plan)->subplan, rows);
+			break;
+		case T_Append:
+		case T_MergeAppend:
+			list = plan_list(plan);
+			foreach(lc, *list)
+				note_few_rows(lfirst(lc), rows);
+			break;
+		default:
+			break;
+	}
+}
+
+/* Find each LIMIT of the plan. */
+static void
+note_limits(Plan *plan)
+{
+	List	  **list;
+	ListCell   *lc;
+
+	if (plan == NULL)
+		return;
+	check_stack_depth();
+
+	if (IsA(plan, Limit))
+		note_few_rows(outerPlan(plan), plan->plan_rows);
+	note_limits(plan->lefttree);
+	note_limits(plan->righttree);
+	if (IsA(plan, SubqueryScan))
+		note_limits(((SubqueryScan *) plan)->subplan);
+	list = plan_list(plan);
+	if (list)
+	{
+		foreach(lc, *list)
+			note_limits(lfirst(lc));
+	}
 }
 
 /* ---------------------------------------------------------------------
@@ -340,6 +425,35 @@ place_gathers(Plan *plan, int cursor_options)
 	return plan;
 }
 
+/*
+ * Is the function one that could run queries, while a stream of the query that
+ * calls it is being read?  Who declares a function immutable says that it does
+ * not.
+ */
+static bool
+is_user_code(Oid function, void *context)
+{
+	return function >= FirstNormalObjectId && func_volatile(function) != PROVOLATILE_IMMUTABLE;
+}
+
+static bool
+calls_user_code(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (check_functions_in_node(node, is_user_code, context))
+		return true;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, calls_user_code, context, 0);
+	return expression_tree_walker(node, calls_user_code, context);
+}
+
+static void
+note_user_code(CustomScan *receive, void *arg)
+{
+	lfirst(list_nth_cell(receive->custom_private, PX_RECEIVE_PRIVATE_USER_CODE)) = makeInteger(1);
+}
+
 static PlannedStmt *
 place_planner(Query *parse, const char *query_string, int cursor_options,
 			  ParamListInfo params)
@@ -347,6 +461,9 @@ place_planner(Query *parse, const char *query_string, int cursor_options,
 	PlannedStmt *stmt;
 	ListCell   *lc;
 	int			nstreams = 0;
+
+	/* The planner is going to scribble on the query. */
+	bool		user_code = px_enabled && calls_user_code((Node *) parse, NULL);
 
 	stmt = prev_planner_hook ?
 		prev_planner_hook(parse, query_string, cursor_options, params) :
@@ -358,6 +475,15 @@ place_planner(Query *parse, const char *query_string, int cursor_options,
 	if (nstreams == 0)
 		return stmt;
 
+	if (user_code)
+	{
+		visit_receives(stmt->planTree, note_user_code, NULL);
+		foreach(lc, stmt->subplans)
+			visit_receives(lfirst(lc), note_user_code, NULL);
+	}
+	note_limits(stmt->planTree);
+	foreach(lc, stmt->subplans)
+		note_limits(lfirst(lc));
 	visit_receives(stmt->planTree, finish_receive, &nstreams);
 	stmt->planTree = place_gathers(stmt->planTree, cursor_options);
 	foreach(lc, stmt->subplans)

@@ -47,6 +47,17 @@ client_encoding(void)
 }
 
 /*
+ * Does the text of a value say less than the value?  So it is with floats, if
+ * somebody has changed the session's settings, which are postgres_fdw's at first.
+ */
+static bool
+is_text_rounded(Oid type)
+{
+	return extra_float_digits <= 0 &&
+		(type == FLOAT4OID || type == FLOAT8OID || type == FLOAT4ARRAYOID || type == FLOAT8ARRAYOID);
+}
+
+/*
  * The policy for a column of the given type (domains flattened), which the
  * receiver asked for as wanted: raw only if both ends mean the same.
  */
@@ -55,7 +66,7 @@ column_policy(Oid type, int32 typmod, const px_request_column *wanted,
 			  uint32 peer_version)
 {
 	if (wanted->type_oid != type || type >= FirstGenbkiObjectId ||
-		(wanted->typmod != -1 && wanted->typmod != typmod))
+		(wanted->typmod != -1 && wanted->typmod != typmod) || is_text_rounded(type))
 		type = InvalidOid;
 	return px_type_lookup(type, peer_version);
 }

@@ -11,11 +11,20 @@
  *
  * The sum of hashes does not depend on the order of the settings.
  *
+ * Anybody may ask for the fingerprint, and among the settings are some that
+ * only superusers may see, as primary_conninfo with its password.  Whoever
+ * knows the others could try guesses at one against the sum.  So what is shown
+ * is a SHA-256 of it with a secret of the server.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/xlog.h"
+#include "catalog/pg_control.h"
+#include "common/cryptohash.h"
 #include "common/hashfn.h"
+#include "common/sha2.h"
 #include "miscadmin.h"
 #include "utils/guc.h"
 #include "utils/guc_tables.h"
@@ -135,6 +144,28 @@ hash_setting(struct config_generic *setting)
 	return hash(setting_text(setting, buffer, sizeof(buffer)), hash(setting->name, 0));
 }
 
+/* What a sum becomes for all to see. */
+static uint64
+conceal(uint64 sum)
+{
+	uint8		digest[PG_SHA256_DIGEST_LENGTH];
+	uint64		shown;
+	pg_cryptohash_ctx *sha = pg_cryptohash_create(PG_SHA256);
+
+	if (sha == NULL || pg_cryptohash_init(sha) < 0 ||
+		pg_cryptohash_update(sha, (const uint8 *) GetMockAuthenticationNonce(),
+							 MOCK_AUTH_NONCE_LEN) < 0 ||
+		pg_cryptohash_update(sha, (const uint8 *) &sum, sizeof(sum)) < 0 ||
+		pg_cryptohash_final(sha, digest, sizeof(digest)) < 0)
+	{
+		pg_cryptohash_free(sha);
+		elog(ERROR, "could not compute the fingerprint of a session");
+	}
+	pg_cryptohash_free(sha);
+	memcpy(&shown, digest, sizeof(shown));
+	return shown;
+}
+
 uint64
 px_session_fingerprint(void)
 {
@@ -152,5 +183,5 @@ px_session_fingerprint(void)
 		if (!is_as_compiled(settings[i]) && !is_free(settings[i]->name))
 			sum += hash_setting(settings[i]);
 	}
-	return sum;
+	return conceal(sum);
 }

@@ -23,6 +23,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_collation_d.h"
 #include "catalog/pg_type_d.h"
 #include "common/shortest_dec.h"
 #include "executor/executor.h"
@@ -30,6 +31,7 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/planner.h"
+#include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
@@ -245,6 +247,31 @@ check_session(Query *query, const px_request *request)
 				 errdetail("Another session with these settings could answer the query differently.")));
 }
 
+/*
+ * Functions of the query may have effects: let it be evaluated in the portions
+ * that postgres_fdw would fetch, whatever the receiver knows.
+ */
+static TargetEntry *
+evaluate_portions(const TargetEntry *marker, px_request *request)
+{
+	TargetEntry *copy = copyObject(unconstify(TargetEntry *, marker));
+	FuncExpr   *call = castNode(FuncExpr, copy->expr);
+	px_request_column *columns;
+	size_t		nbytes;
+	char	   *line;
+
+	if (request->fetch_rows == 0 || request->fetch_rows > request->batch_rows)
+		return copy;
+	request->fixed = true;
+	columns = px_send_read_request(call, request->ncolumns, &(px_request) {0});
+	nbytes = px_request_write(NULL, 0, request, columns);
+	line = palloc(nbytes + 1);
+	px_request_write(line, nbytes + 1, request, columns);
+	linitial(call->args) = makeConst(TEXTOID, -1, DEFAULT_COLLATION_OID, -1,
+									 CStringGetTextDatum(line), false, false);
+	return copy;
+}
+
 static PlannedStmt *
 marker_planner(Query *parse, const char *query_string, int cursor_options,
 			   ParamListInfo params)
@@ -270,6 +297,8 @@ marker_planner(Query *parse, const char *query_string, int cursor_options,
 	{
 		/* It is postgres_fdw's own session that runs it, by a cursor of its own. */
 		cursor_options &= ~CURSOR_OPT_PARALLEL_OK;
+		if (contain_volatile_functions((Node *) inner))
+			marker = evaluate_portions(marker, &request);
 	}
 	else
 		check_session(inner, &request);

@@ -364,7 +364,9 @@ is_late(const px_send_state *state, instr_time begin)
 	uint32		rows = state->fill->rows;
 	instr_time	now;
 
-	if (!state->text || state->request.fixed || (rows > CLOCK_ROWS && rows % CLOCK_ROWS != 0))
+	/* Under a time-out, a FETCH is to be as long as one of postgres_fdw's. */
+	if (!state->text || state->request.fixed || StatementTimeout > 0 ||
+		(rows > CLOCK_ROWS && rows % CLOCK_ROWS != 0))
 		return false;
 	INSTR_TIME_SET_CURRENT(now);
 	INSTR_TIME_SUBTRACT(now, begin);

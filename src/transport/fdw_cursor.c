@@ -17,6 +17,7 @@
 #include "executor/executor.h"
 #include "foreign/fdwapi.h"
 #include "lib/ilist.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "storage/latch.h"
@@ -26,6 +27,7 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
+#include "conn/remote_text.h"
 #include "stats/wait_event.h"
 #include "transport/fdw_cursor.h"
 
@@ -255,9 +257,19 @@ report_other_query(const px_fdw_cursor *cursor, char *context)
 					ours + strlen(cursor->sql));
 }
 
+/* A text of an error, which postgres_fdw takes from the remote as it is. */
+static char *
+verified(char *text)
+{
+	if (text == NULL || pg_verifymbstr(text, (int) strlen(text), true))
+		return text;
+	return px_remote_text(text);
+}
+
 /*
  * In a PG_CATCH: end error handling, and return the error as it would be if the
- * query were the one that postgres_fdw has planned.
+ * query were the one that postgres_fdw has planned.  Whoever catches it may store
+ * its text.
  */
 static ErrorData *
 copy_error(px_fdw_cursor *cursor)
@@ -265,7 +277,10 @@ copy_error(px_fdw_cursor *cursor)
 	ErrorData  *error = CopyErrorData();
 
 	FlushErrorState();
-	error->context = report_other_query(cursor, error->context);
+	error->message = verified(error->message);
+	error->detail = verified(error->detail);
+	error->hint = verified(error->hint);
+	error->context = verified(report_other_query(cursor, error->context));
 
 	/* If postgres_fdw meets the request again, it does not know better. */
 	strlcpy(cursor->sql, cursor->reported, cursor->sql_nbytes);

@@ -34,6 +34,9 @@
 #define ADMISSION_BEGIN	"<admit>"
 #define ADMISSION_END	"</admit>"
 
+/* Of a fault no more is kept: it is a phrase of ours, from an honest remote. */
+#define FAULT_NBYTES_MAX	255
+
 Size
 px_question_nbytes(const char *query)
 {
@@ -136,7 +139,8 @@ ask_for_fault(px_fdw_cursor *cursor, px_peer *peer)
 	px_fdw_cursor_rescan(cursor);
 	px_fdw_cursor_set_sql(cursor, "SELECT " PX_GENUINE_FAULT);
 	row = px_fdw_cursor_fetch(cursor, -1, NULL);
-	fault = row ? px_remote_text(text_to_cstring(row)) : pstrdup(PX_REMOTE_LACKS_EXTENSION);
+	fault = row == NULL ? pstrdup(PX_REMOTE_LACKS_EXTENSION) :
+		px_remote_text(pnstrdup(VARDATA_ANY(row), Min(VARSIZE_ANY_EXHDR(row), FAULT_NBYTES_MAX)));
 	px_peer_refuse(peer, fault, strcmp(fault, PX_REMOTE_LACKS_EXTENSION) == 0);
 	return fault;
 }

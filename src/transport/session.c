@@ -37,6 +37,8 @@ struct px_session
 	const char *servername;
 	MemoryContext context;
 	bool		ahead;			/* pieces may be asked for ahead */
+	bool		grown;			/* a batch had more than portion_rows rows */
+	uint32		portion_rows;
 	int			pieces;			/* that have arrived */
 	uint64		overhead_nbytes;	/* of their armour, not yet taken */
 
@@ -58,11 +60,14 @@ px_session_new(px_fdw_cursor *cursor, const char *servername)
 }
 
 void
-px_session_begin(px_session *session, const char *sql, bool ahead)
+px_session_begin(px_session *session, const char *sql, bool ahead, uint32 portion_rows)
 {
 	session->ahead = ahead;
+	session->grown = false;
+	session->portion_rows = portion_rows;
 	session->pieces = 0;
 	session->used = session->filled = 0;
+	px_fdw_cursor_rescan(session->cursor);	/* it may have read another slice */
 	px_fdw_cursor_set_sql(session->cursor, sql);
 	px_fdw_cursor_request(session->cursor);
 }
@@ -159,7 +164,11 @@ receive_piece(px_session *session, instr_time *wait)
 	session->pieces++;
 	session->overhead_nbytes += VARSIZE_ANY_EXHDR(piece) - nbytes;
 
-	if (session->ahead && session->pieces >= PIECES_BEFORE_ASKING_AHEAD &&
+	/*
+	 * In a subtransaction that is rolled back postgres_fdw would cancel what
+	 * was asked for, and with it the cursor of an outer one.
+	 */
+	if (session->ahead && session->grown && session->pieces >= PIECES_BEFORE_ASKING_AHEAD &&
 		px_fdw_cursor_is_innermost(session->cursor) && !has_end(session))
 		px_fdw_cursor_request(session->cursor);
 	return true;
@@ -187,6 +196,7 @@ px_session_next(px_session *session, const uint8_t **frame, size_t *nbytes,
 	/* Frames follow one another without gaps: put this one where it is aligned. */
 	if (session->used % 8 != 0)
 		(void) make_room(session, 0);
+	session->grown |= header.rows > session->portion_rows;
 	*frame = session->buffer + session->used;
 	*nbytes = PX_FRAME_HEADER_NBYTES + (size_t) header.body_nbytes;
 	session->used += *nbytes;

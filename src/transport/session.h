@@ -31,9 +31,11 @@ extern px_session *px_session_new(px_fdw_cursor *cursor, const char *servername)
 /*
  * Begin: sql wraps the query, and returns pieces.  Waits until the remote has
  * planned it, not for the first piece.  If ahead is true, later pieces may be
- * asked for before they are wanted.
+ * asked for before they are wanted, once the sender has sent a batch of more than
+ * portion_rows rows: it does not where that could be noticed.
  */
-extern void px_session_begin(px_session *session, const char *sql, bool ahead);
+extern void px_session_begin(px_session *session, const char *sql, bool ahead,
+							 uint32 portion_rows);
 
 /*
  * The next frame: PX_STREAM_OK, and *frame (8-aligned) is valid until the next

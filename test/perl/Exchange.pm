@@ -11,7 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(new_shard new_coordinator let_lie add_server wait_until_up open_session label);
+our @EXPORT = qw(new_shard new_coordinator let_lie add_server wait_until_up open_session make_gate label);
 
 # A server that others read from, running, with pg_exchange in database
 # postgres.  Options:
@@ -97,6 +97,25 @@ sub open_session
 {
 	my ($node) = @_;
 	return $node->background_psql('postgres', on_error_stop => 0);
+}
+
+# A gate at which a query stops on its way through the rows of a stream, so that
+# it has the stream open for as long as the test wants: at_gate(id) in a condition
+# that is evaluated on the coordinator.  It is open at first.  Returns a psql
+# that closes it by "SELECT pg_advisory_lock(7)", and opens it by
+# "SELECT pg_advisory_unlock(7)".  (The function says that it is immutable, so
+# that there may be a stream meanwhile.)
+sub make_gate
+{
+	my ($coordinator) = @_;
+	$coordinator->safe_psql('postgres', q{
+		CREATE FUNCTION at_gate(id int) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$
+		BEGIN
+			PERFORM pg_advisory_lock_shared(7);
+			PERFORM pg_advisory_unlock_shared(7);
+			RETURN true;
+		END $$});
+	return open_session($coordinator);
 }
 
 # What EXPLAIN says after the first such label; all of it if there is none.

@@ -4,8 +4,9 @@
     forged_server.py     listens on a port of 127.0.0.1, prints which
 
 It knows the statements of pg_exchange's and postgres_fdw's sessions by what is in them, and answers as a
-server with the extension would that has the rows 1, 2 and 3 (i int) in every table. Commands come by
-standard input, a line each, and are answered by a line each:
+server with the extension would that has the rows 1, 2 and 3 (i int) in every table. It lies to sessions of
+pg_exchange's own alone: postgres_fdw's hears that a stream is allowed, and gets the three rows by send_text, or none
+without it. Commands come by standard input, a line each, and are answered by a line each:
 
     lie MOMENT MESSAGES...   answer the next statements of that kind by these messages instead, until told otherwise
     honest                   no more lies
@@ -30,6 +31,7 @@ for _ in range(7):
 HELLO = (b"protocol=1-1 codecs=1 encodings=1 endian=little encoding=UTF8 server_version=%d "
          b"instance=0123456789abcdef0123456789abcdef export=1")
 VERSION = int(os.environ.get("PG_VERSION_NUM", "150000"))
+ADMISSION = HELLO + b" pid=4711 session=0123456789abcdef snapshot=%s idle=0 against="
 state = threading.Lock()    # guards what follows
 lies = {}                   # moment -> messages
 seen = []
@@ -53,6 +55,19 @@ def frames():
     chunk = struct.pack("<BBBBBBHIIII", 0, 0, 0, 0, 4, 0, 0, 3, 12, 12, 0) + struct.pack("<4i", 1, 2, 3, 0)
     sent = [frame(1, struct.pack("<IiBBH", 23, -1, 1, 4, 0), 0, columns=1), frame(2, chunk, 1, 3, 1, 40)]
     return [*sent, frame(3, struct.pack("<7Q", 3, 1, 40, sum(map(len, sent)), 0, 0, 0), 2)]
+
+
+def armour(data):
+    """The text that bytes travel as in postgres_fdw's session."""
+    text = b""
+    for at in range(0, len(data), 105):
+        block, symbols = data[at:at + 105], []
+        for group in (block[i:i + 7] for i in range(0, len(block), 7)):
+            number = int.from_bytes(group, "little")
+            symbols += [number >> 7 * i & 127 for i in range(len(group) + 1)]
+        mask = next(m for m in range(127, 0, -1) if m not in symbols)
+        text += bytes([mask] + [symbol ^ mask for symbol in symbols])
+    return text
 
 
 def message(kind, body=b""):
@@ -84,7 +99,7 @@ def parameter(name, value):
 class Session:
     def __init__(self, client):
         self.client, self.input, self.kind = client, client.makefile("rb"), "other"
-        self.output, self.status, self.cursor = b"", b"I", ""
+        self.output, self.status, self.cursors = b"", b"I", {}
 
     def read(self, nbytes):
         data = self.input.read(nbytes)
@@ -137,6 +152,8 @@ class Session:
             raise OSError("hang up")
 
     def moment(self, sql):
+        if self.kind != "exchange" and re.match("DECLARE|FETCH|CLOSE", sql):
+            return "other"
         for what, pattern in (("configure", r"^SELECT pg_catalog\.set_config\('search_path'"), ("prepare", "lock_timeout"),
                               ("genuine", "pg_identify_object"), ("hello", r"exchange\.hello\("), ("explain", "^EXPLAIN"),
                               ("query", r"exchange\.send\("), ("start", "^START"), ("snapshot", "^SET TRANSACTION SNAPSHOT"),
@@ -144,6 +161,15 @@ class Session:
             if re.search(pattern, sql):
                 return what
         return "other"
+
+    @staticmethod
+    def rows(sql):
+        """All that a cursor of postgres_fdw's has."""
+        if "exchange.admit(" in sql:
+            wants_snapshot = re.search(r"true\)'", sql) is not None
+            answer = ADMISSION % (VERSION, b"00000003-00000001-1" if wants_snapshot else b"-")
+            return row(b"<table><row><admit>" + answer + b"</admit></row></table>")
+        return row(armour(b"".join(frames()))) if "exchange.send_text(" in sql else b""
 
     def truth(self, sql, moment):
         if moment == "hello":
@@ -157,11 +183,11 @@ class Session:
         if moment == "explain":
             return description([25]) + row(b"Result") + complete()
         if sql.startswith("DECLARE"):
-            self.cursor = sql
+            self.cursors[sql.split()[1]] = self.rows(sql)
         if sql.startswith("FETCH"):
-            snapshot, self.cursor = "pg_export_snapshot" in self.cursor, ""
-            return (description([25, 25]) + row(b"00000003-00000001-1", b"4711") if snapshot else
-                    description([23])) + complete(b"FETCH 1")
+            name = sql.split()[-1]
+            rows, self.cursors[name] = self.cursors[name], b""
+            return description([25]) + rows + complete(b"FETCH %d" % (rows != b""))
         if moment == "start":
             self.status = b"T"
         if moment in ("commit", "rollback"):
@@ -212,7 +238,11 @@ class Session:
             if kind == b"X":
                 return
             if kind == b"Q":
-                self.execute(body[:-1].decode())
+                for statement in re.split("; (?=EXPLAIN )", body[:-1].decode()):
+                    before = len(self.output)
+                    self.execute(statement)
+                    if self.output[before:before + 1] == b"E":
+                        break
             elif kind == b"P":
                 sql = body.split(b"\0")[1].decode()
                 if not failed:

@@ -300,23 +300,23 @@ class Connection(threading.Thread):
 
     def phase_of(self, sql):
         """The phase that a statement belongs to."""
-        if "exchange.hello" in sql:
-            self.is_stream = True
-            return "hello"
-        if "SET TRANSACTION SNAPSHOT" in sql:
-            self.is_stream = True
-            return "stream: snapshot"
         if match := re.match(r"(DECLARE|FETCH|CLOSE|MOVE)\b.*?\b(c\d+)\b", sql, re.S):
             verb, cursor = match[1].lower(), match[2]
             if verb == "declare":
                 self.cursors[cursor] = ("question" if "pg_export_snapshot" in sql or "exchange.admit" in sql
                                         else "session" if "exchange.send_text" in sql else "rows")
             return f"{self.cursors.get(cursor, 'rows')}: {verb}"
+        if "exchange.hello" in sql and "pg_extension" not in sql:
+            self.is_stream = True
+            return "hello"
+        if "SET TRANSACTION SNAPSHOT" in sql:
+            self.is_stream = True
+            return "stream: snapshot"
         if "exchange.send(" in sql:
             self.is_stream = True
             return "stream: query"
-        if "backend_xid" in sql:
-            return "stream: own writes"
+        if "lock_timeout" in sql:
+            return "stream: prepare"
         if "pg_extension" in sql or "pg_depend" in sql:
             return "check"
         word = sql.split(None, 1)[0].rstrip(";").upper() if sql.strip() else "nothing"

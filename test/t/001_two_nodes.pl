@@ -47,7 +47,7 @@ is(explained('Transport', $scan), 'postgres_fdw (remote has no pg_exchange)',
 is($coordinator->safe_psql('postgres', 'SELECT count(*), sum(id) FROM (SELECT id FROM events OFFSET 0) x'),
 	'200000|20000100000', 'and gives the right answer');
 $shard->safe_psql('postgres', 'CREATE EXTENSION pg_exchange');
-is(explained('Transport', $scan), 'exchange v1', 'the extension on the shard makes an exchange of it');
+is(explained('Transport', $scan), 'exchange v1, stream', 'the extension on the shard makes an exchange of it');
 
 # Locality and modes.
 is(explained('Compression', $scan), 'NONE (same host)', 'servers on one host do not compress');
@@ -127,11 +127,11 @@ like($coordinator->safe_psql('postgres', sprintf(q{
 	EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;
 	SELECT count(*) FROM (SELECT id FROM events OFFSET 0) x;
 	ROLLBACK;}, $other->host, $other->port)),
-	qr/^200000\n.*Transport: postgres_fdw \(snapshot cannot be imported.*\n200000$/s,
-	'an unreachable snapshot is left to postgres_fdw');
+	qr/^200000\n.*Transport: exchange v1, session \(snapshot cannot be imported.*\n200000$/s,
+	'an unreachable snapshot: by the session that has it');
 
 # The shard goes away between two scans of a session, and during one.
-is(explained('Transport', $scan), 'exchange v1', 'back to the first shard');
+is(explained('Transport', $scan), 'exchange v1, stream', 'back to the first shard');
 {
 	my $script = "SELECT count(*) FROM (SELECT id FROM events OFFSET 0) x;";
 	$shard->safe_psql('postgres', q{

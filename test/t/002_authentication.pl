@@ -18,7 +18,9 @@ $shard->safe_psql('postgres', q{
 	CREATE ROLE trusted LOGIN;
 	CREATE TABLE events AS SELECT i AS id, 'event ' || i AS name FROM generate_series(1, 1000) i;
 	CREATE VIEW session AS SELECT current_user::text AS who, current_setting('application_name') AS name;
-	GRANT SELECT ON events, session TO asked, trusted;
+	CREATE VIEW stream AS SELECT application_name AS name FROM pg_stat_activity
+		WHERE usename = current_user AND pid <> pg_backend_pid() ORDER BY backend_start DESC LIMIT 1;
+	GRANT SELECT ON events, session, stream TO asked, trusted;
 });
 
 my $coordinator = new_coordinator('coordinator');
@@ -26,9 +28,10 @@ add_server($coordinator, 'shard', $shard, user_mapping => 0);
 $coordinator->safe_psql('postgres', q{
 	CREATE FOREIGN TABLE events (id int, name text) SERVER shard;
 	CREATE FOREIGN TABLE session (who text, name text) SERVER shard;
+	CREATE FOREIGN TABLE stream (name text) SERVER shard;
 	CREATE ROLE plain LOGIN;
 	CREATE ROLE chief LOGIN SUPERUSER;
-	GRANT SELECT ON events, session TO plain;
+	GRANT SELECT ON events, session, stream TO plain;
 });
 
 # stdout and stderr of SQL run by a user of the coordinator.
@@ -58,7 +61,7 @@ sub connects
 	my ($user, $who, $name) = @_;
 	my ($out, $err) = run_as($user, "$scan; SELECT who FROM session;
 		EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events");
-	like($out, qr/^1000\|500500\n\Q$who\E\n.*Transport: exchange v1/s, "$name: by exchange");
+	like($out, qr/^1000\|500500\n\Q$who\E\n.*Transport: exchange v1, stream/s, "$name: by exchange");
 	is($err, '', "$name: no error");
 }
 
@@ -136,7 +139,7 @@ is_refused('plain', qr/ERROR:  2F003: password (is|or .*) required/, 'user by th
 	my ($without) = run_as('chief', "SET pg_exchange.enabled = off; $switch");
 	my ($with) = run_as('chief', "$switch EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events");
 	is($without, "1000|500500\n1000|500500", 'postgres_fdw lends a connection to whom the session becomes');
-	like($with, qr/^\Q$without\E\n.*Transport: postgres_fdw \(password is required\)/s, 'an exchange leaves that to it');
+	like($with, qr/^\Q$without\E\n.*Transport: exchange v1, session \(password is required\)/s, 'an exchange comes by that one');
 }
 $coordinator->safe_psql('postgres', 'DROP USER MAPPING FOR PUBLIC SERVER shard');
 
@@ -145,8 +148,8 @@ map_users("user 'trusted'");
 $shard->safe_psql('postgres', 'ALTER ROLE trusted CONNECTION LIMIT 1');
 {
 	my ($out, $err) = run_as('chief', "$scan; EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events; $scan");
-	like($out, qr/^1000\|500500\n.*Transport: postgres_fdw \(could not connect: .*too many connections.*\n1000\|500500$/s,
-		'no second connection to be had: left to postgres_fdw');
+	like($out, qr/^1000\|500500\n.*Transport: exchange v1, session \(could not connect: .*too many connections.*\n1000\|500500$/s,
+		'no second connection to be had: by the first');
 	is($err, '', 'and no error');
 }
 $shard->safe_psql('postgres', 'ALTER ROLE trusted CONNECTION LIMIT -1');
@@ -156,10 +159,11 @@ $shard->safe_psql('postgres', 'ALTER ROLE trusted CONNECTION LIMIT -1');
 sub names
 {
 	my ($settings) = @_;
-	my ($out, $err) = run_as('chief', "$settings; SET pg_exchange.enabled = off; SELECT name FROM session;
-		SET pg_exchange.enabled = on; SELECT name FROM session; SELECT pg_backend_pid();");
+	my ($out, $err) = run_as('chief', "$settings; SELECT name FROM session; $scan; SELECT name FROM stream; SELECT pg_backend_pid();");
 	is($err, '', "no error: $settings");
-	return split(/\n/, $out, -1);
+	my @lines = split(/\n/, $out, -1);
+	is(splice(@lines, 1, 1), '1000|500500', 'a scan by a stream');
+	return @lines;
 }
 {
 	my @names = names("SET application_name = 'mine'");

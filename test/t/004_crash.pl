@@ -41,7 +41,16 @@ sub ask
 	$session->{stderr} = '';
 	return $session->query($sql);
 }
+# Send a query and do not wait for what it returns; ask('') then does.
+sub send_query
+{
+	my ($sql) = @_;
+	$session->{stderr} = '';
+	$session->query_until(qr/sent/, "\\echo sent\n$sql;\n");
+	return;
+}
 ask('\set VERBOSITY verbose');
+my $gate = make_gate($coordinator);
 my $coordinator_pid = ask('SELECT pg_backend_pid();');
 
 # Wait until the stream's backend on the shard is in this wait event; return
@@ -54,6 +63,21 @@ sub sender_in
 	return $shard->safe_psql('postgres', "SELECT pid $query");
 }
 
+# A query in a transaction that has begun to read, and stands still while its
+# stream fills the sockets; and let it go on.
+sub begin_endless
+{
+	ask('BEGIN');
+	$gate->query('SELECT pg_advisory_lock(7)');
+	send_query('SELECT count(*) FROM (SELECT id, filler FROM endless OFFSET 0) x WHERE CASE WHEN id = 1 THEN at_gate(id) ELSE true END');
+	return;
+}
+sub read_on
+{
+	$gate->query('SELECT pg_advisory_unlock(7)');
+	return ask('');
+}
+
 # All is as it should be: the session works, on the shard and here, by exchange;
 # no stream is left running on the shard.
 sub goes_on
@@ -62,7 +86,7 @@ sub goes_on
 	wait_until_up($shard);
 	is(ask($scan), $rows, "$name: the next query works");
 	is($session->{stderr}, '', "$name: without an error");
-	like(ask('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;'), qr/Transport: exchange v1/, "$name: by exchange");
+	like(ask('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;'), qr/Transport: exchange v1, stream/, "$name: by exchange");
 	ok($shard->poll_query_until('postgres', q{
 		SELECT count(*) = 0 FROM pg_stat_activity
 		WHERE application_name IN ('pg_exchange', 'postgres_fdw') AND state <> 'idle'}),
@@ -76,10 +100,10 @@ my $connection_failure = qr/^.*ERROR:  08006: (server closed the connection unex
 goes_on('at first');
 
 # The backend is terminated in the midst of a query: it says so.
-ask('BEGIN; DECLARE c CURSOR FOR SELECT * FROM sleepy;');
-like(ask('FETCH 2 FROM c;'), qr/^1\|\n2\|$/, 'the stream has begun');
+ask('BEGIN');
+send_query('SELECT count(filler) FROM (SELECT * FROM sleepy OFFSET 0) x');
 $shard->safe_psql('postgres', 'SELECT pg_terminate_backend(' . sender_in('PgSleep') . ')');
-ask('MOVE ALL FROM c;');
+ask('');
 like($session->{stderr}, $admin_shutdown, 'backend terminated while it works');
 ask($scan);
 like($session->{stderr}, qr/25P02: current transaction is aborted/, 'backend terminated: the transaction is over');
@@ -87,25 +111,24 @@ ask('ROLLBACK');
 goes_on('backend terminated while it works');
 
 # Blocked in sending, it can say nothing any more; unless its last frame went out just then.
-ask('BEGIN; DECLARE c CURSOR FOR SELECT id FROM endless WHERE length(filler) = 1000 OFFSET 0;');
-is(ask('FETCH 1 FROM c;'), '1', 'the stream has begun');
+begin_endless();
 $shard->safe_psql('postgres', 'SELECT pg_terminate_backend(' . sender_in('ClientWrite') . ')');
-ask('MOVE ALL FROM c;');
+read_on();
 like($session->{stderr}, qr/$connection_failure|$admin_shutdown/m, 'backend terminated while it sends');
 ask('ROLLBACK');
 goes_on('backend terminated while it sends');
 
 # A subtransaction catches it, and its transaction goes on with its snapshot.
 ask('BEGIN;' . $scan);
-ask('SAVEPOINT s; DECLARE c CURSOR FOR SELECT * FROM sleepy;');
-ask('FETCH 2 FROM c;');
+ask('SAVEPOINT s');
+send_query('SELECT count(filler) FROM (SELECT * FROM sleepy OFFSET 0) x');
 $shard->safe_psql('postgres', 'SELECT pg_terminate_backend(' . sender_in('PgSleep') . ')');
 $shard->safe_psql('postgres', 'INSERT INTO events VALUES (0)');
-ask('MOVE ALL FROM c;');
+ask('');
 like($session->{stderr}, $admin_shutdown, 'backend terminated in a subtransaction');
 ask('ROLLBACK TO s');
 is(ask($scan), $rows, 'which is rolled back: the same snapshot');
-like(ask('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;'), qr/Transport: exchange v1/, 'by exchange');
+like(ask('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;'), qr/Transport: exchange v1, stream/, 'by exchange');
 ask('COMMIT');
 is($session->{stderr}, '', 'and commits');
 $shard->safe_psql('postgres', 'DELETE FROM events WHERE id = 0');
@@ -126,10 +149,9 @@ for my $enabled (qw(off on))
 goes_on("postgres_fdw's backend terminated");
 
 # A backend that crashes takes the shard with it, which restarts.
-ask('BEGIN; DECLARE c CURSOR FOR SELECT id FROM endless WHERE length(filler) = 1000 OFFSET 0;');
-is(ask('FETCH 1 FROM c;'), '1', 'the stream has begun');
+begin_endless();
 kill('KILL', sender_in('ClientWrite'));
-ask('MOVE ALL FROM c;');
+read_on();
 like($session->{stderr}, $connection_failure, 'backend killed while it sends');
 ask('ROLLBACK');
 goes_on('backend killed while it sends');
@@ -154,11 +176,10 @@ ask('ROLLBACK');
 goes_on('shard restarted within a transaction');
 
 # … in the midst of a stream, …
-ask('BEGIN; DECLARE c CURSOR FOR SELECT id FROM endless WHERE length(filler) = 1000 OFFSET 0;');
-is(ask('FETCH 1 FROM c;'), '1', 'the stream has begun');
+begin_endless();
 sender_in('ClientWrite');
 $shard->stop('immediate');
-ask('MOVE ALL FROM c;');
+read_on();
 like($session->{stderr}, $connection_failure, 'shard stopped in the midst of a stream');
 ask('ROLLBACK');
 $shard->start;
@@ -181,5 +202,6 @@ $shard->stop('fast');
 $shard->start;
 goes_on('shard restarted in peace');
 $session->quit;
+$gate->quit;
 
 done_testing();

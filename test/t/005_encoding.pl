@@ -130,7 +130,7 @@ for my $encoding (sort keys %strings)
 
 	for my $mode (qw(none fast high_compression))
 	{
-		is(compare('postgres', "SET pg_exchange.compression = $mode", "$remote.words_of", ''), '51|0|0|exchange v1',
+		is(compare('postgres', "SET pg_exchange.compression = $mode", "$remote.words_of", ''), '51|0|0|exchange v1, stream',
 			"$encoding to UTF8, $mode: every type");
 	}
 	is($coordinator->safe_psql('postgres', qq{
@@ -139,8 +139,8 @@ for my $encoding (sort keys %strings)
 			a = ARRAY[$s, NULL, $s || i] AND (p).word = $s AND j->>$s = i::text AND jb->>$s = i::text AND
 			e::text = $s AND b = convert_to(t, 'UTF8') AND long = repeat($s, 20000) || i}),
 		'50', "$encoding to UTF8: and it is the text that was meant");
-	is(compare('postgres', '', "$remote.named", ''), '51|0|0|exchange v1', "$encoding to UTF8: names of table and column");
-	is(compare('postgres', '', "$remote.words_of", "WHERE t = $s AND t >= $s || ''"), '50|0|0|exchange v1',
+	is(compare('postgres', '', "$remote.named", ''), '51|0|0|exchange v1, stream', "$encoding to UTF8: names of table and column");
+	is(compare('postgres', '', "$remote.words_of", "WHERE t = $s AND t >= $s || ''"), '50|0|0|exchange v1, stream',
 		"$encoding to UTF8: constants in the remote query");
 	is($coordinator->safe_psql('postgres', qq{
 		SET plan_cache_mode = force_generic_plan;
@@ -149,7 +149,7 @@ for my $encoding (sort keys %strings)
 		"50\n0\n50", "$encoding to UTF8: parameters of the remote query");
 
 	like($shard->safe_psql($remote, 'EXPLAIN SELECT * FROM many'), qr/Gather/, "$encoding: a parallel plan");
-	is(compare('postgres', '', "$remote.many", ''), '20000|0|0|exchange v1', "$encoding to UTF8: parallel senders");
+	is(compare('postgres', '', "$remote.many", ''), '20000|0|0|exchange v1, stream', "$encoding to UTF8: parallel senders");
 
 	# An error of the remote has its text converted, too.
 	$shard->safe_psql($remote, "CREATE VIEW failing AS SELECT $s\::text::int AS i FROM words_of");
@@ -164,7 +164,7 @@ for my $encoding (sort keys %strings)
 $shard->safe_psql('latin1', q{CREATE TABLE long_names AS SELECT repeat(U&'\00e9', i)::name AS n FROM generate_series(1, 63) i});
 $coordinator->safe_psql('postgres', q{
 	CREATE FOREIGN TABLE latin1.long_names (n name) SERVER latin1 OPTIONS (schema_name 'public')});
-is(compare('postgres', '', 'latin1.long_names', ''), '63|0|0|exchange v1', 'names that become too long are cut');
+is(compare('postgres', '', 'latin1.long_names', ''), '63|0|0|exchange v1, stream', 'names that become too long are cut');
 
 # Lengths count characters.
 $shard->safe_psql('latin1', q{CREATE TABLE lengths AS SELECT repeat(U&'\00e9', i) AS t FROM generate_series(1, 6) i});
@@ -172,8 +172,8 @@ $coordinator->safe_psql('postgres', q{
 	CREATE FOREIGN TABLE latin1.lengths (t varchar(6)) SERVER latin1 OPTIONS (schema_name 'public');
 	CREATE FOREIGN TABLE latin1.padded (t char(6)) SERVER latin1 OPTIONS (schema_name 'public', table_name 'lengths');
 	CREATE FOREIGN TABLE latin1.too_short (t varchar(5)) SERVER latin1 OPTIONS (schema_name 'public', table_name 'lengths')});
-is(compare('postgres', '', 'latin1.lengths', ''), '6|0|0|exchange v1', 'varchar(6) holds 6 characters');
-is(compare('postgres', '', 'latin1.padded', ''), '6|0|0|exchange v1', 'char(6) is padded to 6 characters');
+is(compare('postgres', '', 'latin1.lengths', ''), '6|0|0|exchange v1, stream', 'varchar(6) holds 6 characters');
+is(compare('postgres', '', 'latin1.padded', ''), '6|0|0|exchange v1, stream', 'char(6) is padded to 6 characters');
 {
 	my ($without, $with) = errors('postgres', 'SELECT t FROM latin1.too_short');
 	is($with, $without, 'varchar(5) does not: the same error or none');
@@ -192,7 +192,7 @@ $shard->safe_psql('utf8', q{
 $coordinator->safe_psql('latin1', q{
 	CREATE FOREIGN TABLE utf8.good (i int, t text, a text[]) SERVER utf8 OPTIONS (schema_name 'public');
 	CREATE FOREIGN TABLE utf8.bad (i int, t text, a text[]) SERVER utf8 OPTIONS (schema_name 'public')});
-is(compare('latin1', '', 'utf8.good', ''), '1000|0|0|exchange v1', 'UTF8 to LATIN1');
+is(compare('latin1', '', 'utf8.good', ''), '1000|0|0|exchange v1, stream', 'UTF8 to LATIN1');
 is($coordinator->safe_psql('latin1', q{SELECT count(*) FROM utf8.good WHERE random() < 2 AND octet_length(t) = 5 + length(i::text)}),
 	'1000', 'UTF8 to LATIN1: one byte for a character');
 for my $column (qw(t a))
@@ -224,7 +224,7 @@ $coordinator->safe_psql('postgres', q{
 	CREATE FOREIGN TABLE ascii.bad (i int, t text) SERVER ascii OPTIONS (schema_name 'public');
 	CREATE FOREIGN TABLE ascii.bad_arrays (t text[]) SERVER ascii OPTIONS (schema_name 'public');
 	CREATE FOREIGN TABLE ascii.bad_names (t name) SERVER ascii OPTIONS (schema_name 'public')});
-is(compare('postgres', '', 'ascii.good', ''), '1000|0|0|exchange v1', 'SQL_ASCII to UTF8');
+is(compare('postgres', '', 'ascii.good', ''), '1000|0|0|exchange v1, stream', 'SQL_ASCII to UTF8');
 for my $table (qw(bad bad_arrays bad_names))
 {
 	my ($without, $with) = errors('postgres', "SELECT count(t) FROM (SELECT t FROM ascii.$table OFFSET 0) x");
@@ -237,6 +237,6 @@ create_database($coordinator, 'ascii', 'SQL_ASCII');
 connect_databases('ascii', 'latin1');
 $coordinator->safe_psql('ascii', q{
 	CREATE FOREIGN TABLE latin1.lengths (t text) SERVER latin1 OPTIONS (schema_name 'public')});
-is(compare('ascii', '', 'latin1.lengths', ''), '6|0|0|exchange v1', 'LATIN1 to SQL_ASCII');
+is(compare('ascii', '', 'latin1.lengths', ''), '6|0|0|exchange v1, stream', 'LATIN1 to SQL_ASCII');
 
 done_testing();

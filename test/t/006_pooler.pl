@@ -85,10 +85,11 @@ sub renew_backends
 my $scan = 'SELECT count(*), sum(id), sum(amount), max(at) FROM (SELECT * FROM shard.events OFFSET 0) x;';
 my $rows = $shard->safe_psql('postgres', 'SELECT count(*), sum(id), sum(amount), max(at) FROM events');
 my $explain = 'EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM shard.events;';
-my $unloaded = 'postgres_fdw (remote backend has not loaded pg_exchange)';
+my $stream = 'exchange v1, stream';
+my $unloaded = 'exchange v1, session (remote backend has not loaded pg_exchange)';
 
 # A session's hello loads the library in one backend, its stream gets another:
-# tried once more, then left to postgres_fdw. What was tried loads it there, so
+# tried once more, then read by postgres_fdw's. What was tried loads it there, so
 # that sooner or later there is no backend without it.
 renew_backends(6);
 my %seen;
@@ -100,7 +101,7 @@ for my $try (1 .. 8)
 	$wrong++ if $got ne $rows;
 }
 is($wrong, 0, 'new sessions: right rows');
-is_deeply([ sort keys %seen ], [ 'exchange v1', $unloaded ], 'left to postgres_fdw at first, then by exchange');
+is_deeply([ sort keys %seen ], [ $unloaded, $stream ], "by postgres_fdw's session at first, then by a stream");
 like(slurp_file($shard->logfile), qr/ERROR:  exchange.send was not recognized by the planner/, 'backends were switched');
 
 # The same within a session, whose connections to the pooler stay.
@@ -120,8 +121,8 @@ for my $try (1 .. 8)
 	$wrong++ if ask($scan) ne $rows;
 }
 is($wrong, 0, 'a session whose backends are switched: right rows');
-ok($seen{'exchange v1'}, 'by exchange in the end');
-is(join(',', grep { $_ ne 'exchange v1' && $_ ne $unloaded } keys %seen), '', 'or left to postgres_fdw');
+ok($seen{$stream}, 'by a stream in the end');
+is(join(',', grep { $_ ne $stream && $_ ne $unloaded } keys %seen), '', "or by postgres_fdw's session");
 
 # A transaction keeps its backends: snapshot and own writes are as ever.
 ask('BEGIN;');
@@ -144,11 +145,11 @@ is($session->{stderr}, '', 'no error in all that');
 $session->quit;
 
 # The only backend is postgres_fdw's, for as long as the transaction lasts: an
-# exchange cannot wait for it.
+# stream cannot wait for it.
 {
 	my $started = time;
 	my $plan = $coordinator->safe_psql('postgres', 'EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM narrow.events');
-	like($plan, qr/rows=5000(\.00)? .*Transport: postgres_fdw \(session does not answer within \d+ ms\)/s, 'no backend to be had: left to postgres_fdw');
+	like($plan, qr/rows=5000(\.00)? .*Transport: exchange v1, session \(session does not answer within \d+ ms\)/s, "no backend to be had: by postgres_fdw's session");
 	cmp_ok(time - $started, '<', 15, 'within seconds');
 }
 

@@ -9,9 +9,10 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $shard = new_shard('shard');
-# real_hello is exchange.hello, which is about to change.
+# What is named real_ is the function of exchange that is about to change.
 $shard->safe_psql('postgres', q{
 	CREATE FUNCTION exchange.real_hello(text) RETURNS text AS '$libdir/pg_exchange', 'px_sql_hello' LANGUAGE C STRICT;
+	CREATE FUNCTION exchange.real_admit(text, text, boolean) RETURNS text AS '$libdir/pg_exchange', 'px_sql_admit' LANGUAGE C;
 	CREATE TABLE events AS
 		SELECT i AS id, 'event ' || i AS name, i * interval '1 hour' AS span, date '2020-02-03' + i AS day
 		FROM generate_series(1, 20000) i;
@@ -26,13 +27,24 @@ $coordinator->safe_psql('postgres', q{
 	CREATE FOREIGN TABLE nothing (id int) SERVER shard;
 });
 
-# Have the shard's hello be this SQL expression of the real one.
-sub hello
+# Have the hello of the shard's streams be this SQL expression of the real one.
+sub stream_hello
 {
 	my ($expression) = @_;
 	$shard->safe_psql('postgres', qq{
 		CREATE OR REPLACE FUNCTION exchange.hello(hello text) RETURNS text LANGUAGE sql
 			AS \$\$SELECT $expression FROM exchange.real_hello(hello) real\$\$});
+}
+
+# Have that of postgres_fdw's session, which begins its admissions, be the same.
+sub hello
+{
+	my ($expression) = @_;
+	stream_hello($expression);
+	$shard->safe_psql('postgres', qq{
+		CREATE OR REPLACE FUNCTION exchange.admit(hello text, query text, want_snapshot boolean) RETURNS text LANGUAGE sql
+			AS \$\$SELECT (SELECT $expression FROM substring(admission, '^(.*) pid=') real) || substring(admission, ' pid=.*')
+				FROM exchange.real_admit(hello, query, want_snapshot) admission\$\$});
 }
 
 # The hello with the value of one key replaced.
@@ -56,6 +68,21 @@ sub goes_by
 	is((split(/\n/, $out))[-1], $rows, "$name: all rows");
 }
 
+sub not_by_stream
+{
+	my ($reason, $name) = @_;
+	goes_by(qr/exchange v1, session \($reason\)/, $name);
+}
+
+# An answer that is none is an error.
+sub is_invalid
+{
+	my ($name) = @_;
+	my ($ret, $out, $err) = $coordinator->psql('postgres', "\\set VERBOSITY verbose\n$scan");
+	is($out, '', "$name: no rows");
+	like($err, qr/ERROR:  08P01: invalid response from server "shard"/, "$name: an error");
+}
+
 sub not_by_exchange
 {
 	my ($reason, $name) = @_;
@@ -63,65 +90,69 @@ sub not_by_exchange
 }
 
 hello('real');
-goes_by('exchange v1', 'the real hello');
+goes_by('exchange v1, stream', 'the real hello');
 
 # Protocol versions.
 hello_with('protocol', '1-9');
-goes_by('exchange v1', 'a later remote that speaks version 1');
+goes_by('exchange v1, stream', 'a later remote that speaks version 1');
 hello_with('protocol', '2-9');
 not_by_exchange('no common protocol version: here 1 to 1, remote 2 to 9', 'a later remote that does not');
 for my $range ('9-1', '0-1', '1', '1-65536', '-1-1')
 {
 	hello_with('protocol', $range);
-	not_by_exchange(q{remote's hello is malformed}, "protocol $range");
+	is_invalid("protocol $range");
 }
 
 # What later versions may add.
 hello(q{'future=yes ' || real || ' later=1,2;3 empty='});
-goes_by('exchange v1', 'unknown keys');
+goes_by('exchange v1, stream', 'unknown keys');
 for my $set ('codecs', 'encodings')
 {
 	hello_with($set, 4294967295);
-	goes_by('exchange v1', "unknown $set");
+	goes_by('exchange v1, stream', "unknown $set");
 }
 
 # A remote that knows less.
 hello_with('codecs', 1);
-goes_by('exchange v1', 'no codecs', mode => 'fast', compression => 'FAST (none)');
-goes_by('exchange v1', 'no codecs', mode => 'high_compression', compression => 'HIGH_COMPRESSION (none)');
+goes_by('exchange v1, stream', 'no codecs', mode => 'fast', compression => 'FAST (none)');
+goes_by('exchange v1, stream', 'no codecs', mode => 'high_compression', compression => 'HIGH_COMPRESSION (none)');
 hello_with('codecs', 3);
-goes_by('exchange v1', 'lz4 alone', mode => 'fast', compression => 'FAST (lz4)');
-goes_by('exchange v1', 'lz4 alone', mode => 'high_compression', compression => 'HIGH_COMPRESSION (none)');
+goes_by('exchange v1, stream', 'lz4 alone', mode => 'fast', compression => 'FAST (lz4)');
+goes_by('exchange v1, stream', 'lz4 alone', mode => 'high_compression', compression => 'HIGH_COMPRESSION (none)');
 hello_with('encodings', 1);
-goes_by('exchange v1', 'one encoding', mode => 'fast', compression => 'FAST (lz4)');
+goes_by('exchange v1, stream', 'one encoding', mode => 'fast', compression => 'FAST (lz4)');
 
 # Other servers, whose intervals are alike: with infinity, since 17, or without.
 for my $version ($shard->pg_version >= 17 ? (170099, 990000) : (140000, 160099))
 {
 	hello_with('server_version', $version);
-	goes_by('exchange v1', "server version $version");
+	goes_by('exchange v1, stream', "server version $version");
 }
 hello_with('encoding', 'EUC_JIS_2004');
-goes_by('exchange v1', 'another encoding');
+goes_by('exchange v1, stream', 'another encoding');
 hello_with('endian', 'big');
 not_by_exchange('architecture is not little-endian', 'big-endian');
 hello_with('export', 0);
-not_by_exchange('remote user may not call pg_export_snapshot', 'no snapshots');
+not_by_stream('remote user may not call pg_export_snapshot', 'no snapshots');
 
 # No hello at all.
 for my $bad (q{NULL::text}, q{''}, q{'hi'}, q{real || ' '}, q{real || ' protocol=1-1'}, q{replace(real, ' export=1', '')},
 	q{real || ' later=' || repeat('x', 512)}, q{real || ' =x'}, q{replace(real, ' ', '  ')}, q{upper(real)})
 {
+	hello('real');
+	stream_hello($bad);
+	not_by_stream(q{remote's hello is malformed}, "hello of $bad");
 	hello($bad);
-	not_by_exchange(q{remote's hello is malformed}, "hello of $bad");
+	is_invalid("admission with hello of $bad");
 }
+hello('real');
 $shard->safe_psql('postgres', q{
 	CREATE OR REPLACE FUNCTION exchange.hello(hello text) RETURNS text LANGUAGE plpgsql
 		AS $$BEGIN RAISE EXCEPTION 'not today' USING ERRCODE = 'PX123'; END$$});
-not_by_exchange('hello failed: not today', 'hello with an error');
+not_by_stream('hello failed: not today', 'hello with an error');
 $shard->safe_psql('postgres', q{
 	CREATE OR REPLACE FUNCTION exchange.hello(hello text) RETURNS text LANGUAGE sql AS $$SELECT pg_sleep(600)::text$$});
-not_by_exchange('hello failed: no answer', 'hello that takes for ever');
+not_by_stream('hello failed: no answer', 'hello that takes for ever');
 ok($shard->poll_query_until('postgres', q{
 	SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pg_exchange' AND state <> 'idle'}),
 	'which is not left running');
@@ -134,14 +165,14 @@ sub way
 {
 	return label('Transport', $session->query('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;'));
 }
-is(way(), 'exchange v1', 'a session');
+is(way(), 'exchange v1, stream', 'a session');
 $shard->safe_psql('postgres', 'ALTER SCHEMA exchange RENAME TO hidden');
 like(way(), qr/^postgres_fdw \(/, 'pg_exchange has gone from the remote');
 is($session->query("$scan;"), $rows, 'with all rows');
 is($session->{stderr}, '', 'and no error');
 $shard->safe_psql('postgres', 'ALTER SCHEMA hidden RENAME TO exchange');
 $coordinator->safe_psql('postgres', q{ALTER SERVER shard OPTIONS (ADD fetch_size '1000')});
-is(way(), 'exchange v1', 'it is back, and the server was altered');
+is(way(), 'exchange v1, stream', 'it is back, and the server was altered');
 $session->quit;
 
 # A remote that says one thing and sends another: an error, never other rows.
@@ -154,21 +185,22 @@ hello_with('server_version', $shard->pg_version >= 17 ? 150000 : 190000);
 }
 hello('real');
 
-sub is_refused
+# A function in the place of exchange.send is not called where the library is
+# loaded: the session reads.  One in the place of send_text is an error.  (What
+# a remote without the library may say is in 015_lying_remote.pl.)
+$shard->safe_psql('postgres', q{
+	CREATE TABLE called (by text);
+	CREATE OR REPLACE FUNCTION exchange.send(request text, "row" record) RETURNS bytea LANGUAGE plpgsql
+		AS $$BEGIN INSERT INTO public.called VALUES ('send'); RETURN NULL; END$$});
+not_by_stream('remote backend has not loaded pg_exchange', 'another function send');
+$shard->safe_psql('postgres', q{
+	CREATE OR REPLACE FUNCTION exchange.send_text(request text, "row" record) RETURNS text LANGUAGE plpgsql
+		AS $$BEGIN INSERT INTO public.called VALUES ('send_text'); RETURN NULL; END$$});
 {
-	my ($table, $bytes, $name) = @_;
-	$shard->safe_psql('postgres', qq{
-		CREATE OR REPLACE FUNCTION exchange.send(request text, "row" record) RETURNS bytea LANGUAGE plpgsql
-			AS \$\$BEGIN RETURN $bytes; END\$\$});
-	my ($ret, $out, $err) = $coordinator->psql('postgres', "\\set VERBOSITY verbose\nSELECT id FROM $table");
-	is($out, '', "$name: no rows");
-	like($err, qr/ERROR:  08P01: .*server "shard"/, "$name: an error");
+	my ($ret, $out, $err) = $coordinator->psql('postgres', "\\set VERBOSITY verbose\nSELECT id FROM events");
+	is($out, '', 'another function send_text: no rows');
+	like($err, qr/ERROR:  PX001: function exchange.send_text.* is not that of pg_exchange/, 'another function send_text: an error');
 }
-is_refused('events', 'NULL', 'null');
-is_refused('events', q{''}, 'empty frame');
-is_refused('events', q{'\x00'}, 'a byte');
-is_refused('events', q{convert_to(repeat('x', 100), 'UTF8')}, 'text');
-is_refused('events', q{'\x50475846020001000000000000000000000000000000000000000000000000000000000000000000'}, 'version 2');
-is_refused('nothing', q{''}, 'no frame at all');
+is($shard->safe_psql('postgres', 'SELECT count(*) FROM called'), 0, 'neither was called');
 
 done_testing();

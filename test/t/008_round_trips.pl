@@ -130,13 +130,17 @@ sub turns
 # Connections, hellos, and the caches of both sides.
 $session->query("$scan SET enable_hashjoin = off; SET enable_mergejoin = off; $nested");
 
-# The connection of postgres_fdw begins its transaction and answers for the
-# snapshot through a cursor (four turns); the stream takes one and its COMMIT,
-# which nobody waits for, another.  With autocommit, postgres_fdw commits.
+# The connection of postgres_fdw begins its transaction, and answers what it is
+# asked about the query through a cursor: DECLARE, FETCH and CLOSE (four turns);
+# the stream takes one and its COMMIT, which nobody waits for, another.  Later
+# scans of the transaction ask anew, because the query is another or the
+# transaction may have written; FETCH and CLOSE then travel beside the stream.
+# With autocommit, postgres_fdw commits.  The session transport asks once in a
+# transaction, and its own cursor costs what one of postgres_fdw's does.
 is(turns("BEGIN; $scan", '1000'), 6, 'first scan of a transaction');
-is(turns($scan, '1000'), 2, 'another scan of the transaction');
-is(turns($nested, '100'), 101, 'nested loop: one turn for each outer row, and COMMIT');
-is(turns("$scan COMMIT;", '1000'), 3, 'last scan, and the COMMIT of postgres_fdw');
+is(turns($scan, '1000'), 5, 'another scan of the transaction');
+is(turns($nested, '100'), 300, 'nested loop: three turns for each outer row, as postgres_fdw');
+is(turns("$scan COMMIT;", '1000'), 6, 'last scan, and the COMMIT of postgres_fdw');
 is(turns("SET pg_exchange.enabled = off; BEGIN; $nested", '100'), 301, 'postgres_fdw: three turns for each outer row');
 $session->query('COMMIT; SET pg_exchange.enabled = on;');
 is(turns($scan, '1000'), 7, 'a scan in a transaction of its own');

@@ -125,7 +125,7 @@ my $ordered = 'SELECT * FROM events ORDER BY id;';
 	like($json, qr/"Exchange Type": "Gather"/, 'JSON has its type');
 	$plan = ask("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $scan");
 	like($plan, qr/^Custom Scan \(ExchangeGather\) \(actual rows=20000(\.00)? loops=1\)/, 'ANALYZE counts its rows');
-	is(scalar(() = $plan =~ /Transport: exchange v1/g), 4, 'all of which came by exchange');
+	is(scalar(() = $plan =~ /Transport: exchange v1, stream/g), 4, 'all of which came by exchange');
 
 	like(ask('EXPLAIN (COSTS OFF) SELECT name FROM mixed'), qr/^Custom Scan \(ExchangeGather\).*Seq Scan on mixed_local/s,
 		'a local child stays below it');
@@ -160,25 +160,27 @@ same("SET plan_cache_mode = force_generic_plan; PREPARE p (int) AS $rows events 
 {
 	my @offsets = map { -s $_->logfile } @shards;
 	ask('SET plan_cache_mode = force_generic_plan; PREPARE p (int) AS SELECT name FROM events WHERE shard = $1; EXECUTE p (3); DEALLOCATE p; RESET plan_cache_mode');
-	is(join(' ', map { scalar(() = slurp_file($shards[$_]->logfile, $offsets[$_]) =~ /LOG: .*exchange\.send/g) } 0 .. 3),
+	is(join(' ', map { scalar(() = slurp_file($shards[$_]->logfile, $offsets[$_]) =~ /LOG: .*SELECT exchange\.send\(/g) } 0 .. 3),
 		'0 0 1 0', 'only the partition that is left after pruning is asked');
 }
 
-# All at once: while the consumer sleeps on the first row, every server is at
-# work, blocked in sending.
+# All at once: while the consumer stands still at the first row, every server is
+# at work, blocked in sending.
+my $gate = make_gate($coordinator);
 ask("SET pg_exchange.receive_buffer = '4MB'");
-for my $query ('SELECT id FROM endless WHERE length(filler) = 1000 OFFSET 0', 'SELECT id, filler FROM wide ORDER BY id')
+for my $query ('SELECT id, filler FROM endless OFFSET 0', 'SELECT id, filler FROM wide ORDER BY id OFFSET 0')
 {
-	ask("BEGIN; DECLARE c CURSOR FOR $query");
-	like(ask('FETCH 1 FROM c'), qr/^1\b/, "the first row of $query");
-	streams_become('1 1 1 1', 5, 'all servers send while the consumer sleeps');
+	$gate->query('SELECT pg_advisory_lock(7)');
+	$session->query_until(qr/sent/, "\\echo sent\nSELECT id, length(filler) FROM ($query) x WHERE at_gate(id) LIMIT 1;\n");
+	streams_become('1 1 1 1', $PostgreSQL::Test::Utils::timeout_default, 'all servers send while the consumer stands still');
 	usleep(1_000_000);
 	is(streams(), '1 1 1 1', 'and go on, one stream on each');
-	ask('CLOSE c');
-	streams_become('0 0 0 0', 1, 'a cursor that is closed leaves nothing running');
-	ask('COMMIT');
+	$gate->query('SELECT pg_advisory_unlock(7)');
+	is(ask(''), '1|1000', "the first row of $query");
+	streams_become('0 0 0 0', 5, 'a LIMIT that is reached leaves nothing running');
 }
 ask('RESET pg_exchange.receive_buffer');
+$gate->quit;
 
 # LIMIT.
 ask('BEGIN');

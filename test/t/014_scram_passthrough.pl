@@ -67,7 +67,7 @@ sub connects
 {
 	my ($user, $name) = @_;
 	my ($out, $err) = run_as($user, "$scan; EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events");
-	like($out, qr/^1000\|500500\n.*Transport: exchange v1/s, "$name: by exchange");
+	like($out, qr/^1000\|500500\n.*Transport: exchange v1, stream/s, "$name: by exchange");
 	is($err, '', "$name: no error");
 }
 

@@ -24,6 +24,9 @@ $liar->safe_psql('postgres', qq{
 	CREATE FUNCTION exchange.hello(hello text) RETURNS text LANGUAGE sql
 		AS \$\$SELECT 'protocol=1-1 codecs=7 encodings=16383 endian=little encoding=UTF8 server_version=$version_num
 			instance=0123456789abcdef0123456789abcdef export=1'\$\$;
+	CREATE FUNCTION exchange.admit(hello text, query text, want_snapshot boolean) RETURNS text LANGUAGE sql VOLATILE
+		AS \$\$SELECT exchange.hello(hello) || ' pid=' || pg_backend_pid() || ' session=0123456789abcdef snapshot='
+			|| CASE WHEN want_snapshot THEN pg_export_snapshot() ELSE '-' END || ' idle=0 against='\$\$;
 	CREATE FUNCTION public.raise_error(sqlstate text) RETURNS bytea LANGUAGE plpgsql
 		AS \$\$BEGIN RAISE EXCEPTION 'on purpose' USING ERRCODE = sqlstate; END\$\$;
 	CREATE FUNCTION exchange.send(request text, "row" anyelement) RETURNS SETOF bytea LANGUAGE sql VOLATILE
@@ -536,7 +539,7 @@ ok($liar->poll_query_until('postgres', q{SELECT count(*) <= 1 FROM pg_stat_activ
 $session->quit;
 note(scalar(@lies) . ' lies and truths by name');
 
-# --- Lies about the snapshot -------------------------------------------------
+# --- Lies about the admission ------------------------------------------------
 
 # postgres_fdw's own session is asked for it, so each in a new one.
 sub listen_anew
@@ -544,23 +547,55 @@ sub listen_anew
 	my ($ret, $out, $err) = $coordinator->psql('postgres', "\\set VERBOSITY verbose\nSELECT * FROM lie_0");
 	return ($out, $err =~ s/\n/ /gr);
 }
-for my $lie ([ 'no snapshot', 'pg_export_snapshot', 'text', 'NULL::text', qr/08P01.*Expected a snapshot id of 1 to 63 bytes, got null/ ],
-	[ 'an empty snapshot', 'pg_export_snapshot', 'text', q{''}, qr/08P01.*Expected a snapshot id of 1 to 63 bytes, got 0 bytes/ ],
-	[ 'a snapshot of 1 MB', 'pg_export_snapshot', 'text', q{repeat('x', 1000000)}, qr/08P01.*Expected a snapshot id of 1 to 63 bytes, got 1000000 bytes/ ],
-	[ 'no process', 'pg_backend_pid', 'int', 'NULL::int', qr/08P01.*Expected a process id of 1 to 63 bytes, got null/ ])
+my $no_answer = qr/08P01.*Expected the answer of exchange.admit/;
+for my $lie ([ 'no admission', 'NULL', $no_answer ],
+	[ 'an empty admission', q{''}, qr/08P01/ ],
+	[ 'an admission of 1 MB', q{repeat('x', 1000000)}, qr/08P01/ ],
+	[ 'an admission in tags', q{'<admit>' || a || '</admit>'}, qr/08P01/ ],
+	[ 'no hello', q{regexp_replace(a, '^.* pid', 'pid')}, qr/08P01/ ],
+	map({ [ "$_->[0] process", "regexp_replace(a, 'pid=[^ ]*', 'pid=$_->[1]')", qr/08P01.*"(pid|session)"/ ] }
+		[ 'no', '' ], [ 'a negative', -1 ], [ 'a large', '99999999999999999999' ], [ 'a lettered', '12a' ]),
+	map({ [ "$_->[0] session", "regexp_replace(a, 'session=[^ ]*', 'session=$_->[1]')", qr/08P01.*"session"/ ] }
+		[ 'no', '' ], [ 'a short', '0123456789abcde' ], [ 'a long', '0123456789abcdef0' ], [ 'a lettered', '0123456789abcdeg' ]),
+	[ 'an empty snapshot', q{regexp_replace(a, 'snapshot=[^ ]*', 'snapshot=')}, qr/08P01.*"snapshot"/ ],
+	[ 'a snapshot of 1 MB', q{regexp_replace(a, 'snapshot=[^ ]*', 'snapshot=' || repeat('1', 1000000))}, qr/08P01.*"snapshot"/ ],
+	[ 'a snapshot with a quote', q{regexp_replace(a, 'snapshot=[^ ]*', 'snapshot=1''2')}, qr/08P01.*"(snapshot|idle)"/ ],
+	[ 'a large time', q{regexp_replace(a, 'idle=[^ ]*', 'idle=99999999999999999999')}, qr/08P01.*"idle"/ ],
+	[ 'a reason with control characters', q{a || chr(7)}, qr/08P01/ ],
+	[ 'half an escape', q{a || '%4'}, qr/08P01.*"against"/ ],
+	[ 'more than there should be', q{a || ' snapshot=1'}, qr/08P01/ ])
 {
-	my ($name, $function, $type, $value, $message) = @$lie;
-	my $original = $liar->safe_psql('postgres', "SELECT pg_get_functiondef('pg_catalog.$function()'::regprocedure)");
-	my $new = $original =~ s/LANGUAGE internal/LANGUAGE sql/r;
-	$new =~ s/AS \$function\$.*\$function\$/AS \$function\$SELECT $value\$function\$/s;
+	my ($name, $value, $message) = @$lie;
+	my $original = $liar->safe_psql('postgres', "SELECT pg_get_functiondef('exchange.admit(text, text, boolean)'::regprocedure)");
+	my $new = $original =~ s/AS \$function\$(.*)\$function\$/AS \$function\$SELECT $value FROM ($1) x (a)\$function\$/sr;
 	$liar->safe_psql('postgres', $new);
 	my ($out, $err) = listen_anew();
 	$liar->safe_psql('postgres', $original);
 	is($out, '', "$name: no rows");
 	like($err, $message, "$name: message");
 }
-is((listen_anew())[0], "1\n2\n3", 'the truth about the snapshot');
+is((listen_anew())[0], "1\n2\n3", 'the truth about the admission');
 ok($coordinator->safe_psql('postgres', q{SELECT pg_postmaster_start_time() < now() - interval '10 s'}), 'no backend has crashed');
+
+# --- Pieces of text that are no frames -----------------------------------------
+
+# By postgres_fdw's session, where frames are text in an armour.
+for my $lie ([ 'null', 'NULL' ], [ 'nothing', q{''} ], [ 'a letter', q{'x'} ], [ 'text', q{repeat('x', 100)} ],
+	[ 'text that is not ASCII', q{repeat('ü', 100)} ], [ '1 MB of zeros', q{repeat('~', 1000000)} ],
+	map { [ "$_ letters", "repeat('~', $_)" ] } 2, 8, 9, 120, 121, 122, 123)
+{
+	my ($name, $value) = @$lie;
+	for my $rows (0, 1, 3)
+	{
+		$liar->safe_psql('postgres', qq{
+			CREATE OR REPLACE FUNCTION exchange.send_text(request text, "row" anyelement) RETURNS SETOF text LANGUAGE sql VOLATILE
+				AS \$\$SELECT $value FROM generate_series(1, $rows)\$\$});
+		my ($ret, $out, $err) = $coordinator->psql('postgres', "\\set VERBOSITY verbose\nSET pg_exchange.transport = session; SELECT * FROM lie_0");
+		is($out, '', "$rows pieces, $name: no rows");
+		like($err, qr/ERROR:  (08P01|XX001): .*server "liar"/, "$rows pieces, $name: an error");
+	}
+}
+is((listen_anew())[0], "1\n2\n3", 'the truth by a stream');
 
 # --- Lies by chance ------------------------------------------------------------
 

@@ -52,6 +52,7 @@ $coordinator->safe_psql('postgres', q{
 		$$ BEGIN IF $1 = $2 THEN PERFORM pg_sleep(600); END IF; RETURN true; END $$;
 	SET pg_exchange.enabled = off;
 	ANALYZE events});
+make_gate($coordinator)->quit;
 
 my $scan = 'SELECT count(*), sum(id) FROM (SELECT * FROM events OFFSET 0) x;';
 my $rows = '20000|200010000';
@@ -128,7 +129,7 @@ sub goes_on
 	ask(q{ALTER SERVER shard OPTIONS (SET connect_timeout '2')}) if $options{avoided};
 	is(ask($scan), $rows, "$name: the next query works");
 	is($session->{stderr}, '', "$name: without an error");
-	like(ask('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;'), qr/Transport: exchange v1/, "$name: by exchange");
+	like(ask('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;'), qr/Transport: exchange v1, stream/, "$name: by exchange");
 	is(ask('SELECT pg_backend_pid();'), $pid, "$name: in the same backend") unless $options{new_session};
 	ok($shard->poll_query_until('postgres', qq{SELECT count(*) = 1 $stream}), "$name: one stream's session is left on the shard");
 	ok($shard->poll_query_until('postgres', qq{SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'parallel worker'
@@ -147,16 +148,25 @@ sub goes_on
 begin_session();
 goes_on('at first');
 
+# A session that keeps the gate closed, until it quits.
+sub close_gate
+{
+	my $gate = open_session($coordinator);
+	$gate->query('SELECT pg_advisory_lock(7)');
+	return $gate;
+}
+
 # A query that is, on the shard, where it should be at that moment; returns the
 # stream's backend.
 my %moments = (
 	start => sub { send_query('SELECT * FROM slow'); return sender_in('PgSleep'); },
 	mid => sub { send_query('SELECT count(filler) FROM (SELECT filler FROM halting OFFSET 0) x'); return sender_in('PgSleep'); },
 	blocked => sub {
-		ask('BEGIN; DECLARE c CURSOR FOR SELECT id FROM endless WHERE length(filler) = 1000 OFFSET 0;');
-		is(ask('FETCH 1 FROM c;'), '1', 'the stream has begun');
+		my $gate = close_gate();
+		ask('BEGIN');
+		send_query('SELECT count(*) FROM (SELECT id, filler FROM endless OFFSET 0) x WHERE CASE WHEN id = 1 THEN at_gate(id) ELSE true END');
 		my $sender = sender_in('ClientWrite');
-		send_query('MOVE ALL FROM c');
+		$gate->quit;
 		return $sender; },
 	end => sub { ask($scan); return find_process($shard, "application_name = 'pg_exchange' AND state = 'idle'"); });
 
@@ -177,13 +187,14 @@ goes_on('remote backend killed, end');
 for my $moment (qw(start mid blocked))
 {
 	my $name = "remote backend stopped, $moment";
-	ask(q{SET statement_timeout = '3s'});
+	my $timeout = $moment eq 'blocked' ? 10 : 3;    # until it is
+	ask("SET statement_timeout = '${timeout}s'");
 	my $started = time();
 	my $sender = $moments{$moment}->();
 	kill('STOP', $sender);
 	ask('');
 	like($session->{stderr}, qr/ERROR:  57014: /, "$name: statement_timeout");
-	within(3 + $abandon + 4, $started, $name);
+	within($timeout + $abandon + 4, $started, $name);
 	is(ask("ROLLBACK; SET statement_timeout = '20s'; $scan"), $rows, "$name: the next query works meanwhile");
 	kill('CONT', $sender);
 	goes_on($name);
@@ -241,13 +252,23 @@ for my $moment (qw(start mid blocked end))
 }
 {
 	my $name = 'remote postmaster stopped, mid';
-	ask("BEGIN; DECLARE c CURSOR FOR SELECT id FROM endless WHERE length(filler) = 1000 OFFSET 0; DECLARE d CURSOR FOR SELECT id FROM steady");
-	is(ask('FETCH 1 FROM c; FETCH 1 FROM d'), "1\n1", 'the streams have begun');
+	my $gate = close_gate();
+	send_query('SELECT count(*), sum(id) FROM (SELECT * FROM steady OFFSET 0) x WHERE CASE WHEN id = 1 THEN at_gate(id) ELSE true END');
+	find_process($coordinator, "pid = $pid AND wait_event = 'advisory'");
 	kill('STOP', $stopped = postmaster_pid());
-	is(ask('MOVE 19998 FROM d; FETCH ALL FROM d'), 20000, "$name: what runs runs on");
+	$gate->quit;
+	is(ask(''), $rows, "$name: what runs runs on");
+	is($session->{stderr}, '', "$name: without an error");
+	kill('CONT', $stopped);
+
+	$gate = close_gate();
+	send_query('SELECT id, length(filler) FROM (SELECT id, filler FROM endless OFFSET 0) x WHERE at_gate(id) LIMIT 1');
+	sender_in('ClientWrite');
+	kill('STOP', $stopped);
 	my $started = time();
-	ask('CLOSE c; COMMIT');
-	is($session->{stderr}, '', "$name: a cursor can be closed");
+	$gate->quit;
+	is(ask(''), '1|1000', "$name: a stream that is left early");
+	is($session->{stderr}, '', "$name: is no error");
 	within($abandon + 4, $started, $name);
 	kill('CONT', postmaster_pid());
 	goes_on($name);
@@ -307,7 +328,7 @@ for my $moment (qw(start mid blocked end))
 for my $moment (qw(start mid blocked))
 {
 	my $name = "backend stopped, $moment";
-	ask(q{SET statement_timeout = '3s'});
+	ask('SET statement_timeout = ' . ($moment eq 'blocked' ? 10000 : 3000));
 	$moments{$moment}->();
 	kill('STOP', $pid);
 	usleep(500_000);

@@ -18,7 +18,9 @@ $shard->safe_psql('postgres', q{
 	CREATE VIEW big AS SELECT i AS id, repeat(md5(i::text), 32) AS filler FROM generate_series(1, 50000) i;
 	CREATE VIEW sorted AS SELECT i AS id, repeat(md5(i::text), 32) AS filler FROM generate_series(1, 50000) i ORDER BY md5(i::text);
 	CREATE TABLE spread AS SELECT i AS id, repeat('x', 200) AS filler FROM generate_series(1, 40000) i;
+	CREATE TABLE written (id int);
 	GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader;
+	GRANT INSERT ON written TO reader;
 	ANALYZE});
 my $coordinator = new_coordinator('coordinator');
 add_server($coordinator, 'shard', $shard, user_mapping => 0);
@@ -29,12 +31,19 @@ $coordinator->safe_psql('postgres', q{
 	CREATE FOREIGN TABLE big (id int, filler text) SERVER shard;
 	CREATE FOREIGN TABLE sorted (id int, filler text) SERVER shard;
 	CREATE FOREIGN TABLE spread (id int, filler text) SERVER shard;
+	CREATE FOREIGN TABLE written (id int) SERVER shard;
+	CREATE FUNCTION write_now() RETURNS boolean LANGUAGE plpgsql AS
+		$$BEGIN INSERT INTO written VALUES (1); RETURN true; END$$;
+	CREATE FUNCTION write_there(id int) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS
+		$$BEGIN RETURN write_now(); END$$;
 	CREATE TABLE few AS SELECT i AS id FROM generate_series(1, 3) i;
 	SET pg_exchange.enabled = off;
 	ANALYZE events, spread, few});
 
 my $scan = 'SELECT count(*), sum(id) FROM (SELECT * FROM events OFFSET 0) x;';
 my $rows = '20000|200010000';
+my $drained = 'SELECT count(filler) FROM (SELECT id, filler FROM big OFFSET 0) x WHERE CASE WHEN id = 1 THEN write_there(id) ELSE true END;';
+my $gate = make_gate($coordinator);
 
 my $session;
 sub ask
@@ -62,7 +71,7 @@ sub goes_on
 	my ($name) = @_;
 	is(ask($scan), $rows, "$name: the next query works");
 	is($session->{stderr}, '', "$name: without an error");
-	is(transport(), 'exchange v1', "$name: by exchange");
+	is(transport(), 'exchange v1, stream', "$name: by exchange");
 	no_temporary_files($name);
 	ok($shard->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity
 		WHERE usename = 'reader' AND state <> 'idle'}), "$name: nothing is left running");
@@ -82,7 +91,7 @@ for (1 .. 9)
 }
 is(ask($scan), $rows, 'remote out of connections: all rows');
 is($session->{stderr}, '', 'remote out of connections: no error');
-like(transport(), qr/^postgres_fdw \(could not connect: .*(too many clients already|remaining connection slots)/, 'remote out of connections: and why');
+like(transport(), qr/^exchange v1, session \(could not connect: .*(too many clients already|remaining connection slots)/, 'remote out of connections: and why');
 is(ask('SET pg_exchange.slices = 4; SELECT count(*) FROM (SELECT * FROM spread OFFSET 0) x; RESET pg_exchange.slices'), 40000,
 	'remote out of connections: slices, too');
 my $other = open_session($coordinator);
@@ -110,6 +119,7 @@ goes_on('connections are free again');
 	$node->append_conf('postgresql.conf', 'max_files_per_process = 75');
 	$node->restart;
 	$session = undef;
+	$gate = open_session($coordinator);
 	$shard->append_conf('postgresql.conf', 'max_connections = 60');
 	$shard->restart;
 	begin_session();
@@ -136,14 +146,13 @@ for my $exchange (qw(off on))
 goes_on('remote out of disk');
 $shard->safe_psql('postgres', q{ALTER ROLE reader RESET ALL});
 
-# Of the coordinator, where streams are read ahead to hand a connection on.
+# Of the coordinator, where streams are read ahead because postgres_fdw's session is about to write (by a function that
+# says that it is immutable, else there would be no stream).
 begin_session();
-ask("SET pg_exchange.max_connections_per_server = 1; SET work_mem = '1MB'; SET temp_file_limit = '4MB'");
-ask('BEGIN; DECLARE c CURSOR FOR SELECT id, filler FROM big WHERE length(filler) = 1024');
-like(ask('FETCH 1 FROM c'), qr/^\d+\|/, 'a stream has begun');
-ask($scan);
+ask("SET work_mem = '1MB'; SET temp_file_limit = '4MB'");
+ask($drained);
 like($session->{stderr}, qr/ERROR:  53400: temporary file size exceeds "?temp_file_limit/, 'coordinator out of disk: its error');
-ask('ROLLBACK; RESET temp_file_limit');
+ask('RESET temp_file_limit');
 goes_on('coordinator out of disk');
 
 # A file system that is full: of the shard, then of the coordinator.
@@ -170,12 +179,9 @@ SKIP:
 	$shard->safe_psql('postgres', q{ALTER ROLE reader RESET ALL});
 
 	begin_session();
-	ask("SET pg_exchange.max_connections_per_server = 1; SET work_mem = '1MB'; SET temp_tablespaces = 'small'");
-	ask('BEGIN; DECLARE c CURSOR FOR SELECT id, filler FROM big WHERE length(filler) = 1024');
-	like(ask('FETCH 1 FROM c'), qr/^\d+\|/, 'a stream has begun');
-	ask($scan);
+	ask("SET work_mem = '1MB'; SET temp_tablespaces = 'small'");
+	ask($drained);
 	like($session->{stderr}, qr/ERROR:  53100: could not write to file .*No space left on device/, 'coordinator disk full: its error');
-	ask('ROLLBACK');
 	goes_on('coordinator disk full');
 	is_deeply([ glob("$folder/*/PG_*/pgsql_tmp/*") ], [], 'disk full: no temporary file is left');
 	ask('RESET temp_tablespaces');
@@ -225,18 +231,25 @@ goes_on('remote statement_timeout');
 
 # ---- privileges -----------------------------------------------------------------
 
-# USAGE on schema exchange is revoked while a connection is kept, and during a stream.
+# USAGE on schema exchange is revoked while a connection is kept, during a session read, and during a stream.
 ask('BEGIN; DECLARE c CURSOR FOR SELECT id, filler FROM big');
-like(ask('FETCH 1 FROM c'), qr/^\d+\|/, 'a stream has begun');
+like(ask('FETCH 1 FROM c'), qr/^\d+\|/, 'a cursor has begun');
+$gate->query('SELECT pg_advisory_lock(7)');
+$session->query_until(qr/sent/, "\\echo sent\nSELECT count(filler) FROM (SELECT id, filler FROM big OFFSET 0) x
+	WHERE CASE WHEN id = 1 THEN at_gate(id) ELSE true END;\n");
+ok($shard->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'pg_exchange' AND wait_event = 'ClientWrite'}),
+	'a stream has begun');
 $shard->safe_psql('postgres', 'REVOKE USAGE ON SCHEMA exchange FROM PUBLIC');
+$gate->query('SELECT pg_advisory_unlock(7)');
+is(ask(''), 50000, 'USAGE revoked: the stream goes on');
 is(ask($scan), $rows, 'USAGE revoked: all rows');
 is($session->{stderr}, '', 'USAGE revoked: no error');
-like(transport(), qr/^postgres_fdw \(.*permission denied for schema exchange/, 'USAGE revoked: and why');
-is(ask('MOVE 49998 FROM c; FETCH ALL FROM c') =~ /^\d+\|/ ? 1 : 0, 1, 'USAGE revoked: the stream goes on');
+like(transport(), qr/^postgres_fdw \(remote user may not use pg_exchange\)/, 'USAGE revoked: and why');
+is(ask('MOVE 49998 FROM c; FETCH ALL FROM c') =~ /^\d+\|/ ? 1 : 0, 1, 'USAGE revoked: the cursor goes on');
 ask('COMMIT');
 begin_session();
 is(ask($scan), $rows, 'without USAGE: all rows');
-like(transport(), qr/^postgres_fdw \(.*permission denied for schema exchange/, 'without USAGE: and why');
+like(transport(), qr/^postgres_fdw \(remote user may not use pg_exchange\)/, 'without USAGE: and why');
 $shard->safe_psql('postgres', 'GRANT USAGE ON SCHEMA exchange TO PUBLIC');
 begin_session();
 goes_on('USAGE granted');
@@ -250,18 +263,33 @@ $coordinator->safe_psql('postgres', q{
 	CREATE FOREIGN TABLE wide (id int, filler text) SERVER shard;
 	CREATE TABLE wides (id int, filler text) PARTITION BY RANGE (id);
 	CREATE FOREIGN TABLE wide_too PARTITION OF wides FOR VALUES FROM (0) TO (1000000) SERVER shard OPTIONS (table_name 'wide')});
+$coordinator->safe_psql('postgres', q{
+	CREATE FUNCTION truncate_now(name text) RETURNS boolean LANGUAGE plpgsql AS
+		$$BEGIN EXECUTE 'TRUNCATE ' || name; RETURN true; END$$;
+	CREATE FUNCTION truncate_there(name text, id int) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS
+		$$BEGIN RETURN truncate_now(name); END$$});
 for my $truncated (qw(wide_too wides))
 {
-	ask(q{SET statement_timeout = '20s'; BEGIN; DECLARE c CURSOR FOR SELECT id FROM wide WHERE length(filler) > 1});
-	like(ask('FETCH 1 FROM c'), qr{^\d+$}, 'a stream has begun');
-	ask("TRUNCATE $truncated");
+	ask(q{SET statement_timeout = '60s'; BEGIN});
+	is(ask("SELECT count(filler), sum(id) FROM (SELECT id, filler FROM wide OFFSET 0) x
+		WHERE CASE WHEN id = 1 THEN truncate_there('$truncated', id) ELSE true END"), $rows, "TRUNCATE $truncated: the stream has its rows");
 	is($session->{stderr}, '', "TRUNCATE $truncated: does not wait for the stream");
-	like(ask('MOVE 19998 FROM c; FETCH ALL FROM c'), qr{^\d+$}, "TRUNCATE $truncated: the stream has its rows");
 	is(ask('SELECT count(*) FROM wide'), 0, "TRUNCATE $truncated: it is empty now");
 	ask('ROLLBACK');
 	is(ask('SELECT count(*) FROM wide'), 20000, "TRUNCATE $truncated: and is not, when rolled back");
+	# A cursor is one of postgres_fdw's session, and in the way of that.
+	for my $exchange (qw(off on))
+	{
+		ask("BEGIN; SET LOCAL pg_exchange.enabled = $exchange; DECLARE c CURSOR FOR SELECT id FROM wide WHERE length(filler) > 1");
+		like(ask('FETCH 1 FROM c'), qr{^\d+$}, "TRUNCATE $truncated, exchange $exchange: a cursor");
+		ask("TRUNCATE $truncated");
+		like($session->{stderr}, qr/ERROR:  55006: cannot TRUNCATE "wide" because it is being used by active queries in this session/,
+			"TRUNCATE $truncated, exchange $exchange: is refused");
+		ask('ROLLBACK');
+	}
 }
 goes_on('TRUNCATE');
 $session->quit;
+$gate->quit;
 
 done_testing();

@@ -175,7 +175,7 @@ is($coordinator->safe_psql('postgres', "SELECT DISTINCT datname FROM exchange.pg
 	$bare->safe_psql('postgres', 'CREATE EXTENSION pg_exchange');
 	is(label('Transport', $session->query($transport)), 'postgres_fdw (remote has no pg_exchange)', 'is remembered as such');
 	$session->query(q{SELECT exchange.disconnect('bare')});
-	is(label('Transport', $session->query($transport)), 'exchange v1', 'until it is disconnected');
+	is(label('Transport', $session->query($transport)), 'exchange v1, stream', 'until it is disconnected');
 	$session->quit;
 	is(stat_of('scans, fallbacks, fallbacks_no_extension', "srvname = 'bare'"), '1|2|2', 'fallbacks are counted by reason');
 }

@@ -106,7 +106,7 @@ for my $kind (sort keys %kinds)
 			FROM (SELECT id, hashtextextended(ROW($columns)::text, 0) AS hash FROM $kind OFFSET 0) x WINDOW w AS (ORDER BY id);
 		SET pg_exchange.enabled = on");
 	is(ask("SELECT count(*) FROM expected WHERE kind = '$kind'"), 300, "$kind: postgres_fdw has 300 rows");
-	like(ask("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT $columns FROM $kind WHERE id <= 20"), qr/Transport: exchange v1/,
+	like(ask("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT $columns FROM $kind WHERE id <= 20"), qr/Transport: exchange v1, stream/,
 		"$kind: come by exchange");
 }
 
