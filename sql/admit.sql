@@ -252,6 +252,12 @@ SELECT exchange.send(:'request', t.*) FROM (SELECT id FROM here) t \g /dev/null
 SHOW lock_timeout;
 COMMIT;
 
+-- a name that the client cannot read is no error
+CREATE FUNCTION U&"\0444"() RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN 1; END';
+SET client_encoding = LATIN1;
+SELECT against('SELECT U&"\0444"()');
+RESET client_encoding;
+
 SET search_path = public;
 SET client_min_messages = warning;
 DROP SCHEMA admit CASCADE;

@@ -99,8 +99,8 @@ $$;
 -- what was asked for ahead fails: the loop does, not the block that begins
 CREATE VIEW remote.fails AS SELECT id, word, 1 / (id - 15000) AS one FROM remote.words;
 CREATE FOREIGN TABLE fails (id int, word text, one int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'fails');
-CREATE FUNCTION refuse(id int, first int) RETURNS int LANGUAGE plpgsql AS
-	$$ BEGIN IF id >= first THEN RAISE 'refused'; END IF; RETURN id; END $$;
+CREATE FUNCTION refuse(id int, bound int) RETURNS int LANGUAGE plpgsql AS
+	$$ BEGIN IF id >= bound THEN RAISE 'refused'; END IF; RETURN id; END $$;
 CREATE FUNCTION sum_words() RETURNS bigint LANGUAGE sql AS 'SELECT sum(refuse(id, 4000)) FROM words';
 SET pg_exchange.transport = session;
 DO $$
@@ -158,7 +158,13 @@ MOVE ALL IN c;
 ROLLBACK TO a;
 FETCH 1 FROM c;
 ROLLBACK TO a;
-SELECT count(*) FROM words;
+DO $$
+BEGIN
+	PERFORM count(*) FROM words;
+EXCEPTION WHEN others THEN
+	RAISE NOTICE 'the transaction there is aborted';
+END
+$$;
 ROLLBACK;
 SELECT count(*) FROM words;
 DROP FUNCTION refuse, sum_words;

@@ -143,14 +143,27 @@ judge_in_subtransaction(const char *text)
 	return reason;
 }
 
-/* The reason as the client may read it, cut at a character. */
+/*
+ * The reason as the client may read it, cut at a character.  A name that the
+ * client's encoding may not have must not be an error: it could read the rows.
+ */
 static void
 set_against(px_admission *admission, const char *reason)
 {
-	char	   *text = pg_server_to_client(reason, (int) strlen(reason));
-	int			nbytes = pg_encoding_mbcliplen(pg_get_client_encoding(), text, (int) strlen(text),
-											   sizeof(admission->against) - 1);
+	char	   *text;
+	int			nbytes;
 
+	text = pstrdup(reason);
+	if (pg_get_client_encoding() != GetDatabaseEncoding())
+	{
+		for (char *c = text; *c; c++)
+		{
+			if (IS_HIGHBIT_SET(*c))
+				*c = '?';
+		}
+	}
+	nbytes = pg_encoding_mbcliplen(pg_get_client_encoding(), text, (int) strlen(text),
+								   sizeof(admission->against) - 1);
 	memcpy(admission->against, text, nbytes);
 	admission->against[nbytes] = '\0';
 }

@@ -21,7 +21,9 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "storage/latch.h"
+#include "storage/proc.h"
 #include "utils/memutils.h"
+#include "utils/timeout.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
@@ -386,23 +388,17 @@ leave_to_fdw(px_fdw_cursor *cursor)
 	cursor->request.request_complete = false;
 }
 
-/*
- * Wait until the row has arrived.  False at the deadline, or if a cancel comes
- * while these are held off.
- */
+/* Wait until the row has arrived.  False at the deadline. */
 static bool
 wait_for_row(px_fdw_cursor *cursor, TimestampTz deadline)
 {
 	note_arrival(cursor);		/* somebody else may have waited for it */
 	while (!cursor->arrived)
 	{
-		WaitEventSet *set;
+		WaitEventSet *set = px_create_wait_event_set(CURSOR_EVENTS);
 		WaitEvent	event = {0};
 		int			nevents;
 
-		if (QueryCancelHoldoffCount > 0 && QueryCancelPending)
-			return false;
-		set = px_create_wait_event_set(CURSOR_EVENTS);
 		PG_TRY();
 		{
 			nevents = wait_for_event(cursor, set, deadline, &event);
@@ -550,10 +546,32 @@ collect(px_fdw_cursor *cursor)
 	PG_END_TRY();
 }
 
+/* Is it not the remote's error, but the cancel of our own statement? */
+static bool
+is_own_cancel(const ErrorData *error)
+{
+	return error->sqlerrcode == ERRCODE_QUERY_CANCELED && error->funcname &&
+		strcmp(error->funcname, "ProcessInterrupts") == 0;
+}
+
+/* Let a cancel that was caught come again. */
+static void
+cancel_again(void)
+{
+	if (StatementTimeout > 0 && !get_timeout_active(STATEMENT_TIMEOUT))
+		enable_timeout_after(STATEMENT_TIMEOUT, 1);
+	else
+	{
+		InterruptPending = QueryCancelPending = true;
+		SetLatch(MyLatch);
+	}
+}
+
 /*
  * The same where no error may be raised: whoever rolls back a subtransaction
- * that is not quite begun ends the session.  An error is kept for whoever
- * fetches the row.  If we are to be cancelled, the request stays as it is.
+ * that is not quite begun, as who catches an error in another one does, ends
+ * the session.  An error of the remote is kept for whoever fetches the row.  A
+ * cancel leaves the request as it is.
  */
 static void
 collect_quietly(px_fdw_cursor *cursor)
@@ -562,20 +580,28 @@ collect_quietly(px_fdw_cursor *cursor)
 
 	PG_TRY();
 	{
-		HOLD_CANCEL_INTERRUPTS();
 		(void) wait_for_row(cursor, DT_NOEND);
-		RESUME_CANCEL_INTERRUPTS();
 	}
 	PG_CATCH();
 	{
 		ErrorData  *error;
 
 		MemoryContextSwitchTo(cursor->estate->es_query_cxt);
-		error = copy_error(cursor);
-		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
 		leave_to_fdw(cursor);
 		cursor->asked = true;
-		cursor->error = error;
+		if (!is_own_cancel(error))
+			cursor->error = copy_error(cursor);
+		FreeErrorData(error);
+		MemoryContextSwitchTo(context);
+		if (cursor->error == NULL)
+		{
+			/* Below the top there is nobody who catches it. */
+			if (GetCurrentTransactionNestLevel() == 2)
+				PG_RE_THROW();
+			FlushErrorState();
+			cancel_again();
+		}
 	}
 	PG_END_TRY();
 }
@@ -589,7 +615,7 @@ collect_pending(void (*how) (px_fdw_cursor *cursor))
 	{
 		px_fdw_cursor *cursor = dlist_container(px_fdw_cursor, link, iter.cur);
 
-		if (cursor->asked && cursor->error == NULL)
+		if (cursor->asked && cursor->error == NULL && !QueryCancelPending)
 			how(cursor);
 	}
 }
