@@ -260,6 +260,49 @@ class Session:
             self.close()
 
 
+def find_pgbouncer():
+    """Its program; None if it is not installed."""
+    return shutil.which("pgbouncer", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
+
+
+class Pooler:
+    """pgbouncer by transaction, which leads to every database of a server; Session.open has it ended."""
+
+    def __init__(self, work, program, name, upstream, size):
+        folder = os.path.join(work, name)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        os.mkdir(folder)
+        os.chown(folder, server_user().pw_uid, server_user().pw_gid)
+        with open(folder + "/pgbouncer.ini", "w", encoding="utf-8") as conf:
+            conf.write(f"""[databases]
+* = host=127.0.0.1 port={upstream} user=postgres pool_size={size}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {self.port}
+unix_socket_dir = {folder}
+auth_type = any
+pool_mode = transaction
+server_round_robin = 1
+""")
+        with open(folder + "/log", "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen([program, folder + "/pgbouncer.ini"], cwd=work, env=environment(work),
+                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log, **as_server_user())
+        Session.open.add(self)
+        for _ in range(100):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            time.sleep(0.1)
+        raise Failure("pgbouncer does not start")
+
+    def kill(self):
+        Session.open.discard(self)
+        self.process.kill()
+        self.process.wait()
+
+
 def exchange_nodes(plan):
     """The ExchangeReceive nodes of a JSON plan."""
     found = [plan] if plan.get("Custom Plan Provider") == "ExchangeReceive" else []
@@ -360,8 +403,8 @@ def load_tpch(server, scale, tables=tuple(TPCH)):
 def two_nodes(work, scale, **settings):
     """A shard with TPC-H and a coordinator with pg_exchange loaded: (shard, coordinator).
 
-    Foreign tables stand in schema tpch (fetch_size 10000), tpch_100 (fetch_size 100), and tpch_few, which the
-    planner takes to have 10 rows each."""
+    Foreign tables stand in schema tpch (fetch_size 10000), tpch_100 (fetch_size 100), tpch_few, which the planner
+    takes to have 10 rows each, and, where pgbouncer is installed, tpch_pooled, which leads through it."""
     common = {"shared_buffers": "256MB", "wal_level": "minimal", "max_wal_senders": "0", "max_wal_size": "8GB",
               "autovacuum": "off", "jit": "off", **settings}
     print("starting two servers", flush=True)
@@ -374,15 +417,18 @@ def two_nodes(work, scale, **settings):
     load_tpch(shard, scale)
     shard.sql("CREATE EXTENSION pg_exchange; CHECKPOINT;")
     coordinator.sql("CREATE EXTENSION postgres_fdw; CREATE EXTENSION pg_exchange;")
-    for schema, fetch_size in (("tpch", 10000), ("tpch_100", 100), ("tpch_few", 10000)):
+    ways = [("tpch", 10000, shard.port), ("tpch_100", 100, shard.port), ("tpch_few", 10000, shard.port)]
+    if find_pgbouncer():
+        ways.append(("tpch_pooled", 10000, Pooler(work, find_pgbouncer(), "pooler", shard.port, 8).port))
+    for schema, fetch_size, port in ways:
         coordinator.sql(f"""
             CREATE SERVER {schema} FOREIGN DATA WRAPPER postgres_fdw
-                OPTIONS (host '127.0.0.1', port '{shard.port}', dbname 'postgres', fetch_size '{fetch_size}');
+                OPTIONS (host '127.0.0.1', port '{port}', dbname 'postgres', fetch_size '{fetch_size}');
             CREATE USER MAPPING FOR CURRENT_USER SERVER {schema} OPTIONS (user 'postgres');
             CREATE SCHEMA {schema};
             IMPORT FOREIGN SCHEMA public LIMIT TO ({', '.join(TPCH)}) FROM SERVER {schema} INTO {schema};""")
     shard.sql("CREATE TABLE written (i int)")
-    coordinator.sql("CREATE FOREIGN TABLE tpch.written (i int) SERVER tpch")
+    coordinator.sql("CREATE FOREIGN TABLE tpch.written (i int) SERVER tpch OPTIONS (schema_name 'public')")
     coordinator.sql("UPDATE pg_class SET reltuples = 10, relpages = 1 WHERE relnamespace = 'tpch_few'::regnamespace")
     return shard, coordinator
 
@@ -398,13 +444,17 @@ MODES = {
        for mode in ("none", "fast", "high_compression")},
 }
 
-# What auto leaves to the session
+# What auto leaves to the session, and what a pooler is in between of
+POOLED = "postgres_fdw, pgbouncer"
 SITUATIONS = {
     "written before": (STREAM + "SET pg_exchange.compression = fast;", "tpch", "BEGIN; INSERT INTO tpch.written VALUES (1);"),
     "serializable": (STREAM + "SET pg_exchange.compression = fast;", "tpch", "BEGIN ISOLATION LEVEL SERIALIZABLE;"),
     "first in a savepoint": (STREAM + "SET pg_exchange.compression = fast;", "tpch", "BEGIN; SAVEPOINT s;"),
     "10 rows expected": (STREAM + "SET pg_exchange.compression = fast; SET pg_exchange.min_bytes = '64kB';", "tpch_few"),
 }
+if find_pgbouncer():
+    MODES[POOLED] = ("SET pg_exchange.enabled = off;", "tpch_pooled")
+    SITUATIONS["through pgbouncer"] = (BY_SESSION + "SET pg_exchange.compression = fast;", "tpch_pooled")
 
 
 def measure(session, shard, coordinator, mode, table="lineitem"):

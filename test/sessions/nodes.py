@@ -3,9 +3,7 @@ cleaned before every run, so that several scenarios run at a time and none sees 
 import glob
 import os
 import re
-import shutil
 import socket
-import subprocess
 import time
 
 import harness
@@ -65,11 +63,11 @@ class Nodes:
         if what == "standby":
             self.server["standby"] = Standby(self.work, self.shard)
         elif what == "pooler":
-            program = shutil.which("pgbouncer", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
+            program = harness.find_pgbouncer()
             if not program:
                 return False
-            self.server["pooler"] = Pooler(self.work, program, "pooler", self.shard.port, 8)
-            self.server["narrow"] = Pooler(self.work, program, "narrow", self.shard.port, 1)
+            self.server["pooler"] = harness.Pooler(self.work, program, "pooler", self.shard.port, 8)
+            self.server["narrow"] = harness.Pooler(self.work, program, "narrow", self.shard.port, 1)
         return True
 
     def replay(self):
@@ -117,41 +115,6 @@ class Standby:
         data, self.port = os.path.join(work, "standby"), free_port()
         harness.run(work, "pg_basebackup", "-h", "127.0.0.1", "-p", str(primary.port), "-U", "postgres", "-D", data, "-R", "-c", "fast", "--no-sync")
         harness.run(work, "pg_ctl", "-s", "-w", "-D", data, "-l", data + ".log", "-o", f"-p {self.port}", "start")
-
-
-class Pooler:
-    """pgbouncer by transaction, which leads to every database of a server; Session.open has it ended."""
-
-    def __init__(self, work, program, name, upstream, size):
-        self.port, folder = free_port(), os.path.join(work, name)
-        os.mkdir(folder)
-        os.chown(folder, harness.server_user().pw_uid, harness.server_user().pw_gid)
-        with open(folder + "/pgbouncer.ini", "w", encoding="utf-8") as conf:
-            conf.write(f"""[databases]
-* = host=127.0.0.1 port={upstream} user=postgres pool_size={size}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = {self.port}
-unix_socket_dir = {folder}
-auth_type = any
-pool_mode = transaction
-server_round_robin = 1
-""")
-        with open(folder + "/log", "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen([program, folder + "/pgbouncer.ini"], cwd=work, env=harness.environment(work),
-                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log, **harness.as_server_user())
-        harness.Session.open.add(self)
-        for _ in range(100):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            time.sleep(0.1)
-        raise harness.Failure("pgbouncer does not start")
-
-    def kill(self):
-        harness.Session.open.discard(self)
-        self.process.kill()
-        self.process.wait()
 
 
 class Place:
