@@ -100,7 +100,7 @@ is(ask($sum), $before + 1000, 'the next transaction sees what was written');
 
 # Leaving a stream early stops the remote backend, and the session goes on.
 $shard->safe_psql('postgres', q{
-	CREATE VIEW endless AS SELECT id, repeat('x', 1000) AS filler FROM (SELECT generate_series(1, 100000000) AS id) x});
+	CREATE VIEW endless AS SELECT id, repeat('x', 1000) AS filler FROM (SELECT generate_series(1, 2000000000) AS id) x});
 $coordinator->safe_psql('postgres', q{
 	IMPORT FOREIGN SCHEMA public LIMIT TO (endless) FROM SERVER shard INTO public;
 	ALTER FOREIGN TABLE endless OPTIONS (ADD fetch_size '1')});    # more than ten FETCHes are a stream

@@ -16,7 +16,7 @@ my $shard = new_shard('shard', conf => "restart_after_crash = on\n");
 $shard->safe_psql('postgres', q{
 	CREATE TABLE events AS SELECT i AS id, 'event ' || i AS name FROM generate_series(1, 10000) i;
 	CREATE FUNCTION nap(int) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT pg_sleep(600)::text';
-	CREATE VIEW endless AS SELECT id, repeat('x', 1000) AS filler FROM (SELECT generate_series(1, 100000000) AS id) x;
+	CREATE VIEW endless AS SELECT id, repeat('x', 1000) AS filler FROM (SELECT generate_series(1, 2000000000) AS id) x;
 	CREATE VIEW sleepy AS SELECT i AS id, CASE WHEN i < 20000 THEN '' ELSE nap(i) END AS filler
 		FROM (SELECT generate_series(1, 20000) AS i) x;
 	CREATE VIEW slow AS SELECT i AS id, nap(i) AS filler FROM generate_series(1, 1) i;

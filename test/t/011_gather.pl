@@ -30,13 +30,13 @@ for my $n (1 .. 4)
 		CREATE FUNCTION nap(float8) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT pg_sleep(\$1)::text';
 		CREATE TABLE events AS SELECT $n AS shard, i * 4 + $n AS id, 'event ' || i AS name FROM generate_series(1, 5000) i;
 		CREATE INDEX ON events (id);
-		CREATE VIEW endless AS SELECT $n AS shard, id, repeat('x', 1000) AS filler FROM (SELECT generate_series(1, 100000000) AS id) x;
+		CREATE VIEW endless AS SELECT $n AS shard, id, repeat('x', 1000) AS filler FROM (SELECT generate_series(1, 2000000000) AS id) x;
 		CREATE VIEW naps AS SELECT $n AS shard, i AS id FROM generate_series(1, 10) i WHERE CASE WHEN i = 1 THEN nap(sign(i) * 1.5) IS NOT NULL ELSE true END;
 		CREATE VIEW trickle AS SELECT 1 AS one FROM (SELECT generate_series(1, 2000) AS i) x WHERE nap(sign(i) * 0.001) IS NOT NULL;
 		CREATE TABLE wide AS SELECT $n AS shard, i AS id, repeat('x', 1000) AS filler FROM generate_series(1, 10000) i;
 		CREATE INDEX ON wide (id);
 		CREATE VIEW failing AS SELECT $n AS shard, id, repeat('x', 1000 / CASE WHEN id = 30000 AND $n = 3 THEN 0 ELSE 1 END) AS filler
-			FROM (SELECT generate_series(1, 100000000) AS id) x;
+			FROM (SELECT generate_series(1, 2000000000) AS id) x;
 		ANALYZE});
 	add_server($coordinator, "shard$n", $shard);
 	$coordinator->safe_psql('postgres', join(';', map {

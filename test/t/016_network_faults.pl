@@ -30,7 +30,7 @@ $shard->safe_psql('postgres', q{
 		FROM generate_series(1, 4000) i;
 	CREATE TABLE few AS SELECT * FROM events WHERE id <= 20;
 	CREATE VIEW wide AS SELECT i AS id, repeat(md5(i::text), 32) AS filler FROM generate_series(1, 20000) i;
-	CREATE VIEW endless AS SELECT id, repeat(md5(id::text), 32) AS filler FROM (SELECT generate_series(1, 100000000) AS id) x});
+	CREATE VIEW endless AS SELECT id, repeat(md5(id::text), 32) AS filler FROM (SELECT generate_series(1, 2000000000) AS id) x});
 my $proxy = FaultProxy->new($shard);
 my $coordinator = new_coordinator('coordinator', conf => "pg_exchange.local_scope = none\n");
 my $tables = join(';', map { "CREATE FOREIGN TABLE ${_}_%1\$s (id int, name text, amount numeric, token text, at timestamptz) SERVER %1\$s OPTIONS (table_name '$_')" } qw(events few));

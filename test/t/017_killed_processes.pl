@@ -36,7 +36,7 @@ $shard->safe_psql('postgres', q{
 	CREATE VIEW halting AS SELECT i AS id, CASE WHEN i < 20000 THEN repeat('x', 100) ELSE nap(sign(i) * 600) END AS filler
 		FROM (SELECT generate_series(1, 20000) AS i) x;
 	CREATE VIEW steady AS SELECT i AS id FROM (SELECT generate_series(1, 20000) AS i) x;
-	CREATE VIEW endless AS SELECT id, repeat('x', 1000) AS filler FROM (SELECT generate_series(1, 100000000) AS id) x;
+	CREATE VIEW endless AS SELECT id, repeat('x', 1000) AS filler FROM (SELECT generate_series(1, 2000000000) AS id) x;
 	CREATE VIEW par_start AS SELECT id, name FROM events WHERE nap_at(id, 1);
 	CREATE VIEW par_mid AS SELECT id, name FROM events WHERE nap_at(id, 19999)});
 my $coordinator = new_coordinator('coordinator', conf => $conf);
