@@ -65,30 +65,45 @@ judge_fault(PGconn *pg, const PGresult *error)
 					px_answer_text(pg, PX_ANSWER_ERROR, error));
 }
 
+const char *
+px_hello_refusal(const px_hello *self, const px_hello *remote, uint16 *version)
+{
+	*version = px_hello_common_version(self, remote);
+	if (*version == 0)
+		return psprintf("no common protocol version: here %d to %d, remote %d to %d",
+						self->protocol_min, self->protocol_max,
+						remote->protocol_min, remote->protocol_max);
+	if (!self->little_endian || !remote->little_endian)
+		return "architecture is not little-endian";
+	return NULL;
+}
+
+px_locality
+px_hello_locality(const px_hello *self, const px_hello *remote, pgsocket socket)
+{
+	if (strcmp(self->instance, remote->instance) == 0)
+		return PX_SAME_INSTANCE;
+	return px_socket_is_same_host(socket) ? PX_SAME_HOST : PX_REMOTE;
+}
+
 /* NULL if we get on with the remote by what it has said. */
 static const char *
 judge_hello(px_connection *connection, const px_hello *self,
 			const PGresult *answer)
 {
 	px_fault	fault;
+	const char *refusal;
 
 	if (PQnfields(answer) != 1 || PQgetisnull(answer, 0, 0) ||
 		px_hello_read(PQgetvalue(answer, 0, 0), &connection->hello, &fault) != PX_OK)
 		return "remote's hello is malformed";
-	connection->version = px_hello_common_version(self, &connection->hello);
-	if (connection->version == 0)
-		return psprintf("no common protocol version: here %d to %d, remote %d to %d",
-						self->protocol_min, self->protocol_max,
-						connection->hello.protocol_min, connection->hello.protocol_max);
-	if (!self->little_endian || !connection->hello.little_endian)
-		return "architecture is not little-endian";
+	refusal = px_hello_refusal(self, &connection->hello, &connection->version);
+	if (refusal)
+		return refusal;
 	if (!connection->hello.can_export)
 		return "remote user may not call pg_export_snapshot";
 
-	if (strcmp(self->instance, connection->hello.instance) == 0)
-		connection->locality = PX_SAME_INSTANCE;
-	else if (px_socket_is_same_host(PQsocket(connection->pg)))
-		connection->locality = PX_SAME_HOST;
+	connection->locality = px_hello_locality(self, &connection->hello, PQsocket(connection->pg));
 	return NULL;
 }
 

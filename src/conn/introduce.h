@@ -21,4 +21,15 @@
  */
 extern const char *px_introduce(px_connection *connection, bool *lasting);
 
+/*
+ * By its hello, why an exchange with the remote cannot be (palloc'd or static);
+ * or NULL, and *version is the newest that both speak.
+ */
+extern const char *px_hello_refusal(const px_hello *self, const px_hello *remote,
+									uint16 *version);
+
+/* Where the remote with that hello is, which is at the other end of socket. */
+extern px_locality px_hello_locality(const px_hello *self, const px_hello *remote,
+									 pgsocket socket);
+
 #endif							/* PX_CONN_INTRODUCE_H */

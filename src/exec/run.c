@@ -20,7 +20,6 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "executor/executor.h"
-#include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "parser/parsetree.h"
 #include "tcop/utility.h"
@@ -30,7 +29,7 @@
 
 #include "compat.h"
 #include "conn/stream.h"
-#include "exec/receive.h"
+#include "exec/plan_walk.h"
 #include "exec/run.h"
 
 /* The queries that are running, the innermost first. */
@@ -104,61 +103,20 @@ px_run_has_early_triggers(const EState *estate)
 }
 
 /*
- * Does postgres_fdw run a scan of the plan by itself?  What it reads may be a
- * view there, which takes any lock.
+ * Does postgres_fdw run the scan by itself?  What it reads may be a view there,
+ * which takes any lock.
  */
 static bool
-has_foreign_scan(Plan *plan)
+is_foreign_scan(Plan *plan, void *arg)
 {
-	ListCell   *lc;
-	List	   *children = NIL;
-
-	if (plan == NULL)
-		return false;
-	check_stack_depth();
-	switch (nodeTag(plan))
-	{
-		case T_ForeignScan:
-			return true;
-		case T_Append:
-			children = ((Append *) plan)->appendplans;
-			break;
-		case T_MergeAppend:
-			children = ((MergeAppend *) plan)->mergeplans;
-			break;
-		case T_SubqueryScan:
-			children = list_make1(((SubqueryScan *) plan)->subplan);
-			break;
-		case T_CustomScan:
-			/* The child of an ExchangeReceive runs only if that says so. */
-			if (((CustomScan *) plan)->methods != &px_receive_scan_methods)
-				children = ((CustomScan *) plan)->custom_plans;
-			break;
-		default:
-			break;
-	}
-	foreach(lc, children)
-	{
-		if (has_foreign_scan(lfirst(lc)))
-			return true;
-	}
-	return has_foreign_scan(plan->lefttree) || has_foreign_scan(plan->righttree);
+	return IsA(plan, ForeignScan);
 }
 
 /* May the session of postgres_fdw want locks that a stream is in the way of? */
 static bool
 may_lock_there(const PlannedStmt *plan)
 {
-	ListCell   *lc;
-
-	if (px_run_writes_foreign(plan) || has_foreign_scan(plan->planTree))
-		return true;
-	foreach(lc, plan->subplans)
-	{
-		if (has_foreign_scan(lfirst(lc)))
-			return true;
-	}
-	return false;
+	return px_run_writes_foreign(plan) || px_plan_walk_all(plan, is_foreign_scan, NULL);
 }
 
 /* ---------------------------------------------------------------------

@@ -667,13 +667,10 @@ px_receive_confirm(px_receive_state *state)
 bool
 px_receive_ask_for_workers(px_receive_state *state)
 {
-	bool		possible;
-
 	state->reader = state->readers ? state->readers[0] : px_start_add_reader(state);
-	possible = px_enabled && parallel_leader_participation &&
+	return px_enabled && parallel_leader_participation &&
 		reason_against_stream(state) == NULL && px_receive_peer(state)->refusal == NULL &&
 		ask_about_query(state, true) == NULL;
-	return possible;
 }
 
 void

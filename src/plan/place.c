@@ -27,84 +27,53 @@
 
 #include "compat.h"
 #include "exec/gather.h"
+#include "exec/plan_walk.h"
 #include "exec/receive.h"
 #include "guc.h"
 #include "plan/place.h"
 
 static planner_hook_type prev_planner_hook = NULL;
 
-static bool
-is_receive(const Plan *plan)
-{
-	return IsA(plan, CustomScan) &&
-		((const CustomScan *) plan)->methods == &px_receive_scan_methods;
-}
-
-/* The children of a node that are run like it, beside left and right tree. */
-static List **
-plan_list(Plan *plan)
-{
-	switch (nodeTag(plan))
-	{
-		case T_Append:
-			return &((Append *) plan)->appendplans;
-		case T_MergeAppend:
-			return &((MergeAppend *) plan)->mergeplans;
-		case T_CustomScan:
-			/* The child of an ExchangeReceive is its own business. */
-			return is_receive(plan) ? NULL : &((CustomScan *) plan)->custom_plans;
-		default:
-			return NULL;
-	}
-}
-
 /* ---------------------------------------------------------------------
  * All ExchangeReceives
  * --------------------------------------------------------------------- */
 
-typedef void (*receive_visitor) (CustomScan *receive, void *arg);
+/* What its exchanges are to know of the query. */
+typedef struct query_facts
+{
+	int			nstreams;
+	bool		user_code;
+} query_facts;
 
 static void
-visit_receives(Plan *plan, receive_visitor visit, void *arg)
+set_private(CustomScan *receive, int item, int value)
 {
-	List	  **list;
-	ListCell   *lc;
-
-	if (plan == NULL)
-		return;
-	check_stack_depth();
-
-	if (is_receive(plan))
-	{
-		visit((CustomScan *) plan, arg);
-		return;
-	}
-	visit_receives(plan->lefttree, visit, arg);
-	visit_receives(plan->righttree, visit, arg);
-	if (IsA(plan, SubqueryScan))
-		visit_receives(((SubqueryScan *) plan)->subplan, visit, arg);
-	list = plan_list(plan);
-	if (list)
-	{
-		foreach(lc, *list)
-			visit_receives(lfirst(lc), visit, arg);
-	}
+	lfirst(list_nth_cell(receive->custom_private, item)) = makeInteger(value);
 }
 
-static void
-count_receive(CustomScan *receive, void *arg)
+static bool
+count_receive(Plan *plan, void *arg)
 {
-	(*(int *) arg)++;
+	if (px_plan_is_receive(plan))
+		((query_facts *) arg)->nstreams++;
+	return false;
 }
 
-static void
-finish_receive(CustomScan *receive, void *arg)
+static bool
+finish_receive(Plan *plan, void *arg)
 {
-	const ForeignScan *foreign = linitial_node(ForeignScan, receive->custom_plans);
+	const query_facts *facts = arg;
+	CustomScan *receive = (CustomScan *) plan;
+	const ForeignScan *foreign;
+
+	if (!px_plan_is_receive(plan))
+		return false;
+	foreign = linitial_node(ForeignScan, receive->custom_plans);
 
 	/* The streams of a query share receive_buffer. */
-	lfirst(list_nth_cell(receive->custom_private, PX_RECEIVE_PRIVATE_STREAMS)) =
-		makeInteger(*(int *) arg);
+	set_private(receive, PX_RECEIVE_PRIVATE_STREAMS, facts->nstreams);
+	if (facts->user_code)
+		set_private(receive, PX_RECEIVE_PRIVATE_USER_CODE, 1);
 
 	/*
 	 * EXPLAIN looks here for the tables it needs names of.  The planner has
@@ -113,6 +82,7 @@ finish_receive(CustomScan *receive, void *arg)
 	 */
 	if (receive->scan.scanrelid == 0)
 		receive->custom_relids = bms_copy(px_foreignscan_relids(foreign));
+	return false;
 }
 
 /* ---------------------------------------------------------------------
@@ -136,13 +106,12 @@ note_few_rows(Plan *plan, double rows)
 		return;
 	check_stack_depth();
 
-	if (is_receive(plan))
+	if (px_plan_is_receive(plan))
 	{
 		const ForeignScan *foreign = linitial_node(ForeignScan, ((CustomScan *) plan)->custom_plans);
 
 		if (rows <= (double) FEW_FETCHES * intVal(lthird(foreign->fdw_private)))
-			lfirst(list_nth_cell(((CustomScan *) plan)->custom_private,
-								 PX_RECEIVE_PRIVATE_FEW_ROWS)) = makeInteger(1);
+			set_private((CustomScan *) plan, PX_RECEIVE_PRIVATE_FEW_ROWS, 1);
 		return;
 	}
 	switch (nodeTag(plan))
@@ -162,7 +131,7 @@ note_few_rows(Plan *plan, double rows)
 			break;
 		case T_Append:
 		case T_MergeAppend:
-			list = plan_list(plan);
+			list = px_plan_list(plan);
 			foreach(lc, *list)
 				note_few_rows(lfirst(lc), rows);
 			break;
@@ -171,29 +140,12 @@ note_few_rows(Plan *plan, double rows)
 	}
 }
 
-/* Find each LIMIT of the plan. */
-static void
-note_limits(Plan *plan)
+static bool
+note_limit(Plan *plan, void *arg)
 {
-	List	  **list;
-	ListCell   *lc;
-
-	if (plan == NULL)
-		return;
-	check_stack_depth();
-
 	if (IsA(plan, Limit))
 		note_few_rows(outerPlan(plan), plan->plan_rows);
-	note_limits(plan->lefttree);
-	note_limits(plan->righttree);
-	if (IsA(plan, SubqueryScan))
-		note_limits(((SubqueryScan *) plan)->subplan);
-	list = plan_list(plan);
-	if (list)
-	{
-		foreach(lc, *list)
-			note_limits(lfirst(lc));
-	}
+	return false;
 }
 
 /* ---------------------------------------------------------------------
@@ -201,13 +153,11 @@ note_limits(Plan *plan)
  * --------------------------------------------------------------------- */
 
 /* Could a gather begin this stream before its rows are asked for? */
-static void
-count_startable(CustomScan *receive, void *arg)
+static bool
+is_startable(Plan *plan, void *arg)
 {
-	const ForeignScan *foreign = linitial_node(ForeignScan, receive->custom_plans);
-
-	if (foreign->fdw_exprs == NIL)
-		(*(int *) arg)++;
+	return px_plan_is_receive(plan) &&
+		linitial_node(ForeignScan, ((CustomScan *) plan)->custom_plans)->fdw_exprs == NIL;
 }
 
 /*
@@ -217,18 +167,14 @@ count_startable(CustomScan *receive, void *arg)
 static bool
 gathers_streams(List *plans)
 {
-	int			startable = 0;
 	ListCell   *lc;
 
 	foreach(lc, plans)
 	{
-		Plan	   *plan = lfirst(lc);
-
-		if (is_receive(plan))
+		if (px_plan_is_receive(lfirst(lc)) || px_plan_walk(lfirst(lc), is_startable, NULL))
 			return true;
-		visit_receives(plan, count_startable, &startable);
 	}
-	return startable > 0;
+	return false;
 }
 
 /*
@@ -279,7 +225,7 @@ order_of_children(List *children)
 		const Plan *plan = skip_projections(lfirst(lc));
 		const List *private;
 
-		if (!is_receive(plan))
+		if (!px_plan_is_receive(plan))
 			continue;
 		private = ((const CustomScan *) plan)->custom_private;
 		if (intVal(list_nth(private, PX_RECEIVE_PRIVATE_SORTED)) == 0)
@@ -343,7 +289,7 @@ make_gather(Plan *append, List *children, Bitmapset *relids)
 
 	append->targetlist = NIL;
 	append->initPlan = NIL;
-	*plan_list(append) = NIL;
+	*px_plan_list(append) = NIL;
 	gather->custom_plans = children;
 	gather->custom_private = list_make2(append, makeInteger(order_of_children(children)));
 	gather->custom_relids = relids;
@@ -409,7 +355,7 @@ place_gathers(Plan *plan, int cursor_options)
 
 		scan->subplan = place_gathers(scan->subplan, cursor_options);
 	}
-	list = plan_list(plan);
+	list = px_plan_list(plan);
 	if (list)
 	{
 		foreach(lc, *list)
@@ -448,49 +394,29 @@ calls_user_code(Node *node, void *context)
 	return expression_tree_walker(node, calls_user_code, context);
 }
 
-static void
-note_user_code(CustomScan *receive, void *arg)
-{
-	lfirst(list_nth_cell(receive->custom_private, PX_RECEIVE_PRIVATE_USER_CODE)) = makeInteger(1);
-}
-
 static PlannedStmt *
 place_planner(Query *parse, const char *query_string, int cursor_options,
 			  ParamListInfo params)
 {
 	PlannedStmt *stmt;
 	ListCell   *lc;
-	int			nstreams = 0;
+	query_facts facts = {0};
 
 	/* The planner is going to scribble on the query. */
-	bool		user_code = px_enabled && calls_user_code((Node *) parse, NULL);
-
+	facts.user_code = px_enabled && calls_user_code((Node *) parse, NULL);
 	stmt = prev_planner_hook ?
 		prev_planner_hook(parse, query_string, cursor_options, params) :
 		standard_planner(parse, query_string, cursor_options, params);
 
-	visit_receives(stmt->planTree, count_receive, &nstreams);
-	foreach(lc, stmt->subplans)
-		visit_receives(lfirst(lc), count_receive, &nstreams);
-	if (nstreams == 0)
+	(void) px_plan_walk_all(stmt, count_receive, &facts);
+	if (facts.nstreams == 0)
 		return stmt;
 
-	if (user_code)
-	{
-		visit_receives(stmt->planTree, note_user_code, NULL);
-		foreach(lc, stmt->subplans)
-			visit_receives(lfirst(lc), note_user_code, NULL);
-	}
-	note_limits(stmt->planTree);
-	foreach(lc, stmt->subplans)
-		note_limits(lfirst(lc));
-	visit_receives(stmt->planTree, finish_receive, &nstreams);
+	(void) px_plan_walk_all(stmt, note_limit, NULL);
+	(void) px_plan_walk_all(stmt, finish_receive, &facts);
 	stmt->planTree = place_gathers(stmt->planTree, cursor_options);
 	foreach(lc, stmt->subplans)
-	{
-		visit_receives(lfirst(lc), finish_receive, &nstreams);
 		lfirst(lc) = place_gathers(lfirst(lc), cursor_options);
-	}
 	return stmt;
 }
 

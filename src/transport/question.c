@@ -20,8 +20,8 @@
 
 #include "compat.h"
 #include "conn/answer.h"
-#include "conn/connect.h"
 #include "conn/genuine.h"
+#include "conn/introduce.h"
 #include "conn/remote_text.h"
 #include "exec/decode.h"
 #include "send/hello_self.h"
@@ -81,35 +81,6 @@ find_admission(char *answer)
 	return begin + strlen(ADMISSION_BEGIN);
 }
 
-/* What the remote says of itself speaks against it; or NULL. */
-static const char *
-judge_hello(px_peer *peer, const px_hello *remote)
-{
-	px_hello	self;
-
-	px_hello_self(&self);
-	peer->session_version = px_hello_common_version(&self, remote);
-	if (peer->session_version == 0)
-		return psprintf("no common protocol version: here %d to %d, remote %d to %d",
-						self.protocol_min, self.protocol_max,
-						remote->protocol_min, remote->protocol_max);
-	if (!self.little_endian || !remote->little_endian)
-		return "architecture is not little-endian";
-	return NULL;
-}
-
-/* Where postgres_fdw's session is. */
-static px_locality
-session_locality(const px_hello *remote, pgsocket socket)
-{
-	px_hello	self;
-
-	px_hello_self(&self);
-	if (strcmp(self.instance, remote->instance) == 0)
-		return PX_SAME_INSTANCE;
-	return px_socket_is_same_host(socket) ? PX_SAME_HOST : PX_REMOTE;
-}
-
 static void
 read_admission(px_peer *peer, const char *servername, char *answer, px_admission *admission)
 {
@@ -151,6 +122,7 @@ px_question_answer(px_fdw_cursor *cursor, px_peer *peer, const char *servername,
 {
 	text	   *row = px_fdw_cursor_fetch(cursor, timeout_ms, timed_out);
 	px_admission admission;
+	px_hello	self;
 	const char *refusal;
 
 	if (timeout_ms >= 0 && *timed_out)
@@ -159,14 +131,16 @@ px_question_answer(px_fdw_cursor *cursor, px_peer *peer, const char *servername,
 		return ask_for_fault(cursor, peer);
 
 	read_admission(peer, servername, text_to_cstring(row), &admission);
-	refusal = judge_hello(peer, &admission.hello);
+	px_hello_self(&self);
+	refusal = px_hello_refusal(&self, &admission.hello, &peer->session_version);
 	if (refusal)
 	{
 		px_peer_refuse(peer, refusal, false);
 		return refusal;
 	}
 
-	peer->session_locality = session_locality(&admission.hello, px_fdw_cursor_socket(cursor));
+	peer->session_locality = px_hello_locality(&self, &admission.hello,
+											   px_fdw_cursor_socket(cursor));
 	if (admission.snapshot[0] != '\0')
 		strlcpy(peer->snapshot, admission.snapshot, PX_SNAPSHOT_ID_NBYTES);
 	peer->admission = admission;

@@ -1,0 +1,80 @@
+/*-------------------------------------------------------------------------
+ *
+ * plan_walk.c
+ *		The nodes of a finished plan.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "nodes/extensible.h"
+
+#include "exec/plan_walk.h"
+#include "exec/receive.h"
+
+bool
+px_plan_is_receive(const Plan *plan)
+{
+	return IsA(plan, CustomScan) &&
+		((const CustomScan *) plan)->methods == &px_receive_scan_methods;
+}
+
+List **
+px_plan_list(Plan *plan)
+{
+	switch (nodeTag(plan))
+	{
+		case T_Append:
+			return &((Append *) plan)->appendplans;
+		case T_MergeAppend:
+			return &((MergeAppend *) plan)->mergeplans;
+		case T_CustomScan:
+			return px_plan_is_receive(plan) ? NULL : &((CustomScan *) plan)->custom_plans;
+		default:
+			return NULL;
+	}
+}
+
+bool
+px_plan_walk(Plan *plan, px_plan_visitor visit, void *arg)
+{
+	List	  **list;
+	ListCell   *lc;
+
+	if (plan == NULL)
+		return false;
+	check_stack_depth();
+
+	if (visit(plan, arg) ||
+		px_plan_walk(plan->lefttree, visit, arg) ||
+		px_plan_walk(plan->righttree, visit, arg))
+		return true;
+	if (IsA(plan, SubqueryScan) &&
+		px_plan_walk(((SubqueryScan *) plan)->subplan, visit, arg))
+		return true;
+	list = px_plan_list(plan);
+	if (list == NULL)
+		return false;
+	foreach(lc, *list)
+	{
+		if (px_plan_walk(lfirst(lc), visit, arg))
+			return true;
+	}
+	return false;
+}
+
+bool
+px_plan_walk_all(const PlannedStmt *stmt, px_plan_visitor visit, void *arg)
+{
+	ListCell   *lc;
+
+	if (px_plan_walk(stmt->planTree, visit, arg))
+		return true;
+	foreach(lc, stmt->subplans)
+	{
+		if (px_plan_walk(lfirst(lc), visit, arg))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,33 @@
+/*-------------------------------------------------------------------------
+ *
+ * plan_walk.h
+ *		The nodes of a finished plan.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_EXEC_PLAN_WALK_H
+#define PX_EXEC_PLAN_WALK_H
+
+#include "nodes/plannodes.h"
+
+/* Called for a node before its children; true ends the walk. */
+typedef bool (*px_plan_visitor) (Plan *plan, void *arg);
+
+extern bool px_plan_is_receive(const Plan *plan);
+
+/*
+ * The children of a node that are run like it, beside left and right tree; the
+ * list is the node's own.  NULL if it is of a kind that has none.
+ */
+extern List **px_plan_list(Plan *plan);
+
+/*
+ * Visit a plan, which may be NULL, and what is below it, but not the child of an
+ * ExchangeReceive, which is its own business.  Whether a visit returned true.
+ */
+extern bool px_plan_walk(Plan *plan, px_plan_visitor visit, void *arg);
+
+/* The same for all plans of a statement, those of subqueries, too. */
+extern bool px_plan_walk_all(const PlannedStmt *stmt, px_plan_visitor visit, void *arg);
+
+#endif							/* PX_EXEC_PLAN_WALK_H */
