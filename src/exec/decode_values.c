@@ -465,7 +465,7 @@ px_decode_values(px_decoder *decoder, decode_column *column, const px_chunk *chu
 				decode_scaled_numeric(decoder, column, chunk, encoded);
 				break;
 			}
-			/* FALLTHROUGH */
+			pg_fallthrough;
 
 		case PX_DATUM_VARLENA:
 		case PX_DATUM_NAME:

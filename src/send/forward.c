@@ -17,6 +17,7 @@
 
 #include "executor/executor.h"
 
+#include "compat.h"
 #include "send/auto.h"
 #include "send/send.h"
 #include "send/timeout.h"

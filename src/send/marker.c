@@ -38,6 +38,7 @@
 #include "utils/regproc.h"
 #include "utils/syscache.h"
 
+#include "compat.h"
 #include "send/marker.h"
 #include "send/send.h"
 #include "send/session.h"
@@ -180,12 +181,11 @@ find_marker(const Query *query, bool *text)
 }
 
 static PlannedStmt *
-plan_query(Query *query, const char *query_string, int cursor_options,
-		   ParamListInfo params)
+plan_query(PX_PLANNER_PARAMETERS)
 {
 	if (prev_planner_hook)
-		return prev_planner_hook(query, query_string, cursor_options, params);
-	return standard_planner(query, query_string, cursor_options, params);
+		return prev_planner_hook(PX_PLANNER_ARGUMENTS(parse));
+	return standard_planner(PX_PLANNER_ARGUMENTS(parse));
 }
 
 /*
@@ -196,8 +196,7 @@ plan_query(Query *query, const char *query_string, int cursor_options,
  * same.
  */
 static PlannedStmt *
-plan_stream(Query *inner, const px_request *request, const char *query_string,
-			int cursor_options, ParamListInfo params)
+plan_stream(const px_request *request, PX_PLANNER_PARAMETERS)
 {
 	Query	   *copy;
 	PlannedStmt *stmt;
@@ -206,18 +205,18 @@ plan_stream(Query *inner, const px_request *request, const char *query_string,
 
 	if ((cursor_options & CURSOR_OPT_PARALLEL_OK) == 0 ||
 		max_parallel_workers_per_gather == 0)
-		return plan_query(inner, query_string, cursor_options, params);
+		return plan_query(PX_PLANNER_ARGUMENTS(parse));
 
-	copy = copyObject(inner);
+	copy = copyObject(parse);
 	double_to_shortest_decimal_buf(parallel_tuple_cost / request->batch_rows, cost);
 	nestlevel = NewGUCNestLevel();
 	(void) set_config_option("parallel_tuple_cost", cost, PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
-	stmt = plan_query(copy, query_string, cursor_options, params);
+	stmt = plan_query(PX_PLANNER_ARGUMENTS(copy));
 	AtEOXact_GUC(true, nestlevel);
 
 	if (stmt->parallelModeNeeded && !px_send_fits_below(stmt->planTree))
-		stmt = plan_query(inner, query_string, cursor_options, params);
+		stmt = plan_query(PX_PLANNER_ARGUMENTS(parse));
 	return stmt;
 }
 
@@ -273,8 +272,7 @@ evaluate_portions(const TargetEntry *marker, px_request *request)
 }
 
 static PlannedStmt *
-marker_planner(Query *parse, const char *query_string, int cursor_options,
-			   ParamListInfo params)
+marker_planner(PX_PLANNER_PARAMETERS)
 {
 	bool		text = false;
 	TargetEntry *marker = find_marker(parse, &text);
@@ -288,7 +286,7 @@ marker_planner(Query *parse, const char *query_string, int cursor_options,
 	 * cannot be materialized any more: no scrolling.
 	 */
 	if (marker == NULL || (cursor_options & CURSOR_OPT_SCROLL) != 0)
-		return plan_query(parse, query_string, cursor_options, params);
+		return plan_query(PX_PLANNER_ARGUMENTS(parse));
 
 	inner = single_subquery(parse)->subquery;
 	pfree(px_send_read_request(castNode(FuncExpr, marker->expr),
@@ -311,7 +309,7 @@ marker_planner(Query *parse, const char *query_string, int cursor_options,
 	inner->stmt_location = parse->stmt_location;
 	inner->stmt_len = parse->stmt_len;
 
-	stmt = plan_stream(inner, &request, query_string, cursor_options, params);
+	stmt = plan_stream(&request, PX_PLANNER_ARGUMENTS(inner));
 	if (!text)
 		px_session_decline(px_session_judge_plan(stmt));
 	px_send_add_node(stmt, marker, &request, &slice, text);

@@ -21,6 +21,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/transam.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_class.h"
@@ -31,6 +32,7 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
+#include "compat.h"
 #include "send/send.h"
 #include "send/session.h"
 
@@ -204,7 +206,7 @@ judge_domain(Oid domain, judgement *judgement)
 	DomainConstraintRef *constraints;
 	ListCell   *lc;
 
-	if (!DomainHasConstraints(domain))
+	if (!px_domain_has_constraints(domain))
 		return false;
 	constraints = palloc0(sizeof(DomainConstraintRef));
 	InitDomainConstraintRef(domain, constraints, CurrentMemoryContext, false);
