@@ -10,8 +10,6 @@
 #include <math.h>
 
 #include "access/parallel.h"
-#include "codec/codec.h"
-#include "column/column.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -19,8 +17,13 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 
+#include "codec/codec.h"
+#include "column/column.h"
+
 #include "compat.h"
 #include "exec/request.h"
+#include "exec/start.h"
+#include "tuple/decode.h"
 #include "wire/request.h"
 
 /*
@@ -123,11 +126,11 @@ void
 px_request_for_stream(px_receive_state *state, px_stream_reader *reader)
 {
 	px_stream  *stream = reader->stream;
-	px_peer    *peer = stream->connection->peer;
+	px_peer    *peer = stream->holder.connection->peer;
 	px_request	request = {0};
 	char	   *sql;
 
-	choose_compression(state, &stream->connection->hello, &peer->lesson, &request);
+	choose_compression(state, &stream->holder.connection->hello, &peer->lesson, &request);
 	reader->lesson = request.adaptive ? &peer->lesson : NULL;
 	fill_request(state, reader, &request);
 	request.has_session = peer->admitted;	/* not in plain EXPLAIN */
