@@ -47,7 +47,7 @@ verify_schema(const uint8_t *body, const px_frame_header *header, px_fault *faul
 }
 
 bool
-px_send_verify(const uint8_t *frame, size_t nbytes, const px_request *request,
+px_frame_is_acceptable(const uint8_t *frame, size_t nbytes, const px_request *request,
 			   const px_fill *fill, px_codec_context *codec)
 {
 	const uint8_t *body = frame + PX_FRAME_HEADER_NBYTES;
