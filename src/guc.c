@@ -13,6 +13,7 @@
 #include "miscadmin.h"
 #include "utils/guc.h"
 
+#include "adapt/choice.h"
 #include "guc.h"
 #include "wire/frame.h"
 #include "wire/request.h"
@@ -42,6 +43,18 @@ static const struct config_enum_entry mode_options[] = {
 	{"auto", PX_MODE_AUTO, false},
 	{"unspecified", PX_MODE_AUTO, true},
 	{NULL, 0, false}
+};
+
+/* EXPLAIN's spelling, and what the sender may choose from. */
+static const struct
+{
+	const char *name;
+	uint32		choices;		/* 1 << px_choice */
+}			modes[] = {
+	[PX_MODE_NONE] = {"NONE", 1 << PX_CHOICE_PLAIN},
+	[PX_MODE_FAST] = {"FAST", 1 << PX_CHOICE_LZ4},
+	[PX_MODE_HIGH_COMPRESSION] = {"HIGH_COMPRESSION", 1 << PX_CHOICE_ZSTD},
+	[PX_MODE_AUTO] = {"AUTO", PX_CHOICES_ALL},
 };
 
 static const struct config_enum_entry scope_options[] = {
@@ -128,7 +141,8 @@ read_server_mode(const char **p, server_mode *item)
 	else if (**p != '\0')
 		return false;
 
-	for (const struct config_enum_entry *option = mode_options; option->name; option++)
+	for (const struct config_enum_entry *option = mode_options; option->name;
+		 option++)
 	{
 		if (strlen(option->name) == length &&
 			pg_strncasecmp(option->name, mode, length) == 0)
@@ -153,8 +167,9 @@ check_server_compression(char **newval, void **extra, GucSource source)
 
 		ok = read_server_mode(&p, &item);
 		if (!ok)
-			GUC_check_errdetail("Expected server=mode with mode none, fast, high_compression or auto, at \"%s\".",
-								begin);
+			GUC_check_errdetail(
+				"Expected server=mode with mode none, fast, high_compression or auto, at \"%s\".",
+				begin);
 	}
 	pfree(item.name);
 	return ok;
@@ -176,21 +191,16 @@ px_mode_for_server(const char *servername)
 	return mode;
 }
 
+uint32
+px_mode_choices(px_mode mode)
+{
+	return modes[mode].choices;
+}
+
 const char *
 px_mode_name(px_mode mode)
 {
-	switch (mode)
-	{
-		case PX_MODE_NONE:
-			return "NONE";
-		case PX_MODE_FAST:
-			return "FAST";
-		case PX_MODE_HIGH_COMPRESSION:
-			return "HIGH_COMPRESSION";
-		case PX_MODE_AUTO:
-			return "AUTO";
-	}
-	return "unknown";
+	return modes[mode].name;
 }
 
 /* How frames are made: compression and batches. */
@@ -257,9 +267,10 @@ define_stream_settings(void)
 }
 
 /*
- * When the receiver uses an exchange, and what it may hold.  What takes more than
- * its share of connections, here and over there, or of memory is for those
- * whom an administrator lets set it; so is what shows more than postgres_fdw does.
+ * When the receiver uses an exchange, and what it may hold.  What takes more
+ * than its share of connections, here and over there, or of memory is for
+ * those whom an administrator lets set it; so is what shows more than
+ * postgres_fdw does.
  */
 static void
 define_receiver_settings(void)
@@ -326,13 +337,12 @@ define_receiver_settings(void)
 static void
 define_limits(void)
 {
-	DefineCustomIntVariable("pg_exchange.max_frame_bytes",
-							"Sets the size of a frame that is accepted from a server.",
-							"A frame holds a batch, of at least one row: larger rows are refused.",
-							&px_max_frame_bytes,
-							PX_FRAME_SENT_NBYTES_MAX, 64 * 1024, PX_FRAME_SENT_NBYTES_MAX,
-							PGC_SUSET, GUC_UNIT_BYTE,
-							NULL, NULL, NULL);
+	DefineCustomIntVariable(
+		"pg_exchange.max_frame_bytes",
+		"Sets the size of a frame that is accepted from a server.",
+		"A frame holds a batch, of at least one row: larger rows are refused.",
+		&px_max_frame_bytes, PX_FRAME_SENT_NBYTES_MAX, 64 * 1024,
+		PX_FRAME_SENT_NBYTES_MAX, PGC_SUSET, GUC_UNIT_BYTE, NULL, NULL, NULL);
 
 	DefineCustomIntVariable("pg_exchange.max_decompression_ratio",
 							"Sets how many times the size of its frame a large batch may take when it is decoded.",

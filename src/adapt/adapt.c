@@ -652,20 +652,3 @@ px_adapt_link_rate(const px_adapt *adapt)
 		return 0;
 	return px_mean_of(&adapt->carried) * 1e9;
 }
-
-const char *
-px_choice_name(px_choice choice)
-{
-	switch (choice)
-	{
-		case PX_CHOICE_PLAIN:
-			return "plain";
-		case PX_CHOICE_ENCODED:
-			return "encoded";
-		case PX_CHOICE_LZ4:
-			return "lz4";
-		case PX_CHOICE_ZSTD:
-			return "zstd";
-	}
-	return "unknown";
-}

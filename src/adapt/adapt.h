@@ -148,7 +148,4 @@ extern void px_adapt_learn_link(px_adapt *adapt, const px_link_sample *sample);
  */
 extern double px_adapt_link_rate(const px_adapt *adapt);
 
-/* EXPLAIN's names: plain, encoded, lz4, zstd. */
-extern const char *px_choice_name(px_choice choice);
-
 #endif							/* PX_ADAPT_ADAPT_H */

@@ -103,7 +103,8 @@ is_as_compiled(struct config_generic *setting)
 static uint64
 hash(const char *text, uint64 seed)
 {
-	return hash_bytes_extended((const unsigned char *) text, (int) strlen(text), seed);
+	return hash_bytes_extended((const unsigned char *) text,
+							   (int) strlen(text), seed);
 }
 
 /* A setting's value in words, in a buffer or in the setting's own memory. */
@@ -140,7 +141,8 @@ hash_setting(struct config_generic *setting)
 {
 	char		buffer[64];
 
-	return hash(setting_text(setting, buffer, sizeof(buffer)), hash(setting->name, 0));
+	return hash(setting_text(setting, buffer, sizeof(buffer)),
+				hash(setting->name, 0));
 }
 
 /* What a sum becomes for all to see. */

@@ -26,6 +26,7 @@
 #include "tcop/tcopprot.h"
 #include "utils/timestamp.h"
 
+#include "adapt/choice.h"
 #include "codec/codec.h"
 #include "exec/auto.h"
 
@@ -82,22 +83,6 @@ is_larger(double *max_nbytes, double nbytes)
 	return true;
 }
 
-/* The choices that the receiver's encodings and codecs allow. */
-static uint32
-allowed_choices(const px_request *request)
-{
-	uint32		allowed = 1 << PX_CHOICE_PLAIN;
-
-	if ((request->encodings & PX_ENCODINGS_INTS) != PX_ENCODINGS_INTS)
-		return allowed;
-	allowed |= 1 << PX_CHOICE_ENCODED;
-	if (request->codecs & (1 << PX_CODEC_LZ4))
-		allowed |= 1 << PX_CHOICE_LZ4;
-	if (request->codecs & (1 << PX_CODEC_ZSTD))
-		allowed |= 1 << PX_CHOICE_ZSTD;
-	return allowed;
-}
-
 px_auto *
 px_auto_new(const px_request *request)
 {
@@ -107,9 +92,8 @@ px_auto_new(const px_request *request)
 	if (request->random)
 		seed = ((uint64) GetCurrentTimestamp() ^ ((uint64) MyProcPid << 40)) | 1;
 	state->shared = &state->local;
-	state->encodings = request->encodings & PX_ENCODINGS_ALL;
 	SpinLockInit(&state->local.mutex);
-	px_adapt_init(&state->local.adapt, allowed_choices(request),
+	px_adapt_init(&state->local.adapt, px_choices_asked(request),
 				  request->cpu_limit / 1000.0, (double) request->link_rate,
 				  request->idle >= IDLE_PERMILLE_MIN, seed);
 	return state;
@@ -208,30 +192,18 @@ px_auto_called(px_auto *state)
 	SpinLockRelease(&state->shared->mutex);
 }
 
-static void
-set_options(px_auto *state, px_choice choice, px_encode_options *options)
+px_choice
+px_auto_choose(px_auto *state)
 {
-	state->choice = choice;
-	options->encodings = choice == PX_CHOICE_PLAIN ? 1 << PX_ENC_PLAIN : state->encodings;
-	options->codec = choice == PX_CHOICE_ZSTD ? PX_CODEC_ZSTD :
-		choice == PX_CHOICE_LZ4 ? PX_CODEC_LZ4 : PX_CODEC_NONE;
-	options->codec_on_ints = choice == PX_CHOICE_ZSTD;
-}
-
-void
-px_auto_choose(px_auto *state, px_encode_options *options)
-{
-	px_choice	choice;
-
 	SpinLockAcquire(&state->shared->mutex);
-	choice = px_adapt_choose(&state->shared->adapt,
-							 Max(state->raw_nbytes, PX_CODEC_RAW_NBYTES_MIN));
+	state->choice = px_adapt_choose(&state->shared->adapt,
+									Max(state->raw_nbytes, PX_CODEC_RAW_NBYTES_MIN));
 	SpinLockRelease(&state->shared->mutex);
-	set_options(state, choice, options);
+	return state->choice;
 }
 
-void
-px_auto_filled(px_auto *state, size_t raw_nbytes, px_encode_options *options)
+px_choice
+px_auto_filled(px_auto *state, size_t raw_nbytes)
 {
 	px_auto_shared *shared = state->shared;
 	instr_time	now;
@@ -258,10 +230,10 @@ px_auto_filled(px_auto *state, size_t raw_nbytes, px_encode_options *options)
 	memset(&state->sample, 0, sizeof(state->sample));
 	state->filled_at = now;
 	state->raw_nbytes = (double) raw_nbytes;
-	set_options(state, px_adapt_for_size(&shared->adapt, state->choice, (double) raw_nbytes),
-				options);
+	state->choice = px_adapt_for_size(&shared->adapt, state->choice, (double) raw_nbytes);
 	state->counts[state->choice]++;
 	state->filled_cpu_ns = cpu_ns();
+	return state->choice;
 }
 
 void

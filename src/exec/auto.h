@@ -47,7 +47,6 @@ typedef struct px_auto
 {
 	px_auto_shared *shared;		/* local, or in the memory of a parallel query */
 	px_auto_shared local;
-	uint32		encodings;		/* that the receiver knows */
 	uint64		counts[PX_CHOICE_COUNT];	/* batches of this sender */
 	double		made_nbytes;	/* raw bytes of this sender */
 
@@ -96,11 +95,11 @@ extern void px_auto_restart(px_auto *state);
 
 extern void px_auto_called(px_auto *state);
 
-/* Sets encodings and codec of options. */
-extern void px_auto_choose(px_auto *state, px_encode_options *options);
+/* How the next batch will be encoded, as far as its size does not matter. */
+extern px_choice px_auto_choose(px_auto *state);
 
-/* The batch has raw_nbytes; if that is little, options do without a codec. */
-extern void px_auto_filled(px_auto *state, size_t raw_nbytes, px_encode_options *options);
+/* The batch has raw_nbytes: the choice for it, without a codec if that is little. */
+extern px_choice px_auto_filled(px_auto *state, size_t raw_nbytes);
 
 /* columns[ncolumns] is what was left by the batch. */
 extern void px_auto_encoded(px_auto *state, size_t raw_nbytes, size_t wire_nbytes,

@@ -16,7 +16,7 @@
  * fill holds its columns.  codec is NULL only if the request has none.
  * Returns true, or raises an error that says what is wrong.
  */
-extern bool px_send_verify(const uint8_t *frame, size_t nbytes,
+extern bool px_frame_is_acceptable(const uint8_t *frame, size_t nbytes,
 						   const px_request *request, const px_fill *fill,
 						   px_codec_context *codec);
 
