@@ -30,7 +30,7 @@
 MODULE_big = pg_exchange
 EXTENSION = pg_exchange
 DATA = $(wildcard pg_exchange--*.sql)
-OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
 
 PG_CONFIG ?= pg_config
 .DEFAULT_GOAL := all
@@ -114,7 +114,7 @@ EXTRA_CLEAN = $(OBJS:.o=.d) $(OBJS:.o=.bc)
 include $(PGXS)
 
 # The loops over columns and over armour are written to be vectorised; -O2 of older compilers does not.
-$(filter src/column/% src/wire/armour%,$(OBJS)): override CFLAGS += -O3 -funroll-loops
+$(filter src/column/% src/adapt/% src/wire/armour%,$(OBJS)): override CFLAGS += -O3 -funroll-loops
 
 # Say which package is missing instead of what the compiler makes of it.
 .PHONY: build-deps

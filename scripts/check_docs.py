@@ -52,10 +52,10 @@ REASONS = {
     "conn/introduce.c": (RETURNED, r'\? NULL : "([^"]*)"'),
     "conn/connect.c": (ASSIGNED,),
     "conn/pool.c": (ASSIGNED,),
-    "conn/stream.c": (ASSIGNED, r'fail_beginning\(stream, "([^"]*)"'),
-    "send/admit.c": (ASSIGNED, RETURNED),
-    "send/session.c": (r'\bfound\([^";]*"((?:[^"\\]|\\.)*)"',),
-    "send/marker.c": (r'PX_ERRCODE_DECLINED\),\s*errmsg\("((?:[^"\\]|\\.)*)"',),
+    "transport/stream.c": (ASSIGNED, r'fail_beginning\(stream, "([^"]*)"'),
+    "admit/admit.c": (ASSIGNED, RETURNED),
+    "admit/session.c": (r'\bfound\([^";]*"((?:[^"\\]|\\.)*)"',),
+    "plan/marker.c": (r'PX_ERRCODE_DECLINED\),\s*errmsg\("((?:[^"\\]|\\.)*)"',),
 }
 
 

@@ -13,6 +13,7 @@
 #include "miscadmin.h"
 #include "utils/guc.h"
 
+#include "adapt/choice.h"
 #include "guc.h"
 #include "wire/frame.h"
 #include "wire/request.h"
@@ -42,6 +43,18 @@ static const struct config_enum_entry mode_options[] = {
 	{"auto", PX_MODE_AUTO, false},
 	{"unspecified", PX_MODE_AUTO, true},
 	{NULL, 0, false}
+};
+
+/* EXPLAIN's spelling, and what the sender may choose from. */
+static const struct
+{
+	const char *name;
+	uint32		choices;		/* 1 << px_choice */
+}			modes[] = {
+	[PX_MODE_NONE] = {"NONE", 1 << PX_CHOICE_PLAIN},
+	[PX_MODE_FAST] = {"FAST", 1 << PX_CHOICE_LZ4},
+	[PX_MODE_HIGH_COMPRESSION] = {"HIGH_COMPRESSION", 1 << PX_CHOICE_ZSTD},
+	[PX_MODE_AUTO] = {"AUTO", PX_CHOICES_ALL},
 };
 
 static const struct config_enum_entry scope_options[] = {
@@ -176,21 +189,16 @@ px_mode_for_server(const char *servername)
 	return mode;
 }
 
+uint32
+px_mode_choices(px_mode mode)
+{
+	return modes[mode].choices;
+}
+
 const char *
 px_mode_name(px_mode mode)
 {
-	switch (mode)
-	{
-		case PX_MODE_NONE:
-			return "NONE";
-		case PX_MODE_FAST:
-			return "FAST";
-		case PX_MODE_HIGH_COMPRESSION:
-			return "HIGH_COMPRESSION";
-		case PX_MODE_AUTO:
-			return "AUTO";
-	}
-	return "unknown";
+	return modes[mode].name;
 }
 
 /* How frames are made: compression and batches. */

@@ -56,6 +56,12 @@ extern void px_guc_init(void);
 /* The mode in force for a server: its server_compression entry, else compression. */
 extern px_mode px_mode_for_server(const char *servername);
 
+/*
+ * What a sender may choose from in a mode: a bit set, 1 << px_choice (see
+ * adapt/choice.h).
+ */
+extern uint32 px_mode_choices(px_mode mode);
+
 /* EXPLAIN's spelling: NONE, FAST, HIGH_COMPRESSION, AUTO. */
 extern const char *px_mode_name(px_mode mode);
 

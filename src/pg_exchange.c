@@ -10,13 +10,14 @@
 #include "fmgr.h"
 
 #include "compat.h"
-#include "exec/gather.h"
-#include "exec/receive.h"
 #include "exec/run.h"
 #include "guc.h"
+#include "node/gather.h"
+#include "node/receive.h"
+#include "node/send.h"
+#include "plan/marker.h"
 #include "plan/paths.h"
 #include "plan/place.h"
-#include "send/send.h"
 #include "stats/stats.h"
 
 PG_MODULE_MAGIC;
@@ -29,6 +30,7 @@ _PG_init(void)
 	px_guc_init();
 	px_stats_init();
 	px_send_init();
+	px_marker_init();
 	px_receive_init();
 	px_gather_init();
 	px_run_init();

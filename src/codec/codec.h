@@ -17,7 +17,7 @@
 #ifndef PX_CODEC_CODEC_H
 #define PX_CODEC_CODEC_H
 
-#include "wire/status.h"
+#include "base/status.h"
 
 typedef enum px_codec_id
 {

@@ -13,8 +13,6 @@
 
 #include <zstd.h>
 
-#include "codec/codec.h"
-
 struct px_codec_context
 {
 	void	   *lz4_state;		/* LZ4_sizeofState() bytes; NULL until used */

@@ -12,10 +12,11 @@
  */
 #include "c.h"
 
+#include "port/pg_bitutils.h"
+
 #include "column/encode.h"
 #include "column/for.h"
 #include "column/ints.h"
-#include "port/pg_bitutils.h"
 
 /* numeric's dscale, where a numeric is a scaled 64-bit integer. */
 #define PX_SCALE_MAX				18

@@ -26,9 +26,10 @@
 #ifndef PX_COLUMN_COLUMN_H
 #define PX_COLUMN_COLUMN_H
 
-#include "codec/codec.h"
 #include "port/pg_bitutils.h"
-#include "wire/bytes.h"
+
+#include "base/bytes.h"
+#include "codec/codec.h"
 #include "wire/frame.h"
 
 typedef enum px_form

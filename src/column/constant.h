@@ -11,7 +11,7 @@
 #ifndef PX_COLUMN_CONSTANT_H
 #define PX_COLUMN_CONSTANT_H
 
-#include "wire/status.h"
+#include "base/status.h"
 
 /*
  * If the n >= 1 values of width bytes each are all equal, the size of one of

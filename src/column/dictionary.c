@@ -17,9 +17,10 @@
  */
 #include "c.h"
 
+#include "port/pg_bitutils.h"
+
 #include "column/plain.h"
 #include "column/strings.h"
-#include "port/pg_bitutils.h"
 
 /* Multiplicative hashing: 2^64 / golden ratio, Knuth TAOCP 3, 6.4. */
 #define PX_HASH_FACTOR	UINT64_C(0x9E3779B97F4A7C15)

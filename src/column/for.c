@@ -12,9 +12,10 @@
  */
 #include "c.h"
 
-#include "column/for.h"
 #include "port/pg_bitutils.h"
-#include "wire/bytes.h"
+
+#include "base/bytes.h"
+#include "column/for.h"
 
 /* Lanes of a block, and values per lane, by the size of the words. */
 #define PX_FOR_LANES32		8

@@ -27,7 +27,7 @@
 #ifndef PX_COLUMN_FOR_H
 #define PX_COLUMN_FOR_H
 
-#include "wire/status.h"
+#include "base/status.h"
 
 #define PX_FOR_BLOCK_VALUES		256
 #define PX_FOR_HEADER_NBYTES	16

@@ -14,12 +14,13 @@
  */
 #include "c.h"
 
+#include "port/pg_bitutils.h"
+
 #include "column/constant.h"
 #include "column/for.h"
 #include "column/ints.h"
 #include "column/plain.h"
 #include "column/transform.h"
-#include "port/pg_bitutils.h"
 
 /*
  * A transform must save this fraction of the flat size, as it costs both ends

@@ -15,9 +15,10 @@
  */
 #include "c.h"
 
+#include "port/pg_bitutils.h"
+
 #include "column/fixed.h"
 #include "column/for.h"
-#include "port/pg_bitutils.h"
 
 size_t
 px_planes_nbytes(const uint8_t *values, uint32_t n, uint8_t width)

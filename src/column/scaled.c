@@ -15,8 +15,9 @@
  */
 #include "c.h"
 
-#include "column/transform.h"
 #include "port/pg_bitutils.h"
+
+#include "column/transform.h"
 
 uint64_t
 px_scaled_gcd(uint64_t a, uint64_t b)

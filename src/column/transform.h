@@ -13,7 +13,7 @@
 #ifndef PX_COLUMN_TRANSFORM_H
 #define PX_COLUMN_TRANSFORM_H
 
-#include "wire/status.h"
+#include "base/status.h"
 
 /* --- delta.c: the differences of neighbours ----------------------------- */
 

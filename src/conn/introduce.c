@@ -16,8 +16,8 @@
 #include "conn/answer.h"
 #include "conn/connect.h"
 #include "conn/genuine.h"
+#include "conn/hello_self.h"
 #include "conn/introduce.h"
-#include "send/hello_self.h"
 
 /* What postgres_fdw sets on each of its sessions. */
 #define CONFIGURE \

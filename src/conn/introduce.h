@@ -8,7 +8,7 @@
 #ifndef PX_CONN_INTRODUCE_H
 #define PX_CONN_INTRODUCE_H
 
-#include "conn/pool.h"
+#include "conn/peer.h"
 
 /*
  * Configure the session, see that the functions of the extension there are

@@ -28,7 +28,6 @@
 #include "conn/connect.h"
 #include "conn/introduce.h"
 #include "conn/pool.h"
-#include "conn/stream.h"
 #include "guc.h"
 #include "stats/wait_event.h"
 
@@ -41,9 +40,6 @@
 
 /* How long to wait for a cancel to be heeded before another one, at first. */
 #define CANCEL_AGAIN_MS		50
-
-/* How long to leave a peer alone whose sessions do not answer. */
-#define AVOID_MS	60000
 
 static HTAB *peers = NULL;		/* NULL until the first exchange */
 
@@ -99,21 +95,6 @@ px_peer_get(UserMapping *user)
 	return peer;
 }
 
-void
-px_peer_avoid(px_peer *peer)
-{
-	peer->avoid_until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), AVOID_MS);
-}
-
-void
-px_peer_refuse(px_peer *peer, const char *refusal, bool lacks_extension)
-{
-	ereport(DEBUG1,
-			(errmsg_internal("no exchange with server %u: %s", peer->serverid, refusal)));
-	peer->refusal = MemoryContextStrdup(CacheMemoryContext, refusal);
-	peer->lacks_extension = lacks_extension;
-}
-
 /* postgres_fdw's server option keep_connections; on unless switched off. */
 static bool
 keeps_connections(ForeignServer *server)
@@ -132,22 +113,22 @@ keeps_connections(ForeignServer *server)
 
 /* Hand a connection to a stream. */
 static void
-give_connection(px_connection *connection, px_stream *stream)
+give_connection(px_connection *connection, px_connection_holder *holder)
 {
 	connection->in_use = true;
 	connection->streams++;
-	connection->stream = stream;
+	connection->holder = holder;
 	connection->nest_level = GetCurrentTransactionNestLevel();
-	stream->connection = connection;
+	holder->connection = connection;
 }
 
 /* Take it back, in whatever state it is. */
 static void
 take_connection(px_connection *connection)
 {
-	if (connection->stream)
-		connection->stream->connection = NULL;
-	connection->stream = NULL;
+	if (connection->holder)
+		connection->holder->connection = NULL;
+	connection->holder = NULL;
 	connection->in_use = false;
 }
 
@@ -163,7 +144,7 @@ abandon_deadline(void)
  * it back before it was accepted closes it.
  */
 static px_connection *
-open_connection(px_peer *peer, UserMapping *user, px_stream *stream,
+open_connection(px_peer *peer, UserMapping *user, px_connection_holder *holder,
 				const char **reason)
 {
 	ForeignServer *server = GetForeignServer(user->serverid);
@@ -199,7 +180,7 @@ open_connection(px_peer *peer, UserMapping *user, px_stream *stream,
 	connection->pg = pg;
 	connection->since = GetCurrentTimestamp();
 	connection->invalidated = !keeps_connections(server);
-	give_connection(connection, stream);
+	give_connection(connection, holder);
 	dlist_push_tail(&peer->connections, &connection->node);
 
 	refusal = px_introduce(connection, &lasting);
@@ -303,7 +284,7 @@ streams_running(px_peer *peer)
 	{
 		px_connection *connection = dlist_container(px_connection, node, iter.cur);
 
-		if (connection->in_use && connection->stream == NULL)
+		if (connection->in_use && connection->holder == NULL)
 			px_connection_abandon(connection);
 		else if (connection->in_use)
 			n++;
@@ -342,7 +323,7 @@ px_connection_in_use(Oid serverid)
 }
 
 px_connection *
-px_connection_acquire(px_peer *peer, UserMapping *user, px_stream *stream,
+px_connection_acquire(px_peer *peer, UserMapping *user, px_connection_holder *holder,
 					  const char **reason)
 {
 	dlist_mutable_iter iter;
@@ -361,13 +342,13 @@ px_connection_acquire(px_peer *peer, UserMapping *user, px_stream *stream,
 			continue;
 		if (is_usable(connection))
 		{
-			give_connection(connection, stream);
+			give_connection(connection, holder);
 			connection->reused = true;
 			return connection;
 		}
 		px_connection_discard(connection);
 	}
-	return open_connection(peer, user, stream, reason);
+	return open_connection(peer, user, holder, reason);
 }
 
 void
@@ -446,8 +427,8 @@ abandon_streams(int nest_level)
 
 			if (connection->in_use && connection->nest_level >= nest_level)
 			{
-				if (connection->stream)
-					px_stream_lose(connection->stream);
+				if (connection->holder)
+					connection->holder->lose(connection->holder);
 				abandon_until(connection, deadline);
 			}
 		}
@@ -592,7 +573,7 @@ px_pool_disconnect(Oid serverid)
 			if (connection->in_use)
 				ereport(WARNING,
 						(errmsg("cannot close a connection for server \"%s\" because it is still in use",
-								connection->stream->servername)));
+								connection->holder->servername)));
 			else
 			{
 				px_connection_discard(connection);

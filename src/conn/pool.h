@@ -17,109 +17,13 @@
 #ifndef PX_CONN_POOL_H
 #define PX_CONN_POOL_H
 
-#include "datatype/timestamp.h"
-#include "foreign/foreign.h"
-#include "lib/ilist.h"
-#include "libpq-fe.h"
-
-#include "wire/admission.h"
-
-/* Decided by the connection's destination, whatever the settings say. */
-typedef enum px_locality
-{
-	PX_REMOTE,
-	PX_SAME_HOST,
-	PX_SAME_INSTANCE
-} px_locality;
-
-typedef struct px_peer_key
-{
-	Oid			umid;			/* user mapping */
-	Oid			userid;			/* for whom: PUBLIC's mapping serves many */
-} px_peer_key;
-
-#define PX_SNAPSHOT_ID_NBYTES	64
-
-/* What the last stream of mode auto has taught, for the next one. */
-typedef struct px_lesson
-{
-	uint64		link_rate;		/* bytes per second that the link carried while it
-								 * was in the way; 0: not known, or never was */
-	uint32		idle;			/* thousandths of its time that we waited for frames */
-} px_lesson;
-
-typedef struct px_peer
-{
-	px_peer_key key;			/* hash key: must be first */
-	Oid			serverid;
-	uint32		server_hash;	/* for invalidation callbacks */
-	uint32		mapping_hash;
-	dlist_head	connections;	/* of px_connection */
-
-	/*
-	 * Why this peer cannot be used in this session: "remote has no
-	 * pg_exchange" and the like.  NULL while nothing speaks against it;
-	 * forgotten when server or user mapping change.
-	 */
-	char	   *refusal;
-	bool		lacks_extension;	/* that is the refusal */
-
-	/* The same for streams alone: what a session of our own was told. */
-	char	   *stream_refusal;
-
-	/* When to try again after a session that did not answer, or 0. */
-	TimestampTz avoid_until;
-
-	/*
-	 * What postgres_fdw's session has said in the current local transaction:
-	 * see transport/question.h.  The snapshot is "" until there is one, and
-	 * in a parallel worker the leader's.
-	 */
-	bool		admitted;		/* admission, and so on, are valid */
-	px_admission admission;
-	uint16		session_version;	/* protocol version to use with it */
-	px_locality session_locality;
-	char		snapshot[PX_SNAPSHOT_ID_NBYTES];
-
-	px_lesson	lesson;
-} px_peer;
-
-struct px_stream;				/* stream.h */
-
-typedef struct px_connection
-{
-	dlist_node	node;			/* in peer->connections */
-	px_peer    *peer;
-	PGconn	   *pg;
-	bool		accepted;		/* by both sides: else to be closed */
-	px_hello	hello;			/* the remote's */
-	uint16		version;		/* protocol version agreed on */
-	px_locality locality;
-	bool		in_use;			/* a stream has it, or left without a word */
-	struct px_stream *stream;	/* the one that has it, or NULL */
-	bool		reused;			/* not its first stream */
-	TimestampTz since;			/* when it was made */
-	uint64		streams;		/* that have had it */
-	uint64		nbytes;			/* of their frames */
-	int			nest_level;		/* of the transaction that began the stream */
-	bool		invalidated;	/* close when no longer in use; also if the
-								 * server's keep_connections is off */
-} px_connection;
+#include "conn/peer.h"
 
 /* The peer of server for user; made on first use. */
 extern px_peer *px_peer_get(UserMapping *user);
 
 /*
- * A session of the peer has not answered in time: a pooler has no backend for
- * it, say.  Do not wait for another one in the next minute.
- */
-extern void px_peer_avoid(px_peer *peer);
-
-/* Remember for the session why the peer cannot be used; lacks_extension as there. */
-extern void px_peer_refuse(px_peer *peer, const char *refusal, bool lacks_extension);
-
-/*
- * An idle connection to the peer, made if need be, now in use by stream: the
+ * An idle connection to the peer, made if need be, now in use by holder: the
  * two point to each other until it is given back, or taken away at the end of
  * the (sub)transaction.  NULL, with *reason set, if there is none to be had:
  * the peer refuses (see px_peer), or connecting failed.  NULL and *reason NULL
@@ -127,7 +31,7 @@ extern void px_peer_refuse(px_peer *peer, const char *refusal, bool lacks_extens
  * interrupts.
  */
 extern px_connection *px_connection_acquire(px_peer *peer, UserMapping *user,
-											struct px_stream *stream,
+											px_connection_holder *holder,
 											const char **reason);
 
 /*

@@ -12,6 +12,7 @@
 
 #include "compat.h"
 #include "conn/answer.h"
+#include "exec/ask_plan.h"
 #include "exec/request.h"
 #include "exec/start.h"
 
@@ -51,10 +52,10 @@ px_receive_ask_plan(px_receive_state *state, const char *options, const char **r
 
 	px_slices_init(&state->local_slices, state->nslices_max);
 	px_request_for_stream(state, reader);
-	text = px_exec_lines(stream->connection->pg,
+	text = px_exec_lines(stream->holder.connection->pg,
 						 psprintf("EXPLAIN (%s%s) %s", options, generic, stream->sql),
 						 reason, &usable);
-	stream->connection->invalidated |= !usable;
+	stream->holder.connection->invalidated |= !usable;
 	if (text)
 		(void) pg_verifymbstr(text, strlen(text), false);
 	px_stream_close(stream);

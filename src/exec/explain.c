@@ -17,9 +17,12 @@
 
 #include "codec/codec.h"
 #include "compat.h"
+#include "exec/ask_plan.h"
+#include "exec/explain.h"
 #include "exec/receive_state.h"
 #include "exec/remote_plan.h"
 #include "guc.h"
+#include "tuple/decode.h"
 
 /* Have frames come, or been asked for, by either transport? */
 static bool

@@ -11,7 +11,9 @@
 #include "postgres.h"
 
 #include "exec/parallel.h"
+#include "exec/start.h"
 #include "guc.h"
+#include "tuple/decode.h"
 
 /* Whoever reads it, it is one scan. */
 static void

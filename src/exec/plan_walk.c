@@ -11,13 +11,12 @@
 #include "nodes/extensible.h"
 
 #include "exec/plan_walk.h"
-#include "exec/receive.h"
 
 bool
 px_plan_is_receive(const Plan *plan)
 {
 	return IsA(plan, CustomScan) &&
-		((const CustomScan *) plan)->methods == &px_receive_scan_methods;
+		strcmp(((const CustomScan *) plan)->methods->CustomName, PX_RECEIVE_NAME) == 0;
 }
 
 List **

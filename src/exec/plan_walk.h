@@ -10,6 +10,9 @@
 
 #include "nodes/plannodes.h"
 
+/* Custom scans of this name are read from a server. */
+#define PX_RECEIVE_NAME	"ExchangeReceive"
+
 /* Called for a node before its children; true ends the walk. */
 typedef bool (*px_plan_visitor) (Plan *plan, void *arg);
 

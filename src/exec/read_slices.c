@@ -18,6 +18,7 @@
 
 #include "compat.h"
 #include "exec/parallel.h"
+#include "exec/read_slices.h"
 #include "exec/start.h"
 
 /* Wait for a stream that was begun; false, and its slice is given back, if it will not be. */
@@ -74,7 +75,7 @@ read_next_slice(px_receive_state *state, px_stream_reader *reader, int slice)
 	const char *reason;
 
 	reader->slice = slice;
-	if (reader->stream->connection)
+	if (reader->stream->holder.connection)
 	{
 		px_start_next_query(state, reader);
 		return true;

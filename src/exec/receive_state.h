@@ -14,10 +14,10 @@
 #include "nodes/execnodes.h"
 #include "portability/instr_time.h"
 
-#include "exec/slices.h"
-#include "exec/stream_reader.h"
 #include "guc.h"
 #include "transport/fdw_cursor.h"
+#include "transport/slices.h"
+#include "transport/stream_reader.h"
 
 typedef enum px_receive_phase
 {
@@ -106,88 +106,6 @@ typedef struct px_receive_state
 	px_receive_stats stats;
 } px_receive_state;
 
-/*
- * Begin to read, for a node in PX_RECEIVE_NEW: by a stream, by the session of
- * postgres_fdw, or have the child take over (fallback_reason is set).  If
- * may_use_session is false, false unless it is by a stream: all connections to
- * the server are in use, or, if session_next is then set, it will never be.
- * Does not wait for the first rows, but for connections, the snapshot and the
- * remote's planner, serving interrupts.
- */
-extern bool px_receive_begin(px_receive_state *state, bool may_use_session);
-
-/*
- * Ask the server for its plan of the query, with options of EXPLAIN.  NULL, with
- * *reason set, if it does not tell.  Connects, and blocks for a round trip, at
- * most a few seconds, serving interrupts.  For plain EXPLAIN.
- */
-extern char *px_receive_ask_plan(px_receive_state *state, const char *options,
-								 const char **reason);
-
-/* A stream that was begun will not be: back to PX_RECEIVE_NEW. */
-extern void px_receive_begin_anew(px_receive_state *state);
-
-/*
- * Wait until it is clear which way the scan takes: PX_RECEIVE_FRAMES or
- * PX_RECEIVE_CHILD.  Begins it if need be.  Blocks, serving interrupts.
- */
-extern void px_receive_confirm(px_receive_state *state);
-
-/*
- * Before workers are launched: may streams read the scan?  If so, the peer has
- * the snapshot for them.  Blocks for two round trips, serving interrupts.
- */
-extern bool px_receive_ask_for_workers(px_receive_state *state);
-
-/* The peer of the scan. */
-extern px_peer *px_receive_peer(const px_receive_state *state);
-
-/*
- * A stream that has not sent a row will not: the remote declined the query,
- * did not recognise it, or waits for a lock.  The session takes over, or, in a
- * worker, whoever takes the slice; a backend that did not know exchange.send
- * is tried once more on a new connection.
- */
-extern void px_receive_declined(px_receive_state *state, px_stream_reader *reader,
-								px_stream_status status);
-
-/*
- * When it is known what the slices are: begin streams for those that there
- * are connections for.  Blocks for a round trip, serving interrupts.
- */
-extern void px_receive_spread(px_receive_state *state);
-
-/*
- * A reader has come to the end of its slice: have it go on with another one,
- * if there is any, or be done.  Blocks, serving interrupts, where that takes a
- * new connection.
- */
-extern void px_receive_end_slice(px_receive_state *state, px_stream_reader *reader);
-
-/*
- * No stream is read any more: read slices that are left, if there are any, by
- * the session.  False if there are none.  May wait for other participants to
- * begin theirs, serving interrupts.
- */
-extern bool px_receive_take_left_slice(px_receive_state *state);
-
-/*
- * See to it that a row of a stream, or its end, or the child is at hand for
- * the next ExecProcNode.  If wait is false, false where that takes waiting or
- * the stream was not begun.
- */
-extern bool px_receive_advance(px_receive_state *state, bool wait);
-
-/* The ExchangeReceive that node is, or NULL. */
-extern px_receive_state *px_receive_from_node(PlanState *node);
-
-/*
- * Collect the streams that a node which cannot advance waits for: at most
- * nslices_max of them.  Returns how many.  0 if no stream of it was begun, or
- * if it need not wait.
- */
-extern int	px_receive_waiting(px_receive_state *state, px_stream **streams);
-
 /* Is there a row, or the end, of a stream, for the next ExecProcNode? */
 static inline bool
 px_receive_has_rows(const px_receive_state *state)
@@ -218,9 +136,5 @@ px_receive_uses_session(const px_receive_state *state)
 	return state->phase == PX_RECEIVE_CHILD ||
 		(state->phase == PX_RECEIVE_FRAMES && state->reader->session_active);
 }
-
-/* ExplainCustomScan callback. */
-extern void px_receive_explain(CustomScanState *css, List *ancestors,
-							   ExplainState *es);
 
 #endif							/* PX_EXEC_RECEIVE_STATE_H */

@@ -28,9 +28,9 @@
 #include "utils/reltrigger.h"
 
 #include "compat.h"
-#include "conn/stream.h"
 #include "exec/plan_walk.h"
 #include "exec/run.h"
+#include "transport/stream.h"
 
 /* The queries that are running, the innermost first. */
 typedef struct running_query

@@ -33,12 +33,14 @@
 #include "conn/answer.h"
 #include "conn/remote_text.h"
 #include "exec/parallel.h"
+#include "exec/read_slices.h"
 #include "exec/request.h"
 #include "exec/run.h"
 #include "exec/scan_tuple.h"
 #include "exec/start.h"
 #include "transport/question.h"
 #include "transport/session.h"
+#include "tuple/decode.h"
 
 /*
  * How long the answer to a question may take once a stream was begun.  The
@@ -120,7 +122,7 @@ px_start_add_reader(px_receive_state *state)
 	px_stream  *stream = px_stream_new();
 	px_decoder *decoder;
 
-	stream->servername = state->servername;
+	stream->holder.servername = state->servername;
 	stream->remote_sql = state->remote_sql;
 	stream->counters = px_counters_get(state->foreign->fs_server, state->userid,
 									   state->servername);
@@ -172,9 +174,9 @@ px_start_connect(px_receive_state *state, px_stream_reader *reader, const char *
 		return false;
 	if (IsParallelWorker())
 		px_parallel_join_peer(state, peer);
-	note_locality(state, reader, stream->connection->locality);
-	reader->version = stream->connection->version;
-	reader->peer_version = stream->connection->hello.server_version;
+	note_locality(state, reader, stream->holder.connection->locality);
+	reader->version = stream->holder.connection->version;
+	reader->peer_version = stream->holder.connection->hello.server_version;
 	return true;
 }
 
@@ -183,7 +185,7 @@ static void
 send_query(px_receive_state *state, px_stream_reader *reader)
 {
 	px_request_for_stream(state, reader);
-	show_stream(state, reader, PQbackendPID(reader->stream->connection->pg));
+	show_stream(state, reader, PQbackendPID(reader->stream->holder.connection->pg));
 	px_stream_begin(reader->stream);
 }
 
@@ -200,7 +202,7 @@ void
 px_start_next_query(px_receive_state *state, px_stream_reader *reader)
 {
 	px_request_for_stream(state, reader);
-	show_stream(state, reader, PQbackendPID(reader->stream->connection->pg));
+	show_stream(state, reader, PQbackendPID(reader->stream->holder.connection->pg));
 	px_stream_go_on(reader->stream);
 	px_start_accept(state, reader);
 }
@@ -614,7 +616,7 @@ confirm_stream(px_receive_state *state)
 		start_session_or_child(state, reason);
 		return;
 	}
-	reused = stream->connection->reused;
+	reused = stream->holder.connection->reused;
 	switch (px_stream_confirm(stream, &reason))
 	{
 		case PX_STREAM_OK:
@@ -684,10 +686,10 @@ px_receive_declined(px_receive_state *state, px_stream_reader *reader,
 		reason = pstrdup(stream->declined);
 	else if (status == PX_STREAM_LOCKED)
 		reason = "a lock was waited for";
-	else if (stream->connection)
+	else if (stream->holder.connection)
 	{
 		/* Not to be used again: its next backend may be as ignorant. */
-		stream->connection->invalidated = true;
+		stream->holder.connection->invalidated = true;
 	}
 	px_stream_close(stream);
 	reader->active = false;

@@ -10,6 +10,43 @@
 
 #include "exec/receive_state.h"
 
+/*
+ * Begin to read, for a node in PX_RECEIVE_NEW: by a stream, by the session of
+ * postgres_fdw, or have the child take over (fallback_reason is set).  If
+ * may_use_session is false, false unless it is by a stream: all connections to
+ * the server are in use, or, if session_next is then set, it will never be.
+ * Does not wait for the first rows, but for connections, the snapshot and the
+ * remote's planner, serving interrupts.
+ */
+extern bool px_receive_begin(px_receive_state *state, bool may_use_session);
+
+/* A stream that was begun will not be: back to PX_RECEIVE_NEW. */
+extern void px_receive_begin_anew(px_receive_state *state);
+
+/*
+ * Wait until it is clear which way the scan takes: PX_RECEIVE_FRAMES or
+ * PX_RECEIVE_CHILD.  Begins it if need be.  Blocks, serving interrupts.
+ */
+extern void px_receive_confirm(px_receive_state *state);
+
+/*
+ * Before workers are launched: may streams read the scan?  If so, the peer has
+ * the snapshot for them.  Blocks for two round trips, serving interrupts.
+ */
+extern bool px_receive_ask_for_workers(px_receive_state *state);
+
+/* The peer of the scan. */
+extern px_peer *px_receive_peer(const px_receive_state *state);
+
+/*
+ * A stream that has not sent a row will not: the remote declined the query,
+ * did not recognise it, or waits for a lock.  The session takes over, or, in a
+ * worker, whoever takes the slice; a backend that did not know exchange.send
+ * is tried once more on a new connection.
+ */
+extern void px_receive_declined(px_receive_state *state, px_stream_reader *reader,
+								px_stream_status status);
+
 /* Another reader for the node, with a stream that has no connection yet. */
 extern px_stream_reader *px_start_add_reader(px_receive_state *state);
 

@@ -4,7 +4,7 @@
  *		Which foreign scans an exchange may take over.
  *
  * What only shows at run time (no extension on the remote, own writes, …) is
- * decided by exec/receive.c, which then runs the kept ForeignScan.
+ * decided by node/receive.c, which then runs the kept ForeignScan.
  *
  *-------------------------------------------------------------------------
  */

@@ -27,8 +27,8 @@
 #include "utils/rel.h"
 
 #include "compat.h"
-#include "exec/receive.h"
 #include "guc.h"
+#include "node/receive.h"
 #include "plan/eligible.h"
 #include "plan/paths.h"
 

@@ -26,10 +26,10 @@
 #include "utils/lsyscache.h"
 
 #include "compat.h"
-#include "exec/gather.h"
 #include "exec/plan_walk.h"
-#include "exec/receive.h"
 #include "guc.h"
+#include "node/gather.h"
+#include "node/receive.h"
 #include "plan/place.h"
 
 static planner_hook_type prev_planner_hook = NULL;

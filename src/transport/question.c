@@ -21,11 +21,11 @@
 #include "compat.h"
 #include "conn/answer.h"
 #include "conn/genuine.h"
+#include "conn/hello_self.h"
 #include "conn/introduce.h"
 #include "conn/remote_text.h"
-#include "exec/decode.h"
-#include "send/hello_self.h"
 #include "transport/question.h"
+#include "tuple/decode.h"
 
 /* What is asked, around the hello, the query and the rest. */
 #define QUESTION_NBYTES		(4096 + 4 * PX_HELLO_NBYTES_MAX)

@@ -15,9 +15,10 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
-#include "exec/decode.h"
 #include "guc.h"
 #include "transport/session.h"
+#include "tuple/decode.h"
+#include "tuple/fault.h"
 #include "wire/armour.h"
 #include "wire/frame.h"
 

@@ -17,8 +17,8 @@
 
 #include "portability/instr_time.h"
 
-#include "conn/stream.h"
 #include "transport/fdw_cursor.h"
+#include "transport/stream.h"
 
 typedef struct px_session px_session;
 

@@ -4,14 +4,14 @@
  *		Write and read the admission.
  *
  * The form stands in admission.h and in doc/wire.md.  What a server says in
- * it is send/admit.c's business.
+ * it is admit/admit.c's business.
  *
  *-------------------------------------------------------------------------
  */
 #include "c.h"
 
+#include "base/text.h"
 #include "wire/admission.h"
-#include "wire/text.h"
 
 static const char hex_digits[] = "0123456789ABCDEF";
 

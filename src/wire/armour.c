@@ -10,8 +10,8 @@
  */
 #include "c.h"
 
+#include "base/bytes.h"
 #include "wire/armour.h"
-#include "wire/bytes.h"
 
 #define GROUP_NBYTES	7
 #define GROUP_NCHARS	8

@@ -22,7 +22,7 @@
 #ifndef PX_WIRE_ARMOUR_H
 #define PX_WIRE_ARMOUR_H
 
-#include "wire/status.h"
+#include "base/status.h"
 
 #define PX_ARMOUR_BLOCK_NBYTES	105
 #define PX_ARMOUR_BLOCK_NCHARS	121

@@ -12,6 +12,7 @@
 #include "c.h"
 
 #include "port/pg_crc32c.h"
+
 #include "wire/crc.h"
 
 uint32_t

@@ -17,8 +17,8 @@
 #ifndef PX_WIRE_FRAME_H
 #define PX_WIRE_FRAME_H
 
-#include "wire/bytes.h"
-#include "wire/status.h"
+#include "base/bytes.h"
+#include "base/status.h"
 
 /* Protocol versions that this library reads and writes. */
 #define PX_PROTOCOL_MIN		1

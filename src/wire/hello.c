@@ -7,14 +7,14 @@
  * is read before the versions are known to agree, so its words may come in
  * any order and unknown ones are skipped; a known word must be right.
  *
- * What a server says about itself is send/hello_self.c's business.
+ * What a server says about itself is conn/hello_self.c's business.
  *
  *-------------------------------------------------------------------------
  */
 #include "c.h"
 
+#include "base/text.h"
 #include "wire/hello.h"
-#include "wire/text.h"
 
 /* The keys, in the order in which they are written. */
 typedef enum hello_key

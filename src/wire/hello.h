@@ -22,7 +22,7 @@
 #ifndef PX_WIRE_HELLO_H
 #define PX_WIRE_HELLO_H
 
-#include "wire/status.h"
+#include "base/status.h"
 
 #define PX_HELLO_NBYTES_MAX	512
 

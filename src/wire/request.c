@@ -11,10 +11,10 @@
  */
 #include "c.h"
 
+#include "base/text.h"
 #include "codec/codec.h"
 #include "wire/frame.h"
 #include "wire/request.h"
-#include "wire/text.h"
 
 static void
 put_word(px_text *text, const char *key, int64_t number)

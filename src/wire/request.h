@@ -49,7 +49,7 @@
 #ifndef PX_WIRE_REQUEST_H
 #define PX_WIRE_REQUEST_H
 
-#include "wire/status.h"
+#include "base/status.h"
 
 #define PX_REQUEST_BATCH_BYTES_MAX	0x10000000	/* 256 MB */
 #define PX_REQUEST_SLICES_MAX		64

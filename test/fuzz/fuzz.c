@@ -3,7 +3,7 @@
  * fuzz.c
  *		What the fuzz targets share; see fuzz.h.
  *
- * The reader of chunks does what exec/decode.c does, without the executor,
+ * The reader of chunks does what tuple/decode.c does, without the executor,
  * and asserts what that relies on.
  *
  *-------------------------------------------------------------------------

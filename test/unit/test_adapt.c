@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * test_adapt.c
- *		Tests of the choice by measurement (column/adapt.h), on simulated links.
+ *		Tests of the choice by measurement (adapt/adapt.h), on simulated links.
  *
  * A simulated stream has a sender, a socket buffer, a link, a receive buffer
  * and a receiver, and time that passes in small steps.  What the model is told
@@ -11,7 +11,7 @@
  */
 #include "c.h"
 
-#include "column/adapt.h"
+#include "adapt/adapt.h"
 #include "unit.h"
 
 #define STEP_NS			10e3

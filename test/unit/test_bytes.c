@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * test_bytes.c
- *		Tests of the bounds-checked cursors (wire/bytes.h) and status texts.
+ *		Tests of the bounds-checked cursors (base/bytes.h) and status texts.
  *
  *-------------------------------------------------------------------------
  */
 #include "c.h"
 
 #include "unit.h"
-#include "wire/bytes.h"
+#include "base/bytes.h"
 
 static void
 loads_and_stores_are_little_endian(void)

@@ -14,7 +14,7 @@
 
 #include "column/for.h"
 #include "unit.h"
-#include "wire/bytes.h"
+#include "base/bytes.h"
 
 static const uint32_t counts[] = {
 	1, 2, 7, 8, 9, 31, 255, 256, 257, 511, 512, 513, 4095, 4096, 4097

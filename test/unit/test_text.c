@@ -2,7 +2,7 @@
  *
  * test_text.c
  *		Tests of the request, the hello and their numbers (wire/request.h,
- *		wire/hello.h, wire/text.h).
+ *		wire/hello.h, base/text.h).
  *
  * Every text is read from a buffer whose NUL is the last byte before a page
  * that cannot be accessed.
@@ -18,7 +18,7 @@
 #include "wire/frame.h"
 #include "wire/hello.h"
 #include "wire/request.h"
-#include "wire/text.h"
+#include "base/text.h"
 
 static const char request_text[] =
 "version=1 encodings=7 codec=lz4 level=0 batch_rows=4096 "

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "column/column.h"
-#include "wire/status.h"
+#include "base/status.h"
 
 /* The test goes on after a failed check; the result is the condition. */
 #define CHECK(condition) \

@@ -1,0 +1,230 @@
+/*-------------------------------------------------------------------------
+ *
+ * admit.c
+ *		The SQL function exchange.admit: may a query run in another session?
+ *
+ * A coordinator calls it in postgres_fdw's session, before it has another
+ * session run the query.  The answer is an admission (wire/admission.h).
+ *
+ * The query is parsed, rewritten and planned here as DECLARE CURSOR would.  So
+ * this session holds the locks that it would hold if it ran the query, and
+ * nobody can tell that it does not.  And it tells what the query reads, below
+ * views and in partitions.
+ *
+ * That happens in a subtransaction: if the query fails, then it is to fail
+ * where the coordinator looks for its error, when postgres_fdw's cursor runs
+ * it, and not here.  Locks of a subtransaction that ends well are the
+ * transaction's.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/analyze.h"
+#include "rewrite/rewriteHandler.h"
+#include "storage/proc.h"
+#include "tcop/tcopprot.h"
+#include "utils/builtins.h"
+#include "utils/resowner.h"
+#include "utils/snapmgr.h"
+
+#include "admit/session.h"
+#include "compat.h"
+#include "conn/hello_self.h"
+#include "wire/admission.h"
+
+PG_FUNCTION_INFO_V1(px_sql_admit);
+
+/* Does planning lock other tables, or executing fewer, as parameters have it? */
+static bool
+has_children(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		ListCell   *lc;
+
+		foreach(lc, ((Query *) node)->rtable)
+		{
+			const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+
+			if (rte->rtekind == RTE_RELATION && rte->inh && has_subclass(rte->relid))
+				return true;
+		}
+		return query_tree_walker((Query *) node, has_children, context, 0);
+	}
+	return expression_tree_walker(node, has_children, context);
+}
+
+/* Parse and plan a query; the reason against it, or NULL. */
+static char *
+judge_text(const char *text)
+{
+	List	   *parsed = pg_parse_query(text);
+	List	   *rewritten;
+	Query	   *query;
+	PlannedStmt *stmt;
+	Oid		   *types = NULL;
+	int			ntypes = 0;
+	char	   *reason;
+
+	if (list_length(parsed) != 1)
+		return "query is not one SELECT";
+	query = parse_analyze_varparams(linitial_node(RawStmt, parsed), text, &types, &ntypes, NULL);
+	if (query->commandType != CMD_SELECT)
+		return "query is not one SELECT";
+	rewritten = QueryRewrite(query);
+	if (list_length(rewritten) != 1)
+		return "query is not one SELECT";
+	query = linitial_node(Query, rewritten);
+
+	reason = px_session_judge(query);
+	if (reason)
+		return reason;
+	if (ntypes > 0 && has_children((Node *) query, NULL))
+		return "locks depend on parameters";
+
+	stmt = pg_plan_query(query, text, CURSOR_OPT_FAST_PLAN | CURSOR_OPT_NO_SCROLL, NULL);
+	reason = px_session_judge_plan(stmt);
+	if (reason == NULL)
+		px_check_permissions(stmt);
+	return reason;
+}
+
+/* Errors that are not the query's, but say that the session is to stop. */
+static bool
+is_for_session(int sqlerrcode)
+{
+	return sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
+		sqlerrcode == ERRCODE_T_R_DEADLOCK_DETECTED ||
+		ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION ||
+		ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_INSUFFICIENT_RESOURCES;
+}
+
+static char *
+judge_in_subtransaction(const char *text)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	char	   *volatile reason = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		reason = judge_text(text);
+		ReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+		if (is_for_session(error->sqlerrcode))
+			ReThrowError(error);
+		FreeErrorData(error);
+		reason = "query fails there";
+	}
+	PG_END_TRY();
+	return reason;
+}
+
+/*
+ * The reason as the client may read it, cut at a character.  A name that the
+ * client's encoding may not have must not be an error: it could read the rows.
+ */
+static void
+set_against(px_admission *admission, const char *reason)
+{
+	char	   *text;
+	int			nbytes;
+
+	text = pstrdup(reason);
+	if (pg_get_client_encoding() != GetDatabaseEncoding())
+	{
+		for (char *c = text; *c; c++)
+		{
+			if (IS_HIGHBIT_SET(*c))
+				*c = '?';
+		}
+	}
+	nbytes = pg_encoding_mbcliplen(pg_get_client_encoding(), text, (int) strlen(text),
+								   sizeof(admission->against) - 1);
+	memcpy(admission->against, text, nbytes);
+	admission->against[nbytes] = '\0';
+}
+
+/* May this transaction's snapshot be another's?  As pg_export_snapshot has it. */
+static bool
+can_export(const px_hello *self)
+{
+	return self->can_export && GetCurrentTransactionNestLevel() == 1 &&
+		IsolationUsesXactSnapshot() && !IsolationIsSerializable();
+}
+
+static void
+check_hello(text *line)
+{
+	px_hello	peer;
+	px_fault	fault = {0};
+	char		detail[PX_FAULT_NBYTES_MAX];
+
+	if (px_hello_read(text_to_cstring(line), &peer, &fault) != PX_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid exchange hello: %s", px_status_text(fault.status)),
+				 errdetail_internal("%s", px_fault_text(&fault, detail))));
+}
+
+/* exchange.admit(hello text, query text, want_snapshot boolean) returns text */
+Datum
+px_sql_admit(PG_FUNCTION_ARGS)
+{
+	px_admission admission = {0};
+	char		answer[PX_ADMISSION_NBYTES_MAX + 1];
+	const char *against = NULL;
+	bool		want_snapshot = !PG_ARGISNULL(2) && PG_GETARG_BOOL(2);
+
+	if (PG_ARGISNULL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("exchange hello must not be null")));
+	check_hello(PG_GETARG_TEXT_PP(0));
+
+	px_hello_self(&admission.hello);
+	admission.pid = MyProcPid;
+	admission.session = px_session_fingerprint();
+	admission.idle_ms = (uint32) IdleInTransactionSessionTimeout;
+
+	/* What it has written only this transaction can see. */
+	if (TransactionIdIsValid(GetTopTransactionIdIfAny()))
+		against = "transaction has written";
+	else
+	{
+		if (!PG_ARGISNULL(1))
+			against = judge_in_subtransaction(text_to_cstring(PG_GETARG_TEXT_PP(1)));
+		if (want_snapshot && can_export(&admission.hello))
+			strlcpy(admission.snapshot, ExportSnapshot(GetActiveSnapshot()),
+					sizeof(admission.snapshot));
+	}
+	if (against)
+		set_against(&admission, against);
+
+	if (px_admission_write(answer, sizeof(answer), &admission) >= sizeof(answer))
+		elog(ERROR, "exchange admission exceeds %d bytes", PX_ADMISSION_NBYTES_MAX);
+	PG_RETURN_TEXT_P(cstring_to_text(answer));
+}

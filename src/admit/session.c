@@ -1,0 +1,333 @@
+/*-------------------------------------------------------------------------
+ *
+ * session.c
+ *		Queries that only the session of postgres_fdw may run.
+ *
+ * A stream is another session than the one that postgres_fdw has, and its
+ * transaction ends before the local one does.  Neither may show.  A volatile
+ * function, called by a view for instance, may write what the local
+ * transaction can still roll back, and must then see, or may depend on what
+ * the other session did before.  A foreign table is read by yet another
+ * session, of a third server, which has a snapshot of its own for each of the
+ * two.  Nor may the time of its transaction show, which now() and its kin tell:
+ * in one local transaction, and in all slices of a table, that is one time.
+ *
+ * Settings are the same in both sessions: fingerprint.c sees to that.  So
+ * functions that depend on nothing but their arguments and settings may be
+ * called.  Those of PostgreSQL's own are known one by one.  Others can say no
+ * more of themselves than that they are immutable.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "access/htup_details.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_proc.h"
+#include "nodes/execnodes.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+
+#include "admit/session.h"
+#include "conn/sqlstate.h"
+
+/*
+ * Built-in functions that are STABLE because of settings, or because they call
+ * the output functions of any type.  What looks at the session, the clock, files
+ * or statistics is missing here, and so is what reads text: a date may be
+ * 'today', a regclass may be a temporary table.
+ */
+static const Oid stable_functions[] = {
+	F_ANYTEXTCAT, F_ARRAY_TO_JSON_ANYARRAY, F_ARRAY_TO_JSON_ANYARRAY_BOOL,
+	F_ARRAY_TO_STRING_ANYARRAY_TEXT_TEXT, F_ARRAY_TO_STRING_ANYARRAY_TEXT,
+	F_CONCAT, F_CONCAT_WS, F_CONVERT, F_CONVERT_FROM, F_CONVERT_TO,
+	F_LENGTH_BYTEA_NAME, F_CURRENT_DATABASE, F_CURRENT_USER, F_SESSION_USER,
+	F_GETPGUSERNAME, F_DATE_TIMESTAMPTZ, F_DATE_CMP_TIMESTAMPTZ,
+	F_DATE_EQ_TIMESTAMPTZ, F_DATE_GE_TIMESTAMPTZ, F_DATE_GT_TIMESTAMPTZ,
+	F_DATE_LE_TIMESTAMPTZ, F_DATE_LT_TIMESTAMPTZ, F_DATE_NE_TIMESTAMPTZ,
+	F_DATE_PART_TEXT_TIMESTAMPTZ, F_DATE_TRUNC_TEXT_TIMESTAMPTZ,
+	F_DATE_TRUNC_TEXT_TIMESTAMPTZ_TEXT, F_ENUM_FIRST, F_ENUM_LAST,
+	F_ENUM_RANGE_ANYENUM_ANYENUM, F_ENUM_RANGE_ANYENUM,
+	F_EXTRACT_TEXT_TIMESTAMPTZ, F_FORMAT_TEXT_ANY, F_FORMAT_TEXT,
+	F_GENERATE_SERIES_TIMESTAMPTZ_TIMESTAMPTZ_INTERVAL,
+	F_IN_RANGE_TIMESTAMPTZ_TIMESTAMPTZ_INTERVAL_BOOL_BOOL,
+	F_INTERVAL_PL_TIMESTAMPTZ, F_JSON_AGG, F_JSON_BUILD_ARRAY_ANY,
+	F_JSON_BUILD_ARRAY_, F_JSON_BUILD_OBJECT_ANY, F_JSON_BUILD_OBJECT_,
+	F_JSON_OBJECT_AGG, F_JSONB_AGG, F_JSONB_BUILD_ARRAY_ANY,
+	F_JSONB_BUILD_ARRAY_, F_JSONB_BUILD_OBJECT_ANY, F_JSONB_BUILD_OBJECT_,
+	F_JSON_TO_TSVECTOR_JSON_JSONB, F_JSONB_TO_TSVECTOR_JSONB_JSONB,
+	F_JSONB_PATH_EXISTS_TZ, F_JSONB_PATH_MATCH_TZ,
+	F_JSONB_PATH_QUERY_ARRAY_TZ, F_JSONB_PATH_QUERY_FIRST_TZ,
+	F_JSONB_PATH_QUERY_TZ,
+	F_MAKE_TIMESTAMPTZ_INT4_INT4_INT4_INT4_INT4_FLOAT8,
+	F_MAKE_TIMESTAMPTZ_INT4_INT4_INT4_INT4_INT4_FLOAT8_TEXT, F_MONEY_INT4,
+	F_MONEY_INT8, F_MONEY_NUMERIC, F_NUMERIC_MONEY,
+	F_OVERLAPS_TIMESTAMPTZ_INTERVAL_TIMESTAMPTZ_INTERVAL,
+	F_OVERLAPS_TIMESTAMPTZ_TIMESTAMPTZ_TIMESTAMPTZ_INTERVAL,
+	F_OVERLAPS_TIMESTAMPTZ_INTERVAL_TIMESTAMPTZ_TIMESTAMPTZ,
+	F_QUOTE_LITERAL_ANYELEMENT, F_QUOTE_NULLABLE_ANYELEMENT,
+	F_ROW_TO_JSON_RECORD, F_ROW_TO_JSON_RECORD_BOOL, F_TEXTANYCAT,
+	F_TIME_TIMESTAMPTZ, F_TIMESTAMP_TIMESTAMPTZ, F_TIMESTAMP_CMP_TIMESTAMPTZ,
+	F_TIMESTAMP_EQ_TIMESTAMPTZ, F_TIMESTAMP_GE_TIMESTAMPTZ,
+	F_TIMESTAMP_GT_TIMESTAMPTZ, F_TIMESTAMP_LE_TIMESTAMPTZ,
+	F_TIMESTAMP_LT_TIMESTAMPTZ, F_TIMESTAMP_NE_TIMESTAMPTZ,
+	F_TIMESTAMPTZ_DATE, F_TIMESTAMPTZ_DATE_TIME, F_TIMESTAMPTZ_TIMESTAMP,
+	F_TIMESTAMPTZ_CMP_DATE, F_TIMESTAMPTZ_CMP_TIMESTAMP,
+	F_TIMESTAMPTZ_EQ_DATE, F_TIMESTAMPTZ_EQ_TIMESTAMP, F_TIMESTAMPTZ_GE_DATE,
+	F_TIMESTAMPTZ_GE_TIMESTAMP, F_TIMESTAMPTZ_GT_DATE,
+	F_TIMESTAMPTZ_GT_TIMESTAMP, F_TIMESTAMPTZ_LE_DATE,
+	F_TIMESTAMPTZ_LE_TIMESTAMP, F_TIMESTAMPTZ_LT_DATE,
+	F_TIMESTAMPTZ_LT_TIMESTAMP, F_TIMESTAMPTZ_MI_INTERVAL,
+	F_TIMESTAMPTZ_NE_DATE, F_TIMESTAMPTZ_NE_TIMESTAMP,
+	F_TIMESTAMPTZ_PL_INTERVAL, F_TIMETZ_TIMESTAMPTZ, F_TO_CHAR_INTERVAL_TEXT,
+	F_TO_CHAR_TIMESTAMPTZ_TEXT, F_TO_CHAR_NUMERIC_TEXT, F_TO_CHAR_INT4_TEXT,
+	F_TO_CHAR_INT8_TEXT, F_TO_CHAR_FLOAT4_TEXT, F_TO_CHAR_FLOAT8_TEXT,
+	F_TO_CHAR_TIMESTAMP_TEXT, F_TO_DATE, F_TO_JSON, F_TO_JSONB, F_TO_NUMBER,
+	F_TO_TIMESTAMP_TEXT_TEXT, F_TO_TSQUERY_TEXT, F_TO_TSVECTOR_TEXT,
+	F_TO_TSVECTOR_JSONB, F_TO_TSVECTOR_JSON, F_PLAINTO_TSQUERY_TEXT,
+	F_PHRASETO_TSQUERY_TEXT, F_WEBSEARCH_TO_TSQUERY_TEXT,
+	F_TS_HEADLINE_TEXT_TSQUERY_TEXT, F_TS_HEADLINE_TEXT_TSQUERY,
+	F_TS_HEADLINE_JSONB_TSQUERY_TEXT, F_TS_HEADLINE_JSONB_TSQUERY,
+	F_TS_HEADLINE_JSON_TSQUERY_TEXT, F_TS_HEADLINE_JSON_TSQUERY,
+	F_TS_MATCH_TQ, F_TS_MATCH_TT, F_VERSION, F_GETDATABASEENCODING,
+	F_PG_ENCODING_TO_CHAR, F_PG_CHAR_TO_ENCODING, F_PG_COLUMN_SIZE,
+	F_PG_TYPEOF, F_XML, F_XML_IS_WELL_FORMED, F_DATE_OUT, F_INTERVAL_OUT,
+	F_INTERVAL_IN, F_TIMESTAMP_OUT, F_TIMESTAMPTZ_OUT, F_CASH_IN, F_CASH_OUT,
+	F_ARRAY_OUT, F_RECORD_OUT, F_RANGE_OUT, F_MULTIRANGE_OUT, F_ENUM_IN,
+	F_ENUM_OUT, F_XML_IN
+};
+
+/* The reason found first; NULL if there is none yet. */
+typedef struct judgement
+{
+	char	   *reason;
+} judgement;
+
+static bool judge_walker(Node *node, void *context);
+
+static bool
+found(judgement *judgement, char *reason)
+{
+	judgement->reason = reason;
+	return true;
+}
+
+/* ---------------------------------------------------------------------
+ * Functions
+ * --------------------------------------------------------------------- */
+
+/* Does a function that is not immutable depend on settings alone? */
+static bool
+depends_on_settings(Oid function)
+{
+	for (size_t i = 0; i < lengthof(stable_functions); i++)
+	{
+		if (stable_functions[i] == function)
+			return true;
+	}
+	return false;
+}
+
+static bool
+may_run_elsewhere(Oid function)
+{
+	char		volatility = func_volatile(function);
+
+	return volatility == PROVOLATILE_IMMUTABLE ||
+		(volatility == PROVOLATILE_STABLE && depends_on_settings(function));
+}
+
+/* All functions that an aggregate is made of, which says nothing of them itself. */
+static bool
+aggregate_may_run_elsewhere(Oid aggregate)
+{
+	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
+	Form_pg_aggregate form;
+	bool		may = true;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for aggregate %u", aggregate);
+	form = (Form_pg_aggregate) GETSTRUCT(tuple);
+	{
+		Oid			functions[] = {
+			form->aggtransfn, form->aggfinalfn, form->aggcombinefn, form->aggserialfn,
+			form->aggdeserialfn, form->aggmtransfn, form->aggminvtransfn, form->aggmfinalfn
+		};
+
+		for (size_t i = 0; may && i < lengthof(functions); i++)
+			may = !OidIsValid(functions[i]) || may_run_elsewhere(functions[i]);
+	}
+	ReleaseSysCache(tuple);
+	return may;
+}
+
+static bool
+judge_function(Oid function, void *context)
+{
+	if (may_run_elsewhere(function) &&
+		(function < FirstNormalObjectId || get_func_prokind(function) != PROKIND_AGGREGATE ||
+		 aggregate_may_run_elsewhere(function)))
+		return false;
+	return found(context, psprintf("calls function \"%s\"", get_func_name(function)));
+}
+
+/* The same, where it is not written as a function call. */
+static bool
+judge_sql_value(const SQLValueFunction *value, judgement *judgement)
+{
+	switch (value->op)
+	{
+		case SVFOP_CURRENT_DATE:
+		case SVFOP_CURRENT_TIME:
+		case SVFOP_CURRENT_TIME_N:
+		case SVFOP_CURRENT_TIMESTAMP:
+		case SVFOP_CURRENT_TIMESTAMP_N:
+		case SVFOP_LOCALTIME:
+		case SVFOP_LOCALTIME_N:
+		case SVFOP_LOCALTIMESTAMP:
+		case SVFOP_LOCALTIMESTAMP_N:
+			return found(judgement, "depends on the current time");
+		case SVFOP_CURRENT_SCHEMA:
+			return found(judgement, "calls function \"current_schema\"");
+		default:
+			return false;		/* names of users and the like: the same in both */
+	}
+}
+
+/* The checks of a domain are expressions as any others. */
+static bool
+judge_domain(Oid domain, judgement *judgement)
+{
+	DomainConstraintRef *constraints;
+	ListCell   *lc;
+
+	if (!DomainHasConstraints(domain))
+		return false;
+	constraints = palloc0(sizeof(DomainConstraintRef));
+	InitDomainConstraintRef(domain, constraints, CurrentMemoryContext, false);
+	foreach(lc, constraints->constraints)
+	{
+		DomainConstraintState *constraint = lfirst(lc);
+
+		if (constraint->check_expr &&
+			judge_walker((Node *) constraint->check_expr, judgement))
+			return true;
+	}
+	return false;
+}
+
+/* ---------------------------------------------------------------------
+ * Relations
+ * --------------------------------------------------------------------- */
+
+static bool
+judge_relation(Oid relation, judgement *judgement)
+{
+	if (get_rel_relkind(relation) == RELKIND_FOREIGN_TABLE)
+		return found(judgement, "reads a foreign table");
+	if (get_rel_persistence(relation) == RELPERSISTENCE_TEMP)
+		return found(judgement, "reads a temporary table");
+	return false;
+}
+
+/* Which rows a sample has must not be left to chance, nor to an extension. */
+static bool
+judge_sample(const TableSampleClause *sample, judgement *judgement)
+{
+	if (sample->repeatable == NULL || sample->tsmhandler >= FirstGenbkiObjectId)
+		return found(judgement, "takes a sample of a table");
+	return false;
+}
+
+static bool
+judge_entry(const RangeTblEntry *rte, judgement *judgement)
+{
+	if (OidIsValid(rte->relid) &&
+		(rte->rtekind == RTE_RELATION || rte->rtekind == RTE_SUBQUERY) &&
+		judge_relation(rte->relid, judgement))
+		return true;
+	return rte->tablesample && judge_sample(rte->tablesample, judgement);
+}
+
+/* ---------------------------------------------------------------------
+ * Queries
+ * --------------------------------------------------------------------- */
+
+static bool
+judge_query(Query *query, judgement *judgement)
+{
+	ListCell   *lc;
+
+	if (query->commandType != CMD_SELECT || query->hasModifyingCTE)
+		return found(judgement, "changes data");
+	if (query->rowMarks != NIL)
+		return found(judgement, "locks rows");
+	foreach(lc, query->rtable)
+	{
+		if (judge_entry(lfirst_node(RangeTblEntry, lc), judgement))
+			return true;
+	}
+	return query_tree_walker(query, judge_walker, judgement, 0);
+}
+
+static bool
+judge_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+		return judge_query((Query *) node, context);
+	if (IsA(node, SQLValueFunction) &&
+		judge_sql_value((const SQLValueFunction *) node, context))
+		return true;
+	if (IsA(node, NextValueExpr))
+		return found(context, "calls function \"nextval\"");
+	if (IsA(node, CoerceToDomain) &&
+		judge_domain(((const CoerceToDomain *) node)->resulttype, context))
+		return true;
+	if (check_functions_in_node(node, judge_function, context))
+		return true;
+	return expression_tree_walker(node, judge_walker, context);
+}
+
+char *
+px_session_judge(Query *query)
+{
+	judgement	judgement = {NULL};
+
+	(void) judge_query(query, &judgement);
+	return judgement.reason;
+}
+
+char *
+px_session_judge_plan(const PlannedStmt *stmt)
+{
+	judgement	judgement = {NULL};
+	ListCell   *lc;
+
+	if (stmt->commandType != CMD_SELECT || stmt->hasModifyingCTE)
+		(void) found(&judgement, "changes data");
+	else if (stmt->rowMarks != NIL)
+		(void) found(&judgement, "locks rows");
+	foreach(lc, stmt->relationOids)
+	{
+		if (judgement.reason || judge_relation(lfirst_oid(lc), &judgement))
+			break;
+	}
+	return judgement.reason;
+}
+
+void
+px_session_decline(const char *reason)
+{
+	if (reason)
+		ereport(ERROR,
+				(errcode(PX_ERRCODE_DECLINED),
+				 errmsg("query %s", reason),
+				 errdetail("Its result or its effect may belong to the session that runs it.")));
+}

@@ -1,0 +1,62 @@
+/*-------------------------------------------------------------------------
+ *
+ * hello_self.c
+ *		What this server says about itself in a hello.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "common/hashfn.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "postmaster/postmaster.h"
+#include "utils/fmgroids.h"
+#include "utils/timestamp.h"
+
+#include "codec/codec.h"
+#include "column/column.h"
+#include "compat.h"
+#include "conn/hello_self.h"
+#include "wire/frame.h"
+
+/*
+ * The name of this run of this server: the same for all its backends, another
+ * for every other server and after a restart.  A hash, so that nobody takes
+ * it for the numbers it is made of; 128 bits, so that two never meet.
+ */
+static void
+instance_id(char *out, size_t cap)
+{
+	uint64		parts[3];
+	uint64		high;
+	uint64		low;
+
+	parts[0] = GetSystemIdentifier();
+	parts[1] = (uint64) PgStartTime;
+	parts[2] = (uint64) PostPortNumber;
+	high = hash_bytes_extended((const unsigned char *) parts, sizeof(parts), 0);
+	low = hash_bytes_extended((const unsigned char *) parts, sizeof(parts), 1);
+	snprintf(out, cap, "%016llx%016llx",
+			 (unsigned long long) high, (unsigned long long) low);
+}
+
+void
+px_hello_self(px_hello *hello)
+{
+	memset(hello, 0, sizeof(*hello));
+	hello->protocol_min = PX_PROTOCOL_MIN;
+	hello->protocol_max = PX_PROTOCOL_MAX;
+	hello->codecs = (1u << PX_CODEC_COUNT) - 1;
+	hello->encodings = (1u << PX_ENCODING_COUNT) - 1;
+#ifndef WORDS_BIGENDIAN
+	hello->little_endian = true;
+#endif
+	strlcpy(hello->encoding, GetDatabaseEncodingName(),
+			sizeof(hello->encoding));
+	hello->server_version = PG_VERSION_NUM;
+	instance_id(hello->instance, sizeof(hello->instance));
+	hello->can_export =
+		px_function_aclcheck(F_PG_EXPORT_SNAPSHOT, GetUserId()) == ACLCHECK_OK;
+}

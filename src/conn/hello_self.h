@@ -1,0 +1,23 @@
+/*-------------------------------------------------------------------------
+ *
+ * hello_self.h
+ *		What this server says about itself in a hello.
+ *
+ * Both ends need it: the remote to answer, the coordinator to ask and to
+ * compare instances.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_CONN_HELLO_SELF_H
+#define PX_CONN_HELLO_SELF_H
+
+#include "wire/hello.h"
+
+/*
+ * Fill in the hello of this backend.  Reads the catalogs for can_export (the
+ * current user's right to call pg_export_snapshot), so it must run inside a
+ * transaction.
+ */
+extern void px_hello_self(px_hello *hello);
+
+#endif							/* PX_CONN_HELLO_SELF_H */

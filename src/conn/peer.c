@@ -1,0 +1,31 @@
+/*-------------------------------------------------------------------------
+ *
+ * peer.c
+ *		A server for a user, as this session knows it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "conn/peer.h"
+
+/* How long to leave a peer alone whose sessions do not answer. */
+#define AVOID_MS	60000
+
+void
+px_peer_avoid(px_peer *peer)
+{
+	peer->avoid_until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), AVOID_MS);
+}
+
+void
+px_peer_refuse(px_peer *peer, const char *refusal, bool lacks_extension)
+{
+	ereport(DEBUG1,
+			(errmsg_internal("no exchange with server %u: %s", peer->serverid, refusal)));
+	peer->refusal = MemoryContextStrdup(CacheMemoryContext, refusal);
+	peer->lacks_extension = lacks_extension;
+}

@@ -1,0 +1,52 @@
+/*-------------------------------------------------------------------------
+ *
+ * timeout.c
+ *		Time-outs of the session that sends.
+ *
+ * postgres.c begins STATEMENT_TIMEOUT with a statement, if it is not active,
+ * and at the end stops it, if it is.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "storage/proc.h"
+#include "tcop/pquery.h"
+#include "utils/guc.h"
+#include "utils/timeout.h"
+
+#include "exec/timeout.h"
+
+/*
+ * Is the node's query what the client has asked for, and is it limited?  If the
+ * time is up already, that is for the next check for interrupts to report.
+ */
+static bool
+is_limited(const CustomScanState *node)
+{
+	return StatementTimeout > 0 && !IsParallelWorker() && ActivePortal &&
+		ActivePortal->queryDesc && ActivePortal->queryDesc->estate == node->ss.ps.state &&
+		!get_timeout_indicator(STATEMENT_TIMEOUT, false);
+}
+
+void
+px_timeout_restart(const CustomScanState *node)
+{
+	if (is_limited(node))
+		enable_timeout_after(STATEMENT_TIMEOUT, StatementTimeout);
+}
+
+void
+px_timeout_stop(const CustomScanState *node)
+{
+	if (is_limited(node) && get_timeout_active(STATEMENT_TIMEOUT))
+		disable_timeout(STATEMENT_TIMEOUT, false);
+}
+
+void
+px_timeout_reset_lock(void)
+{
+	(void) set_config_option("lock_timeout", GetConfigOptionResetString("lock_timeout"),
+							 PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
+}

@@ -1,0 +1,34 @@
+/*-------------------------------------------------------------------------
+ *
+ * timeout.h
+ *		Time-outs of the session that sends.
+ *
+ * postgres_fdw fetches by statements of fetch_size rows, and each of them may
+ * take as long as statement_timeout says.  A stream is one statement however
+ * long it is: so it is to be measured in portions, of which each may take that
+ * long.  The time in which a frame is handed over does not count, nor that in
+ * which the receiver does something else.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_EXEC_TIMEOUT_H
+#define PX_EXEC_TIMEOUT_H
+
+#include "nodes/execnodes.h"
+
+/*
+ * The next portion begins, or the receiver has got the last one and nothing is
+ * done for it.  Nothing happens without a time-out, nor in a parallel worker,
+ * nor if the node's query is part of another statement.  The end of the statement
+ * may find the time-out either way.
+ */
+extern void px_timeout_restart(const CustomScanState *node);
+extern void px_timeout_stop(const CustomScanState *node);
+
+/*
+ * Wait for locks as long as is usual in the session, whatever has been set for
+ * the transaction.
+ */
+extern void px_timeout_reset_lock(void);
+
+#endif							/* PX_EXEC_TIMEOUT_H */

@@ -1,0 +1,89 @@
+/*-------------------------------------------------------------------------
+ *
+ * forward.c
+ *		ExchangeForward: what the leader of a parallel query sees of the link.
+ *
+ * A frame counts as a statement for time-outs (timeout.h), whoever made it.
+ *
+ * Below a Gather, mode auto is in the dark: workers have no socket, and a leader
+ * that has enough to do with their frames does not run its own part of the plan.
+ * This node stands above the Gather.  It passes frames on, and tells the leader's
+ * ExchangeSend when each has been handed over; what that learns of the link, it
+ * shares with the workers.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+
+#include "exec/auto.h"
+#include "exec/timeout.h"
+#include "node/send.h"
+
+typedef struct px_forward_state
+{
+	CustomScanState css;		/* must be first */
+	px_auto    *adaptive;		/* of the leader's ExchangeSend; or NULL */
+} px_forward_state;
+
+static const CustomExecMethods forward_exec_methods;
+
+static Node *
+forward_create_state(CustomScan *scan)
+{
+	px_forward_state *state = palloc0(sizeof(px_forward_state));
+
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &forward_exec_methods;
+	return (Node *) state;
+}
+
+static void
+forward_begin(CustomScanState *node, EState *estate, int eflags)
+{
+	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
+	PlanState  *gather = ExecInitNode(linitial(scan->custom_plans), estate, eflags);
+
+	node->custom_ps = list_make1(gather);
+	((px_forward_state *) node)->adaptive = px_send_adaptive(outerPlanState(gather));
+}
+
+static TupleTableSlot *
+forward_exec(CustomScanState *node)
+{
+	px_auto    *adaptive = ((px_forward_state *) node)->adaptive;
+	TupleTableSlot *slot;
+
+	px_timeout_restart(node);
+	if (adaptive)
+		px_auto_forwarding(adaptive);
+	slot = ExecProcNode(linitial(node->custom_ps));
+	if (!TupIsNull(slot))
+	{
+		slot_getallattrs(slot);
+		if (adaptive)
+			px_auto_forwarded(adaptive, VARSIZE_ANY(DatumGetPointer(slot->tts_values[0])));
+		px_timeout_stop(node);
+	}
+	return slot;
+}
+
+static void
+forward_end(CustomScanState *node)
+{
+	ExecEndNode(linitial(node->custom_ps));
+}
+
+const CustomScanMethods px_forward_scan_methods = {
+	.CustomName = "ExchangeForward",
+	.CreateCustomScanState = forward_create_state,
+};
+
+static const CustomExecMethods forward_exec_methods = {
+	.CustomName = "ExchangeForward",
+	.BeginCustomScan = forward_begin,
+	.ExecCustomScan = forward_exec,
+	.EndCustomScan = forward_end,
+	.ReScanCustomScan = px_send_rescan_child,
+};

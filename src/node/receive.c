@@ -1,0 +1,449 @@
+/*-------------------------------------------------------------------------
+ *
+ * receive.c
+ *		ExchangeReceive: the scan node that reads a stream of frames.
+ *
+ * The node starts when its first row is asked for (start.c), and then either
+ * reads frames, checks and decodes them, and yields their rows; or passes on
+ * the scan tuples of its child, the ForeignScan that postgres_fdw planned.
+ * Quals and projection are evaluated here in both cases, so that the child
+ * need not be planned twice.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "executor/executor.h"
+#include "foreign/foreign.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parsetree.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "exec/explain.h"
+#include "exec/parallel.h"
+#include "exec/read_slices.h"
+#include "exec/request.h"
+#include "exec/run.h"
+#include "exec/start.h"
+#include "node/receive.h"
+#include "transport/question.h"
+#include "tuple/decode.h"
+
+static Node *create_state(CustomScan *scan);
+static void begin_receive(CustomScanState *css, EState *estate, int eflags);
+static TupleTableSlot *exec_receive(CustomScanState *css);
+static void end_receive(CustomScanState *css);
+static void rescan_receive(CustomScanState *css);
+
+const CustomScanMethods px_receive_scan_methods = {
+	.CustomName = PX_RECEIVE_NAME,
+	.CreateCustomScanState = create_state,
+};
+
+static const CustomExecMethods receive_exec_methods = {
+	.CustomName = PX_RECEIVE_NAME,
+	.BeginCustomScan = begin_receive,
+	.ExecCustomScan = exec_receive,
+	.EndCustomScan = end_receive,
+	.ReScanCustomScan = rescan_receive,
+	.EstimateDSMCustomScan = px_receive_estimate_dsm,
+	.InitializeDSMCustomScan = px_receive_initialize_dsm,
+	.ReInitializeDSMCustomScan = px_receive_reinitialize_dsm,
+	.InitializeWorkerCustomScan = px_receive_initialize_worker,
+	.ShutdownCustomScan = px_receive_shutdown,
+	.ExplainCustomScan = px_receive_explain,
+};
+
+void
+px_receive_init(void)
+{
+	RegisterCustomScanMethods(&px_receive_scan_methods);
+}
+
+static Node *
+create_state(CustomScan *scan)
+{
+	px_receive_state *state = palloc0(sizeof(px_receive_state));
+
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &receive_exec_methods;
+	return (Node *) state;
+}
+
+px_receive_state *
+px_receive_from_node(PlanState *node)
+{
+	if (IsA(node, CustomScanState) &&
+		((CustomScanState *) node)->methods == &receive_exec_methods)
+		return (px_receive_state *) node;
+	return NULL;
+}
+
+/* Is it a parameter that has another value at each rescan? */
+static bool
+is_changing_param(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+		return true;
+	return expression_tree_walker(node, is_changing_param, context);
+}
+
+/* Prepare to evaluate the remote query's parameters, as text. */
+static void
+begin_params(px_receive_state *state)
+{
+	List	   *exprs = state->foreign->fdw_exprs;
+	int			nparams = list_length(exprs);
+	ListCell   *lc;
+	int			i = 0;
+
+	if (nparams == 0)
+		return;
+
+	state->params_change = is_changing_param((Node *) exprs, NULL);
+	state->param_exprs = ExecInitExprList(exprs, &state->css.ss.ps);
+	state->param_output = palloc(nparams * sizeof(FmgrInfo));
+	state->param_values = palloc0(nparams * sizeof(char *));
+	foreach(lc, exprs)
+	{
+		Oid			output;
+		bool		is_varlena;
+
+		getTypeOutputInfo(exprType(lfirst(lc)), &output, &is_varlena);
+		fmgr_info(output, &state->param_output[i++]);
+	}
+}
+
+/* Set up what may run on postgres_fdw's connection. */
+static void
+begin_session(px_receive_state *state, int eflags)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	const ForeignScan *foreign = state->foreign;
+
+	state->child = ExecInitNode((Plan *) foreign, estate, eflags);
+	state->question = px_fdw_cursor_new(estate, foreign->fs_server, state->rtindex,
+										state->userid, NIL, state->remote_sql,
+										px_question_nbytes(state->remote_sql));
+	state->session_cursor = px_fdw_cursor_new(estate, foreign->fs_server, state->rtindex,
+											  state->userid, foreign->fdw_exprs,
+											  state->remote_sql,
+											  px_request_for_session_nbytes(state));
+}
+
+static void
+begin_receive(CustomScanState *css, EState *estate, int eflags)
+{
+	px_receive_state *state = (px_receive_state *) css;
+	CustomScan *scan = (CustomScan *) css->ss.ps.plan;
+	RangeTblEntry *rte;
+
+	state->foreign = linitial_node(ForeignScan, scan->custom_plans);
+	state->remote_sql = strVal(linitial(state->foreign->fdw_private));
+	state->fetch_size = intVal(lthird(state->foreign->fdw_private));
+	state->servername = GetForeignServer(state->foreign->fs_server)->servername;
+	state->mode = px_mode_for_server(state->servername);
+	state->rtindex = scan->scan.scanrelid;
+	if (state->rtindex == 0)	/* join or upper: any member will do */
+		state->rtindex = bms_next_member(px_foreignscan_relids(state->foreign), -1);
+	rte = exec_rt_fetch(state->rtindex, estate);
+	state->userid = px_foreignscan_user(state->foreign, rte);
+	if (!OidIsValid(state->userid))
+		state->userid = GetUserId();
+	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY) || px_explain_remote)
+		state->user = GetUserMapping(state->userid, state->foreign->fs_server);
+
+	state->nstreams = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_STREAMS));
+	state->small = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_SMALL)) != 0;
+	state->locks_rows = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_LOCKS)) != 0;
+
+	state->user_code = px_run_has_early_triggers(estate) ||
+		intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_USER_CODE)) != 0;
+
+	state->few_rows = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_FEW_ROWS)) != 0;
+
+	/* A scan that workers share is aware of them: others are in functions. */
+	state->nested_in_worker = IsParallelWorker() && !scan->scan.plan.parallel_aware;
+
+	/* Sorted rows must come by one stream; so do those of a nested loop. */
+	state->slices = &state->local_slices;
+	state->nslices_max = 1;
+	if (state->foreign->fdw_exprs == NIL &&
+		intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_SORTED)) == 0)
+		state->nslices_max = px_slices_setting;
+	px_slices_init(&state->local_slices, state->nslices_max);
+	state->waiting = palloc(state->nslices_max * sizeof(px_stream *));
+
+	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
+	{
+		/* What runs in postgres_fdw's own session is the leader's. */
+		if (!IsParallelWorker() || state->nested_in_worker)
+			begin_session(state, eflags);
+		begin_params(state);
+		state->recheck_quals = ExecInitQual(state->foreign->fdw_recheck_quals, &css->ss.ps);
+	}
+}
+
+/* ---------------------------------------------------------------------
+ * Yielding rows
+ * --------------------------------------------------------------------- */
+
+/* Pass on a row of the child in our slot, without copying its values. */
+static TupleTableSlot *
+next_child_row(px_receive_state *state, TupleTableSlot *slot)
+{
+	TupleTableSlot *child_slot = ExecProcNode(state->child);
+	int			natts = slot->tts_tupleDescriptor->natts;
+
+	if (TupIsNull(child_slot))
+		return NULL;
+
+	slot_getallattrs(child_slot);
+	memcpy(slot->tts_values, child_slot->tts_values, natts * sizeof(Datum));
+	memcpy(slot->tts_isnull, child_slot->tts_isnull, natts * sizeof(bool));
+	return ExecStoreVirtualTuple(slot);
+}
+
+/*
+ * Read from a stream of the node.  True if something came of it: then look
+ * at the node anew.
+ */
+static bool
+advance_reader(px_receive_state *state, px_stream_reader *reader, bool wait)
+{
+	px_stream_status status = px_stream_reader_next(reader, wait);
+
+	if (!reader->has_begun && (status == PX_STREAM_OK || status == PX_STREAM_END))
+	{
+		reader->has_begun = true;
+		px_slices_accept(state->slices, reader->slice);
+	}
+
+	/* The first thing that is said is what the slices are. */
+	if (!state->spread && state->slices->announced && !reader->session_active)
+		px_receive_spread(state);
+
+	switch (status)
+	{
+		case PX_STREAM_OK:
+			state->reader = reader;
+			if (reader->session_active)
+				state->contact_at = GetCurrentTimestamp();
+			return true;
+		case PX_STREAM_PENDING:
+			return false;
+		case PX_STREAM_END:
+			px_receive_end_slice(state, reader);
+			return true;
+		default:
+			px_receive_declined(state, reader, status);
+			return true;
+	}
+}
+
+/* Read from whichever stream has something; false if that takes waiting. */
+static bool
+advance_streams(px_receive_state *state)
+{
+	bool		any = false;
+
+	for (int i = 0; i < state->nreaders; i++)
+	{
+		px_stream_reader *reader = state->readers[i];
+
+		if (!reader->active)
+			continue;
+		if (advance_reader(state, reader, false))
+			return true;
+		any = true;
+	}
+	if (any)
+		return false;
+	state->finished = !px_receive_take_left_slice(state);
+	return true;
+}
+
+int
+px_receive_waiting(px_receive_state *state, px_stream **streams)
+{
+	int			n = 0;
+
+	for (int i = 0; i < state->nreaders; i++)
+	{
+		px_stream  *stream = state->readers[i]->stream;
+
+		if (stream->holder.connection && stream->phase != PX_STREAM_CLOSED)
+			streams[n++] = stream;
+		else if (stream->phase != PX_STREAM_CLOSED)
+			return 0;			/* what it has is in its spool */
+	}
+	return n;
+}
+
+bool
+px_receive_advance(px_receive_state *state, bool wait)
+{
+	for (;;)
+	{
+		switch (state->phase)
+		{
+			case PX_RECEIVE_CHILD:
+				return true;
+
+			case PX_RECEIVE_NEW:
+				if (!wait)
+					return false;
+				px_receive_confirm(state);
+				break;
+
+			case PX_RECEIVE_BEGUN:
+				if (state->reader->stream->phase == PX_STREAM_CLOSED)
+					px_receive_begin_anew(state);	/* its connection was taken */
+				else if (wait || px_stream_is_ready(state->reader->stream))
+					px_receive_confirm(state);
+				else
+					return false;
+				break;
+
+			case PX_RECEIVE_FRAMES:
+				if (px_receive_has_rows(state))
+					return true;
+				if (wait && state->nreaders == 1 && state->reader->active &&
+					(state->idle_ms == 0 || state->reader->session_active))
+				{
+					/* Not one look at the socket too many. */
+					(void) advance_reader(state, state->reader, true);
+				}
+				else if (!advance_streams(state))
+				{
+					int			n;
+
+					if (!wait)
+						return false;
+					n = px_receive_waiting(state, state->waiting);
+					if (n > 0)
+						px_stream_wait_any(state->waiting, n,
+										   px_start_keep_session_awake(state),
+										   &state->stats.receive_wait);
+				}
+				break;
+		}
+	}
+}
+
+/* ExecScan's access method. */
+static TupleTableSlot *
+receive_next(ScanState *node)
+{
+	px_receive_state *state = (px_receive_state *) node;
+	TupleTableSlot *slot = ExecClearTuple(node->ss_ScanTupleSlot);
+	px_stream_reader *reader;
+
+	if (state->idle_ms > 0 && state->phase == PX_RECEIVE_FRAMES)
+		(void) px_start_keep_session_awake(state);
+	if (!px_receive_has_rows(state) &&
+		!px_receive_advance(state, !state->yields || px_receive_uses_session(state)))
+		return NULL;
+	if (state->phase == PX_RECEIVE_CHILD)
+		slot = next_child_row(state, slot);
+	else
+	{
+		reader = state->reader;
+		if (reader->next_row >= reader->batch_rows)
+			return NULL;
+		px_decoder_row(reader->decoder, reader->next_row++,
+					   slot->tts_values, slot->tts_isnull);
+		ExecStoreVirtualTuple(slot);
+	}
+	if (slot && node->ss_currentRelation)
+		slot->tts_tableOid = RelationGetRelid(node->ss_currentRelation);
+	return slot;
+}
+
+/* A locked row has changed meanwhile: would the remote still return it? */
+static bool
+receive_recheck(ScanState *node, TupleTableSlot *slot)
+{
+	px_receive_state *state = (px_receive_state *) node;
+	ExprContext *econtext = node->ps.ps_ExprContext;
+
+	econtext->ecxt_scantuple = slot;
+	ResetExprContext(econtext);
+	return ExecQual(state->recheck_quals, econtext);
+}
+
+static TupleTableSlot *
+exec_receive(CustomScanState *css)
+{
+	return ExecScan(&css->ss, receive_next, receive_recheck);
+}
+
+/* Does the decoder have all rows that have come, and would they be the same? */
+static bool
+is_rewindable(const px_receive_state *state)
+{
+	return state->phase == PX_RECEIVE_FRAMES && state->shared == NULL &&
+		state->nreaders == 1 && state->slices->slice.slices <= 1 &&
+		state->reader->keeps_first && state->reader->nbatches <= 1 &&
+		px_decoder_can_rewind(state->reader->decoder);
+}
+
+static void
+rescan_receive(CustomScanState *css)
+{
+	px_receive_state *state = (px_receive_state *) css;
+	Bitmapset  *changed = css->ss.ps.chgParam;
+
+	ExecScanReScan(&css->ss);
+
+	if (changed && state->child)
+		UpdateChangedParamSet(state->child, changed);
+	if (state->phase == PX_RECEIVE_CHILD)
+	{
+		if (state->child->chgParam == NULL)
+			ExecReScan(state->child);
+		return;
+	}
+
+	/* Like postgres_fdw, go back in what has come, if that is all in one place. */
+	if (is_rewindable(state))
+	{
+		state->reader->next_row = 0;
+		return;
+	}
+	for (int i = 0; i < state->nreaders; i++)
+	{
+		px_stream_close(state->readers[i]->stream);
+		state->readers[i]->active = state->readers[i]->session_active = false;
+	}
+	if (state->session_cursor)
+		px_fdw_cursor_rescan(state->session_cursor);
+	state->session_next = NULL;
+	state->verdict_known = false;
+	state->phase = PX_RECEIVE_NEW;
+}
+
+static void
+end_receive(CustomScanState *css)
+{
+	px_receive_state *state = (px_receive_state *) css;
+
+	for (int i = 0; i < state->nreaders; i++)
+		px_stream_close(state->readers[i]->stream);
+	if (state->nreaders > 0)
+		px_counters_flush();
+	if (state->child)
+		ExecEndNode(state->child);
+	if (state->session_cursor)
+		px_fdw_cursor_end(state->session_cursor);
+	if (state->question)
+		px_fdw_cursor_end(state->question);
+}

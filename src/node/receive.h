@@ -1,0 +1,55 @@
+/*-------------------------------------------------------------------------
+ *
+ * receive.h
+ *		ExchangeReceive: the scan node that reads a stream of frames.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_NODE_RECEIVE_H
+#define PX_NODE_RECEIVE_H
+
+#include "nodes/extensible.h"
+
+#include "exec/plan_walk.h"
+#include "exec/receive_state.h"
+
+/* What stands in CustomScan.custom_private: Integers, in this order. */
+typedef enum px_receive_private
+{
+	PX_RECEIVE_PRIVATE_STREAMS, /* how many of the query share receive_buffer */
+	PX_RECEIVE_PRIVATE_SORTED,	/* 1 if the planner may rely on the rows' order */
+	PX_RECEIVE_PRIVATE_ASYNC,	/* 1 if postgres_fdw would run asynchronously */
+	PX_RECEIVE_PRIVATE_SMALL,	/* 1 if less than min_bytes is expected */
+	PX_RECEIVE_PRIVATE_LOCKS,	/* 1 if the remote query locks rows */
+	PX_RECEIVE_PRIVATE_USER_CODE,	/* 1 if the query calls functions that might run
+									 * others */
+	PX_RECEIVE_PRIVATE_FEW_ROWS /* 1 if a LIMIT is going to end the scan early */
+} px_receive_private;
+
+/*
+ * For a CustomScan whose single custom plan is the ForeignScan that it
+ * replaces.  That child must yield scan tuples of this node, unfiltered.
+ */
+extern const CustomScanMethods px_receive_scan_methods;
+
+/*
+ * See to it that a row of a stream, or its end, or the child is at hand for
+ * the next ExecProcNode.  If wait is false, false where that takes waiting or
+ * the stream was not begun.
+ */
+extern bool px_receive_advance(px_receive_state *state, bool wait);
+
+/* The ExchangeReceive that node is, or NULL. */
+extern px_receive_state *px_receive_from_node(PlanState *node);
+
+/*
+ * Collect the streams that a node which cannot advance waits for: at most
+ * nslices_max of them.  Returns how many.  0 if no stream of it was begun, or
+ * if it need not wait.
+ */
+extern int	px_receive_waiting(px_receive_state *state, px_stream **streams);
+
+/* Register the node; called by _PG_init. */
+extern void px_receive_init(void);
+
+#endif							/* PX_NODE_RECEIVE_H */

@@ -1,0 +1,657 @@
+/*-------------------------------------------------------------------------
+ *
+ * send.c
+ *		Executing ExchangeSend: rows in, frames out.
+ *
+ * Each call returns one frame: first the schema, then batches, then the end
+ * frame with the totals, then no more.  Every participant of a parallel plan
+ * sends such a sequence of its own, under its own sender number.
+ *
+ * A batch ends at the request's batch_rows or batch_bytes.  The first ones
+ * are small and grow, so that the receiver gets its first rows early and a
+ * LIMIT there does not cost a full batch here.
+ *
+ * What becomes text is read by a cursor, whose every FETCH the receiver waits
+ * for: there a batch also ends when it has taken some time.  If the query locks
+ * rows, which other sessions can see, it must have got exactly as far as it had
+ * if its rows were fetched: the request says fixed=1, and batches end there.
+ *
+ * This node does not speak to the connection: a frame is the bytea value of
+ * an ordinary result row, and whatever stands above it passes it on.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "catalog/objectaccess.h"
+#include "commands/explain.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "portability/instr_time.h"
+#include "tcop/tcopprot.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "adapt/choice.h"
+#include "compat.h"
+#include "exec/auto.h"
+#include "exec/timeout.h"
+#include "node/send.h"
+#include "tuple/fill.h"
+#include "tuple/frame_maker.h"
+
+#ifdef WORDS_BIGENDIAN
+#define SENDER_LITTLE_ENDIAN	false
+#else
+#define SENDER_LITTLE_ENDIAN	true
+#endif
+
+/*
+ * Rows of the first batch, and how much larger each next one may be.  100 is
+ * postgres_fdw's fetch_size, unless it is told another.
+ */
+#define FIRST_BATCH_ROWS	64
+#define FIRST_TEXT_BATCH_ROWS	100
+#define BATCH_ROWS_GROWTH	4
+
+/* A batch that becomes text ends after this; so often the clock is asked. */
+#define TEXT_BATCH_MS		200
+#define CLOCK_ROWS			8
+
+/* From then on, frames leave at least so often, however small. */
+#define FLUSH_INTERVAL_MS	10
+
+typedef enum send_phase
+{
+	SEND_SLICE,					/* only if a slice was asked for */
+	SEND_SCHEMA,
+	SEND_BATCHES,
+	SEND_DONE
+} send_phase;
+
+typedef struct px_send_state
+{
+	CustomScanState css;		/* must be first */
+
+	px_request	request;
+	px_slice	slice;
+	bool		below_gather;
+	bool		text;			/* an ExchangeArmour is above */
+	px_fill    *fill;
+	MemoryContext context;		/* for the node's lifetime */
+
+	px_frame_maker *maker;
+	px_choice	choice;			/* of the next batch */
+	px_auto    *adaptive;		/* chooses it anew for each; or NULL */
+
+	/* The stream; see send_restart. */
+	send_phase	phase;
+	bool		started;		/* buffers are there */
+	bool		exhausted;		/* the child has no more rows */
+	uint32		batch_rows;		/* of the next batch, at most */
+	uint32		fetched_rows;	/* since a multiple of the request's fetch_rows */
+	instr_time	send_wait_time;
+	instr_time	returned_at;	/* valid once a frame was returned */
+	instr_time	flushed_at;		/* zero at first */
+} px_send_state;
+
+/* ---------------------------------------------------------------------
+ * Frames
+ * --------------------------------------------------------------------- */
+
+static TupleTableSlot *
+store_frame(px_send_state *state, bytea *frame)
+{
+	TupleTableSlot *slot = ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
+
+	slot->tts_values[0] = PointerGetDatum(frame);
+	slot->tts_isnull[0] = false;
+	return ExecStoreVirtualTuple(slot);
+}
+
+/* How the next batch is to be encoded. */
+static void
+set_choice(px_send_state *state, px_choice choice)
+{
+	state->choice = choice;
+	px_choice_options(&state->request, choice, &state->maker->options);
+}
+
+static bytea *
+make_end(px_send_state *state)
+{
+	px_end	   *totals = &state->maker->totals;
+
+	totals->send_wait_us = INSTR_TIME_GET_MICROSEC(state->send_wait_time);
+	if (state->adaptive)
+		totals->link_rate = px_auto_link_rate(state->adaptive);
+	return px_frame_maker_end(state->maker);
+}
+
+/* Encode and frame the rows that have been filled in. */
+static bytea *
+make_batch(px_send_state *state)
+{
+	px_frame_maker *maker = state->maker;
+	size_t		raw_nbytes;
+	bytea	   *frame;
+	instr_time	begin;
+	instr_time	end;
+
+	INSTR_TIME_SET_CURRENT(begin);
+	raw_nbytes = px_frame_maker_raw_nbytes(maker);
+	if (state->adaptive)
+		set_choice(state, px_auto_filled(state->adaptive, raw_nbytes));
+	frame = px_frame_maker_batch(maker, raw_nbytes, state->choice);
+	if (state->adaptive)
+		px_auto_encoded(state->adaptive, raw_nbytes,
+						PX_FRAME_OF_BYTEA_NBYTES(frame), maker->columns,
+						state->fill->ncolumns);
+	INSTR_TIME_SET_CURRENT(end);
+	INSTR_TIME_ACCUM_DIFF(maker->encode_time, end, begin);
+	return frame;
+}
+
+/* ---------------------------------------------------------------------
+ * The stream
+ * --------------------------------------------------------------------- */
+
+/* Allocate what only a query that really runs needs. */
+static void
+send_start(px_send_state *state)
+{
+	px_fill_begin(state->fill);
+	px_frame_maker_begin(state->maker);
+	state->started = true;
+}
+
+/* Begin a new stream: its frames and totals count from zero. */
+static void
+send_restart(px_send_state *state)
+{
+	state->phase = state->request.slices > 1 ? SEND_SLICE : SEND_SCHEMA;
+	state->exhausted = false;
+	state->batch_rows = Min(state->text ? FIRST_TEXT_BATCH_ROWS : FIRST_BATCH_ROWS,
+							state->request.batch_rows);
+	if (state->request.fetch_rows > 0)
+		state->batch_rows = Min(state->batch_rows, state->request.fetch_rows);
+	state->fetched_rows = 0;
+	px_frame_maker_restart(state->maker);
+	if (state->adaptive)
+		px_auto_restart(state->adaptive);
+	INSTR_TIME_SET_ZERO(state->send_wait_time);
+}
+
+/* How many rows the next batch may have. */
+static uint32
+rows_of_batch(const px_send_state *state)
+{
+	const px_request *request = &state->request;
+
+	if (request->fixed)
+		return Min(request->batch_rows, request->fetch_rows - state->fetched_rows);
+	return state->batch_rows;
+}
+
+/* A row was got: is it the last that a FETCH of postgres_fdw would return? */
+static void
+count_fetched(px_send_state *state)
+{
+	if (++state->fetched_rows < state->request.fetch_rows)
+		return;
+	state->fetched_rows = 0;
+	if (!state->below_gather)
+		px_timeout_restart(&state->css);
+}
+
+/* Has a batch, begun at that time, taken so long that it ends with this row? */
+static bool
+is_late(const px_send_state *state, instr_time begin)
+{
+	uint32		rows = state->fill->rows;
+	instr_time	now;
+
+	/* Under a time-out, a FETCH is to be as long as one of postgres_fdw's. */
+	if (!state->text || state->request.fixed || StatementTimeout > 0 ||
+		(rows > CLOCK_ROWS && rows % CLOCK_ROWS != 0))
+		return false;
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, begin);
+	return INSTR_TIME_GET_MILLISEC(now) >= TEXT_BATCH_MS;
+}
+
+/* Fill a batch from the child; false if there are no rows left. */
+static bool
+fill_batch(px_send_state *state)
+{
+	PlanState  *child = linitial(state->css.custom_ps);
+	px_fill    *fill = state->fill;
+	uint32		rows = rows_of_batch(state);
+	bool		late = false;
+	instr_time	begin;
+
+	if (state->adaptive)
+		set_choice(state, px_auto_choose(state->adaptive));
+
+	/* zstd makes less of values that TOAST has compressed than they are. */
+	fill->toasted = (state->request.encodings & (1 << PX_ENC_TOASTED)) != 0 &&
+		state->maker->options.codec != PX_CODEC_ZSTD;
+	px_fill_reset(fill);
+	INSTR_TIME_SET_CURRENT(begin);
+	while (!state->exhausted && !late && fill->rows < rows &&
+		   (fill->rows == 0 || px_fill_nbytes(fill) < state->request.batch_bytes))
+	{
+		TupleTableSlot *slot = ExecProcNode(child);
+
+		if (TupIsNull(slot))
+		{
+			state->exhausted = true;
+			break;
+		}
+		px_fill_row(fill, slot);
+		if (state->request.fetch_rows > 0)
+			count_fetched(state);
+		late = is_late(state, begin);
+	}
+	px_fill_finish(fill);
+	state->batch_rows = Min(state->batch_rows * BATCH_ROWS_GROWTH,
+							state->request.batch_rows);
+	return fill->rows > 0;
+}
+
+static TupleTableSlot *
+next_frame(px_send_state *state)
+{
+	switch (state->phase)
+	{
+		case SEND_SLICE:
+			state->phase = SEND_SCHEMA;
+			return store_frame(state, px_frame_maker_slice(state->maker, &state->slice));
+		case SEND_SCHEMA:
+			state->phase = SEND_BATCHES;
+			return store_frame(state, px_frame_maker_schema(state->maker));
+		case SEND_BATCHES:
+			if (fill_batch(state))
+				return store_frame(state, make_batch(state));
+			state->phase = SEND_DONE;
+			return store_frame(state, make_end(state));
+		case SEND_DONE:
+			break;
+	}
+	return ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
+}
+
+/*
+ * See to it that frames are on their way while more rows are fetched.  The
+ * connection's buffer keeps 8 kB, which may be hundreds of thousands of rows;
+ * the receiver may want a few, or other slices wait for what the first says.
+ */
+static void
+flush_frames(px_send_state *state, instr_time now)
+{
+	instr_time	since = now;
+
+	if (whereToSendOutput != DestRemote || IsParallelWorker() || state->text)
+		return;
+	INSTR_TIME_SUBTRACT(since, state->flushed_at);
+	if (state->batch_rows < state->request.batch_rows ||
+		INSTR_TIME_GET_MILLISEC(since) >= FLUSH_INTERVAL_MS)
+	{
+		(void) pq_flush_if_writable();
+		state->flushed_at = now;
+	}
+}
+
+static TupleTableSlot *
+send_exec(CustomScanState *node)
+{
+	px_send_state *state = (px_send_state *) node;
+	TupleTableSlot *slot;
+
+	if (!state->started)
+		send_start(state);
+	if (!state->below_gather)
+		px_timeout_restart(node);
+	if (state->adaptive)
+		px_auto_called(state->adaptive);
+	if (state->maker->sequence > 0)
+	{
+		instr_time	now;
+
+		INSTR_TIME_SET_CURRENT(now);
+		INSTR_TIME_ACCUM_DIFF(state->send_wait_time, now, state->returned_at);
+		flush_frames(state, now);
+	}
+
+	slot = next_frame(state);
+	INSTR_TIME_SET_CURRENT(state->returned_at);
+
+	/* The end of a FETCH is a statement's: no need to say so. */
+	if (!TupIsNull(slot) && !state->below_gather && !state->text)
+		px_timeout_stop(node);
+	return slot;
+}
+
+/* ---------------------------------------------------------------------
+ * The node
+ * --------------------------------------------------------------------- */
+
+static const CustomExecMethods send_exec_methods;
+
+static Node *
+send_create_state(CustomScan *scan)
+{
+	px_send_state *state = palloc0(sizeof(px_send_state));
+
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &send_exec_methods;
+	return (Node *) state;
+}
+
+/* What the executor does for a function when it initialises a call of it. */
+static void
+check_permission(Oid function)
+{
+	AclResult	result = px_function_aclcheck(function, GetUserId());
+
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, OBJECT_FUNCTION, get_func_name(function));
+	InvokeFunctionExecuteHook(function);
+}
+
+px_request_column *
+px_send_read_request(const FuncExpr *marker, int ncolumns, px_request *request)
+{
+	const Const *argument = linitial_node(Const, marker->args);
+	char	   *line = TextDatumGetCString(argument->constvalue);
+	px_request_column *columns;
+	px_fault	fault = {0};
+	char		detail[PX_FAULT_NBYTES_MAX];
+
+	columns = palloc(PX_FRAME_COLUMNS_MAX * sizeof(px_request_column));
+	if (px_request_read(line, request, columns, &fault) != PX_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid exchange request: %s",
+						px_status_text(fault.status)),
+				 errdetail_internal("%s", px_fault_text(&fault, detail))));
+	if (request->ncolumns != ncolumns)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("exchange request does not fit the query"),
+				 errdetail("The request is for %d columns, the query has %d.",
+						   request->ncolumns, ncolumns)));
+	pfree(line);
+	return columns;
+}
+
+static void
+send_begin(CustomScanState *node, EState *estate, int eflags)
+{
+	px_send_state *state = (px_send_state *) node;
+	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
+	TargetEntry *output = linitial_node(TargetEntry, scan->custom_scan_tlist);
+	FuncExpr   *marker = castNode(FuncExpr, output->expr);
+	List	   *columns = list_nth(scan->custom_private, PX_SEND_PRIVATE_COLUMNS);
+	List	   *slice;
+	px_request_column *column_requests;
+	MemoryContext old_context;
+	PlanState  *child;
+
+	Assert((eflags & (EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK)) == 0);
+	if (!SENDER_LITTLE_ENDIAN)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("exchange streams need a little-endian machine")));
+	check_permission(marker->funcid);
+
+	child = ExecInitNode(linitial(scan->custom_plans), estate, eflags);
+	node->custom_ps = list_make1(child);
+
+	state->below_gather =
+		intVal(list_nth(scan->custom_private, PX_SEND_PRIVATE_BELOW_GATHER)) != 0;
+	state->text = intVal(list_nth(scan->custom_private, PX_SEND_PRIVATE_TEXT)) != 0;
+	slice = list_nth(scan->custom_private, PX_SEND_PRIVATE_SLICE);
+	state->slice.slices = (uint32) linitial_int(slice);
+	state->slice.blocks = (uint32) lsecond_int(slice);
+	state->slice.file = (uint32) lthird_int(slice);
+	state->slice.reason = (uint32) lfourth_int(slice);
+	state->context = AllocSetContextCreate(estate->es_query_cxt,
+										   "ExchangeSend",
+										   ALLOCSET_DEFAULT_SIZES);
+	old_context = MemoryContextSwitchTo(state->context);
+	column_requests = px_send_read_request(marker, list_length(columns),
+										   &state->request);
+	state->fill = px_fill_new(ExecGetResultType(child), columns,
+							  &state->request, column_requests);
+	pfree(column_requests);
+	state->maker = px_frame_maker_new(&state->request, state->fill,
+									  (uint32) (ParallelWorkerNumber + 1));
+	set_choice(state, (px_choice) pg_rightmost_one_pos32(px_choices_asked(&state->request)));
+	if (state->request.adaptive)
+		state->adaptive = px_auto_new(&state->request);
+	MemoryContextSwitchTo(old_context);
+
+	send_restart(state);
+
+	/*
+	 * The plan has its locks.  A coordinator that lets a stream wait for them for
+	 * a moment only does not mean locks that the query may take later.
+	 */
+	if (state->request.has_session && !state->text && !IsParallelWorker() &&
+		(eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
+		px_timeout_reset_lock();
+}
+
+static void
+send_end_node(CustomScanState *node)
+{
+	px_send_state *state = (px_send_state *) node;
+
+	ExecClearTuple(node->ss.ss_ScanTupleSlot);
+	ExecEndNode(linitial(node->custom_ps));
+
+	/* frees the buffers, and closes the codec by its callback */
+	MemoryContextDelete(state->context);
+}
+
+void
+px_send_rescan_child(CustomScanState *node)
+{
+	PlanState  *child = linitial(node->custom_ps);
+
+	/* The executor passes changed parameters to left and right trees only. */
+	if (node->ss.ps.chgParam != NULL)
+		UpdateChangedParamSet(child, node->ss.ps.chgParam);
+	if (child->chgParam == NULL)
+		ExecReScan(child);
+}
+
+static void
+send_rescan(CustomScanState *node)
+{
+	ExecClearTuple(node->ss.ss_ScanTupleSlot);
+	send_restart((px_send_state *) node);
+	px_send_rescan_child(node);
+}
+
+/* ---------------------------------------------------------------------
+ * EXPLAIN
+ * --------------------------------------------------------------------- */
+
+static void
+explain_columns(const px_send_state *state, ExplainState *es)
+{
+	int			ncolumns = state->fill->ncolumns;
+	int			ntext = px_fill_text_columns(state->fill);
+
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		char	   *text = psprintf("%d (%d raw, %d text)",
+									ncolumns, ncolumns - ntext, ntext);
+
+		ExplainPropertyText("Columns", text, es);
+		return;
+	}
+	ExplainPropertyInteger("Columns", NULL, ncolumns, es);
+	ExplainPropertyInteger("Raw Columns", NULL, ncolumns - ntext, es);
+	ExplainPropertyInteger("Text Columns", NULL, ntext, es);
+}
+
+/*
+ * What this process sent.  Workers report the same to the receiver, in their
+ * end frames, but not to their leader: so below a Gather this says that it is
+ * about the leader only.
+ */
+static void
+explain_totals(const px_send_state *state, ExplainState *es)
+{
+	const px_end *totals = &state->maker->totals;
+	double		encode_ms = INSTR_TIME_GET_MILLISEC(state->maker->encode_time);
+
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		StringInfoData line;
+
+		initStringInfo(&line);
+		appendStringInfo(&line, "%u, raw " UINT64_FORMAT " kB, wire " UINT64_FORMAT " kB",
+						 state->maker->sequence,
+						 (totals->raw_nbytes + 1023) / 1024,
+						 (totals->wire_nbytes + 1023) / 1024);
+		if (es->timing)
+			appendStringInfo(&line, ", encode %.3f ms", encode_ms);
+		ExplainPropertyText(state->below_gather ? "Leader Frames" : "Frames",
+							line.data, es);
+		return;
+	}
+	ExplainPropertyBool("Leader Only", state->below_gather, es);
+	ExplainPropertyInteger("Frames", NULL, state->maker->sequence, es);
+	ExplainPropertyInteger("Batches", NULL, (int64) totals->batches, es);
+	ExplainPropertyInteger("Rows Sent", NULL, (int64) totals->rows, es);
+	ExplainPropertyInteger("Raw Bytes", NULL, (int64) totals->raw_nbytes, es);
+	ExplainPropertyInteger("Wire Bytes", NULL, (int64) totals->wire_nbytes, es);
+	if (es->timing)
+		ExplainPropertyFloat("Encode Time", "ms", encode_ms, 3, es);
+}
+
+/* How often this process has chosen what. */
+static void
+explain_choices(const px_send_state *state, ExplainState *es)
+{
+	StringInfoData line;
+
+	initStringInfo(&line);
+	for (int choice = PX_CHOICE_PLAIN; choice < PX_CHOICE_COUNT; choice++)
+		appendStringInfo(&line, "%s%s " UINT64_FORMAT, choice > 0 ? ", " : "",
+						 px_choices[choice].name, state->adaptive->counts[choice]);
+	ExplainPropertyText("Choices", line.data, es);
+}
+
+static void
+send_explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	px_send_state *state = (px_send_state *) node;
+
+	explain_columns(state, es);
+	ExplainPropertyText("Codec", state->adaptive ? "auto" :
+						px_codec_by_id(state->request.codec)->name, es);
+	if (es->analyze)
+	{
+		explain_totals(state, es);
+		if (state->adaptive)
+			explain_choices(state, es);
+	}
+}
+
+/* ---------------------------------------------------------------------
+ * Parallel plans: what senders share
+ * --------------------------------------------------------------------- */
+
+static Size
+send_estimate_dsm(CustomScanState *node, ParallelContext *pcxt)
+{
+	return sizeof(px_auto_shared);
+}
+
+static void
+send_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+{
+	px_auto_share(((px_send_state *) node)->adaptive, coordinate);
+}
+
+static void
+send_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+{
+	px_auto    *adaptive = ((px_send_state *) node)->adaptive;
+
+	px_auto_unshare(adaptive);
+	px_auto_share(adaptive, coordinate);
+}
+
+static void
+send_initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate)
+{
+	px_auto_join(((px_send_state *) node)->adaptive, coordinate);
+}
+
+/* The shared memory goes. */
+static void
+send_shutdown(CustomScanState *node)
+{
+	px_send_state *state = (px_send_state *) node;
+
+	if (state->adaptive && !IsParallelWorker())
+		px_auto_unshare(state->adaptive);
+}
+
+const CustomScanMethods px_send_scan_methods = {
+	.CustomName = "ExchangeSend",
+	.CreateCustomScanState = send_create_state,
+};
+
+static const CustomExecMethods send_exec_methods = {
+	.CustomName = "ExchangeSend",
+	.BeginCustomScan = send_begin,
+	.ExecCustomScan = send_exec,
+	.EndCustomScan = send_end_node,
+	.ReScanCustomScan = send_rescan,
+	.EstimateDSMCustomScan = send_estimate_dsm,
+	.InitializeDSMCustomScan = send_initialize_dsm,
+	.ReInitializeDSMCustomScan = send_reinitialize_dsm,
+	.InitializeWorkerCustomScan = send_initialize_worker,
+	.ShutdownCustomScan = send_shutdown,
+	.ExplainCustomScan = send_explain,
+};
+
+px_auto *
+px_send_adaptive(PlanState *send)
+{
+	Assert(castNode(CustomScanState, send)->methods == &send_exec_methods);
+	return ((px_send_state *) send)->adaptive;
+}
+
+const px_request *
+px_send_request(PlanState *send)
+{
+	Assert(castNode(CustomScanState, send)->methods == &send_exec_methods);
+	return &((px_send_state *) send)->request;
+}
+
+bool
+px_send_is_exhausted(PlanState *send)
+{
+	Assert(castNode(CustomScanState, send)->methods == &send_exec_methods);
+	return ((px_send_state *) send)->exhausted;
+}
+
+void
+px_send_init(void)
+{
+	RegisterCustomScanMethods(&px_send_scan_methods);
+	RegisterCustomScanMethods(&px_forward_scan_methods);
+	RegisterCustomScanMethods(&px_armour_scan_methods);
+	px_send_plan_init();
+}

@@ -1,0 +1,249 @@
+/*-------------------------------------------------------------------------
+ *
+ * attach.c
+ *		Putting ExchangeSend on top of a finished plan, or below its Gather.
+ *
+ * The plan has been through set_plan_references, so everything the planner
+ * would fill in for a new node is filled in here.  Below a Gather, each
+ * participant encodes and compresses its own rows, and the leader only
+ * forwards frames; that is possible where the Gather does nothing to the rows
+ * but pass columns on.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <limits.h>
+#include <math.h>
+
+#include "catalog/pg_type_d.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "utils/builtins.h"
+
+#include "compat.h"
+#include "node/send.h"
+#include "plan/attach.h"
+
+/*
+ * The nodes' plan_node_id.  Ids only have to differ within a plan; the
+ * planner counts from 0 and has given out its own, and a plan gets one
+ * ExchangeSend, and one each of the others at most.
+ */
+#define SEND_PLAN_NODE_ID		PG_INT32_MAX
+#define FORWARD_PLAN_NODE_ID	(PG_INT32_MAX - 1)
+#define TOP_PLAN_NODE_ID		(PG_INT32_MAX - 2)
+#define ARMOUR_PLAN_NODE_ID		(PG_INT32_MAX - 3)
+
+/* The resnos of a plan's columns, without the resjunk ones. */
+static List *
+visible_columns(const Plan *plan)
+{
+	List	   *columns = NIL;
+	ListCell   *lc;
+
+	foreach(lc, plan->targetlist)
+	{
+		const TargetEntry *target = lfirst_node(TargetEntry, lc);
+
+		if (!target->resjunk)
+			columns = lappend_int(columns, target->resno);
+	}
+	return columns;
+}
+
+/*
+ * If the plan is a Gather that only passes columns on, return the resnos of
+ * its child's columns, in the order of the Gather's; else NIL.
+ *
+ * Init plans of the Gather do not matter: it stays where it is, and evaluates
+ * and passes on their parameters as before.
+ */
+static List *
+columns_below_gather(const Plan *plan)
+{
+	List	   *columns = NIL;
+	ListCell   *lc;
+
+	if (!IsA(plan, Gather) || plan->qual != NIL)
+		return NIL;
+	foreach(lc, plan->targetlist)
+	{
+		const TargetEntry *target = lfirst_node(TargetEntry, lc);
+		const Var  *var = (const Var *) target->expr;
+
+		if (!IsA(var, Var) || var->varno != OUTER_VAR || var->varattno <= 0)
+			return NIL;
+		if (!target->resjunk)
+			columns = lappend_int(columns, var->varattno);
+	}
+	return columns;
+}
+
+bool
+px_send_fits_below(const Plan *top)
+{
+	return columns_below_gather(top) != NIL;
+}
+
+/*
+ * A target list that returns the only column of varno, of the marker's type: a
+ * bytea, or above ExchangeArmour a text.
+ */
+static List *
+frame_targetlist(int varno, const TargetEntry *marker)
+{
+	const FuncExpr *call = castNode(FuncExpr, marker->expr);
+	Var		   *frame = makeVar(varno, 1, call->funcresulttype, -1, call->funccollid, 0);
+
+	return list_make1(makeTargetEntry((Expr *) frame, 1,
+									  marker->resname ? pstrdup(marker->resname) : NULL,
+									  false));
+}
+
+/*
+ * The marker as the expression that describes the node's output.  Its row
+ * argument refers to a range table that is gone, so it becomes a null.
+ */
+static List *
+marker_targetlist(const TargetEntry *marker)
+{
+	TargetEntry *copy = copyObject(unconstify(TargetEntry *, marker));
+	FuncExpr   *call = castNode(FuncExpr, copy->expr);
+
+	lsecond(call->args) = makeNullConst(RECORDOID, -1, InvalidOid);
+	copy->resno = 1;
+	copy->ressortgroupref = 0;
+	return list_make1(copy);
+}
+
+/*
+ * Rows become frames.  The estimate of their number ignores compression and
+ * the small first batches; the schema and the end frame count.
+ */
+static void
+estimate(Plan *plan, const Plan *child, int ncolumns,
+		 const px_request *request)
+{
+	double		raw_nbytes = child->plan_rows * child->plan_width;
+	double		batches = ceil(Max(child->plan_rows / request->batch_rows,
+								   raw_nbytes / request->batch_bytes));
+
+	plan->startup_cost = child->startup_cost;
+	plan->total_cost = child->total_cost +
+		child->plan_rows * ncolumns * cpu_operator_cost;
+	plan->plan_rows = clamp_row_est(batches + 2);
+	plan->plan_width = (int) Min(raw_nbytes / plan->plan_rows, (double) INT_MAX);
+}
+
+/* A node of ours on top of child, that returns frames; without costs. */
+static CustomScan *
+make_node(Plan *child, const TargetEntry *marker, int plan_node_id,
+		  const CustomScanMethods *methods)
+{
+	CustomScan *scan = makeNode(CustomScan);
+	Plan	   *plan = &scan->scan.plan;
+
+	plan->plan_node_id = plan_node_id;
+	plan->targetlist = frame_targetlist(INDEX_VAR, marker);
+	plan->extParam = bms_copy(child->extParam);
+	plan->allParam = bms_copy(child->allParam);
+	px_plan_copy_disabled(plan, child);
+
+	scan->custom_plans = list_make1(child);
+	scan->custom_scan_tlist = marker_targetlist(marker);
+	scan->methods = methods;
+	return scan;
+}
+
+static Plan *
+make_send(Plan *child, List *columns, const TargetEntry *marker,
+		  const px_request *request, const px_slice *slice, bool below_gather,
+		  bool text)
+{
+	CustomScan *scan = make_node(child, marker, SEND_PLAN_NODE_ID, &px_send_scan_methods);
+	Plan	   *plan = &scan->scan.plan;
+
+	estimate(plan, child, list_length(columns), request);
+	plan->parallel_safe = child->parallel_safe;
+
+	/* For the executor this means shared memory: senders share what they learn. */
+	plan->parallel_aware = below_gather && request->adaptive;
+	scan->custom_private = list_make4(columns, makeInteger(below_gather ? 1 : 0),
+									  list_make4_int((int) slice->slices, (int) slice->blocks,
+													 (int) slice->file, (int) slice->reason),
+									  makeInteger(text ? 1 : 0));
+	return plan;
+}
+
+/* A node on top of a plan that returns frames, which passes them on. */
+static CustomScan *
+make_passing_node(Plan *child, const TargetEntry *marker, int plan_node_id,
+				  const CustomScanMethods *methods)
+{
+	CustomScan *scan = make_node(child, marker, plan_node_id, methods);
+	Plan	   *plan = &scan->scan.plan;
+
+	plan->startup_cost = child->startup_cost;
+	plan->total_cost = child->total_cost;
+	plan->plan_rows = child->plan_rows;
+	plan->plan_width = child->plan_width;
+	return scan;
+}
+
+static Plan *
+make_plan_node(Plan *child, const TargetEntry *marker, const px_request *request)
+{
+	CustomScan *scan = make_passing_node(child, marker, TOP_PLAN_NODE_ID, &px_plan_scan_methods);
+
+	scan->scan.plan.plan_rows++;
+	scan->custom_private = list_make2_int((int) request->explain, request->version);
+	return &scan->scan.plan;
+}
+
+/*
+ * The marker for what is below ExchangeArmour: there the call stands for frames
+ * that its result is made of.
+ */
+static TargetEntry *
+frame_marker(const TargetEntry *marker)
+{
+	TargetEntry *copy = copyObject(unconstify(TargetEntry *, marker));
+	FuncExpr   *call = castNode(FuncExpr, copy->expr);
+
+	call->funcresulttype = BYTEAOID;
+	call->funccollid = InvalidOid;
+	return copy;
+}
+
+void
+px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker,
+				 const px_request *request, const px_slice *slice, bool text)
+{
+	Plan	   *top = stmt->planTree;
+	List	   *columns = visible_columns(top);
+	List	   *mapped = text ? NIL : columns_below_gather(top);
+	const TargetEntry *frame = text ? frame_marker(marker) : marker;
+
+	if (mapped != NIL)
+	{
+		Plan	   *send = make_send(outerPlan(top), mapped, frame, request, slice, true, text);
+
+		/* The Gather gets at least as many frames as one participant sends. */
+		outerPlan(top) = send;
+		top->targetlist = frame_targetlist(OUTER_VAR, frame);
+		top->plan_rows = send->plan_rows;
+		top->plan_width = send->plan_width;
+		top->total_cost = Max(top->total_cost, send->total_cost);
+		stmt->planTree = &make_passing_node(top, frame, FORWARD_PLAN_NODE_ID,
+											&px_forward_scan_methods)->scan.plan;
+	}
+	else
+		stmt->planTree = make_send(top, columns, frame, request, slice, false, text);
+	if (request->explain != 0)
+		stmt->planTree = make_plan_node(stmt->planTree, frame, request);
+	if (text)
+		stmt->planTree = &make_passing_node(stmt->planTree, marker, ARMOUR_PLAN_NODE_ID,
+											&px_armour_scan_methods)->scan.plan;
+}

@@ -1,0 +1,699 @@
+/*-------------------------------------------------------------------------
+ *
+ * stream.c
+ *		Streams of frames on a connection of the pool.
+ *
+ * A frame is the single bytea column of a single row, received in binary in
+ * libpq's single-row mode: so at most one frame is held here, and one more
+ * may stand in libpq's input buffer.  What is in a frame is not looked at.
+ *
+ * The beginning is pipelined: transaction, snapshot, preparations and the
+ * query go out together; the answers to the former are flushed before the
+ * query runs, so that they are there in any case.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/tupdesc.h"
+#include "catalog/pg_type_d.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "storage/latch.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "conn/answer.h"
+#include "conn/genuine.h"
+#include "conn/remote_text.h"
+#include "conn/sqlstate.h"
+#include "guc.h"
+#include "stats/wait_event.h"
+#include "transport/stream.h"
+
+#define FRAME_FORMAT	1		/* binary */
+
+/*
+ * What a transaction begins with once it has its snapshot.  A lock that
+ * somebody is queueing for may be one that this very local transaction keeps
+ * them waiting for, by the session of postgres_fdw, of which the server knows
+ * nothing: it would be a deadlock that nobody finds.  And whoever reads here
+ * may be another backend than was asked at first, behind a pooler.
+ */
+#define PREPARE \
+	"SELECT pg_catalog.set_config('lock_timeout', '100ms', true), " \
+	PX_REQUIRE_STILL_GENUINE
+
+static void finish_run(px_stream *stream);
+
+/* ---------------------------------------------------------------------
+ * Getting and losing connections
+ * --------------------------------------------------------------------- */
+
+/*
+ * Nobody has closed the stream: an error or cancel, or the rollback of a
+ * subtransaction or of an open cursor, has ended it.
+ */
+static void
+break_off(px_stream *stream)
+{
+	if (stream->phase == PX_STREAM_BEGUN || stream->phase == PX_STREAM_RUNNING)
+		stream->counters->errors++;
+	px_progress_end(stream->progress);
+	stream->progress = NULL;
+}
+
+/*
+ * The memory goes.  An error may have brought that about, so this is not the
+ * time to talk to the remote: the pool sees to a connection without a stream.
+ */
+static void
+forget_stream(void *arg)
+{
+	px_stream  *stream = arg;
+
+	PQclear(stream->result);
+	PQclear(stream->spooled_error);
+	if (stream->holder.connection)
+		stream->holder.connection->holder = NULL;
+	break_off(stream);
+}
+
+/* The end of a (sub)transaction takes the connection: see pool.h. */
+static void
+lose_connection(px_connection_holder *holder)
+{
+	px_stream  *stream = (px_stream *) holder;
+
+	break_off(stream);
+
+	/* If it was only begun, it can as well begin again. */
+	stream->phase = stream->phase == PX_STREAM_RUNNING ? PX_STREAM_LOST : PX_STREAM_CLOSED;
+}
+
+px_stream *
+px_stream_new(void)
+{
+	px_stream  *stream = palloc0(sizeof(px_stream));
+
+	stream->holder.lose = lose_connection;
+	stream->context = CurrentMemoryContext;
+	stream->resowner = CurrentResourceOwner;
+	stream->forget.func = forget_stream;
+	stream->forget.arg = stream;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &stream->forget);
+	return stream;
+}
+
+void
+px_stream_close(px_stream *stream)
+{
+	if (stream->holder.connection)
+	{
+		if (stream->phase == PX_STREAM_CLOSED)
+			px_connection_release(stream->holder.connection);
+		else
+			px_connection_abandon(stream->holder.connection);
+	}
+	finish_run(stream);
+}
+
+/* Wait for the remote as long as it takes, and add the time to *wait. */
+static void
+wait_for_result(px_stream *stream, instr_time *wait)
+{
+	PGconn	   *pg = stream->holder.connection->pg;
+	instr_time	begin;
+	instr_time	end;
+
+	if (!PQisBusy(pg))
+	{
+		CHECK_FOR_INTERRUPTS();
+		return;
+	}
+
+	INSTR_TIME_SET_CURRENT(begin);
+	px_progress_blocked(stream->progress, PX_BLOCKED_SERVER);
+	PG_TRY();
+	{
+		(void) px_wait_for_result(pg, DT_NOEND);
+	}
+	PG_FINALLY();
+	{
+		/* A wait that is cancelled was one, too. */
+		INSTR_TIME_SET_CURRENT(end);
+		INSTR_TIME_ACCUM_DIFF(*wait, end, begin);
+		INSTR_TIME_ACCUM_DIFF(stream->counters->receive_wait, end, begin);
+	}
+	PG_END_TRY();
+	px_progress_blocked(stream->progress, PX_BLOCKED_QUERY);
+}
+
+static bool
+is_frame(const PGresult *res)
+{
+	return PQresultStatus(res) == PGRES_SINGLE_TUPLE;
+}
+
+/*
+ * The remote has sent what nobody could have asked for, or nothing where
+ * there should be something.  The connection is not to be used again, not
+ * even for a ROLLBACK: after a COPY, libpq would return results for ever.
+ */
+pg_noreturn static void
+fail_protocol(px_stream *stream, const char *expected, const char *got)
+{
+	if (stream->holder.connection)
+		px_connection_discard(stream->holder.connection);
+	ereport(ERROR,
+			(errcode(ERRCODE_PROTOCOL_VIOLATION),
+			 errmsg("invalid response from server \"%s\"", stream->holder.servername),
+			 errdetail("Expected %s, got %s.", expected, got)));
+}
+
+/* Read what follows the query's last result, and leave pipeline mode. */
+static px_rest
+finish_query(px_stream *stream, instr_time *wait)
+{
+	px_rest_limit limit = PX_REST_OF_QUERY;
+	px_rest		rest = PX_REST_MORE;
+
+	while (rest == PX_REST_MORE)
+	{
+		wait_for_result(stream, wait);
+		rest = px_take_rest(stream->holder.connection->pg, &limit);
+	}
+	return rest;
+}
+
+/* ---------------------------------------------------------------------
+ * Spooling
+ * --------------------------------------------------------------------- */
+
+/* A tuple of the spool is a frame. */
+static TupleDesc
+spool_desc(void)
+{
+	TupleDesc	tupdesc = CreateTemplateTupleDesc(1);
+
+	TupleDescInitEntry(tupdesc, 1, "frame", BYTEAOID, -1, 0);
+	return tupdesc;
+}
+
+static void
+begin_spool(px_stream *stream)
+{
+	MemoryContext oldcontext = MemoryContextSwitchTo(stream->context);
+	ResourceOwner oldowner = CurrentResourceOwner;
+
+	/* The file must live as long as the stream's query, not as ours. */
+	CurrentResourceOwner = stream->resowner;
+	stream->spool = tuplestore_begin_heap(false, false, work_mem);
+	CurrentResourceOwner = oldowner;
+
+	if (stream->spool_slot == NULL)
+		stream->spool_slot = MakeSingleTupleTableSlot(spool_desc(), &TTSOpsMinimalTuple);
+	MemoryContextSwitchTo(oldcontext);
+}
+
+/*
+ * Is the row a frame: one bytea in binary, and not too large?  libpq holds it
+ * already, but nothing that it calls for has been allocated.
+ */
+static void
+check_frame(px_stream *stream, const PGresult *res)
+{
+	size_t		nbytes = PQgetlength(res, 0, 0);
+
+	if (PQnfields(res) != 1)
+		fail_protocol(stream, "one column with a frame",
+					  psprintf("%d columns", PQnfields(res)));
+	if (!stream->rehearsal &&
+		(PQftype(res, 0) != BYTEAOID || PQfformat(res, 0) != FRAME_FORMAT))
+		fail_protocol(stream, "a frame as bytea in binary",
+					  psprintf("type %u in format %d", PQftype(res, 0),
+							   PQfformat(res, 0)));
+	if (PQgetisnull(res, 0, 0))
+		fail_protocol(stream, "one column with a frame", "null");
+	if (nbytes > (size_t) px_max_frame_bytes)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("invalid response from server \"%s\"", stream->holder.servername),
+				 errdetail("Expected a frame of at most %d bytes, got %zu.",
+						   px_max_frame_bytes, nbytes),
+				 errhint("A row of that size takes a higher \"pg_exchange.max_frame_bytes\".")));
+}
+
+static void
+spool_frame(px_stream *stream, const PGresult *res)
+{
+	size_t		nbytes = PQgetlength(res, 0, 0);
+	bytea	   *frame;
+	Datum		value;
+	bool		isnull = false;
+
+	check_frame(stream, res);
+	stream->holder.connection->nbytes += nbytes;
+	frame = palloc(VARHDRSZ + nbytes);
+	value = PointerGetDatum(frame);
+	SET_VARSIZE(frame, VARHDRSZ + nbytes);
+	memcpy(VARDATA(frame), PQgetvalue(res, 0, 0), nbytes);
+	tuplestore_putvalues(stream->spool, stream->spool_slot->tts_tupleDescriptor,
+						 &value, &isnull);
+	pfree(frame);
+}
+
+/*
+ * Read all that is still to come, and give up the connection.  An error of
+ * the remote is its owner's to raise, when it has read so far.
+ */
+static void
+spool_rest(px_stream *stream)
+{
+	PGconn	   *pg = stream->holder.connection->pg;
+	instr_time	wait;
+
+	INSTR_TIME_SET_ZERO(wait);
+	if (stream->progress)
+		stream->progress->remote_pid = 0;
+	if (stream->spool == NULL)
+		begin_spool(stream);	/* else an error interrupted us last time */
+	for (;;)
+	{
+		PGresult   *res;
+
+		CHECK_FOR_INTERRUPTS();
+		wait_for_result(stream, &wait);
+		res = PQgetResult(pg);
+		if (!is_frame(res))
+		{
+			stream->spooled_error = res;
+			break;
+		}
+		PG_TRY();
+		{
+			spool_frame(stream, res);
+		}
+		PG_FINALLY();
+		{
+			PQclear(res);
+		}
+		PG_END_TRY();
+	}
+
+	if (PQresultStatus(stream->spooled_error) == PGRES_TUPLES_OK &&
+		finish_query(stream, &wait) == PX_REST_DONE)
+	{
+		PQclear(stream->spooled_error);
+		stream->spooled_error = NULL;
+		px_connection_release(stream->holder.connection);
+	}
+	else
+		px_connection_abandon(stream->holder.connection);
+}
+
+/*
+ * A frame where the decoder can read integers from it.  libpq aligns values in
+ * binary, but only as much as the machine's integers need.
+ */
+static const uint8_t *
+copy_frame(px_stream *stream, const void *frame, size_t nbytes)
+{
+	if (stream->aligned_frame)
+		pfree(stream->aligned_frame);
+	stream->aligned_frame = NULL;
+
+	/* The size of an aligned address, wherever palloc puts it. */
+	stream->aligned_frame = MemoryContextAllocHuge(stream->context,
+												   nbytes + sizeof(int64));
+	return memcpy((void *) TYPEALIGN(sizeof(int64), stream->aligned_frame),
+				  frame, nbytes);
+}
+
+/* The next frame of the spool; false at its end. */
+static bool
+read_spool(px_stream *stream, const uint8_t **frame, size_t *nbytes)
+{
+	bytea	   *value;
+	bool		isnull;
+
+	if (!tuplestore_gettupleslot(stream->spool, true, false, stream->spool_slot))
+		return false;
+
+	/* Its place in the tuple is aligned for a varlena only. */
+	value = (bytea *) DatumGetPointer(slot_getattr(stream->spool_slot, 1, &isnull));
+	*nbytes = VARSIZE_ANY_EXHDR(value);
+	*frame = copy_frame(stream, VARDATA_ANY(value), *nbytes);
+	stream->has_frames = true;
+	return true;
+}
+
+/*
+ * Make a stream do without its connection.  One that was only begun will have
+ * to begin again.
+ */
+static void
+give_up_connection(px_stream *stream)
+{
+	switch (stream->phase)
+	{
+		case PX_STREAM_CLOSED:
+			px_connection_release(stream->holder.connection);
+			break;
+		case PX_STREAM_BEGUN:
+			px_connection_abandon(stream->holder.connection);
+			stream->phase = PX_STREAM_CLOSED;
+			break;
+		case PX_STREAM_RUNNING:
+			spool_rest(stream);
+			break;
+		case PX_STREAM_LOST:
+			break;
+	}
+}
+
+bool
+px_stream_connect(px_stream *stream, px_peer *peer, UserMapping *user,
+				  const char **reason)
+{
+	return px_connection_acquire(peer, user, &stream->holder, reason) != NULL;
+}
+
+void
+px_streams_settle(Oid serverid)
+{
+	px_connection *connection;
+
+	while ((connection = px_connection_in_use(serverid)) != NULL)
+		give_up_connection((px_stream *) connection->holder);
+}
+
+/* ---------------------------------------------------------------------
+ * Beginning
+ * --------------------------------------------------------------------- */
+
+/* The stream will not be: give its connection back. */
+static px_stream_status
+refuse(px_stream *stream, px_stream_status status)
+{
+	if (status == PX_STREAM_BROKEN)
+		px_connection_discard(stream->holder.connection);
+	else
+		px_connection_abandon(stream->holder.connection);
+	finish_run(stream);
+	return status;
+}
+
+/* Because of the answer to a statement of the beginning. */
+static px_stream_status
+fail_beginning(px_stream *stream, const char *text, px_answer answer,
+			   const char **reason)
+{
+	PGconn	   *pg = stream->holder.connection->pg;
+
+	*reason = psprintf("%s: %s", text, px_answer_text(pg, answer, stream->result));
+	if (answer == PX_ANSWER_SILENT)
+		px_peer_avoid(stream->holder.connection->peer);
+	return refuse(stream, answer == PX_ANSWER_ERROR ? PX_STREAM_REFUSED :
+				  PX_STREAM_BROKEN);
+}
+
+/* The answer to the next statement of the beginning, into stream->result. */
+static px_answer
+take_answer(px_stream *stream, bool has_row, TimestampTz deadline)
+{
+	PQclear(stream->result);
+	stream->result = NULL;
+	return px_take_answer(stream->holder.connection->pg, has_row, deadline,
+						  &stream->result);
+}
+
+void
+px_stream_begin(px_stream *stream)
+{
+	PGconn	   *pg = stream->holder.connection->pg;
+	const px_peer *peer = stream->holder.connection->peer;
+	char	   *import;
+
+	/* The snapshot id comes from the remote: quote it like any string. */
+	import = psprintf("SET TRANSACTION SNAPSHOT %s", quote_literal_cstr(peer->snapshot));
+
+	/*
+	 * Parameter types are in the query's text: "$1::type", as postgres_fdw
+	 * does.  If something fails here, so does reading the answers.
+	 */
+	stream->has_frames = false;
+	stream->phase = PX_STREAM_BEGUN;
+	(void) (PQenterPipelineMode(pg) &&
+			PQsendQueryParams(pg, "START TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+							  0, NULL, NULL, NULL, NULL, 0) &&
+			PQsendQueryParams(pg, import, 0, NULL, NULL, NULL, NULL, 0) &&
+			PQsendQueryParams(pg, PREPARE, 0, NULL, NULL, NULL, NULL, 0) &&
+			PQsendFlushRequest(pg) &&
+			PQsendQueryParams(pg, stream->sql, stream->nparams, NULL, stream->values,
+							  NULL, NULL, FRAME_FORMAT) &&
+			PQpipelineSync(pg) &&
+			PQsetSingleRowMode(pg));
+	pfree(import);
+}
+
+px_stream_status
+px_stream_confirm(px_stream *stream, const char **reason)
+{
+	TimestampTz deadline = px_setup_deadline();
+	px_answer	answer;
+
+	answer = take_answer(stream, false, deadline);
+	if (answer != PX_ANSWER_OK)
+		return fail_beginning(stream, "transaction cannot be started", answer, reason);
+	answer = take_answer(stream, false, deadline);
+	if (answer != PX_ANSWER_OK)
+		return fail_beginning(stream, "snapshot cannot be imported", answer, reason);
+	answer = take_answer(stream, true, deadline);
+	if (answer == PX_ANSWER_ERROR &&
+		px_result_sqlstate(stream->result) == ERRCODE_DIVISION_BY_ZERO)
+	{
+		/* A new connection will say what has become of it. */
+		*reason = "remote's pg_exchange is gone, or not the extension's any more";
+		return refuse(stream, PX_STREAM_BROKEN);
+	}
+	if (answer != PX_ANSWER_OK)
+		return fail_beginning(stream, "transaction cannot be prepared", answer, reason);
+	if (PQnfields(stream->result) != 2)
+		return fail_beginning(stream, "transaction cannot be prepared",
+							  PX_ANSWER_UNEXPECTED, reason);
+
+	if (!PQsetSingleRowMode(stream->holder.connection->pg))
+		return fail_beginning(stream, "query cannot be sent", PX_ANSWER_BROKEN, reason);
+	stream->phase = PX_STREAM_RUNNING;
+	px_progress_blocked(stream->progress, PX_BLOCKED_QUERY);
+	return PX_STREAM_OK;
+}
+
+void
+px_stream_go_on(px_stream *stream)
+{
+	PGconn	   *pg = stream->holder.connection->pg;
+
+	stream->has_frames = false;
+	stream->phase = PX_STREAM_RUNNING;
+	if (!PQsendQueryParams(pg, stream->sql, stream->nparams, NULL, stream->values,
+						   NULL, NULL, FRAME_FORMAT) ||
+		!PQsetSingleRowMode(pg))
+		px_report_remote_error(ERROR, NULL, pg, stream->holder.servername, stream->remote_sql);
+}
+
+/* ---------------------------------------------------------------------
+ * Reading
+ * --------------------------------------------------------------------- */
+
+/* Nothing of the run is left: neither frames nor the memory they took. */
+static void
+finish_run(px_stream *stream)
+{
+	PQclear(stream->result);
+	PQclear(stream->spooled_error);
+	stream->result = stream->spooled_error = NULL;
+	if (stream->spool)
+		tuplestore_end(stream->spool);
+	stream->spool = NULL;
+	stream->phase = PX_STREAM_CLOSED;
+	px_progress_end(stream->progress);
+	stream->progress = NULL;
+}
+
+/*
+ * Does the error say that the marker was not recognised, is not there, or may
+ * not be called?  The extension may be dropped there after the hello, or a
+ * right revoked.  If it is another function that is missing, or a right to
+ * something else, postgres_fdw will say so.
+ */
+static bool
+is_marker_missing(const PGresult *res)
+{
+	int			sqlstate = px_result_sqlstate(res);
+
+	return sqlstate == PX_ERRCODE_NOT_PLANNED ||
+		sqlstate == ERRCODE_UNDEFINED_FUNCTION ||
+		sqlstate == ERRCODE_UNDEFINED_SCHEMA ||
+		sqlstate == ERRCODE_INSUFFICIENT_PRIVILEGE;
+}
+
+/*
+ * The query ended with an error, res, which this frees, or the connection
+ * broke (NULL).  Raise that, unless it is about the marker, or the remote
+ * declined.
+ */
+static px_stream_status
+fail_query(px_stream *stream, PGresult *res)
+{
+	PGconn	   *pg = stream->holder.connection ? stream->holder.connection->pg : NULL;
+
+	/* After the first frame rows may have been used: there is no way back. */
+	if (res == NULL || stream->has_frames)
+		px_report_remote_error(ERROR, res, pg, stream->holder.servername, stream->remote_sql);
+	if (px_result_sqlstate(res) == PX_ERRCODE_DECLINED)
+	{
+		char	   *text = px_answer_text(pg, PX_ANSWER_ERROR, res);
+
+		strlcpy(stream->declined, text, pg_mbcliplen(text, strlen(text), PX_DECLINED_NBYTES - 1) + 1);
+		PQclear(res);
+		return PX_STREAM_DECLINED;
+	}
+	if (px_result_sqlstate(res) == ERRCODE_LOCK_NOT_AVAILABLE)
+	{
+		PQclear(res);
+		return PX_STREAM_LOCKED;
+	}
+	if (!is_marker_missing(res))
+		px_report_remote_error(ERROR, res, pg, stream->holder.servername, stream->remote_sql);
+	PQclear(res);
+	return PX_STREAM_NOT_PLANNED;
+}
+
+px_stream_status
+px_stream_next(px_stream *stream, const uint8_t **frame, size_t *nbytes,
+			   instr_time *wait)
+{
+	PGconn	   *pg;
+	PGresult   *res;
+
+	PQclear(stream->result);
+	stream->result = NULL;
+
+	if (stream->phase == PX_STREAM_LOST)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_CURSOR_STATE),
+				 errmsg("stream from server \"%s\" is gone", stream->holder.servername),
+				 errdetail("It began in a subtransaction that was rolled back.")));
+	if (stream->spool)
+	{
+		if (read_spool(stream, frame, nbytes))
+			return PX_STREAM_OK;
+		tuplestore_end(stream->spool);
+		stream->spool = NULL;
+	}
+	if (stream->holder.connection == NULL)
+	{
+		res = stream->spooled_error;
+		stream->spooled_error = NULL;
+		if (res)
+			return fail_query(stream, res);
+		finish_run(stream);
+		return PX_STREAM_END;
+	}
+
+	pg = stream->holder.connection->pg;
+	wait_for_result(stream, wait);
+	stream->result = res = PQgetResult(pg);
+	if (is_frame(res))
+	{
+		check_frame(stream, res);
+		*frame = (const uint8_t *) PQgetvalue(res, 0, 0);
+		*nbytes = PQgetlength(res, 0, 0);
+		if (!PointerIsAligned(*frame, int64))
+			*frame = copy_frame(stream, *frame, *nbytes);
+		stream->holder.connection->nbytes += *nbytes;
+		stream->has_frames = true;
+		return PX_STREAM_OK;
+	}
+
+	if (PQresultStatus(res) == PGRES_TUPLES_OK)
+	{
+		if (finish_query(stream, wait) != PX_REST_DONE)
+		{
+			if (PQstatus(pg) == CONNECTION_OK)
+				fail_protocol(stream, "the end of the query", "another result");
+			px_report_remote_error(ERROR, NULL, pg, stream->holder.servername, stream->remote_sql);
+		}
+		finish_run(stream);
+		return PX_STREAM_END;
+	}
+	if (res && PQresultStatus(res) != PGRES_FATAL_ERROR)
+		fail_protocol(stream, "frames", PQresStatus(PQresultStatus(res)));
+
+	/* An idle connection need not be cancelled by whoever cleans up. */
+	if (res)
+		(void) finish_query(stream, wait);
+	stream->result = NULL;
+	return fail_query(stream, res);
+}
+
+bool
+px_stream_is_ready(px_stream *stream)
+{
+	PGconn	   *pg;
+
+	/* Without a connection all is at hand, be it an error. */
+	if (stream->holder.connection == NULL || stream->phase == PX_STREAM_CLOSED)
+		return true;
+	pg = stream->holder.connection->pg;
+
+	/* This sends what is still to be sent, too. */
+	return !PQisBusy(pg) || !PQconsumeInput(pg) || !PQisBusy(pg);
+}
+
+static void
+show_blocked(px_stream *const *streams, int n, px_blocked blocked)
+{
+	for (int i = 0; i < n; i++)
+		px_progress_blocked(streams[i]->progress, blocked);
+}
+
+void
+px_stream_wait_any(px_stream *const *streams, int n, long timeout_ms,
+				   instr_time *wait)
+{
+	WaitEventSet *set = px_create_wait_event_set(n + 2);
+	WaitEvent	event;
+	int			nevents;
+	instr_time	begin;
+	instr_time	end;
+
+	AddWaitEventToSet(set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL, NULL);
+	AddWaitEventToSet(set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
+	for (int i = 0; i < n; i++)
+	{
+		PGconn	   *pg = streams[i]->holder.connection->pg;
+		int			unsent = PQflush(pg) > 0 ? WL_SOCKET_WRITEABLE : 0;
+
+		AddWaitEventToSet(set, WL_SOCKET_READABLE | unsent, PQsocket(pg), NULL, NULL);
+	}
+	show_blocked(streams, n, PX_BLOCKED_SERVER);
+	INSTR_TIME_SET_CURRENT(begin);
+	nevents = WaitEventSetWait(set, timeout_ms, &event, 1, px_wait_event(PX_WAIT_RECEIVE));
+	INSTR_TIME_SET_CURRENT(end);
+	INSTR_TIME_ACCUM_DIFF(*wait, end, begin);
+	for (int i = 0; i < n; i++)
+		INSTR_TIME_ACCUM_DIFF(streams[i]->counters->receive_wait, end, begin);
+	show_blocked(streams, n, PX_BLOCKED_QUERY);
+	FreeWaitEventSet(set);
+
+	if (nevents > 0 && (event.events & WL_LATCH_SET))
+	{
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
+}

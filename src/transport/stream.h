@@ -1,0 +1,161 @@
+/*-------------------------------------------------------------------------
+ *
+ * stream.h
+ *		Streams of frames on a connection of the pool.
+ *
+ * A stream is one run of a remote query: begun, confirmed, and read frame by
+ * frame.  A connection runs one at a time, in a remote transaction that begins
+ * with the first one; the next slice of the same table goes on in it.
+ *
+ * Before postgres_fdw writes or truncates while streams run, they give up
+ * their connections: the rest of their frames is read into a spool, in memory
+ * up to work_mem and beyond that in a temporary file, from where their owners
+ * read on without noticing.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_TRANSPORT_STREAM_H
+#define PX_TRANSPORT_STREAM_H
+
+#include "executor/tuptable.h"
+#include "portability/instr_time.h"
+#include "utils/resowner.h"
+#include "utils/tuplestore.h"
+
+#include "conn/pool.h"
+#include "stats/counters.h"
+#include "stats/progress.h"
+
+typedef enum px_stream_status
+{
+	PX_STREAM_OK,				/* confirmed; or: here is a frame */
+	PX_STREAM_PENDING,			/* nothing has arrived yet */
+	PX_STREAM_END,				/* the remote query is complete */
+	PX_STREAM_NOT_PLANNED,		/* the remote backend does not know ExchangeSend */
+	PX_STREAM_DECLINED,			/* the query must run in postgres_fdw's session */
+	PX_STREAM_LOCKED,			/* a lock is waited for there */
+	PX_STREAM_REFUSED,			/* no such snapshot: see reason */
+	PX_STREAM_BROKEN			/* the connection is dead, or as good as */
+} px_stream_status;
+
+typedef enum px_stream_phase
+{
+	PX_STREAM_CLOSED,			/* no query runs; the connection may be kept */
+	PX_STREAM_BEGUN,			/* all is sent, nothing was heard yet */
+	PX_STREAM_RUNNING,			/* frames come, from the connection or the spool */
+	PX_STREAM_LOST				/* its subtransaction was rolled back */
+} px_stream_phase;
+
+#define PX_DECLINED_NBYTES	128
+
+typedef struct px_stream
+{
+	/*
+	 * The connection, and the server's name for error messages, which is to be
+	 * set before the stream gets one.  Must be first.
+	 */
+	px_connection_holder holder;
+
+	/* The query, to be set before it is begun.  Pointers are the caller's. */
+	const char *remote_sql;		/* for error contexts: what postgres_fdw sends */
+	const char *sql;			/* what is sent; its rows are frames */
+	bool		rehearsal;		/* they are those of an EXPLAIN of that instead */
+	int			nparams;
+	const char *const *values;	/* text, NULL for null */
+	px_counters *counters;		/* of server and user */
+
+	/* Where it is shown, from before it is begun until it ends; or NULL. */
+	px_progress *progress;
+
+	/* For the caller to look at. */
+	px_stream_phase phase;
+	char		declined[PX_DECLINED_NBYTES];	/* with PX_STREAM_DECLINED: the
+												 * remote's words */
+
+	/* stream.c's own. */
+	MemoryContext context;		/* which the stream lives in */
+	ResourceOwner resowner;		/* of the local query, for the spool's file */
+	PGresult   *result;			/* the frame being read, or the error to raise */
+	PGresult   *spooled_error;	/* that comes after the spool */
+	bool		has_frames;		/* the query has yielded some */
+	Tuplestorestate *spool;		/* frames read ahead; NULL if there are none */
+	TupleTableSlot *spool_slot; /* NULL before the first spool */
+	uint8_t    *aligned_frame;	/* room for a copy of the frame being read, or
+								 * NULL */
+	MemoryContextCallback forget;
+} px_stream;
+
+/*
+ * A stream that lives in, and is left and freed with, the current memory
+ * context, which must be that of a local query; to be made while that query's
+ * resource owner is the current one.
+ */
+extern px_stream *px_stream_new(void);
+
+/*
+ * Get a connection to the peer.  False if there is none; *reason then says why,
+ * or is NULL if all are in use.  Blocks while connecting.  Serves interrupts.
+ */
+extern bool px_stream_connect(px_stream *stream, px_peer *peer,
+							  UserMapping *user, const char **reason);
+
+/*
+ * Send what starts a remote transaction on the peer's snapshot, and the
+ * query.  Waits for nothing.
+ */
+extern void px_stream_begin(px_stream *stream);
+
+/*
+ * Wait until the transaction of a stream that was begun is known to be fit:
+ * PX_STREAM_OK; or PX_STREAM_REFUSED or PX_STREAM_BROKEN with *reason set
+ * (palloc'd), and the connection given back.  Blocks for one round trip, at
+ * most a few seconds, serving interrupts; does not wait for the query.
+ */
+extern px_stream_status px_stream_confirm(px_stream *stream, const char **reason);
+
+/*
+ * Send another query, in sql, in the transaction of the last run, which ended
+ * and left the stream its connection.  Waits for nothing.
+ */
+extern void px_stream_go_on(px_stream *stream);
+
+/*
+ * The next frame: PX_STREAM_OK, and *frame (8-aligned) is valid until the
+ * next call for this stream; PX_STREAM_END; or, before the first frame,
+ * PX_STREAM_NOT_PLANNED, PX_STREAM_DECLINED, or PX_STREAM_LOCKED if a lock is
+ * not to be had at once: then close the stream.  Remote errors are raised as such.  Blocks, serving interrupts; the time
+ * spent waiting is added to *wait.
+ */
+extern px_stream_status px_stream_next(px_stream *stream,
+									   const uint8_t **frame, size_t *nbytes,
+									   instr_time *wait);
+
+/*
+ * Would px_stream_confirm or px_stream_next return at once?  Reads what has
+ * arrived, if a whole frame has not; never blocks.
+ */
+extern bool px_stream_is_ready(px_stream *stream);
+
+/*
+ * Wait until something has arrived for one of n streams, all of which have
+ * connections and are not ready, or for timeout_ms (-1 for ever).  Blocks,
+ * serving interrupts; the time spent is added to *wait.
+ */
+extern void px_stream_wait_any(px_stream *const *streams, int n, long timeout_ms,
+							   instr_time *wait);
+
+/*
+ * Leave the stream, wherever it stands, and give its connection back.  What
+ * still runs is cancelled.  Allowed for one that is closed.
+ */
+extern void px_stream_close(px_stream *stream);
+
+/*
+ * Have all streams of the session from the server, or from all with InvalidOid,
+ * give up their connections: so no remote
+ * session but postgres_fdw's holds a lock for this transaction.  Blocks until what they have yet to read is spooled, serving
+ * interrupts.
+ */
+extern void px_streams_settle(Oid serverid);
+
+#endif							/* PX_TRANSPORT_STREAM_H */

@@ -1,0 +1,427 @@
+/*-------------------------------------------------------------------------
+ *
+ * stream_reader.c
+ *		From the frames of one stream to rows.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "mb/pg_wchar.h"
+#include "utils/memutils.h"
+
+#include "column/column.h"
+#include "transport/stream_reader.h"
+#include "tuple/decode.h"
+#include "tuple/fault.h"
+#include "wire/request.h"
+
+/* A stream of fewer bytes may all fit into buffers on the way. */
+#define LESSON_NBYTES_MIN	(1024 * 1024)
+
+px_stream_reader *
+px_stream_reader_new(px_stream *stream, px_decoder *decoder, px_receive_stats *stats)
+{
+	px_stream_reader *reader = palloc0(sizeof(px_stream_reader));
+
+	reader->stream = stream;
+	reader->decoder = decoder;
+	reader->stats = stats;
+	reader->context = CurrentMemoryContext;
+	return reader;
+}
+
+void
+px_stream_reader_reset(px_stream_reader *reader)
+{
+	reader->finished = reader->session_active = reader->has_begun = false;
+	reader->has_plan = false;
+	reader->batch_rows = reader->next_row = 0;
+	reader->nbatches = 0;
+	reader->nsenders = 0;
+	if (reader->first_frame)
+		pfree(reader->first_frame);
+	reader->first_frame = NULL;
+	reader->has_frames = reader->wanting = false;
+	reader->wire_nbytes = reader->link_rate = 0;
+	INSTR_TIME_SET_ZERO(reader->idle);
+	px_decoder_reset(reader->decoder);
+}
+
+static px_sender_totals *
+find_sender(px_stream_reader *reader, uint32 sender)
+{
+	px_sender_totals *totals;
+
+	for (int i = 0; i < reader->nsenders; i++)
+	{
+		if (reader->senders[i].sender == sender)
+			return &reader->senders[i];
+	}
+
+	if (reader->nsenders == reader->senders_max)
+	{
+		int			senders_max = Max(8, reader->senders_max * 2);
+		Size		nbytes = senders_max * sizeof(px_sender_totals);
+
+		reader->senders = reader->senders ? repalloc(reader->senders, nbytes) :
+			MemoryContextAlloc(reader->context, nbytes);
+		reader->senders_max = senders_max;
+	}
+	totals = &reader->senders[reader->nsenders++];
+	memset(totals, 0, sizeof(*totals));
+	totals->sender = sender;
+	return totals;
+}
+
+static void
+require(const px_stream_reader *reader, const char *what, uint64 expected, uint64 got)
+{
+	px_require(reader->stream->holder.servername, what, expected, got);
+}
+
+/* All who have sent must have ended. */
+static void
+require_ends(const px_stream_reader *reader)
+{
+	require(reader, "end frame", 1, reader->nsenders > 0);
+	for (int i = 0; i < reader->nsenders; i++)
+		require(reader, "end frame", 1, reader->senders[i].ended);
+}
+
+/* Hold a sender's end frame against what has arrived. */
+static void
+finish_sender(px_stream_reader *reader, px_sender_totals *totals,
+			  const uint8_t *body, const px_frame_header *header)
+{
+	px_end		end;
+	px_fault	fault;
+
+	if (px_end_read(body, header, &end, &fault) != PX_OK)
+		px_raise_fault(reader->stream->holder.servername, &fault);
+	require(reader, "total rows", end.rows, totals->received.rows);
+	require(reader, "total batches", end.batches, totals->received.batches);
+	require(reader, "total raw bytes", end.raw_nbytes, totals->received.raw_nbytes);
+	require(reader, "total wire bytes", end.wire_nbytes, totals->received.wire_nbytes);
+
+	totals->ended = true;
+	reader->stats->encode_us += end.encode_us;
+	reader->stats->send_wait_us += end.send_wait_us;
+	reader->stream->counters->encode_us += end.encode_us;
+	reader->stream->counters->send_wait_us += end.send_wait_us;
+	if (end.link_rate > 0)
+		reader->link_rate = reader->stats->link_rate = end.link_rate;
+}
+
+static void
+take_batch(px_stream_reader *reader, px_sender_totals *totals, const uint8_t *body,
+		   const px_frame_header *header, size_t nbytes)
+{
+	/* What is decoded takes memory by rows, however small the frame. */
+	if (header->rows > reader->batch_rows_max)
+		require(reader, "rows of a batch", reader->batch_rows_max, header->rows);
+	px_decoder_batch(reader->decoder, body, header);
+
+	totals->received.wire_nbytes += nbytes;
+	totals->received.raw_nbytes += header->raw_nbytes;
+	totals->received.rows += header->rows;
+	totals->received.batches++;
+	reader->stats->raw_nbytes += header->raw_nbytes;
+	reader->stats->batches++;
+	reader->stats->choices[header->choice]++;
+	reader->batch_rows = header->rows;
+	reader->next_row = 0;
+	reader->nbatches++;
+}
+
+/*
+ * Count a frame for the statistics of all.  Headers, and what else is not a
+ * compressed payload, are bytes without a codec.
+ */
+static void
+count_frame(px_stream_reader *reader, px_frame_kind kind, size_t nbytes,
+			const px_frame_header *header)
+{
+	px_counters *counters = reader->stream->counters;
+	uint64	   *wire_nbytes = counters->wire_nbytes[reader->same_host];
+	const px_batch_contents *contents = px_decoder_contents(reader->decoder);
+	uint64		compressed = 0;
+
+	counters->streams += header->sequence == 0 && reader->nsenders == 1 &&
+		!reader->session_active;
+	counters->scans += reader->begins_scan;
+	reader->begins_scan = false;
+	px_progress_frame(reader->stream->progress, nbytes);
+	if (kind == PX_FRAME_BATCH)
+	{
+		for (int codec = PX_CODEC_NONE + 1; codec < PX_CODEC_COUNT; codec++)
+		{
+			wire_nbytes[codec] += contents->stored_nbytes[codec];
+			compressed += contents->stored_nbytes[codec];
+		}
+		counters->rows += header->rows;
+		counters->raw_nbytes += header->raw_nbytes;
+		counters->batches++;
+		if (contents->encodings == 1u << PX_ENC_PLAIN && contents->codecs == 1u << PX_CODEC_NONE)
+			counters->batches_plain++;
+		px_progress_batch(reader->stream->progress, header->rows, header->raw_nbytes,
+						  contents->encodings, contents->codecs);
+	}
+	wire_nbytes[PX_CODEC_NONE] += nbytes - compressed;
+}
+
+static void
+take_slice(px_stream_reader *reader, const uint8_t *body, const px_frame_header *header)
+{
+	px_slice	slice;
+	px_fault	fault;
+
+	if (px_slice_read(body, header, &slice, &fault) != PX_OK)
+		px_raise_fault(reader->stream->holder.servername, &fault);
+	px_slices_announce(reader->slices, reader->slice, &slice, reader->stream->holder.servername);
+}
+
+/* A copy of a text from the remote, which must be in our encoding. */
+static char *
+copy_text(px_stream_reader *reader, const uint8_t *text, uint32 nbytes)
+{
+	char	   *copy = MemoryContextAlloc(reader->context, (Size) nbytes + 1);
+
+	memcpy(copy, text, nbytes);
+	copy[nbytes] = '\0';
+	(void) pg_verifymbstr(copy, (int) nbytes, false);
+	return copy;
+}
+
+/* It comes last, and is no sender's. */
+static void
+take_plan(px_stream_reader *reader, const uint8_t *body, const px_frame_header *header)
+{
+	px_plan		plan;
+	px_fault	fault;
+
+	require(reader, "plan", 1, reader->explain != 0 && !reader->has_plan);
+	require(reader, "sender", 0, header->sender);
+	require(reader, "sequence number", 0, header->sequence);
+	require_ends(reader);
+	if (px_plan_read(body, header, &plan, &fault) != PX_OK)
+		px_raise_fault(reader->stream->holder.servername, &fault);
+
+	if (reader->plan_text)
+	{
+		pfree(reader->plan_text);
+		pfree(reader->plan_json);
+		reader->plan_text = reader->plan_json = NULL;
+	}
+	reader->plan_text = copy_text(reader, plan.text, plan.text_nbytes);
+	reader->plan_json = copy_text(reader, plan.json, plan.json_nbytes);
+	reader->has_plan = true;
+}
+
+/*
+ * Keep the first batch's frame, which its values point into: the end of the
+ * stream takes the frame away, and a rescan may want the rows after that.
+ */
+static const uint8_t *
+keep_first_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
+{
+	reader->first_frame = MemoryContextAllocHuge(reader->context, nbytes);
+	memcpy(reader->first_frame, frame, nbytes);
+	return reader->first_frame;
+}
+
+/* Take one frame apart; returns its kind. */
+static px_frame_kind
+take_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
+{
+	/* A slice frame comes first where slices were asked for. */
+	uint32		schema_sequence = reader->slices->wanted > 1 ? 1 : 0;
+	px_frame_header header;
+	px_sender_totals *totals;
+	const uint8_t *body = frame + PX_FRAME_HEADER_NBYTES;
+	px_fault	fault;
+
+	if (px_frame_peek(frame, nbytes, &header, &fault) != PX_OK ||
+		px_frame_verify(frame, &header, &fault) != PX_OK)
+		px_raise_fault(reader->stream->holder.servername, &fault);
+	require(reader, "version", reader->version, header.version);
+
+	reader->stats->wire_nbytes += nbytes;
+	reader->wire_nbytes += nbytes;
+	if (header.kind == PX_FRAME_PLAN)
+	{
+		take_plan(reader, body, &header);
+		count_frame(reader, header.kind, nbytes, &header);
+		return header.kind;
+	}
+	require(reader, "frames after the plan", 0, reader->has_plan);
+
+	totals = find_sender(reader, header.sender);
+	require(reader, "frames after the end", 0, totals->ended ? 1 : 0);
+	require(reader, "sequence number", totals->next_sequence, header.sequence);
+	require(reader, "slice frame first", header.sequence < schema_sequence,
+			header.kind == PX_FRAME_SLICE);
+	require(reader, "schema frame first", header.sequence == schema_sequence,
+			header.kind == PX_FRAME_SCHEMA);
+	totals->next_sequence++;
+
+	switch (header.kind)
+	{
+		case PX_FRAME_SLICE:
+			take_slice(reader, body, &header);
+			totals->received.wire_nbytes += nbytes;
+			break;
+
+		case PX_FRAME_SCHEMA:
+			px_decoder_schema(reader->decoder, body, &header, reader->peer_version);
+			totals->received.wire_nbytes += nbytes;
+			break;
+
+		case PX_FRAME_BATCH:
+			if (reader->keeps_first && reader->nbatches == 0)
+				body = keep_first_frame(reader, frame, nbytes) + PX_FRAME_HEADER_NBYTES;
+			take_batch(reader, totals, body, &header, nbytes);
+			break;
+
+		default:
+			finish_sender(reader, totals, body, &header);
+			break;
+	}
+	count_frame(reader, header.kind, nbytes, &header);
+	return header.kind;
+}
+
+/*
+ * What the stream has taught about the link.  One that was too short to be
+ * slowed down by it takes nothing back.
+ */
+static void
+learn_lesson(px_stream_reader *reader)
+{
+	instr_time	now;
+	double		us;
+	double		rate;
+
+	if (reader->lesson == NULL || !reader->has_frames)
+		return;
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, reader->first_frame_at);
+	us = Max((double) INSTR_TIME_GET_MICROSEC(now), 1);
+	rate = Min(reader->wire_nbytes / us * 1e6, (double) PX_REQUEST_LINK_RATE_MAX);
+	reader->stats->link_rate_min = Max(reader->stats->link_rate_min, (uint64) rate);
+
+	if (reader->link_rate == 0 && reader->wire_nbytes < LESSON_NBYTES_MIN)
+		return;
+	reader->lesson->link_rate = Min(reader->link_rate, (uint64) PX_REQUEST_LINK_RATE_MAX);
+	reader->lesson->idle = (uint32) Min(INSTR_TIME_GET_MICROSEC(reader->idle) / us * 1000, 1000);
+}
+
+/* The remote query is complete: was every sender? */
+static void
+finish_stream(px_stream_reader *reader)
+{
+	require_ends(reader);
+	require(reader, "plan frame", reader->explain != 0, reader->has_plan);
+	reader->finished = true;
+	learn_lesson(reader);
+}
+
+/* A frame is here that was wanted for some time, of which wait_before is known. */
+static void
+count_idle(px_stream_reader *reader, instr_time wait_before)
+{
+	instr_time	idle;
+
+	if (reader->wanting)
+	{
+		INSTR_TIME_SET_CURRENT(idle);
+		INSTR_TIME_SUBTRACT(idle, reader->wanting_since);
+	}
+	else
+	{
+		idle = reader->stats->receive_wait;
+		INSTR_TIME_SUBTRACT(idle, wait_before);
+	}
+	reader->wanting = false;
+	if (reader->has_frames)
+		INSTR_TIME_ADD(reader->idle, idle);
+	else
+		INSTR_TIME_SET_CURRENT(reader->first_frame_at);
+	reader->has_frames = true;
+}
+
+/* Have all senders ended, and has the plan come if one is to? */
+static bool
+is_complete(const px_stream_reader *reader)
+{
+	for (int i = 0; i < reader->nsenders; i++)
+	{
+		if (!reader->senders[i].ended)
+			return false;
+	}
+	return reader->nsenders > 0 && (reader->explain == 0 || reader->has_plan);
+}
+
+/* The next frame, by whichever way they come. */
+static px_stream_status
+next_frame(px_stream_reader *reader, const uint8_t **frame, size_t *nbytes)
+{
+	px_stream_status status;
+	uint64		overhead_nbytes;
+
+	if (!reader->session_active)
+		return px_stream_next(reader->stream, frame, nbytes, &reader->stats->receive_wait);
+
+	/* A cursor is not asked for what cannot come. */
+	if (is_complete(reader))
+	{
+		px_session_finish(reader->session);
+		return PX_STREAM_END;
+	}
+	px_progress_blocked(reader->stream->progress, PX_BLOCKED_SERVER);
+	status = px_session_next(reader->session, frame, nbytes, &reader->stats->receive_wait);
+	overhead_nbytes = px_session_take_overhead(reader->session);
+	reader->stats->wire_nbytes += overhead_nbytes;
+	reader->stream->counters->wire_nbytes[reader->same_host][PX_CODEC_NONE] += overhead_nbytes;
+	px_progress_blocked(reader->stream->progress, PX_BLOCKED_QUERY);
+	return status;
+}
+
+px_stream_status
+px_stream_reader_next(px_stream_reader *reader, bool wait)
+{
+	while (!reader->finished)
+	{
+		const uint8_t *frame;
+		size_t		nbytes;
+		instr_time	begin;
+		instr_time	end;
+		px_frame_kind kind;
+		px_stream_status status;
+		instr_time	wait_before = reader->stats->receive_wait;
+
+		if (!wait && !reader->session_active && !px_stream_is_ready(reader->stream))
+		{
+			if (!reader->wanting)
+				INSTR_TIME_SET_CURRENT(reader->wanting_since);
+			reader->wanting = true;
+			return PX_STREAM_PENDING;
+		}
+		status = next_frame(reader, &frame, &nbytes);
+		count_idle(reader, wait_before);
+		if (status == PX_STREAM_END)
+			finish_stream(reader);
+		if (status != PX_STREAM_OK)
+			return status;
+
+		INSTR_TIME_SET_CURRENT(begin);
+		kind = take_frame(reader, frame, nbytes);
+		INSTR_TIME_SET_CURRENT(end);
+		INSTR_TIME_ACCUM_DIFF(reader->stats->decode, end, begin);
+		INSTR_TIME_ACCUM_DIFF(reader->stream->counters->decode, end, begin);
+		px_counters_flush_if_due(end);
+		if (kind == PX_FRAME_BATCH || kind == PX_FRAME_SLICE)
+			return PX_STREAM_OK;
+	}
+	return PX_STREAM_END;
+}
