@@ -1,6 +1,6 @@
 """Throw-away roots: small Debian or Ubuntu systems with one PostgreSQL each, made by mmdebstrap.
 
-For scripts/check-matrix and scripts/check-deb. A root is a tar file, kept in $PG_EXCHANGE_ROOTS if
+For scripts/check_matrix.py and scripts/check_deb.py. A root is a tar file, kept in $PG_EXCHANGE_ROOTS if
 that is set and otherwise gone with the caller's temporary folder, and unpacked anew for each run.
 Commands run in it as root, in name spaces of their own for mounts, processes and IPC: whatever they
 leave behind, the kernel takes away when the command has ended or the caller has died. The network is
@@ -45,7 +45,7 @@ Pin: release a=experimental
 Pin-Priority: 990
 """
 
-# What scripts/install-deps installs, and what scripts/check-wire takes from PyPI elsewhere. postgresql-server-dev-NN is unpacked instead: it depends on all
+# What scripts/install_deps.sh installs, and what scripts/check_wire.py takes from PyPI elsewhere. postgresql-server-dev-NN is unpacked instead: it depends on all
 # of LLVM, for bitcode that we do not build.
 TEST_PACKAGES = ("make", "gcc", "libc6-dev", "liblz4-dev", "libzstd-dev", "libpq-dev", "libipc-run-perl", "perl",
                  "python3", "python3-lz4", "python3-venv", "python3-zstandard", "iproute2", "util-linux", "pgbouncer", "ca-certificates")
@@ -119,7 +119,7 @@ def run(*command, timeout=TIMEOUT, **kwargs):
 def prepare():
     """What every root needs on this machine; Unavailable if it cannot be had."""
     if not shutil.which("mmdebstrap"):
-        run(os.path.join(ROOT, "scripts", "install-deps"), "mmdebstrap")
+        run(os.path.join(ROOT, "scripts", "install_deps.sh"), "mmdebstrap")
     if not shutil.which("mmdebstrap"):
         raise Unavailable("no mmdebstrap here")
     try:
@@ -132,7 +132,7 @@ def keyring(name, work):
     """The file of an archive's keys. Ubuntu's come from Debian's archive, which vouches for them."""
     debian = "/usr/share/keyrings/debian-archive-keyring.gpg"
     if not os.path.exists(debian):
-        run(os.path.join(ROOT, "scripts", "install-deps"), "debian-archive-keyring")
+        run(os.path.join(ROOT, "scripts", "install_deps.sh"), "debian-archive-keyring")
     for path in (f"/usr/share/keyrings/{name}", f"{work}/ubuntu-keyring/usr/share/keyrings/{name}"):
         if os.path.exists(path):
             return path
