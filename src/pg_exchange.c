@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * pg_exchange.c
- *		Library entry point: lets every module set itself up.
+ *		Library entry point: initializes each module.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,6 +34,6 @@ _PG_init(void)
 	px_receive_init();
 	px_gather_init();
 	px_run_init();
-	px_plan_init();
+	px_paths_init();
 	px_place_init();
 }
