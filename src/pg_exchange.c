@@ -9,7 +9,6 @@
 
 #include "fmgr.h"
 
-#include "compat.h"
 #include "exec/run.h"
 #include "guc.h"
 #include "node/gather.h"

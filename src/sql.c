@@ -22,7 +22,6 @@
 
 #include "conn/hello_self.h"
 #include "conn/sqlstate.h"
-#include "node/send.h"
 #include "plan/marker.h"
 
 /* How long a query may go on after its coordinator has disappeared. */

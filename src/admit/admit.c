@@ -21,7 +21,6 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"

@@ -11,8 +11,6 @@
 #include "nodes/parsenodes.h"
 #include "nodes/plannodes.h"
 
-#include "conn/sqlstate.h"
-
 /*
  * Why another session could return other rows for a query, or why effects of
  * the query could show that another session runs it.  Returns a reason that

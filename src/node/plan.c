@@ -19,6 +19,7 @@
 
 #include "compat.h"
 #include "node/send.h"
+#include "wire/frame.h"
 
 typedef struct px_plan_state
 {

@@ -27,7 +27,6 @@
 #include "nodes/extensible.h"
 #include "nodes/plannodes.h"
 
-#include "wire/frame.h"
 #include "wire/request.h"
 
 /*

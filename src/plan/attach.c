@@ -18,9 +18,7 @@
 
 #include "catalog/pg_type_d.h"
 #include "nodes/makefuncs.h"
-#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
-#include "utils/builtins.h"
 
 #include "compat.h"
 #include "node/send.h"

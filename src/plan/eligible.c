@@ -16,7 +16,6 @@
 #include "catalog/pg_class.h"
 #include "commands/defrem.h"
 #include "foreign/foreign.h"
-#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "utils/guc.h"

@@ -17,7 +17,7 @@
 #include "postgres.h"
 
 #include "access/table.h"
-#include "catalog/pg_type.h"
+#include "catalog/pg_type_d.h"
 #include "foreign/fdwapi.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
