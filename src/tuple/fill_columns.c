@@ -395,8 +395,13 @@ px_fill_toasted(px_fill *fill, px_column *column, struct varlena *datum)
 #define INFINITY4_BITS	UINT32_C(0x7f800000)
 #define INFINITY8_BITS	UINT64CONST(0x7ff0000000000000)
 
-void
-px_fill_canonical_nans(char *values, uint32 n, uint8 width)
+/*
+ * Give each NaN among n floats of width 4 or 8 the bits that the type's input
+ * function produces.  The rows of postgres_fdw have these, and float8send, for
+ * instance, shows the difference.
+ */
+static void
+canonicalize_nans(char *values, uint32 n, uint8 width)
 {
 	if (width == sizeof(float4))
 	{
@@ -433,7 +438,7 @@ px_fill_canonical_array(ArrayType *array, uint8 width)
 	char	   *elements = ARR_DATA_PTR(copy);
 
 	/* Nulls take no space among the elements. */
-	px_fill_canonical_nans(
+	canonicalize_nans(
 		elements, (uint32) ((char *) copy + ARR_SIZE(copy) - elements) / width,
 		width);
 	return copy;
@@ -451,7 +456,7 @@ px_fill_finish(px_fill *fill)
 		else if ((column->form == PX_FORM_FIXED && column->is_float) ||
 				 (column->form == PX_FORM_ARRAY &&
 				  px_fill_is_float(fill->sources[i].element)))
-			px_fill_canonical_nans(
+			canonicalize_nans(
 				(char *) column->values,
 				(uint32) (column->values_nbytes / column->width),
 				column->width);
