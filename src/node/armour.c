@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * armour_node.c
+ * armour.c
  *		ExchangeArmour: frames in, pieces of text out.
  *
  * The node stands on top of the plan of exchange.send_text, which a cursor

@@ -110,7 +110,7 @@ sim_pass(sim *s, double ns)
 	}
 }
 
-/* What the sender sees of the socket; see ask_socket in send/auto.c. */
+/* What the sender sees of the socket; see px_watch_socket in adapt/sender.c. */
 static void
 sim_ask(sim *s, bool was_full)
 {
@@ -165,7 +165,7 @@ sim_batch(sim *s, double raw_nbytes)
 	sim_ask(s, false);
 
 	sim_pass(s, 0.3 * wire_nbytes);
-	px_adapt_learn_handing(&s->adapt, wire_nbytes, 0.3 * wire_nbytes, true);
+	px_costs_learn_handover(&s->adapt.costs, wire_nbytes, 0.3 * wire_nbytes, true);
 	handed_at = s->now;
 	while (s->queued > 0 && s->queued + wire_nbytes > SEND_BUFFER)
 		sim_pass(s, STEP_NS);
@@ -216,7 +216,7 @@ follows_the_link(void)
 	before = s.counts[PX_CHOICE_ZSTD];
 	sim_run(&s, 100);
 	CHECK(s.counts[PX_CHOICE_ZSTD] - before >= 98);
-	CHECK(px_adapt_link_rate(&s.adapt) > 0.9 * 6.25e6 && px_adapt_link_rate(&s.adapt) < 1.1 * 6.25e6);
+	CHECK(px_link_rate(&s.adapt.link) > 0.9 * 6.25e6 && px_link_rate(&s.adapt.link) < 1.1 * 6.25e6);
 
 	s.link = 1 * GBIT;
 	sim_run(&s, 20);
@@ -432,7 +432,7 @@ many_senders_share_the_link(void)
 	learn_lz4_and_zstd(&adapt, 1);
 	(void) px_adapt_choose(&adapt, 1e6);
 	CHECK(adapt.current < PX_CHOICE_ZSTD);
-	adapt.senders = 4;
+	adapt.costs.senders = 4;
 	(void) px_adapt_choose(&adapt, 1e6);
 	CHECK_EQ(adapt.current, PX_CHOICE_ZSTD);
 }
@@ -444,7 +444,7 @@ few_cores_do_not_make_senders_fast(void)
 	px_adapt	adapt;
 
 	learn_lz4_and_zstd(&adapt, 8);
-	adapt.senders = 4;
+	adapt.costs.senders = 4;
 	(void) px_adapt_choose(&adapt, 1e6);
 	CHECK(adapt.current < PX_CHOICE_ZSTD);
 }
@@ -456,12 +456,12 @@ idle_senders_are_none(void)
 	px_adapt	adapt;
 
 	learn_lz4_and_zstd(&adapt, 1);
-	adapt.senders = 4;
-	px_adapt_learn_share(&adapt, 1e8, 1e8);
+	adapt.costs.senders = 4;
+	px_costs_learn_share(&adapt.costs, 1e8, 1e8);
 	(void) px_adapt_choose(&adapt, 1e6);
 	CHECK(adapt.current < PX_CHOICE_ZSTD);
 
-	px_adapt_learn_share(&adapt, 3e8, 1e8);
+	px_costs_learn_share(&adapt.costs, 3e8, 1e8);
 	(void) px_adapt_choose(&adapt, 1e6);
 	CHECK_EQ(adapt.current, PX_CHOICE_ZSTD);
 }
@@ -474,7 +474,7 @@ senders_probe_in_turns(void)
 	int			last = -100;
 
 	px_adapt_init(&adapt, 15, 1.0, 0, false, 0);
-	adapt.senders = 4;
+	adapt.costs.senders = 4;
 	px_adapt_learn_batch(&adapt, PX_CHOICE_LZ4, 1e6, 0.2e6, 0.7e6, 1e6, 1e6, true);
 	for (int i = 0; i < 100; i++)
 	{
@@ -505,7 +505,7 @@ dear_first_batches_are_tried_again(void)
 		}
 		else
 			px_adapt_learn_batch(&adapt, PX_CHOICE_LZ4, 1e6, 0.2e6, 0.7e6, 1.5e6, 1.5e6, true);
-		px_adapt_learn_handing(&adapt, 0.2e6, 0.2e6, true);
+		px_costs_learn_handover(&adapt.costs, 0.2e6, 0.2e6, true);
 	}
 	CHECK(tried > 2);
 	CHECK_EQ(adapt.current, PX_CHOICE_ENCODED);
@@ -518,9 +518,9 @@ dear_first_frames_are_forgotten(void)
 	px_adapt	adapt;
 
 	px_adapt_init(&adapt, 15, 1.0, 0, false, 0);
-	px_adapt_learn_handing(&adapt, 1e6, 5e6, false);
-	px_adapt_learn_handing(&adapt, 1e6, 1e6, true);
-	CHECK(adapt.handing.value < 1.2 * adapt.handing.amount);
+	px_costs_learn_handover(&adapt.costs, 1e6, 5e6, false);
+	px_costs_learn_handover(&adapt.costs, 1e6, 1e6, true);
+	CHECK(adapt.costs.handover.sum < 1.2 * adapt.costs.handover.weight);
 }
 
 /* Before the link has told how slow it is, its backlog is a reason to send less. */
@@ -565,12 +565,12 @@ stall_does_not_make_link_slow(void)
 	}
 	for (int i = 0; i < 3; i++)
 		px_adapt_learn_link(&adapt, &stall);
-	CHECK(adapt.link_ns == 0);
+	CHECK(adapt.costs.link_ns == 0);
 
 	/* But one that goes on standing still is. */
 	for (int i = 0; i < 3; i++)
 		px_adapt_learn_link(&adapt, &stall);
-	CHECK(adapt.link_ns > 0);
+	CHECK(adapt.costs.link_ns > 0);
 }
 
 static void
@@ -582,12 +582,12 @@ outlier_does_not_make_choice_dear(void)
 	for (int i = 0; i < 10; i++)
 		px_adapt_learn_batch(&adapt, PX_CHOICE_ENCODED, 1e6, 0.9e6, 0.7e6, 0.3e6, 0.3e6, true);
 	px_adapt_learn_batch(&adapt, PX_CHOICE_ENCODED, 1e6, 0.9e6, 0.7e6, 20e6, 20e6, true);
-	CHECK(adapt.costs[PX_CHOICE_ENCODED].cpu.value < 0.4 * adapt.costs[PX_CHOICE_ENCODED].cpu.amount);
+	CHECK(adapt.costs.choices[PX_CHOICE_ENCODED].cpu.sum < 0.4 * adapt.costs.choices[PX_CHOICE_ENCODED].cpu.weight);
 
 	/* What stays so is believed. */
 	for (int i = 0; i < 20; i++)
 		px_adapt_learn_batch(&adapt, PX_CHOICE_ENCODED, 1e6, 0.9e6, 0.7e6, 2e6, 2e6, true);
-	CHECK(adapt.costs[PX_CHOICE_ENCODED].cpu.value > 1.9 * adapt.costs[PX_CHOICE_ENCODED].cpu.amount);
+	CHECK(adapt.costs.choices[PX_CHOICE_ENCODED].cpu.sum > 1.9 * adapt.costs.choices[PX_CHOICE_ENCODED].cpu.weight);
 }
 
 static void
