@@ -28,7 +28,7 @@
 #include "adapt/mean.h"
 #include "wire/frame.h"
 
-/* Decoding takes a quarter of encoding, or less: see bench/README.md. */
+/* Decoding takes a quarter of encoding's time or less: bench/README.md. */
 #define PX_DECODE_SHARE			0.25
 
 /* What a choice costs the sender, and what it makes of the data. */
@@ -48,7 +48,7 @@ typedef struct px_choice_cost
 typedef struct px_costs
 {
 	/* Limits. */
-	uint32_t	allowed;		/* bit set of px_choice; plain is always in it */
+	uint32_t	allowed;		/* bit set of px_choice; plain is in it */
 	double		cpu_limit;		/* of encoding, in cores; 1 is no limit */
 
 	/* The sender. */
@@ -83,8 +83,8 @@ extern double px_costs_bottleneck(const px_costs *costs, px_cost cost);
 extern double px_costs_score(const px_costs *costs, px_cost cost);
 
 /*
- * What a batch of that cost wastes if others are sent at current's, in parts of
- * its time.  That is nothing if it keeps no stage busy for longer than the
+ * What a batch of that cost wastes if the others are made by current, in parts
+ * of its time.  That is nothing if it keeps no stage busy for longer than the
  * slowest stage is.
  */
 extern double px_costs_waste(const px_costs *costs, px_cost cost,
@@ -109,7 +109,10 @@ extern void px_costs_learn_batch(px_costs *costs, px_choice choice,
 								 double fill_ns, double cpu_ns,
 								 double encode_ns, bool typical);
 
-/* One of several senders made a batch, and sender_raw_nbytes with it so far. */
+/*
+ * One of several senders made a batch.  With it, this sender has made
+ * sender_raw_nbytes.
+ */
 extern void px_costs_learn_share(px_costs *costs, double raw_nbytes,
 								 double sender_raw_nbytes);
 

@@ -9,29 +9,35 @@
 
 #include "adapt/link.h"
 
-/* The link over some round trips of a network nearby; for reports over longer. */
-#define PX_LINK_MEMORY_NS		100e6
-#define PX_REPORT_MEMORY_NS		300e6
-#define PX_REPORT_NS_MIN		20e6
-
 /*
- * Less says nothing about a link: timers jitter by about a millisecond, and
- * acknowledgements come in bursts, for several packets of 64 kB at a time.  Of
- * a link that was not in the way a moment ago it takes more to believe that it has
- * become slow: where cores are few, packets wait for one.
+ * A shorter backlog says nothing about a link: timers jitter by about a
+ * millisecond.  With 0, simulated streams of 8 MB take 8 % longer.
  */
 #define PX_LINK_KNOWN_NS		1e6
+
+/*
+ * A shorter backlog does not make a link slow that had none a moment ago, and
+ * its rate is not reported: where cores are few, packets wait for one.  See
+ * stall_does_not_make_link_slow in test_adapt.c.
+ */
 #define PX_LINK_DOUBT_NS		8e6
+
+/*
+ * Fewer bytes say nothing about a link: acknowledgements come in bursts, for
+ * several packets of 64 kB at a time.
+ */
 #define PX_LINK_BURST_NBYTES	(256.0 * 1024)
 
-/* Samples of each sender without a backlog before the link is taken to be faster. */
+/*
+ * After so many samples of each sender without a backlog, the link is taken to
+ * be faster, by so much with each further one.  With 32, simulated streams
+ * over links that become faster take 1 % longer.
+ */
 #define PX_QUIET_MIN			8
-#define PX_QUIET_MAX			1024
 #define PX_QUIET_DECAY			0.9
 
-/* Rates that differ by less are the same; or so over a longer time. */
+/* Rates that differ by less are the same: the mean need not begin anew. */
 #define PX_SAME_RATE			0.7
-#define PX_SIMILAR_RATE			0.5
 
 void
 px_link_init(px_link *link, px_costs *costs, double rate, bool receiver_waits)
@@ -46,7 +52,7 @@ px_link_init(px_link *link, px_costs *costs, double rate, bool receiver_waits)
 	}
 }
 
-/* Have there been too many samples without a backlog for the last rate to hold? */
+/* Were there too many samples without a backlog for the last rate to hold? */
 static bool
 px_quiet_is_long(const px_link *link, const px_costs *costs)
 {
@@ -74,9 +80,10 @@ px_learn_quiet(px_link *link, px_costs *costs, const px_link_sample *sample)
 }
 
 /*
- * What has left in the time of drain: if that is little, a burst may have left
- * that was not acknowledged yet.  So a link that stands still for a moment is
- * not slow, and one that is becomes so from sample to sample.
+ * What has left in the time of drain.  A burst may have left that was not
+ * acknowledged yet, and is added.  The more has left, the less is added:
+ * nothing from four bursts on.  So a link that stands still for a moment is
+ * not slow, and one that goes on standing still becomes so.
  */
 static double
 px_drained(const px_link *link)
@@ -86,8 +93,8 @@ px_drained(const px_link *link)
 }
 
 /*
- * Add to the mean; or let it begin anew, when as many bytes as are telling have
- * come, or were to be expected, at another rate.
+ * Add to the mean.  When a burst has left since the last comparison, or should
+ * have left, compare the rates: if they differ, the mean begins anew.
  */
 static void
 px_learn_drain(px_link *link, double ns, double nbytes)
@@ -95,7 +102,7 @@ px_learn_drain(px_link *link, double ns, double nbytes)
 	px_mean    *recent = &link->recent;
 	double		expected;
 
-	px_mean_add(&link->drain, ns, nbytes, PX_LINK_MEMORY_NS);
+	px_mean_add(&link->drain, ns, nbytes, PX_TIME_MEMORY_NS);
 	recent->weight += ns;
 	recent->sum += nbytes;
 	expected = recent->weight / link->drain.weight * px_drained(link);
@@ -123,17 +130,18 @@ px_receiver_ns(const px_link *link, const px_link_sample *sample)
 }
 
 /*
- * The rate was measured again.  If it was wrong to take the link for faster,
- * wait longer next time.
+ * The rate was measured again.  If it is the same, it was wrong to take the
+ * link for faster: wait four times as long before that is done again.  So all
+ * such attempts together cost little, however long the stream is.
  */
 static void
 px_learn_rate(px_link *link, const px_costs *costs, double drain_ns)
 {
-	if (drain_ns < link->drain_ns * PX_SIMILAR_RATE ||
-		drain_ns * PX_SIMILAR_RATE > link->drain_ns)
+	if (drain_ns < link->drain_ns * PX_SAME_RATE ||
+		drain_ns * PX_SAME_RATE > link->drain_ns)
 		link->quiet_max = PX_QUIET_MIN;
 	else if (px_quiet_is_long(link, costs))
-		link->quiet_max = Min(link->quiet_max * 4, PX_QUIET_MAX);
+		link->quiet_max *= 4;
 	link->quiet = 0;
 	link->drain_ns = drain_ns;
 }
@@ -166,7 +174,7 @@ px_link_learn(px_link *link, px_costs *costs, px_choice current,
 
 	receiver_ns = px_receiver_ns(link, sample);
 	px_learn_drain(link, sample->ns, sample->nbytes);
-	px_mean_add(&link->receiver, sample->ns, receiver_ns, PX_LINK_MEMORY_NS);
+	px_mean_add(&link->receiver, sample->ns, receiver_ns, PX_TIME_MEMORY_NS);
 	if (link->drain.sum >= PX_LINK_BURST_NBYTES)
 		link->is_measured = true;
 	if (link->drain.weight < PX_LINK_KNOWN_NS)
@@ -183,7 +191,7 @@ px_link_learn(px_link *link, px_costs *costs, px_choice current,
 		costs->consume_ns = 0;
 		if (px_costs_link_is_bottleneck(costs, current))
 			px_mean_add(&link->carried, sample->ns, sample->nbytes,
-						PX_REPORT_MEMORY_NS);
+						PX_TIME_MEMORY_NS);
 	}
 	else
 	{
@@ -195,7 +203,7 @@ px_link_learn(px_link *link, px_costs *costs, px_choice current,
 double
 px_link_rate(const px_link *link)
 {
-	if (link->carried.weight < PX_REPORT_NS_MIN)
+	if (link->carried.weight < PX_LINK_DOUBT_NS)
 		return 0;
 	return px_mean_get(&link->carried) * 1e9;
 }

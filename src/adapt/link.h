@@ -5,8 +5,8 @@
  *
  * The rate can be measured only while there is a backlog: data that the sender
  * has handed over, and that has not left it.  Without one, the last rate holds
- * for a while.  Then the link is taken to be faster, step by step.  If that was
- * wrong, there is a backlog again, and the next attempt comes later.
+ * for a while.  Then the link is taken to be faster, step by step.  If that
+ * was wrong, there is a backlog again, and the next attempt comes later.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,7 +28,8 @@ typedef struct px_link_sample
 
 typedef struct px_link
 {
-	bool		receiver_waits; /* the last stream's receiver did, for frames */
+	bool		receiver_waits; /* the receiver of the last stream did, for
+								 * frames */
 	bool		backlog;		/* the last sample had one */
 	bool		is_measured;	/* enough has left during a backlog to tell
 								 * the rate */

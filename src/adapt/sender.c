@@ -9,16 +9,22 @@
 
 #include "adapt/sender.h"
 
-/* A sender that is blocked for this part of its time has a backlog. */
+/*
+ * A sender that is blocked for this part of its time has a backlog.  With 1/2,
+ * simulated senders that cannot ask the socket take 4 % longer.
+ */
 #define PX_BLOCKED_SHARE		0.25
 
-/* What the leader's socket has told holds for so long for its workers. */
-#define PX_SOCKET_RECENT_NS		100e6
-
-/* A frame that is larger than any before takes memory that is new. */
+/*
+ * A frame that is larger than any before takes memory that is new.  Sizes vary
+ * from batch to batch: what is less than an eighth larger counts as the same.
+ */
 #define PX_LARGER_FACTOR		1.125
 
-/* So long a TCP may wait for company before it acknowledges what it got. */
+/*
+ * So long a TCP may wait before it acknowledges what it got, for data to send
+ * along: Linux's TCP_DELACK_MIN.
+ */
 #define PX_DELAYED_ACK_NS		40e6
 
 void
@@ -97,9 +103,10 @@ px_remember_socket(px_sender *sender, int64_t now, const px_socket *socket)
 /*
  * Count what has left the socket since it was last asked, if it never ran
  * empty.  It did not if there was something before and there is now: what is
- * handed over in between only adds to that.  Nor if it was full for most of the
- * time, which shows by blocked_ns.  Otherwise the first interval of a backlog
- * does not count: what it begins with has yet to be acknowledged.
+ * handed over in between only adds to that.  It did not either if it was full
+ * for most of the time, so that handing over took blocked_ns.  Otherwise the
+ * first interval of a backlog does not count: what it begins with has yet to
+ * be acknowledged.
  */
 static void
 px_watch_socket(px_sender *sender, int64_t now, const px_socket *socket,
@@ -159,11 +166,13 @@ px_learn_blocked(const px_sender *sender, px_adapt_shared *shared, int64_t now)
 }
 
 /*
- * Between two pieces the sender waits until the receiver has got the first, and
- * has asked for the next: there is never a backlog.  But the kernel counts the
- * time in which something was under way.  Less a round trip, that is the time
- * that the link has taken.  If the receiver then had something else to do, for
- * gap_ns in all, that time may end with an acknowledgement that was delayed.
+ * Between two pieces, for gap_ns, the sender waits until the receiver has got
+ * the first and has asked for the next: there is never a backlog.  But the
+ * kernel counts the time in which something was under way.  Less a round trip,
+ * that is the time that the link has taken.
+ *
+ * If the gap is longer, the receiver had something else to do.  Then its last
+ * acknowledgement was delayed, and that too is in the kernel's count.
  */
 static void
 px_learn_piece(px_sender *sender, px_adapt_shared *shared,
@@ -230,7 +239,8 @@ px_sender_filled(px_sender *sender, px_adapt_shared *shared, px_clocks now,
 			px_learn_socket(sender, shared, sender->filled.wall_ns,
 							frame->nbytes);
 		else if (!sender->fetches &&
-				 (double) (now.wall_ns - shared->socket_at) > PX_SOCKET_RECENT_NS)
+				 (double) (now.wall_ns - shared->socket_at) >
+				 PX_TIME_MEMORY_NS)
 			px_learn_blocked(sender, shared, now.wall_ns);
 	}
 	memset(&sender->sample, 0, sizeof(sender->sample));

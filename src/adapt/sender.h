@@ -3,8 +3,8 @@
  * sender.h
  *		What one sender measures.
  *
- * The caller says what the sender is doing, and what clocks and the socket show
- * at that moment.  A sender of batches:
+ * The caller says what the sender is doing, and what clocks and the socket
+ * show at that moment.  A sender of batches:
  *
  *		px_sender_called		the frame returned last has been handed over
  *		px_sender_choose		a batch is to be filled; how will it be made?
@@ -28,12 +28,13 @@
  * CPU time is work, and the rest is being blocked.
  *
  * Being blocked says little about the link.  The kernel takes megabytes before
- * it blocks, and the cause may as well be the receiver.  So the socket is asked
- * twice for each batch what it has still to send.  As long as that is never
- * nothing, what was acknowledged meanwhile is what the link carried, or what
- * the receiver took.  In a parallel query only the leader has the socket: it
- * asks as it forwards frames, for all senders.  Not all kernels say: then being
- * blocked has to do.
+ * it blocks, and the cause may as well be the receiver.  So the socket is
+ * asked twice for each batch what it has still to send.  As long as that is
+ * never nothing, what was acknowledged meanwhile is what the link carried, or
+ * what the receiver took.  In a parallel query only the leader has the socket.
+ * It asks for all senders as it forwards their frames.
+ *
+ * Not all kernels say.  Then the time that senders are blocked has to do.
  *
  *-------------------------------------------------------------------------
  */
@@ -53,7 +54,8 @@ typedef struct px_clocks
 typedef struct px_socket
 {
 	uint64_t	acked_nbytes;	/* that the other end has, in total */
-	uint64_t	refused_us;		/* time its receive buffer was full, in total */
+	uint64_t	refused_us;		/* time that its receive buffer was full, in
+								 * total */
 	uint64_t	busy_us;		/* time something was under way or waiting, in
 								 * total */
 	uint32_t	unsent_nbytes;	/* in the socket's buffer: what is under way is
@@ -65,7 +67,7 @@ typedef struct px_socket
 typedef struct px_adapt_shared
 {
 	px_adapt	adapt;
-	uint64_t	handover_nbytes;	/* frames that all senders have handed over */
+	uint64_t	handover_nbytes;	/* that all senders have handed over */
 	int64_t		socket_at;		/* when the socket last told something; or 0 */
 } px_adapt_shared;
 
@@ -128,7 +130,7 @@ extern void px_sender_called(px_sender *sender, px_adapt_shared *shared,
 							 px_clocks now);
 extern px_choice px_sender_choose(px_sender *sender, px_adapt_shared *shared);
 
-/* The batch has raw_nbytes.  Returns its choice: no codec if that is little. */
+/* The batch has raw_nbytes.  If that is little, its choice has no codec. */
 extern px_choice px_sender_filled(px_sender *sender, px_adapt_shared *shared,
 								  px_clocks now, const px_socket *socket,
 								  double raw_nbytes);
