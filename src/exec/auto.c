@@ -23,8 +23,8 @@
 #include "transport/tcp_info.h"
 
 /*
- * Of a Port only its first member is wanted, the socket: do without the headers
- * of libraries, which need not be installed.
+ * Of a Port only the first member is wanted, the socket.  So do without the
+ * headers of libraries, which need not be installed.
  */
 #undef ENABLE_GSS
 #undef USE_OPENSSL
@@ -100,7 +100,8 @@ px_auto_new(const px_request *request)
 	uint64		seed = 0;
 
 	if (request->random)
-		seed = ((uint64) GetCurrentTimestamp() ^ ((uint64) MyProcPid << 40)) | 1;
+		seed = 1 | ((uint64) GetCurrentTimestamp() ^
+					((uint64) MyProcPid << 40));
 	state->shared = &state->local;
 	state->encodings = request->encodings & PX_ENCODINGS_ALL;
 	SpinLockInit(&state->local.mutex);
@@ -131,7 +132,8 @@ px_auto_called(px_auto *state)
 static void
 set_options(px_auto *state, px_choice choice, px_encode_options *options)
 {
-	options->encodings = choice == PX_CHOICE_PLAIN ? 1 << PX_ENC_PLAIN : state->encodings;
+	options->encodings = choice == PX_CHOICE_PLAIN ?
+		1 << PX_ENC_PLAIN : state->encodings;
 	options->codec = choice == PX_CHOICE_ZSTD ? PX_CODEC_ZSTD :
 		choice == PX_CHOICE_LZ4 ? PX_CODEC_LZ4 : PX_CODEC_NONE;
 	options->codec_on_ints = choice == PX_CHOICE_ZSTD;

@@ -3,8 +3,8 @@
  * auto.h
  *		Mode auto: clocks, socket and shared memory for what a sender measures.
  *
- * ExchangeSend, ExchangeForward and ExchangeArmour say what they are doing; see
- * adapt/sender.h, whose functions have the same names.
+ * ExchangeSend, ExchangeForward and ExchangeArmour say what they are doing.
+ * See adapt/sender.h, whose functions have the same names.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,7 +26,7 @@ typedef struct px_auto_shared
 
 typedef struct px_auto
 {
-	px_auto_shared *shared;		/* local, or in the memory of a parallel query */
+	px_auto_shared *shared;		/* local, or in a parallel query's memory */
 	px_auto_shared local;
 	px_sender	sender;
 	uint32		encodings;		/* that the receiver knows */

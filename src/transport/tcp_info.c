@@ -33,7 +33,10 @@ px_tcp_info_read(int fd, px_socket *socket)
 	socket->acked_nbytes = info.tcpi_bytes_acked;
 	socket->refused_us = info.tcpi_rwnd_limited;
 	socket->busy_us = info.tcpi_busy_time;
-	socket->round_trip_us = info.tcpi_min_rtt == UINT32_MAX ? 0 : info.tcpi_min_rtt;
+	if (info.tcpi_min_rtt == UINT32_MAX)	/* not measured yet */
+		socket->round_trip_us = 0;
+	else
+		socket->round_trip_us = info.tcpi_min_rtt;
 	socket->unsent_nbytes = info.tcpi_notsent_bytes;
 	return true;
 #else
