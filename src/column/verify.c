@@ -3,12 +3,13 @@
  * verify.c
  *		A batch that has just been written, read as a receiver reads it.
  *
- * What is counted against the raw size, and when, is as in exec/decode.c.
+ * What is counted against the raw size, and when, is as in tuple/decode.c.
  *
  *-------------------------------------------------------------------------
  */
 #include "c.h"
 
+#include "column/decode.h"
 #include "column/verify.h"
 
 /* A batch that is being read. */
@@ -72,7 +73,7 @@ verify_arrays(verify_state *state, const px_chunk *chunk, const uint8_t *encoded
 	if (status != PX_OK)
 		return status;
 
-	return px_chunk_decode_elements(chunk, &arrays, is_signed,
+	return px_chunk_decode_elements(&arrays, is_signed,
 									verify_take(state, arrays.nelements * sizeof(int64_t)),
 									state->fault);
 }

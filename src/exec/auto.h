@@ -30,7 +30,7 @@
 #include "storage/spin.h"
 
 #include "adapt/adapt.h"
-#include "column/column.h"
+#include "column/encode.h"
 #include "transport/link.h"
 #include "wire/request.h"
 

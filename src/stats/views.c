@@ -23,7 +23,7 @@
 #include "utils/timestamp.h"
 
 #include "codec/codec.h"
-#include "column/column.h"
+#include "column/encoding.h"
 #include "stats/counters.h"
 #include "stats/progress.h"
 

@@ -5,7 +5,7 @@
  *
  * The numerics of a batch are scaled integers of one display scale, that of
  * the first one that can be.  What does not fit travels beside them as
- * numeric_send writes it (column/patched.h); where that is too much, or the
+ * numeric_send writes it (column/fixed/patched.h); where that is too much, or the
  * receiver cannot read it, all values of the batch travel like that.
  *
  *-------------------------------------------------------------------------
@@ -15,7 +15,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
 
-#include "column/patched.h"
+#include "column/fixed/patched.h"
 #include "tuple/fill_values.h"
 #include "tuple/numeric.h"
 

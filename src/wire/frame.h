@@ -129,7 +129,7 @@ extern px_status px_frame_verify(const uint8_t *data,
 
 /*
  * How the values of one column travel for a whole stream (not how a batch
- * encodes them: that is chosen per chunk, see column/column.h).
+ * encodes them: that is chosen per chunk, see column/encode.c).
  */
 typedef enum px_class
 {

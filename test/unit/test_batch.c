@@ -13,7 +13,8 @@
 
 #include <stdlib.h>
 
-#include "column/column.h"
+#include "column/batch.h"
+#include "column/decode.h"
 #include "unit.h"
 #include "wire/crc.h"
 
@@ -197,7 +198,7 @@ static void
 batch_encode(batch *batch, bool encodings, uint8_t codec)
 {
 	px_encode_options options = {
-		.encodings = encodings ? PX_ENCODINGS_ALL : 1, .codec_on_ints = codec == PX_CODEC_ZSTD,
+		.encodings = encodings ? PX_ENCODINGS_ALL : PX_ENCODINGS_PLAIN, .codec_on_ints = codec == PX_CODEC_ZSTD,
 		.codec = codec, .context = codec_context
 	};
 	px_frame_header header = {0};

@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-#include "column/patched.h"
+#include "column/decode.h"
 #include "unit.h"
 
 #define ROWS_MAX		2000

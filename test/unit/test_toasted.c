@@ -15,7 +15,8 @@
 
 #include "common/pg_lzcompress.h"
 
-#include "column/toasted.h"
+#include "column/decode.h"
+#include "column/strings/toasted.h"
 #include "unit.h"
 
 #define ROWS_MAX		500

@@ -19,8 +19,36 @@
 
 #include "port/pg_bitutils.h"
 
-#include "column/plain.h"
-#include "column/strings.h"
+#include "column/ints/ints.h"
+#include "column/packed.h"
+
+/* Distinct values of a batch beyond which no dictionary is made. */
+#define PX_DICTIONARY_MAX		4096
+
+/* A dictionary pays off only if its entries are used this often. */
+#define PX_DICTIONARY_USES		4
+
+/* Room for new entries in later batches before the choice is made anew. */
+#define PX_DICTIONARY_GROWTH	2
+#define PX_DICTIONARY_SMALL		16
+
+/* Entries that are worth a codec. */
+#define PX_DICTIONARY_CODEC_NBYTES	512
+
+/* px_encode_scratch.fixed; the codes stand in px_encode_scratch.values. */
+typedef struct px_dictionary
+{
+	uint32_t	n;				/* entries */
+	size_t		nbytes;			/* of the entries, packed and padded */
+	uint32_t	slots[4 * PX_DICTIONARY_MAX];	/* entry number + 1, or 0 */
+	struct px_dictionary_entry
+	{
+		uint64_t	head;		/* bytes 0 .. 7, then zeros */
+		uint64_t	tail;		/* bytes 8 .. 15, then zeros */
+		const uint8_t *value;
+		uint32_t	nbytes;		/* without padding */
+	}			entries[PX_DICTIONARY_MAX];
+} px_dictionary;
 
 /* Multiplicative hashing: 2^64 / golden ratio, Knuth TAOCP 3, 6.4. */
 #define PX_HASH_FACTOR	UINT64_C(0x9E3779B97F4A7C15)
@@ -33,7 +61,7 @@ static const uint64_t px_byte_masks[9] = {
 };
 
 /*
- * The code of a value, which becomes an entry if it is new.  Bytes behind the
+ * The code of a value, which becomes an entry if it is new.  Bytes after the
  * value are read and masked, which PX_APPEND_SLACK allows: short values of
  * various lengths are common, and branches on the length would be guessed
  * wrong.
@@ -76,7 +104,12 @@ px_dictionary_code(px_dictionary *dictionary, uint32_t mask,
 	return dictionary->n++;
 }
 
-bool
+/*
+ * Collect the distinct values, and write a 2-byte code for each value to
+ * codes.  False if there are more than entries_max (at most
+ * PX_DICTIONARY_MAX).
+ */
+static bool
 px_dictionary_build(const px_column *column, uint32_t entries_max,
 					px_dictionary *dictionary, uint8_t *codes)
 {
@@ -104,46 +137,78 @@ px_dictionary_build(const px_column *column, uint32_t entries_max,
 	return true;
 }
 
-px_status
-px_dictionary_write(px_writer *out, const px_dictionary *dictionary,
-					const uint8_t *codes, uint32_t n, const px_ints_plan *plan,
-					uint8_t *scratch, bool *stale)
+/* The plan's parameter is the largest number of entries that it is good for. */
+static px_status
+px_dictionary_size(const px_encode_input *input, px_encode_plan *plan, size_t *nbytes)
 {
-	px_ints		ints = {codes, n, 2, false};
+	px_dictionary *dictionary = (px_dictionary *) input->scratch.fixed;
+	uint32_t	n = input->column->nvalues;
+	uint32_t	entries_max = Min(n / PX_DICTIONARY_USES + 1, PX_DICTIONARY_MAX);
+	px_ints		codes = {input->scratch.values, n, 2, false};
+
+	if (!px_dictionary_build(input->column, entries_max, dictionary, input->scratch.values))
+		return PX_UNSUITABLE;
+
+	px_ints_choose(&codes, &plan->ints, nbytes);
+	*nbytes += dictionary->nbytes;
+	plan->parameter = Min(dictionary->n * PX_DICTIONARY_GROWTH + PX_DICTIONARY_SMALL,
+						  PX_DICTIONARY_MAX);
+
+	return PX_OK;
+}
+
+static px_status
+px_dictionary_write(px_writer *out, const px_encode_input *input,
+					const px_encode_plan *plan, px_encoded *result)
+{
+	px_dictionary *dictionary = (px_dictionary *) input->scratch.fixed;
+	const px_column *column = input->column;
+	px_ints		codes = {input->scratch.values, column->nvalues, 2, false};
+	size_t		start = out->pos;
+	size_t		pos = 0;
+	uint8_t    *entries;
+	px_status	status;
+
+	if (!px_dictionary_build(column, Min(plan->parameter, column->nvalues),
+							 dictionary, input->scratch.values))
+		return PX_UNSUITABLE;
 
 	if (!px_write_u32(out, dictionary->n) || !px_write_u32(out, 0))
 		return PX_NO_SPACE;
+	status = px_child_write(out, &codes, &plan->ints, input->scratch.rest,
+							&result->stale);
+	if (status != PX_OK)
+		return status;
+	result->head_nbytes = out->pos - start;
 
-	return px_child_write(out, &ints, plan, scratch, stale);
-}
-
-void
-px_dictionary_pack(const px_dictionary *dictionary, size_t pad, uint8_t *out)
-{
-	size_t		pos = 0;
-
+	if (!px_write_reserve(out, dictionary->nbytes, &entries))
+		return PX_NO_SPACE;
 	for (uint32_t i = 0; i < dictionary->n; i++)
-		pos = px_plain_encode_value(out, pos, dictionary->entries[i].value,
-									dictionary->entries[i].nbytes, pad);
+		pos = px_packed_put(entries, pos, dictionary->entries[i].value,
+							dictionary->entries[i].nbytes, column->pad);
+	if (dictionary->nbytes >= PX_DICTIONARY_CODEC_NBYTES)
+		result->codec_use = PX_CODEC_USE;
+
+	return PX_OK;
 }
 
-/* Read the codes; the entries stand in *text. */
+/* Read what is in front of the entries, which stand in *text. */
 static px_status
-px_dictionary_read(const uint8_t *encoded, size_t encoded_nbytes,
-				   uint32_t *nentries, px_child *codes, const uint8_t **text,
+px_dictionary_read(const px_chunk *chunk, const uint8_t *encoded,
+				   uint32_t *nentries, px_int_stream *codes, const uint8_t **text,
 				   size_t *text_nbytes, px_fault *fault)
 {
-	px_reader	r = {encoded, encoded_nbytes, 0};
+	px_reader	r = {encoded, chunk->encoded_nbytes, 0};
 	uint32_t	reserved;
 	px_status	status;
 
 	if (!px_read_u32(&r, nentries) || !px_read_u32(&r, &reserved))
 		return px_fail(fault, PX_TRUNCATED, "header of a dictionary", 8,
-					   encoded_nbytes);
+					   chunk->encoded_nbytes);
 	if (reserved != 0)
 		return px_fail(fault, PX_BAD_VALUE, "reserved bytes of a dictionary",
 					   0, reserved);
-	status = px_child_find(&r, 2, codes, fault);
+	status = px_child_find(&r, chunk->nvalues, 2, false, codes, fault);
 	if (status != PX_OK)
 		return status;
 	*text = encoded + r.pos;
@@ -152,31 +217,32 @@ px_dictionary_read(const uint8_t *encoded, size_t encoded_nbytes,
 	return PX_OK;
 }
 
-px_status
-px_dictionary_decode(const uint8_t *encoded, size_t encoded_nbytes, uint32_t n,
-					 int64_t *scratch, const uint8_t **out, px_fault *fault)
+static px_status
+px_dictionary_read_pointers(const px_chunk *chunk, const uint8_t *encoded,
+							const px_decode_room *room, const uint8_t **values,
+							px_fault *fault)
 {
-	const uint8_t **entries = (const uint8_t **) scratch;
-	int64_t    *codes = scratch + n;
+	uint32_t	n = chunk->nvalues;
+	const uint8_t **entries = (const uint8_t **) room->scratch;
+	int64_t    *codes = room->scratch + n;
 	int64_t		all = 0;
-	px_child	child;
+	px_int_stream	child;
 	uint32_t	nentries;
 	const uint8_t *text;
 	size_t		text_nbytes;
 	px_status	status;
 
-	status = px_dictionary_read(encoded, encoded_nbytes, &nentries, &child,
-								&text, &text_nbytes, fault);
+	status = px_dictionary_read(chunk, encoded, &nentries, &child, &text,
+								&text_nbytes, fault);
 	if (status != PX_OK)
 		return status;
 	if (nentries < 1 || nentries > n)
 		return px_fail(fault, PX_BAD_VALUE, "entries of a dictionary", n, nentries);
 
 	/* The entries come last: until then their place is good for run lengths. */
-	status = px_ints_read(child.encoding, child.encoded, child.nbytes, n, 2,
-						  false, codes, scratch, fault);
+	status = px_ints_read(&child, room->scratch, codes, fault);
 	if (status == PX_OK)
-		status = px_plain_decode_bytes(text, text_nbytes, nentries, entries, fault);
+		status = px_packed_values_read(text, text_nbytes, nentries, entries, fault);
 	if (status != PX_OK)
 		return status;
 
@@ -186,20 +252,30 @@ px_dictionary_decode(const uint8_t *encoded, size_t encoded_nbytes, uint32_t n,
 		return px_fail(fault, PX_BAD_VALUE, "code of a dictionary",
 					   nentries - 1, (uint64_t) all);
 	for (uint32_t i = 0; i < n; i++)
-		out[i] = entries[codes[i]];
+		values[i] = entries[codes[i]];
 
 	return PX_OK;
 }
 
-void
-px_dictionary_text(const uint8_t *encoded, size_t encoded_nbytes,
+static void
+px_dictionary_text(const px_chunk *chunk, const uint8_t *encoded,
 				   const uint8_t **text, size_t *text_nbytes)
 {
-	px_child	codes;
+	px_int_stream	codes;
 	uint32_t	nentries;
 
 	*text = encoded;
 	*text_nbytes = 0;
-	(void) px_dictionary_read(encoded, encoded_nbytes, &nentries, &codes,
-							  text, text_nbytes, NULL);
+	(void) px_dictionary_read(chunk, encoded, &nentries, &codes, text,
+							  text_nbytes, NULL);
 }
+
+const px_encoding px_encoding_dictionary = {
+	.name = "dictionary",
+	.suits = px_suits_bytes,
+	.size = px_dictionary_size,
+	.scratch_nbytes = sizeof(px_dictionary),
+	.write = px_dictionary_write,
+	.read_pointers = px_dictionary_read_pointers,
+	.text = px_dictionary_text
+};

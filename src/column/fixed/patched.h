@@ -11,11 +11,10 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef PX_COLUMN_PATCHED_H
-#define PX_COLUMN_PATCHED_H
+#ifndef PX_COLUMN_FIXED_PATCHED_H
+#define PX_COLUMN_FIXED_PATCHED_H
 
-#include "column/column.h"
-#include "column/ints.h"
+#include "column/chunk.h"
 
 /*
  * Up to this many exceptions among n values, the encoding is not larger than
@@ -36,21 +35,21 @@ px_column_is_patched(const px_column *column)
 /* Size if both children are plain. */
 extern size_t px_patched_plain_nbytes(const px_column *column);
 
-/*
- * Write a column that has exceptions, its integers by the plan, or plain
- * without one; scratch and *stale as of px_ints_write.  PX_NO_SPACE.
- */
-extern px_status px_patched_write(px_writer *out, const px_column *column,
-								  const px_ints_plan *plan, uint8_t *scratch,
-								  bool *stale);
+/* Rows of a chunk whose integers do not count; pointers as in px_decode_room. */
+typedef struct px_patches
+{
+	uint32_t	n;
+	const int64_t *rows;		/* [n] ascending */
+	const uint8_t **sent;		/* [n] their values, packed */
+} px_patches;
 
 /*
- * Decode n values to out[n].  patches->rows numbers values, not rows.
- * scratch[2 * n] holds what patches points to.  PX_TRUNCATED, PX_TRAILING,
- * PX_BAD_VALUE, PX_BAD_ENCODING.
+ * Read the nvalues dense values; patches->rows numbers values, not rows, and
+ * stands at room->scratch.  PX_TRUNCATED, PX_TRAILING, PX_BAD_VALUE,
+ * PX_BAD_ENCODING.
  */
-extern px_status px_patched_decode(const uint8_t *encoded, size_t encoded_nbytes,
-								   uint32_t n, int64_t *out, int64_t *scratch,
-								   px_patches *patches, px_fault *fault);
+extern px_status px_patched_read(const px_chunk *chunk, const uint8_t *encoded,
+								 const px_decode_room *room, int64_t *values,
+								 px_patches *patches, px_fault *fault);
 
-#endif							/* PX_COLUMN_PATCHED_H */
+#endif							/* PX_COLUMN_FIXED_PATCHED_H */
