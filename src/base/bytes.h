@@ -18,7 +18,8 @@
 
 /* Every chunk payload starts at a multiple of this within its frame. */
 #define PX_ALIGN_NBYTES		8
-#define PX_ALIGN(n)			(((size_t) (n) + (PX_ALIGN_NBYTES - 1)) & ~(size_t) (PX_ALIGN_NBYTES - 1))
+#define PX_ALIGN(n) \
+	(((size_t) (n) + (PX_ALIGN_NBYTES - 1)) & ~(size_t) (PX_ALIGN_NBYTES - 1))
 
 /*
  * Unaligned little-endian loads and stores; the caller has checked bounds.
@@ -124,7 +125,7 @@ px_writer_left(const px_writer *w)
 	return w->cap - w->pos;
 }
 
-/* The readers and writers return false, and move nothing, if it does not fit. */
+/* Readers and writers return false, and move nothing, if it does not fit. */
 static inline bool
 px_read_bytes(px_reader *r, size_t n, const uint8_t **out)
 {

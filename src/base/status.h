@@ -38,7 +38,7 @@ typedef enum px_status
 
 	/*
 	 * The rest are no errors of the input.  After each of them, what stands
-	 * behind the writer's old position means nothing.
+	 * after the writer's old position means nothing.
 	 */
 	PX_UNSUITABLE,				/* the values are not of the form that this
 								 * encoding is for */

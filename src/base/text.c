@@ -133,6 +133,7 @@ px_text_take_hex(const char **at, uint64_t *number)
 		return false;
 	*number = 0;
 	for (int i = 0; i < 16; i++)
-		*number = *number << 4 | (uint64_t) (strchr(hex_digits, digits[i]) - hex_digits);
+		*number = *number << 4 |
+			(uint64_t) (strchr(hex_digits, digits[i]) - hex_digits);
 	return true;
 }

@@ -33,12 +33,12 @@ extern void px_text_put_number(px_text *text, int64_t number);
 /* Terminate with a NUL, truncating what does not fit; returns text->len. */
 extern size_t px_text_end(px_text *text);
 
-/* If *at begins with word, move *at behind it and return true. */
+/* If *at begins with word, move *at past it and return true. */
 extern bool px_text_take(const char **at, const char *word);
 
 /*
  * Read a decimal number, "0" or digits that do not begin with 0, after a "-"
- * if min is negative, and move *at behind it.  Errors, with what as the
+ * if min is negative, and move *at past it.  Errors, with what as the
  * fault's name: PX_BAD_HEADER if there is none, PX_OVER_LIMIT if it is not in
  * min .. max.
  */
@@ -48,12 +48,12 @@ extern px_status px_text_take_number(const char **at, const char *what,
 
 /*
  * Read 1 .. cap - 1 characters out of a set to out, terminate them, and move
- * *at behind them.  Returns their number, or 0 if there are none or too many.
+ * *at past them.  Returns their number, or 0 if there are none or too many.
  */
 extern size_t px_text_take_chars(const char **at, const char *set, char *out,
 								 size_t cap);
 
-/* Append a number as 16 lower-case hex digits, or read one that is so written. */
+/* Append a number as 16 lower-case hex digits, or read such a number. */
 extern void px_text_put_hex(px_text *text, uint64_t number);
 extern bool px_text_take_hex(const char **at, uint64_t *number);
 

@@ -28,7 +28,8 @@ size_t
 px_array_plain_nbytes(const px_column *column)
 {
 	return 8 + 2 * PX_CHILD_HEADER_NBYTES +
-		PX_ALIGN((size_t) column->nvalues * 4) + PX_ALIGN(column->values_nbytes) +
+		PX_ALIGN((size_t) column->nvalues * 4) +
+		PX_ALIGN(column->values_nbytes) +
 		(column->sent ? px_packed_values_nbytes(column->sent) : 0);
 }
 
@@ -36,8 +37,11 @@ px_status
 px_array_write(px_writer *out, const px_column *column, bool pack,
 			   px_encoded *result)
 {
-	px_ints		counts = {(const uint8_t *) column->lengths, column->nvalues, 4, false};
-	px_ints		elements = {column->values, px_array_elements(column), column->width, column->is_signed};
+	px_ints		counts =
+		{(const uint8_t *) column->lengths, column->nvalues, 4, false};
+	px_ints		elements =
+		{column->values, px_array_elements(column), column->width,
+		column->is_signed};
 	const px_column *sent = column->sent;
 	uint32_t	nsent = sent ? sent->nvalues : 0;
 	size_t		start = out->pos;
@@ -83,9 +87,11 @@ px_array_read(const px_chunk *chunk, const uint8_t *encoded,
 		return px_fail(fault, PX_TRUNCATED, "header of arrays", 8,
 					   chunk->encoded_nbytes);
 	if (reserved != 0)
-		return px_fail(fault, PX_BAD_VALUE, "reserved bytes of arrays", 0, reserved);
+		return px_fail(fault, PX_BAD_VALUE, "reserved bytes of arrays", 0,
+					   reserved);
 	if (arrays->nsent > n)
-		return px_fail(fault, PX_BAD_VALUE, "arrays as sent", n, arrays->nsent);
+		return px_fail(fault, PX_BAD_VALUE, "arrays as sent", n,
+					   arrays->nsent);
 	status = px_child_read(&r, n, 4, false, scratch + n, scratch, fault);
 	if (status != PX_OK)
 		return status;
@@ -99,12 +105,14 @@ px_array_read(const px_chunk *chunk, const uint8_t *encoded,
 			nelements += (uint64_t) scratch[i] - 1;
 	}
 	if (nsent != arrays->nsent)
-		return px_fail(fault, PX_BAD_VALUE, "arrays as sent", arrays->nsent, nsent);
+		return px_fail(fault, PX_BAD_VALUE, "arrays as sent", arrays->nsent,
+					   nsent);
 	if (nelements > PX_ARRAY_ELEMENTS_MAX)
 		return px_fail(fault, PX_OVER_LIMIT, "elements of arrays",
 					   PX_ARRAY_ELEMENTS_MAX, nelements);
 
-	status = px_child_find(&r, (uint32_t) nelements, chunk->width, false, &elements, fault);
+	status = px_child_find(&r, (uint32_t) nelements, chunk->width, false,
+						   &elements, fault);
 	if (status != PX_OK)
 		return status;
 	arrays->counts = scratch;
@@ -113,10 +121,11 @@ px_array_read(const px_chunk *chunk, const uint8_t *encoded,
 	arrays->elements = elements;
 
 	if (nsent == 0 && px_reader_left(&r) > 0)
-		return px_fail(fault, PX_TRAILING, "arrays", r.pos, chunk->encoded_nbytes);
+		return px_fail(fault, PX_TRAILING, "arrays", r.pos,
+					   chunk->encoded_nbytes);
 	if (nsent > 0)
-		status = px_packed_values_read(encoded + r.pos, px_reader_left(&r), nsent,
-									   arrays->sent, fault);
+		status = px_packed_values_read(encoded + r.pos, px_reader_left(&r),
+									   nsent, arrays->sent, fault);
 
 	return status;
 }

@@ -85,7 +85,8 @@ px_payload_write(px_writer *out, const px_column *columns, uint16_t index,
 			return PX_NO_SPACE;
 	}
 
-	status = px_values_write(out, columns, index, options, state, spare_nbytes, chunk);
+	status = px_values_write(out, columns, index, options, state, spare_nbytes,
+							 chunk);
 	if (status == PX_OK && !px_write_align(out))
 		status = PX_NO_SPACE;
 
@@ -97,7 +98,8 @@ px_batch_write(px_writer *out, const px_column *columns, uint16_t ncolumns,
 			   const px_encode_options *options, px_column_state *states)
 {
 	static const px_encode_options plain = {.encodings = PX_ENCODINGS_PLAIN};
-	px_writer	headers = {NULL, (size_t) ncolumns * PX_CHUNK_HEADER_NBYTES, 0};
+	px_writer	headers =
+		{NULL, (size_t) ncolumns * PX_CHUNK_HEADER_NBYTES, 0};
 	size_t		start = out->pos;
 	bool		large = px_writer_left(out) > PX_RAW_FREE_NBYTES;
 	size_t		spare_nbytes = px_batch_spare_nbytes(columns, ncolumns);
@@ -122,7 +124,8 @@ px_batch_write(px_writer *out, const px_column *columns, uint16_t ncolumns,
 		if (status == PX_OK && large)
 		{
 			raw_nbytes += px_column_plain_nbytes(&columns[i]);
-			if (raw_nbytes > PX_RAW_NBYTES_MAX(out->pos - start, PX_RAW_RATIO_MAX))
+			if (raw_nbytes > PX_RAW_NBYTES_MAX(out->pos - start,
+											   PX_RAW_RATIO_MAX))
 			{
 				out->pos = begin;
 				spare_nbytes = spare_before;
@@ -185,8 +188,9 @@ px_chunk_check_layout(const px_chunk *chunk, px_fault *fault)
 		return px_fail(fault, PX_BAD_HEADER, "scale",
 					   fixed ? PX_SCALE_MAX : 0, chunk->scale);
 	if (!encoding->suits(chunk->form, chunk->width))
-		return px_fail(fault, PX_BAD_ENCODING, "encoding of this form and width",
-					   PX_ENC_PLAIN, chunk->encoding);
+		return px_fail(fault, PX_BAD_ENCODING,
+					   "encoding of this form and width", PX_ENC_PLAIN,
+					   chunk->encoding);
 
 	return PX_OK;
 }
@@ -274,7 +278,8 @@ px_chunk_check_sizes(const px_chunk *chunk, uint64_t raw_nbytes,
 		chunk->stored_nbytes >= chunk->encoded_nbytes)
 		return px_fail(fault, PX_BAD_HEADER, "stored_nbytes",
 					   chunk->encoded_nbytes, chunk->stored_nbytes);
-	if (chunk->head_nbytes > (chunk->codec == PX_CODEC_NONE ? 0 : chunk->stored_nbytes))
+	if (chunk->head_nbytes > (chunk->codec == PX_CODEC_NONE ? 0 :
+							  chunk->stored_nbytes))
 		return px_fail(fault, PX_BAD_HEADER, "head_nbytes",
 					   chunk->stored_nbytes, chunk->head_nbytes);
 
@@ -347,7 +352,7 @@ px_batch_read(const uint8_t *body, const px_frame_header *header,
 			(status = px_chunk_check_layout(chunk, fault)) != PX_OK ||
 			(status = px_chunk_check_nvalues(chunk, fault)) != PX_OK ||
 			(status = px_chunk_check_sizes(chunk, header->raw_nbytes,
-											   &total_nbytes, fault)) != PX_OK)
+										   &total_nbytes, fault)) != PX_OK)
 			return status;
 	}
 
@@ -367,9 +372,11 @@ px_batch_read(const uint8_t *body, const px_frame_header *header,
 
 px_status
 px_batch_verify(const uint8_t *body, const px_frame_header *header,
-				const px_batch_limits *limits, px_chunk *chunks, px_fault *fault)
+				const px_batch_limits *limits, px_chunk *chunks,
+				px_fault *fault)
 {
-	uint64_t	raw_nbytes_max = PX_RAW_NBYTES_MAX(header->body_nbytes, limits->ratio_max);
+	uint64_t	raw_nbytes_max = PX_RAW_NBYTES_MAX(header->body_nbytes,
+												   limits->ratio_max);
 
 	if (header->rows > limits->rows_max)
 		return px_fail(fault, PX_OVER_LIMIT, "rows of a batch",

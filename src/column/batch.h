@@ -42,8 +42,8 @@ extern px_status px_batch_write(px_writer *out, const px_column *columns,
  * padding bytes (zero), nvalues against rows and the bitmap, encoded_nbytes
  * against what form, encoding and nvalues call for where that is known, a
  * codec of none whose two sizes differ, and that the encoded sizes together
- * stay within header->raw_nbytes.  So after PX_OK, encoded_nbytes is as safe to
- * size a buffer with as that is: see PX_RAW_NBYTES_MAX.
+ * stay within header->raw_nbytes.  So after PX_OK, encoded_nbytes is as safe
+ * to size a buffer with as that is: see PX_RAW_NBYTES_MAX.
  */
 extern px_status px_batch_read(const uint8_t *body,
 							   const px_frame_header *header,

@@ -27,8 +27,8 @@ px_default_encoding(const px_column *column, uint32_t encodings)
 
 /* Set *plan to an encoding, and *nbytes to the size that it would make. */
 static px_status
-px_candidate_size(const px_encode_input *input, uint8_t id, px_encode_plan *plan,
-				  size_t *nbytes)
+px_candidate_size(const px_encode_input *input, uint8_t id,
+				  px_encode_plan *plan, size_t *nbytes)
 {
 	memset(plan, 0, sizeof(*plan));
 	plan->encoding = id;
@@ -37,7 +37,8 @@ px_candidate_size(const px_encode_input *input, uint8_t id, px_encode_plan *plan
 }
 
 void
-px_choose(const px_encode_input *input, uint32_t encodings, px_encode_plan *plan)
+px_choose(const px_encode_input *input, uint32_t encodings,
+		  px_encode_plan *plan)
 {
 	const px_column *column = input->column;
 	px_encoding_id fallback = px_default_encoding(column, encodings);
@@ -62,7 +63,8 @@ px_choose(const px_encode_input *input, uint32_t encodings, px_encode_plan *plan
 			!encoding->suits(column->form, column->width) ||
 			px_candidate_size(input, id, &candidate, &nbytes) != PX_OK)
 			continue;
-		if (fraction > 0 && nbytes >= fallback_nbytes - fallback_nbytes / fraction)
+		if (fraction > 0 &&
+			nbytes >= fallback_nbytes - fallback_nbytes / fraction)
 			continue;
 		if (nbytes < best_nbytes)
 		{

@@ -75,7 +75,8 @@ px_chunk_unpack(const px_chunk *chunk, px_codec_context *context,
 							   buffer + chunk->head_nbytes,
 							   chunk->encoded_nbytes - chunk->head_nbytes);
 	if (status != PX_OK)
-		return px_fail(fault, status, codec->name, chunk->encoded_nbytes, chunk->stored_nbytes);
+		return px_fail(fault, status, codec->name, chunk->encoded_nbytes,
+					   chunk->stored_nbytes);
 	*encoded = buffer;
 
 	return PX_OK;

@@ -80,9 +80,12 @@ typedef struct px_decode_room
 	int64_t    *scratch;		/* PX_DECODE_SCRATCH_WORDS(rows) */
 	uint8_t    *buffer;			/* what px_chunk_buffer_nbytes says, 8-aligned;
 								 * decoded pointers may point into it */
-	const int64_t *const *references;	/* [nreferences]: for each earlier column
-										 * of the batch, its decoded integers,
-										 * or NULL if there are none, or nulls */
+
+	/*
+	 * For each earlier column of the batch, its decoded integers; NULL if it
+	 * has none, or nulls.
+	 */
+	const int64_t *const *references;	/* [nreferences] */
 	uint16_t	nreferences;
 } px_decode_room;
 

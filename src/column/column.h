@@ -44,24 +44,24 @@ typedef struct px_column
 								 * bytes: 0 */
 	bool		is_signed;		/* fixed, width <= 8: order of the values */
 	bool		is_float;		/* fixed, width 4 or 8: IEEE 754 bits */
-	bool		relatable;		/* fixed, width <= 8: the reader will have it as
-								 * integers, for others to be related to */
-	uint8_t		scale;			/* numeric as scaled integer: its dscale; else 0 */
+	bool		relatable;		/* fixed, width <= 8: the reader will have it
+								 * as integers, for others to be related to */
+	uint8_t		scale;			/* numeric as scaled integer: dscale, else 0 */
 	uint32_t	nvalues;		/* non-null values so far */
-	uint32_t	nnulls;			/* nulls so far; row number = nvalues + nnulls */
+	uint32_t	nnulls;			/* nulls so far; rows are nvalues + nnulls */
 	uint8_t    *values;			/* caller's buffer: fixed, dense values; bytes,
 								 * the bytes of all values, without headers */
 	size_t		values_nbytes;	/* used */
 	size_t		values_cap;		/* size of the buffer */
-	struct px_column *sent;		/* array, numeric: values in another form, of form
-								 * bytes; NULL if there never were any */
+	struct px_column *sent;		/* array, numeric: values in another form, of
+								 * form bytes; NULL if there never were any */
 	uint32_t   *positions;		/* which of the values are special, from 0,
 								 * ascending.  numeric: those in sent, see
 								 * patched.h; bytes: those in toasts */
 	uint32_t   *toasts;			/* bytes: see toasted.h; NULL if never any */
 	uint32_t	ntoasts;
-	uint32_t   *lengths;		/* bytes, array: caller's buffer, for as many values as
-								 * there may be rows; else NULL */
+	uint32_t   *lengths;		/* bytes, array: caller's buffer, for as many
+								 * values as there may be rows; else NULL */
 	uint32_t	pad;			/* bytes: > 0 if each value goes on with blanks
 								 * to this length, which are not in values */
 	uint8_t    *nulls;			/* caller's bitmap, (rows_max + 7) / 8 bytes */
@@ -182,7 +182,7 @@ px_copy(uint8_t *dst, const void *src, size_t n)
 	}
 }
 
-/* Bytes of room that there must be behind the values of a column. */
+/* Bytes of room that there must be after the values of a column. */
 #define PX_APPEND_SLACK		32
 
 /*
@@ -218,7 +218,8 @@ px_column_append_padded(px_column *column, const char *value, size_t n)
 	/* The byte of highest worth that is no blank is the last one. */
 	while (stripped >= 8)
 	{
-		uint64_t	others = px_load_u64((const uint8_t *) value + stripped - 8) ^ PX_BLANKS;
+		uint64_t	others =
+			px_load_u64((const uint8_t *) value + stripped - 8) ^ PX_BLANKS;
 
 		if (others != 0)
 		{

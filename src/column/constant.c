@@ -40,7 +40,8 @@ px_constant_is(const px_column *column)
 	size_t		nbytes = column->width;
 
 	if (column->form == PX_FORM_FIXED)
-		return memcmp(values, values + nbytes, (column->nvalues - 1) * nbytes) == 0;
+		return memcmp(values, values + nbytes,
+					  (column->nvalues - 1) * nbytes) == 0;
 
 	nbytes = column->lengths[0];
 	for (uint32_t i = 1; i < column->nvalues; i++)
@@ -66,7 +67,8 @@ px_constant_write(px_writer *out, const px_encode_input *input,
 	if (!px_constant_is(column))
 		return PX_UNSUITABLE;
 	if (column->form == PX_FORM_FIXED)
-		return px_write_bytes(out, column->values, column->width) ? PX_OK : PX_NO_SPACE;
+		return px_write_bytes(out, column->values, column->width) ? PX_OK :
+			PX_NO_SPACE;
 
 	nbytes = column->lengths[0];
 	if (nbytes >= PX_CONSTANT_CODEC_NBYTES && column->pad == 0)
@@ -75,9 +77,11 @@ px_constant_write(px_writer *out, const px_encode_input *input,
 		result->tail_nbytes = nbytes;
 		result->head_nbytes = px_packed_end(0, nbytes) - nbytes;
 		result->codec_use = PX_CODEC_USE;
-		return px_write_u32(out, (uint32_t) (nbytes + 4) << 2) ? PX_OK : PX_NO_SPACE;
+		return px_write_u32(out, (uint32_t) (nbytes + 4) << 2) ? PX_OK :
+			PX_NO_SPACE;
 	}
-	if (!px_write_reserve(out, px_packed_end(0, Max(nbytes, column->pad)), &encoded))
+	if (!px_write_reserve(out, px_packed_end(0, Max(nbytes, column->pad)),
+						  &encoded))
 		return PX_NO_SPACE;
 	(void) px_packed_put(encoded, 0, column->values, nbytes, column->pad);
 
@@ -102,7 +106,8 @@ px_constant_read_pointers(const px_chunk *chunk, const uint8_t *encoded,
 	(void) room;
 
 	if (chunk->form == PX_FORM_BYTES)
-		status = px_packed_values_read(encoded, chunk->encoded_nbytes, 1, &value, fault);
+		status = px_packed_values_read(encoded, chunk->encoded_nbytes, 1,
+									   &value, fault);
 	for (uint32_t i = 0; status == PX_OK && i < chunk->nvalues; i++)
 		values[i] = value;
 
@@ -127,7 +132,7 @@ px_constant_read_stream(const px_int_stream *stream, int64_t *scratch,
 	(void) scratch;
 
 	status = px_ints_check_nbytes("constant integer", stream->width,
-									stream->nbytes, fault);
+								  stream->nbytes, fault);
 	if (status != PX_OK)
 		return status;
 	px_ints_load(stream->encoded, 1, stream->width, stream->is_signed, &value);

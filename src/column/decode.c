@@ -86,7 +86,8 @@ px_chunk_decode_ints(const px_chunk *chunk, const uint8_t *encoded,
 	}
 
 	if (encoding && encoding->read_ints)
-		status = encoding->read_ints(chunk, encoded, is_signed, room, values, fault);
+		status = encoding->read_ints(chunk, encoded, is_signed, room, values,
+									 fault);
 	else
 	{
 		px_int_stream	stream = {

@@ -70,7 +70,8 @@ px_codec_try(const px_writer *out, const uint8_t *bytes, size_t nbytes,
 			 size_t *stored_nbytes)
 {
 	const px_codec *codec = px_codec_by_id(options->codec);
-	size_t		saving = (nbytes + PX_CODEC_SAVING_FRACTION - 1) / PX_CODEC_SAVING_FRACTION;
+	size_t		saving =
+		(nbytes + PX_CODEC_SAVING_FRACTION - 1) / PX_CODEC_SAVING_FRACTION;
 	px_status	status;
 	uint32_t   *skip;
 	uint32_t   *skip_next;
@@ -160,7 +161,8 @@ px_encode_scratch_nbytes(uint32_t rows_max)
 	size_t		fixed_nbytes = 0;
 
 	for (uint8_t id = 0; id < PX_ENCODING_COUNT; id++)
-		fixed_nbytes = Max(fixed_nbytes, px_encoding_by_id(id)->scratch_nbytes);
+		fixed_nbytes = Max(fixed_nbytes,
+						   px_encoding_by_id(id)->scratch_nbytes);
 
 	return PX_ALIGN(fixed_nbytes) + (size_t) rows_max * 4 * 8;
 }
@@ -211,7 +213,8 @@ px_encode(px_writer *out, const px_encode_job *job, px_encoding_id id,
 	uint8_t		codec = PX_CODEC_NONE;
 	px_status	status;
 
-	status = px_encoding_by_id(id)->write(out, &job->input, &job->state->plan, &result);
+	status = px_encoding_by_id(id)->write(out, &job->input, &job->state->plan,
+										  &result);
 	*stale = result.stale;
 	if (status != PX_OK)
 		return status;
@@ -223,14 +226,16 @@ px_encode(px_writer *out, const px_encode_job *job, px_encoding_id id,
 		status = px_tail_write(out, result.tail, result.tail_nbytes,
 							   job->options, job->state, &codec);
 	else if (result.codec_use == PX_CODEC_USE ||
-			 (result.codec_use == PX_CODEC_USE_ON_INTS && job->options->codec_on_ints))
+			 (result.codec_use == PX_CODEC_USE_ON_INTS &&
+			  job->options->codec_on_ints))
 		status = px_tail_compress(out, start + result.head_nbytes,
 								  job->options, job->state, &codec);
 
 	job->chunk->encoding = result.encoding;
 	job->chunk->codec = codec;
 	job->chunk->encoded_nbytes = (uint32_t) encoded_nbytes;
-	job->chunk->head_nbytes = codec == PX_CODEC_NONE ? 0 : (uint32_t) result.head_nbytes;
+	job->chunk->head_nbytes = codec == PX_CODEC_NONE ? 0 :
+		(uint32_t) result.head_nbytes;
 
 	return status;
 }
@@ -240,7 +245,8 @@ static px_status
 px_encode_smaller(px_writer *out, const px_encode_job *job, px_encoding_id id,
 				  bool *stale)
 {
-	px_writer	limited = {out->data, Min(out->cap, out->pos + job->plain_nbytes), out->pos};
+	px_writer	limited =
+		{out->data, Min(out->cap, out->pos + job->plain_nbytes), out->pos};
 	px_status	status = px_encode(&limited, job, id, stale);
 
 	if (status == PX_OK)
@@ -290,7 +296,8 @@ px_encode_planned(px_writer *out, px_encode_job *job)
 	if (state->plan.encoding == PX_ENC_PLAIN && !patched)
 		return px_encode_plain(out, job);
 
-	status = px_encode_smaller(out, job, patched ? PX_ENC_PATCHED : state->plan.encoding,
+	status = px_encode_smaller(out, job,
+							   patched ? PX_ENC_PATCHED : state->plan.encoding,
 							   &stale);
 	if (stale || status == PX_UNSUITABLE)
 		state->sample_in = state->sample_interval = 0;
@@ -320,7 +327,8 @@ px_values_write(px_writer *out, const px_column *columns, uint16_t index,
 	if (px_encodings_have(options->encodings, PX_ENCODINGS_INTS))
 	{
 		job.input.pack = true;
-		job.input.scratch = px_encode_scratch_take(options->scratch, column->nvalues);
+		job.input.scratch = px_encode_scratch_take(options->scratch,
+												   column->nvalues);
 	}
 
 	/* Of the first two only the integers in front can be packed. */

@@ -15,9 +15,9 @@
 /* How much compression the mode in force allows. */
 typedef struct px_encode_options
 {
-	uint32_t	encodings;		/* those that the reader knows; see encoding.h */
+	uint32_t	encodings;		/* set of those that the reader knows */
 	bool		codec_on_ints;	/* try the codec on packed integers, too */
-	uint8_t		codec;			/* px_codec_id to try, PX_CODEC_NONE for none */
+	uint8_t		codec;			/* px_codec_id to try, or PX_CODEC_NONE */
 	int			level;			/* the codec's level, 0 its default */
 	px_codec_context *context;	/* NULL only if codec is PX_CODEC_NONE */
 	uint8_t    *scratch;		/* px_encode_scratch_nbytes(), 8-aligned; NULL
@@ -39,7 +39,8 @@ typedef struct px_column_state
 	uint8_t		codec;			/* px_codec_id */
 	bool		sampled;		/* the encoding was looked for */
 
-	uint8_t		form;			/* px_form that the plan is for: numeric changes */
+	uint8_t		form;			/* px_form that the plan is for: numeric may
+								 * change it */
 	px_encode_plan		plan;
 	uint32_t	sample_in;		/* batches until the next sample */
 	uint32_t	sample_interval;	/* then; doubles each time */

@@ -113,8 +113,8 @@ typedef struct px_encoded
 								 * in part: choose anew for the next batch */
 	px_codec_use codec_use;		/* for all but the head */
 	size_t		head_nbytes;	/* in front of what the codec may have */
-	const uint8_t *tail;		/* bytes still to be written after the others, as
-								 * they are or by the codec; NULL for none */
+	const uint8_t *tail;		/* bytes that are still to be written after the
+								 * others, plain or by the codec; or NULL */
 	size_t		tail_nbytes;
 } px_encoded;
 
@@ -163,9 +163,10 @@ typedef struct px_encoding
 	size_t		scratch_nbytes; /* of px_encode_scratch.fixed */
 
 	/*
-	 * Write the values by the plan, which may have been made for another batch.
-	 * PX_UNSUITABLE if it does not suit these values, PX_NO_SPACE if out has no
-	 * more room: then what stands behind out's old position does not count.
+	 * Write the values by the plan, which may have been made for another
+	 * batch.  PX_UNSUITABLE if it does not suit these values, PX_NO_SPACE if
+	 * out has no more room: then what stands after out's old position does
+	 * not count.
 	 */
 	px_status	(*write) (px_writer *out, const px_encode_input *input,
 						  const px_encode_plan *plan, px_encoded *result);
@@ -189,13 +190,14 @@ typedef struct px_encoding
 	/*
 	 * Read the nvalues dense values: as integers, extended to 64 bits; as
 	 * pointers to values of form fixed, or to packed ones.  The contracts are
-	 * those of px_chunk_decode_ints and px_chunk_decode_pointers, but nulls are
-	 * not looked at.  NULL: the encoding cannot be read like that.
+	 * those of px_chunk_decode_ints and px_chunk_decode_pointers, but nulls
+	 * are not looked at.  NULL: the encoding cannot be read like that.
 	 */
 	px_status	(*read_ints) (const px_chunk *chunk, const uint8_t *encoded,
 							  bool is_signed, const px_decode_room *room,
 							  int64_t *values, px_fault *fault);
-	px_status	(*read_pointers) (const px_chunk *chunk, const uint8_t *encoded,
+	px_status	(*read_pointers) (const px_chunk *chunk,
+								  const uint8_t *encoded,
 								  const px_decode_room *room,
 								  const uint8_t **values, px_fault *fault);
 
@@ -232,7 +234,7 @@ extern const px_encoding *px_encoding_by_id(uint8_t id);
 /* EXPLAIN's names; "unknown" for a value out of range. */
 extern const char *px_encoding_name(uint8_t id);
 
-/* --- for the entries ------------------------------------------------------ */
+/* --- for the entries ----------------------------------------------------- */
 
 /* Chunks of any form; of form fixed; of form bytes; of integers. */
 extern bool px_suits_any(uint8_t form, uint8_t width);

@@ -15,7 +15,7 @@
 
 size_t
 px_packed_put(uint8_t *out, size_t pos, const uint8_t *value,
-					  size_t nbytes, size_t pad)
+			  size_t nbytes, size_t pad)
 {
 	size_t		padded = Max(nbytes, pad);
 	uint8_t    *p;
@@ -72,7 +72,7 @@ px_packed_values_write(px_writer *out, const px_column *column)
 	for (uint32_t i = 0; i < column->nvalues; i++)
 	{
 		pos = px_packed_put(packed, pos, value, column->lengths[i],
-									column->pad);
+							column->pad);
 		value += column->lengths[i];
 	}
 	Assert(pos == nbytes);

@@ -77,11 +77,12 @@ px_packed_begin(uint8_t *buffer, size_t *pos, size_t nbytes,
 extern size_t px_packed_put(uint8_t *out, size_t pos, const uint8_t *value,
 							size_t nbytes, size_t pad);
 
-/* Size of the values of a column of form bytes, as they stand there, packed. */
+/* Size of the values of a column of form bytes, packed as they are. */
 extern size_t px_packed_values_nbytes(const px_column *column);
 
 /* Write them.  PX_NO_SPACE. */
-extern px_status px_packed_values_write(px_writer *out, const px_column *column);
+extern px_status px_packed_values_write(px_writer *out,
+										const px_column *column);
 
 /*
  * Pointers to n >= 1 packed values, which must take up encoded_nbytes exactly.
@@ -90,6 +91,7 @@ extern px_status px_packed_values_write(px_writer *out, const px_column *column)
  */
 extern px_status px_packed_values_read(const uint8_t *encoded,
 									   size_t encoded_nbytes, uint32_t n,
-									   const uint8_t **values, px_fault *fault);
+									   const uint8_t **values,
+									   px_fault *fault);
 
 #endif							/* PX_COLUMN_PACKED_H */

@@ -102,8 +102,8 @@ px_plain_read_stream(const px_int_stream *stream, int64_t *scratch,
 	(void) scratch;
 
 	status = px_ints_check_nbytes("plain integers",
-									(size_t) stream->n * stream->width,
-									stream->nbytes, fault);
+								  (size_t) stream->n * stream->width,
+								  stream->nbytes, fault);
 	if (status == PX_OK)
 		px_ints_load(stream->encoded, stream->n, stream->width,
 					 stream->is_signed, values);

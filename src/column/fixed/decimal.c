@@ -85,7 +85,8 @@ px_decimal_number(const uint8_t *p, uint8_t width, double power,
 				  int64_t *number)
 {
 	double		scaled = px_float_load(p, width) * power;
-	uint64_t	bits = width == 4 ? (uint64_t) (int32_t) px_load_u32(p) : px_load_u64(p);
+	uint64_t	bits = width == 4 ? (uint64_t) (int32_t) px_load_u32(p) :
+		px_load_u64(p);
 
 	/* NaN compares false, too. */
 	if (!(scaled >= -PX_DECIMAL_NUMBER_MAX && scaled <= PX_DECIMAL_NUMBER_MAX))
@@ -146,7 +147,8 @@ px_decimal_encode(const uint8_t *values, uint32_t n, uint8_t width,
 	{
 		int64_t		number;
 
-		if (likely(px_decimal_number(values + (size_t) i * width, width, power, &number)))
+		if (likely(px_decimal_number(values + (size_t) i * width, width, power,
+									 &number)))
 			last = number;
 		else
 		{
@@ -163,7 +165,8 @@ px_decimal_encode(const uint8_t *values, uint32_t n, uint8_t width,
 
 /* The plan's parameter is the number of decimals. */
 static px_status
-px_decimal_size(const px_encode_input *input, px_encode_plan *plan, size_t *nbytes)
+px_decimal_size(const px_encode_input *input, px_encode_plan *plan,
+				size_t *nbytes)
 {
 	const px_column *column = input->column;
 	px_ints		numbers = px_numbers(input->scratch.values, column->nvalues);
@@ -276,22 +279,27 @@ px_decimal_read_ints(const px_chunk *chunk, const uint8_t *encoded,
 		return px_fail(fault, PX_TRUNCATED, "header of decimals", 8,
 					   chunk->encoded_nbytes);
 	if (decimals > PX_DECIMALS_MAX)
-		return px_fail(fault, PX_BAD_VALUE, "decimals", PX_DECIMALS_MAX, decimals);
+		return px_fail(fault, PX_BAD_VALUE, "decimals", PX_DECIMALS_MAX,
+					   decimals);
 	if (reserved8 != 0 || reserved16 != 0)
-		return px_fail(fault, PX_BAD_VALUE, "reserved bytes of decimals", 0, 1);
+		return px_fail(fault, PX_BAD_VALUE, "reserved bytes of decimals", 0,
+					   1);
 	if (exceptions > n)
-		return px_fail(fault, PX_BAD_VALUE, "exceptions of decimals", n, exceptions);
+		return px_fail(fault, PX_BAD_VALUE, "exceptions of decimals", n,
+					   exceptions);
 
 	status = px_child_read(&r, n, 8, true, room->scratch, values, fault);
 	if (status != PX_OK)
 		return status;
 	for (uint32_t i = 0; i < n; i++)
-		values[i] = px_decimal_bits(values[i], px_decimal_powers[decimals], width);
+		values[i] = px_decimal_bits(values[i], px_decimal_powers[decimals],
+									width);
 	if (exceptions > 0)
 		status = px_decimal_patch(&r, exceptions, n, width, values,
 								  room->scratch, fault);
 	if (status == PX_OK && px_reader_left(&r) > 0)
-		status = px_fail(fault, PX_TRAILING, "decimals", r.pos, chunk->encoded_nbytes);
+		status = px_fail(fault, PX_TRAILING, "decimals", r.pos,
+						 chunk->encoded_nbytes);
 
 	return status;
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * patched.c
- *		Integers, most of them: the few values that are none travel beside.
+ *		Values that are integers but for a few, which travel as they are.
  *
  * Encoded form: number of exceptions (4 bytes), zero (4); child of the
  * integers (width 8); child of the exceptions' positions (width 4,
@@ -39,7 +39,8 @@ px_patched_write(px_writer *out, const px_encode_input *input,
 {
 	const px_column *sent = input->column->sent;
 	px_ints		ints = px_column_ints(input->column);
-	px_ints		positions = {(const uint8_t *) input->column->positions, sent->nvalues, 4, false};
+	px_ints		positions =
+		{(const uint8_t *) input->column->positions, sent->nvalues, 4, false};
 	px_status	status;
 
 	if (!px_write_u32(out, sent->nvalues) || !px_write_u32(out, 0))
@@ -78,13 +79,16 @@ px_patched_read(const px_chunk *chunk, const uint8_t *encoded,
 		return px_fail(fault, PX_TRUNCATED, "header of patched integers", 8,
 					   chunk->encoded_nbytes);
 	if (reserved != 0)
-		return px_fail(fault, PX_BAD_VALUE, "reserved bytes of patched integers", 0, reserved);
+		return px_fail(fault, PX_BAD_VALUE,
+					   "reserved bytes of patched integers", 0, reserved);
 	if (exceptions == 0 || exceptions > n)
-		return px_fail(fault, PX_BAD_VALUE, "exceptions of integers", n, exceptions);
+		return px_fail(fault, PX_BAD_VALUE, "exceptions of integers", n,
+					   exceptions);
 
 	status = px_child_read(&r, n, 8, true, room->scratch, values, fault);
 	if (status == PX_OK)
-		status = px_child_read(&r, exceptions, 4, false, rest, positions, fault);
+		status = px_child_read(&r, exceptions, 4, false, rest, positions,
+							   fault);
 	if (status != PX_OK)
 		return status;
 	for (uint32_t i = 0; i < exceptions; i++)
@@ -99,8 +103,8 @@ px_patched_read(const px_chunk *chunk, const uint8_t *encoded,
 	patches->rows = positions;
 	patches->sent = (const uint8_t **) rest;
 
-	return px_packed_values_read(encoded + r.pos, px_reader_left(&r), exceptions,
-								 patches->sent, fault);
+	return px_packed_values_read(encoded + r.pos, px_reader_left(&r),
+								 exceptions, patches->sent, fault);
 }
 
 /* Read by px_chunk_decode_patched alone, as others do not know of patches. */

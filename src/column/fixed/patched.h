@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * patched.h
- *		Integers, most of them: the few values that are none travel beside.
+ *		Values that are integers but for a few, which travel as they are.
  *
  * A numeric column of form fixed has scaled integers of 8 bytes in values.
  * Those of its values that are none (NaN, infinities, another scale, too many
@@ -23,7 +23,8 @@
  * to 8 + 4 + 3 (padding) besides its own, and 28 for headers.
  */
 #define PX_PATCHES_FRACTION		16
-#define PX_PATCHES_MAX(n)		((n) < 64 ? 0 : ((n) - 48) / PX_PATCHES_FRACTION)
+#define PX_PATCHES_MAX(n) \
+	((n) < 64 ? 0 : ((n) - 48) / PX_PATCHES_FRACTION)
 
 static inline bool
 px_column_is_patched(const px_column *column)
@@ -35,7 +36,7 @@ px_column_is_patched(const px_column *column)
 /* Size if both children are plain. */
 extern size_t px_patched_plain_nbytes(const px_column *column);
 
-/* Rows of a chunk whose integers do not count; pointers as in px_decode_room. */
+/* Rows whose integers do not count; pointers as in px_decode_room. */
 typedef struct px_patches
 {
 	uint32_t	n;

@@ -24,7 +24,8 @@
 
 /* Exactly; and what integers are better at is not for planes. */
 static px_status
-px_planes_size(const px_encode_input *input, px_encode_plan *plan, size_t *nbytes)
+px_planes_size(const px_encode_input *input, px_encode_plan *plan,
+			   size_t *nbytes)
 {
 	const uint8_t *values = input->column->values;
 	uint32_t	n = input->column->nvalues;
@@ -50,7 +51,11 @@ px_planes_size(const px_encode_input *input, px_encode_plan *plan, size_t *nbyte
 			max = Max(max, byte);
 		}
 		if (min < max)
-			plane_nbytes = Min(px_bitpack_nbytes(n, (unsigned) pg_leftmost_one_pos32(max - min) + 1), n);
+		{
+			unsigned	b = (unsigned) pg_leftmost_one_pos32(max - min) + 1;
+
+			plane_nbytes = Min(px_bitpack_nbytes(n, b), n);
+		}
 		*nbytes += PX_CHILD_HEADER_NBYTES + PX_ALIGN(plane_nbytes);
 	}
 
@@ -128,7 +133,8 @@ px_planes_read(const px_chunk *chunk, const uint8_t *encoded, int64_t *scratch,
 	}
 
 	if (px_reader_left(&r) > 0)
-		return px_fail(fault, PX_TRAILING, "byte planes", r.pos, chunk->encoded_nbytes);
+		return px_fail(fault, PX_TRAILING, "byte planes", r.pos,
+					   chunk->encoded_nbytes);
 
 	return PX_OK;
 }

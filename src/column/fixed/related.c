@@ -44,9 +44,9 @@ px_related_subtract(const px_column *column, const px_column *reference,
 					uint32_t n, uint64_t *differences, uint64_t *other)
 {
 	px_ints_load(column->values, n, column->width, column->is_signed,
-						 (int64_t *) differences);
+				 (int64_t *) differences);
 	px_ints_load(reference->values, n, column->width, column->is_signed,
-						 (int64_t *) other);
+				 (int64_t *) other);
 	for (uint32_t i = 0; i < n; i++)
 		differences[i] -= other[i];
 }
@@ -69,7 +69,7 @@ px_related_find(const px_column *columns, uint16_t index, unsigned *b)
 	int64_t		base;
 
 	px_bitpack_measure(column->values, n, column->width, column->is_signed,
-				   &base, &best_b);
+					   &base, &best_b);
 	best_b -= best_b / 4;
 	for (int i = index - 1; i >= 0 && candidates < PX_RELATED_CANDIDATES; i--)
 	{
@@ -80,7 +80,7 @@ px_related_find(const px_column *columns, uint16_t index, unsigned *b)
 		candidates++;
 		px_related_subtract(column, &columns[i], n, differences, other);
 		px_bitpack_measure((const uint8_t *) differences, n, 8, true,
-					   &base, &related_b);
+						   &base, &related_b);
 		if (related_b < best_b)
 		{
 			best_b = *b = related_b;
@@ -93,7 +93,8 @@ px_related_find(const px_column *columns, uint16_t index, unsigned *b)
 
 /* The plan's parameter is the number of the other column. */
 static px_status
-px_related_size(const px_encode_input *input, px_encode_plan *plan, size_t *nbytes)
+px_related_size(const px_encode_input *input, px_encode_plan *plan,
+				size_t *nbytes)
 {
 	const px_column *column = input->column;
 	unsigned	b = 0;
@@ -166,7 +167,8 @@ px_related_read_ints(const px_chunk *chunk, const uint8_t *encoded,
 
 	status = px_child_read(&r, n, 8, true, room->scratch, values, fault);
 	if (status == PX_OK && px_reader_left(&r) > 0)
-		status = px_fail(fault, PX_TRAILING, "differences", r.pos, chunk->encoded_nbytes);
+		status = px_fail(fault, PX_TRAILING, "differences", r.pos,
+						 chunk->encoded_nbytes);
 	if (status != PX_OK)
 		return status;
 
@@ -175,7 +177,8 @@ px_related_read_ints(const px_chunk *chunk, const uint8_t *encoded,
 		uint64_t	value = (uint64_t) values[i] + (uint64_t) other[i];
 
 		values[i] = (int64_t) value;
-		wrong |= is_signed ? value ^ (uint64_t) ((int64_t) (value << shift) >> shift) :
+		wrong |= is_signed ?
+			value ^ (uint64_t) ((int64_t) (value << shift) >> shift) :
 			value & ~(UINT64_MAX >> shift);
 	}
 	if (wrong != 0)

@@ -23,18 +23,22 @@
 #define PX_BITPACK_LANES64		4
 #define PX_BITPACK_STEPS64		(PX_BITPACK_BLOCK_VALUES / PX_BITPACK_LANES64)
 
-#define PX_BITPACK_BLOCK_NBYTES(b)	(PX_BITPACK_BLOCK_VALUES / 8 * (size_t) (b))
+#define PX_BITPACK_BLOCK_NBYTES(b) \
+	(PX_BITPACK_BLOCK_VALUES / 8 * (size_t) (b))
 
 /*
  * One word of each lane, as a vector of GNU C: gcc and clang use the vector
  * registers that there are, at every optimisation level, or scalars.  Passed
  * by address, as the ABI for vectors by value depends on the CPU.
  */
-typedef uint32_t px_lanes32 __attribute__((vector_size(PX_BITPACK_LANES32 * 4)));
-typedef uint64_t px_lanes64 __attribute__((vector_size(PX_BITPACK_LANES64 * 8)));
+typedef uint32_t px_lanes32
+			__attribute__((vector_size(PX_BITPACK_LANES32 * 4)));
+typedef uint64_t px_lanes64
+			__attribute__((vector_size(PX_BITPACK_LANES64 * 8)));
 
 /* Most bytes that the values after the last whole block can take. */
-#define PX_BITPACK_REST_NBYTES_MAX	(((PX_BITPACK_BLOCK_VALUES - 1) * 63 + 7) / 8)
+#define PX_BITPACK_REST_NBYTES_MAX \
+	(((PX_BITPACK_BLOCK_VALUES - 1) * 63 + 7) / 8)
 
 static inline void
 px_lanes32_load(px_lanes32 *word, const uint8_t *in)
@@ -111,7 +115,7 @@ px_bitpack_nbytes(uint32_t n, unsigned b)
 
 void
 px_bitpack_measure(const uint8_t *values, uint32_t n, unsigned width,
-			   bool is_signed, int64_t *base, unsigned *b)
+				   bool is_signed, int64_t *base, unsigned *b)
 {
 	uint64_t	range;
 
@@ -162,7 +166,7 @@ px_bitpack_measure(const uint8_t *values, uint32_t n, unsigned width,
 
 static void
 px_bitpack_subtract32(const uint8_t *values, uint32_t n, unsigned width,
-				  uint32_t base, uint32_t *pg_restrict delta)
+					  uint32_t base, uint32_t *pg_restrict delta)
 {
 	switch (width)
 	{
@@ -184,7 +188,7 @@ px_bitpack_subtract32(const uint8_t *values, uint32_t n, unsigned width,
 
 static void
 px_bitpack_subtract64(const uint8_t *values, uint32_t n,
-				  uint64_t base, uint64_t *pg_restrict delta)
+					  uint64_t base, uint64_t *pg_restrict delta)
 {
 	PX_BITPACK_SUBTRACT(uint64_t, px_load_u64);
 }
@@ -246,10 +250,11 @@ px_bitpack_pack64(const uint64_t *delta, unsigned b, uint8_t *out)
 
 /*
  * Pack the rest, fewer values than a block.  A value of up to 63 bits touches
- * up to 9 bytes, so the bits are put together with some room behind them.
+ * up to 9 bytes, so the bits are put together with some room after them.
  */
 static void
-px_bitpack_pack_rest(const uint64_t *delta, uint32_t n, unsigned b, uint8_t *out)
+px_bitpack_pack_rest(const uint64_t *delta, uint32_t n, unsigned b,
+					 uint8_t *out)
 {
 	uint8_t		bits[PX_BITPACK_REST_NBYTES_MAX + 9] = {0};
 	size_t		pos = 0;
@@ -270,7 +275,7 @@ px_bitpack_pack_rest(const uint64_t *delta, uint32_t n, unsigned b, uint8_t *out
 
 void
 px_bitpack_encode(const uint8_t *values, uint32_t n, unsigned width,
-			  int64_t base, unsigned b, uint8_t *out)
+				  int64_t base, unsigned b, uint8_t *out)
 {
 	uint32_t	delta32[PX_BITPACK_BLOCK_VALUES];
 	uint64_t	delta64[PX_BITPACK_BLOCK_VALUES];
@@ -287,13 +292,13 @@ px_bitpack_encode(const uint8_t *values, uint32_t n, unsigned width,
 		if (b <= 32)
 		{
 			px_bitpack_subtract32(values, PX_BITPACK_BLOCK_VALUES, width,
-							  (uint32_t) base, delta32);
+								  (uint32_t) base, delta32);
 			px_bitpack_pack32(delta32, b, out);
 		}
 		else
 		{
 			px_bitpack_subtract64(values, PX_BITPACK_BLOCK_VALUES,
-							  (uint64_t) base, delta64);
+								  (uint64_t) base, delta64);
 			px_bitpack_pack64(delta64, b, out);
 		}
 		values += PX_BITPACK_BLOCK_VALUES * width;
@@ -372,7 +377,7 @@ px_bitpack_unpack64(const uint8_t *in, unsigned b, uint64_t *delta)
 
 static void
 px_bitpack_decode_block(const uint8_t *in, unsigned b, uint64_t base,
-					int64_t *pg_restrict out)
+						int64_t *pg_restrict out)
 {
 	if (b <= 32)
 	{
@@ -394,8 +399,8 @@ px_bitpack_decode_block(const uint8_t *in, unsigned b, uint64_t base,
 
 /* The counterpart of px_bitpack_pack_rest; false if spare bits are set. */
 static bool
-px_bitpack_unpack_rest(const uint8_t *in, uint32_t n, unsigned b, uint64_t base,
-				   int64_t *out)
+px_bitpack_unpack_rest(const uint8_t *in, uint32_t n, unsigned b,
+					   uint64_t base, int64_t *out)
 {
 	const uint64_t mask = UINT64_MAX >> (64 - b);
 	uint8_t		bits[PX_BITPACK_REST_NBYTES_MAX + 9];
@@ -443,9 +448,9 @@ px_bitpack_room(int64_t base, unsigned width, bool is_signed, uint64_t *room)
 
 /* Read the header, and check everything that does not need the values. */
 static px_status
-px_bitpack_read_header(const uint8_t *encoded, size_t encoded_nbytes, uint32_t n,
-				   unsigned width, uint64_t *base, unsigned *b,
-				   px_fault *fault)
+px_bitpack_read_header(const uint8_t *encoded, size_t encoded_nbytes,
+					   uint32_t n, unsigned width, uint64_t *base, unsigned *b,
+					   px_fault *fault)
 {
 	uint64_t	b_and_zeros;
 	size_t		expected;
@@ -474,7 +479,8 @@ px_bitpack_read_header(const uint8_t *encoded, size_t encoded_nbytes, uint32_t n
 
 px_status
 px_bitpack_decode(const uint8_t *encoded, size_t encoded_nbytes, uint32_t n,
-			  unsigned width, bool is_signed, int64_t *out, px_fault *fault)
+				  unsigned width, bool is_signed, int64_t *out,
+				  px_fault *fault)
 {
 	const uint8_t *in = encoded + PX_BITPACK_HEADER_NBYTES;
 	uint32_t	done = 0;
@@ -484,14 +490,15 @@ px_bitpack_decode(const uint8_t *encoded, size_t encoded_nbytes, uint32_t n,
 	px_status	status;
 
 	status = px_bitpack_read_header(encoded, encoded_nbytes, n, width,
-								&base, &b, fault);
+									&base, &b, fault);
 	if (status != PX_OK)
 		return status;
 	if (!px_bitpack_room((int64_t) base, width, is_signed, &room))
 		return px_fail(fault, PX_BAD_VALUE, "frame of reference base",
 					   0, base);
 
-	for (; n - done >= PX_BITPACK_BLOCK_VALUES; done += PX_BITPACK_BLOCK_VALUES)
+	for (; n - done >= PX_BITPACK_BLOCK_VALUES;
+		 done += PX_BITPACK_BLOCK_VALUES)
 	{
 		px_bitpack_decode_block(in, b, base, out + done);
 		in += PX_BITPACK_BLOCK_NBYTES(b);

@@ -23,7 +23,8 @@ px_delta_write_stream(px_writer *out, uint64_t *values, uint32_t n,
 	for (uint32_t i = n - 1; i > 0; i--)
 		values[i] -= values[i - 1];
 
-	return px_step_child_write(out, values + 1, n - 1, plan, step + 1, scratch);
+	return px_step_child_write(out, values + 1, n - 1, plan, step + 1,
+							   scratch);
 }
 
 static void

@@ -27,8 +27,8 @@ px_for_size(const px_encode_input *input, px_encode_plan *plan, size_t *nbytes)
 }
 
 static px_status
-px_for_write(px_writer *out, const px_encode_input *input, const px_encode_plan *plan,
-			 px_encoded *result)
+px_for_write(px_writer *out, const px_encode_input *input,
+			 const px_encode_plan *plan, px_encoded *result)
 {
 	px_ints		ints = px_column_ints(input->column);
 	px_status	status;
@@ -49,8 +49,8 @@ px_for_range(const px_chunk *chunk, uint64_t *min, uint64_t *max)
 }
 
 static px_status
-px_for_read_stream(const px_int_stream *stream, int64_t *scratch, int64_t *values,
-				   px_fault *fault)
+px_for_read_stream(const px_int_stream *stream, int64_t *scratch,
+				   int64_t *values, px_fault *fault)
 {
 	(void) scratch;
 

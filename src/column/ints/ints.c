@@ -17,7 +17,8 @@
 
 /* Without transforms: plain, constant or frame of reference. */
 static px_status
-px_flat_write(px_writer *out, const px_ints *ints, bool pack, uint8_t *encoding)
+px_flat_write(px_writer *out, const px_ints *ints, bool pack,
+			  uint8_t *encoding)
 {
 	uint8_t    *encoded;
 	int64_t		base;
@@ -28,13 +29,14 @@ px_flat_write(px_writer *out, const px_ints *ints, bool pack, uint8_t *encoding)
 	if (pack && ints->n > 0)
 	{
 		px_bitpack_measure(ints->values, ints->n, ints->width, ints->is_signed,
-					   &base, &b);
+						   &base, &b);
 		if (b == 0)
 		{
 			*encoding = PX_ENC_CONSTANT;
 			nbytes = ints->width;
 		}
-		else if (b < 8u * ints->width && px_bitpack_nbytes(ints->n, b) < nbytes)
+		else if (b < 8u * ints->width &&
+				 px_bitpack_nbytes(ints->n, b) < nbytes)
 		{
 			*encoding = PX_ENC_FOR;
 			nbytes = px_bitpack_nbytes(ints->n, b);
@@ -44,7 +46,8 @@ px_flat_write(px_writer *out, const px_ints *ints, bool pack, uint8_t *encoding)
 	if (!px_write_reserve(out, nbytes, &encoded))
 		return PX_NO_SPACE;
 	if (*encoding == PX_ENC_FOR)
-		px_bitpack_encode(ints->values, ints->n, ints->width, base, b, encoded);
+		px_bitpack_encode(ints->values, ints->n, ints->width, base, b,
+						  encoded);
 	else if (nbytes > 0)
 		memcpy(encoded, ints->values, nbytes);
 
@@ -55,7 +58,8 @@ px_flat_write(px_writer *out, const px_ints *ints, bool pack, uint8_t *encoding)
 static px_status
 px_child_begin(px_writer *out, uint8_t **header)
 {
-	return px_write_reserve(out, PX_CHILD_HEADER_NBYTES, header) ? PX_OK : PX_NO_SPACE;
+	return px_write_reserve(out, PX_CHILD_HEADER_NBYTES, header) ? PX_OK :
+		PX_NO_SPACE;
 }
 
 /* The header of the child whose bytes end here, and its padding. */
@@ -98,7 +102,8 @@ px_step_write(px_writer *out, uint64_t *values, uint32_t n,
 		return px_flat_write(out, &ints, true, encoding);
 
 	*encoding = plan->transforms[step];
-	return px_encoding_by_id(*encoding)->write_stream(out, values, n, plan, step, scratch);
+	return px_encoding_by_id(*encoding)->write_stream(out, values, n, plan,
+													  step, scratch);
 }
 
 px_status
@@ -110,7 +115,8 @@ px_step_child_write(px_writer *out, uint64_t *values, uint32_t n,
 	px_status	status;
 
 	if ((status = px_child_begin(out, &header)) != PX_OK ||
-		(status = px_step_write(out, values, n, plan, step, scratch, &encoding)) != PX_OK)
+		(status = px_step_write(out, values, n, plan, step, scratch,
+								&encoding)) != PX_OK)
 		return status;
 	return px_child_end(out, header, encoding, 8);
 }
@@ -128,7 +134,8 @@ px_ints_write(px_writer *out, const px_ints *ints, const px_ints_plan *plan,
 
 	px_ints_load(ints->values, ints->n, ints->width, ints->is_signed,
 				 (int64_t *) values);
-	status = px_step_write(out, values, ints->n, plan, 0, values + ints->n, encoding);
+	status = px_step_write(out, values, ints->n, plan, 0, values + ints->n,
+						   encoding);
 	if (status != PX_UNSUITABLE)
 		return status;
 
@@ -146,7 +153,8 @@ px_child_write(px_writer *out, const px_ints *ints, const px_ints_plan *plan,
 	px_status	status;
 
 	if ((status = px_child_begin(out, &header)) != PX_OK ||
-		(status = px_ints_write(out, ints, plan, scratch, &encoding, stale)) != PX_OK)
+		(status = px_ints_write(out, ints, plan, scratch, &encoding,
+								stale)) != PX_OK)
 		return status;
 	return px_child_end(out, header, encoding, ints->width);
 }
@@ -168,7 +176,8 @@ px_child_find(px_reader *r, uint32_t n, uint8_t width, bool is_signed,
 		return px_fail(fault, PX_TRUNCATED, "child header",
 					   PX_CHILD_HEADER_NBYTES, left);
 	if (child->width != width)
-		return px_fail(fault, PX_BAD_VALUE, "child width", width, child->width);
+		return px_fail(fault, PX_BAD_VALUE, "child width", width,
+					   child->width);
 	if (reserved != 0)
 		return px_fail(fault, PX_BAD_VALUE, "child reserved", 0, reserved);
 	child->is_signed = is_signed;
@@ -213,7 +222,7 @@ px_child_read(px_reader *r, uint32_t n, uint8_t width, bool is_signed,
 
 px_status
 px_ints_check_nbytes(const char *what, size_t expected, size_t nbytes,
-					   px_fault *fault)
+					 px_fault *fault)
 {
 	if (nbytes < expected)
 		return px_fail(fault, PX_TRUNCATED, what, expected, nbytes);
@@ -236,8 +245,11 @@ px_ints_check_width(const int64_t *values, uint32_t n, uint8_t width,
 	if (is_signed)
 	{
 		for (uint32_t i = 0; i < n; i++)
-			wrong |= (uint64_t) values[i] ^
-				(uint64_t) ((int64_t) ((uint64_t) values[i] << shift) >> shift);
+		{
+			uint64_t	value = (uint64_t) values[i];
+
+			wrong |= value ^ (uint64_t) ((int64_t) (value << shift) >> shift);
+		}
 	}
 	else
 	{
@@ -281,8 +293,10 @@ px_transform_end(const px_int_stream *stream, const px_reader *r,
 {
 	px_status	status;
 
-	status = px_ints_check_nbytes("encoded integers", r->pos, stream->nbytes, fault);
+	status = px_ints_check_nbytes("encoded integers", r->pos, stream->nbytes,
+								  fault);
 	if (status != PX_OK)
 		return status;
-	return px_ints_check_width(values, stream->n, stream->width, stream->is_signed, fault);
+	return px_ints_check_width(values, stream->n, stream->width,
+							   stream->is_signed, fault);
 }

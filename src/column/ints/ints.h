@@ -25,7 +25,7 @@
 /* Transforms inside of transforms: deeper streams are refused. */
 #define PX_INTS_DEPTH_MAX		4
 
-/* --- writing -------------------------------------------------------------- */
+/* --- writing ----------------------------------------------------------- */
 
 /*
  * Write the stream by the plan.  If the plan does not suit the values (a
@@ -55,7 +55,7 @@ extern px_status px_step_child_write(px_writer *out, uint64_t *values,
 									 uint32_t n, const px_ints_plan *plan,
 									 int step, uint64_t *scratch);
 
-/* --- reading -------------------------------------------------------------- */
+/* --- reading ----------------------------------------------------------- */
 
 /*
  * Decode a stream to values[stream->n], extended to 64 bits; it must take up
@@ -80,11 +80,11 @@ extern px_status px_child_read(px_reader *r, uint32_t n, uint8_t width,
 							   bool is_signed, int64_t *scratch,
 							   int64_t *values, px_fault *fault);
 
-/* --- for the encodings of streams ----------------------------------------- */
+/* --- for the encodings of streams -------------------------------------- */
 
 /* Are there exactly as many bytes as expected?  PX_TRUNCATED, PX_TRAILING. */
 extern px_status px_ints_check_nbytes(const char *what, size_t expected,
-										size_t nbytes, px_fault *fault);
+									  size_t nbytes, px_fault *fault);
 
 /*
  * Begin to read a transform: sets the reader to the stream's bytes.
@@ -94,8 +94,9 @@ extern px_status px_transform_begin(const px_int_stream *stream, px_reader *r,
 									px_fault *fault);
 
 /* Read a transform's own child of n values; scratch as above. */
-extern px_status px_transform_child_read(const px_int_stream *stream, px_reader *r,
-										 uint32_t n, int64_t *scratch,
+extern px_status px_transform_child_read(const px_int_stream *stream,
+										 px_reader *r, uint32_t n,
+										 int64_t *scratch,
 										 int64_t *values, px_fault *fault);
 
 /*
@@ -103,7 +104,8 @@ extern px_status px_transform_child_read(const px_int_stream *stream, px_reader 
  * as transforms compute with 64 bits.  PX_TRUNCATED, PX_TRAILING,
  * PX_BAD_VALUE.
  */
-extern px_status px_transform_end(const px_int_stream *stream, const px_reader *r,
-								  const int64_t *values, px_fault *fault);
+extern px_status px_transform_end(const px_int_stream *stream,
+								  const px_reader *r, const int64_t *values,
+								  px_fault *fault);
 
 #endif							/* PX_COLUMN_INTS_INTS_H */

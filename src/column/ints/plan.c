@@ -75,6 +75,12 @@ px_range_size(const px_range *range)
 		(uint64_t) range->max - (uint64_t) range->min;
 }
 
+static inline uint64_t
+px_distance(int64_t a, int64_t b)
+{
+	return a > b ? (uint64_t) a - (uint64_t) b : (uint64_t) b - (uint64_t) a;
+}
+
 typedef struct px_ints_stats
 {
 	px_range	values;
@@ -104,7 +110,7 @@ px_ints_measure(const px_ints *ints, px_ints_stats *stats)
 		int64_t		delta;
 
 		px_ints_load(ints->values + (size_t) i * ints->width, 1,
-							 ints->width, ints->is_signed, &value);
+					 ints->width, ints->is_signed, &value);
 		px_range_add(&stats->values, (int64_t) ((uint64_t) value ^ bias));
 		delta = (int64_t) ((uint64_t) value - (uint64_t) previous);
 		previous = value;
@@ -118,10 +124,8 @@ px_ints_measure(const px_ints *ints, px_ints_stats *stats)
 			{
 				px_range_add(&stats->steps, delta);
 				if (stats->factor != 1)
-					stats->factor = px_ints_gcd(value > first ?
-												  (uint64_t) value - (uint64_t) first :
-												  (uint64_t) first - (uint64_t) value,
-												  stats->factor);
+					stats->factor = px_ints_gcd(px_distance(first, value),
+												stats->factor);
 			}
 			run = 1;
 			stats->nruns++;
@@ -134,7 +138,8 @@ px_ints_measure(const px_ints *ints, px_ints_stats *stats)
 static const uint8_t px_flat[PX_TRANSFORMS_MAX] = {PX_ENC_PLAIN};
 static const uint8_t px_deltas[PX_TRANSFORMS_MAX] = {PX_ENC_DELTA};
 static const uint8_t px_runs[PX_TRANSFORMS_MAX] = {PX_ENC_RLE};
-static const uint8_t px_runs_of_deltas[PX_TRANSFORMS_MAX] = {PX_ENC_RLE, PX_ENC_DELTA};
+static const uint8_t px_runs_of_deltas[PX_TRANSFORMS_MAX] =
+	{PX_ENC_RLE, PX_ENC_DELTA};
 
 /* Consider transforms whose result has nbytes. */
 static void
@@ -196,7 +201,8 @@ px_ints_choose(const px_ints *ints, px_ints_plan *plan, size_t *nbytes)
 	}
 
 	px_ints_measure(ints, &stats);
-	flat_nbytes = px_flat_nbytes(ints->n, px_range_size(&stats.values), ints->width);
+	flat_nbytes = px_flat_nbytes(ints->n, px_range_size(&stats.values),
+								 ints->width);
 	*nbytes = flat_nbytes;
 	if (ints->n < PX_INTS_TRANSFORM_MIN || stats.nruns == 1)
 		return;

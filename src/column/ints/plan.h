@@ -29,7 +29,8 @@ typedef struct px_ints
 static inline px_ints
 px_column_ints(const px_column *column)
 {
-	return (px_ints) {column->values, column->nvalues, column->width, column->is_signed};
+	return (px_ints) {column->values, column->nvalues, column->width,
+	column->is_signed};
 }
 
 /* n numbers of 64 bits, as encodings compute them. */

@@ -98,8 +98,8 @@ px_rle_decode(uint64_t *out, uint32_t n, const int64_t *lengths,
 }
 
 static px_status
-px_rle_read_stream(const px_int_stream *stream, int64_t *scratch, int64_t *values,
-				   px_fault *fault)
+px_rle_read_stream(const px_int_stream *stream, int64_t *scratch,
+				   int64_t *values, px_fault *fault)
 {
 	uint32_t	n = stream->n;
 	px_reader	r;
@@ -119,7 +119,8 @@ px_rle_read_stream(const px_int_stream *stream, int64_t *scratch, int64_t *value
 	if (nruns < 1 || nruns > n)
 		return px_fail(fault, PX_BAD_VALUE, "number of runs", n, nruns);
 	if (reserved != 0)
-		return px_fail(fault, PX_BAD_VALUE, "reserved bytes of runs", 0, reserved);
+		return px_fail(fault, PX_BAD_VALUE, "reserved bytes of runs", 0,
+					   reserved);
 
 	/* There is no room for the lengths of runs inside of runs. */
 	status = px_transform_child_read(stream, &r, nruns, NULL, scratch, fault);

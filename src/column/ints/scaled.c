@@ -90,7 +90,8 @@ px_scaled_read_stream(const px_int_stream *stream, int64_t *scratch,
 	if (!px_read_u64(&r, &base) || !px_read_u64(&r, &factor))
 		return px_fail(fault, PX_TRUNCATED, "base and factor", 16,
 					   px_reader_left(&r));
-	status = px_transform_child_read(stream, &r, stream->n, scratch, values, fault);
+	status = px_transform_child_read(stream, &r, stream->n, scratch, values,
+									 fault);
 	if (status != PX_OK)
 		return status;
 	px_scaled_decode((uint64_t *) values, stream->n, base, factor);

@@ -72,12 +72,15 @@ px_dictionary_code(px_dictionary *dictionary, uint32_t mask,
 {
 	struct px_dictionary_entry *entry;
 	uint64_t	head = px_load_u64(value) & px_byte_masks[Min(nbytes, 8)];
-	uint64_t	tail = px_load_u64(value + 8) & px_byte_masks[Min(Max(nbytes, 8) - 8, 8)];
-	uint64_t	hash = (head + (tail << 23 | tail >> 41) + nbytes) * PX_HASH_FACTOR;
+	uint64_t	tail =
+		px_load_u64(value + 8) & px_byte_masks[Min(Max(nbytes, 8) - 8, 8)];
+	uint64_t	hash =
+		(head + (tail << 23 | tail >> 41) + nbytes) * PX_HASH_FACTOR;
 	uint32_t	slot;
 
 	for (uint32_t i = 16; i < nbytes; i += 8)
-		hash = (hash ^ hash >> 32 ^ px_load_u64(value + Min(i, nbytes - 8))) * PX_HASH_FACTOR;
+		hash = (hash ^ hash >> 32 ^ px_load_u64(value + Min(i, nbytes - 8))) *
+			PX_HASH_FACTOR;
 
 	for (slot = (uint32_t) (hash >> 32) & mask;
 		 dictionary->slots[slot] != 0;
@@ -86,7 +89,8 @@ px_dictionary_code(px_dictionary *dictionary, uint32_t mask,
 		uint32_t	code = dictionary->slots[slot] - 1;
 
 		entry = &dictionary->entries[code];
-		if (entry->head == head && entry->tail == tail && entry->nbytes == nbytes &&
+		if (entry->head == head && entry->tail == tail &&
+			entry->nbytes == nbytes &&
 			(nbytes <= 16 || memcmp(entry->value, value, nbytes) == 0))
 			return code;
 	}
@@ -114,7 +118,8 @@ px_dictionary_build(const px_column *column, uint32_t entries_max,
 					px_dictionary *dictionary, uint8_t *codes)
 {
 	const uint8_t *value = column->values;
-	uint32_t	nslots = UINT32_C(1) << (pg_leftmost_one_pos32(Max(entries_max, 2)) + 2);
+	uint32_t	nslots =
+		UINT32_C(1) << (pg_leftmost_one_pos32(Max(entries_max, 2)) + 2);
 
 	memset(dictionary->slots, 0, nslots * sizeof(uint32_t));
 	dictionary->n = 0;
@@ -132,27 +137,32 @@ px_dictionary_build(const px_column *column, uint32_t entries_max,
 	dictionary->nbytes = 0;
 	for (uint32_t i = 0; i < dictionary->n; i++)
 		dictionary->nbytes = px_packed_end(dictionary->nbytes,
-										   Max(dictionary->entries[i].nbytes, column->pad));
+										   Max(dictionary->entries[i].nbytes,
+											   column->pad));
 
 	return true;
 }
 
-/* The plan's parameter is the largest number of entries that it is good for. */
+/* The plan's parameter is the number of entries that it is good for. */
 static px_status
-px_dictionary_size(const px_encode_input *input, px_encode_plan *plan, size_t *nbytes)
+px_dictionary_size(const px_encode_input *input, px_encode_plan *plan,
+				   size_t *nbytes)
 {
 	px_dictionary *dictionary = (px_dictionary *) input->scratch.fixed;
 	uint32_t	n = input->column->nvalues;
-	uint32_t	entries_max = Min(n / PX_DICTIONARY_USES + 1, PX_DICTIONARY_MAX);
+	uint32_t	entries_max = Min(n / PX_DICTIONARY_USES + 1,
+								  PX_DICTIONARY_MAX);
 	px_ints		codes = {input->scratch.values, n, 2, false};
 
-	if (!px_dictionary_build(input->column, entries_max, dictionary, input->scratch.values))
+	if (!px_dictionary_build(input->column, entries_max, dictionary,
+							 input->scratch.values))
 		return PX_UNSUITABLE;
 
 	px_ints_choose(&codes, &plan->ints, nbytes);
 	*nbytes += dictionary->nbytes;
-	plan->parameter = Min(dictionary->n * PX_DICTIONARY_GROWTH + PX_DICTIONARY_SMALL,
-						  PX_DICTIONARY_MAX);
+	plan->parameter =
+		Min(dictionary->n * PX_DICTIONARY_GROWTH + PX_DICTIONARY_SMALL,
+			PX_DICTIONARY_MAX);
 
 	return PX_OK;
 }
@@ -195,8 +205,8 @@ px_dictionary_write(px_writer *out, const px_encode_input *input,
 /* Read what is in front of the entries, which stand in *text. */
 static px_status
 px_dictionary_read(const px_chunk *chunk, const uint8_t *encoded,
-				   uint32_t *nentries, px_int_stream *codes, const uint8_t **text,
-				   size_t *text_nbytes, px_fault *fault)
+				   uint32_t *nentries, px_int_stream *codes,
+				   const uint8_t **text, size_t *text_nbytes, px_fault *fault)
 {
 	px_reader	r = {encoded, chunk->encoded_nbytes, 0};
 	uint32_t	reserved;
@@ -237,12 +247,14 @@ px_dictionary_read_pointers(const px_chunk *chunk, const uint8_t *encoded,
 	if (status != PX_OK)
 		return status;
 	if (nentries < 1 || nentries > n)
-		return px_fail(fault, PX_BAD_VALUE, "entries of a dictionary", n, nentries);
+		return px_fail(fault, PX_BAD_VALUE, "entries of a dictionary", n,
+					   nentries);
 
-	/* The entries come last: until then their place is good for run lengths. */
+	/* The entries come last: until then their place is for run lengths. */
 	status = px_ints_read(&child, room->scratch, codes, fault);
 	if (status == PX_OK)
-		status = px_packed_values_read(text, text_nbytes, nentries, entries, fault);
+		status = px_packed_values_read(text, text_nbytes, nentries, entries,
+									   fault);
 	if (status != PX_OK)
 		return status;
 

@@ -35,11 +35,13 @@
 static px_ints
 px_column_lengths(const px_column *column)
 {
-	return (px_ints) {(const uint8_t *) column->lengths, column->nvalues, 4, false};
+	return (px_ints) {(const uint8_t *) column->lengths, column->nvalues, 4,
+	false};
 }
 
 static px_status
-px_split_size(const px_encode_input *input, px_encode_plan *plan, size_t *nbytes)
+px_split_size(const px_encode_input *input, px_encode_plan *plan,
+			  size_t *nbytes)
 {
 	px_ints		lengths = px_column_lengths(input->column);
 
@@ -76,8 +78,8 @@ px_split_write(px_writer *out, const px_encode_input *input,
 /* Read everything in front of the bytes. */
 static px_status
 px_split_read(const px_chunk *chunk, const uint8_t *encoded, uint32_t *pad,
-			  px_int_stream *lengths, const uint8_t **text, size_t *text_nbytes,
-			  px_fault *fault)
+			  px_int_stream *lengths, const uint8_t **text,
+			  size_t *text_nbytes, px_fault *fault)
 {
 	px_reader	r = {encoded, chunk->encoded_nbytes, 0};
 	uint32_t	reserved;
@@ -112,7 +114,8 @@ px_split_verify(const px_chunk *chunk, const uint8_t *encoded,
 	size_t		text_nbytes;
 	px_status	status;
 
-	status = px_split_read(chunk, encoded, &pad, &lengths, &text, &text_nbytes, fault);
+	status = px_split_read(chunk, encoded, &pad, &lengths, &text, &text_nbytes,
+						   fault);
 	if (status != PX_OK)
 		return status;
 	if ((uint64_t) n * pad > PX_FRAME_NBYTES_MAX)
@@ -120,7 +123,8 @@ px_split_verify(const px_chunk *chunk, const uint8_t *encoded,
 					   PX_FRAME_NBYTES_MAX, (uint64_t) n * pad);
 
 	/* Each value has a header of 4 bytes at most, and 3 in front of it. */
-	*buffer_nbytes = Max(text_nbytes, (size_t) n * pad) + (size_t) n * 7 + PX_COPY_SLACK;
+	*buffer_nbytes = Max(text_nbytes, (size_t) n * pad) +
+		(size_t) n * 7 + PX_COPY_SLACK;
 
 	return PX_OK;
 }
@@ -150,9 +154,11 @@ px_split_check(const int64_t *lengths, uint32_t n, uint32_t pad,
 		}
 	}
 	if (sum > text_nbytes)
-		return px_fail(fault, PX_TRUNCATED, "bytes of strings", sum, text_nbytes);
+		return px_fail(fault, PX_TRUNCATED, "bytes of strings", sum,
+					   text_nbytes);
 	if (sum < text_nbytes)
-		return px_fail(fault, PX_TRAILING, "bytes of strings", sum, text_nbytes);
+		return px_fail(fault, PX_TRAILING, "bytes of strings", sum,
+					   text_nbytes);
 
 	return PX_OK;
 }
@@ -188,7 +194,8 @@ px_split_read_pointers(const px_chunk *chunk, const uint8_t *encoded,
 	size_t		pos = 0;
 	px_status	status;
 
-	status = px_split_read(chunk, encoded, &pad, &child, &text, &text_nbytes, fault);
+	status = px_split_read(chunk, encoded, &pad, &child, &text, &text_nbytes,
+						   fault);
 	if (status == PX_OK)
 		status = px_ints_read(&child, room->scratch + n, lengths, fault);
 	if (status == PX_OK)
@@ -221,7 +228,8 @@ px_split_text(const px_chunk *chunk, const uint8_t *encoded,
 
 	*text = encoded;
 	*text_nbytes = 0;
-	(void) px_split_read(chunk, encoded, &pad, &lengths, text, text_nbytes, NULL);
+	(void) px_split_read(chunk, encoded, &pad, &lengths, text, text_nbytes,
+						 NULL);
 }
 
 const px_encoding px_encoding_split = {

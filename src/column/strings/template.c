@@ -102,9 +102,11 @@ px_template_find(const px_column *column, px_template *template,
 }
 
 static px_status
-px_template_size(const px_encode_input *input, px_encode_plan *plan, size_t *nbytes)
+px_template_size(const px_encode_input *input, px_encode_plan *plan,
+				 size_t *nbytes)
 {
-	px_ints		numbers = px_numbers(input->scratch.values, input->column->nvalues);
+	px_ints		numbers = px_numbers(input->scratch.values,
+									 input->column->nvalues);
 	px_template template;
 
 	if (!px_template_find(input->column, &template, input->scratch.values))
@@ -197,7 +199,8 @@ px_template_read(const px_chunk *chunk, const uint8_t *encoded,
 	if (status == PX_OK)
 		status = px_child_find(&r, chunk->nvalues, 8, true, numbers, fault);
 	if (status == PX_OK && px_reader_left(&r) > 0)
-		status = px_fail(fault, PX_TRAILING, "template", r.pos, chunk->encoded_nbytes);
+		status = px_fail(fault, PX_TRAILING, "template", r.pos,
+						 chunk->encoded_nbytes);
 
 	return status;
 }
@@ -211,7 +214,8 @@ px_template_verify(const px_chunk *chunk, const uint8_t *encoded,
 	px_int_stream	numbers;
 	px_status	status;
 
-	status = px_template_read(chunk, encoded, &template, &text, &numbers, fault);
+	status = px_template_read(chunk, encoded, &template, &text, &numbers,
+							  fault);
 	if (status == PX_OK)
 		*buffer_nbytes = (size_t) chunk->nvalues * (template.nbytes + 1);
 
@@ -252,7 +256,8 @@ px_template_read_pointers(const px_chunk *chunk, const uint8_t *encoded,
 		memcpy(buffer, packed, nbytes);
 		for (unsigned d = template.ndigits; d > 0; d--)
 		{
-			buffer[1 + template.positions[d - 1]] = (uint8_t) ('0' + number % 10);
+			buffer[1 + template.positions[d - 1]] =
+				(uint8_t) ('0' + number % 10);
 			number /= 10;
 		}
 		values[i] = buffer;

@@ -49,8 +49,10 @@ px_toasted_write(px_writer *out, const px_encode_input *input,
 				 const px_encode_plan *plan, px_encoded *result)
 {
 	const px_column *column = input->column;
-	px_ints		positions = {(const uint8_t *) column->positions, column->ntoasts, 4, false};
-	px_ints		toasts = {(const uint8_t *) column->toasts, column->ntoasts, 4, false};
+	px_ints		positions =
+		{(const uint8_t *) column->positions, column->ntoasts, 4, false};
+	px_ints		toasts =
+		{(const uint8_t *) column->toasts, column->ntoasts, 4, false};
 	size_t		start = out->pos;
 	size_t		made_nbytes = 0;
 	px_status	status;
@@ -58,8 +60,10 @@ px_toasted_write(px_writer *out, const px_encode_input *input,
 	(void) plan;
 
 	for (uint32_t i = 0; i < column->ntoasts; i++)
-		made_nbytes = px_packed_end(made_nbytes, PX_TOAST_NBYTES(column->toasts[i]));
-	if (!px_write_u32(out, column->ntoasts) || !px_write_u32(out, (uint32_t) made_nbytes))
+		made_nbytes = px_packed_end(made_nbytes,
+									PX_TOAST_NBYTES(column->toasts[i]));
+	if (!px_write_u32(out, column->ntoasts) ||
+		!px_write_u32(out, (uint32_t) made_nbytes))
 		return PX_NO_SPACE;
 	status = px_flat_child_write(out, &positions, input->pack);
 	if (status == PX_OK)
@@ -81,8 +85,9 @@ px_toasted_verify(const px_chunk *chunk, const uint8_t *encoded,
 	px_reader	r = {encoded, chunk->encoded_nbytes, 0};
 	uint32_t	ntoasts;
 	uint32_t	made_nbytes;
-	uint64_t	limit = Min((uint64_t) chunk->encoded_nbytes * PX_TOAST_RATIO_MAX,
-							PX_FRAME_NBYTES_MAX);
+	uint64_t	limit =
+		Min((uint64_t) chunk->encoded_nbytes * PX_TOAST_RATIO_MAX,
+			PX_FRAME_NBYTES_MAX);
 
 	if (!px_read_u32(&r, &ntoasts) || !px_read_u32(&r, &made_nbytes))
 		return px_fail(fault, PX_TRUNCATED, "header of compressed values",
@@ -107,22 +112,26 @@ px_toast_undo(const uint8_t *packed, uint32_t method, uint8_t *data,
 	/* All sizes are below PX_FRAME_NBYTES_MAX, which is less than 2^31. */
 	if (method == PX_TOAST_PGLZ)
 		done = pglz_decompress((const char *) from, (int32) from_nbytes,
-							   (char *) data, (int32) nbytes, true) == (int32) nbytes;
+							   (char *) data, (int32) nbytes,
+							   true) == (int32) nbytes;
 	else if (method == PX_TOAST_LZ4)
-		done = px_codec_lz4.decompress(NULL, from, from_nbytes, data, nbytes) == PX_OK;
+		done = px_codec_lz4.decompress(NULL, from, from_nbytes, data,
+									   nbytes) == PX_OK;
 	else
 		return px_fail(fault, PX_BAD_VALUE, "method of a compressed value",
 					   PX_TOAST_LZ4, method);
 	if (!done)
-		return px_fail(fault, PX_CODEC_FAILED, "compressed value", nbytes, from_nbytes);
+		return px_fail(fault, PX_CODEC_FAILED, "compressed value", nbytes,
+					   from_nbytes);
 
 	return PX_OK;
 }
 
 /* Undo the values at positions[ntoasts], in values, to the buffer. */
 static px_status
-px_toasts_undo(const int64_t *positions, const int64_t *toasts, uint32_t ntoasts,
-			   uint32_t n, uint8_t *buffer, size_t made_nbytes,
+px_toasts_undo(const int64_t *positions, const int64_t *toasts,
+			   uint32_t ntoasts, uint32_t n, uint8_t *buffer,
+			   size_t made_nbytes,
 			   const uint8_t **values, px_fault *fault)
 {
 	int64_t		previous = -1;
@@ -137,8 +146,9 @@ px_toasts_undo(const int64_t *positions, const int64_t *toasts, uint32_t ntoasts
 		px_status	status;
 
 		if (position <= previous || position >= (int64_t) n)
-			return px_fail(fault, PX_BAD_VALUE, "position of a compressed value",
-						   n - 1, (uint64_t) position);
+			return px_fail(fault, PX_BAD_VALUE,
+						   "position of a compressed value", n - 1,
+						   (uint64_t) position);
 		previous = position;
 		if (px_packed_end(pos, nbytes) > made_nbytes)
 			return px_fail(fault, PX_BAD_VALUE, "size of decompressed values",
