@@ -14,7 +14,7 @@
 #include "storage/spin.h"
 
 #include "adapt/sender.h"
-#include "column/column.h"
+#include "column/encode.h"
 #include "wire/request.h"
 
 /* What the senders of a stream share; a lone one has it to itself. */

@@ -258,7 +258,8 @@ fill_batch(px_send_state *state)
 	 * Values that TOAST has compressed are sent as they are, which saves time.
 	 * But zstd compresses the original values better.
 	 */
-	fill->toasted = (state->request.encodings & (1 << PX_ENC_TOASTED)) != 0 &&
+	fill->toasted = px_encodings_have(state->request.encodings,
+									  PX_ENCODING_BIT(PX_ENC_TOASTED)) &&
 		state->maker->options.codec != PX_CODEC_ZSTD;
 	px_fill_reset(fill);
 	INSTR_TIME_SET_CURRENT(begin);

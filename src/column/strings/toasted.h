@@ -10,11 +10,10 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef PX_COLUMN_TOASTED_H
-#define PX_COLUMN_TOASTED_H
+#ifndef PX_COLUMN_STRINGS_TOASTED_H
+#define PX_COLUMN_STRINGS_TOASTED_H
 
 #include "column/column.h"
-#include "column/ints.h"
 
 /* PostgreSQL's va_tcinfo: true length, and method in the highest two bits. */
 #define PX_TOAST_NBYTES(toast)		((toast) & PX_FRAME_NBYTES_MAX)
@@ -45,27 +44,4 @@ px_column_is_toasted(const px_column *column)
 /* Size of the values in a plain chunk, where nothing is compressed. */
 extern size_t px_toasted_true_nbytes(const px_column *column);
 
-/*
- * Write a column that has such values, with its children packed or plain.
- * *head_nbytes is set to where the values begin.  PX_NO_SPACE.
- */
-extern px_status px_toasted_write(px_writer *out, const px_column *column,
-								  bool pack, size_t *head_nbytes);
-
-/*
- * Bytes of buffer that px_toasted_decode needs.  PX_TRUNCATED, PX_OVER_LIMIT
- * (more than the encoded bytes can make).
- */
-extern px_status px_toasted_nbytes(const uint8_t *encoded, size_t encoded_nbytes,
-								   size_t *nbytes, px_fault *fault);
-
-/*
- * Pointers to n packed values, in encoded, or in buffer where they were
- * compressed.  scratch[3 * n].  PX_TRUNCATED, PX_TRAILING, PX_BAD_VALUE,
- * PX_BAD_ENCODING, PX_CODEC_FAILED.
- */
-extern px_status px_toasted_decode(const uint8_t *encoded, size_t encoded_nbytes,
-								   uint32_t n, int64_t *scratch, uint8_t *buffer,
-								   const uint8_t **out, px_fault *fault);
-
-#endif							/* PX_COLUMN_TOASTED_H */
+#endif							/* PX_COLUMN_STRINGS_TOASTED_H */

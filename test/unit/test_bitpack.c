@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
- * test_for.c
- *		Tests of frame of reference + bit-packing (column/for.h).
+ * test_bitpack.c
+ *		Tests of frame of reference + bit-packing (column/ints/bitpack.h).
  *
  * The layout is checked against a second, naive implementation, which goes
  * bit by bit through the description in doc/wire.md.
@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-#include "column/for.h"
+#include "column/ints/bitpack.h"
 #include "unit.h"
 #include "base/bytes.h"
 
@@ -73,7 +73,7 @@ bit_at(const uint8_t *data, size_t bit)
 static uint64_t
 naive_difference(const uint8_t *encoded, uint32_t n, unsigned b, uint32_t i)
 {
-	const uint8_t *data = encoded + PX_FOR_HEADER_NBYTES;
+	const uint8_t *data = encoded + PX_BITPACK_HEADER_NBYTES;
 	uint32_t	whole = n / 256 * 256;
 	uint64_t	value = 0;
 
@@ -113,15 +113,15 @@ check_round_trip(const uint8_t *values, uint32_t n, unsigned width,
 	const int64_t *decoded;
 	uint32_t	wrong = 0;
 
-	px_for_measure(in.data, n, width, is_signed, &base, &b);
+	px_bitpack_measure(in.data, n, width, is_signed, &base, &b);
 	CHECK_EQ(base, base_expected);
 	if (!CHECK_EQ(b, b_expected))
 		return;
 
-	encoded = unit_guarded_new(px_for_nbytes(n, b));
+	encoded = unit_guarded_new(px_bitpack_nbytes(n, b));
 	out = unit_guarded_new(n * sizeof(int64_t));
-	px_for_encode(in.data, n, width, base, b, encoded.data);
-	CHECK_EQ(px_for_decode(encoded.data, encoded.nbytes, n, width, is_signed,
+	px_bitpack_encode(in.data, n, width, base, b, encoded.data);
+	CHECK_EQ(px_bitpack_decode(encoded.data, encoded.nbytes, n, width, is_signed,
 						   (int64_t *) out.data, NULL), PX_OK);
 
 	decoded = (const int64_t *) out.data;
@@ -231,25 +231,25 @@ the_least_and_the_greatest_value_are_found(void)
 
 		put(values, 0, width, 0);
 		put(values, 1, width, UINT64_MAX);
-		px_for_measure(values, 2, width, false, &base, &b);
+		px_bitpack_measure(values, 2, width, false, &base, &b);
 		CHECK_EQ(base, 0);
 		CHECK_EQ(b, 8 * width);
-		px_for_measure(values, 2, width, true, &base, &b);
+		px_bitpack_measure(values, 2, width, true, &base, &b);
 		CHECK_EQ(base, -1);
 		CHECK_EQ(b, 1);
 
 		put(values, 0, width, (uint64_t) lowest(width, true));
 		put(values, 1, width, ~(uint64_t) lowest(width, true));
-		px_for_measure(values, 2, width, true, &base, &b);
+		px_bitpack_measure(values, 2, width, true, &base, &b);
 		CHECK_EQ(base, lowest(width, true));
 		CHECK_EQ(b, 8 * width);
 
 		put(values, 0, width, 77);
 		put(values, 1, width, 77);
-		px_for_measure(values, 2, width, true, &base, &b);
+		px_bitpack_measure(values, 2, width, true, &base, &b);
 		CHECK_EQ(base, 77);
 		CHECK_EQ(b, 0);
-		px_for_measure(values, 1, width, false, &base, &b);
+		px_bitpack_measure(values, 1, width, false, &base, &b);
 		CHECK_EQ(base, 77);
 		CHECK_EQ(b, 0);
 	}
@@ -263,13 +263,13 @@ known_values_have_known_bytes(void)
 		10, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0xc8, 0x70
 	};
 	uint8_t		values[256] = {10, 11, 13, 10, 17};
-	uint8_t		out[PX_FOR_HEADER_NBYTES + 96];
+	uint8_t		out[PX_BITPACK_HEADER_NBYTES + 96];
 	int64_t		base;
 	unsigned	b;
 
-	px_for_measure(values, 5, 1, false, &base, &b);
-	CHECK_EQ(px_for_nbytes(5, b), sizeof(rest));
-	px_for_encode(values, 5, 1, base, b, out);
+	px_bitpack_measure(values, 5, 1, false, &base, &b);
+	CHECK_EQ(px_bitpack_nbytes(5, b), sizeof(rest));
+	px_bitpack_encode(values, 5, 1, base, b, out);
 	CHECK_MEM(out, rest, sizeof(rest));
 
 	/*
@@ -278,12 +278,12 @@ known_values_have_known_bytes(void)
 	 */
 	memset(values, 0, sizeof(values));
 	values[80] = 5;
-	px_for_measure(values, 256, 1, false, &base, &b);
+	px_bitpack_measure(values, 256, 1, false, &base, &b);
 	CHECK_EQ(b, 3);
-	CHECK_EQ(px_for_nbytes(256, b), sizeof(out));
-	px_for_encode(values, 256, 1, base, b, out);
+	CHECK_EQ(px_bitpack_nbytes(256, b), sizeof(out));
+	px_bitpack_encode(values, 256, 1, base, b, out);
 	for (size_t i = 0; i < 96; i++)
-		CHECK_EQ(out[PX_FOR_HEADER_NBYTES + i],
+		CHECK_EQ(out[PX_BITPACK_HEADER_NBYTES + i],
 				 i == 3 ? 0x40 : i == 32 ? 0x01 : 0);
 }
 
@@ -293,27 +293,27 @@ wrong_sizes_are_refused(void)
 	uint8_t		values[300 * 4];
 	uint8_t    *encoded;
 	int64_t		out[300];
-	size_t		nbytes = px_for_nbytes(300, 13);
+	size_t		nbytes = px_bitpack_nbytes(300, 13);
 
 	fill(values, 300, 4, 1000, 13);
 	encoded = unit_alloc(nbytes + 8);
-	px_for_encode(values, 300, 4, 1000, 13, encoded);
+	px_bitpack_encode(values, 300, 4, 1000, 13, encoded);
 	for (size_t n = 0; n <= nbytes + 8; n++)
 	{
 		unit_guarded g = unit_guarded_copy(encoded, n);
 
-		CHECK_EQ(px_for_decode(g.data, n, 300, 4, true, out, NULL),
+		CHECK_EQ(px_bitpack_decode(g.data, n, 300, 4, true, out, NULL),
 				 n < nbytes ? PX_TRUNCATED : n > nbytes ? PX_TRAILING : PX_OK);
 		unit_guarded_free(&g);
 	}
-	CHECK_EQ(px_for_decode(encoded, nbytes, 299, 4, true, out, NULL), PX_TRAILING);
+	CHECK_EQ(px_bitpack_decode(encoded, nbytes, 299, 4, true, out, NULL), PX_TRAILING);
 	free(encoded);
 }
 
 static void
 bad_headers_are_refused(void)
 {
-	uint8_t		encoded[PX_FOR_HEADER_NBYTES + 64] = {0};
+	uint8_t		encoded[PX_BITPACK_HEADER_NBYTES + 64] = {0};
 	int64_t		out[8];
 
 	for (size_t w = 0; w < lengthof(widths); w++)
@@ -324,17 +324,17 @@ bad_headers_are_refused(void)
 			bool		valid = b >= 1 && b < 8 * width;
 
 			encoded[8] = (uint8_t) b;
-			CHECK_EQ(px_for_decode(encoded, valid ? px_for_nbytes(8, b) : 80,
+			CHECK_EQ(px_bitpack_decode(encoded, valid ? px_bitpack_nbytes(8, b) : 80,
 								   8, width, true, out, NULL),
 					 valid ? PX_OK : PX_BAD_VALUE);
 		}
 	}
 
 	encoded[8] = 1;
-	for (int i = 9; i < PX_FOR_HEADER_NBYTES; i++)
+	for (int i = 9; i < PX_BITPACK_HEADER_NBYTES; i++)
 	{
 		encoded[i] = 0x80;
-		CHECK_EQ(px_for_decode(encoded, px_for_nbytes(8, 1), 8, 4, true, out,
+		CHECK_EQ(px_bitpack_decode(encoded, px_bitpack_nbytes(8, 1), 8, 4, true, out,
 							   NULL), PX_BAD_VALUE);
 		encoded[i] = 0;
 	}
@@ -343,18 +343,18 @@ bad_headers_are_refused(void)
 static void
 spare_bits_are_refused(void)
 {
-	uint8_t		encoded[PX_FOR_HEADER_NBYTES + 4] = {0};
+	uint8_t		encoded[PX_BITPACK_HEADER_NBYTES + 4] = {0};
 	int64_t		out[3];
 
 	/* 3 values of 9 bits: 27 bits, 5 spare ones */
 	encoded[8] = 9;
-	CHECK_EQ(px_for_decode(encoded, sizeof(encoded), 3, 2, false, out, NULL), PX_OK);
+	CHECK_EQ(px_bitpack_decode(encoded, sizeof(encoded), 3, 2, false, out, NULL), PX_OK);
 	for (int bit = 0; bit < 32; bit++)
 	{
-		encoded[PX_FOR_HEADER_NBYTES + bit / 8] = (uint8_t) (1 << bit % 8);
-		CHECK_EQ(px_for_decode(encoded, sizeof(encoded), 3, 2, false, out, NULL),
+		encoded[PX_BITPACK_HEADER_NBYTES + bit / 8] = (uint8_t) (1 << bit % 8);
+		CHECK_EQ(px_bitpack_decode(encoded, sizeof(encoded), 3, 2, false, out, NULL),
 				 bit < 27 ? PX_OK : PX_BAD_VALUE);
-		encoded[PX_FOR_HEADER_NBYTES + bit / 8] = 0;
+		encoded[PX_BITPACK_HEADER_NBYTES + bit / 8] = 0;
 	}
 }
 
@@ -364,15 +364,15 @@ decode_top(int64_t base, unsigned b, uint32_t n, uint32_t at, unsigned width,
 		   bool is_signed)
 {
 	uint8_t    *values = unit_alloc(n * 8);
-	uint8_t    *encoded = unit_alloc(px_for_nbytes(n, b));
+	uint8_t    *encoded = unit_alloc(px_bitpack_nbytes(n, b));
 	int64_t    *out = unit_alloc(n * sizeof(int64_t));
 	px_status	status;
 
-	/* width 8 lets px_for_encode write what a forger would */
+	/* width 8 lets px_bitpack_encode write what a forger would */
 	put(values, at, 8, UINT64_MAX >> (64 - b));
-	px_for_encode(values, n, 8, 0, b, encoded);
+	px_bitpack_encode(values, n, 8, 0, b, encoded);
 	px_store_u64(encoded, (uint64_t) base);
-	status = px_for_decode(encoded, px_for_nbytes(n, b), n, width, is_signed,
+	status = px_bitpack_decode(encoded, px_bitpack_nbytes(n, b), n, width, is_signed,
 						   out, NULL);
 	free(values);
 	free(encoded);
@@ -442,16 +442,16 @@ random_bytes_never_crash(void)
 		uint32_t	n = 1 + unit_random() % 600;
 		unsigned	width = widths[unit_random() % 4];
 		unsigned	b = 1 + unit_random() % (8 * width - 1);
-		uint8_t    *encoded = unit_alloc(px_for_nbytes(n, b));
+		uint8_t    *encoded = unit_alloc(px_bitpack_nbytes(n, b));
 		int64_t    *out = unit_alloc(n * sizeof(int64_t));
 
-		unit_random_bytes(encoded, px_for_nbytes(n, b));
+		unit_random_bytes(encoded, px_bitpack_nbytes(n, b));
 		if (i % 2)
 		{
 			px_store_u64(encoded + 8, b);
 			px_store_u64(encoded, unit_random() >> (64 - 8 * width));
 		}
-		(void) px_for_decode(encoded, px_for_nbytes(n, b), n, width, i & 4,
+		(void) px_bitpack_decode(encoded, px_bitpack_nbytes(n, b), n, width, i & 4,
 							 out, NULL);
 		free(encoded);
 		free(out);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
- * for.c
- *		Frame of reference + vertical bit-packing for integers; see for.h.
+ * bitpack.c
+ *		Frame of reference + vertical bit-packing for integers; see bitpack.h.
  *
  * All arithmetic on differences is unsigned and modulo 2^64, so that it is
  * the same for signed and unsigned values.  Blocks are packed and unpacked
@@ -15,32 +15,36 @@
 #include "port/pg_bitutils.h"
 
 #include "base/bytes.h"
-#include "column/for.h"
+#include "column/ints/bitpack.h"
 
 /* Lanes of a block, and values per lane, by the size of the words. */
-#define PX_FOR_LANES32		8
-#define PX_FOR_STEPS32		(PX_FOR_BLOCK_VALUES / PX_FOR_LANES32)
-#define PX_FOR_LANES64		4
-#define PX_FOR_STEPS64		(PX_FOR_BLOCK_VALUES / PX_FOR_LANES64)
+#define PX_BITPACK_LANES32		8
+#define PX_BITPACK_STEPS32		(PX_BITPACK_BLOCK_VALUES / PX_BITPACK_LANES32)
+#define PX_BITPACK_LANES64		4
+#define PX_BITPACK_STEPS64		(PX_BITPACK_BLOCK_VALUES / PX_BITPACK_LANES64)
 
-#define PX_FOR_BLOCK_NBYTES(b)	(PX_FOR_BLOCK_VALUES / 8 * (size_t) (b))
+#define PX_BITPACK_BLOCK_NBYTES(b) \
+	(PX_BITPACK_BLOCK_VALUES / 8 * (size_t) (b))
 
 /*
  * One word of each lane, as a vector of GNU C: gcc and clang use the vector
  * registers that there are, at every optimisation level, or scalars.  Passed
  * by address, as the ABI for vectors by value depends on the CPU.
  */
-typedef uint32_t px_lanes32 __attribute__((vector_size(PX_FOR_LANES32 * 4)));
-typedef uint64_t px_lanes64 __attribute__((vector_size(PX_FOR_LANES64 * 8)));
+typedef uint32_t px_lanes32
+			__attribute__((vector_size(PX_BITPACK_LANES32 * 4)));
+typedef uint64_t px_lanes64
+			__attribute__((vector_size(PX_BITPACK_LANES64 * 8)));
 
 /* Most bytes that the values after the last whole block can take. */
-#define PX_FOR_REST_NBYTES_MAX	(((PX_FOR_BLOCK_VALUES - 1) * 63 + 7) / 8)
+#define PX_BITPACK_REST_NBYTES_MAX \
+	(((PX_BITPACK_BLOCK_VALUES - 1) * 63 + 7) / 8)
 
 static inline void
 px_lanes32_load(px_lanes32 *word, const uint8_t *in)
 {
 #ifdef WORDS_BIGENDIAN
-	for (int lane = 0; lane < PX_FOR_LANES32; lane++)
+	for (int lane = 0; lane < PX_BITPACK_LANES32; lane++)
 		(*word)[lane] = px_load_u32(in + lane * 4);
 #else
 	memcpy(word, in, sizeof(*word));
@@ -51,7 +55,7 @@ static inline void
 px_lanes32_store(uint8_t *out, const px_lanes32 *word)
 {
 #ifdef WORDS_BIGENDIAN
-	for (int lane = 0; lane < PX_FOR_LANES32; lane++)
+	for (int lane = 0; lane < PX_BITPACK_LANES32; lane++)
 		px_store_u32(out + lane * 4, (*word)[lane]);
 #else
 	memcpy(out, word, sizeof(*word));
@@ -62,7 +66,7 @@ static inline void
 px_lanes64_load(px_lanes64 *word, const uint8_t *in)
 {
 #ifdef WORDS_BIGENDIAN
-	for (int lane = 0; lane < PX_FOR_LANES64; lane++)
+	for (int lane = 0; lane < PX_BITPACK_LANES64; lane++)
 		(*word)[lane] = px_load_u64(in + lane * 8);
 #else
 	memcpy(word, in, sizeof(*word));
@@ -73,7 +77,7 @@ static inline void
 px_lanes64_store(uint8_t *out, const px_lanes64 *word)
 {
 #ifdef WORDS_BIGENDIAN
-	for (int lane = 0; lane < PX_FOR_LANES64; lane++)
+	for (int lane = 0; lane < PX_BITPACK_LANES64; lane++)
 		px_store_u64(out + lane * 8, (*word)[lane]);
 #else
 	memcpy(out, word, sizeof(*word));
@@ -81,12 +85,12 @@ px_lanes64_store(uint8_t *out, const px_lanes64 *word)
 }
 
 size_t
-px_for_nbytes(uint32_t n, unsigned b)
+px_bitpack_nbytes(uint32_t n, unsigned b)
 {
-	size_t		blocks = n / PX_FOR_BLOCK_VALUES;
-	size_t		rest = n % PX_FOR_BLOCK_VALUES;
+	size_t		blocks = n / PX_BITPACK_BLOCK_VALUES;
+	size_t		rest = n % PX_BITPACK_BLOCK_VALUES;
 
-	return PX_FOR_HEADER_NBYTES + blocks * PX_FOR_BLOCK_NBYTES(b) +
+	return PX_BITPACK_HEADER_NBYTES + blocks * PX_BITPACK_BLOCK_NBYTES(b) +
 		(rest * b + 7) / 8;
 }
 
@@ -95,7 +99,7 @@ px_for_nbytes(uint32_t n, unsigned b)
  * --------------------------------------------------------------------- */
 
 /* Smallest value to *base, distance of the largest one to range. */
-#define PX_FOR_RANGE(ctype, load) \
+#define PX_BITPACK_RANGE(ctype, load) \
 	do { \
 		ctype		min = (ctype) load(values); \
 		ctype		max = min; \
@@ -110,8 +114,8 @@ px_for_nbytes(uint32_t n, unsigned b)
 	} while (0)
 
 void
-px_for_measure(const uint8_t *values, uint32_t n, unsigned width,
-			   bool is_signed, int64_t *base, unsigned *b)
+px_bitpack_measure(const uint8_t *values, uint32_t n, unsigned width,
+				   bool is_signed, int64_t *base, unsigned *b)
 {
 	uint64_t	range;
 
@@ -119,27 +123,27 @@ px_for_measure(const uint8_t *values, uint32_t n, unsigned width,
 	{
 		case 1:
 			if (is_signed)
-				PX_FOR_RANGE(int8_t, *);
+				PX_BITPACK_RANGE(int8_t, *);
 			else
-				PX_FOR_RANGE(uint8_t, *);
+				PX_BITPACK_RANGE(uint8_t, *);
 			break;
 		case 2:
 			if (is_signed)
-				PX_FOR_RANGE(int16_t, px_load_u16);
+				PX_BITPACK_RANGE(int16_t, px_load_u16);
 			else
-				PX_FOR_RANGE(uint16_t, px_load_u16);
+				PX_BITPACK_RANGE(uint16_t, px_load_u16);
 			break;
 		case 4:
 			if (is_signed)
-				PX_FOR_RANGE(int32_t, px_load_u32);
+				PX_BITPACK_RANGE(int32_t, px_load_u32);
 			else
-				PX_FOR_RANGE(uint32_t, px_load_u32);
+				PX_BITPACK_RANGE(uint32_t, px_load_u32);
 			break;
 		default:
 			if (is_signed)
-				PX_FOR_RANGE(int64_t, px_load_u64);
+				PX_BITPACK_RANGE(int64_t, px_load_u64);
 			else
-				PX_FOR_RANGE(uint64_t, px_load_u64);
+				PX_BITPACK_RANGE(uint64_t, px_load_u64);
 			break;
 	}
 
@@ -154,26 +158,26 @@ px_for_measure(const uint8_t *values, uint32_t n, unsigned width,
  * Differences to the base.  They are below 2^b and b below 8 * width, so
  * computing modulo 2^(8 * width) is exact whether values have a sign or not.
  */
-#define PX_FOR_SUBTRACT(ctype, load) \
+#define PX_BITPACK_SUBTRACT(ctype, load) \
 	do { \
 		for (uint32_t i = 0; i < n; i++) \
 			delta[i] = (ctype) (load(values + i * sizeof(ctype)) - base); \
 	} while (0)
 
 static void
-px_for_subtract32(const uint8_t *values, uint32_t n, unsigned width,
-				  uint32_t base, uint32_t *pg_restrict delta)
+px_bitpack_subtract32(const uint8_t *values, uint32_t n, unsigned width,
+					  uint32_t base, uint32_t *pg_restrict delta)
 {
 	switch (width)
 	{
 		case 1:
-			PX_FOR_SUBTRACT(uint8_t, *);
+			PX_BITPACK_SUBTRACT(uint8_t, *);
 			break;
 		case 2:
-			PX_FOR_SUBTRACT(uint16_t, px_load_u16);
+			PX_BITPACK_SUBTRACT(uint16_t, px_load_u16);
 			break;
 		case 4:
-			PX_FOR_SUBTRACT(uint32_t, px_load_u32);
+			PX_BITPACK_SUBTRACT(uint32_t, px_load_u32);
 			break;
 		default:
 			for (uint32_t i = 0; i < n; i++)
@@ -183,10 +187,10 @@ px_for_subtract32(const uint8_t *values, uint32_t n, unsigned width,
 }
 
 static void
-px_for_subtract64(const uint8_t *values, uint32_t n,
-				  uint64_t base, uint64_t *pg_restrict delta)
+px_bitpack_subtract64(const uint8_t *values, uint32_t n,
+					  uint64_t base, uint64_t *pg_restrict delta)
 {
-	PX_FOR_SUBTRACT(uint64_t, px_load_u64);
+	PX_BITPACK_SUBTRACT(uint64_t, px_load_u64);
 }
 
 /*
@@ -195,17 +199,17 @@ px_for_subtract64(const uint8_t *values, uint32_t n,
  * may be none, hence two shifts: one by the size of the word is undefined.
  */
 static void
-px_for_pack32(const uint32_t *delta, unsigned b, uint8_t *out)
+px_bitpack_pack32(const uint32_t *delta, unsigned b, uint8_t *out)
 {
 	px_lanes32	word = {0};
 	unsigned	shift = 0;
 
-	for (int step = 0; step < PX_FOR_STEPS32; step++)
+	for (int step = 0; step < PX_BITPACK_STEPS32; step++)
 	{
 		px_lanes32	value;
 
 		memcpy(&value, delta, sizeof(value));
-		delta += PX_FOR_LANES32;
+		delta += PX_BITPACK_LANES32;
 
 		word |= value << shift;
 		shift += b;
@@ -220,17 +224,17 @@ px_for_pack32(const uint32_t *delta, unsigned b, uint8_t *out)
 }
 
 static void
-px_for_pack64(const uint64_t *delta, unsigned b, uint8_t *out)
+px_bitpack_pack64(const uint64_t *delta, unsigned b, uint8_t *out)
 {
 	px_lanes64	word = {0};
 	unsigned	shift = 0;
 
-	for (int step = 0; step < PX_FOR_STEPS64; step++)
+	for (int step = 0; step < PX_BITPACK_STEPS64; step++)
 	{
 		px_lanes64	value;
 
 		memcpy(&value, delta, sizeof(value));
-		delta += PX_FOR_LANES64;
+		delta += PX_BITPACK_LANES64;
 
 		word |= value << shift;
 		shift += b;
@@ -246,12 +250,13 @@ px_for_pack64(const uint64_t *delta, unsigned b, uint8_t *out)
 
 /*
  * Pack the rest, fewer values than a block.  A value of up to 63 bits touches
- * up to 9 bytes, so the bits are put together with some room behind them.
+ * up to 9 bytes, so the bits are put together with some room after them.
  */
 static void
-px_for_pack_rest(const uint64_t *delta, uint32_t n, unsigned b, uint8_t *out)
+px_bitpack_pack_rest(const uint64_t *delta, uint32_t n, unsigned b,
+					 uint8_t *out)
 {
-	uint8_t		bits[PX_FOR_REST_NBYTES_MAX + 9] = {0};
+	uint8_t		bits[PX_BITPACK_REST_NBYTES_MAX + 9] = {0};
 	size_t		pos = 0;
 
 	for (uint32_t i = 0; i < n; i++)
@@ -269,46 +274,46 @@ px_for_pack_rest(const uint64_t *delta, uint32_t n, unsigned b, uint8_t *out)
 }
 
 void
-px_for_encode(const uint8_t *values, uint32_t n, unsigned width,
-			  int64_t base, unsigned b, uint8_t *out)
+px_bitpack_encode(const uint8_t *values, uint32_t n, unsigned width,
+				  int64_t base, unsigned b, uint8_t *out)
 {
-	uint32_t	delta32[PX_FOR_BLOCK_VALUES];
-	uint64_t	delta64[PX_FOR_BLOCK_VALUES];
+	uint32_t	delta32[PX_BITPACK_BLOCK_VALUES];
+	uint64_t	delta64[PX_BITPACK_BLOCK_VALUES];
 
 	Assert(b >= 1 && b <= 63 && b < 8 * width);
 
-	memset(out, 0, PX_FOR_HEADER_NBYTES);
+	memset(out, 0, PX_BITPACK_HEADER_NBYTES);
 	px_store_u64(out, (uint64_t) base);
 	out[8] = (uint8_t) b;
-	out += PX_FOR_HEADER_NBYTES;
+	out += PX_BITPACK_HEADER_NBYTES;
 
-	for (; n >= PX_FOR_BLOCK_VALUES; n -= PX_FOR_BLOCK_VALUES)
+	for (; n >= PX_BITPACK_BLOCK_VALUES; n -= PX_BITPACK_BLOCK_VALUES)
 	{
 		if (b <= 32)
 		{
-			px_for_subtract32(values, PX_FOR_BLOCK_VALUES, width,
-							  (uint32_t) base, delta32);
-			px_for_pack32(delta32, b, out);
+			px_bitpack_subtract32(values, PX_BITPACK_BLOCK_VALUES, width,
+								  (uint32_t) base, delta32);
+			px_bitpack_pack32(delta32, b, out);
 		}
 		else
 		{
-			px_for_subtract64(values, PX_FOR_BLOCK_VALUES,
-							  (uint64_t) base, delta64);
-			px_for_pack64(delta64, b, out);
+			px_bitpack_subtract64(values, PX_BITPACK_BLOCK_VALUES,
+								  (uint64_t) base, delta64);
+			px_bitpack_pack64(delta64, b, out);
 		}
-		values += PX_FOR_BLOCK_VALUES * width;
-		out += PX_FOR_BLOCK_NBYTES(b);
+		values += PX_BITPACK_BLOCK_VALUES * width;
+		out += PX_BITPACK_BLOCK_NBYTES(b);
 	}
 
 	if (b <= 32)
 	{
-		px_for_subtract32(values, n, width, (uint32_t) base, delta32);
+		px_bitpack_subtract32(values, n, width, (uint32_t) base, delta32);
 		for (uint32_t i = 0; i < n; i++)
 			delta64[i] = delta32[i];
 	}
 	else
-		px_for_subtract64(values, n, (uint64_t) base, delta64);
-	px_for_pack_rest(delta64, n, b, out);
+		px_bitpack_subtract64(values, n, (uint64_t) base, delta64);
+	px_bitpack_pack_rest(delta64, n, b, out);
 }
 
 /* ---------------------------------------------------------------------
@@ -317,19 +322,19 @@ px_for_encode(const uint8_t *values, uint32_t n, unsigned width,
 
 /* Unpack one block: pack's counterpart.  There is no word after the last. */
 static void
-px_for_unpack32(const uint8_t *in, unsigned b, uint32_t *delta)
+px_bitpack_unpack32(const uint8_t *in, unsigned b, uint32_t *delta)
 {
 	const uint32_t mask = UINT32_MAX >> (32 - b);
 	px_lanes32	word;
 	unsigned	shift = 0;
 
 	px_lanes32_load(&word, in);
-	for (int step = 0; step < PX_FOR_STEPS32; step++)
+	for (int step = 0; step < PX_BITPACK_STEPS32; step++)
 	{
 		px_lanes32	value = word >> shift;
 
 		shift += b;
-		if (shift >= 32 && step < PX_FOR_STEPS32 - 1)
+		if (shift >= 32 && step < PX_BITPACK_STEPS32 - 1)
 		{
 			shift -= 32;
 			in += sizeof(word);
@@ -339,24 +344,24 @@ px_for_unpack32(const uint8_t *in, unsigned b, uint32_t *delta)
 		value &= mask;
 
 		memcpy(delta, &value, sizeof(value));
-		delta += PX_FOR_LANES32;
+		delta += PX_BITPACK_LANES32;
 	}
 }
 
 static void
-px_for_unpack64(const uint8_t *in, unsigned b, uint64_t *delta)
+px_bitpack_unpack64(const uint8_t *in, unsigned b, uint64_t *delta)
 {
 	const uint64_t mask = UINT64_MAX >> (64 - b);
 	px_lanes64	word;
 	unsigned	shift = 0;
 
 	px_lanes64_load(&word, in);
-	for (int step = 0; step < PX_FOR_STEPS64; step++)
+	for (int step = 0; step < PX_BITPACK_STEPS64; step++)
 	{
 		px_lanes64	value = word >> shift;
 
 		shift += b;
-		if (shift >= 64 && step < PX_FOR_STEPS64 - 1)
+		if (shift >= 64 && step < PX_BITPACK_STEPS64 - 1)
 		{
 			shift -= 64;
 			in += sizeof(word);
@@ -366,39 +371,39 @@ px_for_unpack64(const uint8_t *in, unsigned b, uint64_t *delta)
 		value &= mask;
 
 		memcpy(delta, &value, sizeof(value));
-		delta += PX_FOR_LANES64;
+		delta += PX_BITPACK_LANES64;
 	}
 }
 
 static void
-px_for_decode_block(const uint8_t *in, unsigned b, uint64_t base,
-					int64_t *pg_restrict out)
+px_bitpack_decode_block(const uint8_t *in, unsigned b, uint64_t base,
+						int64_t *pg_restrict out)
 {
 	if (b <= 32)
 	{
-		uint32_t	delta[PX_FOR_BLOCK_VALUES];
+		uint32_t	delta[PX_BITPACK_BLOCK_VALUES];
 
-		px_for_unpack32(in, b, delta);
-		for (int i = 0; i < PX_FOR_BLOCK_VALUES; i++)
+		px_bitpack_unpack32(in, b, delta);
+		for (int i = 0; i < PX_BITPACK_BLOCK_VALUES; i++)
 			out[i] = (int64_t) (base + delta[i]);
 	}
 	else
 	{
-		uint64_t	delta[PX_FOR_BLOCK_VALUES];
+		uint64_t	delta[PX_BITPACK_BLOCK_VALUES];
 
-		px_for_unpack64(in, b, delta);
-		for (int i = 0; i < PX_FOR_BLOCK_VALUES; i++)
+		px_bitpack_unpack64(in, b, delta);
+		for (int i = 0; i < PX_BITPACK_BLOCK_VALUES; i++)
 			out[i] = (int64_t) (base + delta[i]);
 	}
 }
 
-/* The counterpart of px_for_pack_rest; false if spare bits are set. */
+/* The counterpart of px_bitpack_pack_rest; false if spare bits are set. */
 static bool
-px_for_unpack_rest(const uint8_t *in, uint32_t n, unsigned b, uint64_t base,
-				   int64_t *out)
+px_bitpack_unpack_rest(const uint8_t *in, uint32_t n, unsigned b,
+					   uint64_t base, int64_t *out)
 {
 	const uint64_t mask = UINT64_MAX >> (64 - b);
-	uint8_t		bits[PX_FOR_REST_NBYTES_MAX + 9];
+	uint8_t		bits[PX_BITPACK_REST_NBYTES_MAX + 9];
 	size_t		nbytes = ((size_t) n * b + 7) / 8;
 	size_t		pos = 0;
 
@@ -425,7 +430,7 @@ px_for_unpack_rest(const uint8_t *in, uint32_t n, unsigned b, uint64_t base,
  * difference that leads to another one.
  */
 static bool
-px_for_room(int64_t base, unsigned width, bool is_signed, uint64_t *room)
+px_bitpack_room(int64_t base, unsigned width, bool is_signed, uint64_t *room)
 {
 	uint64_t	umax = UINT64_MAX >> (64 - 8 * width);
 
@@ -443,16 +448,16 @@ px_for_room(int64_t base, unsigned width, bool is_signed, uint64_t *room)
 
 /* Read the header, and check everything that does not need the values. */
 static px_status
-px_for_read_header(const uint8_t *encoded, size_t encoded_nbytes, uint32_t n,
-				   unsigned width, uint64_t *base, unsigned *b,
-				   px_fault *fault)
+px_bitpack_read_header(const uint8_t *encoded, size_t encoded_nbytes,
+					   uint32_t n, unsigned width, uint64_t *base, unsigned *b,
+					   px_fault *fault)
 {
 	uint64_t	b_and_zeros;
 	size_t		expected;
 
-	if (encoded_nbytes < PX_FOR_HEADER_NBYTES)
+	if (encoded_nbytes < PX_BITPACK_HEADER_NBYTES)
 		return px_fail(fault, PX_TRUNCATED, "frame of reference header",
-					   PX_FOR_HEADER_NBYTES, encoded_nbytes);
+					   PX_BITPACK_HEADER_NBYTES, encoded_nbytes);
 
 	*base = px_load_u64(encoded);
 	b_and_zeros = px_load_u64(encoded + 8);
@@ -461,7 +466,7 @@ px_for_read_header(const uint8_t *encoded, size_t encoded_nbytes, uint32_t n,
 					   8 * width - 1, b_and_zeros);
 	*b = (unsigned) b_and_zeros;
 
-	expected = px_for_nbytes(n, *b);
+	expected = px_bitpack_nbytes(n, *b);
 	if (encoded_nbytes < expected)
 		return px_fail(fault, PX_TRUNCATED, "frame of reference values",
 					   expected, encoded_nbytes);
@@ -473,30 +478,32 @@ px_for_read_header(const uint8_t *encoded, size_t encoded_nbytes, uint32_t n,
 }
 
 px_status
-px_for_decode(const uint8_t *encoded, size_t encoded_nbytes, uint32_t n,
-			  unsigned width, bool is_signed, int64_t *out, px_fault *fault)
+px_bitpack_decode(const uint8_t *encoded, size_t encoded_nbytes, uint32_t n,
+				  unsigned width, bool is_signed, int64_t *out,
+				  px_fault *fault)
 {
-	const uint8_t *in = encoded + PX_FOR_HEADER_NBYTES;
+	const uint8_t *in = encoded + PX_BITPACK_HEADER_NBYTES;
 	uint32_t	done = 0;
 	uint64_t	base;
 	uint64_t	room;
 	unsigned	b;
 	px_status	status;
 
-	status = px_for_read_header(encoded, encoded_nbytes, n, width,
-								&base, &b, fault);
+	status = px_bitpack_read_header(encoded, encoded_nbytes, n, width,
+									&base, &b, fault);
 	if (status != PX_OK)
 		return status;
-	if (!px_for_room((int64_t) base, width, is_signed, &room))
+	if (!px_bitpack_room((int64_t) base, width, is_signed, &room))
 		return px_fail(fault, PX_BAD_VALUE, "frame of reference base",
 					   0, base);
 
-	for (; n - done >= PX_FOR_BLOCK_VALUES; done += PX_FOR_BLOCK_VALUES)
+	for (; n - done >= PX_BITPACK_BLOCK_VALUES;
+		 done += PX_BITPACK_BLOCK_VALUES)
 	{
-		px_for_decode_block(in, b, base, out + done);
-		in += PX_FOR_BLOCK_NBYTES(b);
+		px_bitpack_decode_block(in, b, base, out + done);
+		in += PX_BITPACK_BLOCK_NBYTES(b);
 	}
-	if (!px_for_unpack_rest(in, n - done, b, base, out + done))
+	if (!px_bitpack_unpack_rest(in, n - done, b, base, out + done))
 		return px_fail(fault, PX_BAD_VALUE, "frame of reference spare bits",
 					   0, 1);
 

@@ -18,9 +18,18 @@
  */
 #include "c.h"
 
-#include "column/strings.h"
+#include "column/ints/ints.h"
+#include "column/packed.h"
 
 #define PX_TEMPLATE_HEADER_NBYTES	8
+#define PX_TEMPLATE_DIGITS_MAX		18
+
+typedef struct px_template
+{
+	uint8_t		nbytes;			/* of each value, without padding */
+	uint8_t		ndigits;		/* that differ */
+	uint8_t		positions[PX_TEMPLATE_DIGITS_MAX];	/* ascending */
+} px_template;
 
 static const int64_t px_powers[PX_TEMPLATE_DIGITS_MAX + 1] = {
 	INT64_C(1), INT64_C(10), INT64_C(100), INT64_C(1000), INT64_C(10000),
@@ -31,7 +40,12 @@ static const int64_t px_powers[PX_TEMPLATE_DIGITS_MAX + 1] = {
 	INT64_C(100000000000000000), INT64_C(1000000000000000000)
 };
 
-bool
+/*
+ * Find the template of a column, and write the number that each value's
+ * digits make to numbers (8 bytes each).  False if the values are not of such
+ * a form.
+ */
+static bool
 px_template_find(const px_column *column, px_template *template,
 				 uint8_t *numbers)
 {
@@ -87,38 +101,62 @@ px_template_find(const px_column *column, px_template *template,
 	return not_digits == 0;
 }
 
-px_status
-px_template_write(px_writer *out, const px_column *column,
-				  const px_template *template, const uint8_t *numbers,
-				  const px_ints_plan *plan, uint8_t *scratch, bool *stale)
+static px_status
+px_template_size(const px_encode_input *input, px_encode_plan *plan,
+				 size_t *nbytes)
 {
-	px_ints		ints = {numbers, column->nvalues, 8, true};
-	size_t		nbytes = Max(template->nbytes, column->pad);
+	px_ints		numbers = px_numbers(input->scratch.values,
+									 input->column->nvalues);
+	px_template template;
+
+	if (!px_template_find(input->column, &template, input->scratch.values))
+		return PX_UNSUITABLE;
+
+	px_ints_choose(&numbers, &plan->ints, nbytes);
+	*nbytes += template.nbytes;
+
+	return PX_OK;
+}
+
+static px_status
+px_template_write(px_writer *out, const px_encode_input *input,
+				  const px_encode_plan *plan, px_encoded *result)
+{
+	const px_column *column = input->column;
+	px_ints		numbers = px_numbers(input->scratch.values, column->nvalues);
+	px_template template;
+	size_t		nbytes;
 	uint8_t    *text;
 
+	if (!px_template_find(column, &template, input->scratch.values))
+		return PX_UNSUITABLE;
+
+	result->codec_use = PX_CODEC_USE_ON_INTS;
+	nbytes = Max(template.nbytes, column->pad);
 	if (!px_write_u8(out, (uint8_t) nbytes) ||
-		!px_write_u8(out, template->ndigits) ||
+		!px_write_u8(out, template.ndigits) ||
 		!px_write_u16(out, 0) ||
 		!px_write_u32(out, 0) ||
-		!px_write_bytes(out, template->positions, template->ndigits) ||
+		!px_write_bytes(out, template.positions, template.ndigits) ||
 		!px_write_reserve(out, nbytes, &text) ||
 		!px_write_align(out))
 		return PX_NO_SPACE;
 	memset(text, ' ', nbytes);
-	memcpy(text, column->values, template->nbytes);
-	for (unsigned d = 0; d < template->ndigits; d++)
-		text[template->positions[d]] = '0';
+	memcpy(text, column->values, template.nbytes);
+	for (unsigned d = 0; d < template.ndigits; d++)
+		text[template.positions[d]] = '0';
 
-	return px_child_write(out, &ints, plan, scratch, stale);
+	return px_child_write(out, &numbers, &plan->ints, input->scratch.rest,
+						  &result->stale);
 }
 
 /* Read and check everything but the numbers. */
 static px_status
-px_template_read(const uint8_t *encoded, size_t encoded_nbytes,
+px_template_read(const px_chunk *chunk, const uint8_t *encoded,
 				 px_template *template, const uint8_t **text,
-				 px_child *numbers, px_fault *fault)
+				 px_int_stream *numbers, px_fault *fault)
 {
-	px_reader	r = {encoded, encoded_nbytes, 0};
+	px_reader	r = {encoded, chunk->encoded_nbytes, 0};
 	uint16_t	reserved16;
 	uint32_t	reserved32;
 	const uint8_t *positions;
@@ -129,7 +167,7 @@ px_template_read(const uint8_t *encoded, size_t encoded_nbytes,
 		!px_read_u16(&r, &reserved16) ||
 		!px_read_u32(&r, &reserved32))
 		return px_fail(fault, PX_TRUNCATED, "header of a template",
-					   PX_TEMPLATE_HEADER_NBYTES, encoded_nbytes);
+					   PX_TEMPLATE_HEADER_NBYTES, chunk->encoded_nbytes);
 	if (reserved16 != 0 || reserved32 != 0)
 		return px_fail(fault, PX_BAD_VALUE, "reserved bytes of a template",
 					   0, reserved16 | reserved32);
@@ -157,50 +195,51 @@ px_template_read(const uint8_t *encoded, size_t encoded_nbytes,
 		template->positions[d] = positions[d];
 	}
 
-	status = px_padding_read(&r, fault);
+	status = px_read_align(&r, fault);
 	if (status == PX_OK)
-		status = px_child_find(&r, 8, numbers, fault);
+		status = px_child_find(&r, chunk->nvalues, 8, true, numbers, fault);
 	if (status == PX_OK && px_reader_left(&r) > 0)
-		status = px_fail(fault, PX_TRAILING, "template", r.pos, encoded_nbytes);
+		status = px_fail(fault, PX_TRAILING, "template", r.pos,
+						 chunk->encoded_nbytes);
 
 	return status;
 }
 
-px_status
-px_template_nbytes(const uint8_t *encoded, size_t encoded_nbytes, uint32_t n,
-				   size_t *nbytes, px_fault *fault)
+static px_status
+px_template_verify(const px_chunk *chunk, const uint8_t *encoded,
+				   size_t *buffer_nbytes, px_fault *fault)
 {
 	px_template template;
 	const uint8_t *text;
-	px_child	numbers;
+	px_int_stream	numbers;
 	px_status	status;
 
-	status = px_template_read(encoded, encoded_nbytes, &template, &text,
-							  &numbers, fault);
+	status = px_template_read(chunk, encoded, &template, &text, &numbers,
+							  fault);
 	if (status == PX_OK)
-		*nbytes = (size_t) n * (template.nbytes + 1);
+		*buffer_nbytes = (size_t) chunk->nvalues * (template.nbytes + 1);
 
 	return status;
 }
 
-px_status
-px_template_decode(const uint8_t *encoded, size_t encoded_nbytes, uint32_t n,
-				   int64_t *scratch, uint8_t *buffer, const uint8_t **out,
-				   px_fault *fault)
+static px_status
+px_template_read_pointers(const px_chunk *chunk, const uint8_t *encoded,
+						  const px_decode_room *room, const uint8_t **values,
+						  px_fault *fault)
 {
-	int64_t    *numbers = scratch;
+	uint32_t	n = chunk->nvalues;
+	uint8_t    *buffer = room->buffer;
+	int64_t    *numbers = room->scratch;
 	px_template template;
 	const uint8_t *text;
-	px_child	child;
+	px_int_stream	child;
 	uint8_t		packed[1 + PX_PACKED_SHORT_MAX];
 	size_t		nbytes;
 	px_status	status;
 
-	status = px_template_read(encoded, encoded_nbytes, &template, &text,
-							  &child, fault);
+	status = px_template_read(chunk, encoded, &template, &text, &child, fault);
 	if (status == PX_OK)
-		status = px_ints_read(child.encoding, child.encoded, child.nbytes, n, 8,
-							  true, numbers, scratch + n, fault);
+		status = px_ints_read(&child, room->scratch + n, numbers, fault);
 	if (status != PX_OK)
 		return status;
 
@@ -217,25 +256,35 @@ px_template_decode(const uint8_t *encoded, size_t encoded_nbytes, uint32_t n,
 		memcpy(buffer, packed, nbytes);
 		for (unsigned d = template.ndigits; d > 0; d--)
 		{
-			buffer[1 + template.positions[d - 1]] = (uint8_t) ('0' + number % 10);
+			buffer[1 + template.positions[d - 1]] =
+				(uint8_t) ('0' + number % 10);
 			number /= 10;
 		}
-		out[i] = buffer;
+		values[i] = buffer;
 		buffer += nbytes;
 	}
 
 	return PX_OK;
 }
 
-void
-px_template_text(const uint8_t *encoded, size_t encoded_nbytes,
+static void
+px_template_text(const px_chunk *chunk, const uint8_t *encoded,
 				 const uint8_t **text, size_t *text_nbytes)
 {
 	px_template template = {0};
-	px_child	numbers;
+	px_int_stream	numbers;
 
 	*text = encoded;
-	(void) px_template_read(encoded, encoded_nbytes, &template, text,
-							&numbers, NULL);
+	(void) px_template_read(chunk, encoded, &template, text, &numbers, NULL);
 	*text_nbytes = template.nbytes;
 }
+
+const px_encoding px_encoding_template = {
+	.name = "template",
+	.suits = px_suits_bytes,
+	.size = px_template_size,
+	.write = px_template_write,
+	.verify = px_template_verify,
+	.read_pointers = px_template_read_pointers,
+	.text = px_template_text
+};

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * for.h
+ * bitpack.h
  *		Frame of reference + vertical bit-packing for integers.
  *
  * Encoded form: the base (8 bytes, little-endian, the smallest value), the
@@ -24,39 +24,42 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef PX_COLUMN_FOR_H
-#define PX_COLUMN_FOR_H
+#ifndef PX_COLUMN_INTS_BITPACK_H
+#define PX_COLUMN_INTS_BITPACK_H
 
 #include "base/status.h"
 
-#define PX_FOR_BLOCK_VALUES		256
-#define PX_FOR_HEADER_NBYTES	16
+#define PX_BITPACK_BLOCK_VALUES		256
+#define PX_BITPACK_HEADER_NBYTES	16
 
 /* Encoded size of n values at b bits. */
-extern size_t px_for_nbytes(uint32_t n, unsigned b);
+extern size_t px_bitpack_nbytes(uint32_t n, unsigned b);
 
 /*
  * The range of n >= 1 dense little-endian values of width 1, 2, 4 or 8, as
  * base and the bit width of the largest difference (0 .. 64; 0 means all
  * values are equal).
  */
-extern void px_for_measure(const uint8_t *values, uint32_t n, unsigned width,
-						   bool is_signed, int64_t *base, unsigned *b);
+extern void px_bitpack_measure(const uint8_t *values, uint32_t n,
+							   unsigned width, bool is_signed, int64_t *base,
+							   unsigned *b);
 
 /*
- * Write px_for_nbytes(n, b) bytes; base and b are px_for_measure's, with b in
- * 1 .. 63 and below 8 * width.
+ * Write px_bitpack_nbytes(n, b) bytes; base and b are px_bitpack_measure's,
+ * with b in 1 .. 63 and below 8 * width.
  */
-extern void px_for_encode(const uint8_t *values, uint32_t n, unsigned width,
-						  int64_t base, unsigned b, uint8_t *out);
+extern void px_bitpack_encode(const uint8_t *values, uint32_t n,
+							  unsigned width, int64_t base, unsigned b,
+							  uint8_t *out);
 
 /*
  * Decode exactly n values from exactly encoded_nbytes bytes to out[n].
  * PX_TRUNCATED, PX_TRAILING, PX_BAD_VALUE (b out of range, spare or reserved
  * bits set, a value beyond what width bytes hold).
  */
-extern px_status px_for_decode(const uint8_t *encoded, size_t encoded_nbytes,
-							   uint32_t n, unsigned width, bool is_signed,
-							   int64_t *out, px_fault *fault);
+extern px_status px_bitpack_decode(const uint8_t *encoded,
+								   size_t encoded_nbytes, uint32_t n,
+								   unsigned width, bool is_signed,
+								   int64_t *out, px_fault *fault);
 
-#endif							/* PX_COLUMN_FOR_H */
+#endif							/* PX_COLUMN_INTS_BITPACK_H */

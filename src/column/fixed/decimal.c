@@ -19,7 +19,7 @@
  */
 #include "c.h"
 
-#include "column/fixed.h"
+#include "column/ints/ints.h"
 
 #define PX_DECIMALS_MAX		15
 #define PX_DECIMAL_SAMPLE	64
@@ -85,7 +85,8 @@ px_decimal_number(const uint8_t *p, uint8_t width, double power,
 				  int64_t *number)
 {
 	double		scaled = px_float_load(p, width) * power;
-	uint64_t	bits = width == 4 ? (uint64_t) (int32_t) px_load_u32(p) : px_load_u64(p);
+	uint64_t	bits = width == 4 ? (uint64_t) (int32_t) px_load_u32(p) :
+		px_load_u64(p);
 
 	/* NaN compares false, too. */
 	if (!(scaled >= -PX_DECIMAL_NUMBER_MAX && scaled <= PX_DECIMAL_NUMBER_MAX))
@@ -95,7 +96,17 @@ px_decimal_number(const uint8_t *p, uint8_t width, double power,
 	return (uint64_t) px_decimal_bits(*number, power, width) == bits;
 }
 
-int
+static bool
+px_decimal_suits(uint8_t form, uint8_t width)
+{
+	return form == PX_FORM_FIXED && (width == 4 || width == 8);
+}
+
+/*
+ * How many decimals most floats have; -1 if most are no decimal numbers of a
+ * reasonable size.  Looks at a sample.
+ */
+static int
 px_decimal_find(const uint8_t *values, uint32_t n, uint8_t width)
 {
 	uint32_t	sample = Min(n, PX_DECIMAL_SAMPLE);
@@ -120,7 +131,10 @@ px_decimal_find(const uint8_t *values, uint32_t n, uint8_t width)
 	return -1;
 }
 
-/* positions may be NULL; returns the number of exceptions. */
+/*
+ * The integers, 8 bytes each, and the positions of the exceptions, 4 bytes
+ * each (NULL: not wanted); returns the number of exceptions.
+ */
 static uint32_t
 px_decimal_encode(const uint8_t *values, uint32_t n, uint8_t width,
 				  int decimals, uint8_t *numbers, uint8_t *positions)
@@ -133,7 +147,8 @@ px_decimal_encode(const uint8_t *values, uint32_t n, uint8_t width,
 	{
 		int64_t		number;
 
-		if (likely(px_decimal_number(values + (size_t) i * width, width, power, &number)))
+		if (likely(px_decimal_number(values + (size_t) i * width, width, power,
+									 &number)))
 			last = number;
 		else
 		{
@@ -148,46 +163,63 @@ px_decimal_encode(const uint8_t *values, uint32_t n, uint8_t width,
 	return exceptions;
 }
 
-void
-px_decimal_numbers(const uint8_t *values, uint32_t n, uint8_t width,
-				   int decimals, uint8_t *numbers)
+/* The plan's parameter is the number of decimals. */
+static px_status
+px_decimal_size(const px_encode_input *input, px_encode_plan *plan,
+				size_t *nbytes)
 {
-	(void) px_decimal_encode(values, n, width, decimals, numbers, NULL);
+	const px_column *column = input->column;
+	px_ints		numbers = px_numbers(input->scratch.values, column->nvalues);
+	int			decimals;
+
+	if (!column->is_float)
+		return PX_UNSUITABLE;
+	decimals = px_decimal_find(column->values, column->nvalues, column->width);
+	if (decimals < 0)
+		return PX_UNSUITABLE;
+
+	(void) px_decimal_encode(column->values, column->nvalues, column->width,
+							 decimals, input->scratch.values, NULL);
+	px_ints_choose(&numbers, &plan->ints, nbytes);
+	plan->parameter = (uint32_t) decimals;
+
+	return PX_OK;
 }
 
-px_status
-px_decimal_write(px_writer *out, const uint8_t *values, uint32_t n,
-				 uint8_t width, int decimals, const px_ints_plan *plan,
-				 uint8_t *scratch, bool *stale)
+static px_status
+px_decimal_write(px_writer *out, const px_encode_input *input,
+				 const px_encode_plan *plan, px_encoded *result)
 {
-	static const px_ints_plan flat = {PX_INTS_FLAT, 1};
-	uint8_t    *numbers = scratch;
-	uint8_t    *positions = scratch + (size_t) n * 8;
-	uint8_t    *rest = scratch + (size_t) n * 16;
-	px_ints		ints = {numbers, n, 8, true};
+	static const px_ints_plan flat = {0};
+	const px_column *column = input->column;
+	uint32_t	n = column->nvalues;
+	uint8_t    *positions = input->scratch.rest;
+	uint8_t    *rest = input->scratch.rest + (size_t) n * 8;
+	px_ints		ints = px_numbers(input->scratch.values, n);
 	px_ints		exceptions = {positions, 0, 4, false};
 	px_status	status;
 
-	exceptions.n = px_decimal_encode(values, n, width, decimals, numbers, positions);
+	exceptions.n = px_decimal_encode(column->values, n, column->width,
+									 (int) plan->parameter,
+									 input->scratch.values, positions);
 	if (exceptions.n > n / PX_EXCEPTIONS_FRACTION)
-	{
-		*stale = true;
-		return PX_OK;
-	}
+		return PX_UNSUITABLE;
 
-	if (!px_write_u8(out, (uint8_t) decimals) || !px_write_u8(out, 0) ||
+	result->codec_use = PX_CODEC_USE_ON_INTS;
+	if (!px_write_u8(out, (uint8_t) plan->parameter) || !px_write_u8(out, 0) ||
 		!px_write_u16(out, 0) || !px_write_u32(out, exceptions.n))
 		return PX_NO_SPACE;
-	status = px_child_write(out, &ints, plan, rest, stale);
+	status = px_child_write(out, &ints, &plan->ints, rest, &result->stale);
 	if (status != PX_OK || exceptions.n == 0)
 		return status;
 
-	status = px_child_write(out, &exceptions, &flat, rest, stale);
+	status = px_child_write(out, &exceptions, &flat, NULL, &result->stale);
 	for (uint32_t i = 0; status == PX_OK && i < exceptions.n; i++)
 	{
 		uint32_t	at = px_load_u32(positions + (size_t) i * 4);
 
-		if (!px_write_bytes(out, values + (size_t) at * width, width))
+		if (!px_write_bytes(out, column->values + (size_t) at * column->width,
+							column->width))
 			status = PX_NO_SPACE;
 	}
 
@@ -203,7 +235,7 @@ px_decimal_patch(px_reader *r, uint32_t exceptions, uint32_t n, uint8_t width,
 	int64_t		previous = -1;
 	px_status	status;
 
-	status = px_child_read(r, exceptions, 4, false, positions, NULL, fault);
+	status = px_child_read(r, exceptions, 4, false, NULL, positions, fault);
 	if (status != PX_OK)
 		return status;
 	if (!px_read_bytes(r, (size_t) exceptions * width, &values))
@@ -224,39 +256,59 @@ px_decimal_patch(px_reader *r, uint32_t exceptions, uint32_t n, uint8_t width,
 	return PX_OK;
 }
 
-px_status
-px_decimal_decode(const uint8_t *encoded, size_t encoded_nbytes, uint32_t n,
-				  uint8_t width, int64_t *out, int64_t *scratch,
-				  px_fault *fault)
+static px_status
+px_decimal_read_ints(const px_chunk *chunk, const uint8_t *encoded,
+					 bool is_signed, const px_decode_room *room,
+					 int64_t *values, px_fault *fault)
 {
-	px_reader	r = {encoded, encoded_nbytes, 0};
+	uint32_t	n = chunk->nvalues;
+	uint8_t		width = chunk->width;
+	px_reader	r = {encoded, chunk->encoded_nbytes, 0};
 	uint8_t		decimals;
 	uint8_t		reserved8;
 	uint16_t	reserved16;
 	uint32_t	exceptions;
 	px_status	status;
 
+	/* Floats are extended by sign; unsigned types are none. */
+	if (!is_signed)
+		return px_fail(fault, PX_BAD_ENCODING, "encoding of unsigned integers",
+					   PX_ENC_PLAIN, chunk->encoding);
 	if (!px_read_u8(&r, &decimals) || !px_read_u8(&r, &reserved8) ||
 		!px_read_u16(&r, &reserved16) || !px_read_u32(&r, &exceptions))
-		return px_fail(fault, PX_TRUNCATED, "header of decimals", 8, encoded_nbytes);
-	if (width != 4 && width != 8)
-		return px_fail(fault, PX_BAD_ENCODING, "width of decimals", 8, width);
+		return px_fail(fault, PX_TRUNCATED, "header of decimals", 8,
+					   chunk->encoded_nbytes);
 	if (decimals > PX_DECIMALS_MAX)
-		return px_fail(fault, PX_BAD_VALUE, "decimals", PX_DECIMALS_MAX, decimals);
+		return px_fail(fault, PX_BAD_VALUE, "decimals", PX_DECIMALS_MAX,
+					   decimals);
 	if (reserved8 != 0 || reserved16 != 0)
-		return px_fail(fault, PX_BAD_VALUE, "reserved bytes of decimals", 0, 1);
+		return px_fail(fault, PX_BAD_VALUE, "reserved bytes of decimals", 0,
+					   1);
 	if (exceptions > n)
-		return px_fail(fault, PX_BAD_VALUE, "exceptions of decimals", n, exceptions);
+		return px_fail(fault, PX_BAD_VALUE, "exceptions of decimals", n,
+					   exceptions);
 
-	status = px_child_read(&r, n, 8, true, out, scratch, fault);
+	status = px_child_read(&r, n, 8, true, room->scratch, values, fault);
 	if (status != PX_OK)
 		return status;
 	for (uint32_t i = 0; i < n; i++)
-		out[i] = px_decimal_bits(out[i], px_decimal_powers[decimals], width);
+		values[i] = px_decimal_bits(values[i], px_decimal_powers[decimals],
+									width);
 	if (exceptions > 0)
-		status = px_decimal_patch(&r, exceptions, n, width, out, scratch, fault);
+		status = px_decimal_patch(&r, exceptions, n, width, values,
+								  room->scratch, fault);
 	if (status == PX_OK && px_reader_left(&r) > 0)
-		status = px_fail(fault, PX_TRAILING, "decimals", r.pos, encoded_nbytes);
+		status = px_fail(fault, PX_TRAILING, "decimals", r.pos,
+						 chunk->encoded_nbytes);
 
 	return status;
 }
+
+const px_encoding px_encoding_decimal = {
+	.name = "decimal",
+	.suits = px_decimal_suits,
+	.size = px_decimal_size,
+	.saving_fraction = 16,
+	.write = px_decimal_write,
+	.read_ints = px_decimal_read_ints
+};

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * patched.h
- *		Integers, most of them: the few values that are none travel beside.
+ *		Values that are integers but for a few, which travel as they are.
  *
  * A numeric column of form fixed has scaled integers of 8 bytes in values.
  * Those of its values that are none (NaN, infinities, another scale, too many
@@ -11,11 +11,10 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef PX_COLUMN_PATCHED_H
-#define PX_COLUMN_PATCHED_H
+#ifndef PX_COLUMN_FIXED_PATCHED_H
+#define PX_COLUMN_FIXED_PATCHED_H
 
-#include "column/column.h"
-#include "column/ints.h"
+#include "column/chunk.h"
 
 /*
  * Up to this many exceptions among n values, the encoding is not larger than
@@ -24,7 +23,8 @@
  * to 8 + 4 + 3 (padding) besides its own, and 28 for headers.
  */
 #define PX_PATCHES_FRACTION		16
-#define PX_PATCHES_MAX(n)		((n) < 64 ? 0 : ((n) - 48) / PX_PATCHES_FRACTION)
+#define PX_PATCHES_MAX(n) \
+	((n) < 64 ? 0 : ((n) - 48) / PX_PATCHES_FRACTION)
 
 static inline bool
 px_column_is_patched(const px_column *column)
@@ -36,21 +36,21 @@ px_column_is_patched(const px_column *column)
 /* Size if both children are plain. */
 extern size_t px_patched_plain_nbytes(const px_column *column);
 
-/*
- * Write a column that has exceptions, its integers by the plan, or plain
- * without one; scratch and *stale as of px_ints_write.  PX_NO_SPACE.
- */
-extern px_status px_patched_write(px_writer *out, const px_column *column,
-								  const px_ints_plan *plan, uint8_t *scratch,
-								  bool *stale);
+/* Rows whose integers do not count; pointers as in px_decode_room. */
+typedef struct px_patches
+{
+	uint32_t	n;
+	const int64_t *rows;		/* [n] ascending */
+	const uint8_t **sent;		/* [n] their values, packed */
+} px_patches;
 
 /*
- * Decode n values to out[n].  patches->rows numbers values, not rows.
- * scratch[2 * n] holds what patches points to.  PX_TRUNCATED, PX_TRAILING,
- * PX_BAD_VALUE, PX_BAD_ENCODING.
+ * Read the nvalues dense values; patches->rows numbers values, not rows, and
+ * stands at room->scratch.  PX_TRUNCATED, PX_TRAILING, PX_BAD_VALUE,
+ * PX_BAD_ENCODING.
  */
-extern px_status px_patched_decode(const uint8_t *encoded, size_t encoded_nbytes,
-								   uint32_t n, int64_t *out, int64_t *scratch,
-								   px_patches *patches, px_fault *fault);
+extern px_status px_patched_read(const px_chunk *chunk, const uint8_t *encoded,
+								 const px_decode_room *room, int64_t *values,
+								 px_patches *patches, px_fault *fault);
 
-#endif							/* PX_COLUMN_PATCHED_H */
+#endif							/* PX_COLUMN_FIXED_PATCHED_H */
