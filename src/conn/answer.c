@@ -300,12 +300,13 @@ take_lines(PGconn *pg, TimestampTz deadline, StringInfo text,
 	}
 }
 
-char *
-px_exec_lines(PGconn *pg, const char *sql, const char **reason, bool *usable)
+px_outcome
+px_exec_lines(PGconn *pg, const char *sql, char **lines, bool *usable)
 {
 	TimestampTz deadline = px_setup_deadline();
 	px_answer	answer = PX_ANSWER_BROKEN;
 	PGresult   *volatile result = NULL;
+	px_outcome	outcome = px_ok();
 	StringInfoData text;
 
 	*usable = false;
@@ -325,7 +326,7 @@ px_exec_lines(PGconn *pg, const char *sql, const char **reason, bool *usable)
 									(PGresult **) &result);
 		}
 		if (answer != PX_ANSWER_OK)
-			*reason = px_answer_text(pg, answer, result);
+			outcome = px_failed(px_answer_text(pg, answer, result));
 		if (answer == PX_ANSWER_OK || answer == PX_ANSWER_ERROR)
 			*usable = px_come_to_rest(pg, PX_REST_OF_ALL, deadline);
 	}
@@ -334,7 +335,8 @@ px_exec_lines(PGconn *pg, const char *sql, const char **reason, bool *usable)
 		PQclear(result);
 	}
 	PG_END_TRY();
-	return answer == PX_ANSWER_OK ? text.data : NULL;
+	*lines = px_is_ok(outcome) ? text.data : NULL;
+	return outcome;
 }
 
 /* ---------------------------------------------------------------------

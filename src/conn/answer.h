@@ -17,6 +17,8 @@
 #include "datatype/timestamp.h"
 #include "libpq-fe.h"
 
+#include "conn/outcome.h"
+
 /*
  * How long a session may take to answer a trivial command.  Behind a pooler
  * all backends may be taken, by the very transaction that waits for this
@@ -103,14 +105,15 @@ extern bool px_come_to_rest(PGconn *pg, px_rest_limit limit,
 							TimestampTz deadline);
 
 /*
- * The rows of a query of one text column, a line each (palloc'd), in a
- * session that was introduced; that the extension is genuine is made sure of
- * once more.  NULL, with *reason set (palloc'd), if the remote cannot say.
- * *usable is whether the connection still is.  Blocks for some seconds at most,
- * serving interrupts: then the connection is not usable either.
+ * Run a query of one text column in a session that was introduced.  Its rows
+ * become the lines of *lines (palloc'd).  It is checked once more that the
+ * extension there is genuine.  PX_OUTCOME_FAILED if the remote cannot answer;
+ * then *lines is NULL.  *usable is whether the connection can still be used.
+ * Blocks for some seconds at most, serving interrupts; after an interrupt the
+ * connection cannot be used.
  */
-extern char *px_exec_lines(PGconn *pg, const char *sql, const char **reason,
-						   bool *usable);
+extern px_outcome px_exec_lines(PGconn *pg, const char *sql, char **lines,
+								bool *usable);
 
 /* The SQLSTATE of a failed result, ERRCODE_CONNECTION_FAILURE without one. */
 extern int	px_result_sqlstate(const PGresult *res);

@@ -142,7 +142,7 @@ expand_application_name(const char *name)
  * those given, as with postgres_fdw.
  */
 static void
-settle_application_name(connection_params *params)
+choose_application_name(connection_params *params)
 {
 	for (int i = params->n - 1; i >= 0; i--)
 	{
@@ -223,7 +223,7 @@ build_params(ForeignServer *server, UserMapping *user)
 
 	if (fdw_name && *fdw_name)
 		add_param(&params, "application_name", fdw_name);
-	settle_application_name(&params);
+	choose_application_name(&params);
 	add_param(&params, "fallback_application_name", "pg_exchange");
 	add_param(&params, "client_encoding", GetDatabaseEncodingName());
 	add_scram_passthrough(&params, server, user);
@@ -276,28 +276,33 @@ connect_timeout_ms(const connection_params *params)
 }
 
 /*
- * Bring a connection that was started to its end, good or bad.  False if the
- * remote takes too long: connect_timeout is the caller's to keep where libpq
- * is polled.
+ * Wait until a connection that was started is made, or has failed.  False if
+ * the remote takes too long: libpq does not apply connect_timeout where the
+ * caller polls it.
  */
 static bool
 finish_connecting(PGconn *pg, int timeout_ms)
 {
-	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), timeout_ms);
+	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+													   timeout_ms);
 	PostgresPollingStatusType status = PGRES_POLLING_WRITING;
 
 	while (PQstatus(pg) != CONNECTION_BAD && status != PGRES_POLLING_OK &&
 		   status != PGRES_POLLING_FAILED)
 	{
-		int			wanted = status == PGRES_POLLING_READING ? WL_SOCKET_READABLE : WL_SOCKET_WRITEABLE;
-		long		ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
+		int			wanted = status == PGRES_POLLING_READING ?
+			WL_SOCKET_READABLE : WL_SOCKET_WRITEABLE;
+		long		ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
+														 deadline);
 		int			rc;
 
 		if (ms <= 0)
 			return false;
 		rc = WaitLatchOrSocket(MyLatch,
-							   WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH | wanted,
-							   PQsocket(pg), ms, px_wait_event(PX_WAIT_CONNECT));
+							   WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH |
+							   wanted,
+							   PQsocket(pg), ms,
+							   px_wait_event(PX_WAIT_CONNECT));
 		if (rc & WL_LATCH_SET)
 		{
 			ResetLatch(MyLatch);
@@ -346,68 +351,71 @@ log_notice(void *arg, const char *message)
 	pfree(text);
 }
 
-PGconn *
-px_connect(ForeignServer *server, UserMapping *user, char **reason, bool *silent)
+/* Wait for a connection that was started, and check how it logged in. */
+static px_outcome
+finish_and_check(PGconn *pg, const connection_params *params,
+				 bool password_required)
+{
+	int			timeout_ms = connect_timeout_ms(params);
+
+	if (!finish_connecting(pg, timeout_ms))
+		return px_silent(psprintf("could not connect: no answer within %d ms",
+								  timeout_ms));
+	if (PQstatus(pg) != CONNECTION_OK)
+		return px_failed(psprintf("could not connect: %s",
+								  px_remote_text(pchomp(PQerrorMessage(pg)))));
+	if (password_required && !params->scram_passthrough &&
+		!PQconnectionUsedPassword(pg))
+		return px_failed("password is required");
+	if (PQsetnonblocking(pg, 1) != 0)
+		return px_failed("could not connect: out of memory");
+	return px_ok();
+}
+
+px_outcome
+px_connect(ForeignServer *server, UserMapping *user, PGconn **pg)
 {
 	connection_params params = build_params(server, user);
 	bool		password_required = is_password_required(user);
-	int			timeout_ms = connect_timeout_ms(&params);
-	PGconn	   *pg;
+	px_outcome	outcome;
+	PGconn	   *started;
 
-	*silent = false;
+	*pg = NULL;
 
 	/*
 	 * A non-superuser must not use the server's own identity: see
 	 * postgres_fdw.  Keys of the client's are its own, and nothing but keys
 	 * gets through with them.
 	 */
-	if (password_required && !has_password(&params) && !params.scram_passthrough)
-	{
-		*reason = pstrdup("password is required");
-		return NULL;
-	}
+	if (password_required && !has_password(&params) &&
+		!params.scram_passthrough)
+		return px_failed("password is required");
 
 	if (!reserve_file())
-	{
-		*reason = pstrdup("too many open files here");
-		return NULL;
-	}
-	pg = PQconnectStartParams(params.keywords, params.values, false);
-	if (pg == NULL)
+		return px_failed("too many open files here");
+	started = PQconnectStartParams(params.keywords, params.values, false);
+	if (started == NULL)
 	{
 		ReleaseExternalFD();
-		*reason = pstrdup("could not connect: out of memory");
-		return NULL;
+		return px_failed("could not connect: out of memory");
 	}
-	(void) PQsetNoticeProcessor(pg, log_notice, NULL);
+	(void) PQsetNoticeProcessor(started, log_notice, NULL);
 	PG_TRY();
 	{
-		*reason = NULL;
-		*silent = !finish_connecting(pg, timeout_ms);
-		if (*silent)
-			*reason = psprintf("could not connect: no answer within %d ms", timeout_ms);
-		else if (PQstatus(pg) != CONNECTION_OK)
-			*reason = psprintf("could not connect: %s",
-							   px_remote_text(pchomp(PQerrorMessage(pg))));
-		else if (password_required && !params.scram_passthrough &&
-				 !PQconnectionUsedPassword(pg))
-			*reason = pstrdup("password is required");
-		else if (PQsetnonblocking(pg, 1) != 0)
-			*reason = pstrdup("could not connect: out of memory");
+		outcome = finish_and_check(started, &params, password_required);
 	}
 	PG_CATCH();
 	{
-		libpqsrv_disconnect(pg);
+		libpqsrv_disconnect(started);
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
 
-	if (*reason)
-	{
-		libpqsrv_disconnect(pg);
-		return NULL;
-	}
-	return pg;
+	if (px_is_ok(outcome))
+		*pg = started;
+	else
+		libpqsrv_disconnect(started);
+	return outcome;
 }
 
 void

@@ -90,7 +90,7 @@ px_peer_get(UserMapping *user)
 		peer->avoid_until = 0;
 		peer->admitted = false;
 		peer->snapshot[0] = '\0';
-		memset(&peer->lesson, 0, sizeof(peer->lesson));
+		memset(&peer->link_history, 0, sizeof(peer->link_history));
 	}
 	return peer;
 }
@@ -111,7 +111,7 @@ keeps_connections(ForeignServer *server)
 	return true;
 }
 
-/* Hand a connection to a stream. */
+/* Give a connection to a stream. */
 static void
 give_connection(px_connection *connection, px_connection_holder *holder)
 {
@@ -143,22 +143,18 @@ abandon_deadline(void)
  * the peer from the start, so that errors do not leak it; but whatever takes
  * it back before it was accepted closes it.
  */
-static px_connection *
-open_connection(px_peer *peer, UserMapping *user, px_connection_holder *holder,
-				const char **reason)
+static px_outcome
+open_connection(px_peer *peer, UserMapping *user, px_connection_holder *holder)
 {
 	ForeignServer *server = GetForeignServer(user->serverid);
 	px_connection *connection;
-	const char *refusal;
-	char	   *failure;
-	bool		silent;
-	bool		lasting;
+	px_outcome	outcome;
 	PGconn	   *pg;
 
 	connection = MemoryContextAllocZero(CacheMemoryContext, sizeof(px_connection));
 	PG_TRY();
 	{
-		pg = px_connect(server, user, &failure, &silent);
+		outcome = px_connect(server, user, &pg);
 	}
 	PG_CATCH();
 	{
@@ -167,13 +163,12 @@ open_connection(px_peer *peer, UserMapping *user, px_connection_holder *holder,
 	}
 	PG_END_TRY();
 
-	if (pg == NULL)
+	if (!px_is_ok(outcome))
 	{
 		pfree(connection);
-		if (silent)
+		if (outcome.kind == PX_OUTCOME_SILENT)
 			px_peer_avoid(peer);
-		*reason = failure;
-		return NULL;
+		return outcome;
 	}
 
 	connection->peer = peer;
@@ -183,20 +178,20 @@ open_connection(px_peer *peer, UserMapping *user, px_connection_holder *holder,
 	give_connection(connection, holder);
 	dlist_push_tail(&peer->connections, &connection->node);
 
-	refusal = px_introduce(connection, &lasting);
-	if (refusal == NULL)
+	outcome = px_introduce(connection);
+	if (px_is_ok(outcome))
 	{
 		connection->accepted = true;
-		return connection;
+		return outcome;
 	}
 
-	if (lasting)
-		peer->stream_refusal = MemoryContextStrdup(CacheMemoryContext, refusal);
-	*reason = refusal;
+	if (outcome.kind == PX_OUTCOME_REFUSED)
+		peer->stream_refusal = MemoryContextStrdup(CacheMemoryContext,
+												   outcome.reason);
 	if (PQtransactionStatus(connection->pg) == PQTRANS_ACTIVE)
 		(void) px_cancel(connection->pg, abandon_deadline());
 	px_connection_discard(connection);
-	return NULL;
+	return outcome;
 }
 
 /*
@@ -322,17 +317,18 @@ px_connection_in_use(Oid serverid)
 	return NULL;
 }
 
-px_connection *
-px_connection_acquire(px_peer *peer, UserMapping *user, px_connection_holder *holder,
-					  const char **reason)
+px_outcome
+px_connection_acquire(px_peer *peer, UserMapping *user,
+					  px_connection_holder *holder)
 {
 	dlist_mutable_iter iter;
 
-	*reason = peer->stream_refusal;
 	if (peer->avoid_until != 0 && peer->avoid_until > GetCurrentTimestamp())
-		*reason = "a session did not answer within the last minute";
-	if (*reason || streams_running(peer) >= px_max_connections_per_server)
-		return NULL;
+		return px_failed("a session did not answer within the last minute");
+	if (peer->stream_refusal)
+		return px_refused(peer->stream_refusal);
+	if (streams_running(peer) >= px_max_connections_per_server)
+		return px_busy("no connection is free");
 
 	dlist_foreach_modify(iter, &peer->connections)
 	{
@@ -344,11 +340,11 @@ px_connection_acquire(px_peer *peer, UserMapping *user, px_connection_holder *ho
 		{
 			give_connection(connection, holder);
 			connection->reused = true;
-			return connection;
+			return px_ok();
 		}
 		px_connection_discard(connection);
 	}
-	return open_connection(peer, user, holder, reason);
+	return open_connection(peer, user, holder);
 }
 
 void
@@ -601,7 +597,7 @@ invalidation_callback(Datum arg, int cacheid, uint32 hashvalue)
 			continue;
 
 		forgive_peer(peer);
-		memset(&peer->lesson, 0, sizeof(peer->lesson));
+		memset(&peer->link_history, 0, sizeof(peer->link_history));
 		dlist_foreach_modify(iter, &peer->connections)
 		{
 			px_connection *connection = dlist_container(px_connection, node, iter.cur);

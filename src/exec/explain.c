@@ -215,32 +215,47 @@ explain_slices(const px_receive_state *state, ExplainState *es)
 		ExplainPropertyText("Not Sliced", unsliced_text(slice->reason), es);
 }
 
+/* The plan that has come after the rows of a stream. */
+static px_outcome
+received_plan(const px_receive_state *state, bool text, char **plan)
+{
+	for (int i = 0; i < state->nreaders; i++)
+	{
+		const px_stream_reader *reader = state->readers[i];
+
+		*plan = text ? reader->plan_text : reader->plan_json;
+		if (*plan)
+			return px_ok();
+	}
+	return px_refused(state->css.ss.ps.plan->parallel_aware ?
+					  "workers have read the scan" :
+					  "the scan was not read to its end");
+}
+
 /*
- * The remote's plan: what came behind the rows of a stream; or, where nothing is
- * to run, what the remote says when asked.
+ * The remote's plan: what has come after the rows; or, if nothing is to run,
+ * what the remote answers.
  */
 static void
 explain_remote(px_receive_state *state, ExplainState *es)
 {
 	bool		text = es->format == EXPLAIN_FORMAT_TEXT;
-	const char *plan = NULL;
-	const char *reason = state->css.ss.ps.plan->parallel_aware ?
-		"workers have read the scan" : "the scan was not read to its end";
+	char	   *plan;
+	px_outcome	outcome;
 
 	if (state->child == NULL)
-		plan = px_receive_ask_plan(state, psprintf("VERBOSE %s%s", es->verbose ? "ON" : "OFF",
-												   text ? "" : ", FORMAT JSON"),
-								   &reason);
+		outcome = px_ask_plan(state,
+							  psprintf("VERBOSE %s%s",
+									   es->verbose ? "ON" : "OFF",
+									   text ? "" : ", FORMAT JSON"),
+							  &plan);
 	else if (!es->analyze || state->fallback_reason || !has_read(state))
 		return;
 	else
-	{
-		for (int i = 0; i < state->nreaders && plan == NULL; i++)
-			plan = text ? state->readers[i]->plan_text : state->readers[i]->plan_json;
-	}
+		outcome = received_plan(state, text, &plan);
 
-	if (plan == NULL)
-		ExplainPropertyText("No Remote Plan", reason, es);
+	if (!px_is_ok(outcome))
+		ExplainPropertyText("No Remote Plan", outcome.reason, es);
 	else if (text)
 		px_remote_plan_text(plan, es);
 	else

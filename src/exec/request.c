@@ -20,7 +20,6 @@
 #include "adapt/choice.h"
 #include "compat.h"
 #include "exec/request.h"
-#include "exec/start.h"
 #include "tuple/decode.h"
 #include "wire/request.h"
 
@@ -39,19 +38,19 @@
 /*
  * The choices to ask for: those of the mode in force, but nothing is compressed
  * that stays on the instance.  Mode auto also gets what the last stream has
- * learned.
+ * measured.
  */
 static void
 choose_compression(px_receive_state *state, const px_hello *remote,
-				   const px_lesson *lesson, px_request *request)
+				   const px_link_history *history, px_request *request)
 {
 	px_choices_ask(request, px_mode_choices(state->local ? PX_MODE_NONE : state->mode),
 				   remote->codecs);
 	if (!request->adaptive)
 		return;
 	request->cpu_limit = (uint32) rint(px_compression_cpu_limit * 1000);
-	request->link_rate = lesson->link_rate;
-	request->idle = lesson->idle;
+	request->link_rate = history->link_rate;
+	request->idle = history->idle;
 	request->random = px_debug_random_choices;
 }
 
@@ -115,8 +114,9 @@ px_request_for_stream(px_receive_state *state, px_stream_reader *reader)
 	px_request	request = {0};
 	char	   *sql;
 
-	choose_compression(state, &stream->holder.connection->hello, &peer->lesson, &request);
-	reader->lesson = request.adaptive ? &peer->lesson : NULL;
+	choose_compression(state, &stream->holder.connection->hello, &peer->link_history,
+					   &request);
+	reader->link_history = request.adaptive ? &peer->link_history : NULL;
 	fill_request(state, reader, &request);
 	request.has_session = peer->admitted;	/* not in plain EXPLAIN */
 	request.session = peer->admission.session;
@@ -132,10 +132,10 @@ px_request_for_session(px_receive_state *state, px_stream_reader *reader)
 	const px_peer *peer = px_receive_peer(state);
 	px_request	request = {0};
 
-	choose_compression(state, &peer->admission.hello, &peer->lesson, &request);
+	choose_compression(state, &peer->admission.hello, &peer->link_history, &request);
 
-	/* What a session learns of the link is not what a stream would. */
-	reader->lesson = NULL;
+	/* What a session read measures of the link is not what a stream would. */
+	reader->link_history = NULL;
 	fill_request(state, reader, &request);
 	if (state->exact_portions)
 	{

@@ -128,7 +128,7 @@ executor_start(QueryDesc *query, int eflags)
 {
 	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0 && px_connection_in_use(InvalidOid) &&
 		may_lock_there(query->plannedstmt))
-		px_streams_settle(InvalidOid);
+		px_streams_spool_all(InvalidOid);
 
 	if (next_executor_start)
 		next_executor_start(query, eflags);
@@ -201,7 +201,7 @@ process_utility(PlannedStmt *pstmt, const char *query, bool read_only_tree,
 				QueryEnvironment *environment, DestReceiver *dest, QueryCompletion *completion)
 {
 	if (px_connection_in_use(InvalidOid) && utility_writes_foreign(pstmt->utilityStmt))
-		px_streams_settle(InvalidOid);
+		px_streams_spool_all(InvalidOid);
 
 	if (next_process_utility)
 		next_process_utility(pstmt, query, read_only_tree, context, params,

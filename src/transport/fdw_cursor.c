@@ -230,12 +230,6 @@ px_fdw_cursor_socket(const px_fdw_cursor *cursor)
 }
 
 bool
-px_fdw_cursor_is_pending(const px_fdw_cursor *cursor)
-{
-	return cursor->asked;
-}
-
-bool
 px_fdw_cursor_is_innermost(const px_fdw_cursor *cursor)
 {
 	return cursor->subid == GetCurrentSubTransactionId();
@@ -441,21 +435,22 @@ raise_kept_error(px_fdw_cursor *cursor)
 	ReThrowError(error);
 }
 
-text *
-px_fdw_cursor_fetch(px_fdw_cursor *cursor, long timeout_ms, bool *timed_out)
+/*
+ * Ask for the next row, and wait until it is there: for timeout_ms at most, or
+ * for ever with -1.  False if it is not there by then.
+ */
+static bool
+request_and_wait(px_fdw_cursor *cursor, long timeout_ms)
 {
 	MemoryContext context = CurrentMemoryContext;
 	TimestampTz deadline = DT_NOEND;
-	TupleTableSlot *slot;
 	bool		arrived;
 
 	raise_kept_error(cursor);
 	px_fdw_cursor_request(cursor);
 	if (timeout_ms >= 0)
-	{
-		deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), timeout_ms);
-		*timed_out = false;
-	}
+		deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+											   timeout_ms);
 	PG_TRY();
 	{
 		arrived = wait_for_row(cursor, deadline);
@@ -466,12 +461,21 @@ px_fdw_cursor_fetch(px_fdw_cursor *cursor, long timeout_ms, bool *timed_out)
 		rethrow(cursor, context);
 	}
 	PG_END_TRY();
-	if (!arrived)
-	{
-		*timed_out = true;
-		return NULL;
-	}
+	return arrived;
+}
 
+bool
+px_fdw_cursor_wait(px_fdw_cursor *cursor, long timeout_ms)
+{
+	return request_and_wait(cursor, timeout_ms);
+}
+
+text *
+px_fdw_cursor_fetch(px_fdw_cursor *cursor)
+{
+	TupleTableSlot *slot;
+
+	(void) request_and_wait(cursor, -1);
 	stop_pending(cursor);
 	slot = cursor->request.result;
 	if (TupIsNull(slot))

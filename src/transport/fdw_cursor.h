@@ -50,15 +50,17 @@ extern void px_fdw_cursor_set_sql(px_fdw_cursor *cursor, const char *sql);
 extern void px_fdw_cursor_request(px_fdw_cursor *cursor);
 
 /*
- * Wait for the row that was asked for, asking for it if need be.  Returns the
- * text, valid until the next call for this cursor, or NULL at the end.
- * Blocks, serving interrupts, for at most timeout_ms (-1 for ever): *timed_out
- * is then set, which may be NULL otherwise, and the row can still be fetched.
+ * Wait until the next row is there, asking for it if need be, for at most
+ * timeout_ms.  False if it is not there by then.  Blocks, serving interrupts.
  */
-extern text *px_fdw_cursor_fetch(px_fdw_cursor *cursor, long timeout_ms, bool *timed_out);
+extern bool px_fdw_cursor_wait(px_fdw_cursor *cursor, long timeout_ms);
 
-/* Was a row asked for that was not fetched? */
-extern bool px_fdw_cursor_is_pending(const px_fdw_cursor *cursor);
+/*
+ * The next row, which is asked for and waited for if need be: the text, valid
+ * until the next call for this cursor, or NULL at the end.  Blocks, serving
+ * interrupts.
+ */
+extern text *px_fdw_cursor_fetch(px_fdw_cursor *cursor);
 
 /*
  * Does the cursor belong to the current subtransaction?  In another one that is

@@ -55,12 +55,14 @@ px_question_ask(px_fdw_cursor *cursor, const px_peer *peer, const char *query,
 
 	px_hello_self(&self);
 	px_hello_write(hello, sizeof(hello), &self);
-	call = psprintf("SELECT exchange.admit(%s::pg_catalog.text, %s::pg_catalog.text, %s)",
+	call = psprintf("SELECT exchange.admit(%s::pg_catalog.text,"
+					" %s::pg_catalog.text, %s)",
 					quote_literal_cstr(hello),
 					query ? quote_literal_cstr(query) : "NULL",
 					wants_snapshot && peer->snapshot[0] == '\0' ? "true" : "false");
 	sql = psprintf("SELECT CASE WHEN " PX_IS_GENUINE
-				   " THEN pg_catalog.query_to_xml(%s, true, true, '')::pg_catalog.text END",
+				   " THEN pg_catalog.query_to_xml(%s, true, true, '')"
+				   "::pg_catalog.text END",
 				   quote_literal_cstr(call));
 	px_fdw_cursor_set_sql(cursor, sql);
 	pfree(sql);
@@ -82,7 +84,7 @@ find_admission(char *answer)
 }
 
 static void
-read_admission(px_peer *peer, const char *servername, char *answer, px_admission *admission)
+read_admission(const char *servername, char *answer, px_admission *admission)
 {
 	char	   *text = find_admission(answer);
 	px_fault	fault;
@@ -93,7 +95,9 @@ read_admission(px_peer *peer, const char *servername, char *answer, px_admission
 	ereport(ERROR,
 			(errcode(ERRCODE_PROTOCOL_VIOLATION),
 			 errmsg("invalid response from server \"%s\"", servername),
-			 text ? errdetail_internal("%s", px_remote_text(px_fault_text(&fault, detail))) :
+			 text ? errdetail_internal("%s",
+									   px_remote_text(px_fault_text(&fault,
+																	detail))) :
 			 errdetail("Expected the answer of exchange.admit.")));
 }
 
@@ -101,7 +105,7 @@ read_admission(px_peer *peer, const char *servername, char *answer, px_admission
  * The functions are not the extension's.  Ask for the reason, which would have
  * taken long to plan, and remember it.
  */
-static const char *
+static px_outcome
 ask_for_fault(px_fdw_cursor *cursor, px_peer *peer)
 {
 	text	   *row;
@@ -109,34 +113,36 @@ ask_for_fault(px_fdw_cursor *cursor, px_peer *peer)
 
 	px_fdw_cursor_rescan(cursor);
 	px_fdw_cursor_set_sql(cursor, "SELECT " PX_GENUINE_FAULT);
-	row = px_fdw_cursor_fetch(cursor, -1, NULL);
+	row = px_fdw_cursor_fetch(cursor);
 	fault = row == NULL ? pstrdup(PX_REMOTE_LACKS_EXTENSION) :
-		px_remote_text(pnstrdup(VARDATA_ANY(row), Min(VARSIZE_ANY_EXHDR(row), FAULT_NBYTES_MAX)));
+		px_remote_text(pnstrdup(VARDATA_ANY(row),
+								Min(VARSIZE_ANY_EXHDR(row), FAULT_NBYTES_MAX)));
 	px_peer_refuse(peer, fault, strcmp(fault, PX_REMOTE_LACKS_EXTENSION) == 0);
-	return fault;
+	return px_refused(fault);
 }
 
-const char *
-px_question_answer(px_fdw_cursor *cursor, px_peer *peer, const char *servername,
-				   long timeout_ms, bool *timed_out)
+px_outcome
+px_question_answer(px_fdw_cursor *cursor, px_peer *peer,
+				   const char *servername, long timeout_ms)
 {
-	text	   *row = px_fdw_cursor_fetch(cursor, timeout_ms, timed_out);
+	text	   *row;
 	px_admission admission;
 	px_hello	self;
-	const char *refusal;
+	px_outcome	outcome;
 
-	if (timeout_ms >= 0 && *timed_out)
-		return NULL;
+	if (timeout_ms >= 0 && !px_fdw_cursor_wait(cursor, timeout_ms))
+		return px_silent("a lock was waited for");
+	row = px_fdw_cursor_fetch(cursor);
 	if (row == NULL)
 		return ask_for_fault(cursor, peer);
 
-	read_admission(peer, servername, text_to_cstring(row), &admission);
+	read_admission(servername, text_to_cstring(row), &admission);
 	px_hello_self(&self);
-	refusal = px_hello_refusal(&self, &admission.hello, &peer->session_version);
-	if (refusal)
+	outcome = px_hello_judge(&self, &admission.hello, &peer->session_version);
+	if (!px_is_ok(outcome))
 	{
-		px_peer_refuse(peer, refusal, false);
-		return refusal;
+		px_peer_refuse(peer, outcome.reason, false);
+		return outcome;
 	}
 
 	peer->session_locality = px_hello_locality(&self, &admission.hello,
@@ -145,5 +151,5 @@ px_question_answer(px_fdw_cursor *cursor, px_peer *peer, const char *servername,
 		strlcpy(peer->snapshot, admission.snapshot, PX_SNAPSHOT_ID_NBYTES);
 	peer->admission = admission;
 	peer->admitted = true;
-	return NULL;
+	return outcome;
 }

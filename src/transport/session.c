@@ -150,7 +150,7 @@ receive_piece(px_session *session, instr_time *wait)
 	px_fault	fault;
 
 	INSTR_TIME_SET_CURRENT(begin);
-	piece = px_fdw_cursor_fetch(session->cursor, -1, NULL);
+	piece = px_fdw_cursor_fetch(session->cursor);
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_ACCUM_DIFF(*wait, end, begin);
 	if (piece == NULL)

@@ -15,7 +15,6 @@
  */
 #include "postgres.h"
 
-#include "access/tupdesc.h"
 #include "catalog/pg_type_d.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
@@ -192,32 +191,6 @@ finish_query(px_stream *stream, instr_time *wait)
  * Spooling
  * --------------------------------------------------------------------- */
 
-/* A tuple of the spool is a frame. */
-static TupleDesc
-spool_desc(void)
-{
-	TupleDesc	tupdesc = CreateTemplateTupleDesc(1);
-
-	TupleDescInitEntry(tupdesc, 1, "frame", BYTEAOID, -1, 0);
-	return tupdesc;
-}
-
-static void
-begin_spool(px_stream *stream)
-{
-	MemoryContext oldcontext = MemoryContextSwitchTo(stream->context);
-	ResourceOwner oldowner = CurrentResourceOwner;
-
-	/* The file must live as long as the stream's query, not as ours. */
-	CurrentResourceOwner = stream->resowner;
-	stream->spool = tuplestore_begin_heap(false, false, work_mem);
-	CurrentResourceOwner = oldowner;
-
-	if (stream->spool_slot == NULL)
-		stream->spool_slot = MakeSingleTupleTableSlot(spool_desc(), &TTSOpsMinimalTuple);
-	MemoryContextSwitchTo(oldcontext);
-}
-
 /*
  * Is the row a frame: one bytea in binary, and not too large?  libpq holds it
  * already, but nothing that it calls for has been allocated.
@@ -230,8 +203,7 @@ check_frame(px_stream *stream, const PGresult *res)
 	if (PQnfields(res) != 1)
 		fail_protocol(stream, "one column with a frame",
 					  psprintf("%d columns", PQnfields(res)));
-	if (!stream->rehearsal &&
-		(PQftype(res, 0) != BYTEAOID || PQfformat(res, 0) != FRAME_FORMAT))
+	if (PQftype(res, 0) != BYTEAOID || PQfformat(res, 0) != FRAME_FORMAT)
 		fail_protocol(stream, "a frame as bytea in binary",
 					  psprintf("type %u in format %d", PQftype(res, 0),
 							   PQfformat(res, 0)));
@@ -250,24 +222,15 @@ static void
 spool_frame(px_stream *stream, const PGresult *res)
 {
 	size_t		nbytes = PQgetlength(res, 0, 0);
-	bytea	   *frame;
-	Datum		value;
-	bool		isnull = false;
 
 	check_frame(stream, res);
 	stream->holder.connection->nbytes += nbytes;
-	frame = palloc(VARHDRSZ + nbytes);
-	value = PointerGetDatum(frame);
-	SET_VARSIZE(frame, VARHDRSZ + nbytes);
-	memcpy(VARDATA(frame), PQgetvalue(res, 0, 0), nbytes);
-	tuplestore_putvalues(stream->spool, stream->spool_slot->tts_tupleDescriptor,
-						 &value, &isnull);
-	pfree(frame);
+	px_spool_put(stream->spool, PQgetvalue(res, 0, 0), nbytes);
 }
 
 /*
- * Read all that is still to come, and give up the connection.  An error of
- * the remote is its owner's to raise, when it has read so far.
+ * Read all frames that are still to come, and give up the connection.  An
+ * error of the remote is raised by px_stream_next, after the frames before it.
  */
 static void
 spool_rest(px_stream *stream)
@@ -278,8 +241,10 @@ spool_rest(px_stream *stream)
 	INSTR_TIME_SET_ZERO(wait);
 	if (stream->progress)
 		stream->progress->remote_pid = 0;
+
+	/* There is a spool if an error has interrupted us the last time. */
 	if (stream->spool == NULL)
-		begin_spool(stream);	/* else an error interrupted us last time */
+		stream->spool = px_spool_new(stream->context, stream->resowner);
 	for (;;)
 	{
 		PGresult   *res;
@@ -336,16 +301,11 @@ copy_frame(px_stream *stream, const void *frame, size_t nbytes)
 static bool
 read_spool(px_stream *stream, const uint8_t **frame, size_t *nbytes)
 {
-	bytea	   *value;
-	bool		isnull;
+	const void *spooled = px_spool_next(stream->spool, nbytes);
 
-	if (!tuplestore_gettupleslot(stream->spool, true, false, stream->spool_slot))
+	if (spooled == NULL)
 		return false;
-
-	/* Its place in the tuple is aligned for a varlena only. */
-	value = (bytea *) DatumGetPointer(slot_getattr(stream->spool_slot, 1, &isnull));
-	*nbytes = VARSIZE_ANY_EXHDR(value);
-	*frame = copy_frame(stream, VARDATA_ANY(value), *nbytes);
+	*frame = copy_frame(stream, spooled, *nbytes);
 	stream->has_frames = true;
 	return true;
 }
@@ -374,15 +334,14 @@ give_up_connection(px_stream *stream)
 	}
 }
 
-bool
-px_stream_connect(px_stream *stream, px_peer *peer, UserMapping *user,
-				  const char **reason)
+px_outcome
+px_stream_connect(px_stream *stream, px_peer *peer, UserMapping *user)
 {
-	return px_connection_acquire(peer, user, &stream->holder, reason) != NULL;
+	return px_connection_acquire(peer, user, &stream->holder);
 }
 
 void
-px_streams_settle(Oid serverid)
+px_streams_spool_all(Oid serverid)
 {
 	px_connection *connection;
 
@@ -394,33 +353,34 @@ px_streams_settle(Oid serverid)
  * Beginning
  * --------------------------------------------------------------------- */
 
-/* The stream will not be: give its connection back. */
-static px_stream_status
-refuse(px_stream *stream, px_stream_status status)
+/* The stream cannot begin: give its connection back. */
+static px_outcome
+leave_beginning(px_stream *stream, px_outcome outcome)
 {
-	if (status == PX_STREAM_BROKEN)
+	if (outcome.kind == PX_OUTCOME_FAILED)
 		px_connection_discard(stream->holder.connection);
 	else
 		px_connection_abandon(stream->holder.connection);
 	finish_run(stream);
-	return status;
+	return outcome;
 }
 
-/* Because of the answer to a statement of the beginning. */
-static px_stream_status
-fail_beginning(px_stream *stream, const char *text, px_answer answer,
-			   const char **reason)
+/* It cannot because of the answer to one of the statements that begin it. */
+static px_outcome
+fail_beginning(px_stream *stream, const char *text, px_answer answer)
 {
-	PGconn	   *pg = stream->holder.connection->pg;
+	px_connection *connection = stream->holder.connection;
+	const char *reason = psprintf("%s: %s", text,
+								  px_answer_text(connection->pg, answer,
+												 stream->result));
 
-	*reason = psprintf("%s: %s", text, px_answer_text(pg, answer, stream->result));
 	if (answer == PX_ANSWER_SILENT)
-		px_peer_avoid(stream->holder.connection->peer);
-	return refuse(stream, answer == PX_ANSWER_ERROR ? PX_STREAM_REFUSED :
-				  PX_STREAM_BROKEN);
+		px_peer_avoid(connection->peer);
+	return leave_beginning(stream, answer == PX_ANSWER_ERROR ?
+						   px_refused(reason) : px_failed(reason));
 }
 
-/* The answer to the next statement of the beginning, into stream->result. */
+/* The answer to the next of these statements, into stream->result. */
 static px_answer
 take_answer(px_stream *stream, bool has_row, TimestampTz deadline)
 {
@@ -459,37 +419,35 @@ px_stream_begin(px_stream *stream)
 	pfree(import);
 }
 
-px_stream_status
-px_stream_confirm(px_stream *stream, const char **reason)
+px_outcome
+px_stream_confirm(px_stream *stream)
 {
 	TimestampTz deadline = px_setup_deadline();
 	px_answer	answer;
 
 	answer = take_answer(stream, false, deadline);
 	if (answer != PX_ANSWER_OK)
-		return fail_beginning(stream, "transaction cannot be started", answer, reason);
+		return fail_beginning(stream, "transaction cannot be started", answer);
 	answer = take_answer(stream, false, deadline);
 	if (answer != PX_ANSWER_OK)
-		return fail_beginning(stream, "snapshot cannot be imported", answer, reason);
+		return fail_beginning(stream, "snapshot cannot be imported", answer);
 	answer = take_answer(stream, true, deadline);
 	if (answer == PX_ANSWER_ERROR &&
 		px_result_sqlstate(stream->result) == ERRCODE_DIVISION_BY_ZERO)
 	{
-		/* A new connection will say what has become of it. */
-		*reason = "remote's pg_exchange is gone, or not the extension's any more";
-		return refuse(stream, PX_STREAM_BROKEN);
+		/* A new connection finds out what has become of the extension. */
+		return leave_beginning(stream, px_failed("remote's pg_exchange is gone, or not the extension's any more"));
 	}
+	if (answer == PX_ANSWER_OK && PQnfields(stream->result) != 2)
+		answer = PX_ANSWER_UNEXPECTED;
 	if (answer != PX_ANSWER_OK)
-		return fail_beginning(stream, "transaction cannot be prepared", answer, reason);
-	if (PQnfields(stream->result) != 2)
-		return fail_beginning(stream, "transaction cannot be prepared",
-							  PX_ANSWER_UNEXPECTED, reason);
+		return fail_beginning(stream, "transaction cannot be prepared", answer);
 
 	if (!PQsetSingleRowMode(stream->holder.connection->pg))
-		return fail_beginning(stream, "query cannot be sent", PX_ANSWER_BROKEN, reason);
+		return fail_beginning(stream, "query cannot be sent", PX_ANSWER_BROKEN);
 	stream->phase = PX_STREAM_RUNNING;
 	px_progress_blocked(stream->progress, PX_BLOCKED_QUERY);
-	return PX_STREAM_OK;
+	return px_ok();
 }
 
 void
@@ -516,8 +474,7 @@ finish_run(px_stream *stream)
 	PQclear(stream->result);
 	PQclear(stream->spooled_error);
 	stream->result = stream->spooled_error = NULL;
-	if (stream->spool)
-		tuplestore_end(stream->spool);
+	px_spool_free(stream->spool);
 	stream->spool = NULL;
 	stream->phase = PX_STREAM_CLOSED;
 	px_progress_end(stream->progress);
@@ -592,7 +549,7 @@ px_stream_next(px_stream *stream, const uint8_t **frame, size_t *nbytes,
 	{
 		if (read_spool(stream, frame, nbytes))
 			return PX_STREAM_OK;
-		tuplestore_end(stream->spool);
+		px_spool_free(stream->spool);
 		stream->spool = NULL;
 	}
 	if (stream->holder.connection == NULL)

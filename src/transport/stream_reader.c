@@ -16,8 +16,8 @@
 #include "tuple/fault.h"
 #include "wire/request.h"
 
-/* A stream of fewer bytes may all fit into buffers on the way. */
-#define LESSON_NBYTES_MIN	(1024 * 1024)
+/* A shorter stream may fit into the buffers on its way. */
+#define LINK_NBYTES_MIN	(1024 * 1024)
 
 px_stream_reader *
 px_stream_reader_new(px_stream *stream, px_decoder *decoder, px_receive_stats *stats)
@@ -292,17 +292,17 @@ take_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
 }
 
 /*
- * What the stream has taught about the link.  One that was too short to be
- * slowed down by it takes nothing back.
+ * Keep what the stream has measured of the link.  What an earlier stream has
+ * measured stays if this one was too short for the link to slow it down.
  */
 static void
-learn_lesson(px_stream_reader *reader)
+update_link_history(px_stream_reader *reader)
 {
 	instr_time	now;
 	double		us;
 	double		rate;
 
-	if (reader->lesson == NULL || !reader->has_frames)
+	if (reader->link_history == NULL || !reader->has_frames)
 		return;
 	INSTR_TIME_SET_CURRENT(now);
 	INSTR_TIME_SUBTRACT(now, reader->first_frame_at);
@@ -310,10 +310,12 @@ learn_lesson(px_stream_reader *reader)
 	rate = Min(reader->wire_nbytes / us * 1e6, (double) PX_REQUEST_LINK_RATE_MAX);
 	reader->stats->link_rate_min = Max(reader->stats->link_rate_min, (uint64) rate);
 
-	if (reader->link_rate == 0 && reader->wire_nbytes < LESSON_NBYTES_MIN)
+	if (reader->link_rate == 0 && reader->wire_nbytes < LINK_NBYTES_MIN)
 		return;
-	reader->lesson->link_rate = Min(reader->link_rate, (uint64) PX_REQUEST_LINK_RATE_MAX);
-	reader->lesson->idle = (uint32) Min(INSTR_TIME_GET_MICROSEC(reader->idle) / us * 1000, 1000);
+	reader->link_history->link_rate = Min(reader->link_rate,
+										  (uint64) PX_REQUEST_LINK_RATE_MAX);
+	reader->link_history->idle =
+		(uint32) Min(INSTR_TIME_GET_MICROSEC(reader->idle) / us * 1000, 1000);
 }
 
 /* The remote query is complete: was every sender? */
@@ -323,7 +325,7 @@ finish_stream(px_stream_reader *reader)
 	require_ends(reader);
 	require(reader, "plan frame", reader->explain != 0, reader->has_plan);
 	reader->finished = true;
-	learn_lesson(reader);
+	update_link_history(reader);
 }
 
 /* A frame is here that was wanted for some time, of which wait_before is known. */
