@@ -46,8 +46,9 @@
 	QueryDesc *queryDesc, ScanDirection direction, uint64 count
 #define PX_EXECUTOR_RUN_ARGUMENTS	queryDesc, direction, count
 #else
-#define PX_EXECUTOR_RUN_PARAMETERS \
-	QueryDesc *queryDesc, ScanDirection direction, uint64 count, bool execute_once
+#define PX_EXECUTOR_RUN_PARAMETERS                               \
+	QueryDesc *queryDesc, ScanDirection direction, uint64 count, \
+		bool		execute_once
 #define PX_EXECUTOR_RUN_ARGUMENTS	queryDesc, direction, count, execute_once
 #endif
 
@@ -173,7 +174,8 @@ static inline JsonLexContext *
 px_json_form_lexer(const char *json, int nbytes)
 {
 #if PG_VERSION_NUM >= 170000
-	return makeJsonLexContextCstringLen(NULL, json, nbytes, GetDatabaseEncoding(), false);
+	return makeJsonLexContextCstringLen(NULL, json, nbytes,
+										GetDatabaseEncoding(), false);
 #else
 	return makeJsonLexContextCstringLen(unconstify(char *, json), nbytes,
 										GetDatabaseEncoding(), false);
@@ -197,7 +199,8 @@ px_new_wait_event(const char *name)
  * left before execution; NULL is returned if no more can be said later.
  */
 static inline PartitionPruneState *
-px_begin_pruning(PlanState *node, int nplans, const Plan *append, Bitmapset **valid)
+px_begin_pruning(PlanState *node, int nplans, const Plan *append,
+				 Bitmapset **valid)
 {
 	PartitionPruneState *state = NULL;
 #if PG_VERSION_NUM >= 180000
@@ -209,8 +212,8 @@ px_begin_pruning(PlanState *node, int nplans, const Plan *append, Bitmapset **va
 		((const MergeAppend *) append)->apprelids;
 
 	if (index >= 0)
-		state = ExecInitPartitionExecPruning(node, nplans, index,
-											 unconstify(Bitmapset *, relids), valid);
+		state = ExecInitPartitionExecPruning(
+			node, nplans, index, unconstify(Bitmapset *, relids), valid);
 #else
 	PartitionPruneInfo *info = IsA(append, Append) ?
 		((const Append *) append)->part_prune_info :

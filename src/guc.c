@@ -141,7 +141,8 @@ read_server_mode(const char **p, server_mode *item)
 	else if (**p != '\0')
 		return false;
 
-	for (const struct config_enum_entry *option = mode_options; option->name; option++)
+	for (const struct config_enum_entry *option = mode_options; option->name;
+		 option++)
 	{
 		if (strlen(option->name) == length &&
 			pg_strncasecmp(option->name, mode, length) == 0)
@@ -166,8 +167,9 @@ check_server_compression(char **newval, void **extra, GucSource source)
 
 		ok = read_server_mode(&p, &item);
 		if (!ok)
-			GUC_check_errdetail("Expected server=mode with mode none, fast, high_compression or auto, at \"%s\".",
-								begin);
+			GUC_check_errdetail(
+				"Expected server=mode with mode none, fast, high_compression or auto, at \"%s\".",
+				begin);
 	}
 	pfree(item.name);
 	return ok;
@@ -265,9 +267,10 @@ define_stream_settings(void)
 }
 
 /*
- * When the receiver uses an exchange, and what it may hold.  What takes more than
- * its share of connections, here and over there, or of memory is for those
- * whom an administrator lets set it; so is what shows more than postgres_fdw does.
+ * When the receiver uses an exchange, and what it may hold.  What takes more
+ * than its share of connections, here and over there, or of memory is for
+ * those whom an administrator lets set it; so is what shows more than
+ * postgres_fdw does.
  */
 static void
 define_receiver_settings(void)
@@ -334,13 +337,12 @@ define_receiver_settings(void)
 static void
 define_limits(void)
 {
-	DefineCustomIntVariable("pg_exchange.max_frame_bytes",
-							"Sets the size of a frame that is accepted from a server.",
-							"A frame holds a batch, of at least one row: larger rows are refused.",
-							&px_max_frame_bytes,
-							PX_FRAME_SENT_NBYTES_MAX, 64 * 1024, PX_FRAME_SENT_NBYTES_MAX,
-							PGC_SUSET, GUC_UNIT_BYTE,
-							NULL, NULL, NULL);
+	DefineCustomIntVariable(
+		"pg_exchange.max_frame_bytes",
+		"Sets the size of a frame that is accepted from a server.",
+		"A frame holds a batch, of at least one row: larger rows are refused.",
+		&px_max_frame_bytes, PX_FRAME_SENT_NBYTES_MAX, 64 * 1024,
+		PX_FRAME_SENT_NBYTES_MAX, PGC_SUSET, GUC_UNIT_BYTE, NULL, NULL, NULL);
 
 	DefineCustomIntVariable("pg_exchange.max_decompression_ratio",
 							"Sets how many times the size of its frame a large batch may take when it is decoded.",

@@ -53,7 +53,10 @@ extern int	px_stat_max;		/* servers, as users see them, that are counted for */
 
 extern void px_guc_init(void);
 
-/* The mode in force for a server: its server_compression entry, else compression. */
+/*
+ * The mode in force for a server: its server_compression entry, else
+ * compression.
+ */
 extern px_mode px_mode_for_server(const char *servername);
 
 /*

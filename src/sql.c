@@ -36,14 +36,16 @@ PG_FUNCTION_INFO_V1(px_sql_send_support);
 /*
  * A coordinator that dies, or gives the connection up because the remote seems
  * to have died, cannot cancel what it has begun.  A query that sends nothing
- * would not notice.  Where the operating system cannot tell, this does nothing.
+ * would not notice.  Where the operating system cannot tell, this does
+ * nothing.
  */
 static void
 watch_client(void)
 {
 	if (client_connection_check_interval == 0)
-		(void) set_config_option("client_connection_check_interval", CLIENT_CHECK_INTERVAL,
-								 PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SET, true, DEBUG1, false);
+		(void) set_config_option(
+			"client_connection_check_interval", CLIENT_CHECK_INTERVAL,
+			PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SET, true, DEBUG1, false);
 }
 
 /* exchange.hello(hello text) returns text */
@@ -118,7 +120,8 @@ px_sql_send_support(PG_FUNCTION_ARGS)
 
 	if (IsA(request, SupportRequestSimplify))
 	{
-		char	   *name = get_func_name(((SupportRequestSimplify *) request)->fcall->funcid);
+		char	   *name = get_func_name(
+			((SupportRequestSimplify *) request)->fcall->funcid);
 
 		raise_not_planned(name ? name : "send");
 	}

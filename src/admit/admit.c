@@ -41,7 +41,9 @@
 
 PG_FUNCTION_INFO_V1(px_sql_admit);
 
-/* Does planning lock other tables, or executing fewer, as parameters have it? */
+/*
+ * Does planning lock other tables, or executing fewer, as parameters have it?
+ */
 static bool
 has_children(Node *node, void *context)
 {
@@ -55,7 +57,8 @@ has_children(Node *node, void *context)
 		{
 			const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
 
-			if (rte->rtekind == RTE_RELATION && rte->inh && has_subclass(rte->relid))
+			if (rte->rtekind == RTE_RELATION && rte->inh &&
+				has_subclass(rte->relid))
 				return true;
 		}
 		return query_tree_walker((Query *) node, has_children, context, 0);
@@ -77,7 +80,8 @@ judge_text(const char *text)
 
 	if (list_length(parsed) != 1)
 		return "query is not one SELECT";
-	query = parse_analyze_varparams(linitial_node(RawStmt, parsed), text, &types, &ntypes, NULL);
+	query = parse_analyze_varparams(linitial_node(RawStmt, parsed), text,
+									&types, &ntypes, NULL);
 	if (query->commandType != CMD_SELECT)
 		return "query is not one SELECT";
 	rewritten = QueryRewrite(query);
@@ -91,7 +95,8 @@ judge_text(const char *text)
 	if (ntypes > 0 && has_children((Node *) query, NULL))
 		return "locks depend on parameters";
 
-	stmt = pg_plan_query(query, text, CURSOR_OPT_FAST_PLAN | CURSOR_OPT_NO_SCROLL, NULL);
+	stmt = pg_plan_query(query, text,
+						 CURSOR_OPT_FAST_PLAN | CURSOR_OPT_NO_SCROLL, NULL);
 	reason = px_session_judge_plan(stmt);
 	if (reason == NULL)
 		px_check_permissions(stmt);
@@ -162,13 +167,16 @@ set_against(px_admission *admission, const char *reason)
 				*c = '?';
 		}
 	}
-	nbytes = pg_encoding_mbcliplen(pg_get_client_encoding(), text, (int) strlen(text),
+	nbytes = pg_encoding_mbcliplen(pg_get_client_encoding(), text,
+								   (int) strlen(text),
 								   sizeof(admission->against) - 1);
 	memcpy(admission->against, text, nbytes);
 	admission->against[nbytes] = '\0';
 }
 
-/* May this transaction's snapshot be another's?  As pg_export_snapshot has it. */
+/*
+ * May this transaction's snapshot be another's?  As pg_export_snapshot has it.
+ */
 static bool
 can_export(const px_hello *self)
 {
@@ -190,7 +198,9 @@ check_hello(text *line)
 				 errdetail_internal("%s", px_fault_text(&fault, detail))));
 }
 
-/* exchange.admit(hello text, query text, want_snapshot boolean) returns text */
+/*
+ * exchange.admit(hello text, query text, want_snapshot boolean) returns text
+ */
 Datum
 px_sql_admit(PG_FUNCTION_ARGS)
 {
@@ -216,7 +226,8 @@ px_sql_admit(PG_FUNCTION_ARGS)
 	else
 	{
 		if (!PG_ARGISNULL(1))
-			against = judge_in_subtransaction(text_to_cstring(PG_GETARG_TEXT_PP(1)));
+			against = judge_in_subtransaction(
+				text_to_cstring(PG_GETARG_TEXT_PP(1)));
 		if (want_snapshot && can_export(&admission.hello))
 			strlcpy(admission.snapshot, ExportSnapshot(GetActiveSnapshot()),
 					sizeof(admission.snapshot));
@@ -224,7 +235,8 @@ px_sql_admit(PG_FUNCTION_ARGS)
 	if (against)
 		set_against(&admission, against);
 
-	if (px_admission_write(answer, sizeof(answer), &admission) >= sizeof(answer))
+	if (px_admission_write(answer, sizeof(answer), &admission) >=
+		sizeof(answer))
 		elog(ERROR, "exchange admission exceeds %d bytes", PX_ADMISSION_NBYTES_MAX);
 	PG_RETURN_TEXT_P(cstring_to_text(answer));
 }

@@ -91,8 +91,10 @@ is_as_compiled(struct config_generic *setting)
 				((struct config_enum *) setting)->boot_val;
 		case PGC_STRING:
 			{
-				const char *value = *((struct config_string *) setting)->variable;
-				const char *boot = ((struct config_string *) setting)->boot_val;
+				const char *value =
+					*((struct config_string *) setting)->variable;
+				const char *boot =
+					((struct config_string *) setting)->boot_val;
 
 				return strcmp(value ? value : "", boot ? boot : "") == 0;
 			}
@@ -103,7 +105,8 @@ is_as_compiled(struct config_generic *setting)
 static uint64
 hash(const char *text, uint64 seed)
 {
-	return hash_bytes_extended((const unsigned char *) text, (int) strlen(text), seed);
+	return hash_bytes_extended((const unsigned char *) text,
+							   (int) strlen(text), seed);
 }
 
 /* A setting's value in words, in a buffer or in the setting's own memory. */
@@ -115,17 +118,20 @@ setting_text(struct config_generic *setting, char *buffer, size_t cap)
 		case PGC_BOOL:
 			return *((struct config_bool *) setting)->variable ? "on" : "off";
 		case PGC_INT:
-			snprintf(buffer, cap, "%d", *((struct config_int *) setting)->variable);
+			snprintf(buffer, cap, "%d",
+					 *((struct config_int *) setting)->variable);
 			return buffer;
 		case PGC_REAL:
-			snprintf(buffer, cap, "%.17g", *((struct config_real *) setting)->variable);
+			snprintf(buffer, cap, "%.17g",
+					 *((struct config_real *) setting)->variable);
 			return buffer;
 		case PGC_ENUM:
 			return config_enum_lookup_by_value((struct config_enum *) setting,
 											   *((struct config_enum *) setting)->variable);
 		case PGC_STRING:
 			{
-				struct config_string *string = (struct config_string *) setting;
+				struct config_string *string =
+					(struct config_string *) setting;
 
 				if (string->show_hook)
 					return string->show_hook();
@@ -141,7 +147,8 @@ hash_setting(struct config_generic *setting)
 {
 	char		buffer[64];
 
-	return hash(setting_text(setting, buffer, sizeof(buffer)), hash(setting->name, 0));
+	return hash(setting_text(setting, buffer, sizeof(buffer)),
+				hash(setting->name, 0));
 }
 
 /* What a sum becomes for all to see. */

@@ -38,9 +38,9 @@
 
 /*
  * Built-in functions that are STABLE because of settings, or because they call
- * the output functions of any type.  What looks at the session, the clock, files
- * or statistics is missing here, and so is what reads text: a date may be
- * 'today', a regclass may be a temporary table.
+ * the output functions of any type.  What looks at the session, the clock,
+ * files or statistics is missing here, and so is what reads text: a date may
+ * be 'today', a regclass may be a temporary table.
  */
 static const Oid stable_functions[] = {
 	F_ANYTEXTCAT, F_ARRAY_TO_JSON_ANYARRAY, F_ARRAY_TO_JSON_ANYARRAY_BOOL,
@@ -142,7 +142,10 @@ may_run_elsewhere(Oid function)
 		(volatility == PROVOLATILE_STABLE && depends_on_settings(function));
 }
 
-/* All functions that an aggregate is made of, which says nothing of them itself. */
+/*
+ * All functions that an aggregate is made of, which says nothing of them
+ * itself.
+ */
 static bool
 aggregate_may_run_elsewhere(Oid aggregate)
 {
@@ -154,10 +157,10 @@ aggregate_may_run_elsewhere(Oid aggregate)
 		elog(ERROR, "cache lookup failed for aggregate %u", aggregate);
 	form = (Form_pg_aggregate) GETSTRUCT(tuple);
 	{
-		Oid			functions[] = {
-			form->aggtransfn, form->aggfinalfn, form->aggcombinefn, form->aggserialfn,
-			form->aggdeserialfn, form->aggmtransfn, form->aggminvtransfn, form->aggmfinalfn
-		};
+		Oid			functions[] = {form->aggtransfn,     form->aggfinalfn,
+						   form->aggcombinefn,   form->aggserialfn,
+						   form->aggdeserialfn,  form->aggmtransfn,
+						   form->aggminvtransfn, form->aggmfinalfn};
 
 		for (size_t i = 0; may && i < lengthof(functions); i++)
 			may = !OidIsValid(functions[i]) || may_run_elsewhere(functions[i]);
@@ -170,10 +173,12 @@ static bool
 judge_function(Oid function, void *context)
 {
 	if (may_run_elsewhere(function) &&
-		(function < FirstNormalObjectId || get_func_prokind(function) != PROKIND_AGGREGATE ||
+		(function < FirstNormalObjectId ||
+		 get_func_prokind(function) != PROKIND_AGGREGATE ||
 		 aggregate_may_run_elsewhere(function)))
 		return false;
-	return found(context, psprintf("calls function \"%s\"", get_func_name(function)));
+	return found(context,
+				 psprintf("calls function \"%s\"", get_func_name(function)));
 }
 
 /* The same, where it is not written as a function call. */
@@ -239,7 +244,8 @@ judge_relation(Oid relation, judgement *judgement)
 static bool
 judge_sample(const TableSampleClause *sample, judgement *judgement)
 {
-	if (sample->repeatable == NULL || sample->tsmhandler >= FirstGenbkiObjectId)
+	if (sample->repeatable == NULL ||
+		sample->tsmhandler >= FirstGenbkiObjectId)
 		return found(judgement, "takes a sample of a table");
 	return false;
 }

@@ -90,7 +90,9 @@ start_executor(QueryDesc *query, int eflags)
  * The frame
  * --------------------------------------------------------------------- */
 
-/* The plan below the node in a format of EXPLAIN's, in the client's encoding. */
+/*
+ * The plan below the node in a format of EXPLAIN's, in the client's encoding.
+ */
 static char *
 explain_plan(const px_plan_state *state, ExplainFormat format, uint32 *nbytes)
 {
@@ -136,7 +138,8 @@ static TupleTableSlot *
 plan_frame(px_plan_state *state)
 {
 	TupleTableSlot *slot = ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
-	px_frame_header header = {.version = state->version, .kind = PX_FRAME_PLAN};
+	px_frame_header header = {.version = state->version,
+							  .kind = PX_FRAME_PLAN};
 	px_plan		plan;
 	const char *text;
 	const char *json;
@@ -149,7 +152,8 @@ plan_frame(px_plan_state *state)
 	plan.text = (const uint8_t *) text;
 	plan.json = (const uint8_t *) json;
 
-	header.body_nbytes = PX_PLAN_HEAD_NBYTES + plan.text_nbytes + plan.json_nbytes;
+	header.body_nbytes = PX_PLAN_HEAD_NBYTES + plan.text_nbytes +
+		plan.json_nbytes;
 	writer.cap = PX_FRAME_HEADER_NBYTES + header.body_nbytes;
 	writer.pos = PX_FRAME_HEADER_NBYTES;
 	frame = palloc(VARHDRSZ + writer.cap);
@@ -186,7 +190,8 @@ plan_begin(CustomScanState *node, EState *estate, int eflags)
 
 	state->explain = (uint32) linitial_int(scan->custom_private);
 	state->version = (uint16) lsecond_int(scan->custom_private);
-	node->custom_ps = list_make1(ExecInitNode(linitial(scan->custom_plans), estate, eflags));
+	node->custom_ps = list_make1(
+		ExecInitNode(linitial(scan->custom_plans), estate, eflags));
 }
 
 static TupleTableSlot *

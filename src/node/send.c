@@ -174,7 +174,8 @@ send_restart(px_send_state *state)
 {
 	state->phase = state->request.slices > 1 ? SEND_SLICE : SEND_SCHEMA;
 	state->exhausted = false;
-	state->batch_rows = Min(state->text ? FIRST_TEXT_BATCH_ROWS : FIRST_BATCH_ROWS,
+	state->batch_rows = Min(state->text ? FIRST_TEXT_BATCH_ROWS
+										: FIRST_BATCH_ROWS,
 							state->request.batch_rows);
 	if (state->request.fetch_rows > 0)
 		state->batch_rows = Min(state->batch_rows, state->request.fetch_rows);
@@ -192,7 +193,8 @@ rows_of_batch(const px_send_state *state)
 	const px_request *request = &state->request;
 
 	if (request->fixed)
-		return Min(request->batch_rows, request->fetch_rows - state->fetched_rows);
+		return Min(request->batch_rows,
+				   request->fetch_rows - state->fetched_rows);
 	return state->batch_rows;
 }
 
@@ -207,7 +209,9 @@ count_fetched(px_send_state *state)
 		px_timeout_restart(&state->css);
 }
 
-/* Has a batch, begun at that time, taken so long that it ends with this row? */
+/*
+ * Has a batch, begun at that time, taken so long that it ends with this row?
+ */
 static bool
 is_late(const px_send_state *state, instr_time begin)
 {
@@ -241,8 +245,9 @@ fill_batch(px_send_state *state)
 		state->maker->options.codec != PX_CODEC_ZSTD;
 	px_fill_reset(fill);
 	INSTR_TIME_SET_CURRENT(begin);
-	while (!state->exhausted && !late && fill->rows < rows &&
-		   (fill->rows == 0 || px_fill_nbytes(fill) < state->request.batch_bytes))
+	while (
+		!state->exhausted && !late && fill->rows < rows &&
+		(fill->rows == 0 || px_fill_nbytes(fill) < state->request.batch_bytes))
 	{
 		TupleTableSlot *slot = ExecProcNode(child);
 
@@ -269,7 +274,8 @@ next_frame(px_send_state *state)
 	{
 		case SEND_SLICE:
 			state->phase = SEND_SCHEMA;
-			return store_frame(state, px_frame_maker_slice(state->maker, &state->slice));
+			return store_frame(
+				state, px_frame_maker_slice(state->maker, &state->slice));
 		case SEND_SCHEMA:
 			state->phase = SEND_BATCHES;
 			return store_frame(state, px_frame_maker_schema(state->maker));
@@ -395,7 +401,7 @@ send_begin(CustomScanState *node, EState *estate, int eflags)
 	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
 	TargetEntry *output = linitial_node(TargetEntry, scan->custom_scan_tlist);
 	FuncExpr   *marker = castNode(FuncExpr, output->expr);
-	List	   *columns = list_nth(scan->custom_private, PX_SEND_PRIVATE_COLUMNS);
+	List *columns = list_nth(scan->custom_private, PX_SEND_PRIVATE_COLUMNS);
 	List	   *slice;
 	px_request_column *column_requests;
 	MemoryContext old_context;
@@ -411,9 +417,10 @@ send_begin(CustomScanState *node, EState *estate, int eflags)
 	child = ExecInitNode(linitial(scan->custom_plans), estate, eflags);
 	node->custom_ps = list_make1(child);
 
-	state->below_gather =
-		intVal(list_nth(scan->custom_private, PX_SEND_PRIVATE_BELOW_GATHER)) != 0;
-	state->text = intVal(list_nth(scan->custom_private, PX_SEND_PRIVATE_TEXT)) != 0;
+	state->below_gather = intVal(list_nth(scan->custom_private,
+										  PX_SEND_PRIVATE_BELOW_GATHER)) != 0;
+	state->text = intVal(list_nth(scan->custom_private,
+								  PX_SEND_PRIVATE_TEXT)) != 0;
 	slice = list_nth(scan->custom_private, PX_SEND_PRIVATE_SLICE);
 	state->slice.slices = (uint32) linitial_int(slice);
 	state->slice.blocks = (uint32) lsecond_int(slice);
@@ -430,7 +437,9 @@ send_begin(CustomScanState *node, EState *estate, int eflags)
 	pfree(column_requests);
 	state->maker = px_frame_maker_new(&state->request, state->fill,
 									  (uint32) (ParallelWorkerNumber + 1));
-	set_choice(state, (px_choice) pg_rightmost_one_pos32(px_choices_asked(&state->request)));
+	set_choice(
+		state,
+		(px_choice) pg_rightmost_one_pos32(px_choices_asked(&state->request)));
 	if (state->request.adaptive)
 		state->adaptive = px_auto_new(&state->request);
 	MemoryContextSwitchTo(old_context);
@@ -438,8 +447,8 @@ send_begin(CustomScanState *node, EState *estate, int eflags)
 	send_restart(state);
 
 	/*
-	 * The plan has its locks.  A coordinator that lets a stream wait for them for
-	 * a moment only does not mean locks that the query may take later.
+	 * The plan has its locks.  A coordinator that lets a stream wait for them
+	 * for a moment only does not mean locks that the query may take later.
 	 */
 	if (state->request.has_session && !state->text && !IsParallelWorker() &&
 		(eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
@@ -517,10 +526,10 @@ explain_totals(const px_send_state *state, ExplainState *es)
 		StringInfoData line;
 
 		initStringInfo(&line);
-		appendStringInfo(&line, "%u, raw " UINT64_FORMAT " kB, wire " UINT64_FORMAT " kB",
-						 state->maker->sequence,
-						 (totals->raw_nbytes + 1023) / 1024,
-						 (totals->wire_nbytes + 1023) / 1024);
+		appendStringInfo(
+			&line, "%u, raw " UINT64_FORMAT " kB, wire " UINT64_FORMAT " kB",
+			state->maker->sequence, (totals->raw_nbytes + 1023) / 1024,
+			(totals->wire_nbytes + 1023) / 1024);
 		if (es->timing)
 			appendStringInfo(&line, ", encode %.3f ms", encode_ms);
 		ExplainPropertyText(state->below_gather ? "Leader Frames" : "Frames",
@@ -532,7 +541,8 @@ explain_totals(const px_send_state *state, ExplainState *es)
 	ExplainPropertyInteger("Batches", NULL, (int64) totals->batches, es);
 	ExplainPropertyInteger("Rows Sent", NULL, (int64) totals->rows, es);
 	ExplainPropertyInteger("Raw Bytes", NULL, (int64) totals->raw_nbytes, es);
-	ExplainPropertyInteger("Wire Bytes", NULL, (int64) totals->wire_nbytes, es);
+	ExplainPropertyInteger("Wire Bytes", NULL, (int64) totals->wire_nbytes,
+						   es);
 	if (es->timing)
 		ExplainPropertyFloat("Encode Time", "ms", encode_ms, 3, es);
 }
@@ -546,7 +556,8 @@ explain_choices(const px_send_state *state, ExplainState *es)
 	initStringInfo(&line);
 	for (int choice = PX_CHOICE_PLAIN; choice < PX_CHOICE_COUNT; choice++)
 		appendStringInfo(&line, "%s%s " UINT64_FORMAT, choice > 0 ? ", " : "",
-						 px_choices[choice].name, state->adaptive->counts[choice]);
+						 px_choices[choice].name,
+						 state->adaptive->counts[choice]);
 	ExplainPropertyText("Choices", line.data, es);
 }
 
@@ -577,13 +588,15 @@ send_estimate_dsm(CustomScanState *node, ParallelContext *pcxt)
 }
 
 static void
-send_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+send_initialize_dsm(CustomScanState *node, ParallelContext *pcxt,
+					void *coordinate)
 {
 	px_auto_share(((px_send_state *) node)->adaptive, coordinate);
 }
 
 static void
-send_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+send_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt,
+					  void *coordinate)
 {
 	px_auto    *adaptive = ((px_send_state *) node)->adaptive;
 

@@ -34,8 +34,9 @@
  * IntList of its fields; and an Integer, 1 if the frames become text.
  *
  * The request is the first argument of the FuncExpr exchange.send, or
- * exchange.send_text, that is the only entry of custom_scan_tlist.  EXPLAIN VERBOSE prints it as the
- * node's output, and executor start checks the right to execute it.
+ * exchange.send_text, that is the only entry of custom_scan_tlist.  EXPLAIN
+ * VERBOSE prints it as the node's output, and executor start checks the right
+ * to execute it.
  */
 typedef enum px_send_private
 {
@@ -73,10 +74,16 @@ extern const px_request *px_send_request(PlanState *send);
 /* Has an ExchangeSend got all rows, so that it will not wait for another? */
 extern bool px_send_is_exhausted(PlanState *send);
 
-/* Rescan the only child of one of these nodes, with the node's changed parameters. */
+/*
+ * Rescan the only child of one of these nodes, with the node's changed
+ * parameters.
+ */
 extern void px_send_rescan_child(CustomScanState *node);
 
-/* Register ExchangePlan, and have plans that have it measured; by px_send_init. */
+/*
+ * Register ExchangePlan, and have plans that have it measured; by
+ * px_send_init.
+ */
 extern void px_send_plan_init(void);
 
 /* Install the planner hook and register the node; called by _PG_init. */

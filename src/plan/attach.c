@@ -95,11 +95,12 @@ static List *
 frame_targetlist(int varno, const TargetEntry *marker)
 {
 	const FuncExpr *call = castNode(FuncExpr, marker->expr);
-	Var		   *frame = makeVar(varno, 1, call->funcresulttype, -1, call->funccollid, 0);
+	Var *frame = makeVar(varno, 1, call->funcresulttype, -1, call->funccollid,
+						 0);
 
-	return list_make1(makeTargetEntry((Expr *) frame, 1,
-									  marker->resname ? pstrdup(marker->resname) : NULL,
-									  false));
+	return list_make1(makeTargetEntry(
+		(Expr *) frame, 1, marker->resname ? pstrdup(marker->resname) : NULL,
+		false));
 }
 
 /*
@@ -134,7 +135,8 @@ estimate(Plan *plan, const Plan *child, int ncolumns,
 	plan->total_cost = child->total_cost +
 		child->plan_rows * ncolumns * cpu_operator_cost;
 	plan->plan_rows = clamp_row_est(batches + 2);
-	plan->plan_width = (int) Min(raw_nbytes / plan->plan_rows, (double) INT_MAX);
+	plan->plan_width = (int) Min(raw_nbytes / plan->plan_rows,
+								 (double) INT_MAX);
 }
 
 /* A node of ours on top of child, that returns frames; without costs. */
@@ -162,18 +164,23 @@ make_send(Plan *child, List *columns, const TargetEntry *marker,
 		  const px_request *request, const px_slice *slice, bool below_gather,
 		  bool text)
 {
-	CustomScan *scan = make_node(child, marker, SEND_PLAN_NODE_ID, &px_send_scan_methods);
+	CustomScan *scan = make_node(child, marker, SEND_PLAN_NODE_ID,
+								 &px_send_scan_methods);
 	Plan	   *plan = &scan->scan.plan;
 
 	estimate(plan, child, list_length(columns), request);
 	plan->parallel_safe = child->parallel_safe;
 
-	/* For the executor this means shared memory: senders share what they learn. */
+	/*
+	 * For the executor this means shared memory: senders share what they
+	 * learn.
+	 */
 	plan->parallel_aware = below_gather && request->adaptive;
-	scan->custom_private = list_make4(columns, makeInteger(below_gather ? 1 : 0),
-									  list_make4_int((int) slice->slices, (int) slice->blocks,
-													 (int) slice->file, (int) slice->reason),
-									  makeInteger(text ? 1 : 0));
+	scan->custom_private = list_make4(
+		columns, makeInteger(below_gather ? 1 : 0),
+		list_make4_int((int) slice->slices, (int) slice->blocks,
+					   (int) slice->file, (int) slice->reason),
+		makeInteger(text ? 1 : 0));
 	return plan;
 }
 
@@ -193,18 +200,21 @@ make_passing_node(Plan *child, const TargetEntry *marker, int plan_node_id,
 }
 
 static Plan *
-make_plan_node(Plan *child, const TargetEntry *marker, const px_request *request)
+make_plan_node(Plan *child, const TargetEntry *marker,
+			   const px_request *request)
 {
-	CustomScan *scan = make_passing_node(child, marker, TOP_PLAN_NODE_ID, &px_plan_scan_methods);
+	CustomScan *scan = make_passing_node(child, marker, TOP_PLAN_NODE_ID,
+										 &px_plan_scan_methods);
 
 	scan->scan.plan.plan_rows++;
-	scan->custom_private = list_make2_int((int) request->explain, request->version);
+	scan->custom_private = list_make2_int((int) request->explain,
+										  request->version);
 	return &scan->scan.plan;
 }
 
 /*
- * The marker for what is below ExchangeArmour: there the call stands for frames
- * that its result is made of.
+ * The marker for what is below ExchangeArmour: there the call stands for
+ * frames that its result is made of.
  */
 static TargetEntry *
 frame_marker(const TargetEntry *marker)
@@ -228,7 +238,8 @@ px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker,
 
 	if (mapped != NIL)
 	{
-		Plan	   *send = make_send(outerPlan(top), mapped, frame, request, slice, true, text);
+		Plan *send = make_send(outerPlan(top), mapped, frame, request, slice,
+							   true, text);
 
 		/* The Gather gets at least as many frames as one participant sends. */
 		outerPlan(top) = send;
@@ -237,13 +248,17 @@ px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker,
 		top->plan_width = send->plan_width;
 		top->total_cost = Max(top->total_cost, send->total_cost);
 		stmt->planTree = &make_passing_node(top, frame, FORWARD_PLAN_NODE_ID,
-											&px_forward_scan_methods)->scan.plan;
+											&px_forward_scan_methods)
+							  ->scan.plan;
 	}
 	else
-		stmt->planTree = make_send(top, columns, frame, request, slice, false, text);
+		stmt->planTree = make_send(top, columns, frame, request, slice, false,
+								   text);
 	if (request->explain != 0)
 		stmt->planTree = make_plan_node(stmt->planTree, frame, request);
 	if (text)
-		stmt->planTree = &make_passing_node(stmt->planTree, marker, ARMOUR_PLAN_NODE_ID,
-											&px_armour_scan_methods)->scan.plan;
+		stmt->planTree = &make_passing_node(stmt->planTree, marker,
+											ARMOUR_PLAN_NODE_ID,
+											&px_armour_scan_methods)
+							  ->scan.plan;
 }

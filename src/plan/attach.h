@@ -16,9 +16,9 @@
 /*
  * Put an ExchangeSend on top of a finished plan, or below its Gather if that
  * only passes columns through.  marker is the target "exchange.send(request,
- * t.*)" of the query that asked for it, request what it says; slice is what the
- * query was made of, if a slice was asked for.  text: an ExchangeArmour goes on
- * top of all.
+ * t.*)" of the query that asked for it, request what it says; slice is what
+ * the query was made of, if a slice was asked for.  text: an ExchangeArmour
+ * goes on top of all.
  */
 extern void px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker,
 							 const px_request *request, const px_slice *slice,

@@ -37,7 +37,9 @@ bool
 px_server_is_postgres_fdw(const ForeignServer *server)
 {
 	ForeignDataWrapper *fdw = GetForeignDataWrapper(server->fdwid);
-	char	   *handler = OidIsValid(fdw->fdwhandler) ? get_func_name(fdw->fdwhandler) : NULL;
+	char	   *handler = OidIsValid(fdw->fdwhandler)
+		? get_func_name(fdw->fdwhandler)
+		: NULL;
 
 	return handler && strcmp(handler, "postgres_fdw_handler") == 0;
 }
@@ -53,7 +55,8 @@ query_only_reads(PlannerInfo *root)
 	{
 		Query	   *parse = root->parse;
 
-		if (parse->commandType != CMD_SELECT && parse->commandType != CMD_INSERT)
+		if (parse->commandType != CMD_SELECT &&
+			parse->commandType != CMD_INSERT)
 			return false;
 		if (parse->hasModifyingCTE)
 			return false;
@@ -82,7 +85,8 @@ px_rel_is_locked(PlannerInfo *root, RelOptInfo *rel)
 	{
 		PlanRowMark *mark = lfirst_node(PlanRowMark, lc);
 
-		if (bms_is_member(mark->rti, rel->relids) && mark->strength != LCS_NONE)
+		if (bms_is_member(mark->rti, rel->relids) &&
+			mark->strength != LCS_NONE)
 			return true;
 	}
 	return false;
@@ -102,7 +106,8 @@ needs_system_columns(RelOptInfo *rel)
 
 	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &attnos);
 	foreach(lc, rel->baserestrictinfo)
-		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause, rel->relid, &attnos);
+		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause,
+					   rel->relid, &attnos);
 
 	while ((bit = bms_next_member(attnos, bit)) >= 0)
 	{

@@ -119,7 +119,8 @@ is_impostor(Oid function)
 	char	   *name = get_func_name(function);
 	char	   *schema;
 
-	if (name == NULL || (strcmp(name, "send") != 0 && strcmp(name, "send_text") != 0))
+	if (name == NULL ||
+		(strcmp(name, "send") != 0 && strcmp(name, "send_text") != 0))
 		return false;
 	schema = get_namespace_name(get_func_namespace(function));
 	return schema != NULL && strcmp(schema, "exchange") == 0;
@@ -172,8 +173,10 @@ find_marker(const Query *query, bool *text)
 		{
 			*text = finfo.fn_addr == px_sql_send_text;
 			return !has_other_clauses(query) &&
-				is_marker_call((FuncExpr *) target->expr, *text ? TEXTOID : BYTEAOID) ?
-				target : NULL;
+					is_marker_call((FuncExpr *) target->expr,
+								   *text ? TEXTOID : BYTEAOID)
+				? target
+				: NULL;
 		}
 	}
 	if (is_impostor(function))
@@ -211,10 +214,11 @@ plan_stream(Query *inner, const px_request *request, const char *query_string,
 		return plan_query(inner, query_string, cursor_options, params);
 
 	copy = copyObject(inner);
-	double_to_shortest_decimal_buf(parallel_tuple_cost / request->batch_rows, cost);
+	double_to_shortest_decimal_buf(parallel_tuple_cost / request->batch_rows,
+								   cost);
 	nestlevel = NewGUCNestLevel();
-	(void) set_config_option("parallel_tuple_cost", cost, PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
+	(void) set_config_option("parallel_tuple_cost", cost, PGC_USERSET,
+							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 	stmt = plan_query(copy, query_string, cursor_options, params);
 	AtEOXact_GUC(true, nestlevel);
 
@@ -233,7 +237,8 @@ add_function_dependency(PlannedStmt *stmt, Oid function)
 	PlanInvalItem *item = makeNode(PlanInvalItem);
 
 	item->cacheId = PROCOID;
-	item->hashValue = GetSysCacheHashValue1(PROCOID, ObjectIdGetDatum(function));
+	item->hashValue = GetSysCacheHashValue1(PROCOID,
+											ObjectIdGetDatum(function));
 	stmt->invalItems = lappend(stmt->invalItems, item);
 }
 
@@ -294,10 +299,14 @@ marker_planner(Query *parse, const char *query_string, int cursor_options,
 
 	inner = single_subquery(parse)->subquery;
 	pfree(px_send_read_request(castNode(FuncExpr, marker->expr),
-							   ExecCleanTargetListLength(inner->targetList), &request));
+							   ExecCleanTargetListLength(inner->targetList),
+							   &request));
 	if (text)
 	{
-		/* It is postgres_fdw's own session that runs it, by a cursor of its own. */
+		/*
+		 * It is postgres_fdw's own session that runs it, by a cursor of its
+		 * own.
+		 */
 		cursor_options &= ~CURSOR_OPT_PARALLEL_OK;
 		if (contain_volatile_functions((Node *) inner))
 			marker = evaluate_portions(marker, &request);

@@ -49,7 +49,10 @@ typedef struct exchange_routine
  */
 #define BYTES_OF_A_TUPLE_COST	1280.0
 
-/* bench/latency.py: below, postgres_fdw is faster even if the estimate is right. */
+/*
+ * bench/latency.py: below, postgres_fdw is faster even if the estimate is
+ * right.
+ */
 #define LOOKUP_ROWS				8.0
 
 static Plan *plan_receive(PlannerInfo *root, RelOptInfo *rel,
@@ -85,13 +88,14 @@ is_small(PlannerInfo *root, const ForeignPath *foreign)
 }
 
 /*
- * Is it a lookup of so few rows that they are cheaper as text?  A transaction's
- * first exchange with a server takes two round trips more.
+ * Is it a lookup of so few rows that they are cheaper as text?  A
+ * transaction's first exchange with a server takes two round trips more.
  */
 static bool
 is_lookup(PlannerInfo *root, const Path *path)
 {
-	return path->rows < LOOKUP_ROWS && px_expected_nbytes(root, path) < px_min_bytes;
+	return path->rows < LOOKUP_ROWS &&
+		px_expected_nbytes(root, path) < px_min_bytes;
 }
 
 /*
@@ -102,21 +106,23 @@ static Path *
 make_receive_path(PlannerInfo *root, ForeignPath *foreign)
 {
 	CustomPath *path = makeNode(CustomPath);
-	double		saved = 1.0 - foreign->path.pathtarget->width / BYTES_OF_A_TUPLE_COST;
+	double		saved = 1.0 -
+		foreign->path.pathtarget->width / BYTES_OF_A_TUPLE_COST;
 
 	path->path = foreign->path;
 	path->path.type = T_CustomPath;
 	path->path.total_cost -= foreign->path.rows * Max(saved, 0.0) *
 		exchange_routine_of(foreign->path.parent)->tuple_cost;
-	path->path.total_cost = Max(path->path.total_cost, path->path.startup_cost);
+	path->path.total_cost = Max(path->path.total_cost,
+								path->path.startup_cost);
 	path->path.pathtype = T_CustomScan;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make1(foreign);
-	path->custom_private = list_make5(makeInteger(1),
-									  makeInteger(foreign->path.pathkeys != NIL),
-									  makeInteger(is_async_capable(foreign)),
-									  makeInteger(is_small(root, foreign)),
-									  makeInteger(px_rel_is_locked(root, foreign->path.parent)));
+	path->custom_private = list_make5(
+		makeInteger(1), makeInteger(foreign->path.pathkeys != NIL),
+		makeInteger(is_async_capable(foreign)),
+		makeInteger(is_small(root, foreign)),
+		makeInteger(px_rel_is_locked(root, foreign->path.parent)));
 	path->custom_private = lappend(path->custom_private, makeInteger(0));
 	path->custom_private = lappend(path->custom_private, makeInteger(0));
 	px_custompath_copy_restrictinfo(path, foreign);
@@ -139,7 +145,7 @@ is_parallel_safe_scan(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 static double
 parallel_divisor(int nworkers)
 {
-	double		leader = parallel_leader_participation ? 1.0 - 0.3 * nworkers : 0.0;
+	double leader = parallel_leader_participation ? 1.0 - 0.3 * nworkers : 0.0;
 
 	return nworkers + Max(leader, 0.0);
 }
@@ -150,10 +156,12 @@ parallel_divisor(int nworkers)
  * do here, though it may have with the next partition.
  */
 static void
-add_partial_receive_path(PlannerInfo *root, RelOptInfo *rel, ForeignPath *foreign)
+add_partial_receive_path(PlannerInfo *root, RelOptInfo *rel,
+						 ForeignPath *foreign)
 {
-	int			nworkers = Min(max_parallel_workers_per_gather,
-							   Min(px_slices_setting, px_max_connections_per_server - 1));
+	int			nworkers = Min(
+		max_parallel_workers_per_gather,
+		Min(px_slices_setting, px_max_connections_per_server - 1));
 	Path	   *path;
 
 	if (is_small(root, foreign) || px_rel_is_locked(root, rel) ||
@@ -242,21 +250,23 @@ get_foreign_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 	List	   *others = NIL;
 	bool		hidden = hide_paths(root, joinrel, &others);
 
-	exchange_routine_of(joinrel)->original->GetForeignJoinPaths(root, joinrel, outerrel,
-																innerrel, jointype, extra);
+	exchange_routine_of(joinrel)->original->GetForeignJoinPaths(
+		root, joinrel, outerrel, innerrel, jointype, extra);
 	if (hidden)
 		add_paths(root, joinrel, others);
 }
 
 static void
 get_foreign_upper_paths(PlannerInfo *root, UpperRelationKind stage,
-						RelOptInfo *input_rel, RelOptInfo *output_rel, void *extra)
+						RelOptInfo *input_rel, RelOptInfo *output_rel,
+						void *extra)
 {
 	List	   *others = NIL;
 	bool		hidden = hide_paths(root, output_rel, &others);
 
-	exchange_routine_of(output_rel)->original->GetForeignUpperPaths(root, stage, input_rel,
-																	output_rel, extra);
+	exchange_routine_of(output_rel)
+		->original->GetForeignUpperPaths(root, stage, input_rel, output_rel,
+										 extra);
 	if (hidden)
 		add_paths(root, output_rel, others);
 }
@@ -266,7 +276,8 @@ get_foreign_upper_paths(PlannerInfo *root, UpperRelationKind stage,
  * it for joins and upper relations, too.  Ours knows the original.
  */
 static void
-receive_relation_info(PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel)
+receive_relation_info(PlannerInfo *root, Oid relid, bool inhparent,
+					  RelOptInfo *rel)
 {
 	exchange_routine *routine;
 	ForeignServer *server;
@@ -336,7 +347,8 @@ plan_receive(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	scan->scan.plan.qual = foreign->scan.plan.qual;
 	foreign->scan.plan.qual = NIL;
 	if (foreign->scan.scanrelid > 0)
-		foreign->scan.plan.targetlist = whole_tuple_tlist(root, foreign->scan.scanrelid);
+		foreign->scan.plan.targetlist = whole_tuple_tlist(
+			root, foreign->scan.scanrelid);
 	else
 	{
 		foreign->scan.plan.targetlist = copyObject(foreign->fdw_scan_tlist);

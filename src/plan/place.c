@@ -90,8 +90,8 @@ finish_receive(Plan *plan, void *arg)
  * --------------------------------------------------------------------- */
 
 /*
- * What a LIMIT leaves unread, postgres_fdw does not compute, but for the rest of
- * a FETCH: so do not have it computed either, where it takes few of these.
+ * What a LIMIT leaves unread, postgres_fdw does not compute, but for the rest
+ * of a FETCH: so do not have it computed either, where it takes few of these.
  */
 #define FEW_FETCHES		10
 
@@ -108,9 +108,11 @@ note_few_rows(Plan *plan, double rows)
 
 	if (px_plan_is_receive(plan))
 	{
-		const ForeignScan *foreign = linitial_node(ForeignScan, ((CustomScan *) plan)->custom_plans);
+		const ForeignScan *foreign = linitial_node(
+			ForeignScan, ((CustomScan *) plan)->custom_plans);
 
-		if (rows <= (double) FEW_FETCHES * intVal(lthird(foreign->fdw_private)))
+		if (rows <=
+			(double) FEW_FETCHES * intVal(lthird(foreign->fdw_private)))
 			set_private((CustomScan *) plan, PX_RECEIVE_PRIVATE_FEW_ROWS, 1);
 		return;
 	}
@@ -157,7 +159,8 @@ static bool
 is_startable(Plan *plan, void *arg)
 {
 	return px_plan_is_receive(plan) &&
-		linitial_node(ForeignScan, ((CustomScan *) plan)->custom_plans)->fdw_exprs == NIL;
+		linitial_node(ForeignScan, ((CustomScan *) plan)->custom_plans)
+			->fdw_exprs == NIL;
 }
 
 /*
@@ -171,7 +174,8 @@ gathers_streams(List *plans)
 
 	foreach(lc, plans)
 	{
-		if (px_plan_is_receive(lfirst(lc)) || px_plan_walk(lfirst(lc), is_startable, NULL))
+		if (px_plan_is_receive(lfirst(lc)) ||
+			px_plan_walk(lfirst(lc), is_startable, NULL))
 			return true;
 	}
 	return false;
@@ -239,9 +243,9 @@ order_of_children(List *children)
 
 /*
  * What EXPLAIN shows for a column of the children, given the target of an
- * Append: the parent's column, which is where the planner has had it from; or a
- * constant; or else a Var of the first child's, which EXPLAIN takes to be the
- * left tree, as it does for nodes that it does not know.
+ * Append: the parent's column, which is where the planner has had it from; or
+ * a constant; or else a Var of the first child's, which EXPLAIN takes to be
+ * the left tree, as it does for nodes that it does not know.
  */
 static TargetEntry *
 describe_input(const TargetEntry *target)
@@ -277,10 +281,12 @@ make_gather(Plan *append, List *children, Bitmapset *relids)
 	{
 		const TargetEntry *target = lfirst_node(TargetEntry, lc);
 		const Node *expr = (const Node *) target->expr;
-		TargetEntry *output = flatCopyTargetEntry(unconstify(TargetEntry *, target));
+		TargetEntry *output = flatCopyTargetEntry(
+			unconstify(TargetEntry *, target));
 
-		output->expr = (Expr *) makeVar(INDEX_VAR, target->resno, exprType(expr),
-										exprTypmod(expr), exprCollation(expr), 0);
+		output->expr = (Expr *) makeVar(INDEX_VAR, target->resno,
+										exprType(expr), exprTypmod(expr),
+										exprCollation(expr), 0);
 		plan->targetlist = lappend(plan->targetlist, output);
 		gather->custom_scan_tlist = lappend(gather->custom_scan_tlist,
 											describe_input(target));
@@ -291,7 +297,8 @@ make_gather(Plan *append, List *children, Bitmapset *relids)
 	append->initPlan = NIL;
 	*px_plan_list(append) = NIL;
 	gather->custom_plans = children;
-	gather->custom_private = list_make2(append, makeInteger(order_of_children(children)));
+	gather->custom_private = list_make2(
+		append, makeInteger(order_of_children(children)));
 	gather->custom_relids = relids;
 	gather->methods = &px_gather_scan_methods;
 	foreach(lc, children)
@@ -306,8 +313,10 @@ make_gather(Plan *append, List *children, Bitmapset *relids)
 static void
 keep_order(Plan *plan)
 {
-	if (plan && IsA(plan, CustomScan) && ((CustomScan *) plan)->methods == &px_gather_scan_methods)
-		lsecond(((CustomScan *) plan)->custom_private) = makeInteger(PX_GATHER_IN_ORDER);
+	if (plan && IsA(plan, CustomScan) &&
+		((CustomScan *) plan)->methods == &px_gather_scan_methods)
+		lsecond(((CustomScan *) plan)->custom_private) = makeInteger(
+			PX_GATHER_IN_ORDER);
 }
 
 /*
@@ -325,8 +334,9 @@ may_be_updated(List *children, int cursor_options)
 	{
 		const Plan *child = skip_projections(lfirst(lc));
 
-		if (IsA(child, SeqScan) || IsA(child, IndexScan) || IsA(child, IndexOnlyScan) ||
-			IsA(child, BitmapHeapScan) || IsA(child, TidScan) || IsA(child, TidRangeScan))
+		if (IsA(child, SeqScan) || IsA(child, IndexScan) ||
+			IsA(child, IndexOnlyScan) || IsA(child, BitmapHeapScan) ||
+			IsA(child, TidScan) || IsA(child, TidRangeScan))
 			return true;
 	}
 	return false;
@@ -379,7 +389,8 @@ place_gathers(Plan *plan, int cursor_options)
 static bool
 is_user_code(Oid function, void *context)
 {
-	return function >= FirstNormalObjectId && func_volatile(function) != PROVOLATILE_IMMUTABLE;
+	return function >= FirstNormalObjectId &&
+		func_volatile(function) != PROVOLATILE_IMMUTABLE;
 }
 
 static bool

@@ -48,12 +48,14 @@ typedef struct slice_choice
 static bool
 is_join(const Query *query)
 {
-	return query->commandType == CMD_SELECT && !query->hasAggs && !query->hasWindowFuncs &&
-		!query->hasTargetSRFs && !query->hasModifyingCTE && !query->hasRecursive &&
-		query->groupClause == NIL && query->groupingSets == NIL && query->havingQual == NULL &&
-		query->distinctClause == NIL && query->limitOffset == NULL &&
-		query->limitCount == NULL && query->setOperations == NULL &&
-		query->rowMarks == NIL && query->jointree != NULL;
+	return query->commandType == CMD_SELECT && !query->hasAggs &&
+		!query->hasWindowFuncs && !query->hasTargetSRFs &&
+		!query->hasModifyingCTE && !query->hasRecursive &&
+		query->groupClause == NIL && query->groupingSets == NIL &&
+		query->havingQual == NULL && query->distinctClause == NIL &&
+		query->limitOffset == NULL && query->limitCount == NULL &&
+		query->setOperations == NULL && query->rowMarks == NIL &&
+		query->jointree != NULL;
 }
 
 /* Does an entry stand for rows that are the same however often one looks? */
@@ -76,9 +78,9 @@ is_plain_entry(const RangeTblEntry *rte)
 }
 
 /*
- * Is there anything below, in a view for instance, whose rows may depend on the
- * plan?  It would be evaluated for each slice, and each has its own plan: which
- * rows a LIMIT leaves, or how row_number() counts equals, may differ.
+ * Is there anything below, in a view for instance, whose rows may depend on
+ * the plan?  It would be evaluated for each slice, and each has its own plan:
+ * which rows a LIMIT leaves, or how row_number() counts equals, may differ.
  */
 static bool
 depends_on_plan(Node *node, void *context)
@@ -105,7 +107,8 @@ depends_on_plan(Node *node, void *context)
 static px_unsliced
 judge_shape(Query *query)
 {
-	if (depends_on_plan((Node *) query, NULL) || contain_volatile_functions((Node *) query))
+	if (depends_on_plan((Node *) query, NULL) ||
+		contain_volatile_functions((Node *) query))
 		return PX_UNSLICED_SHAPE;
 	if (query->sortClause != NIL)
 		return PX_UNSLICED_SORTED;
@@ -137,7 +140,9 @@ consider_table(const RangeTblEntry *rte, Index rtindex, slice_choice *choice)
 	table_close(relation, NoLock);
 }
 
-/* Consider the tables below a node of the join tree of which each row counts. */
+/*
+ * Consider the tables below a node of the join tree of which each row counts.
+ */
 static void
 consider_tables(const Query *query, const Node *node, slice_choice *choice)
 {
@@ -170,18 +175,19 @@ static void
 restrict_ctid(Query *query, Index rtindex, Oid op, BlockNumber block)
 {
 	ItemPointer tid = palloc(sizeof(ItemPointerData));
-	Var		   *ctid = makeVar(rtindex, SelfItemPointerAttributeNumber, TIDOID, -1,
-							   InvalidOid, 0);
+	Var *ctid = makeVar(rtindex, SelfItemPointerAttributeNumber, TIDOID, -1,
+						InvalidOid, 0);
 	Const	   *bound;
 	OpExpr	   *clause;
 
 	ItemPointerSet(tid, block, 0);
 	bound = makeConst(TIDOID, -1, InvalidOid, sizeof(ItemPointerData),
 					  PointerGetDatum(tid), false, false);
-	clause = (OpExpr *) make_opclause(op, BOOLOID, false, (Expr *) ctid, (Expr *) bound,
-									  InvalidOid, InvalidOid);
+	clause = (OpExpr *) make_opclause(op, BOOLOID, false, (Expr *) ctid,
+									  (Expr *) bound, InvalidOid, InvalidOid);
 	set_opfuncid(clause);
-	query->jointree->quals = make_and_qual(query->jointree->quals, (Node *) clause);
+	query->jointree->quals = make_and_qual(query->jointree->quals,
+										   (Node *) clause);
 }
 
 void

@@ -22,6 +22,7 @@
  * Errors: ERRCODE_INVALID_PARAMETER_VALUE if another slice of such a query is
  * asked for.
  */
-extern void px_slice_query(Query *query, const px_request *request, px_slice *slice);
+extern void px_slice_query(Query *query, const px_request *request,
+						   px_slice *slice);
 
 #endif							/* PX_PLAN_SLICE_H */

@@ -93,8 +93,8 @@ px_counters_shmem_startup(LWLock *lock)
 	HASHCTL		ctl;
 
 	table_parameters(&ctl);
-	table = ShmemInitHash("pg_exchange counters", px_stat_max, px_stat_max, &ctl,
-						  HASH_ELEM | HASH_BLOBS);
+	table = ShmemInitHash("pg_exchange counters", px_stat_max, px_stat_max,
+						  &ctl, HASH_ELEM | HASH_BLOBS);
 	table_lock = lock;
 }
 
@@ -118,7 +118,8 @@ create_local_table(void)
 	HASHCTL		ctl;
 
 	table_parameters(&ctl);
-	table = hash_create("pg_exchange counters", 16, &ctl, HASH_ELEM | HASH_BLOBS);
+	table = hash_create("pg_exchange counters", 16, &ctl,
+						HASH_ELEM | HASH_BLOBS);
 }
 
 /* Under the exclusive lock. */
@@ -148,8 +149,8 @@ add_entry(const pending_counters *from)
 
 	while (hash_get_num_entries(table) >= px_stat_max)
 		evict_entry();
-	entry = hash_search(table, &from->key, table_lock ? HASH_ENTER_NULL : HASH_ENTER,
-						&found);
+	entry = hash_search(table, &from->key,
+						table_lock ? HASH_ENTER_NULL : HASH_ENTER, &found);
 	if (entry && !found)
 	{
 		entry->since = GetCurrentTimestamp();
@@ -193,7 +194,8 @@ flush_counters(pending_counters *from)
 
 	lock_table(LW_SHARED);
 	entry = hash_search(table, &from->key, HASH_FIND, NULL);
-	if (entry == NULL || strcmp(NameStr(entry->servername), NameStr(from->servername)) != 0)
+	if (entry == NULL ||
+		strcmp(NameStr(entry->servername), NameStr(from->servername)) != 0)
 	{
 		unlock_table();
 		lock_table(LW_EXCLUSIVE);
@@ -226,7 +228,8 @@ px_counters_flush(void)
 		create_local_table();
 	slist_foreach(iter, &pending)
 	{
-		pending_counters *from = slist_container(pending_counters, node, iter.cur);
+		pending_counters *from = slist_container(pending_counters, node,
+												 iter.cur);
 
 		if (memcmp(&from->counters, &nothing, sizeof(nothing)) != 0)
 			flush_counters(from);
@@ -267,7 +270,8 @@ xact_callback(XactEvent event, void *arg)
 px_counters *
 px_counters_get(Oid serverid, Oid userid, const char *servername)
 {
-	counters_key key = {.dbid = MyDatabaseId, .userid = userid, .serverid = serverid};
+	counters_key key = {
+		.dbid = MyDatabaseId, .userid = userid, .serverid = serverid};
 	pending_counters *found = NULL;
 	slist_iter	iter;
 
@@ -281,21 +285,27 @@ px_counters_get(Oid serverid, Oid userid, const char *servername)
 
 	slist_foreach(iter, &pending)
 	{
-		pending_counters *other = slist_container(pending_counters, node, iter.cur);
+		pending_counters *other = slist_container(pending_counters, node,
+												  iter.cur);
 
 		if (memcmp(&other->key, &key, sizeof(key)) == 0)
 			found = other;
 	}
 	if (found == NULL)
 	{
-		found = MemoryContextAllocZero(TopMemoryContext, sizeof(pending_counters));
+		found = MemoryContextAllocZero(TopMemoryContext,
+									   sizeof(pending_counters));
 		found->key = key;
 		slist_push_head(&pending, &found->node);
 	}
 	namestrcpy(&found->servername, servername);
 
-	/* The end of a transaction must not want memory, of which a local table is. */
-	if (table_lock == NULL && hash_search(table, &key, HASH_FIND, NULL) == NULL)
+	/*
+	 * The end of a transaction must not want memory, of which a local table
+	 * is.
+	 */
+	if (table_lock == NULL &&
+		hash_search(table, &key, HASH_FIND, NULL) == NULL)
 		(void) add_entry(found);
 	return &found->counters;
 }
@@ -305,7 +315,8 @@ px_counters_get(Oid serverid, Oid userid, const char *servername)
  * --------------------------------------------------------------------- */
 
 void
-px_counters_read(void (*consume) (const px_counters_row *row, void *arg), void *arg)
+px_counters_read(void (*consume)(const px_counters_row *row, void *arg),
+				 void *arg)
 {
 	HASH_SEQ_STATUS scan;
 	counters_entry *entry;

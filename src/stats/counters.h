@@ -66,7 +66,8 @@ typedef struct px_counters_row
  * Where this backend counts for the server, used as userid's; valid for the
  * life of the backend.  To be called inside a transaction.
  */
-extern px_counters *px_counters_get(Oid serverid, Oid userid, const char *servername);
+extern px_counters *px_counters_get(Oid serverid, Oid userid,
+									const char *servername);
 
 /* Add what this backend has counted to the table. */
 extern void px_counters_flush(void);
@@ -74,8 +75,12 @@ extern void px_counters_flush(void);
 /* The same, unless that was done in the last second. */
 extern void px_counters_flush_if_due(instr_time now);
 
-/* Call consume for each row, in no order.  It gets a copy, and may raise errors. */
-extern void px_counters_read(void (*consume) (const px_counters_row *row, void *arg),
+/*
+ * Call consume for each row, in no order.  It gets a copy, and may raise
+ * errors.
+ */
+extern void px_counters_read(void (*consume)(const px_counters_row *row,
+											 void *arg),
 							 void *arg);
 
 /* Forget all counters, of all databases. */

@@ -36,7 +36,8 @@ static LWLock *slots_lock = NULL;	/* NULL if the slots are local */
 Size
 px_progress_shmem_nbytes(void)
 {
-	return mul_size(mul_size(MaxBackends, SHARED_SLOTS_PER_BACKEND), sizeof(px_progress));
+	return mul_size(mul_size(MaxBackends, SHARED_SLOTS_PER_BACKEND),
+					sizeof(px_progress));
 }
 
 static void
@@ -54,7 +55,8 @@ px_progress_shmem_startup(LWLock *lock)
 {
 	bool		found;
 
-	slots = ShmemInitStruct("pg_exchange progress", px_progress_shmem_nbytes(), &found);
+	slots = ShmemInitStruct("pg_exchange progress", px_progress_shmem_nbytes(),
+							&found);
 	nslots = MaxBackends * SHARED_SLOTS_PER_BACKEND;
 	slots_lock = lock;
 	if (!found)
@@ -85,7 +87,8 @@ px_progress_begin(void)
 	}
 	if (slots == NULL)
 	{
-		slots = MemoryContextAlloc(TopMemoryContext, LOCAL_SLOTS * sizeof(px_progress));
+		slots = MemoryContextAlloc(TopMemoryContext,
+								   LOCAL_SLOTS * sizeof(px_progress));
 		nslots = LOCAL_SLOTS;
 		init_slots();
 	}
@@ -110,7 +113,8 @@ px_progress_begin(void)
 }
 
 void
-px_progress_show(px_progress *progress, const char *servername, const char *query)
+px_progress_show(px_progress *progress, const char *servername,
+				 const char *query)
 {
 	int			nbytes;
 
@@ -158,7 +162,8 @@ px_progress_batch(px_progress *progress, uint32 rows, uint64 raw_nbytes,
 }
 
 void
-px_progress_read(void (*consume) (const px_progress *progress, void *arg), void *arg)
+px_progress_read(void (*consume)(const px_progress *progress, void *arg),
+				 void *arg)
 {
 	px_progress *copy = palloc(sizeof(px_progress));
 

@@ -53,8 +53,8 @@ typedef struct px_progress
 
 /*
  * Take a slot for a stream; what it is about is to be filled in before
- * px_progress_show.  NULL if all slots are taken: then the stream is not shown.
- * All functions below accept that.
+ * px_progress_show.  NULL if all slots are taken: then the stream is not
+ * shown.  All functions below accept that.
  */
 extern px_progress *px_progress_begin(void);
 
@@ -64,8 +64,9 @@ extern void px_progress_show(px_progress *progress, const char *servername,
 extern void px_progress_end(px_progress *progress);
 
 /* Count a batch. */
-extern void px_progress_batch(px_progress *progress, uint32 rows, uint64 raw_nbytes,
-							  uint32 encodings, uint32 codecs);
+extern void px_progress_batch(px_progress *progress, uint32 rows,
+							  uint64 raw_nbytes, uint32 encodings,
+							  uint32 codecs);
 
 /* Count a frame, of a batch or not. */
 static inline void
@@ -83,7 +84,8 @@ px_progress_blocked(px_progress *progress, px_blocked blocked)
 }
 
 /* Call consume with a copy of each slot in use; it may raise errors. */
-extern void px_progress_read(void (*consume) (const px_progress *progress, void *arg),
+extern void px_progress_read(void (*consume)(const px_progress *progress,
+											 void *arg),
 							 void *arg);
 
 /* For stats.c: room in shared memory, and its initialization. */

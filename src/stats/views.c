@@ -71,15 +71,18 @@ put_ms(row_writer *row, double ms)
 static void
 finish_row(row_writer *row, ReturnSetInfo *result)
 {
-	Assert(row->n <= result->setDesc->natts && result->setDesc->natts <= NCOLUMNS_MAX);
+	Assert(row->n <= result->setDesc->natts &&
+		   result->setDesc->natts <= NCOLUMNS_MAX);
 	for (int i = row->n; i < result->setDesc->natts; i++)
 		row->nulls[i] = true;
-	tuplestore_putvalues(result->setResult, result->setDesc, row->values, row->nulls);
+	tuplestore_putvalues(result->setResult, result->setDesc, row->values,
+						 row->nulls);
 }
 
 /* Version 1.0 has no column for sessions. */
 static void
-put_stat_row(const px_counters_row *row, ReturnSetInfo *result, bool has_sessions)
+put_stat_row(const px_counters_row *row, ReturnSetInfo *result,
+			 bool has_sessions)
 {
 	const px_counters *counters = &row->counters;
 	row_writer	out = {.n = 0};
@@ -218,7 +221,8 @@ put_progress_row(const px_progress *progress, void *arg)
 		put_uint64(&out, progress->batches);
 		put_uint64(&out, progress->raw_nbytes);
 		put_uint64(&out, progress->wire_nbytes);
-		put(&out, names_of(progress->encodings, PX_ENCODING_COUNT, encoding_name));
+		put(&out,
+			names_of(progress->encodings, PX_ENCODING_COUNT, encoding_name));
 		put(&out, names_of(progress->codecs, PX_CODEC_COUNT, codec_name));
 		put(&out, CStringGetTextDatum(blocked_name(progress->blocked)));
 		if (may_see(progress->runs_as))

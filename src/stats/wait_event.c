@@ -22,8 +22,9 @@ px_wait_event(px_wait wait)
 	static uint32 events[lengthof(names)];	/* 0: not asked for yet */
 
 	/*
-	 * Not when the library is loaded: the postmaster has no shared memory then.
-	 * But all when we first connect, lest one be made while cleaning up.
+	 * Not when the library is loaded: the postmaster has no shared memory
+	 * then.  But all when we first connect, lest one be made while cleaning
+	 * up.
 	 */
 	if (events[wait] == 0)
 	{

@@ -38,12 +38,13 @@ check_dates(const Datum *values, uint32 rows)
 		DateADT		date = DatumGetDateADT(values[row]);
 
 		if (unlikely(!IS_VALID_DATE(date)) && !DATE_NOT_FINITE(date))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-					 errmsg("date out of range"),
-					 errdetail("Expected %d to %d days from 2000-01-01, got %d.",
-							   DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE,
-							   DATE_END_JULIAN - POSTGRES_EPOCH_JDATE - 1, date)));
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("date out of range"),
+				 errdetail("Expected %d to %d days from 2000-01-01, got %d.",
+						   DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE,
+						   DATE_END_JULIAN - POSTGRES_EPOCH_JDATE - 1, date)));
 	}
 }
 
@@ -78,7 +79,8 @@ check_timetzs(const Datum *values, const bool *nulls, uint32 rows)
 		timetz = DatumGetTimeTzADTP(values[row]);
 		check_time(timetz->time);
 		/* As timetz_recv; the zone is in seconds west of Greenwich. */
-		if (unlikely(timetz->zone <= -TZDISP_LIMIT || timetz->zone >= TZDISP_LIMIT))
+		if (unlikely(timetz->zone <= -TZDISP_LIMIT ||
+					 timetz->zone >= TZDISP_LIMIT))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_TIME_ZONE_DISPLACEMENT_VALUE),
 					 errmsg("time zone displacement out of range"),
@@ -94,18 +96,22 @@ check_timestamps(const Datum *values, uint32 rows)
 	{
 		Timestamp	timestamp = DatumGetTimestamp(values[row]);
 
-		if (unlikely(!IS_VALID_TIMESTAMP(timestamp)) && !TIMESTAMP_NOT_FINITE(timestamp))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-					 errmsg("timestamp out of range"),
-					 errdetail("Expected %lld to %lld microseconds from 2000-01-01, got %lld.",
-							   (long long) MIN_TIMESTAMP, (long long) END_TIMESTAMP - 1,
-							   (long long) timestamp)));
+		if (unlikely(!IS_VALID_TIMESTAMP(timestamp)) &&
+			!TIMESTAMP_NOT_FINITE(timestamp))
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("timestamp out of range"),
+				 errdetail(
+					 "Expected %lld to %lld microseconds from 2000-01-01, got %lld.",
+					 (long long) MIN_TIMESTAMP, (long long) END_TIMESTAMP - 1,
+					 (long long) timestamp)));
 	}
 }
 
 void
-px_check_values(px_value_check check, const Datum *values, const bool *nulls, uint32 rows)
+px_check_values(px_value_check check, const Datum *values, const bool *nulls,
+				uint32 rows)
 {
 	switch (check)
 	{
@@ -138,14 +144,18 @@ is_ascii(const uint8_t *bytes, size_t nbytes)
 	uint64		zero = UINT64CONST(0x8080808080808080);
 	size_t		i = 0;
 
-	/* (byte | 0x80) - 1 has its high bit set unless the byte is 0; nothing borrows. */
+	/*
+	 * (byte | 0x80) - 1 has its high bit set unless the byte is 0; nothing
+	 * borrows.
+	 */
 	for (; i + 8 <= nbytes; i += 8)
 	{
 		uint64		word;
 
 		memcpy(&word, bytes + i, 8);
 		high |= word;
-		zero &= (word | UINT64CONST(0x8080808080808080)) - UINT64CONST(0x0101010101010101);
+		zero &= (word | UINT64CONST(0x8080808080808080)) -
+			UINT64CONST(0x0101010101010101);
 	}
 	for (; i < nbytes; i++)
 	{
@@ -153,7 +163,8 @@ is_ascii(const uint8_t *bytes, size_t nbytes)
 			return false;
 	}
 	return (high & UINT64CONST(0x8080808080808080)) == 0 &&
-		(zero & UINT64CONST(0x8080808080808080)) == UINT64CONST(0x8080808080808080);
+		(zero & UINT64CONST(0x8080808080808080)) ==
+		UINT64CONST(0x8080808080808080);
 }
 
 /*
@@ -162,13 +173,15 @@ is_ascii(const uint8_t *bytes, size_t nbytes)
  * one string, and value by value only if that fails.
  */
 bool
-px_check_encoding(const px_chunk *chunk, const uint8_t *encoded, const Datum *values)
+px_check_encoding(const px_chunk *chunk, const uint8_t *encoded,
+				  const Datum *values)
 {
 	int			encoding = GetDatabaseEncoding();
 	const uint8_t *text;
 	size_t		nbytes;
 
-	if (px_chunk_text(chunk, encoded, &text, &nbytes) && is_ascii(text, nbytes))
+	if (px_chunk_text(chunk, encoded, &text, &nbytes) &&
+		is_ascii(text, nbytes))
 		return true;
 
 	for (uint32 row = 0; row < chunk->rows; row++)
@@ -208,10 +221,13 @@ strings_fit(const Datum *values, const bool *nulls, uint32 rows,
 			continue;
 		}
 
-		/* No character is longer than four bytes: no need to count them all. */
+		/*
+		 * No character is longer than four bytes: no need to count them all.
+		 */
 		if (n < nchars_max || n > nchars_max * MAX_MULTIBYTE_CHAR_LEN)
 			return false;
-		n = pg_mbstrlen_with_len((const char *) px_packed_data(packed), (int) n);
+		n = pg_mbstrlen_with_len((const char *) px_packed_data(packed),
+								 (int) n);
 		if (n > nchars_max || (padded && n < nchars_max))
 			return false;
 	}
@@ -223,7 +239,8 @@ strings_fit(const Datum *values, const bool *nulls, uint32 rows,
  * a constant takes a fraction of the time.
  */
 static bool
-are_multiples(const Datum *values, const bool *nulls, uint32 rows, int precision)
+are_multiples(const Datum *values, const bool *nulls, uint32 rows,
+			  int precision)
 {
 	bool		ok = true;
 
@@ -268,7 +285,8 @@ px_values_fit(Oid type, int32 typmod, const Datum *values, const bool *nulls,
 		case BPCHAROID:
 		case VARCHAROID:
 			return typmod < VARHDRSZ ||
-				strings_fit(values, nulls, rows, typmod - VARHDRSZ, type == BPCHAROID, ascii);
+				strings_fit(values, nulls, rows, typmod - VARHDRSZ,
+							type == BPCHAROID, ascii);
 		case TIMEOID:
 		case TIMESTAMPOID:
 		case TIMESTAMPTZOID:

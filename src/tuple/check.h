@@ -31,8 +31,9 @@ extern bool px_check_encoding(const px_chunk *chunk, const uint8_t *encoded,
 
 /*
  * Are all values what a column of a built-in type with typmod (not -1) can
- * have?  values as above, of a type that travels raw, but numeric; ascii is what
- * px_check_encoding says of them.  False if they have to be looked at one by one.
+ * have?  values as above, of a type that travels raw, but numeric; ascii is
+ * what px_check_encoding says of them.  False if they have to be looked at one
+ * by one.
  */
 extern bool px_values_fit(Oid type, int32 typmod, const Datum *values,
 						  const bool *nulls, uint32 rows, bool ascii);

@@ -36,7 +36,9 @@ close_codec(void *arg)
 	px_codec_close(arg);
 }
 
-/* Look up what the local type asks for; the type the sender has comes later. */
+/*
+ * Look up what the local type asks for; the type the sender has comes later.
+ */
 static void
 init_column(decode_column *column, px_request_column *request,
 			TupleDesc tupdesc, int attno, const char *context)
@@ -123,8 +125,8 @@ px_decoder_new(const char *servername, TupleDesc tupdesc,
 	{
 		int			attno = lfirst_int(lc);
 
-		init_column(&decoder->columns[i], &decoder->requests[i], tupdesc, attno,
-					contexts[attno - 1]);
+		init_column(&decoder->columns[i], &decoder->requests[i], tupdesc,
+					attno, contexts[attno - 1]);
 		i++;
 	}
 	return decoder;
@@ -150,7 +152,8 @@ px_decoder_reset(px_decoder *decoder)
 bool
 px_decoder_can_rewind(const px_decoder *decoder)
 {
-	return decoder->window_end == PG_UINT32_MAX || decoder->window_end <= decoder->fetch_size;
+	return decoder->window_end == PG_UINT32_MAX ||
+		decoder->window_end <= decoder->fetch_size;
 }
 
 const px_batch_contents *
@@ -184,7 +187,8 @@ px_decoder_report(const px_decoder *decoder)
 		{
 			if (!(column->encodings_seen & (1u << encoding)))
 				continue;
-			appendStringInfo(&line, "%s%s", separator, px_encoding_name(encoding));
+			appendStringInfo(&line, "%s%s", separator,
+							 px_encoding_name(encoding));
 			separator = "/";
 		}
 		for (uint8 codec = PX_CODEC_NONE + 1; codec < PX_CODEC_COUNT; codec++)
@@ -206,12 +210,14 @@ void
 px_decoder_schema(px_decoder *decoder, const uint8_t *body,
 				  const px_frame_header *header, uint32 peer_version)
 {
-	px_schema_column *schema = palloc(header->columns * sizeof(px_schema_column));
+	px_schema_column *schema = palloc(header->columns *
+									  sizeof(px_schema_column));
 	px_fault	fault;
 
 	if (header->columns != decoder->ncolumns)
 	{
-		px_fail(&fault, PX_BAD_HEADER, "columns", decoder->ncolumns, header->columns);
+		px_fail(&fault, PX_BAD_HEADER, "columns", decoder->ncolumns,
+				header->columns);
 		px_raise_fault(decoder->servername, &fault);
 	}
 	if (px_schema_read(body, header, schema, &fault) != PX_OK)
@@ -224,19 +230,25 @@ px_decoder_schema(px_decoder *decoder, const uint8_t *body,
 
 		if (schema[i].class != PX_CLASS_TEXT)
 		{
-			/* The sender may decline what we asked for, but not do otherwise. */
-			policy = px_type_lookup(decoder->requests[i].type_oid, peer_version);
+			/*
+			 * The sender may decline what we asked for, but not do otherwise.
+			 */
+			policy = px_type_lookup(decoder->requests[i].type_oid,
+									peer_version);
 			if (schema[i].type_oid != decoder->requests[i].type_oid)
 				px_fail(&fault, PX_BAD_HEADER, "column type",
 						decoder->requests[i].type_oid, schema[i].type_oid);
 			else if (schema[i].class != policy.class)
-				px_fail(&fault, PX_BAD_HEADER, "column class", policy.class, schema[i].class);
+				px_fail(&fault, PX_BAD_HEADER, "column class", policy.class,
+						schema[i].class);
 			else if (schema[i].width != policy.width)
-				px_fail(&fault, PX_BAD_HEADER, "column width", policy.width, schema[i].width);
+				px_fail(&fault, PX_BAD_HEADER, "column width", policy.width,
+						schema[i].width);
 			else if (decoder->requests[i].typmod != -1 &&
 					 schema[i].typmod != decoder->requests[i].typmod)
 				px_fail(&fault, PX_BAD_HEADER, "column typmod",
-						(uint32) decoder->requests[i].typmod, (uint32) schema[i].typmod);
+						(uint32) decoder->requests[i].typmod,
+						(uint32) schema[i].typmod);
 			else
 				fault.status = PX_OK;
 			if (fault.status != PX_OK)
@@ -327,7 +339,8 @@ prepare_batch(px_decoder *decoder, uint32 rows)
 		decoder->arena_nbytes = 0;
 		if (needed > 0)
 		{
-			decoder->arena = MemoryContextAllocHuge(decoder->context, needed + needed / 8);
+			decoder->arena = MemoryContextAllocHuge(decoder->context,
+													needed + needed / 8);
 			decoder->arena_nbytes = needed + needed / 8;
 		}
 	}
@@ -344,16 +357,19 @@ prepare_batch(px_decoder *decoder, uint32 rows)
 				pfree(column->values);
 				pfree(column->nulls);
 			}
-			column->values = MemoryContextAlloc(decoder->context, rows * sizeof(Datum));
-			column->nulls = MemoryContextAlloc(decoder->context, rows * sizeof(bool));
+			column->values = MemoryContextAlloc(decoder->context,
+												rows * sizeof(Datum));
+			column->nulls = MemoryContextAlloc(decoder->context,
+											   rows * sizeof(bool));
 		}
 		if (decoder->pointers)
 			pfree(decoder->pointers);
-		decoder->pointers = MemoryContextAlloc(decoder->context, rows * sizeof(uint8_t *));
+		decoder->pointers = MemoryContextAlloc(decoder->context,
+											   rows * sizeof(uint8_t *));
 		if (decoder->room.scratch)
 			pfree(decoder->room.scratch);
-		decoder->room.scratch = MemoryContextAlloc(decoder->context,
-												   PX_DECODE_SCRATCH_WORDS(rows) * sizeof(int64_t));
+		decoder->room.scratch = MemoryContextAlloc(
+			decoder->context, PX_DECODE_SCRATCH_WORDS(rows) * sizeof(int64_t));
 		decoder->rows_max = rows;
 		set_picks(decoder);
 	}
@@ -361,7 +377,8 @@ prepare_batch(px_decoder *decoder, uint32 rows)
 
 /* The chunk's form must be one of the class that the schema announced. */
 static void
-check_form(const px_decoder *decoder, const px_chunk *chunk, const px_schema_column *schema)
+check_form(const px_decoder *decoder, const px_chunk *chunk,
+		   const px_schema_column *schema)
 {
 	px_form		form = PX_FORM_BYTES;
 	uint8		width = schema->width;
@@ -385,7 +402,8 @@ void
 px_decode_account(const px_decoder *decoder, uint64 *sum, uint64 nbytes)
 {
 	*sum += nbytes;
-	px_require_within(decoder->servername, "decoded bytes", decoder->raw_nbytes, *sum);
+	px_require_within(decoder->servername, "decoded bytes",
+					  decoder->raw_nbytes, *sum);
 }
 
 static void
@@ -398,10 +416,12 @@ decode_error_context(void *arg)
 }
 
 void
-px_decoder_batch(px_decoder *decoder, const uint8_t *body, const px_frame_header *header)
+px_decoder_batch(px_decoder *decoder, const uint8_t *body,
+				 const px_frame_header *header)
 {
 	/* stream_reader.c has looked at the rows. */
-	px_batch_limits limits = {PX_FRAME_ROWS_MAX, (uint32) px_max_decompression_ratio};
+	px_batch_limits limits = {PX_FRAME_ROWS_MAX,
+							  (uint32) px_max_decompression_ratio};
 	ErrorContextCallback callback;
 	MemoryContext oldcontext;
 	px_fault	fault;
@@ -417,7 +437,8 @@ px_decoder_batch(px_decoder *decoder, const uint8_t *body, const px_frame_header
 	 * The raw size bounds what decoding takes, and the frame's own size the
 	 * raw size: else a few bytes could have us allocate a lot.
 	 */
-	if (px_batch_verify(body, header, &limits, decoder->chunks, &fault) != PX_OK)
+	if (px_batch_verify(body, header, &limits, decoder->chunks, &fault) !=
+		PX_OK)
 		px_raise_fault(decoder->servername, &fault);
 	decoder->raw_nbytes = header->raw_nbytes;
 	decoder->buffered_nbytes = decoder->converted_nbytes = 0;
@@ -449,23 +470,28 @@ px_decoder_batch(px_decoder *decoder, const uint8_t *body, const px_frame_header
 		decoder->codecs_seen |= 1u << chunk->codec;
 		decoder->contents.codecs |= 1u << chunk->codec;
 		decoder->contents.encodings |= 1u << chunk->encoding;
-		decoder->contents.stored_nbytes[chunk->codec] += PX_ALIGN(chunk->stored_nbytes);
+		decoder->contents.stored_nbytes[chunk->codec] += PX_ALIGN(
+			chunk->stored_nbytes);
 		column->codecs_seen |= 1u << chunk->codec;
 		column->encodings_seen |= 1u << chunk->encoding;
-		column->nbytes += PX_CHUNK_HEADER_NBYTES + PX_ALIGN(chunk->stored_nbytes);
+		column->nbytes += PX_CHUNK_HEADER_NBYTES +
+			PX_ALIGN(chunk->stored_nbytes);
 		if (chunk->null_layout == PX_NULLS_BITMAP)
 			column->nbytes += PX_ALIGN(PX_BITMAP_NBYTES(chunk->rows));
 		check_form(decoder, chunk, &column->schema);
 		if (column->index < 0)
 			continue;
 		if (chunk->codec != PX_CODEC_NONE)
-			buffer = (uint8_t *) px_decode_take(decoder, chunk->encoded_nbytes);
-		if (px_chunk_unpack(chunk, decoder->codec, buffer, &encoded, &fault) != PX_OK)
+			buffer = (uint8_t *) px_decode_take(decoder,
+												chunk->encoded_nbytes);
+		if (px_chunk_unpack(chunk, decoder->codec, buffer, &encoded, &fault) !=
+			PX_OK)
 			px_raise_fault(decoder->servername, &fault);
 		px_chunk_nulls(chunk, column->nulls);
 		decoder->room.nreferences = (uint16_t) i;
 		px_decode_values(decoder, column, chunk, encoded);
-		if (column->policy.kind == PX_DATUM_BYVAL && chunk->null_layout == PX_NULLS_NONE)
+		if (column->policy.kind == PX_DATUM_BYVAL &&
+			chunk->null_layout == PX_NULLS_NONE)
 			decoder->references[i] = (const int64_t *) column->values;
 		if (column->late != PX_LATE_NONE || column->is_domain)
 			decoder->window_end = 0;
@@ -482,7 +508,8 @@ enter_window(px_decoder *decoder, uint32 row)
 {
 	ErrorContextCallback callback;
 	MemoryContext oldcontext;
-	uint32		done = (uint32) ((decoder->rows_before + row) % decoder->fetch_size);
+	uint32		done = (uint32) ((decoder->rows_before + row) %
+							decoder->fetch_size);
 	uint32		n = Min(decoder->fetch_size - done, decoder->rows - row);
 
 	callback.callback = decode_error_context;

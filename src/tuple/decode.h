@@ -30,10 +30,10 @@
 #include "wire/request.h"
 
 /*
- * A decoder for rows of tupdesc, of which the remote query returns the
- * columns retrieved_attrs (1-based; NIL if it returns a single NULL).
- * contexts has an error context line for each attribute of tupdesc.  fetch_size
- * is postgres_fdw's.  Lives in, and is freed with, the current memory context.
+ * A decoder for rows of tupdesc, of which the remote query returns the columns
+ * retrieved_attrs (1-based; NIL if it returns a single NULL).  contexts has an
+ * error context line for each attribute of tupdesc.  fetch_size is
+ * postgres_fdw's.  Lives in, and is freed with, the current memory context.
  */
 extern px_decoder *px_decoder_new(const char *servername, TupleDesc tupdesc,
 								  List *retrieved_attrs, const char **contexts,
@@ -48,7 +48,8 @@ extern const px_request_column *px_decoder_columns(px_decoder *decoder,
  * another parallel worker, must say the same.
  */
 extern void px_decoder_schema(px_decoder *decoder, const uint8_t *body,
-							  const px_frame_header *header, uint32 peer_version);
+							  const px_frame_header *header,
+							  uint32 peer_version);
 
 /*
  * Decode a verified batch frame, replacing the batch before.  body stays in
@@ -60,7 +61,8 @@ extern void px_decoder_batch(px_decoder *decoder, const uint8_t *body,
 /*
  * Set values and isnull of the retrieved columns to those of a row, which must
  * not be before the one that was picked last.  They are valid until the next
- * row is picked.  Raises what input functions and domains do; serves interrupts.
+ * row is picked.  Raises what input functions and domains do; serves
+ * interrupts.
  */
 extern void px_decoder_row(px_decoder *decoder, uint32 row,
 						   Datum *values, bool *isnull);

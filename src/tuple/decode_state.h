@@ -101,8 +101,8 @@ typedef struct px_decoder
 	uint32		rows_max;		/* size of the columns' arrays */
 
 	/*
-	 * A window is fetch_size rows of the scan, or as many of them as are in the
-	 * current batch.
+	 * A window is fetch_size rows of the scan, or as many of them as are in
+	 * the current batch.
 	 */
 	uint32		fetch_size;
 	uint64		rows_before;	/* of the scan, before the current batch */

@@ -42,7 +42,8 @@ grow_buffer(px_decoder *decoder, decode_column *column, Size needed)
 		column->buffer_nbytes = 0;
 		if (needed > 0)
 		{
-			column->buffer = MemoryContextAllocHuge(decoder->context, needed + needed / 8);
+			column->buffer = MemoryContextAllocHuge(decoder->context,
+													needed + needed / 8);
 			column->buffer_nbytes = needed + needed / 8;
 		}
 	}
@@ -60,8 +61,9 @@ decode_ints(px_decoder *decoder, const px_chunk *chunk, const uint8_t *encoded,
 }
 
 static void
-decode_pointers(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
-				const uint8_t *encoded, const uint8_t **values)
+decode_pointers(px_decoder *decoder, decode_column *column,
+				const px_chunk *chunk, const uint8_t *encoded,
+				const uint8_t **values)
 {
 	size_t		needed;
 	px_fault	fault;
@@ -72,7 +74,8 @@ decode_pointers(px_decoder *decoder, decode_column *column, const px_chunk *chun
 					  px_buffer_counted_nbytes(needed, chunk->rows));
 	grow_buffer(decoder, column, needed);
 	decoder->room.buffer = column->buffer;
-	if (px_chunk_decode_pointers(chunk, encoded, &decoder->room, values, &fault) != PX_OK)
+	if (px_chunk_decode_pointers(chunk, encoded, &decoder->room, values,
+								 &fault) != PX_OK)
 		px_raise_fault(decoder->servername, &fault);
 }
 
@@ -106,11 +109,12 @@ static void
 decode_name(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
 {
 	px_fault	fault;
-	char	   *dst = px_decode_take(decoder, (Size) chunk->rows * NAMEDATALEN);
+	char *dst = px_decode_take(decoder, (Size) chunk->rows * NAMEDATALEN);
 
 	for (uint32 row = 0; row < chunk->rows; row++, dst += NAMEDATALEN)
 	{
-		const uint8_t *packed = (const uint8_t *) DatumGetPointer(column->values[row]);
+		const uint8_t *packed = (const uint8_t *) DatumGetPointer(
+			column->values[row]);
 		size_t		n;
 
 		if (packed == NULL)
@@ -118,7 +122,8 @@ decode_name(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
 		n = px_packed_nbytes(packed);
 		if (n >= NAMEDATALEN)
 		{
-			px_fail(&fault, PX_BAD_VALUE, "length of a name", NAMEDATALEN - 1, n);
+			px_fail(&fault, PX_BAD_VALUE, "length of a name", NAMEDATALEN - 1,
+					n);
 			px_raise_fault(decoder->servername, &fault);
 		}
 		memset(dst, 0, NAMEDATALEN);
@@ -132,8 +137,8 @@ decode_name(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
  * far apart for one.
  */
 static numeric_table *
-find_numeric_table(px_decoder *decoder, decode_column *column, int64 min, int64 max,
-				   int dscale)
+find_numeric_table(px_decoder *decoder, decode_column *column, int64 min,
+				   int64 max, int dscale)
 {
 	numeric_table *table = column->numerics;
 	uint64		range = (uint64) max - (uint64) min;
@@ -141,7 +146,8 @@ find_numeric_table(px_decoder *decoder, decode_column *column, int64 min, int64 
 	if (range >= NUMERIC_TABLE_SIZE)
 		return NULL;
 	if (table == NULL)
-		column->numerics = table = MemoryContextAlloc(decoder->context, sizeof(numeric_table));
+		column->numerics = table = MemoryContextAlloc(decoder->context,
+													  sizeof(numeric_table));
 	else if (table->dscale == dscale && min >= table->first &&
 			 (uint64) max - (uint64) table->first < NUMERIC_TABLE_SIZE)
 		return table;
@@ -157,10 +163,12 @@ find_numeric_table(px_decoder *decoder, decode_column *column, int64 min, int64 
 
 /* Make numerics of a batch's scaled integers, which stand in their places. */
 static void
-build_numerics(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
+build_numerics(px_decoder *decoder, decode_column *column,
+			   const px_chunk *chunk)
 {
 	const int64 *scaled = (const int64 *) column->values;
-	char	   *dst = px_decode_take(decoder, (Size) chunk->rows * PX_NUMERIC_SCALED_NBYTES_MAX);
+	char	   *dst = px_decode_take(
+		decoder, (Size) chunk->rows * PX_NUMERIC_SCALED_NBYTES_MAX);
 	numeric_table *table;
 	int64		min;
 	int64		max;
@@ -171,7 +179,8 @@ build_numerics(px_decoder *decoder, decode_column *column, const px_chunk *chunk
 		min = Min(min, scaled[row]);
 		max = Max(max, scaled[row]);
 	}
-	column->scaled_fit = px_scaled_fit(column->base_typmod, min, max, chunk->scale);
+	column->scaled_fit = px_scaled_fit(column->base_typmod, min, max,
+									   chunk->scale);
 	table = find_numeric_table(decoder, column, min, max, chunk->scale);
 
 	if (table == NULL)
@@ -193,7 +202,8 @@ build_numerics(px_decoder *decoder, decode_column *column, const px_chunk *chunk
 		if (unlikely(*numeric == NULL))
 		{
 			*numeric = table->end;
-			table->end += MAXALIGN(px_numeric_from_scaled(value, chunk->scale, table->end));
+			table->end += MAXALIGN(
+				px_numeric_from_scaled(value, chunk->scale, table->end));
 		}
 		column->values[row] = PointerGetDatum(*numeric);
 	}
@@ -201,7 +211,8 @@ build_numerics(px_decoder *decoder, decode_column *column, const px_chunk *chunk
 
 /* A receive function has not used up the bytes of its value. */
 static void
-raise_left_over(const px_decoder *decoder, const char *type, int expected, int got)
+raise_left_over(const px_decoder *decoder, const char *type, int expected,
+				int got)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
@@ -215,12 +226,14 @@ raise_left_over(const px_decoder *decoder, const char *type, int expected, int g
  * that it fits the typmod.
  */
 static Datum
-receive_numeric(px_decoder *decoder, const decode_column *column, const uint8_t *packed)
+receive_numeric(px_decoder *decoder, const decode_column *column,
+				const uint8_t *packed)
 {
 	StringInfoData buf;
 	Datum		value;
 
-	px_decode_account(decoder, &decoder->converted_nbytes, px_packed_nbytes(packed));
+	px_decode_account(decoder, &decoder->converted_nbytes,
+					  px_packed_nbytes(packed));
 	buf.data = unconstify(char *, (const char *) px_packed_data(packed));
 	buf.len = (int) px_packed_nbytes(packed);
 	buf.maxlen = buf.len;
@@ -240,20 +253,24 @@ decode_scaled_numeric(px_decoder *decoder, decode_column *column,
 	px_patches	patches;
 	px_fault	fault;
 
-	if (px_chunk_decode_patched(chunk, encoded, &decoder->room, (int64_t *) column->values,
-								&patches, &fault) != PX_OK)
+	if (px_chunk_decode_patched(chunk, encoded, &decoder->room,
+								(int64_t *) column->values, &patches,
+								&fault) != PX_OK)
 		px_raise_fault(decoder->servername, &fault);
 	build_numerics(decoder, column, chunk);
 	for (uint32 i = 0; i < patches.n; i++)
-		column->values[patches.rows[i]] = receive_numeric(decoder, column, patches.sent[i]);
+		column->values[patches.rows[i]] = receive_numeric(decoder, column,
+														  patches.sent[i]);
 }
 
 static void
-decode_sent_numeric(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
+decode_sent_numeric(px_decoder *decoder, decode_column *column,
+					const px_chunk *chunk)
 {
 	for (uint32 row = 0; row < chunk->rows; row++)
 	{
-		const uint8_t *packed = (const uint8_t *) DatumGetPointer(column->values[row]);
+		const uint8_t *packed = (const uint8_t *) DatumGetPointer(
+			column->values[row]);
 
 		if (packed)
 		{
@@ -265,7 +282,8 @@ decode_sent_numeric(px_decoder *decoder, decode_column *column, const px_chunk *
 
 /* An array that arrived in array_send's form; array_recv checks it. */
 static Datum
-receive_array(px_decoder *decoder, decode_column *column, const uint8_t *packed)
+receive_array(px_decoder *decoder, decode_column *column,
+			  const uint8_t *packed)
 {
 	Datum		value;
 
@@ -273,18 +291,23 @@ receive_array(px_decoder *decoder, decode_column *column, const uint8_t *packed)
 	{
 		Oid			function;
 
-		getTypeBinaryInputInfo(column->schema.type_oid, &function, &column->receive_param);
+		getTypeBinaryInputInfo(column->schema.type_oid, &function,
+							   &column->receive_param);
 		fmgr_info_cxt(function, &column->receive, decoder->context);
 	}
 
-	/* array_recv puts a NUL behind each element for a while: not in the frame. */
+	/*
+	 * array_recv puts a NUL behind each element for a while: not in the frame.
+	 */
 	resetStringInfo(&decoder->text);
-	appendBinaryStringInfo(&decoder->text, (const char *) px_packed_data(packed),
+	appendBinaryStringInfo(&decoder->text,
+						   (const char *) px_packed_data(packed),
 						   (int) px_packed_nbytes(packed));
 	value = ReceiveFunctionCall(&column->receive, &decoder->text,
 								column->receive_param, -1);
 	if (decoder->text.cursor != decoder->text.len)
-		raise_left_over(decoder, "array", decoder->text.cursor, decoder->text.len);
+		raise_left_over(decoder, "array", decoder->text.cursor,
+						decoder->text.len);
 	return value;
 }
 
@@ -317,19 +340,21 @@ build_array(char *dst, const px_type_policy *policy, uint32 nelements,
  * has room for them as 64-bit integers, which they are narrowed in place from.
  */
 static const uint8_t *
-decode_elements(px_decoder *decoder, const decode_column *column, const px_chunk *chunk,
-				const px_arrays *arrays, int64 *numbers)
+decode_elements(px_decoder *decoder, const decode_column *column,
+				const px_chunk *chunk, const px_arrays *arrays, int64 *numbers)
 {
 	uint8_t    *narrow = (uint8_t *) numbers;
 	px_fault	fault;
 
-	if (arrays->elements_encoding == PX_ENC_PLAIN && column->policy.check == PX_CHECK_NONE)
+	if (arrays->elements_encoding == PX_ENC_PLAIN &&
+		column->policy.check == PX_CHECK_NONE)
 		return arrays->elements;
 
 	if (px_chunk_decode_elements(chunk, arrays, column->policy.is_signed,
 								 (int64_t *) numbers, &fault) != PX_OK)
 		px_raise_fault(decoder->servername, &fault);
-	px_check_values(column->policy.check, (const Datum *) numbers, NULL, arrays->nelements);
+	px_check_values(column->policy.check, (const Datum *) numbers, NULL,
+					arrays->nelements);
 
 	switch (chunk->width)
 	{
@@ -353,21 +378,25 @@ decode_elements(px_decoder *decoder, const decode_column *column, const px_chunk
 
 /* Elements that are out of nothing, and arrays that no datum can be. */
 static void
-check_arrays(px_decoder *decoder, const px_chunk *chunk, const px_arrays *arrays)
+check_arrays(px_decoder *decoder, const px_chunk *chunk,
+			 const px_arrays *arrays)
 {
-	uint64		nelements_max = (MaxAllocSize - ARR_OVERHEAD_NONULLS(1)) / chunk->width;
+	uint64		nelements_max = (MaxAllocSize - ARR_OVERHEAD_NONULLS(1)) /
+		chunk->width;
 
-	px_decode_account(decoder, &decoder->buffered_nbytes, (uint64) arrays->nelements * chunk->width);
+	px_decode_account(decoder, &decoder->buffered_nbytes,
+					  (uint64) arrays->nelements * chunk->width);
 	if (arrays->nelements <= nelements_max)
 		return;
 	for (uint32 i = 0; i < chunk->nvalues; i++)
-		px_require_within(decoder->servername, "elements of an array", nelements_max,
-						  arrays->counts[i] > 0 ? (uint64) arrays->counts[i] - 1 : 0);
+		px_require_within(
+			decoder->servername, "elements of an array", nelements_max,
+			arrays->counts[i] > 0 ? (uint64) arrays->counts[i] - 1 : 0);
 }
 
 static void
-decode_arrays(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
-			  const uint8_t *encoded)
+decode_arrays(px_decoder *decoder, decode_column *column,
+			  const px_chunk *chunk, const uint8_t *encoded)
 {
 	px_arrays	arrays;
 	px_fault	fault;
@@ -383,7 +412,8 @@ decode_arrays(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
 		memset(column->values, 0, chunk->rows * sizeof(Datum));
 		return;
 	}
-	if (px_chunk_decode_arrays(chunk, encoded, &decoder->room, &arrays, &fault) != PX_OK)
+	if (px_chunk_decode_arrays(chunk, encoded, &decoder->room, &arrays,
+							   &fault) != PX_OK)
 		px_raise_fault(decoder->servername, &fault);
 
 	check_arrays(decoder, chunk, &arrays);
@@ -391,9 +421,12 @@ decode_arrays(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
 	/* First the numbers, then the arrays that are made of them. */
 	numbers_nbytes = (Size) arrays.nelements * sizeof(int64);
 	elements_nbytes = (Size) arrays.nelements * chunk->width;
-	grow_buffer(decoder, column, numbers_nbytes + elements_nbytes +
-				(Size) chunk->nvalues * (ARR_OVERHEAD_NONULLS(1) + MAXIMUM_ALIGNOF));
-	elements = decode_elements(decoder, column, chunk, &arrays, (int64 *) column->buffer);
+	grow_buffer(decoder, column,
+				numbers_nbytes + elements_nbytes +
+					(Size) chunk->nvalues *
+						(ARR_OVERHEAD_NONULLS(1) + MAXIMUM_ALIGNOF));
+	elements = decode_elements(decoder, column, chunk, &arrays,
+							   (int64 *) column->buffer);
 
 	dst = (char *) column->buffer + numbers_nbytes;
 	for (uint32 row = 0; row < chunk->rows; row++)
@@ -407,20 +440,22 @@ decode_arrays(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
 		count = arrays.counts[value++];
 		if (count == 0)
 		{
-			column->values[row] = receive_array(decoder, column, arrays.sent[sent++]);
+			column->values[row] = receive_array(decoder, column,
+												arrays.sent[sent++]);
 			continue;
 		}
 		column->values[row] = PointerGetDatum(dst);
-		dst = build_array(dst, &column->policy, (uint32) (count - 1), elements);
+		dst = build_array(dst, &column->policy, (uint32) (count - 1),
+						  elements);
 		elements += (Size) (count - 1) * chunk->width;
 	}
 }
 
 /*
- * What is left to be done with the values.  Those that fit their typmod, as all
- * of an honest server's own columns do, need not be coerced; others are, as by
- * the input function: a record of a function may have columns whose typmod
- * nobody has looked at.
+ * What is left to be done with the values.  Those that fit their typmod, as
+ * all of an honest server's own columns do, need not be coerced; others are,
+ * as by the input function: a record of a function may have columns whose
+ * typmod nobody has looked at.
  */
 static void
 set_late_step(decode_column *column, const px_chunk *chunk, bool ascii)
@@ -434,14 +469,14 @@ set_late_step(decode_column *column, const px_chunk *chunk, bool ascii)
 		column->late = chunk->form == PX_FORM_FIXED && !column->scaled_fit ?
 			PX_LATE_COERCE : PX_LATE_NONE;	/* numeric_recv has seen the rest */
 	else if (column->base_typmod >= 0 &&
-			 !px_values_fit(column->base_type, column->base_typmod, column->values,
-							column->nulls, chunk->rows, ascii))
+			 !px_values_fit(column->base_type, column->base_typmod,
+							column->values, column->nulls, chunk->rows, ascii))
 		column->late = PX_LATE_COERCE;
 }
 
 void
-px_decode_values(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
-				 const uint8_t *encoded)
+px_decode_values(px_decoder *decoder, decode_column *column,
+				 const px_chunk *chunk, const uint8_t *encoded)
 {
 	bool		ascii = false;
 
@@ -483,7 +518,8 @@ px_decode_values(px_decoder *decoder, decode_column *column, const px_chunk *chu
 			break;
 	}
 	if (column->policy.kind != PX_DATUM_ARRAY)	/* checked by element */
-		px_check_values(column->policy.check, column->values, column->nulls, chunk->rows);
+		px_check_values(column->policy.check, column->values, column->nulls,
+						chunk->rows);
 	set_late_step(column, chunk, ascii);
 }
 
@@ -495,9 +531,11 @@ px_decode_values(px_decoder *decoder, decode_column *column, const px_chunk *chu
 static Datum
 input_value(px_decoder *decoder, decode_column *column, const uint8_t *packed)
 {
-	px_decode_account(decoder, &decoder->converted_nbytes, px_packed_nbytes(packed));
+	px_decode_account(decoder, &decoder->converted_nbytes,
+					  px_packed_nbytes(packed));
 	resetStringInfo(&decoder->text);
-	appendBinaryStringInfo(&decoder->text, (const char *) px_packed_data(packed),
+	appendBinaryStringInfo(&decoder->text,
+						   (const char *) px_packed_data(packed),
 						   (int) px_packed_nbytes(packed));
 	return InputFunctionCall(&column->input, decoder->text.data,
 							 column->input_param, column->typmod);
@@ -509,9 +547,10 @@ check_json(const uint8_t *packed)
 {
 	static const JsonSemAction nothing;
 
-	pg_parse_json_or_ereport(px_json_form_lexer((const char *) px_packed_data(packed),
-												(int) px_packed_nbytes(packed)),
-							 unconstify(JsonSemAction *, &nothing));
+	pg_parse_json_or_ereport(
+		px_json_form_lexer((const char *) px_packed_data(packed),
+						   (int) px_packed_nbytes(packed)),
+		unconstify(JsonSemAction *, &nothing));
 }
 
 /* To the typmod, or an error, as the input function has it. */
@@ -522,15 +561,20 @@ coerce_value(px_decoder *decoder, decode_column *column, Datum value)
 	{
 		Oid			function;
 
-		if (find_typmod_coercion_function(column->base_type, &function) != COERCION_PATH_FUNC)
+		if (find_typmod_coercion_function(column->base_type, &function) !=
+			COERCION_PATH_FUNC)
 			elog(ERROR, "type %u has a typmod, but no function for it", column->base_type);
 		fmgr_info_cxt(function, &column->coerce, decoder->context);
 	}
-	return FunctionCall3(&column->coerce, value, Int32GetDatum(column->base_typmod),
+	return FunctionCall3(&column->coerce, value,
+						 Int32GetDatum(column->base_typmod),
 						 BoolGetDatum(false));
 }
 
-/* Do what is to be done with a value; what is made of it has to outlive the row. */
+/*
+ * Do what is to be done with a value; what is made of it has to outlive the
+ * row.
+ */
 static void
 finish_value(px_decoder *decoder, decode_column *column, uint32 row)
 {
@@ -540,14 +584,16 @@ finish_value(px_decoder *decoder, decode_column *column, uint32 row)
 	if (!column->nulls[row])
 	{
 		if (column->late == PX_LATE_INPUT)
-			value = input_value(decoder, column, (const uint8_t *) DatumGetPointer(old));
+			value = input_value(decoder, column,
+								(const uint8_t *) DatumGetPointer(old));
 		else if (column->late == PX_LATE_JSON)
 			check_json((const uint8_t *) DatumGetPointer(old));
 		else if (column->late == PX_LATE_COERCE)
 			value = coerce_value(decoder, column, old);
 		if (!column->typbyval && value != old)
 		{
-			MemoryContext oldcontext = MemoryContextSwitchTo(decoder->window_context);
+			MemoryContext oldcontext = MemoryContextSwitchTo(
+				decoder->window_context);
 
 			value = datumCopy(value, false, column->typlen);
 			MemoryContextSwitchTo(oldcontext);
@@ -556,7 +602,8 @@ finish_value(px_decoder *decoder, decode_column *column, uint32 row)
 	}
 
 	/* domain_in has checked what came as text, but never saw the nulls. */
-	if (column->is_domain && (column->late != PX_LATE_INPUT || column->nulls[row]))
+	if (column->is_domain &&
+		(column->late != PX_LATE_INPUT || column->nulls[row]))
 		domain_check(value, column->nulls[row], column->type,
 					 &column->domain_extra, decoder->context);
 }
@@ -570,7 +617,8 @@ px_decode_window(px_decoder *decoder, uint32 begin, uint32 end)
 		{
 			decode_column *column = &decoder->columns[i];
 
-			if (column->index < 0 || (column->late == PX_LATE_NONE && !column->is_domain))
+			if (column->index < 0 ||
+				(column->late == PX_LATE_NONE && !column->is_domain))
 				continue;
 			CHECK_FOR_INTERRUPTS();
 			decoder->current = i;

@@ -29,7 +29,8 @@ extern void px_decode_window(px_decoder *decoder, uint32 begin, uint32 end);
  * Add nbytes to one of the decoder's sums, before memory is taken for them.
  * An honest batch keeps each of them within its raw size.
  */
-extern void px_decode_account(const px_decoder *decoder, uint64 *sum, uint64 nbytes);
+extern void px_decode_account(const px_decoder *decoder, uint64 *sum,
+							  uint64 nbytes);
 
 /* The next nbytes of the arena, which prepare_batch has made large enough. */
 static inline char *

@@ -16,7 +16,8 @@
 #include "compat.h"
 
 /* Raise what a pure layer found wrong with a frame from the server. */
-pg_noreturn extern void px_raise_fault(const char *servername, const px_fault *fault);
+pg_noreturn extern void px_raise_fault(const char *servername,
+									   const px_fault *fault);
 
 /* Raise PX_BAD_HEADER for the field what, unless it is as expected. */
 extern void px_require(const char *servername, const char *what,

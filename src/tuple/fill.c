@@ -39,7 +39,7 @@ append_text(px_fill *fill, const px_fill_source *source, px_column *column,
 	if (unlikely(source->convert))
 	{
 		MemoryContext old_context = MemoryContextSwitchTo(fill->row_context);
-		char	   *converted = pg_server_to_any(text, (int) n, fill->encoding);
+		char *converted = pg_server_to_any(text, (int) n, fill->encoding);
 
 		MemoryContextSwitchTo(old_context);
 		fill->row_context_used = true;
@@ -71,7 +71,8 @@ append_name(px_fill *fill, const px_fill_source *source, px_column *column,
 		fill->row_context_used = true;
 		n = strlen(name);
 		if (n >= NAMEDATALEN)
-			n = (size_t) pg_encoding_mbcliplen(fill->encoding, name, (int) n, NAMEDATALEN - 1);
+			n = (size_t) pg_encoding_mbcliplen(fill->encoding, name, (int) n,
+											   NAMEDATALEN - 1);
 	}
 	px_fill_append_bytes(fill, column, name, n);
 }
@@ -105,7 +106,8 @@ append_padded(px_fill *fill, px_fill_source *source, px_column *column,
 {
 	if (likely(source->skip == 0))
 	{
-		if (unlikely(column->values_cap - column->values_nbytes < n + PX_APPEND_SLACK))
+		if (unlikely(column->values_cap - column->values_nbytes <
+					 n + PX_APPEND_SLACK))
 			px_fill_grow(fill, column, n);
 		if (px_column_append_padded(column, text, n))
 		{
@@ -156,7 +158,8 @@ append_short_numeric(px_fill *fill, px_fill_source *source, px_column *column,
  * bound and no nulls, or is empty; else what its send function writes.
  */
 static void
-append_array(px_fill *fill, px_fill_source *source, px_column *column, Datum value)
+append_array(px_fill *fill, px_fill_source *source, px_column *column,
+			 Datum value)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(fill->row_context);
 	ArrayType  *array = DatumGetArrayTypeP(value);
@@ -164,17 +167,21 @@ append_array(px_fill *fill, px_fill_source *source, px_column *column, Datum val
 	uint32		nelements = ndim == 0 ? 0 : (uint32) ARR_DIMS(array)[0];
 
 	fill->row_context_used = true;
-	if (ndim > 1 || ARR_HASNULL(array) || ARR_ELEMTYPE(array) != source->element ||
+	if (ndim > 1 || ARR_HASNULL(array) ||
+		ARR_ELEMTYPE(array) != source->element ||
 		(ndim == 1 && ARR_LBOUND(array)[0] != 1) ||
-		nelements > PX_ARRAY_ELEMENTS_MAX - column->values_nbytes / column->width)
+		nelements >
+			PX_ARRAY_ELEMENTS_MAX - column->values_nbytes / column->width)
 	{
 		bytea	   *sent;
 
-		if (px_fill_is_float(source->element) && ARR_ELEMTYPE(array) == source->element)
+		if (px_fill_is_float(source->element) &&
+			ARR_ELEMTYPE(array) == source->element)
 			array = px_fill_canonical_array(array, column->width);
 		sent = SendFunctionCall(source->output, PointerGetDatum(array));
 		MemoryContextSwitchTo(old_context);
-		px_fill_append_bytes(fill, column->sent, VARDATA_ANY(sent), VARSIZE_ANY_EXHDR(sent));
+		px_fill_append_bytes(fill, column->sent, VARDATA_ANY(sent),
+							 VARSIZE_ANY_EXHDR(sent));
 		nelements = 0;
 		column->lengths[column->nvalues] = 0;
 	}
@@ -183,10 +190,12 @@ append_array(px_fill *fill, px_fill_source *source, px_column *column, Datum val
 		size_t		nbytes = (size_t) nelements * column->width;
 
 		MemoryContextSwitchTo(old_context);
-		if (column->values_cap - column->values_nbytes < nbytes + PX_APPEND_SLACK)
+		if (column->values_cap - column->values_nbytes <
+			nbytes + PX_APPEND_SLACK)
 			px_fill_grow(fill, column, nbytes);
 		if (nbytes > 0)
-			memcpy(column->values + column->values_nbytes, ARR_DATA_PTR(array), nbytes);
+			memcpy(column->values + column->values_nbytes, ARR_DATA_PTR(array),
+				   nbytes);
 		column->values_nbytes += nbytes;
 		fill->raw_nbytes += nbytes + sizeof(uint32);
 		column->lengths[column->nvalues] = nelements + 1;
@@ -199,7 +208,8 @@ append_array(px_fill *fill, px_fill_source *source, px_column *column, Datum val
  * --------------------------------------------------------------------- */
 
 static void
-append_value(px_fill *fill, px_fill_source *source, px_column *column, Datum value)
+append_value(px_fill *fill, px_fill_source *source, px_column *column,
+			 Datum value)
 {
 	struct varlena *datum;
 
@@ -263,7 +273,8 @@ append_fixed(px_fill *fill, px_fill_source *source, px_column *column,
 {
 	uint8	   *dst = column->values + column->values_nbytes;
 
-	if (unlikely(source->kind != PX_FILL_BYVAL && source->kind != PX_FILL_BYREF))
+	if (unlikely(source->kind != PX_FILL_BYVAL &&
+				 source->kind != PX_FILL_BYREF))
 	{
 		append_value(fill, source, column,
 					 attribute->byval ? fetch_att(p, true, attribute->length) :
@@ -302,8 +313,8 @@ prepare_tuples(px_fill *fill, TupleDesc desc)
 	if (desc->natts < fill->last_attribute)
 		return false;
 	if (fill->attributes == NULL)
-		fill->attributes = MemoryContextAlloc(fill->context,
-											  fill->last_attribute * sizeof(px_fill_attribute));
+		fill->attributes = MemoryContextAlloc(
+			fill->context, fill->last_attribute * sizeof(px_fill_attribute));
 	for (int i = 0; i < fill->last_attribute; i++)
 	{
 		Form_pg_attribute form = TupleDescAttr(desc, i);
@@ -311,7 +322,8 @@ prepare_tuples(px_fill *fill, TupleDesc desc)
 
 		attribute->length = form->attlen;
 		attribute->byval = form->attbyval;
-		attribute->align_mask = (uint8) (att_align_nominal(1, form->attalign) - 1);
+		attribute->align_mask = (uint8) (att_align_nominal(1, form->attalign) -
+										 1);
 		attribute->column = NULL;
 		if (next < fill->ncolumns && fill->sources[next].attribute == i)
 		{
@@ -331,7 +343,8 @@ prepare_tuples(px_fill *fill, TupleDesc desc)
 static void
 append_tuple(px_fill *fill, HeapTupleHeader tuple)
 {
-	const bits8 *nulls = (tuple->t_infomask & HEAP_HASNULL) ? tuple->t_bits : NULL;
+	const bits8 *nulls = (tuple->t_infomask & HEAP_HASNULL) ? tuple->t_bits
+															: NULL;
 	const char *data = (const char *) tuple + tuple->t_hoff;
 	const px_fill_attribute *attribute = fill->attributes;
 	uint32		offset = 0;
@@ -351,7 +364,8 @@ append_tuple(px_fill *fill, HeapTupleHeader tuple)
 
 		if (attribute->length > 0)
 		{
-			offset = (offset + attribute->align_mask) & ~(uint32) attribute->align_mask;
+			offset = (offset + attribute->align_mask) &
+				~(uint32) attribute->align_mask;
 			p = data + offset;
 			offset += attribute->length;
 			if (column)
@@ -359,9 +373,13 @@ append_tuple(px_fill *fill, HeapTupleHeader tuple)
 			continue;
 		}
 
-		/* A short header is not aligned, and not 0 as the bytes of padding are. */
+		/*
+		 * A short header is not aligned, and not 0 as the bytes of padding
+		 * are.
+		 */
 		p = data + offset;
-		if (attribute->length == -1 && likely(VARATT_IS_SHORT(p) && !VARATT_IS_EXTERNAL(p)))
+		if (attribute->length == -1 &&
+			likely(VARATT_IS_SHORT(p) && !VARATT_IS_EXTERNAL(p)))
 		{
 			uint32		nbytes = VARSIZE_SHORT(p);
 
@@ -373,7 +391,8 @@ append_tuple(px_fill *fill, HeapTupleHeader tuple)
 		}
 
 		if (attribute->length != -1 || !VARATT_NOT_PAD_BYTE(p))
-			offset = (offset + attribute->align_mask) & ~(uint32) attribute->align_mask;
+			offset = (offset + attribute->align_mask) &
+				~(uint32) attribute->align_mask;
 		p = data + offset;
 		offset += attribute->length == -1 ? VARSIZE_ANY(p) : strlen(p) + 1;
 		if (column)
@@ -397,7 +416,8 @@ tuple_in_slot(px_fill *fill, TupleTableSlot *slot)
 		return NULL;
 	if (slot->tts_tupleDescriptor == fill->tuple_desc)
 		return fill->tuples ? tuple->t_data : NULL;
-	return prepare_tuples(fill, slot->tts_tupleDescriptor) ? tuple->t_data : NULL;
+	return prepare_tuples(fill, slot->tts_tupleDescriptor) ? tuple->t_data
+														   : NULL;
 }
 
 /* Append a row from the values of its slot. */

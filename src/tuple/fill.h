@@ -54,7 +54,8 @@ static inline size_t
 px_fill_nbytes(const px_fill *fill)
 {
 	return fill->raw_nbytes +
-		(size_t) fill->ncolumns * (PX_CHUNK_HEADER_NBYTES + PX_ALIGN_NBYTES + fill->rows / 8);
+		(size_t) fill->ncolumns *
+		(PX_CHUNK_HEADER_NBYTES + PX_ALIGN_NBYTES + fill->rows / 8);
 }
 
 /* The batch has all its rows: settle what was still open. */

@@ -25,7 +25,9 @@
 #include "tuple/fill_values.h"
 #include "tuple/policy.h"
 
-/* Values of one column in a frame; the chunk's and frame's headers need some. */
+/*
+ * Values of one column in a frame; the chunk's and frame's headers need some.
+ */
 #define COLUMN_NBYTES_MAX	((size_t) PX_FRAME_NBYTES_MAX - 1024)
 
 /* ---------------------------------------------------------------------
@@ -49,13 +51,15 @@ client_encoding(void)
 
 /*
  * Does the text of a value say less than the value?  So it is with floats, if
- * somebody has changed the session's settings, which are postgres_fdw's at first.
+ * somebody has changed the session's settings, which are postgres_fdw's at
+ * first.
  */
 static bool
 is_text_rounded(Oid type)
 {
 	return extra_float_digits <= 0 &&
-		(type == FLOAT4OID || type == FLOAT8OID || type == FLOAT4ARRAYOID || type == FLOAT8ARRAYOID);
+		(type == FLOAT4OID || type == FLOAT8OID || type == FLOAT4ARRAYOID ||
+		 type == FLOAT8ARRAYOID);
 }
 
 /*
@@ -67,7 +71,8 @@ column_policy(Oid type, int32 typmod, const px_request_column *wanted,
 			  uint32 peer_version)
 {
 	if (wanted->type_oid != type || type >= FirstGenbkiObjectId ||
-		(wanted->typmod != -1 && wanted->typmod != typmod) || is_text_rounded(type))
+		(wanted->typmod != -1 && wanted->typmod != typmod) ||
+		is_text_rounded(type))
 		type = InvalidOid;
 	return px_type_lookup(type, peer_version);
 }
@@ -120,7 +125,10 @@ decide_column(px_fill *fill, int i, Form_pg_attribute attribute,
 	column->relatable = policy.kind == PX_DATUM_BYVAL && !column->is_float;
 	source->convert = fill->encoding != GetDatabaseEncoding() &&
 		(source->kind == PX_FILL_TEXT || policy.check == PX_CHECK_ENCODING);
-	/* char(n) is never empty; bpchar without a length may be, and has few blanks. */
+	/*
+	 * char(n) is never empty; bpchar without a length may be, and has few
+	 * blanks.
+	 */
 	if (source->kind == PX_FILL_VARLENA && type == BPCHAROID && typmod >= 0 &&
 		!source->convert)
 		source->kind = PX_FILL_PADDED;
@@ -178,7 +186,8 @@ px_fill_new(TupleDesc desc, List *columns, const px_request *request,
 	fill->sources = palloc0(ncolumns * sizeof(px_fill_source));
 	fill->rows_max = request->batch_rows;
 	fill->keep_nbytes = (size_t) request->batch_bytes * 4;
-	fill->patches = (request->encodings & PX_ENCODINGS_INTS) == PX_ENCODINGS_INTS &&
+	fill->patches = (request->encodings & PX_ENCODINGS_INTS) ==
+			PX_ENCODINGS_INTS &&
 		(request->encodings & (1 << PX_ENC_PATCHED)) != 0;
 	fill->encoding = client_encoding();
 	fill->context = CurrentMemoryContext;
@@ -234,7 +243,8 @@ px_fill_begin(px_fill *fill)
 		column->values_cap = initial_nbytes(fill, column);
 		column->values = palloc(column->values_cap);
 		column->nulls = palloc((fill->rows_max + 7) / 8);
-		if (column->form != PX_FORM_FIXED || fill->schema[i].class == PX_CLASS_NUMERIC)
+		if (column->form != PX_FORM_FIXED ||
+			fill->schema[i].class == PX_CLASS_NUMERIC)
 			column->lengths = palloc(fill->rows_max * sizeof(uint32));
 		if (column->form == PX_FORM_ARRAY)
 		{
@@ -245,7 +255,7 @@ px_fill_begin(px_fill *fill)
 		if (fill->sources[i].kind == PX_FILL_NUMERIC && fill->patches &&
 			PX_PATCHES_MAX(fill->rows_max) > 0)
 		{
-			Size		nbytes = PX_PATCHES_MAX(fill->rows_max) * sizeof(uint32);
+			Size nbytes = PX_PATCHES_MAX(fill->rows_max) * sizeof(uint32);
 
 			column->sent = palloc0(sizeof(px_column));
 			column->sent->form = PX_FORM_BYTES;
@@ -296,8 +306,9 @@ px_fill_reset(px_fill *fill)
 void
 px_fill_grow(px_fill *fill, px_column *column, size_t n)
 {
-	size_t		needed = Max(column->values_nbytes, (size_t) column->nvalues * column->pad) +
-	n + PX_APPEND_SLACK;
+	size_t		needed = Max(column->values_nbytes,
+						(size_t) column->nvalues * column->pad) +
+		n + PX_APPEND_SLACK;
 	size_t		nbytes;
 
 	if (n > COLUMN_NBYTES_MAX || needed > COLUMN_NBYTES_MAX)
@@ -337,7 +348,8 @@ px_fill_toasted(px_fill *fill, px_column *column, struct varlena *datum)
 
 	/* What va_tcinfo has, by the macros that all majors have. */
 	toast = VARDATA_COMPRESSED_GET_EXTSIZE(stored) |
-		(uint32) VARDATA_COMPRESSED_GET_COMPRESS_METHOD(stored) << VARLENA_EXTSIZE_BITS;
+		(uint32) VARDATA_COMPRESSED_GET_COMPRESS_METHOD(stored)
+			<< VARLENA_EXTSIZE_BITS;
 	nbytes = VARSIZE(stored) - VARHDRSZ_COMPRESSED;
 	if (nbytes + PX_TOAST_SAVING_MIN > PX_TOAST_NBYTES(toast))
 		return false;
@@ -351,7 +363,8 @@ px_fill_toasted(px_fill *fill, px_column *column, struct varlena *datum)
 	}
 	column->positions[column->ntoasts] = column->nvalues;
 	column->toasts[column->ntoasts++] = toast;
-	px_fill_append_bytes(fill, column, (char *) stored + VARHDRSZ_COMPRESSED, nbytes);
+	px_fill_append_bytes(fill, column, (char *) stored + VARHDRSZ_COMPRESSED,
+						 nbytes);
 	fill->raw_nbytes += PX_TOAST_NBYTES(toast) - nbytes;
 	return true;
 }
@@ -378,7 +391,8 @@ px_fill_canonical_nans(char *values, uint32 n, uint8 width)
 		{
 			char	   *value = values + (Size) i * sizeof(float4);
 
-			if (unlikely((px_load_u32((uint8_t *) value) & PG_INT32_MAX) > INFINITY4_BITS))
+			if (unlikely((px_load_u32((uint8_t *) value) & PG_INT32_MAX) >
+						 INFINITY4_BITS))
 				memcpy(value, &nan, sizeof(nan));
 		}
 	}
@@ -390,7 +404,8 @@ px_fill_canonical_nans(char *values, uint32 n, uint8 width)
 		{
 			char	   *value = values + (Size) i * sizeof(float8);
 
-			if (unlikely((px_load_u64((uint8_t *) value) & PG_INT64_MAX) > INFINITY8_BITS))
+			if (unlikely((px_load_u64((uint8_t *) value) & PG_INT64_MAX) >
+						 INFINITY8_BITS))
 				memcpy(value, &nan, sizeof(nan));
 		}
 	}
@@ -403,8 +418,9 @@ px_fill_canonical_array(ArrayType *array, uint8 width)
 	char	   *elements = ARR_DATA_PTR(copy);
 
 	/* Nulls take no space among them. */
-	px_fill_canonical_nans(elements, (uint32) ((char *) copy + ARR_SIZE(copy) - elements) / width,
-						   width);
+	px_fill_canonical_nans(
+		elements, (uint32) ((char *) copy + ARR_SIZE(copy) - elements) / width,
+		width);
 	return copy;
 }
 
@@ -418,8 +434,11 @@ px_fill_finish(px_fill *fill)
 		if (fill->sources[i].kind == PX_FILL_NUMERIC)
 			px_fill_numeric_finish(fill, &fill->sources[i], column);
 		else if ((column->form == PX_FORM_FIXED && column->is_float) ||
-				 (column->form == PX_FORM_ARRAY && px_fill_is_float(fill->sources[i].element)))
-			px_fill_canonical_nans((char *) column->values,
-								   (uint32) (column->values_nbytes / column->width), column->width);
+				 (column->form == PX_FORM_ARRAY &&
+				  px_fill_is_float(fill->sources[i].element)))
+			px_fill_canonical_nans(
+				(char *) column->values,
+				(uint32) (column->values_nbytes / column->width),
+				column->width);
 	}
 }

@@ -43,12 +43,13 @@ static void
 append_sent(px_fill *fill, px_column *column, const struct varlena *datum)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(fill->row_context);
-	bytea	   *sent = DatumGetByteaPP(DirectFunctionCall1(numeric_send,
-														   PointerGetDatum(datum)));
+	bytea	   *sent = DatumGetByteaPP(
+		DirectFunctionCall1(numeric_send, PointerGetDatum(datum)));
 
 	MemoryContextSwitchTo(old_context);
 	fill->row_context_used = true;
-	px_fill_append_bytes(fill, column, VARDATA_ANY(sent), VARSIZE_ANY_EXHDR(sent));
+	px_fill_append_bytes(fill, column, VARDATA_ANY(sent),
+						 VARSIZE_ANY_EXHDR(sent));
 }
 
 /*
@@ -82,7 +83,7 @@ unscale(px_fill *fill, px_fill_source *source, px_column *column)
 
 	for (uint32 i = 0; i < column->nvalues; i++)
 	{
-		int64		value = (int64) px_load_u64(column->values + i * sizeof(int64));
+		int64 value = (int64) px_load_u64(column->values + i * sizeof(int64));
 
 		if (exception < sent.nvalues && column->positions[exception] == i)
 		{
@@ -122,7 +123,8 @@ append_exception(px_fill *fill, px_column *column, const struct varlena *datum)
 	uint64		number = 0;
 
 	if (column->nvalues > 0)
-		number = px_load_u64(column->values + column->values_nbytes - sizeof(int64));
+		number = px_load_u64(column->values + column->values_nbytes -
+							 sizeof(int64));
 	column->positions[column->sent->nvalues] = column->nvalues;
 	append_sent(fill, column->sent, datum);
 	px_column_append_u64(column, number);
@@ -149,7 +151,8 @@ px_fill_numeric(px_fill *fill, px_fill_source *source, px_column *column,
 				return;
 			}
 		}
-		if (column->sent && column->sent->nvalues < PX_PATCHES_MAX(fill->rows_max))
+		if (column->sent &&
+			column->sent->nvalues < PX_PATCHES_MAX(fill->rows_max))
 		{
 			append_exception(fill, column, datum);
 			return;
@@ -163,11 +166,13 @@ px_fill_numeric(px_fill *fill, px_fill_source *source, px_column *column,
 }
 
 void
-px_fill_numeric_finish(px_fill *fill, px_fill_source *source, px_column *column)
+px_fill_numeric_finish(px_fill *fill, px_fill_source *source,
+					   px_column *column)
 {
 	if (column->form != PX_FORM_FIXED)
 		return;
-	if (column->sent && column->sent->nvalues > PX_PATCHES_MAX(column->nvalues))
+	if (column->sent &&
+		column->sent->nvalues > PX_PATCHES_MAX(column->nvalues))
 		unscale(fill, source, column);
 	else if (column->scale == PX_FILL_SCALE_UNKNOWN)
 		column->scale = 0;

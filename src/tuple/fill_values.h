@@ -26,7 +26,9 @@
 /* Upper limit of px_fill_source.skip. */
 #define PX_FILL_SKIP_MAX		64
 
-/* --- fill_columns.c -------------------------------------------------------- */
+/*
+ * --- fill_columns.c --------------------------------------------------------
+ */
 
 /* Make room for n more bytes of values. */
 extern void px_fill_grow(px_fill *fill, px_column *column, size_t n);
@@ -44,10 +46,15 @@ extern bool px_fill_toasted(px_fill *fill, px_column *column,
  */
 extern void px_fill_canonical_nans(char *values, uint32 n, uint8 width);
 
-/* A copy of an array, in the current context, of which that is done to the elements. */
+/*
+ * A copy of an array, in the current context, of which that is done to the
+ * elements.
+ */
 extern ArrayType *px_fill_canonical_array(ArrayType *array, uint8 width);
 
-/* --- fill_numeric.c -------------------------------------------------------- */
+/*
+ * --- fill_numeric.c --------------------------------------------------------
+ */
 
 /* Choose the form of a numeric column for a new batch. */
 extern void px_fill_numeric_reset(px_fill_source *source, px_column *column);
@@ -63,7 +70,9 @@ extern void px_fill_numeric(px_fill *fill, px_fill_source *source,
 extern void px_fill_numeric_finish(px_fill *fill, px_fill_source *source,
 								   px_column *column);
 
-/* --- inline ---------------------------------------------------------------- */
+/*
+ * --- inline ----------------------------------------------------------------
+ */
 
 static inline bool
 px_fill_is_float(Oid type)
@@ -80,9 +89,11 @@ px_fill_back_off(px_fill_source *source)
 }
 
 static inline void
-px_fill_append_bytes(px_fill *fill, px_column *column, const void *bytes, size_t n)
+px_fill_append_bytes(px_fill *fill, px_column *column, const void *bytes,
+					 size_t n)
 {
-	if (unlikely(column->values_cap - column->values_nbytes < n + PX_APPEND_SLACK))
+	if (unlikely(column->values_cap - column->values_nbytes <
+				 n + PX_APPEND_SLACK))
 		px_fill_grow(fill, column, n);
 	fill->raw_nbytes += n + 1;
 	px_column_append_bytes(column, bytes, n);

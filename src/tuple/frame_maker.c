@@ -23,7 +23,8 @@
 #define BYTEA_OFFSET	(FRAME_OFFSET - VARHDRSZ)
 
 px_frame_maker *
-px_frame_maker_new(const px_request *request, const px_fill *fill, uint32 sender)
+px_frame_maker_new(const px_request *request, const px_fill *fill,
+				   uint32 sender)
 {
 	px_frame_maker *maker = palloc0(sizeof(px_frame_maker));
 
@@ -146,9 +147,12 @@ bytea *
 px_frame_maker_schema(px_frame_maker *maker)
 {
 	const px_fill *fill = maker->fill;
-	px_frame_header header = {.kind = PX_FRAME_SCHEMA, .columns = fill->ncolumns};
-	px_writer	writer = begin_frame(maker, PX_FRAME_HEADER_NBYTES +
-									 (size_t) fill->ncolumns * PX_SCHEMA_COLUMN_NBYTES);
+	px_frame_header header = {.kind = PX_FRAME_SCHEMA,
+							  .columns = fill->ncolumns};
+	px_writer	writer = begin_frame(maker,
+								   PX_FRAME_HEADER_NBYTES +
+									   (size_t) fill->ncolumns *
+										   PX_SCHEMA_COLUMN_NBYTES);
 
 	if (px_schema_write(&writer, fill->schema, fill->ncolumns) != PX_OK)
 		elog(ERROR, "exchange schema does not fit its frame");
@@ -187,11 +191,12 @@ px_frame_maker_raw_nbytes(const px_frame_maker *maker)
 }
 
 bytea *
-px_frame_maker_batch(px_frame_maker *maker, size_t raw_nbytes, px_choice choice)
+px_frame_maker_batch(px_frame_maker *maker, size_t raw_nbytes,
+					 px_choice choice)
 {
 	const px_fill *fill = maker->fill;
 	px_frame_header header = {.kind = PX_FRAME_BATCH, .choice = choice};
-	px_writer	writer = begin_frame(maker, PX_FRAME_HEADER_NBYTES + raw_nbytes);
+	px_writer writer = begin_frame(maker, PX_FRAME_HEADER_NBYTES + raw_nbytes);
 	px_status	status;
 
 	status = px_batch_write(&writer, fill->columns, fill->ncolumns,

@@ -68,7 +68,8 @@ extern void px_frame_maker_begin(px_frame_maker *maker);
 /* A new stream: frames and totals count from zero. */
 extern void px_frame_maker_restart(px_frame_maker *maker);
 
-extern bytea *px_frame_maker_slice(px_frame_maker *maker, const px_slice *slice);
+extern bytea *px_frame_maker_slice(px_frame_maker *maker,
+								   const px_slice *slice);
 extern bytea *px_frame_maker_schema(px_frame_maker *maker);
 extern bytea *px_frame_maker_end(px_frame_maker *maker);
 

@@ -152,7 +152,8 @@ px_numeric_to_scaled(const struct varlena *datum, int64 *value, int *dscale)
 	{
 		memcpy(&digit, p, sizeof(digit));
 		p += sizeof(digit);
-		if (unlikely(i >= 4) && sum >= power_of_ten[DECIMALS_MAX - DIGIT_DECIMALS])
+		if (unlikely(i >= 4) &&
+			sum >= power_of_ten[DECIMALS_MAX - DIGIT_DECIMALS])
 			return false;
 		sum = sum * DIGIT_BASE + digit;
 	}
@@ -194,7 +195,7 @@ px_numeric_from_scaled(int64 value, int dscale, char *dst)
 	int			end = DIGITS_MAX;
 	int			partial = dscale % DIGIT_DECIMALS;
 	bool		negative = value < 0;
-	uint64		rest = negative ? UINT64CONST(0) - (uint64) value : (uint64) value;
+	uint64 rest = negative ? UINT64CONST(0) - (uint64) value : (uint64) value;
 	int			weight;
 	uint16		header;
 	size_t		nbytes;
@@ -204,7 +205,8 @@ px_numeric_from_scaled(int64 value, int dscale, char *dst)
 	{
 		uint32		decimals = split_decimals(&rest, partial);
 
-		digits[--first] = (int16) (decimals * power_of_ten[DIGIT_DECIMALS - partial]);
+		digits[--first] = (int16) (decimals *
+								   power_of_ten[DIGIT_DECIMALS - partial]);
 	}
 	while (rest > 0)
 	{

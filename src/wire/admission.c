@@ -19,8 +19,8 @@ static const char hex_digits[] = "0123456789ABCDEF";
 static bool
 is_plain(char c)
 {
-	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-		c == '_' || c == '.' || c == '-';
+	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+		(c >= 'a' && c <= 'z') || c == '_' || c == '.' || c == '-';
 }
 
 static void
@@ -65,7 +65,8 @@ px_admission_write(char *buffer, size_t cap, const px_admission *admission)
 static px_status
 take_key(const char **at, const char *key, px_fault *fault)
 {
-	if (!px_text_take(at, " ") || !px_text_take(at, key) || !px_text_take(at, "="))
+	if (!px_text_take(at, " ") || !px_text_take(at, key) ||
+		!px_text_take(at, "="))
 		return px_fail(fault, PX_BAD_HEADER, key, 0, 0);
 	return PX_OK;
 }
@@ -126,7 +127,8 @@ take_snapshot(const char **at, char *snapshot, size_t cap, px_fault *fault)
 		(*at)--;
 		return PX_OK;
 	}
-	if (**at == '-' || px_text_take_chars(at, "0123456789ABCDEF-", snapshot, cap) == 0)
+	if (**at == '-' ||
+		px_text_take_chars(at, "0123456789ABCDEF-", snapshot, cap) == 0)
 		return px_fail(fault, PX_BAD_HEADER, "snapshot", 0, 0);
 	return PX_OK;
 }
@@ -194,7 +196,8 @@ px_admission_read(const char *text, px_admission *admission, px_fault *fault)
 	if (status != PX_OK)
 		return status;
 
-	status = take_snapshot(&at, admission->snapshot, sizeof(admission->snapshot), fault);
+	status = take_snapshot(&at, admission->snapshot,
+						   sizeof(admission->snapshot), fault);
 	if (status != PX_OK)
 		return status;
 
@@ -203,5 +206,6 @@ px_admission_read(const char *text, px_admission *admission, px_fault *fault)
 		return status;
 	admission->idle_ms = (uint32_t) number;
 
-	return take_against(&at, admission->against, sizeof(admission->against), fault);
+	return take_against(&at, admission->against, sizeof(admission->against),
+						fault);
 }

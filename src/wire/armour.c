@@ -25,9 +25,12 @@
 static inline uint64_t
 spread(uint64_t x)
 {
-	x = (x & UINT64_C(0x000000000fffffff)) | ((x << 4) & UINT64_C(0x0fffffff00000000));
-	x = (x & UINT64_C(0x00003fff00003fff)) | ((x << 2) & UINT64_C(0x3fff00003fff0000));
-	x = (x & UINT64_C(0x007f007f007f007f)) | ((x << 1) & UINT64_C(0x7f007f007f007f00));
+	x = (x & UINT64_C(0x000000000fffffff)) |
+		((x << 4) & UINT64_C(0x0fffffff00000000));
+	x = (x & UINT64_C(0x00003fff00003fff)) |
+		((x << 2) & UINT64_C(0x3fff00003fff0000));
+	x = (x & UINT64_C(0x007f007f007f007f)) |
+		((x << 1) & UINT64_C(0x7f007f007f007f00));
 	return x;
 }
 
@@ -35,9 +38,12 @@ spread(uint64_t x)
 static inline uint64_t
 gather(uint64_t x)
 {
-	x = (x & UINT64_C(0x007f007f007f007f)) | ((x & UINT64_C(0x7f007f007f007f00)) >> 1);
-	x = (x & UINT64_C(0x00003fff00003fff)) | ((x & UINT64_C(0x3fff00003fff0000)) >> 2);
-	x = (x & UINT64_C(0x000000000fffffff)) | ((x & UINT64_C(0x0fffffff00000000)) >> 4);
+	x = (x & UINT64_C(0x007f007f007f007f)) |
+		((x & UINT64_C(0x7f007f007f007f00)) >> 1);
+	x = (x & UINT64_C(0x00003fff00003fff)) |
+		((x & UINT64_C(0x3fff00003fff0000)) >> 2);
+	x = (x & UINT64_C(0x000000000fffffff)) |
+		((x & UINT64_C(0x0fffffff00000000)) >> 4);
 	return x;
 }
 
@@ -87,7 +93,9 @@ px_armour_decoded_nbytes(size_t nchars)
 {
 	size_t		rest = nchars % PX_ARMOUR_BLOCK_NCHARS;
 
-	/* the first is the mask; of each eight symbols, begun or not, one is gone */
+	/*
+	 * the first is the mask; of each eight symbols, begun or not, one is gone
+	 */
 	rest = rest > 0 ? rest - 1 : 0;
 	return nchars / PX_ARMOUR_BLOCK_NCHARS * PX_ARMOUR_BLOCK_NBYTES +
 		rest - (rest + GROUP_NCHARS - 1) / GROUP_NCHARS;
@@ -118,7 +126,8 @@ encode_block(char *dst, const uint8_t *src, bool room)
 	for (int i = 0; i < BLOCK_GROUPS - 1; i++)
 		words[i] = spread(px_load_u64(src + i * GROUP_NBYTES));
 	src += (BLOCK_GROUPS - 1) * GROUP_NBYTES;
-	words[BLOCK_GROUPS - 1] = spread(room ? px_load_u64(src) : load_partly(src, GROUP_NBYTES));
+	words[BLOCK_GROUPS - 1] = spread(room ? px_load_u64(src)
+										  : load_partly(src, GROUP_NBYTES));
 
 	mask = find_mask(words, BLOCK_GROUPS);
 	*dst++ = (char) (mask & 127);
@@ -136,7 +145,8 @@ encode_rest(char *dst, const uint8_t *src, size_t n)
 	uint64_t	mask;
 
 	for (size_t at = 0; at < n; at += GROUP_NBYTES)
-		words[ngroups++] = spread(load_partly(src + at, Min(n - at, GROUP_NBYTES)));
+		words[ngroups++] = spread(
+			load_partly(src + at, Min(n - at, GROUP_NBYTES)));
 
 	/* what is in words beyond nchars symbols is 0, which no mask is */
 	mask = find_mask(words, ngroups);
@@ -235,7 +245,8 @@ px_armour_decode(const char *src, size_t nchars, uint8_t *dst, size_t cap,
 	if (n > cap)
 		return px_fail(fault, PX_NO_SPACE, "armour", cap, n);
 
-	for (; ok && nchars >= PX_ARMOUR_BLOCK_NCHARS; nchars -= PX_ARMOUR_BLOCK_NCHARS)
+	for (; ok && nchars >= PX_ARMOUR_BLOCK_NCHARS;
+		 nchars -= PX_ARMOUR_BLOCK_NCHARS)
 	{
 		ok = decode_block(dst, src, cap > PX_ARMOUR_BLOCK_NBYTES);
 		src += PX_ARMOUR_BLOCK_NCHARS;

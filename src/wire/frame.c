@@ -143,10 +143,12 @@ px_frame_peek_header(const uint8_t *data, size_t nbytes,
 		return px_fail(fault, PX_BAD_VERSION, "version",
 					   PX_PROTOCOL_MAX, header->version);
 	if (header->kind < PX_FRAME_SCHEMA || header->kind > PX_FRAME_PLAN)
-		return px_fail(fault, PX_BAD_KIND, "kind", PX_FRAME_PLAN, header->kind);
+		return px_fail(fault, PX_BAD_KIND, "kind", PX_FRAME_PLAN,
+					   header->kind);
 	choice_max = header->kind == PX_FRAME_BATCH ? PX_CHOICE_COUNT - 1 : 0;
 	if (header->choice > choice_max)
-		return px_fail(fault, PX_BAD_HEADER, "choice", choice_max, header->choice);
+		return px_fail(fault, PX_BAD_HEADER, "choice", choice_max,
+					   header->choice);
 	if (reserved != 0)
 		return px_fail(fault, PX_BAD_HEADER, "reserved", 0, reserved);
 	if (header->sender > PX_FRAME_SENDER_MAX)
@@ -164,7 +166,8 @@ px_frame_peek(const uint8_t *data, size_t nbytes,
 
 	if (status != PX_OK)
 		return status;
-	return px_frame_check_nbytes(header, nbytes - PX_FRAME_HEADER_NBYTES, fault);
+	return px_frame_check_nbytes(header, nbytes - PX_FRAME_HEADER_NBYTES,
+								 fault);
 }
 
 px_status
@@ -292,7 +295,8 @@ px_slice_read(const uint8_t *body, const px_frame_header *header,
 	px_reader	r = {body, header->body_nbytes, 0};
 	px_status	status;
 
-	status = px_body_check_nbytes(header, PX_SLICE_NBYTES, "slice body", fault);
+	status = px_body_check_nbytes(header, PX_SLICE_NBYTES, "slice body",
+								  fault);
 	if (status != PX_OK)
 		return status;
 
@@ -339,9 +343,11 @@ px_plan_read(const uint8_t *body, const px_frame_header *header,
 		!px_read_u32(&r, &plan->json_nbytes) ||
 		!px_read_bytes(&r, plan->text_nbytes, &plan->text) ||
 		!px_read_bytes(&r, plan->json_nbytes, &plan->json))
-		return px_fail(fault, PX_TRUNCATED, "plan body", r.pos, header->body_nbytes);
+		return px_fail(fault, PX_TRUNCATED, "plan body", r.pos,
+					   header->body_nbytes);
 	if (px_reader_left(&r) > 0)
-		return px_fail(fault, PX_TRAILING, "plan body", r.pos, header->body_nbytes);
+		return px_fail(fault, PX_TRAILING, "plan body", r.pos,
+					   header->body_nbytes);
 
 	return PX_OK;
 }

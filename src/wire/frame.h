@@ -35,7 +35,10 @@
 #define PX_FRAME_NBYTES_MAX		0x3fffffff
 #define PX_FRAME_ROWS_MAX		65536
 
-/* A frame has to fit into a tuple, with its headers: here, and if it is spooled. */
+/*
+ * A frame has to fit into a tuple, with its headers: here, and if it is
+ * spooled.
+ */
 #define PX_FRAME_SENT_NBYTES_MAX	(PX_FRAME_NBYTES_MAX - 1024)
 #define PX_FRAME_COLUMNS_MAX	1664
 
@@ -102,10 +105,11 @@ extern void px_frame_finish(uint8_t *frame, const px_frame_header *header);
  * Read and check the header of the frame in [data, data + nbytes).
  *
  * Checks, in this order: length, magic, version, kind, choice and reserved
- * bytes, limits of sender, of rows, columns and raw size for the kind, and that
- * body_nbytes is exactly what follows.  Errors: PX_TRUNCATED, PX_TRAILING,
- * PX_BAD_MAGIC, PX_BAD_VERSION, PX_BAD_KIND, PX_BAD_HEADER, PX_OVER_LIMIT.
- * Nothing has been authenticated yet: call px_frame_verify next.
+ * bytes, limits of sender, of rows, columns and raw size for the kind, and
+ * that body_nbytes is exactly what follows.  Errors: PX_TRUNCATED,
+ * PX_TRAILING, PX_BAD_MAGIC, PX_BAD_VERSION, PX_BAD_KIND, PX_BAD_HEADER,
+ * PX_OVER_LIMIT.  Nothing has been authenticated yet: call px_frame_verify
+ * next.
  */
 extern px_status px_frame_peek(const uint8_t *data, size_t nbytes,
 							   px_frame_header *header, px_fault *fault);
@@ -115,7 +119,8 @@ extern px_status px_frame_peek(const uint8_t *data, size_t nbytes,
  * all but what follows it is checked.
  */
 extern px_status px_frame_peek_header(const uint8_t *data, size_t nbytes,
-									  px_frame_header *header, px_fault *fault);
+									  px_frame_header *header,
+									  px_fault *fault);
 
 /* Check the CRC of a frame that px_frame_peek accepted: PX_BAD_CHECKSUM. */
 extern px_status px_frame_verify(const uint8_t *data,
@@ -215,8 +220,8 @@ extern px_status px_slice_read(const uint8_t *body,
 #define PX_PLAN_HEAD_NBYTES	8
 
 /*
- * What EXPLAIN ANALYZE says of the plan that has sent the stream, in two of its
- * formats.  Not NUL-terminated; when read, pointers into the body.
+ * What EXPLAIN ANALYZE says of the plan that has sent the stream, in two of
+ * its formats.  Not NUL-terminated; when read, pointers into the body.
  */
 typedef struct px_plan
 {

@@ -119,11 +119,13 @@ take_value(const char **at, hello_key key, px_hello *hello, px_fault *fault)
 			status = take_protocol(at, hello, fault);
 			break;
 		case KEY_CODECS:
-			status = px_text_take_number(at, what, 0, UINT32_MAX, &number, fault);
+			status = px_text_take_number(at, what, 0, UINT32_MAX, &number,
+										 fault);
 			hello->codecs = (uint32_t) number;
 			break;
 		case KEY_ENCODINGS:
-			status = px_text_take_number(at, what, 0, UINT32_MAX, &number, fault);
+			status = px_text_take_number(at, what, 0, UINT32_MAX, &number,
+										 fault);
 			hello->encodings = (uint32_t) number;
 			break;
 		case KEY_ENDIAN:
@@ -135,12 +137,14 @@ take_value(const char **at, hello_key key, px_hello *hello, px_fault *fault)
 									sizeof(hello->encoding)) > 0;
 			break;
 		case KEY_SERVER_VERSION:
-			status = px_text_take_number(at, what, 0, INT32_MAX, &number, fault);
+			status = px_text_take_number(at, what, 0, INT32_MAX, &number,
+										 fault);
 			hello->server_version = (uint32_t) number;
 			break;
 		case KEY_INSTANCE:
 			ok = px_text_take_chars(at, "0123456789abcdef", hello->instance,
-									sizeof(hello->instance)) == sizeof(hello->instance) - 1;
+									sizeof(hello->instance)) ==
+				sizeof(hello->instance) - 1;
 			break;
 		case KEY_EXPORT:
 			status = px_text_take_number(at, what, 0, 1, &number, fault);

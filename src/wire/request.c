@@ -35,7 +35,10 @@ px_request_write(char *buffer, size_t cap, const px_request *request,
 	put_word(&text, "version", request->version);
 	put_word(&text, "encodings", request->encodings);
 	px_text_put(&text, "codec=");
-	px_text_put(&text, request->adaptive ? "auto" : codec ? codec->name : "unknown");
+	px_text_put(&text,
+				request->adaptive ? "auto"
+					: codec       ? codec->name
+								  : "unknown");
 	px_text_put(&text, " ");
 	put_word(&text, "level", request->level);
 	put_word(&text, "batch_rows", request->batch_rows);
@@ -172,9 +175,12 @@ take_adaptive(const char **at, px_request *request, px_fault *fault)
 
 	if (request->adaptive)
 	{
-		if ((status = take_word(at, "codecs", 0, UINT32_MAX, &codecs, fault)) != PX_OK ||
-			(status = take_word(at, "cpu_limit", 0, 1000, &cpu_limit, fault)) != PX_OK ||
-			(status = take_word(at, "link", 0, PX_REQUEST_LINK_RATE_MAX, &link_rate, fault)) != PX_OK ||
+		if ((status = take_word(at, "codecs", 0, UINT32_MAX, &codecs,
+								fault)) != PX_OK ||
+			(status = take_word(at, "cpu_limit", 0, 1000, &cpu_limit,
+								fault)) != PX_OK ||
+			(status = take_word(at, "link", 0, PX_REQUEST_LINK_RATE_MAX,
+								&link_rate, fault)) != PX_OK ||
 			(status = take_word(at, "idle", 0, 1000, &idle, fault)) != PX_OK ||
 			(status = take_word(at, "random", 0, 1, &random, fault)) != PX_OK)
 			return status;
@@ -244,7 +250,8 @@ take_fetch(const char **at, px_request *request, px_fault *fault)
 	uint32_t	fixed;
 	px_status	status;
 
-	status = take_optional(at, "fetch_rows", INT32_MAX, &request->fetch_rows, fault);
+	status = take_optional(at, "fetch_rows", INT32_MAX, &request->fetch_rows,
+						   fault);
 	if (status != PX_OK)
 		return status;
 	status = take_optional(at, "fixed", 1, &fixed, fault);
@@ -303,7 +310,8 @@ px_request_read(const char *text, px_request *request,
 		return status;
 	request->level = (int32_t) number;
 
-	status = take_word(&at, "batch_rows", 1, PX_FRAME_ROWS_MAX, &number, fault);
+	status = take_word(&at, "batch_rows", 1, PX_FRAME_ROWS_MAX, &number,
+					   fault);
 	if (status != PX_OK)
 		return status;
 	request->batch_rows = (uint32_t) number;
@@ -327,7 +335,8 @@ px_request_read(const char *text, px_request *request,
 	if (status != PX_OK)
 		return status;
 
-	status = take_optional(&at, "explain", PX_EXPLAIN_MAX, &request->explain, fault);
+	status = take_optional(&at, "explain", PX_EXPLAIN_MAX, &request->explain,
+						   fault);
 	if (status != PX_OK)
 		return status;
 
