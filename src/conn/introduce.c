@@ -115,16 +115,16 @@ judge_hello(px_connection *connection, const px_hello *self,
 static px_outcome
 fail_hello(px_connection *connection, px_answer answer, const PGresult *result)
 {
-	const char *text;
+	const char *reason;
 
 	if (answer == PX_ANSWER_SILENT)
 	{
 		px_peer_avoid(connection->peer);
 		return px_refused("hello failed: no answer");
 	}
-	text = psprintf("hello failed: %s",
-					px_answer_text(connection->pg, answer, result));
-	return answer == PX_ANSWER_BROKEN ? px_failed(text) : px_refused(text);
+	reason = psprintf("hello failed: %s",
+					  px_answer_text(connection->pg, answer, result));
+	return answer == PX_ANSWER_BROKEN ? px_failed(reason) : px_refused(reason);
 }
 
 /* Take the answers to all three, up to the first that speaks against it. */
