@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * answer.h
- *		What a remote answers, taken for no more than it can be.
+ *		Reading what a remote answers, without trusting it.
  *
  * A server that is broken, or hostile, may send any message at any time: a
  * COPY in answer to a SELECT (libpq then returns such results for ever), more

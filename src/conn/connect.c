@@ -31,10 +31,10 @@
 #include "conn/remote_text.h"
 #include "stats/wait_event.h"
 
-/* Files that others may open: a few sets to wait by, and connections of postgres_fdw. */
+/* File descriptors that are left to others: for wait event sets, and for connections of postgres_fdw. */
 #define FILES_LEFT	8
 
-/* Of a notice, which goes to the server's log: a line or some. */
+/* A notice is cut off after so many bytes before it goes to the server's log. */
 #define NOTICE_NBYTES_MAX	1024
 
 /* Keywords and values for PQconnectStartParams, NULL-terminated. */

@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * introduce.c
- *		The first words on a new connection.
+ *		How a new connection begins.
  *
- * They are one pipeline of three statements.  A server does not even parse a
+ * It begins with one pipeline of three statements.  A server does not even parse a
  * statement of a pipeline after one that has failed: so exchange.hello is
  * not looked up before the second one has found that it is the extension's.
  *
@@ -32,7 +32,7 @@
 /* With its exact type, so that no other function can be meant. */
 #define HELLO	"SELECT exchange.hello($1::pg_catalog.text)"
 
-/* Say everything at once; reading the answers fails if this does. */
+/* Send everything at once.  If that fails, so does reading the answers. */
 static void
 send_all(PGconn *pg, const char *hello)
 {

@@ -38,7 +38,7 @@
  */
 #define ABANDON_TIMEOUT_MS	5000
 
-/* How long to wait for a cancel to be heeded before another one, at first. */
+/* How long to wait, at first, until a cancel is sent again. */
 #define CANCEL_AGAIN_MS		50
 
 static HTAB *peers = NULL;		/* NULL until the first exchange */

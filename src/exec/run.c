@@ -4,12 +4,7 @@
  *		What the executor is about to do with a query that has exchanges.
  *
  * A stream reads in a remote session of its own, whose locks on the remote
- * tables last until it has sent all.  Should the session of postgres_fdw want
- * a stronger lock meanwhile, it would wait for the stream, and the stream for
- * us.  So there are streams only while a query runs to its end in one go; and
- * before something runs inside of that, as a function may, which writes to
- * foreign tables or has postgres_fdw read them, all streams are read to their
- * end.
+ * tables last until it has sent all.  If postgres_fdw's session wanted a stronger lock meanwhile, it would wait for the stream, and the stream for us.  So there are streams only while a query runs to its end in one go.  A function may run another query inside it, which writes to foreign tables or has postgres_fdw read them: before that, all streams are read to their end.
  *
  *-------------------------------------------------------------------------
  */
@@ -62,7 +57,7 @@ is_foreign(Oid relid)
 {
 	char		relkind = get_rel_relkind(relid);
 
-	/* Which partition a row is for, nobody knows before. */
+	/* Rows may be routed to a partition that is foreign. */
 	return relkind == RELKIND_FOREIGN_TABLE || relkind == RELKIND_PARTITIONED_TABLE;
 }
 
@@ -112,7 +107,7 @@ is_foreign_scan(Plan *plan, void *arg)
 	return IsA(plan, ForeignScan);
 }
 
-/* May the session of postgres_fdw want locks that a stream is in the way of? */
+/* May postgres_fdw's session want locks that conflict with a stream's? */
 static bool
 may_lock_there(const PlannedStmt *plan)
 {

@@ -19,8 +19,7 @@
 #include "exec/timeout.h"
 
 /*
- * Is the node's query what the client has asked for, and is it limited?  If the
- * time is up already, that is for the next check for interrupts to report.
+ * Is the node's query what the client has asked for, and is it limited?  If the time is up already, the next check for interrupts reports it.
  */
 static bool
 is_limited(const CustomScanState *node)

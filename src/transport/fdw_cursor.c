@@ -32,8 +32,7 @@
 #include "transport/fdw_cursor.h"
 
 /*
- * A row for each FETCH: what a row holds is the remote's to decide, and the
- * first row is there after as many round trips as with postgres_fdw.
+ * A row for each FETCH: the remote decides how much a row holds, and the first row is there after as many round trips as with postgres_fdw.
  */
 #define ROWS_OF_A_FETCH		1
 
@@ -58,7 +57,7 @@ struct px_fdw_cursor
 	pgsocket	socket;
 
 	SubTransactionId subid;		/* the cursor's; the parent's once that has ended well */
-	struct query_link *query;	/* NULL if the query's memory is gone */
+	struct query_link *query;	/* NULL if the query's memory was freed */
 	dlist_node	link;			/* in cursors */
 	MemoryContextCallback forget;
 };
@@ -66,11 +65,11 @@ struct px_fdw_cursor
 /* In the memory of the query that has the cursor. */
 typedef struct query_link
 {
-	px_fdw_cursor *cursor;		/* NULL if its memory is gone */
+	px_fdw_cursor *cursor;		/* NULL if its memory was freed */
 	MemoryContextCallback forget;
 } query_link;
 
-/* Those whose memory is there. */
+/* All cursors of this backend. */
 static dlist_head cursors = DLIST_STATIC_INIT(cursors);
 
 static void subxact_callback(SubXactEvent event, SubTransactionId mySubid,
@@ -107,7 +106,7 @@ stop_pending(px_fdw_cursor *cursor)
 	cursor->error = NULL;
 }
 
-/* The memory goes, and with it the subtransaction in which the request was made. */
+/* The cursor's memory is freed, when its subtransaction ends at the latest. */
 static void
 forget_cursor(void *arg)
 {
@@ -118,7 +117,7 @@ forget_cursor(void *arg)
 		cursor->query->cursor = NULL;
 }
 
-/* The query's memory goes, maybe after an error: nobody will fetch the row. */
+/* The query's memory is freed, maybe after an error: nobody fetches the row. */
 static void
 forget_query(void *arg)
 {
@@ -132,11 +131,7 @@ forget_query(void *arg)
 }
 
 /*
- * postgres_fdw remembers a request that has failed until its own remote
- * subtransaction is rolled back.  If that is an outer one, and the request was
- * made for a portal of its, then the portal's memory is gone before.  So a
- * cursor has an executor state, and memory, that last as long as its
- * subtransaction does.  What is evaluated, parameters, is still the query's.
+ * postgres_fdw remembers a request that has failed until its own remote subtransaction is rolled back.  If that is an outer subtransaction, and the request was made for a portal in it, then the portal's memory is freed before that.  So a cursor has an executor state, and memory, that last as long as its subtransaction.  Parameters are still evaluated in the query.
  */
 static EState *
 make_estate(EState *query)
@@ -276,7 +271,7 @@ copy_error(px_fdw_cursor *cursor)
 	error->hint = verified(error->hint);
 	error->context = verified(report_other_query(cursor, error->context));
 
-	/* If postgres_fdw meets the request again, it does not know better. */
+	/* If postgres_fdw raises an error of this request again, it names cursor->sql. */
 	strlcpy(cursor->sql, cursor->reported, cursor->sql_nbytes);
 	return error;
 }
@@ -371,8 +366,7 @@ wait_for_event(px_fdw_cursor *cursor, WaitEventSet *set, TimestampTz deadline,
 }
 
 /*
- * After an error: nobody waits for the row any more.  postgres_fdw may still
- * have it in mind as a request that it will have to process itself.
+ * After an error: nobody waits for the row any more.  postgres_fdw may still have the request on its connection, and then processes it itself.
  */
 static void
 leave_to_fdw(px_fdw_cursor *cursor)
@@ -423,7 +417,7 @@ wait_for_row(px_fdw_cursor *cursor, TimestampTz deadline)
 	return true;
 }
 
-/* What was wrong when the row came, which was no time to say so. */
+/* Raise an error that has come when no error could be raised. */
 static void
 raise_kept_error(px_fdw_cursor *cursor)
 {
@@ -572,9 +566,7 @@ cancel_again(void)
 }
 
 /*
- * The same where no error may be raised: whoever rolls back a subtransaction
- * that is not quite begun, as who catches an error in another one does, ends
- * the session.  An error of the remote is kept for whoever fetches the row.  A
+ * The same where no error may be raised, because a subtransaction is just beginning: if it is rolled back before it has begun, the session ends.  An error of the remote is kept for whoever fetches the row.  A
  * cancel leaves the request as it is.
  */
 static void
@@ -655,6 +647,6 @@ subxact_callback(SubXactEvent event, SubTransactionId mySubid,
 			inherit_cursors(mySubid, parentSubid);
 			break;
 		case SUBXACT_EVENT_ABORT_SUB:
-			break;				/* with its memory go its cursors */
+			break;				/* its cursors are freed with its memory */
 	}
 }

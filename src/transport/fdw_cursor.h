@@ -10,9 +10,7 @@
  * then its care, as for any foreign scan.
  *
  * A row is fetched at a time.  It can be asked for before it is waited for,
- * by the callbacks for asynchronous execution: whoever uses the connection
- * next has postgres_fdw complete the request first, so nobody gets in the
- * way of anybody.  The exceptions, savepoints, are seen to here.
+ * by the callbacks for asynchronous execution: whoever uses the connection next has postgres_fdw complete the request first.  Savepoints do not, so fdw_cursor.c takes care of them.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,8 +27,7 @@ typedef struct px_fdw_cursor px_fdw_cursor;
  * as postgres_fdw does.  To be made when the executor starts, and in the same
  * subtransaction as the scan: so that it lives as long as the scan's own
  * cursor would.  reported is the query that errors are to name.  sql_nbytes
- * is the room for the query.  Is to be ended with the query; after an error, it
- * goes with its subtransaction.
+ * is the room for the query.  The cursor is to be ended with the query; after an error, it is freed with its subtransaction.
  *
  * If postgres_fdw has no connection yet, this makes one.  Its errors are
  * those of postgres_fdw.

@@ -27,20 +27,20 @@
 #include "transport/question.h"
 #include "tuple/decode.h"
 
-/* What is asked, around the hello, the query and the rest. */
+/* Room for a question without its query. */
 #define QUESTION_NBYTES		(4096 + 4 * PX_HELLO_NBYTES_MAX)
 
 /* How the admission is embedded in the answer. */
 #define ADMISSION_BEGIN	"<admit>"
 #define ADMISSION_END	"</admit>"
 
-/* Of a fault no more is kept: it is a phrase of ours, from an honest remote. */
+/* No more is kept of a fault.  From an honest remote it is a short phrase. */
 #define FAULT_NBYTES_MAX	255
 
 Size
 px_question_nbytes(const char *query)
 {
-	/* It is quoted twice: what is a quote or backslash may become four. */
+	/* It is quoted twice: a quote or backslash may become four characters. */
 	return QUESTION_NBYTES + (query ? 4 * strlen(query) : 0);
 }
 

@@ -73,7 +73,7 @@ px_session_begin(px_session *session, const char *sql, bool ahead, uint32 portio
 	px_fdw_cursor_request(session->cursor);
 }
 
-/* Make room for n more bytes, behind those that are still to be returned. */
+/* Make room for n more bytes, after those that are still to be returned. */
 static uint8_t *
 make_room(px_session *session, size_t n)
 {
@@ -181,7 +181,7 @@ px_session_next(px_session *session, const uint8_t **frame, size_t *nbytes,
 {
 	px_frame_header header;
 
-	/* A piece without anything is allowed, but not for ever without interrupts. */
+	/* Pieces may be empty: serve interrupts while such pieces come. */
 	while (!peek_frame(session, &header) ||
 		   session->filled - session->used < PX_FRAME_HEADER_NBYTES + (size_t) header.body_nbytes)
 	{
@@ -194,7 +194,7 @@ px_session_next(px_session *session, const uint8_t **frame, size_t *nbytes,
 		}
 	}
 
-	/* Frames follow one another without gaps: put this one where it is aligned. */
+	/* There are no gaps between frames: move this one to an aligned address. */
 	if (session->used % 8 != 0)
 		(void) make_room(session, 0);
 	session->grown |= header.rows > session->portion_rows;

@@ -35,11 +35,11 @@
 #define FRAME_FORMAT	1		/* binary */
 
 /*
- * What a transaction begins with once it has its snapshot.  A lock that
- * somebody is queueing for may be one that this very local transaction keeps
- * them waiting for, by the session of postgres_fdw, of which the server knows
- * nothing: it would be a deadlock that nobody finds.  And whoever reads here
- * may be another backend than was asked at first, behind a pooler.
+ * What a transaction begins with once it has its snapshot.
+ *
+ * A stream must not wait long for a lock.  Another session may be queued for that lock, and wait for postgres_fdw's session, which waits for us.  The server does not know that, and would not find the deadlock.
+ *
+ * Behind a pooler this may be another backend than the one that has answered the hello: so it is checked once more that the extension is genuine.
  */
 #define PREPARE \
 	"SELECT pg_catalog.set_config('lock_timeout', '100ms', true), " \
@@ -65,8 +65,7 @@ break_off(px_stream *stream)
 }
 
 /*
- * The memory goes.  An error may have brought that about, so this is not the
- * time to talk to the remote: the pool sees to a connection without a stream.
+ * The stream's memory is freed.  An error may be the cause, so this must not talk to the remote: the pool cleans up connections without a stream.
  */
 static void
 forget_stream(void *arg)
@@ -88,7 +87,7 @@ lose_connection(px_connection_holder *holder)
 
 	break_off(stream);
 
-	/* If it was only begun, it can as well begin again. */
+	/* A stream that was only begun can begin again. */
 	stream->phase = stream->phase == PX_STREAM_RUNNING ? PX_STREAM_LOST : PX_STREAM_CLOSED;
 }
 
@@ -141,7 +140,7 @@ wait_for_result(px_stream *stream, instr_time *wait)
 	}
 	PG_FINALLY();
 	{
-		/* A wait that is cancelled was one, too. */
+		/* Count a wait that is cancelled, too. */
 		INSTR_TIME_SET_CURRENT(end);
 		INSTR_TIME_ACCUM_DIFF(*wait, end, begin);
 		INSTR_TIME_ACCUM_DIFF(stream->counters->receive_wait, end, begin);
@@ -157,8 +156,7 @@ is_frame(const PGresult *res)
 }
 
 /*
- * The remote has sent what nobody could have asked for, or nothing where
- * there should be something.  The connection is not to be used again, not
+ * The remote has sent what was not asked for, or nothing where an answer is due.  The connection is not to be used again, not
  * even for a ROLLBACK: after a COPY, libpq would return results for ever.
  */
 pg_noreturn static void
@@ -192,8 +190,7 @@ finish_query(px_stream *stream, instr_time *wait)
  * --------------------------------------------------------------------- */
 
 /*
- * Is the row a frame: one bytea in binary, and not too large?  libpq holds it
- * already, but nothing that it calls for has been allocated.
+ * Is the row a frame: one bytea in binary, and not too large?  libpq holds the row already, but nothing was allocated for its contents yet.
  */
 static void
 check_frame(px_stream *stream, const PGresult *res)
@@ -280,8 +277,7 @@ spool_rest(px_stream *stream)
 }
 
 /*
- * A frame where the decoder can read integers from it.  libpq aligns values in
- * binary, but only as much as the machine's integers need.
+ * A copy of a frame, at an address where the decoder can read integers.  libpq aligns values only as much as the machine's integers need.
  */
 static const uint8_t *
 copy_frame(px_stream *stream, const void *frame, size_t nbytes)
@@ -467,7 +463,7 @@ px_stream_go_on(px_stream *stream)
  * Reading
  * --------------------------------------------------------------------- */
 
-/* Nothing of the run is left: neither frames nor the memory they took. */
+/* Forget the run: its frames, and the memory that they took. */
 static void
 finish_run(px_stream *stream)
 {
@@ -603,7 +599,7 @@ px_stream_is_ready(px_stream *stream)
 {
 	PGconn	   *pg;
 
-	/* Without a connection all is at hand, be it an error. */
+	/* Without a connection, all there is to read was spooled. */
 	if (stream->holder.connection == NULL || stream->phase == PX_STREAM_CLOSED)
 		return true;
 	pg = stream->holder.connection->pg;

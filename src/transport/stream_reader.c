@@ -80,7 +80,7 @@ require(const px_stream_reader *reader, const char *what, uint64 expected, uint6
 	px_require(reader->stream->holder.servername, what, expected, got);
 }
 
-/* All who have sent must have ended. */
+/* Every sender must have ended. */
 static void
 require_ends(const px_stream_reader *reader)
 {
@@ -89,7 +89,7 @@ require_ends(const px_stream_reader *reader)
 		require(reader, "end frame", 1, reader->senders[i].ended);
 }
 
-/* Hold a sender's end frame against what has arrived. */
+/* Compare a sender's end frame with what has arrived. */
 static void
 finish_sender(px_stream_reader *reader, px_sender_totals *totals,
 			  const uint8_t *body, const px_frame_header *header)
@@ -117,7 +117,7 @@ static void
 take_batch(px_stream_reader *reader, px_sender_totals *totals, const uint8_t *body,
 		   const px_frame_header *header, size_t nbytes)
 {
-	/* What is decoded takes memory by rows, however small the frame. */
+	/* Decoding takes memory for each row, however small the frame is. */
 	if (header->rows > reader->batch_rows_max)
 		require(reader, "rows of a batch", reader->batch_rows_max, header->rows);
 	px_decoder_batch(reader->decoder, body, header);
@@ -135,7 +135,7 @@ take_batch(px_stream_reader *reader, px_sender_totals *totals, const uint8_t *bo
 }
 
 /*
- * Count a frame for the statistics of all.  Headers, and what else is not a
+ * Count a frame in the statistics of the server.  Headers, and what else is not a
  * compressed payload, are bytes without a codec.
  */
 static void
@@ -193,7 +193,7 @@ copy_text(px_stream_reader *reader, const uint8_t *text, uint32 nbytes)
 	return copy;
 }
 
-/* It comes last, and is no sender's. */
+/* The plan comes last, and is of no sender. */
 static void
 take_plan(px_stream_reader *reader, const uint8_t *body, const px_frame_header *header)
 {
@@ -328,7 +328,7 @@ finish_stream(px_stream_reader *reader)
 	update_link_history(reader);
 }
 
-/* A frame is here that was wanted for some time, of which wait_before is known. */
+/* A frame is here.  Add the time in which it was wanted: since wanting_since; or, if it was waited for at once, what was added to receive_wait since that was wait_before. */
 static void
 count_idle(px_stream_reader *reader, instr_time wait_before)
 {

@@ -39,7 +39,7 @@ typedef struct px_receive_stats
 	instr_time	decode;
 } px_receive_stats;
 
-/* What one sender has sent so far, to be held against its end frame. */
+/* What one sender has sent so far, to be compared with its end frame. */
 typedef struct px_sender_totals
 {
 	uint32		sender;
