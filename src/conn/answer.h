@@ -49,10 +49,11 @@ typedef enum px_answer
 /*
  * Take the answer to the next statement of a pipeline, which returns a row if
  * has_row, else nothing.  To be called after PQsetSingleRowMode where input
- * may have been consumed since the pipeline was sent.  *result, if it is not NULL, is to be PQclear'ed by
- * the caller: with PX_ANSWER_OK the row, if any, of one column or more.  After
- * anything but PX_ANSWER_OK the pipeline cannot be read on; close the
- * connection, or abandon it.  Serves interrupts, then leaves *result NULL.
+ * may have been consumed since the pipeline was sent.  *result, if it is not
+ * NULL, is to be PQclear'ed by the caller: with PX_ANSWER_OK the row, if any,
+ * of one column or more.  After anything but PX_ANSWER_OK the pipeline cannot
+ * be read on; close the connection, or abandon it.  Serves interrupts, then
+ * leaves *result NULL.
  */
 extern px_answer px_take_answer(PGconn *pg, bool has_row,
 								TimestampTz deadline, PGresult **result);

@@ -31,10 +31,15 @@
 #include "conn/remote_text.h"
 #include "stats/wait_event.h"
 
-/* File descriptors that are left to others: for wait event sets, and for connections of postgres_fdw. */
+/*
+ * File descriptors that are left to others: for wait event sets, and for
+ * connections of postgres_fdw.
+ */
 #define FILES_LEFT	8
 
-/* A notice is cut off after so many bytes before it goes to the server's log. */
+/*
+ * A notice is cut off after so many bytes before it goes to the server's log.
+ */
 #define NOTICE_NBYTES_MAX	1024
 
 /* Keywords and values for PQconnectStartParams, NULL-terminated. */

@@ -31,8 +31,8 @@
  *
  * Where postgres_fdw would refuse or fail, the outcome is PX_OUTCOME_SILENT or
  * PX_OUTCOME_FAILED, and *pg is NULL.  postgres_fdw then refuses or fails
- * itself, in its own words, when it runs the scan.  Blocks, serving interrupts,
- * which are the only errors.
+ * itself, in its own words, when it runs the scan.  Blocks, serving
+ * interrupts, which are the only errors.
  */
 extern px_outcome px_connect(ForeignServer *server, UserMapping *user,
 							 PGconn **pg);

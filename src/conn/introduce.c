@@ -3,9 +3,9 @@
  * introduce.c
  *		How a new connection begins.
  *
- * It begins with one pipeline of three statements.  A server does not even parse a
- * statement of a pipeline after one that has failed: so exchange.hello is
- * not looked up before the second one has found that it is the extension's.
+ * It begins with one pipeline of three statements.  A server does not even
+ * parse a statement of a pipeline after one that has failed: so exchange.hello
+ * is not looked up before the second one has found that it is the extension's.
  *
  *-------------------------------------------------------------------------
  */

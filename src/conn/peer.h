@@ -31,7 +31,10 @@ typedef struct px_peer_key
 
 #define PX_SNAPSHOT_ID_NBYTES	64
 
-/* What the last stream in mode auto has measured.  The next one begins with it. */
+/*
+ * What the last stream in mode auto has measured.  The next one begins with
+ * it.
+ */
 typedef struct px_link_history
 {
 	uint64		link_rate;		/* bytes per second that the link carried

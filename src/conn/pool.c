@@ -389,7 +389,9 @@ abandon_until(px_connection *connection, TimestampTz deadline)
 {
 	take_connection(connection);
 
-	/* Closing alone would let a query that sends nothing run on for a while. */
+	/*
+	 * Closing alone would let a query that sends nothing run on for a while.
+	 */
 	if (!connection->accepted || !come_to_rest(connection->pg, deadline) ||
 		connection->invalidated)
 		px_connection_discard(connection);

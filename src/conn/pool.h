@@ -65,9 +65,9 @@ extern void px_pool_read(void (*consume) (const px_connection *connection,
 
 /*
  * Close this session's idle connections to a server, or to all with
- * InvalidOid, and forget what spoke against using it.  Connections in use stay,
- * each with a WARNING.  True if any was closed.  Waits only for connections
- * that an error has left in use.
+ * InvalidOid, and forget what spoke against using it.  Connections in use
+ * stay, each with a WARNING.  True if any was closed.  Waits only for
+ * connections that an error has left in use.
  */
 extern bool px_pool_disconnect(Oid serverid);
 

@@ -15,8 +15,8 @@
 typedef struct px_merge px_merge;
 
 /*
- * Merge the rows of nodes, PlanStates, by the sort columns of append.  Lives in
- * the current memory context.
+ * Merge the rows of nodes, PlanStates, by the sort columns of append.  Lives
+ * in the current memory context.
  */
 extern px_merge *px_merge_new(const MergeAppend *append, List *nodes);
 

@@ -25,7 +25,8 @@ extern bool px_plan_is_receive(const Plan *plan);
 extern List **px_plan_list(Plan *plan);
 
 /*
- * Visit a plan, which may be NULL, and the nodes below it, but not the child of an ExchangeReceive.  Returns whether a visit returned true.
+ * Visit a plan, which may be NULL, and the nodes below it, but not the child
+ * of an ExchangeReceive.  Returns whether a visit returned true.
  */
 extern bool px_plan_walk(Plan *plan, px_plan_visitor visit, void *arg);
 

@@ -16,8 +16,8 @@
 #include "exec/read_slices.h"
 
 /*
- * Wait for a stream that was begun.  False if it cannot read: then its slice is
- * given back.
+ * Wait for a stream that was begun.  False if it cannot read: then its slice
+ * is given back.
  */
 static bool
 confirm_slice(px_receive_state *state, px_stream_reader *reader)

@@ -107,7 +107,9 @@ typedef struct px_receive_state
 	 */
 	bool		yields;
 
-	/* Written by request.c when a stream begins, and valid as long as it is. */
+	/*
+	 * Written by request.c when a stream begins, and valid as long as it is.
+	 */
 	const char **param_values;	/* text, NULL for null */
 
 	/* Written by ask_session.c. */

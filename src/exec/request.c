@@ -36,9 +36,9 @@
 #define REQUEST_COLUMN_NBYTES	24
 
 /*
- * The choices to ask for: those of the mode in force, but nothing is compressed
- * that stays on the instance.  Mode auto also gets what the last stream has
- * measured.
+ * The choices to ask for: those of the mode in force, but nothing is
+ * compressed that stays on the instance.  Mode auto also gets what the last
+ * stream has measured.
  */
 static void
 choose_compression(px_receive_state *state, const px_hello *remote,

@@ -25,7 +25,9 @@ extern char *px_request_for_session(px_receive_state *state, px_stream_reader *r
 /* Room that any query of px_request_for_session takes. */
 extern Size px_request_for_session_nbytes(const px_receive_state *state);
 
-/* Evaluate the parameters of the remote query, under postgres_fdw's settings. */
+/*
+ * Evaluate the parameters of the remote query, under postgres_fdw's settings.
+ */
 extern void px_request_evaluate_params(px_receive_state *state);
 
 #endif							/* PX_EXEC_REQUEST_H */

@@ -4,7 +4,11 @@
  *		What the executor is about to do with a query that has exchanges.
  *
  * A stream reads in a remote session of its own, whose locks on the remote
- * tables last until it has sent all.  If postgres_fdw's session wanted a stronger lock meanwhile, it would wait for the stream, and the stream for us.  So there are streams only while a query runs to its end in one go.  A function may run another query inside it, which writes to foreign tables or has postgres_fdw read them: before that, all streams are read to their end.
+ * tables last until it has sent all.  If postgres_fdw's session wanted a
+ * stronger lock meanwhile, it would wait for the stream, and the stream for
+ * us.  So there are streams only while a query runs to its end in one go.  A
+ * function may run another query inside it, which writes to foreign tables or
+ * has postgres_fdw read them: before that, all streams are read to their end.
  *
  *-------------------------------------------------------------------------
  */
@@ -98,8 +102,8 @@ px_run_has_early_triggers(const EState *estate)
 }
 
 /*
- * Does postgres_fdw run the scan by itself?  What it reads may be a view there,
- * which takes any lock.
+ * Does postgres_fdw run the scan by itself?  What it reads may be a view
+ * there, which takes any lock.
  */
 static bool
 is_foreign_scan(Plan *plan, void *arg)

@@ -4,15 +4,15 @@
  *		Which way an ExchangeReceive reads its rows.
  *
  * A stream is the fastest way, but its session is not the one that
- * postgres_fdw has on the server.  So there is a stream only if nobody can tell
- * the difference: nothing that is known here speaks against it, and
+ * postgres_fdw has on the server.  So there is a stream only if nobody can
+ * tell the difference: nothing that is known here speaks against it, and
  * postgres_fdw's session, asked about the query, knows nothing either.  In all
  * other cases frames come by that session itself.  The child, whose rows come
  * as text, runs only where the remote cannot make frames.
  *
- * Whatever goes wrong with a stream before its first row is a reason to let the
- * session read.  Once rows were returned the scan cannot begin anew, and errors
- * are raised.
+ * Whatever goes wrong with a stream before its first row is a reason to let
+ * the session read.  Once rows were returned the scan cannot begin anew, and
+ * errors are raised.
  *
  *-------------------------------------------------------------------------
  */
@@ -187,7 +187,9 @@ begin_stream(px_receive_state *state)
 	return outcome;
 }
 
-/* Claim the slice that is read first; false if others have claimed them all. */
+/*
+ * Claim the slice that is read first; false if others have claimed them all.
+ */
 static bool
 claim_first_slice(px_receive_state *state)
 {
@@ -344,7 +346,9 @@ px_start_declined(px_receive_state *state, px_stream_reader *reader,
 	px_stream  *stream = reader->stream;
 	const char *reason = reason_of_status(stream, status);
 
-	/* Behind a pooler, the connection's next backend may not know it either. */
+	/*
+	 * Behind a pooler, the connection's next backend may not know it either.
+	 */
 	if (status == PX_STREAM_NOT_PLANNED && stream->holder.connection)
 		stream->holder.connection->invalidated = true;
 	px_stream_close(stream);

@@ -27,7 +27,9 @@
  */
 extern bool px_start_begin(px_receive_state *state, bool may_use_session);
 
-/* The stream that was begun has lost its connection: back to PX_RECEIVE_NEW. */
+/*
+ * The stream that was begun has lost its connection: back to PX_RECEIVE_NEW.
+ */
 extern void px_start_anew(px_receive_state *state);
 
 /*
@@ -45,8 +47,9 @@ extern bool px_start_allows_workers(px_receive_state *state);
 /*
  * A stream has ended before its first row, as status says: the remote declined
  * the query, did not recognise it, or waits for a lock.  The session reads
- * instead, or, in a parallel plan, whoever takes the slice.  If the backend did
- * not know exchange.send, a stream is tried once more, on a new connection.
+ * instead, or, in a parallel plan, whoever takes the slice.  If the backend
+ * did not know exchange.send, a stream is tried once more, on a new
+ * connection.
  */
 extern void px_start_declined(px_receive_state *state,
 							  px_stream_reader *reader,

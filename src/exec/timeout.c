@@ -19,7 +19,8 @@
 #include "exec/timeout.h"
 
 /*
- * Is the node's query what the client has asked for, and is it limited?  If the time is up already, the next check for interrupts reports it.
+ * Is the node's query what the client has asked for, and is it limited?  If
+ * the time is up already, the next check for interrupts reports it.
  */
 static bool
 is_limited(const CustomScanState *node)

@@ -41,9 +41,9 @@
 
 /*
  * An Append returns its children's rows one child after the other, and users
- * rely on that even where a query has no ORDER BY.  So the children are read in
- * order at first, until that would hold up another child's stream: because the
- * current child has sent more than another stream can store in its socket
+ * rely on that even where a query has no ORDER BY.  So the children are read
+ * in order at first, until that would hold up another child's stream: because
+ * the current child has sent more than another stream can store in its socket
  * meanwhile, or because it is slow.
  */
 #define FIRST_IN_ORDER_NBYTES	(256 * 1024)
@@ -127,8 +127,8 @@ create_state(CustomScan *scan)
 
 /*
  * If each row of the node comes right from an ExchangeReceive, projected and
- * filtered maybe, return that.  Not through a filter that is evaluated once: it
- * may end the scan before that begins.
+ * filtered maybe, return that.  Not through a filter that is evaluated once:
+ * it may end the scan before that begins.
  */
 static px_receive_state *
 find_receive(PlanState *node)
@@ -179,7 +179,9 @@ begin_gather(CustomScanState *css, EState *estate, int eflags)
 	state->waiting = palloc(nstreams * sizeof(px_stream *));
 	state->npruned = nplans - state->nchildren;
 
-	/* What remains is numbered anew; all of it is valid unless pruned later. */
+	/*
+	 * What remains is numbered anew; all of it is valid unless pruned later.
+	 */
 	if (state->prune_state == NULL && state->nchildren > 0)
 		state->valid = bms_add_range(NULL, 0, state->nchildren - 1);
 
@@ -207,8 +209,8 @@ waits_for_session(const px_receive_state *receive)
 }
 
 /*
- * Begin a stream.  False if there can be none, or if there is no connection for
- * it now.
+ * Begin a stream.  False if there can be none, or if there is no connection
+ * for it now.
  */
 static bool
 begin_receive(px_receive_state *receive)
@@ -472,8 +474,8 @@ may_have_turn(px_gather_state *state, const gather_child *child)
 }
 
 /*
- * The first child that is not done, ready to be run.  -1 if all are done, or if
- * it would hold up others.
+ * The first child that is not done, ready to be run.  -1 if all are done, or
+ * if it would hold up others.
  */
 static int
 choose_first(px_gather_state *state)

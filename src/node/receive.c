@@ -425,7 +425,9 @@ exec_receive(CustomScanState *css)
 	return ExecScan(&css->ss, receive_next, receive_recheck);
 }
 
-/* Does the decoder have all rows that have come, and would they be the same? */
+/*
+ * Does the decoder have all rows that have come, and would they be the same?
+ */
 static bool
 is_rewindable(const px_receive_state *state)
 {

@@ -32,7 +32,8 @@
 #include "transport/fdw_cursor.h"
 
 /*
- * A row for each FETCH: the remote decides how much a row holds, and the first row is there after as many round trips as with postgres_fdw.
+ * A row for each FETCH: the remote decides how much a row holds, and the first
+ * row is there after as many round trips as with postgres_fdw.
  */
 #define ROWS_OF_A_FETCH		1
 
@@ -117,7 +118,9 @@ forget_cursor(void *arg)
 		cursor->query->cursor = NULL;
 }
 
-/* The query's memory is freed, maybe after an error: nobody fetches the row. */
+/*
+ * The query's memory is freed, maybe after an error: nobody fetches the row.
+ */
 static void
 forget_query(void *arg)
 {
@@ -131,7 +134,11 @@ forget_query(void *arg)
 }
 
 /*
- * postgres_fdw remembers a request that has failed until its own remote subtransaction is rolled back.  If that is an outer subtransaction, and the request was made for a portal in it, then the portal's memory is freed before that.  So a cursor has an executor state, and memory, that last as long as its subtransaction.  Parameters are still evaluated in the query.
+ * postgres_fdw remembers a request that has failed until its own remote
+ * subtransaction is rolled back.  If that is an outer subtransaction, and the
+ * request was made for a portal in it, then the portal's memory is freed
+ * before that.  So a cursor has an executor state, and memory, that last as
+ * long as its subtransaction.  Parameters are still evaluated in the query.
  */
 static EState *
 make_estate(EState *query)
@@ -256,9 +263,9 @@ verified(char *text)
 }
 
 /*
- * In a PG_CATCH: end error handling, and return the error as it would be if the
- * query were the one that postgres_fdw has planned.  Whoever catches it may store
- * its text.
+ * In a PG_CATCH: end error handling, and return the error as it would be if
+ * the query were the one that postgres_fdw has planned.  Whoever catches it
+ * may store its text.
  */
 static ErrorData *
 copy_error(px_fdw_cursor *cursor)
@@ -271,7 +278,10 @@ copy_error(px_fdw_cursor *cursor)
 	error->hint = verified(error->hint);
 	error->context = verified(report_other_query(cursor, error->context));
 
-	/* If postgres_fdw raises an error of this request again, it names cursor->sql. */
+	/*
+	 * If postgres_fdw raises an error of this request again, it names
+	 * cursor->sql.
+	 */
 	strlcpy(cursor->sql, cursor->reported, cursor->sql_nbytes);
 	return error;
 }
@@ -366,7 +376,8 @@ wait_for_event(px_fdw_cursor *cursor, WaitEventSet *set, TimestampTz deadline,
 }
 
 /*
- * After an error: nobody waits for the row any more.  postgres_fdw may still have the request on its connection, and then processes it itself.
+ * After an error: nobody waits for the row any more.  postgres_fdw may still
+ * have the request on its connection, and then processes it itself.
  */
 static void
 leave_to_fdw(px_fdw_cursor *cursor)
@@ -566,8 +577,10 @@ cancel_again(void)
 }
 
 /*
- * The same where no error may be raised, because a subtransaction is just beginning: if it is rolled back before it has begun, the session ends.  An error of the remote is kept for whoever fetches the row.  A
- * cancel leaves the request as it is.
+ * The same where no error may be raised, because a subtransaction is just
+ * beginning: if it is rolled back before it has begun, the session ends.  An
+ * error of the remote is kept for whoever fetches the row.  A cancel leaves
+ * the request as it is.
  */
 static void
 collect_quietly(px_fdw_cursor *cursor)

@@ -9,8 +9,10 @@
  * connection, user, remote transaction, savepoint, interrupts and errors are
  * then its care, as for any foreign scan.
  *
- * A row is fetched at a time.  It can be asked for before it is waited for,
- * by the callbacks for asynchronous execution: whoever uses the connection next has postgres_fdw complete the request first.  Savepoints do not, so fdw_cursor.c takes care of them.
+ * A row is fetched at a time.  It can be asked for before it is waited for, by
+ * the callbacks for asynchronous execution: whoever uses the connection next
+ * has postgres_fdw complete the request first.  Savepoints do not, so
+ * fdw_cursor.c takes care of them.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,14 +25,15 @@ typedef struct px_fdw_cursor px_fdw_cursor;
 
 /*
  * A cursor for a foreign scan of estate's query: on the server of the foreign
- * table rtindex, as userid, with the scan's parameters, which are evaluated
- * as postgres_fdw does.  To be made when the executor starts, and in the same
+ * table rtindex, as userid, with the scan's parameters, which are evaluated as
+ * postgres_fdw does.  To be made when the executor starts, and in the same
  * subtransaction as the scan: so that it lives as long as the scan's own
- * cursor would.  reported is the query that errors are to name.  sql_nbytes
- * is the room for the query.  The cursor is to be ended with the query; after an error, it is freed with its subtransaction.
+ * cursor would.  reported is the query that errors are to name.  sql_nbytes is
+ * the room for the query.  The cursor is to be ended with the query; after an
+ * error, it is freed with its subtransaction.
  *
- * If postgres_fdw has no connection yet, this makes one.  Its errors are
- * those of postgres_fdw.
+ * If postgres_fdw has no connection yet, this makes one.  Its errors are those
+ * of postgres_fdw.
  */
 extern px_fdw_cursor *px_fdw_cursor_new(EState *estate, Oid serverid, Index rtindex,
 										Oid userid, List *params,
@@ -60,8 +63,8 @@ extern bool px_fdw_cursor_wait(px_fdw_cursor *cursor, long timeout_ms);
 extern text *px_fdw_cursor_fetch(px_fdw_cursor *cursor);
 
 /*
- * Does the cursor belong to the current subtransaction?  In another one that is
- * rolled back postgres_fdw would cancel what was asked for, and with it the
+ * Does the cursor belong to the current subtransaction?  In another one that
+ * is rolled back postgres_fdw would cancel what was asked for, and with it the
  * cursor.
  */
 extern bool px_fdw_cursor_is_innermost(const px_fdw_cursor *cursor);

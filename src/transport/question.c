@@ -6,11 +6,11 @@
  * Whoever may create a schema on a server without the extension could name it
  * "exchange" and put functions into it, which we would call with the rights of
  * the remote user.  So first the catalogs are asked whether the function is
- * the extension's, by nothing that is not in pg_catalog.  That and the call are
- * one statement, as another one would take two more round trips.  But a call
- * must not stand in it: a function that claims to be immutable is called when
- * the statement is planned, wherever it stands.  Hence query_to_xml(), which
- * takes a query as a string.
+ * the extension's, by nothing that is not in pg_catalog.  That and the call
+ * are one statement, as another one would take two more round trips.  But a
+ * call must not stand in it: a function that claims to be immutable is called
+ * when the statement is planned, wherever it stands.  Hence query_to_xml(),
+ * which takes a query as a string.
  *
  *-------------------------------------------------------------------------
  */

@@ -6,8 +6,8 @@
  * One statement asks all: is pg_exchange there, and is it the extension's own;
  * what does it speak; which snapshot has the session; and would a query answer
  * the same in another session?  For that, the remote parses and plans the
- * query, and keeps the locks which that takes until its transaction ends, as it
- * would for postgres_fdw's own cursor.
+ * query, and keeps the locks which that takes until its transaction ends, as
+ * it would for postgres_fdw's own cursor.
  *
  *-------------------------------------------------------------------------
  */

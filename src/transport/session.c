@@ -100,7 +100,9 @@ make_room(px_session *session, size_t n)
 	return session->buffer + left;
 }
 
-/* The header of the first frame in the buffer; false if it is not there yet. */
+/*
+ * The header of the first frame in the buffer; false if it is not there yet.
+ */
 static bool
 peek_frame(px_session *session, px_frame_header *header)
 {
@@ -194,7 +196,9 @@ px_session_next(px_session *session, const uint8_t **frame, size_t *nbytes,
 		}
 	}
 
-	/* There are no gaps between frames: move this one to an aligned address. */
+	/*
+	 * There are no gaps between frames: move this one to an aligned address.
+	 */
 	if (session->used % 8 != 0)
 		(void) make_room(session, 0);
 	session->grown |= header.rows > session->portion_rows;

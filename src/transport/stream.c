@@ -37,9 +37,12 @@
 /*
  * What a transaction begins with once it has its snapshot.
  *
- * A stream must not wait long for a lock.  Another session may be queued for that lock, and wait for postgres_fdw's session, which waits for us.  The server does not know that, and would not find the deadlock.
+ * A stream must not wait long for a lock.  Another session may be queued for
+ * that lock, and wait for postgres_fdw's session, which waits for us.  The
+ * server does not know that, and would not find the deadlock.
  *
- * Behind a pooler this may be another backend than the one that has answered the hello: so it is checked once more that the extension is genuine.
+ * Behind a pooler this may be another backend than the one that has answered
+ * the hello: so it is checked once more that the extension is genuine.
  */
 #define PREPARE \
 	"SELECT pg_catalog.set_config('lock_timeout', '100ms', true), " \
@@ -65,7 +68,8 @@ break_off(px_stream *stream)
 }
 
 /*
- * The stream's memory is freed.  An error may be the cause, so this must not talk to the remote: the pool cleans up connections without a stream.
+ * The stream's memory is freed.  An error may be the cause, so this must not
+ * talk to the remote: the pool cleans up connections without a stream.
  */
 static void
 forget_stream(void *arg)
@@ -156,8 +160,9 @@ is_frame(const PGresult *res)
 }
 
 /*
- * The remote has sent what was not asked for, or nothing where an answer is due.  The connection is not to be used again, not
- * even for a ROLLBACK: after a COPY, libpq would return results for ever.
+ * The remote has sent what was not asked for, or nothing where an answer is
+ * due.  The connection is not to be used again, not even for a ROLLBACK: after
+ * a COPY, libpq would return results for ever.
  */
 pg_noreturn static void
 fail_protocol(px_stream *stream, const char *expected, const char *got)
@@ -168,6 +173,17 @@ fail_protocol(px_stream *stream, const char *expected, const char *got)
 			(errcode(ERRCODE_PROTOCOL_VIOLATION),
 			 errmsg("invalid response from server \"%s\"", stream->holder.servername),
 			 errdetail("Expected %s, got %s.", expected, got)));
+}
+
+/* Raise a remote error, res, which this frees; the connection's with NULL. */
+pg_noreturn static void
+raise_error(px_stream *stream, PGresult *res)
+{
+	px_connection *connection = stream->holder.connection;
+
+	px_report_remote_error(ERROR, res, connection ? connection->pg : NULL,
+						   stream->holder.servername, stream->remote_sql);
+	pg_unreachable();
 }
 
 /* Read what follows the query's last result, and leave pipeline mode. */
@@ -190,7 +206,8 @@ finish_query(px_stream *stream, instr_time *wait)
  * --------------------------------------------------------------------- */
 
 /*
- * Is the row a frame: one bytea in binary, and not too large?  libpq holds the row already, but nothing was allocated for its contents yet.
+ * Is the row a frame: one bytea in binary, and not too large?  libpq holds the
+ * row already, but nothing was allocated for its contents yet.
  */
 static void
 check_frame(px_stream *stream, const PGresult *res)
@@ -277,7 +294,8 @@ spool_rest(px_stream *stream)
 }
 
 /*
- * A copy of a frame, at an address where the decoder can read integers.  libpq aligns values only as much as the machine's integers need.
+ * A copy of a frame, at an address where the decoder can read integers.  libpq
+ * aligns values only as much as the machine's integers need.
  */
 static const uint8_t *
 copy_frame(px_stream *stream, const void *frame, size_t nbytes)
@@ -456,7 +474,7 @@ px_stream_go_on(px_stream *stream)
 	if (!PQsendQueryParams(pg, stream->sql, stream->nparams, NULL, stream->values,
 						   NULL, NULL, FRAME_FORMAT) ||
 		!PQsetSingleRowMode(pg))
-		px_report_remote_error(ERROR, NULL, pg, stream->holder.servername, stream->remote_sql);
+		raise_error(stream, NULL);
 }
 
 /* ---------------------------------------------------------------------
@@ -495,23 +513,24 @@ is_marker_missing(const PGresult *res)
 }
 
 /*
- * The query ended with an error, res, which this frees, or the connection
- * broke (NULL).  Raise that, unless it is about the marker, or the remote
- * declined.
+ * The query has ended with an error, res, which this frees, or the connection
+ * broke (NULL).  Raise that, unless the query can still be read in another
+ * way.
  */
 static px_stream_status
 fail_query(px_stream *stream, PGresult *res)
 {
-	PGconn	   *pg = stream->holder.connection ? stream->holder.connection->pg : NULL;
-
-	/* After the first frame rows may have been used: there is no way back. */
+	/* After the first frame, rows may have been returned already. */
 	if (res == NULL || stream->has_frames)
-		px_report_remote_error(ERROR, res, pg, stream->holder.servername, stream->remote_sql);
+		raise_error(stream, res);
 	if (px_result_sqlstate(res) == PX_ERRCODE_DECLINED)
 	{
-		char	   *text = px_answer_text(pg, PX_ANSWER_ERROR, res);
+		/* The error has a message: so the connection is not needed. */
+		char	   *text = px_answer_text(NULL, PX_ANSWER_ERROR, res);
+		int			nbytes = pg_mbcliplen(text, strlen(text),
+										  PX_DECLINED_NBYTES - 1);
 
-		strlcpy(stream->declined, text, pg_mbcliplen(text, strlen(text), PX_DECLINED_NBYTES - 1) + 1);
+		strlcpy(stream->declined, text, nbytes + 1);
 		PQclear(res);
 		return PX_STREAM_DECLINED;
 	}
@@ -521,25 +540,81 @@ fail_query(px_stream *stream, PGresult *res)
 		return PX_STREAM_LOCKED;
 	}
 	if (!is_marker_missing(res))
-		px_report_remote_error(ERROR, res, pg, stream->holder.servername, stream->remote_sql);
+		raise_error(stream, res);
 	PQclear(res);
 	return PX_STREAM_NOT_PLANNED;
+}
+
+/* There is no connection any more, and no frame in the spool. */
+static px_stream_status
+end_spooled(px_stream *stream)
+{
+	PGresult   *error = stream->spooled_error;
+
+	stream->spooled_error = NULL;
+	if (error)
+		return fail_query(stream, error);
+	finish_run(stream);
+	return PX_STREAM_END;
+}
+
+/* The frame that has arrived, in stream->result. */
+static const uint8_t *
+take_frame(px_stream *stream, size_t *nbytes)
+{
+	const uint8_t *frame;
+
+	check_frame(stream, stream->result);
+	frame = (const uint8_t *) PQgetvalue(stream->result, 0, 0);
+	*nbytes = PQgetlength(stream->result, 0, 0);
+	if (!PointerIsAligned(frame, int64))
+		frame = copy_frame(stream, frame, *nbytes);
+	stream->holder.connection->nbytes += *nbytes;
+	stream->has_frames = true;
+	return frame;
+}
+
+/* The query has ended, as stream->result says. */
+static px_stream_status
+end_query(px_stream *stream, instr_time *wait)
+{
+	PGconn	   *pg = stream->holder.connection->pg;
+	PGresult   *res = stream->result;
+
+	if (PQresultStatus(res) == PGRES_TUPLES_OK)
+	{
+		if (finish_query(stream, wait) != PX_REST_DONE)
+		{
+			if (PQstatus(pg) == CONNECTION_OK)
+				fail_protocol(stream, "the end of the query",
+							  "another result");
+			raise_error(stream, NULL);
+		}
+		finish_run(stream);
+		return PX_STREAM_END;
+	}
+	if (res && PQresultStatus(res) != PGRES_FATAL_ERROR)
+		fail_protocol(stream, "frames", PQresStatus(PQresultStatus(res)));
+
+	/* Once it is idle, nobody has to cancel what runs on the connection. */
+	if (res)
+		(void) finish_query(stream, wait);
+	stream->result = NULL;
+	return fail_query(stream, res);
 }
 
 px_stream_status
 px_stream_next(px_stream *stream, const uint8_t **frame, size_t *nbytes,
 			   instr_time *wait)
 {
-	PGconn	   *pg;
-	PGresult   *res;
-
 	PQclear(stream->result);
 	stream->result = NULL;
 
 	if (stream->phase == PX_STREAM_LOST)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_CURSOR_STATE),
-				 errmsg("stream from server \"%s\" is gone", stream->holder.servername),
+				 errmsg("stream from server \"%s\" is gone",
+						stream->holder.servername),
 				 errdetail("It began in a subtransaction that was rolled back.")));
 	if (stream->spool)
 	{
@@ -549,49 +624,14 @@ px_stream_next(px_stream *stream, const uint8_t **frame, size_t *nbytes,
 		stream->spool = NULL;
 	}
 	if (stream->holder.connection == NULL)
-	{
-		res = stream->spooled_error;
-		stream->spooled_error = NULL;
-		if (res)
-			return fail_query(stream, res);
-		finish_run(stream);
-		return PX_STREAM_END;
-	}
+		return end_spooled(stream);
 
-	pg = stream->holder.connection->pg;
 	wait_for_result(stream, wait);
-	stream->result = res = PQgetResult(pg);
-	if (is_frame(res))
-	{
-		check_frame(stream, res);
-		*frame = (const uint8_t *) PQgetvalue(res, 0, 0);
-		*nbytes = PQgetlength(res, 0, 0);
-		if (!PointerIsAligned(*frame, int64))
-			*frame = copy_frame(stream, *frame, *nbytes);
-		stream->holder.connection->nbytes += *nbytes;
-		stream->has_frames = true;
-		return PX_STREAM_OK;
-	}
-
-	if (PQresultStatus(res) == PGRES_TUPLES_OK)
-	{
-		if (finish_query(stream, wait) != PX_REST_DONE)
-		{
-			if (PQstatus(pg) == CONNECTION_OK)
-				fail_protocol(stream, "the end of the query", "another result");
-			px_report_remote_error(ERROR, NULL, pg, stream->holder.servername, stream->remote_sql);
-		}
-		finish_run(stream);
-		return PX_STREAM_END;
-	}
-	if (res && PQresultStatus(res) != PGRES_FATAL_ERROR)
-		fail_protocol(stream, "frames", PQresStatus(PQresultStatus(res)));
-
-	/* An idle connection need not be cancelled by whoever cleans up. */
-	if (res)
-		(void) finish_query(stream, wait);
-	stream->result = NULL;
-	return fail_query(stream, res);
+	stream->result = PQgetResult(stream->holder.connection->pg);
+	if (!is_frame(stream->result))
+		return end_query(stream, wait);
+	*frame = take_frame(stream, nbytes);
+	return PX_STREAM_OK;
 }
 
 bool

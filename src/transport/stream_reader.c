@@ -135,8 +135,8 @@ take_batch(px_stream_reader *reader, px_sender_totals *totals, const uint8_t *bo
 }
 
 /*
- * Count a frame in the statistics of the server.  Headers, and what else is not a
- * compressed payload, are bytes without a codec.
+ * Count a frame in the statistics of the server.  Headers, and what else is
+ * not a compressed payload, are bytes without a codec.
  */
 static void
 count_frame(px_stream_reader *reader, px_frame_kind kind, size_t nbytes,
@@ -328,7 +328,11 @@ finish_stream(px_stream_reader *reader)
 	update_link_history(reader);
 }
 
-/* A frame is here.  Add the time in which it was wanted: since wanting_since; or, if it was waited for at once, what was added to receive_wait since that was wait_before. */
+/*
+ * A frame is here.  Add the time in which it was wanted: since wanting_since;
+ * or, if it was waited for at once, what was added to receive_wait since that
+ * was wait_before.
+ */
 static void
 count_idle(px_stream_reader *reader, instr_time wait_before)
 {

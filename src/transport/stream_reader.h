@@ -117,9 +117,9 @@ extern void px_stream_reader_reset(px_stream_reader *reader);
 /*
  * Read up to the next batch, when the rows of the last one were taken.
  * PX_STREAM_OK: its rows can be picked; or it is now known what the slices
- * are, and there are no rows yet.  PX_STREAM_END: there are no more.  What else
- * px_stream_next returns is passed on.  Blocks, serving interrupts; or, if
- * wait is false, returns PX_STREAM_PENDING instead.
+ * are, and there are no rows yet.  PX_STREAM_END: there are no more.  What
+ * else px_stream_next returns is passed on.  Blocks, serving interrupts; or,
+ * if wait is false, returns PX_STREAM_PENDING instead.
  */
 extern px_stream_status px_stream_reader_next(px_stream_reader *reader,
 											  bool wait);
