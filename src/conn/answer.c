@@ -189,7 +189,8 @@ px_answer_text(PGconn *pg, px_answer answer, const PGresult *result)
 		case PX_ANSWER_BROKEN:
 			return shorten(pchomp(PQerrorMessage(pg)));
 		case PX_ANSWER_UNEXPECTED:
-			return psprintf("unexpected %s", result == NULL ? "end of results" :
+			return psprintf("unexpected %s", result == NULL ?
+							"end of results" :
 							PQresStatus(PQresultStatus(result)));
 	}
 	return pstrdup("no message");
@@ -257,7 +258,8 @@ px_send_command(PGconn *pg, const char *sql)
 static px_answer
 skip_row(PGconn *pg, TimestampTz deadline, PGresult **result)
 {
-	px_answer	answer = expect_result(pg, PGRES_SINGLE_TUPLE, deadline, result);
+	px_answer	answer = expect_result(pg, PGRES_SINGLE_TUPLE, deadline,
+									   result);
 
 	if (answer != PX_ANSWER_OK)
 		return answer;
@@ -385,8 +387,10 @@ px_report_remote_error(int elevel, PGresult *res, PGconn *pg,
 
 		/* A broken connection leaves a message without fields. */
 		if (message == NULL)
-			message = show_text(pchomp(res && PQresultErrorMessage(res)[0] != '\0' ?
-									   PQresultErrorMessage(res) : PQerrorMessage(pg)));
+			message = show_text(pchomp(res &&
+									   PQresultErrorMessage(res)[0] != '\0' ?
+									   PQresultErrorMessage(res) :
+									   PQerrorMessage(pg)));
 
 		ereport(elevel,
 				(errcode(px_result_sqlstate(res)),
@@ -396,7 +400,8 @@ px_report_remote_error(int elevel, PGresult *res, PGconn *pg,
 				 detail ? errdetail_internal("%s", detail) : 0,
 				 hint ? errhint("%s", hint) : 0,
 				 errdetail_log("%s%sThe error was raised by server \"%s\".",
-							   detail ? detail : "", detail ? "\n" : "", servername),
+							   detail ? detail : "", detail ? "\n" : "",
+							   servername),
 				 context ? errcontext("%s", context) : 0,
 				 errcontext("remote SQL command: %s", sql)));
 	}

@@ -43,7 +43,8 @@ typedef enum px_answer
 	PX_ANSWER_ERROR,			/* the remote says no: it is in the result */
 	PX_ANSWER_SILENT,			/* nothing was heard by the deadline */
 	PX_ANSWER_BROKEN,			/* the connection is */
-	PX_ANSWER_UNEXPECTED		/* not what a server would say: in the result */
+	PX_ANSWER_UNEXPECTED		/* not what a server would answer: in the
+								 * result */
 } px_answer;
 
 /*

@@ -48,7 +48,8 @@ typedef struct connection_params
 	const char **keywords;
 	const char **values;
 	int			n;
-	bool		scram_passthrough;	/* logs in with the keys of this session's client */
+	bool		scram_passthrough;	/* logs in with the keys of this
+									 * session's client */
 } connection_params;
 
 static void
@@ -79,7 +80,8 @@ is_connection_option(const PQconninfoOption *known, const char *keyword)
 }
 
 static void
-add_options(connection_params *params, const PQconninfoOption *known, List *options)
+add_options(connection_params *params, const PQconninfoOption *known,
+			List *options)
 {
 	ListCell   *lc;
 
@@ -90,6 +92,13 @@ add_options(connection_params *params, const PQconninfoOption *known, List *opti
 		if (is_connection_option(known, def->defname))
 			add_param(params, def->defname, defGetString(def));
 	}
+}
+
+/* Who logged in, whoever the session has become since. */
+static char *
+authenticated_user(void)
+{
+	return GetUserNameFromId(GetAuthenticatedUserId(), false);
 }
 
 /* Replace the escapes of postgres_fdw.application_name. */
@@ -118,22 +127,23 @@ expand_application_name(const char *name)
 				appendStringInfoString(&buf, application_name);
 				break;
 			case 'c':
-				appendStringInfo(&buf, "%llx.%x", (long long) MyStartTime, MyProcPid);
+				appendStringInfo(&buf, "%llx.%x", (long long) MyStartTime,
+								 MyProcPid);
 				break;
 			case 'C':
 				appendStringInfoString(&buf, cluster_name);
 				break;
 			case 'd':
 				appendStringInfoString(&buf, MyProcPort ?
-									   get_database_name(MyDatabaseId) : "[unknown]");
+									   get_database_name(MyDatabaseId) :
+									   "[unknown]");
 				break;
 			case 'p':
 				appendStringInfo(&buf, "%d", MyProcPid);
 				break;
 			case 'u':
-				/* who logged in, whoever the session has become since */
 				appendStringInfoString(&buf, MyProcPort ?
-									   GetUserNameFromId(GetAuthenticatedUserId(), false) : "[unknown]");
+									   authenticated_user() : "[unknown]");
 				break;
 			default:
 				break;			/* postgres_fdw ignores unknown escapes */
@@ -193,7 +203,8 @@ wants_scram_passthrough(ForeignServer *server, UserMapping *user)
  * last counts: this must come after the options of server and user mapping.
  */
 static void
-add_scram_passthrough(connection_params *params, ForeignServer *server, UserMapping *user)
+add_scram_passthrough(connection_params *params, ForeignServer *server,
+					  UserMapping *user)
 {
 	char	   *client_key = NULL;
 	char	   *server_key = NULL;
@@ -212,8 +223,10 @@ build_params(ForeignServer *server, UserMapping *user)
 {
 	connection_params params = {0};
 	PQconninfoOption *known = PQconndefaults();
-	const char *fdw_name = GetConfigOption("postgres_fdw.application_name", true, false);
-	int			nmax = list_length(server->options) + list_length(user->options) + 7;
+	const char *fdw_name =
+		GetConfigOption("postgres_fdw.application_name", true, false);
+	int			nmax = list_length(server->options) +
+		list_length(user->options) + 7;
 
 	if (known == NULL)
 		ereport(ERROR,
@@ -277,7 +290,8 @@ connect_timeout_ms(const connection_params *params)
 		if (strcmp(params->keywords[i], "connect_timeout") == 0)
 			seconds = atoi(params->values[i]);
 	}
-	return seconds <= 0 ? PX_CONNECT_TIMEOUT_MS : Min(Max(seconds, 2), INT_MAX / 1000) * 1000;
+	return seconds <= 0 ? PX_CONNECT_TIMEOUT_MS :
+		Min(Max(seconds, 2), INT_MAX / 1000) * 1000;
 }
 
 /*
@@ -304,8 +318,8 @@ finish_connecting(PGconn *pg, int timeout_ms)
 		if (ms <= 0)
 			return false;
 		rc = WaitLatchOrSocket(MyLatch,
-							   WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH |
-							   wanted,
+							   WL_LATCH_SET | WL_TIMEOUT |
+							   WL_EXIT_ON_PM_DEATH | wanted,
 							   PQsocket(pg), ms,
 							   px_wait_event(PX_WAIT_CONNECT));
 		if (rc & WL_LATCH_SET)

@@ -70,7 +70,8 @@ px_hello_judge(const px_hello *self, const px_hello *remote, uint16 *version)
 {
 	*version = px_hello_common_version(self, remote);
 	if (*version == 0)
-		return px_refused(psprintf("no common protocol version: here %d to %d, remote %d to %d",
+		return px_refused(psprintf("no common protocol version: "
+								   "here %d to %d, remote %d to %d",
 								   self->protocol_min, self->protocol_max,
 								   remote->protocol_min,
 								   remote->protocol_max));

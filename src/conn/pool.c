@@ -59,8 +59,10 @@ create_peers(void)
 
 	RegisterXactCallback(xact_callback, NULL);
 	RegisterSubXactCallback(subxact_callback, NULL);
-	CacheRegisterSyscacheCallback(FOREIGNSERVEROID, invalidation_callback, (Datum) 0);
-	CacheRegisterSyscacheCallback(USERMAPPINGOID, invalidation_callback, (Datum) 0);
+	CacheRegisterSyscacheCallback(FOREIGNSERVEROID, invalidation_callback,
+								  (Datum) 0);
+	CacheRegisterSyscacheCallback(USERMAPPINGOID, invalidation_callback,
+								  (Datum) 0);
 }
 
 px_peer *
@@ -79,10 +81,12 @@ px_peer_get(UserMapping *user)
 	if (!found)
 	{
 		peer->serverid = user->serverid;
-		peer->server_hash = GetSysCacheHashValue1(FOREIGNSERVEROID,
-												  ObjectIdGetDatum(user->serverid));
-		peer->mapping_hash = GetSysCacheHashValue1(USERMAPPINGOID,
-												   ObjectIdGetDatum(user->umid));
+		peer->server_hash =
+			GetSysCacheHashValue1(FOREIGNSERVEROID,
+								  ObjectIdGetDatum(user->serverid));
+		peer->mapping_hash =
+			GetSysCacheHashValue1(USERMAPPINGOID,
+								  ObjectIdGetDatum(user->umid));
 		dlist_init(&peer->connections);
 		peer->refusal = NULL;
 		peer->lacks_extension = false;
@@ -135,7 +139,8 @@ take_connection(px_connection *connection)
 static TimestampTz
 abandon_deadline(void)
 {
-	return TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ABANDON_TIMEOUT_MS);
+	return TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+									   ABANDON_TIMEOUT_MS);
 }
 
 /*
@@ -151,7 +156,8 @@ open_connection(px_peer *peer, UserMapping *user, px_connection_holder *holder)
 	px_outcome	outcome;
 	PGconn	   *pg;
 
-	connection = MemoryContextAllocZero(CacheMemoryContext, sizeof(px_connection));
+	connection =
+		MemoryContextAllocZero(CacheMemoryContext, sizeof(px_connection));
 	PG_TRY();
 	{
 		outcome = px_connect(server, user, &pg);
@@ -206,8 +212,10 @@ drain(PGconn *pg, px_rest_limit limit, TimestampTz deadline)
 
 	while (rest == PX_REST_MORE)
 	{
-		long		ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
-		int			wanted = WL_SOCKET_READABLE | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH;
+		long		ms =
+			TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
+		int			wanted = WL_SOCKET_READABLE | WL_TIMEOUT |
+			WL_EXIT_ON_PM_DEATH;
 		int			rc;
 
 		if (ms <= 0)
@@ -260,7 +268,8 @@ is_usable(px_connection *connection)
 		PQstatus(connection->pg) != CONNECTION_OK)
 		return false;
 	if (PQtransactionStatus(connection->pg) == PQTRANS_ACTIVE &&
-		!px_come_to_rest(connection->pg, PX_REST_OF_COMMAND, abandon_deadline()))
+		!px_come_to_rest(connection->pg, PX_REST_OF_COMMAND,
+						 abandon_deadline()))
 		return false;
 	return PQtransactionStatus(connection->pg) == PQTRANS_IDLE;
 }
@@ -277,7 +286,8 @@ streams_running(px_peer *peer)
 
 	dlist_foreach_modify(iter, &peer->connections)
 	{
-		px_connection *connection = dlist_container(px_connection, node, iter.cur);
+		px_connection *connection =
+			dlist_container(px_connection, node, iter.cur);
 
 		if (connection->in_use && connection->holder == NULL)
 			px_connection_abandon(connection);
@@ -305,7 +315,8 @@ px_connection_in_use(Oid serverid)
 		(void) streams_running(peer);
 		dlist_foreach(iter, &peer->connections)
 		{
-			px_connection *connection = dlist_container(px_connection, node, iter.cur);
+			px_connection *connection =
+				dlist_container(px_connection, node, iter.cur);
 
 			if (connection->in_use)
 			{
@@ -332,7 +343,8 @@ px_connection_acquire(px_peer *peer, UserMapping *user,
 
 	dlist_foreach_modify(iter, &peer->connections)
 	{
-		px_connection *connection = dlist_container(px_connection, node, iter.cur);
+		px_connection *connection =
+			dlist_container(px_connection, node, iter.cur);
 
 		if (connection->in_use)
 			continue;
@@ -373,12 +385,14 @@ come_to_rest(PGconn *pg, TimestampTz deadline)
 	if (PQstatus(pg) != CONNECTION_OK)
 		return false;
 
-	if (PQtransactionStatus(pg) == PQTRANS_ACTIVE && !cancel_and_drain(pg, deadline))
+	if (PQtransactionStatus(pg) == PQTRANS_ACTIVE &&
+		!cancel_and_drain(pg, deadline))
 		return false;
 
 	if (PQtransactionStatus(pg) != PQTRANS_IDLE)
 	{
-		if (!px_send_command(pg, "ROLLBACK") || !drain(pg, PX_REST_OF_COMMAND, deadline))
+		if (!px_send_command(pg, "ROLLBACK") ||
+			!drain(pg, PX_REST_OF_COMMAND, deadline))
 			return false;
 	}
 	return PQtransactionStatus(pg) == PQTRANS_IDLE;
@@ -421,7 +435,8 @@ abandon_streams(int nest_level)
 
 		dlist_foreach_modify(iter, &peer->connections)
 		{
-			px_connection *connection = dlist_container(px_connection, node, iter.cur);
+			px_connection *connection =
+				dlist_container(px_connection, node, iter.cur);
 
 			if (connection->in_use && connection->nest_level >= nest_level)
 			{
@@ -452,9 +467,11 @@ inherit_streams(int nest_level)
 
 		dlist_foreach(iter, &peer->connections)
 		{
-			px_connection *connection = dlist_container(px_connection, node, iter.cur);
+			px_connection *connection =
+				dlist_container(px_connection, node, iter.cur);
 
-			connection->nest_level = Min(connection->nest_level, nest_level - 1);
+			connection->nest_level =
+				Min(connection->nest_level, nest_level - 1);
 		}
 	}
 }
@@ -472,7 +489,8 @@ close_all(void)
 		dlist_mutable_iter iter;
 
 		dlist_foreach_modify(iter, &peer->connections)
-			px_connection_discard(dlist_container(px_connection, node, iter.cur));
+			px_connection_discard(dlist_container(px_connection, node,
+												  iter.cur));
 	}
 }
 
@@ -509,7 +527,8 @@ subxact_callback(SubXactEvent event, SubTransactionId mySubid,
 }
 
 void
-px_pool_read(void (*consume) (const px_connection *connection, void *arg), void *arg)
+px_pool_read(void (*consume) (const px_connection *connection, void *arg),
+			 void *arg)
 {
 	List	   *all = NIL;
 	ListCell   *lc;
@@ -563,10 +582,13 @@ px_pool_disconnect(Oid serverid)
 		if (OidIsValid(serverid) && peer->serverid != serverid)
 			continue;
 		forgive_peer(peer);
-		(void) streams_running(peer);	/* from here on, in use means a stream */
+
+		/* After this, what is in use is used by a stream. */
+		(void) streams_running(peer);
 		dlist_foreach_modify(iter, &peer->connections)
 		{
-			px_connection *connection = dlist_container(px_connection, node, iter.cur);
+			px_connection *connection =
+				dlist_container(px_connection, node, iter.cur);
 
 			if (connection->in_use)
 				ereport(WARNING,
@@ -595,14 +617,17 @@ invalidation_callback(Datum arg, int cacheid, uint32 hashvalue)
 		dlist_mutable_iter iter;
 
 		if (hashvalue != 0 &&
-			hashvalue != (cacheid == FOREIGNSERVEROID ? peer->server_hash : peer->mapping_hash))
+			hashvalue !=
+				(cacheid == FOREIGNSERVEROID ? peer->server_hash :
+											   peer->mapping_hash))
 			continue;
 
 		forgive_peer(peer);
 		memset(&peer->link_history, 0, sizeof(peer->link_history));
 		dlist_foreach_modify(iter, &peer->connections)
 		{
-			px_connection *connection = dlist_container(px_connection, node, iter.cur);
+			px_connection *connection =
+				dlist_container(px_connection, node, iter.cur);
 
 			if (connection->in_use)
 				connection->invalidated = true;

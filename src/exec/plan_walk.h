@@ -31,6 +31,7 @@ extern List **px_plan_list(Plan *plan);
 extern bool px_plan_walk(Plan *plan, px_plan_visitor visit, void *arg);
 
 /* The same for all plans of a statement, those of subqueries, too. */
-extern bool px_plan_walk_all(const PlannedStmt *stmt, px_plan_visitor visit, void *arg);
+extern bool px_plan_walk_all(const PlannedStmt *stmt, px_plan_visitor visit,
+							 void *arg);
 
 #endif							/* PX_EXEC_PLAN_WALK_H */

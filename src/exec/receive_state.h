@@ -122,7 +122,8 @@ typedef struct px_receive_state
 								 * that is not known */
 	const char *fallback_reason;	/* why the child runs; NULL unless it
 									 * does */
-	MemoryContext stream_context;	/* parameters; reset when a stream begins */
+	MemoryContext stream_context;	/* parameters; reset when a stream
+									 * begins */
 	px_stream_reader *reader;	/* of which rows are returned.  Also written
 								 * where another one has rows: by receive.c
 								 * and read_slices.c */
@@ -176,7 +177,8 @@ static inline bool
 px_receive_has_rows(const px_receive_state *state)
 {
 	return state->phase == PX_RECEIVE_FRAMES &&
-		(state->reader->next_row < state->reader->batch_rows || state->finished);
+		(state->reader->next_row < state->reader->batch_rows ||
+		 state->finished);
 }
 
 /* The node has returned no row: is it done? */

@@ -44,7 +44,8 @@ static void
 choose_compression(px_receive_state *state, const px_hello *remote,
 				   const px_link_history *history, px_request *request)
 {
-	px_choices_ask(request, px_mode_choices(state->local ? PX_MODE_NONE : state->mode),
+	px_choices_ask(request,
+				   px_mode_choices(state->local ? PX_MODE_NONE : state->mode),
 				   remote->codecs);
 	if (!request->adaptive)
 		return;
@@ -73,13 +74,16 @@ wanted_plan(const px_receive_state *state)
 
 /* Fill in what both transports ask for; the compression is already chosen. */
 static void
-fill_request(px_receive_state *state, px_stream_reader *reader, px_request *request)
+fill_request(px_receive_state *state, px_stream_reader *reader,
+			 px_request *request)
 {
 	request->version = reader->version;
 	request->batch_rows = reader->batch_rows_max = px_batch_rows_max;
-	request->batch_bytes = Max(Min(px_batch_bytes_max,
-								   px_receive_buffer / BUFFER_SHARE_OF_A_BATCH /
-								   Max(state->nstreams, 1) / state->nslices_max), 1);
+	request->batch_bytes =
+		Max(Min(px_batch_bytes_max,
+				px_receive_buffer / BUFFER_SHARE_OF_A_BATCH /
+					Max(state->nstreams, 1) / state->nslices_max),
+			1);
 	request->batch_bytes = Min(request->batch_bytes, px_max_frame_bytes / 2);
 	request->server_version = PG_VERSION_NUM;
 	request->fetch_rows = state->fetch_size;
@@ -94,10 +98,11 @@ fill_request(px_receive_state *state, px_stream_reader *reader, px_request *requ
  * be the column of that name, if there is one.
  */
 static char *
-wrap_query(px_receive_state *state, px_stream_reader *reader, px_request *request,
-		   const char *marker)
+wrap_query(px_receive_state *state, px_stream_reader *reader,
+		   px_request *request, const char *marker)
 {
-	const px_request_column *columns = px_decoder_columns(reader->decoder, &request->ncolumns);
+	const px_request_column	*columns =
+		px_decoder_columns(reader->decoder, &request->ncolumns);
 	size_t		nbytes = px_request_write(NULL, 0, request, columns);
 	char	   *text = palloc(nbytes + 1);
 
@@ -114,8 +119,8 @@ px_request_for_stream(px_receive_state *state, px_stream_reader *reader)
 	px_request	request = {0};
 	char	   *sql;
 
-	choose_compression(state, &stream->holder.connection->hello, &peer->link_history,
-					   &request);
+	choose_compression(state, &stream->holder.connection->hello,
+					   &peer->link_history, &request);
 	reader->link_history = request.adaptive ? &peer->link_history : NULL;
 	fill_request(state, reader, &request);
 	request.has_session = peer->admitted;	/* not in plain EXPLAIN */
@@ -123,7 +128,8 @@ px_request_for_stream(px_receive_state *state, px_stream_reader *reader)
 	sql = wrap_query(state, reader, &request, "send");
 	if (stream->sql)
 		pfree(unconstify(char *, stream->sql));
-	stream->sql = MemoryContextStrdup(state->css.ss.ps.state->es_query_cxt, sql);
+	stream->sql =
+		MemoryContextStrdup(state->css.ss.ps.state->es_query_cxt, sql);
 }
 
 char *
@@ -132,7 +138,8 @@ px_request_for_session(px_receive_state *state, px_stream_reader *reader)
 	const px_peer *peer = px_receive_peer(state);
 	px_request	request = {0};
 
-	choose_compression(state, &peer->admission.hello, &peer->link_history, &request);
+	choose_compression(state, &peer->admission.hello, &peer->link_history,
+					   &request);
 
 	/* What a session read measures of the link is not what a stream would. */
 	reader->link_history = NULL;
@@ -167,21 +174,25 @@ px_request_evaluate_params(px_receive_state *state)
 
 	nestlevel = NewGUCNestLevel();
 	if (DateStyle != USE_ISO_DATES)
-		(void) set_config_option("datestyle", "ISO", PGC_USERSET, PGC_S_SESSION,
-								 GUC_ACTION_SAVE, true, 0, false);
+		(void) set_config_option("datestyle", "ISO", PGC_USERSET,
+								 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+								 false);
 	if (IntervalStyle != INTSTYLE_POSTGRES)
-		(void) set_config_option("intervalstyle", "postgres", PGC_USERSET, PGC_S_SESSION,
-								 GUC_ACTION_SAVE, true, 0, false);
+		(void) set_config_option("intervalstyle", "postgres", PGC_USERSET,
+								 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+								 false);
 	if (extra_float_digits < 3)
-		(void) set_config_option("extra_float_digits", "3", PGC_USERSET, PGC_S_SESSION,
-								 GUC_ACTION_SAVE, true, 0, false);
-	(void) set_config_option("search_path", "pg_catalog", PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
+		(void) set_config_option("extra_float_digits", "3", PGC_USERSET,
+								 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+								 false);
+	(void) set_config_option("search_path", "pg_catalog", PGC_USERSET,
+							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 
 	foreach(lc, state->param_exprs)
 	{
 		bool		isnull;
-		Datum		value = ExecEvalExpr((ExprState *) lfirst(lc), econtext, &isnull);
+		Datum		value =
+			ExecEvalExpr((ExprState *) lfirst(lc), econtext, &isnull);
 
 		state->param_values[i] = isnull ? NULL :
 			OutputFunctionCall(&state->param_output[i], value);

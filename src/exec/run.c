@@ -62,7 +62,8 @@ is_foreign(Oid relid)
 	char		relkind = get_rel_relkind(relid);
 
 	/* Rows may be routed to a partition that is foreign. */
-	return relkind == RELKIND_FOREIGN_TABLE || relkind == RELKIND_PARTITIONED_TABLE;
+	return relkind == RELKIND_FOREIGN_TABLE ||
+		relkind == RELKIND_PARTITIONED_TABLE;
 }
 
 bool
@@ -85,14 +86,20 @@ px_run_has_early_triggers(const EState *estate)
 
 	foreach(lc, estate->es_plannedstmt->resultRelations)
 	{
-		Oid			relid = rt_fetch(lfirst_int(lc), estate->es_range_table)->relid;
-		Relation	relation = table_open(relid, NoLock);	/* the executor has locked it */
+		Oid			relid = rt_fetch(lfirst_int(lc),
+									 estate->es_range_table)->relid;
+
+		/* The executor has locked it. */
+		Relation	relation = table_open(relid, NoLock);
 		const TriggerDesc *triggers = relation->trigdesc;
 		bool		early = triggers &&
-		(triggers->trig_insert_before_row || triggers->trig_insert_instead_row ||
-		 triggers->trig_insert_before_statement || triggers->trig_update_before_row ||
-		 triggers->trig_update_before_statement || triggers->trig_delete_before_row ||
-		 triggers->trig_delete_before_statement);
+			(triggers->trig_insert_before_row ||
+			 triggers->trig_insert_instead_row ||
+			 triggers->trig_insert_before_statement ||
+			 triggers->trig_update_before_row ||
+			 triggers->trig_update_before_statement ||
+			 triggers->trig_delete_before_row ||
+			 triggers->trig_delete_before_statement);
 
 		table_close(relation, NoLock);
 		if (early)
@@ -115,7 +122,8 @@ is_foreign_scan(Plan *plan, void *arg)
 static bool
 may_lock_there(const PlannedStmt *plan)
 {
-	return px_run_writes_foreign(plan) || px_plan_walk_all(plan, is_foreign_scan, NULL);
+	return px_run_writes_foreign(plan) ||
+		px_plan_walk_all(plan, is_foreign_scan, NULL);
 }
 
 /* ---------------------------------------------------------------------
@@ -125,8 +133,8 @@ may_lock_there(const PlannedStmt *plan)
 static void
 executor_start(QueryDesc *query, int eflags)
 {
-	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0 && px_connection_in_use(InvalidOid) &&
-		may_lock_there(query->plannedstmt))
+	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0 &&
+		px_connection_in_use(InvalidOid) && may_lock_there(query->plannedstmt))
 		px_streams_spool_all(InvalidOid);
 
 	if (next_executor_start)
@@ -170,7 +178,8 @@ truncates_foreign(const TruncateStmt *stmt)
 
 		if (!OidIsValid(relid))
 			continue;
-		members = relation->inh ? find_all_inheritors(relid, NoLock, NULL) : list_make1_oid(relid);
+		members = relation->inh ? find_all_inheritors(relid, NoLock, NULL) :
+			list_make1_oid(relid);
 		foreach(member, members)
 		{
 			if (get_rel_relkind(lfirst_oid(member)) == RELKIND_FOREIGN_TABLE)
@@ -187,7 +196,8 @@ utility_writes_foreign(const Node *stmt)
 		return truncates_foreign((const TruncateStmt *) stmt);
 	if (IsA(stmt, CopyStmt) && ((const CopyStmt *) stmt)->is_from)
 	{
-		Oid			relid = RangeVarGetRelid(((const CopyStmt *) stmt)->relation, NoLock, true);
+		const CopyStmt *copy = (const CopyStmt *) stmt;
+		Oid			relid = RangeVarGetRelid(copy->relation, NoLock, true);
 
 		return OidIsValid(relid) && is_foreign(relid);
 	}
@@ -197,9 +207,11 @@ utility_writes_foreign(const Node *stmt)
 static void
 process_utility(PlannedStmt *pstmt, const char *query, bool read_only_tree,
 				ProcessUtilityContext context, ParamListInfo params,
-				QueryEnvironment *environment, DestReceiver *dest, QueryCompletion *completion)
+				QueryEnvironment *environment, DestReceiver *dest,
+				QueryCompletion *completion)
 {
-	if (px_connection_in_use(InvalidOid) && utility_writes_foreign(pstmt->utilityStmt))
+	if (px_connection_in_use(InvalidOid) &&
+		utility_writes_foreign(pstmt->utilityStmt))
 		px_streams_spool_all(InvalidOid);
 
 	if (next_process_utility)

@@ -39,7 +39,8 @@ px_receive_has_participants(const px_receive_state *state)
  * Leader, before workers are launched: let them read under the snapshot that
  * the peer has for it.
  */
-extern void px_shared_offer_peer(px_receive_shared *shared, const px_peer *peer);
+extern void px_shared_offer_peer(px_receive_shared *shared,
+								 const px_peer     *peer);
 
 /* Worker, before a stream begins: read under the leader's snapshot. */
 extern void px_shared_join_peer(px_receive_shared *shared, px_peer *peer);

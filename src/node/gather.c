@@ -63,7 +63,7 @@ typedef struct px_gather_state
 	CustomScanState css;		/* must be first */
 
 	/* Fixed at begin. */
-	const Plan *append;			/* the Append or MergeAppend that it replaces */
+	const Plan *append;			/* Append or MergeAppend that it replaces */
 	int			nchildren;
 	gather_child *children;
 	PartitionPruneState *prune_state;	/* NULL without run-time pruning */
@@ -76,7 +76,8 @@ typedef struct px_gather_state
 	bool		any_order;		/* the plan does not rely on the children's
 								 * order */
 	px_gather_order order;		/* PX_GATHER_FIRST_IN_ORDER becomes
-								 * PX_GATHER_ANY when a child holds up others */
+								 * PX_GATHER_ANY when a child holds up
+								 * others */
 	long		patience_ms;	/* how long children may still be waited for,
 								 * in PX_GATHER_FIRST_IN_ORDER */
 	int			local_turns;	/* of children without a stream */
@@ -93,7 +94,8 @@ static void begin_gather(CustomScanState *css, EState *estate, int eflags);
 static TupleTableSlot *exec_gather(CustomScanState *css);
 static void end_gather(CustomScanState *css);
 static void rescan_gather(CustomScanState *css);
-static void explain_gather(CustomScanState *css, List *ancestors, ExplainState *es);
+static void explain_gather(CustomScanState *css, List *ancestors,
+						   ExplainState *es);
 
 const CustomScanMethods px_gather_scan_methods = {
 	.CustomName = PX_GATHER_NAME,
@@ -164,13 +166,15 @@ begin_gather(CustomScanState *css, EState *estate, int eflags)
 	css->ss.ps.resultopsfixed = false;
 
 	state->append = linitial(scan->custom_private);
-	state->prune_state = px_begin_pruning(&css->ss.ps, nplans, state->append, &valid);
+	state->prune_state =
+		px_begin_pruning(&css->ss.ps, nplans, state->append, &valid);
 	state->children = palloc0(nplans * sizeof(gather_child));
 	while ((i = bms_next_member(valid, i)) >= 0)
 	{
 		gather_child *child = &state->children[state->nchildren++];
 
-		child->node = ExecInitNode(list_nth(scan->custom_plans, i), estate, eflags);
+		child->node =
+			ExecInitNode(list_nth(scan->custom_plans, i), estate, eflags);
 		css->custom_ps = lappend(css->custom_ps, child->node);
 		child->receive = find_receive(child->node);
 		if (child->receive)
@@ -186,7 +190,8 @@ begin_gather(CustomScanState *css, EState *estate, int eflags)
 		state->valid = bms_add_range(NULL, 0, state->nchildren - 1);
 
 	if (IsA(state->append, MergeAppend))
-		state->merge = px_merge_new((const MergeAppend *) state->append, css->custom_ps);
+		state->merge =
+			px_merge_new((const MergeAppend *) state->append, css->custom_ps);
 	else
 	{
 		for (i = 0; i < state->nchildren; i++)
@@ -272,6 +277,7 @@ begin_nested(PlanState *node, void *context)
 static void
 start_gather(px_gather_state *state)
 {
+	const CustomScan *scan = (const CustomScan *) state->css.ss.ps.plan;
 	int			i = -1;
 
 	if (state->prune_state && state->valid == NULL)
@@ -295,7 +301,7 @@ start_gather(px_gather_state *state)
 		if (child->receive == NULL && !rescanned)
 			(void) begin_nested(child->node, NULL);
 	}
-	state->order = intVal(lsecond(((CustomScan *) state->css.ss.ps.plan)->custom_private));
+	state->order = intVal(lsecond(scan->custom_private));
 	state->any_order = state->order == PX_GATHER_ANY;
 	begin_ahead(state);
 	state->patience_ms = FIRST_IN_ORDER_MS;
@@ -341,7 +347,8 @@ find_local(px_gather_state *state)
 				return i;
 		}
 	}
-	for (int i = next_valid(state, state->current); n > 0; n--, i = next_valid(state, i))
+	for (int i = next_valid(state, state->current); n > 0;
+		 n--, i = next_valid(state, i))
 	{
 		if (is_local(&state->children[i]) && !state->children[i].done)
 			return i;
@@ -358,7 +365,8 @@ find_ready(px_gather_state *state)
 {
 	int			n = bms_num_members(state->valid);
 
-	for (int i = next_valid(state, state->current); n > 0; n--, i = next_valid(state, i))
+	for (int i = next_valid(state, state->current); n > 0;
+		 n--, i = next_valid(state, i))
 	{
 		gather_child *child = &state->children[i];
 
@@ -405,7 +413,7 @@ wait_for_streams(px_gather_state *state)
 		}
 		n = px_receive_waiting(child->receive, state->waiting + nwaiting);
 		if (n == 0)
-			return true;		/* it fell back, or its frames are in a spool */
+			return true;		/* it fell back, or was spooled */
 		nwaiting += n;
 		timeout_ms = earlier(timeout_ms, px_ask_keep_awake(child->receive));
 	}
@@ -523,7 +531,8 @@ choose_child(px_gather_state *state)
 {
 	int			chosen = -1;
 
-	if (state->current >= 0 && has_more(state, &state->children[state->current]))
+	if (state->current >= 0 &&
+		has_more(state, &state->children[state->current]))
 		return state->current;
 
 	if (state->order != PX_GATHER_ANY)
@@ -559,7 +568,8 @@ next_ready_row(px_gather_state *state)
 			return slot;
 
 		/* The end, unless a filter let no row of the batch through. */
-		child->done = child->receive == NULL || px_receive_is_done(child->receive);
+		child->done = child->receive == NULL ||
+			px_receive_is_done(child->receive);
 		if (child->done)
 			begin_ahead(state);
 	}
@@ -577,7 +587,8 @@ exec_gather(CustomScanState *css)
 
 	if (!state->started)
 		start_gather(state);
-	slot = state->merge ? px_merge_next_row(state->merge, state->valid) : next_ready_row(state);
+	slot = state->merge ? px_merge_next_row(state->merge, state->valid) :
+		next_ready_row(state);
 	return slot ? slot : ExecClearTuple(css->ss.ps.ps_ResultTupleSlot);
 }
 
@@ -587,7 +598,8 @@ rescan_gather(CustomScanState *css)
 	px_gather_state *state = (px_gather_state *) css;
 	Bitmapset  *changed = css->ss.ps.chgParam;
 
-	if (state->prune_state && bms_overlap(changed, state->prune_state->execparamids))
+	if (state->prune_state &&
+		bms_overlap(changed, state->prune_state->execparamids))
 	{
 		bms_free(state->valid);
 		state->valid = NULL;
@@ -650,24 +662,29 @@ explain_gather(CustomScanState *css, List *ancestors, ExplainState *es)
 	for (int mode = PX_MODE_NONE; mode <= PX_MODE_AUTO; mode++)
 	{
 		if (seen & (1u << mode))
-			appendStringInfo(&modes, "%s%s", modes.len > 0 ? ", " : "", px_mode_name(mode));
+			appendStringInfo(&modes, "%s%s", modes.len > 0 ? ", " : "",
+							 px_mode_name(mode));
 	}
 
-	ExplainPropertyText("Exchange Type", state->merge ? "Merge" : "Gather", es);
+	ExplainPropertyText("Exchange Type", state->merge ? "Merge" : "Gather",
+						es);
 	if (modes.len > 0)
 		ExplainPropertyText("Compression", modes.data, es);
 	if (state->merge)
-		px_merge_explain((const MergeAppend *) state->append, css->ss.ps.plan, ancestors,
-						 es);
+		px_merge_explain((const MergeAppend *) state->append, css->ss.ps.plan,
+						 ancestors, es);
 	if (es->analyze && es->timing && state->started && state->merge == NULL)
 	{
 		double		wait_ms = INSTR_TIME_GET_MILLISEC(state->receive_wait);
 
 		if (es->format == EXPLAIN_FORMAT_TEXT)
-			ExplainPropertyText("Time", psprintf("receive wait %.1f ms", wait_ms), es);
+			ExplainPropertyText("Time",
+								psprintf("receive wait %.1f ms", wait_ms), es);
 		else
-			ExplainPropertyFloat("Receive Wait Time (ms)", NULL, wait_ms, 3, es);
+			ExplainPropertyFloat("Receive Wait Time (ms)", NULL, wait_ms, 3,
+								 es);
 	}
-	if (state->npruned > 0 || (state->prune_state && es->format != EXPLAIN_FORMAT_TEXT))
+	if (state->npruned > 0 ||
+		(state->prune_state && es->format != EXPLAIN_FORMAT_TEXT))
 		ExplainPropertyInteger("Subplans Removed", NULL, state->npruned, es);
 }

@@ -246,7 +246,8 @@ advance_reader(px_receive_state *state, px_stream_reader *reader, bool wait)
 {
 	px_stream_status status = px_stream_reader_next(reader, wait);
 
-	if (!reader->has_begun && (status == PX_STREAM_OK || status == PX_STREAM_END))
+	if (!reader->has_begun &&
+		(status == PX_STREAM_OK || status == PX_STREAM_END))
 	{
 		reader->has_begun = true;
 		px_slices_accept(state->slices, reader->slice);
@@ -308,7 +309,7 @@ px_receive_waiting(px_receive_state *state, px_stream **streams)
 		if (stream->holder.connection && stream->phase != PX_STREAM_CLOSED)
 			streams[n++] = stream;
 		else if (stream->phase != PX_STREAM_CLOSED)
-			return 0;			/* it reads from its spool, and need not wait */
+			return 0;			/* it was spooled, and need not wait */
 	}
 	return n;
 }

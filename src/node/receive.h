@@ -16,9 +16,12 @@
 /* What stands in CustomScan.custom_private: Integers, in this order. */
 typedef enum px_receive_private
 {
-	PX_RECEIVE_PRIVATE_STREAMS, /* how many of the query share receive_buffer */
-	PX_RECEIVE_PRIVATE_SORTED,	/* 1 if the planner may rely on the rows' order */
-	PX_RECEIVE_PRIVATE_ASYNC,	/* 1 if postgres_fdw would run asynchronously */
+	PX_RECEIVE_PRIVATE_STREAMS, /* of the query, which share
+								 * receive_buffer */
+	PX_RECEIVE_PRIVATE_SORTED,	/* 1 if the planner may rely on the order of
+								 * rows */
+	PX_RECEIVE_PRIVATE_ASYNC,	/* 1 if postgres_fdw would run
+								 * asynchronously */
 	PX_RECEIVE_PRIVATE_SMALL,	/* 1 if less than min_bytes is expected */
 	PX_RECEIVE_PRIVATE_LOCKS,	/* 1 if the remote query locks rows */
 	PX_RECEIVE_PRIVATE_USER_CODE,	/* 1 if the query calls functions that

@@ -72,7 +72,8 @@ put_connection(const px_connection *connection, void *arg)
 {
 	ReturnSetInfo *result = arg;
 	const px_peer *peer = connection->peer;
-	ForeignServer *server = GetForeignServerExtended(peer->serverid, FSV_MISSING_OK);
+	ForeignServer *server =
+		GetForeignServerExtended(peer->serverid, FSV_MISSING_OK);
 	int			pid = PQbackendPID(connection->pg);
 	Datum		values[CONNECTIONS_NCOLUMNS];
 	bool		nulls[CONNECTIONS_NCOLUMNS] = {false};
@@ -107,7 +108,8 @@ px_sql_disconnect(PG_FUNCTION_ARGS)
 {
 	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(0));
 
-	PG_RETURN_BOOL(px_pool_disconnect(GetForeignServerByName(name, false)->serverid));
+	PG_RETURN_BOOL(
+		px_pool_disconnect(GetForeignServerByName(name, false)->serverid));
 }
 
 Datum

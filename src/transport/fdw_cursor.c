@@ -54,10 +54,12 @@ struct px_fdw_cursor
 	TupleTableSlot *result;		/* room for requestor's results */
 	bool		asked;			/* for a row that was not fetched */
 	bool		arrived;		/* postgres_fdw has it */
-	ErrorData  *error;			/* came in place of it, to be raised; or NULL */
+	ErrorData  *error;			/* that has come instead of the row, and is to
+								 * be raised; or NULL */
 	pgsocket	socket;
 
-	SubTransactionId subid;		/* the cursor's; the parent's once that has ended well */
+	SubTransactionId subid;		/* of the cursor; the parent's once that was
+								 * committed */
 	struct query_link *query;	/* NULL if the query's memory was freed */
 	dlist_node	link;			/* in cursors */
 	MemoryContextCallback forget;
@@ -88,7 +90,8 @@ make_scan(Oid serverid, Index rtindex, Oid userid, List *params, char *sql)
 	Var		   *var = makeVar(INDEX_VAR, 1, TEXTOID, -1, InvalidOid, 0);
 
 	scan->fdw_scan_tlist = list_make1(makeTargetEntry(null, 1, NULL, false));
-	scan->scan.plan.targetlist = list_make1(makeTargetEntry((Expr *) var, 1, NULL, false));
+	scan->scan.plan.targetlist =
+		list_make1(makeTargetEntry((Expr *) var, 1, NULL, false));
 	scan->scan.plan.async_capable = true;
 	scan->operation = CMD_SELECT;
 	scan->fs_server = serverid;
@@ -188,7 +191,8 @@ px_fdw_cursor_new(EState *estate, Oid serverid, Index rtindex, Oid userid,
 	cursor->reported = reported;
 	cursor->socket = PGINVALID_SOCKET;
 	scan = make_scan(serverid, rtindex, userid, params, cursor->sql);
-	cursor->node = castNode(ForeignScanState, ExecInitNode((Plan *) scan, own, 0));
+	cursor->node =
+		castNode(ForeignScanState, ExecInitNode((Plan *) scan, own, 0));
 	cursor->routine = cursor->node->fdwroutine;
 
 	cursor->requestor = makeNode(AppendState);
@@ -249,8 +253,8 @@ report_other_query(const px_fdw_cursor *cursor, char *context)
 
 	if (ours == NULL || cursor->sql[0] == '\0')
 		return context;
-	return psprintf("%.*s%s%s", (int) (ours - context), context, cursor->reported,
-					ours + strlen(cursor->sql));
+	return psprintf("%.*s%s%s", (int) (ours - context), context,
+					cursor->reported, ours + strlen(cursor->sql));
 }
 
 /* A text of an error, which postgres_fdw takes from the remote as it is. */

@@ -35,9 +35,10 @@ typedef struct px_fdw_cursor px_fdw_cursor;
  * If postgres_fdw has no connection yet, this makes one.  Its errors are those
  * of postgres_fdw.
  */
-extern px_fdw_cursor *px_fdw_cursor_new(EState *estate, Oid serverid, Index rtindex,
-										Oid userid, List *params,
-										const char *reported, Size sql_nbytes);
+extern px_fdw_cursor *px_fdw_cursor_new(EState *estate, Oid serverid,
+										Index rtindex, Oid userid,
+										List *params, const char *reported,
+										Size sql_nbytes);
 
 /* Set the query, before the first row is asked for, or after a rescan. */
 extern void px_fdw_cursor_set_sql(px_fdw_cursor *cursor, const char *sql);

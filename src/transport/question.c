@@ -59,7 +59,8 @@ px_question_ask(px_fdw_cursor *cursor, const px_peer *peer, const char *query,
 					" %s::pg_catalog.text, %s)",
 					quote_literal_cstr(hello),
 					query ? quote_literal_cstr(query) : "NULL",
-					wants_snapshot && peer->snapshot[0] == '\0' ? "true" : "false");
+					wants_snapshot && peer->snapshot[0] == '\0' ?
+					"true" : "false");
 	sql = psprintf("SELECT CASE WHEN " PX_IS_GENUINE
 				   " THEN pg_catalog.query_to_xml(%s, true, true, '')"
 				   "::pg_catalog.text END",
@@ -116,7 +117,8 @@ ask_for_fault(px_fdw_cursor *cursor, px_peer *peer)
 	row = px_fdw_cursor_fetch(cursor);
 	fault = row == NULL ? pstrdup(PX_REMOTE_LACKS_EXTENSION) :
 		px_remote_text(pnstrdup(VARDATA_ANY(row),
-								Min(VARSIZE_ANY_EXHDR(row), FAULT_NBYTES_MAX)));
+								Min(VARSIZE_ANY_EXHDR(row),
+									FAULT_NBYTES_MAX)));
 	px_peer_refuse(peer, fault, strcmp(fault, PX_REMOTE_LACKS_EXTENSION) == 0);
 	return px_refused(fault);
 }

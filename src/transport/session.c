@@ -61,14 +61,17 @@ px_session_new(px_fdw_cursor *cursor, const char *servername)
 }
 
 void
-px_session_begin(px_session *session, const char *sql, bool ahead, uint32 portion_rows)
+px_session_begin(px_session *session, const char *sql, bool ahead,
+				 uint32 portion_rows)
 {
 	session->ahead = ahead;
 	session->grown = false;
 	session->portion_rows = portion_rows;
 	session->pieces = 0;
 	session->used = session->filled = 0;
-	px_fdw_cursor_rescan(session->cursor);	/* it may have read another slice */
+
+	/* The cursor may have read another slice. */
+	px_fdw_cursor_rescan(session->cursor);
 	px_fdw_cursor_set_sql(session->cursor, sql);
 	px_fdw_cursor_request(session->cursor);
 }
@@ -81,7 +84,8 @@ make_room(px_session *session, size_t n)
 	size_t		needed = left + n;
 
 	if (needed > session->buffer_cap ||
-		(session->buffer_cap > BUFFER_KEPT_NBYTES && needed < session->buffer_cap / 4))
+		(session->buffer_cap > BUFFER_KEPT_NBYTES &&
+		 needed < session->buffer_cap / 4))
 	{
 		size_t		cap = Max(needed + needed / 4, 8192);
 		uint8_t    *buffer = MemoryContextAllocHuge(session->context, cap);
@@ -111,9 +115,11 @@ peek_frame(px_session *session, px_frame_header *header)
 
 	if (left < PX_FRAME_HEADER_NBYTES)
 		return false;
-	if (px_frame_peek_header(session->buffer + session->used, left, header, &fault) != PX_OK)
+	if (px_frame_peek_header(session->buffer + session->used, left, header,
+							 &fault) != PX_OK)
 		px_raise_fault(session->servername, &fault);
-	px_require_within(session->servername, "frame size", (uint64) px_max_frame_bytes,
+	px_require_within(session->servername, "frame size",
+					  (uint64) px_max_frame_bytes,
 					  (uint64) header->body_nbytes + PX_FRAME_HEADER_NBYTES);
 	return true;
 }
@@ -126,9 +132,11 @@ has_end(const px_session *session)
 	px_frame_header header;
 
 	while (session->filled - at >= PX_FRAME_HEADER_NBYTES &&
-		   px_frame_peek_header(session->buffer + at, session->filled - at, &header, NULL) == PX_OK)
+		   px_frame_peek_header(session->buffer + at, session->filled - at,
+								&header, NULL) == PX_OK)
 	{
-		size_t		nbytes = PX_FRAME_HEADER_NBYTES + (size_t) header.body_nbytes;
+		size_t		nbytes = PX_FRAME_HEADER_NBYTES +
+			(size_t) header.body_nbytes;
 
 		if (header.kind == PX_FRAME_END)
 			return true;
@@ -160,8 +168,8 @@ receive_piece(px_session *session, instr_time *wait)
 
 	room = px_armour_decoded_nbytes(VARSIZE_ANY_EXHDR(piece));
 	dst = make_room(session, room);
-	if (px_armour_decode(VARDATA_ANY(piece), VARSIZE_ANY_EXHDR(piece), dst, room,
-						 &nbytes, &fault) != PX_OK)
+	if (px_armour_decode(VARDATA_ANY(piece), VARSIZE_ANY_EXHDR(piece), dst,
+						 room, &nbytes, &fault) != PX_OK)
 		px_raise_fault(session->servername, &fault);
 	session->filled += nbytes;
 	session->pieces++;
@@ -171,7 +179,8 @@ receive_piece(px_session *session, instr_time *wait)
 	 * In a subtransaction that is rolled back postgres_fdw would cancel what
 	 * was asked for, and with it the cursor of an outer one.
 	 */
-	if (session->ahead && session->grown && session->pieces >= PIECES_BEFORE_ASKING_AHEAD &&
+	if (session->ahead && session->grown &&
+		session->pieces >= PIECES_BEFORE_ASKING_AHEAD &&
 		px_fdw_cursor_is_innermost(session->cursor) && !has_end(session))
 		px_fdw_cursor_request(session->cursor);
 	return true;
@@ -185,7 +194,8 @@ px_session_next(px_session *session, const uint8_t **frame, size_t *nbytes,
 
 	/* Pieces may be empty: serve interrupts while such pieces come. */
 	while (!peek_frame(session, &header) ||
-		   session->filled - session->used < PX_FRAME_HEADER_NBYTES + (size_t) header.body_nbytes)
+		   session->filled - session->used <
+			   PX_FRAME_HEADER_NBYTES + (size_t) header.body_nbytes)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (!receive_piece(session, wait))

@@ -26,7 +26,8 @@ typedef struct px_session px_session;
  * A session read by cursor, of which nothing was asked yet and which has room
  * for the query.  Lives in the current memory context.
  */
-extern px_session *px_session_new(px_fdw_cursor *cursor, const char *servername);
+extern px_session *px_session_new(px_fdw_cursor *cursor,
+								  const char *servername);
 
 /*
  * Begin: sql wraps the query, and returns pieces.  Waits until the remote has
@@ -44,8 +45,9 @@ extern void px_session_begin(px_session *session, const char *sql, bool ahead,
  * errors are raised as postgres_fdw does.  Blocks, serving interrupts; the
  * time spent waiting is added to *wait.
  */
-extern px_stream_status px_session_next(px_session *session, const uint8_t **frame,
-										size_t *nbytes, instr_time *wait);
+extern px_stream_status px_session_next(px_session *session,
+										const uint8_t **frame, size_t *nbytes,
+										instr_time *wait);
 
 /* Bytes that have come beyond those of frames, since this was last asked. */
 extern uint64 px_session_take_overhead(px_session *session);

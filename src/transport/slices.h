@@ -53,7 +53,7 @@ extern void px_slices_return(px_slices *slices, int slice);
  * agree.  Errors name the server: ERRCODE_PROTOCOL_VIOLATION, and
  * ERRCODE_T_R_SERIALIZATION_FAILURE if the table was rewritten.
  */
-extern void px_slices_announce(px_slices *slices, int slice, const px_slice *said,
-							   const char *servername);
+extern void px_slices_announce(px_slices *slices, int slice,
+							   const px_slice *said, const char *servername);
 
 #endif							/* PX_TRANSPORT_SLICES_H */

@@ -44,6 +44,7 @@
  * Behind a pooler this may be another backend than the one that has answered
  * the hello: so it is checked once more that the extension is genuine.
  */
+#define START	"START TRANSACTION ISOLATION LEVEL REPEATABLE READ"
 #define PREPARE \
 	"SELECT pg_catalog.set_config('lock_timeout', '100ms', true), " \
 	PX_REQUIRE_STILL_GENUINE
@@ -92,7 +93,8 @@ lose_connection(px_connection_holder *holder)
 	break_off(stream);
 
 	/* A stream that was only begun can begin again. */
-	stream->phase = stream->phase == PX_STREAM_RUNNING ? PX_STREAM_LOST : PX_STREAM_CLOSED;
+	stream->phase = stream->phase == PX_STREAM_RUNNING ?
+		PX_STREAM_LOST : PX_STREAM_CLOSED;
 }
 
 px_stream *
@@ -171,7 +173,8 @@ fail_protocol(px_stream *stream, const char *expected, const char *got)
 		px_connection_discard(stream->holder.connection);
 	ereport(ERROR,
 			(errcode(ERRCODE_PROTOCOL_VIOLATION),
-			 errmsg("invalid response from server \"%s\"", stream->holder.servername),
+			 errmsg("invalid response from server \"%s\"",
+					stream->holder.servername),
 			 errdetail("Expected %s, got %s.", expected, got)));
 }
 
@@ -226,7 +229,8 @@ check_frame(px_stream *stream, const PGresult *res)
 	if (nbytes > (size_t) px_max_frame_bytes)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROTOCOL_VIOLATION),
-				 errmsg("invalid response from server \"%s\"", stream->holder.servername),
+				 errmsg("invalid response from server \"%s\"",
+						stream->holder.servername),
 				 errdetail("Expected a frame of at most %d bytes, got %zu.",
 						   px_max_frame_bytes, nbytes),
 				 errhint("A row of that size takes a higher \"pg_exchange.max_frame_bytes\".")));
@@ -412,7 +416,8 @@ px_stream_begin(px_stream *stream)
 	char	   *import;
 
 	/* The snapshot id comes from the remote: quote it like any string. */
-	import = psprintf("SET TRANSACTION SNAPSHOT %s", quote_literal_cstr(peer->snapshot));
+	import = psprintf("SET TRANSACTION SNAPSHOT %s",
+					  quote_literal_cstr(peer->snapshot));
 
 	/*
 	 * Parameter types are in the query's text: "$1::type", as postgres_fdw
@@ -421,13 +426,12 @@ px_stream_begin(px_stream *stream)
 	stream->has_frames = false;
 	stream->phase = PX_STREAM_BEGUN;
 	(void) (PQenterPipelineMode(pg) &&
-			PQsendQueryParams(pg, "START TRANSACTION ISOLATION LEVEL REPEATABLE READ",
-							  0, NULL, NULL, NULL, NULL, 0) &&
+			PQsendQueryParams(pg, START, 0, NULL, NULL, NULL, NULL, 0) &&
 			PQsendQueryParams(pg, import, 0, NULL, NULL, NULL, NULL, 0) &&
 			PQsendQueryParams(pg, PREPARE, 0, NULL, NULL, NULL, NULL, 0) &&
 			PQsendFlushRequest(pg) &&
-			PQsendQueryParams(pg, stream->sql, stream->nparams, NULL, stream->values,
-							  NULL, NULL, FRAME_FORMAT) &&
+			PQsendQueryParams(pg, stream->sql, stream->nparams, NULL,
+							  stream->values, NULL, NULL, FRAME_FORMAT) &&
 			PQpipelineSync(pg) &&
 			PQsetSingleRowMode(pg));
 	pfree(import);
@@ -450,15 +454,18 @@ px_stream_confirm(px_stream *stream)
 		px_result_sqlstate(stream->result) == ERRCODE_DIVISION_BY_ZERO)
 	{
 		/* A new connection finds out what has become of the extension. */
-		return leave_beginning(stream, px_failed("remote's pg_exchange is gone, or not the extension's any more"));
+		return leave_beginning(stream,
+							   px_failed("remote's pg_exchange is gone, or not the extension's any more"));
 	}
 	if (answer == PX_ANSWER_OK && PQnfields(stream->result) != 2)
 		answer = PX_ANSWER_UNEXPECTED;
 	if (answer != PX_ANSWER_OK)
-		return fail_beginning(stream, "transaction cannot be prepared", answer);
+		return fail_beginning(stream, "transaction cannot be prepared",
+							  answer);
 
 	if (!PQsetSingleRowMode(stream->holder.connection->pg))
-		return fail_beginning(stream, "query cannot be sent", PX_ANSWER_BROKEN);
+		return fail_beginning(stream, "query cannot be sent",
+							  PX_ANSWER_BROKEN);
 	stream->phase = PX_STREAM_RUNNING;
 	px_progress_blocked(stream->progress, PX_BLOCKED_QUERY);
 	return px_ok();
@@ -471,8 +478,8 @@ px_stream_go_on(px_stream *stream)
 
 	stream->has_frames = false;
 	stream->phase = PX_STREAM_RUNNING;
-	if (!PQsendQueryParams(pg, stream->sql, stream->nparams, NULL, stream->values,
-						   NULL, NULL, FRAME_FORMAT) ||
+	if (!PQsendQueryParams(pg, stream->sql, stream->nparams, NULL,
+						   stream->values, NULL, NULL, FRAME_FORMAT) ||
 		!PQsetSingleRowMode(pg))
 		raise_error(stream, NULL);
 }
@@ -672,11 +679,13 @@ px_stream_wait_any(px_stream *const *streams, int n, long timeout_ms,
 		PGconn	   *pg = streams[i]->holder.connection->pg;
 		int			unsent = PQflush(pg) > 0 ? WL_SOCKET_WRITEABLE : 0;
 
-		AddWaitEventToSet(set, WL_SOCKET_READABLE | unsent, PQsocket(pg), NULL, NULL);
+		AddWaitEventToSet(set, WL_SOCKET_READABLE | unsent, PQsocket(pg), NULL,
+						  NULL);
 	}
 	show_blocked(streams, n, PX_BLOCKED_SERVER);
 	INSTR_TIME_SET_CURRENT(begin);
-	nevents = WaitEventSetWait(set, timeout_ms, &event, 1, px_wait_event(PX_WAIT_RECEIVE));
+	nevents = WaitEventSetWait(set, timeout_ms, &event, 1,
+							   px_wait_event(PX_WAIT_RECEIVE));
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_ACCUM_DIFF(*wait, end, begin);
 	for (int i = 0; i < n; i++)

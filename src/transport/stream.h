@@ -30,8 +30,10 @@ typedef enum px_stream_status
 	PX_STREAM_OK,				/* here is a frame */
 	PX_STREAM_PENDING,			/* nothing has arrived yet */
 	PX_STREAM_END,				/* the remote query is complete */
-	PX_STREAM_NOT_PLANNED,		/* the remote backend does not know ExchangeSend */
-	PX_STREAM_DECLINED,			/* the query must run in postgres_fdw's session */
+	PX_STREAM_NOT_PLANNED,		/* the remote backend does not know
+								 * ExchangeSend */
+	PX_STREAM_DECLINED,			/* the query must run in postgres_fdw's
+								 * session */
 	PX_STREAM_LOCKED			/* a lock is waited for there */
 } px_stream_status;
 
@@ -39,7 +41,8 @@ typedef enum px_stream_phase
 {
 	PX_STREAM_CLOSED,			/* no query runs; the connection may be kept */
 	PX_STREAM_BEGUN,			/* all is sent, nothing was answered yet */
-	PX_STREAM_RUNNING,			/* frames come, from the connection or the spool */
+	PX_STREAM_RUNNING,			/* frames come, from the connection or the
+								 * spool */
 	PX_STREAM_LOST				/* its subtransaction was rolled back */
 } px_stream_phase;
 
@@ -54,7 +57,8 @@ typedef struct px_stream
 	px_connection_holder holder;
 
 	/* The query, to be set before it is begun.  Pointers are the caller's. */
-	const char *remote_sql;		/* for error contexts: what postgres_fdw sends */
+	const char *remote_sql;		/* what postgres_fdw sends: for error
+								 * contexts */
 	const char *sql;			/* what is sent; its rows are frames */
 	int			nparams;
 	const char *const *values;	/* text, NULL for null */
@@ -71,7 +75,8 @@ typedef struct px_stream
 	/* stream.c's own. */
 	MemoryContext context;		/* which the stream lives in */
 	ResourceOwner resowner;		/* of the local query, for the spool's file */
-	PGresult   *result;			/* the frame being read, or the error to raise */
+	PGresult   *result;			/* the frame being read, or the error to
+								 * raise */
 	PGresult   *spooled_error;	/* that comes after the spool */
 	bool		has_frames;		/* the query has yielded some */
 	px_spool   *spool;			/* frames read ahead; NULL if there are none */

@@ -20,7 +20,8 @@
 #define LINK_NBYTES_MIN	(1024 * 1024)
 
 px_stream_reader *
-px_stream_reader_new(px_stream *stream, px_decoder *decoder, px_receive_stats *stats)
+px_stream_reader_new(px_stream *stream, px_decoder *decoder,
+					 px_receive_stats *stats)
 {
 	px_stream_reader *reader = palloc0(sizeof(px_stream_reader));
 
@@ -75,7 +76,8 @@ find_sender(px_stream_reader *reader, uint32 sender)
 }
 
 static void
-require(const px_stream_reader *reader, const char *what, uint64 expected, uint64 got)
+require(const px_stream_reader *reader, const char *what, uint64 expected,
+		uint64 got)
 {
 	px_require(reader->stream->holder.servername, what, expected, got);
 }
@@ -101,8 +103,10 @@ finish_sender(px_stream_reader *reader, px_sender_totals *totals,
 		px_raise_fault(reader->stream->holder.servername, &fault);
 	require(reader, "total rows", end.rows, totals->received.rows);
 	require(reader, "total batches", end.batches, totals->received.batches);
-	require(reader, "total raw bytes", end.raw_nbytes, totals->received.raw_nbytes);
-	require(reader, "total wire bytes", end.wire_nbytes, totals->received.wire_nbytes);
+	require(reader, "total raw bytes", end.raw_nbytes,
+			totals->received.raw_nbytes);
+	require(reader, "total wire bytes", end.wire_nbytes,
+			totals->received.wire_nbytes);
 
 	totals->ended = true;
 	reader->stats->encode_us += end.encode_us;
@@ -114,12 +118,13 @@ finish_sender(px_stream_reader *reader, px_sender_totals *totals,
 }
 
 static void
-take_batch(px_stream_reader *reader, px_sender_totals *totals, const uint8_t *body,
-		   const px_frame_header *header, size_t nbytes)
+take_batch(px_stream_reader *reader, px_sender_totals *totals,
+		   const uint8_t *body, const px_frame_header *header, size_t nbytes)
 {
 	/* Decoding takes memory for each row, however small the frame is. */
 	if (header->rows > reader->batch_rows_max)
-		require(reader, "rows of a batch", reader->batch_rows_max, header->rows);
+		require(reader, "rows of a batch", reader->batch_rows_max,
+				header->rows);
 	px_decoder_batch(reader->decoder, body, header);
 
 	totals->received.wire_nbytes += nbytes;
@@ -162,23 +167,27 @@ count_frame(px_stream_reader *reader, px_frame_kind kind, size_t nbytes,
 		counters->rows += header->rows;
 		counters->raw_nbytes += header->raw_nbytes;
 		counters->batches++;
-		if (contents->encodings == 1u << PX_ENC_PLAIN && contents->codecs == 1u << PX_CODEC_NONE)
+		if (contents->encodings == 1u << PX_ENC_PLAIN &&
+			contents->codecs == 1u << PX_CODEC_NONE)
 			counters->batches_plain++;
-		px_progress_batch(reader->stream->progress, header->rows, header->raw_nbytes,
-						  contents->encodings, contents->codecs);
+		px_progress_batch(reader->stream->progress, header->rows,
+						  header->raw_nbytes, contents->encodings,
+						  contents->codecs);
 	}
 	wire_nbytes[PX_CODEC_NONE] += nbytes - compressed;
 }
 
 static void
-take_slice(px_stream_reader *reader, const uint8_t *body, const px_frame_header *header)
+take_slice(px_stream_reader *reader, const uint8_t *body,
+		   const px_frame_header *header)
 {
 	px_slice	slice;
 	px_fault	fault;
 
 	if (px_slice_read(body, header, &slice, &fault) != PX_OK)
 		px_raise_fault(reader->stream->holder.servername, &fault);
-	px_slices_announce(reader->slices, reader->slice, &slice, reader->stream->holder.servername);
+	px_slices_announce(reader->slices, reader->slice, &slice,
+					   reader->stream->holder.servername);
 }
 
 /* A copy of a text from the remote, which must be in our encoding. */
@@ -195,7 +204,8 @@ copy_text(px_stream_reader *reader, const uint8_t *text, uint32 nbytes)
 
 /* The plan comes last, and is of no sender. */
 static void
-take_plan(px_stream_reader *reader, const uint8_t *body, const px_frame_header *header)
+take_plan(px_stream_reader *reader, const uint8_t *body,
+		  const px_frame_header *header)
 {
 	px_plan		plan;
 	px_fault	fault;
@@ -273,13 +283,15 @@ take_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
 			break;
 
 		case PX_FRAME_SCHEMA:
-			px_decoder_schema(reader->decoder, body, &header, reader->peer_version);
+			px_decoder_schema(reader->decoder, body, &header,
+							  reader->peer_version);
 			totals->received.wire_nbytes += nbytes;
 			break;
 
 		case PX_FRAME_BATCH:
 			if (reader->keeps_first && reader->nbatches == 0)
-				body = keep_first_frame(reader, frame, nbytes) + PX_FRAME_HEADER_NBYTES;
+				body = keep_first_frame(reader, frame, nbytes) +
+					PX_FRAME_HEADER_NBYTES;
 			take_batch(reader, totals, body, &header, nbytes);
 			break;
 
@@ -307,8 +319,10 @@ update_link_history(px_stream_reader *reader)
 	INSTR_TIME_SET_CURRENT(now);
 	INSTR_TIME_SUBTRACT(now, reader->first_frame_at);
 	us = Max((double) INSTR_TIME_GET_MICROSEC(now), 1);
-	rate = Min(reader->wire_nbytes / us * 1e6, (double) PX_REQUEST_LINK_RATE_MAX);
-	reader->stats->link_rate_min = Max(reader->stats->link_rate_min, (uint64) rate);
+	rate =
+		Min(reader->wire_nbytes / us * 1e6, (double) PX_REQUEST_LINK_RATE_MAX);
+	reader->stats->link_rate_min =
+		Max(reader->stats->link_rate_min, (uint64) rate);
 
 	if (reader->link_rate == 0 && reader->wire_nbytes < LINK_NBYTES_MIN)
 		return;
@@ -376,7 +390,8 @@ next_frame(px_stream_reader *reader, const uint8_t **frame, size_t *nbytes)
 	uint64		overhead_nbytes;
 
 	if (!reader->session_active)
-		return px_stream_next(reader->stream, frame, nbytes, &reader->stats->receive_wait);
+		return px_stream_next(reader->stream, frame, nbytes,
+							  &reader->stats->receive_wait);
 
 	/* A cursor is not asked for what cannot come. */
 	if (is_complete(reader))
@@ -385,10 +400,12 @@ next_frame(px_stream_reader *reader, const uint8_t **frame, size_t *nbytes)
 		return PX_STREAM_END;
 	}
 	px_progress_blocked(reader->stream->progress, PX_BLOCKED_SERVER);
-	status = px_session_next(reader->session, frame, nbytes, &reader->stats->receive_wait);
+	status = px_session_next(reader->session, frame, nbytes,
+							 &reader->stats->receive_wait);
 	overhead_nbytes = px_session_take_overhead(reader->session);
 	reader->stats->wire_nbytes += overhead_nbytes;
-	reader->stream->counters->wire_nbytes[reader->same_host][PX_CODEC_NONE] += overhead_nbytes;
+	reader->stream->counters->wire_nbytes[reader->same_host][PX_CODEC_NONE] +=
+		overhead_nbytes;
 	px_progress_blocked(reader->stream->progress, PX_BLOCKED_QUERY);
 	return status;
 }
@@ -406,7 +423,8 @@ px_stream_reader_next(px_stream_reader *reader, bool wait)
 		px_stream_status status;
 		instr_time	wait_before = reader->stats->receive_wait;
 
-		if (!wait && !reader->session_active && !px_stream_is_ready(reader->stream))
+		if (!wait && !reader->session_active &&
+			!px_stream_is_ready(reader->stream))
 		{
 			if (!reader->wanting)
 				INSTR_TIME_SET_CURRENT(reader->wanting_since);

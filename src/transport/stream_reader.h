@@ -99,7 +99,7 @@ typedef struct px_stream_reader
 	uint32		next_row;		/* of these */
 	bool		finished;		/* every sender has ended */
 	bool		has_plan;		/* it has come, after the ends */
-	char	   *plan_text;		/* of the last stream that had one; else NULL */
+	char	   *plan_text;		/* of the last stream that had one; or NULL */
 	char	   *plan_json;
 } px_stream_reader;
 
