@@ -21,8 +21,8 @@
  */
 #include "postgres.h"
 
-#include "access/transam.h"
 #include "access/htup_details.h"
+#include "access/transam.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
@@ -34,6 +34,7 @@
 #include "utils/typcache.h"
 
 #include "admit/session.h"
+#include "compat.h"
 #include "conn/sqlstate.h"
 
 /*
@@ -211,7 +212,7 @@ judge_domain(Oid domain, judgement *judgement)
 	DomainConstraintRef *constraints;
 	ListCell   *lc;
 
-	if (!DomainHasConstraints(domain))
+	if (!px_domain_has_constraints(domain))
 		return false;
 	constraints = palloc0(sizeof(DomainConstraintRef));
 	InitDomainConstraintRef(domain, constraints, CurrentMemoryContext, false);

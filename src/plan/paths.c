@@ -22,7 +22,6 @@
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/optimizer.h"
-#include "optimizer/plancat.h"
 #include "parser/parsetree.h"
 #include "utils/rel.h"
 
@@ -32,7 +31,7 @@
 #include "plan/eligible.h"
 #include "plan/paths.h"
 
-static get_relation_info_hook_type prev_get_relation_info_hook = NULL;
+static build_simple_rel_hook_type prev_build_simple_rel_hook = NULL;
 
 /* What RelOptInfo.fdwroutine points to for tables of postgres_fdw. */
 typedef struct exchange_routine
@@ -276,14 +275,13 @@ get_foreign_upper_paths(PlannerInfo *root, UpperRelationKind stage,
  * it for joins and upper relations, too.  Ours knows the original.
  */
 static void
-receive_relation_info(PlannerInfo *root, Oid relid, bool inhparent,
-					  RelOptInfo *rel)
+receive_simple_rel(PX_BUILD_SIMPLE_REL_PARAMETERS)
 {
 	exchange_routine *routine;
 	ForeignServer *server;
 
-	if (prev_get_relation_info_hook)
-		prev_get_relation_info_hook(root, relid, inhparent, rel);
+	if (prev_build_simple_rel_hook)
+		prev_build_simple_rel_hook(PX_BUILD_SIMPLE_REL_ARGUMENTS);
 	if (!px_enabled || rel->fdwroutine == NULL)
 		return;
 	server = GetForeignServer(rel->serverid);
@@ -366,6 +364,6 @@ plan_receive(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 void
 px_plan_init(void)
 {
-	prev_get_relation_info_hook = get_relation_info_hook;
-	get_relation_info_hook = receive_relation_info;
+	prev_build_simple_rel_hook = build_simple_rel_hook;
+	build_simple_rel_hook = receive_simple_rel;
 }

@@ -16,6 +16,7 @@
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"
 
+#include "compat.h"
 #include "transport/spool.h"
 
 struct px_spool
@@ -37,6 +38,7 @@ px_spool_new(MemoryContext context, ResourceOwner owner)
 	CurrentResourceOwner = oldowner;
 
 	TupleDescInitEntry(tupdesc, 1, "frame", BYTEAOID, -1, 0);
+	TupleDescFinalize(tupdesc);
 	spool->slot = MakeSingleTupleTableSlot(tupdesc, &TTSOpsMinimalTuple);
 	MemoryContextSwitchTo(oldcontext);
 	return spool;

@@ -10,10 +10,13 @@ A .c file includes the header of its own name, if there is one.
 Include lines do not tell which .c file defines what a header declares.  So the same is proved for the functions and
 variables px_* themselves, from where they are defined to where their names stand.  FUNCTIONS_BY_ADDRESS are exceptions.
 
-Prints TAP-like lines; the last one is "N passed, N failed"."""
+Prints TAP."""
 import os
 import re
 import sys
+
+sys.dont_write_bytecode = True
+import report  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SOURCE = os.path.join(ROOT, "src")
@@ -122,21 +125,15 @@ def main():
     calls = [f"{user} uses {', '.join(sorted(names))} of {other}" for user, others in sorted(uses.items())
              for other, names in sorted(others.items()) if RANK.get(layer(other), 0) > RANK.get(layer(user), 0)]
 
-    failed = 0
-    checks = (("every file is in a layer and includes its own header", strays),
-              ("includes point downward only", upward),
-              ("the pure layers include nothing of a server", impure),
-              ("no modules include each other in a circle",
-               [" -> ".join(circle) for circle in circles(edges)]),
-              ("no modules use functions of each other in a circle, or of a higher layer",
-               calls + [" -> ".join(circle) for circle in circles(uses)]))
-    for number, (name, problems) in enumerate(checks, 1):
-        failed += bool(problems)
-        print(f"{'not ok' if problems else 'ok'} {number} - {name}")
-        for problem in problems:
-            print(f"#   {problem}")
-    print(f"{len(checks) - failed} passed, {failed} failed")
-    return failed > 0
+    for name, problems in (
+            ("every file is in a layer and includes its own header", strays),
+            ("includes point downward only", upward),
+            ("the pure layers include nothing of a server", impure),
+            ("no modules include each other in a circle", [" -> ".join(circle) for circle in circles(edges)]),
+            ("no modules use functions of each other in a circle, or of a higher layer",
+             calls + [" -> ".join(circle) for circle in circles(uses)])):
+        report.ok(not problems, name, "\n".join(problems))
+    return report.done()
 
 
 if __name__ == "__main__":
