@@ -246,7 +246,7 @@ px_come_to_rest(PGconn *pg, px_rest_limit limit, TimestampTz deadline)
 bool
 px_send_command(PGconn *pg, const char *sql)
 {
-	/* Single rows, so that none are collected for want of an end. */
+	/* In single-row mode libpq does not collect rows until there is an end. */
 	return PQsendQuery(pg, sql) && PQsetSingleRowMode(pg);
 }
 

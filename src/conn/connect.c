@@ -175,7 +175,9 @@ choose_application_name(connection_params *params)
 	}
 }
 
-/* use_scram_passthrough: the user mapping's word goes before the server's. */
+/*
+ * use_scram_passthrough: the user mapping's option counts, else the server's.
+ */
 static bool
 wants_scram_passthrough(ForeignServer *server, UserMapping *user)
 {

@@ -24,7 +24,7 @@
 /*
  * The name of this run of this server: the same for all its backends, another
  * for every other server and after a restart.  A hash, so that nobody takes
- * it for the numbers it is made of; 128 bits, so that two never meet.
+ * it for the numbers it is made of; 128 bits, so that no two are the same.
  */
 static void
 instance_id(char *out, size_t cap)

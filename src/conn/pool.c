@@ -552,7 +552,7 @@ px_pool_read(void (*consume) (const px_connection *connection, void *arg),
 	list_free(all);
 }
 
-/* Try again as if nothing had ever spoken against it. */
+/* Forget what speaks against the peer: it is tried again. */
 static void
 forgive_peer(px_peer *peer)
 {

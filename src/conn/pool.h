@@ -6,11 +6,11 @@
  * A peer is a server as one user sees it; it is known for the session and
  * owns the connections made to it.  A connection carries one stream at a time
  * and is kept for the next one.  Its remote transaction lasts for one stream,
- * so that no lock stays behind on the remote when the rows have been read: a
+ * so that no lock is left on the remote when the rows have been read: a
  * later TRUNCATE by the same local transaction would wait for it for ever.
  *
  * Everything lives in CacheMemoryContext or in libpq, and is cleaned up by
- * transaction callbacks: a caller that errors out leaves nothing behind.
+ * transaction callbacks: a caller that errors out leaves nothing.
  *
  *-------------------------------------------------------------------------
  */

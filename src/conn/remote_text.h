@@ -14,7 +14,7 @@
  * in the database encoding, on one line, and without control characters, which
  * a terminal would obey and XML has no place for.  White space other than a
  * blank becomes a blank, and each byte of what else is not allowed a '?'.
- * Never raises an error but for want of memory.
+ * Raises an error only if memory is exhausted.
  */
 extern char *px_remote_text(const char *text);
 

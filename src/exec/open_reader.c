@@ -105,7 +105,7 @@ note_locality(px_receive_state *state, px_stream_reader *reader,
 	reader->same_host = locality != PX_REMOTE;
 }
 
-/* Frames are about to be sent to reader: show that in exchange.progress. */
+/* Frames are about to come: show reader in pg_stat_progress_exchange. */
 static void
 show_progress(px_receive_state *state, px_stream_reader *reader,
 			  int remote_pid)

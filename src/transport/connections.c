@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * connections.c
- *		The functions behind exchange.connections, and exchange.disconnect.
+ *		The functions of exchange.connections and exchange.disconnect.
  *
  * Like postgres_fdw_get_connections and postgres_fdw_disconnect they are about
  * the session that calls them, for its own connections.

@@ -240,12 +240,32 @@ keep_first_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
 	return reader->first_frame;
 }
 
+/*
+ * Is it the frame's turn among those of its sender?  Returns what the sender
+ * has sent so far, this frame included.
+ */
+static px_sender_totals *
+check_order(px_stream_reader *reader, const px_frame_header *header)
+{
+	/* A slice frame comes first where slices were asked for. */
+	uint32		schema_sequence = reader->slices->wanted > 1 ? 1 : 0;
+	px_sender_totals *totals = find_sender(reader, header->sender);
+
+	require(reader, "frames after the end", 0, totals->ended ? 1 : 0);
+	require(reader, "sequence number", totals->next_sequence,
+			header->sequence);
+	require(reader, "slice frame first", header->sequence < schema_sequence,
+			header->kind == PX_FRAME_SLICE);
+	require(reader, "schema frame first", header->sequence == schema_sequence,
+			header->kind == PX_FRAME_SCHEMA);
+	totals->next_sequence++;
+	return totals;
+}
+
 /* Take one frame apart; returns its kind. */
 static px_frame_kind
 take_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
 {
-	/* A slice frame comes first where slices were asked for. */
-	uint32		schema_sequence = reader->slices->wanted > 1 ? 1 : 0;
 	px_frame_header header;
 	px_sender_totals *totals;
 	const uint8_t *body = frame + PX_FRAME_HEADER_NBYTES;
@@ -266,15 +286,7 @@ take_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
 	}
 	require(reader, "frames after the plan", 0, reader->has_plan);
 
-	totals = find_sender(reader, header.sender);
-	require(reader, "frames after the end", 0, totals->ended ? 1 : 0);
-	require(reader, "sequence number", totals->next_sequence, header.sequence);
-	require(reader, "slice frame first", header.sequence < schema_sequence,
-			header.kind == PX_FRAME_SLICE);
-	require(reader, "schema frame first", header.sequence == schema_sequence,
-			header.kind == PX_FRAME_SCHEMA);
-	totals->next_sequence++;
-
+	totals = check_order(reader, &header);
 	switch (header.kind)
 	{
 		case PX_FRAME_SLICE:
