@@ -20,7 +20,6 @@
 #include "libpq/libpq-be-fe-helpers.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "postmaster/postmaster.h"
 #include "utils/guc.h"
 #include "utils/timestamp.h"

@@ -11,7 +11,6 @@
  */
 #include "postgres.h"
 
-#include "utils/timestamp.h"
 
 #include "conn/answer.h"
 #include "conn/connect.h"

@@ -27,6 +27,7 @@
 #include "utils/reltrigger.h"
 
 #include "compat.h"
+#include "conn/pool.h"
 #include "exec/plan_walk.h"
 #include "exec/run.h"
 #include "transport/stream.h"

@@ -26,6 +26,7 @@
 #include "exec/ask_session.h"
 #include "exec/explain.h"
 #include "exec/parallel.h"
+#include "exec/plan_walk.h"
 #include "exec/read_slices.h"
 #include "exec/request.h"
 #include "exec/run.h"

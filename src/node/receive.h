@@ -10,7 +10,6 @@
 
 #include "nodes/extensible.h"
 
-#include "exec/plan_walk.h"
 #include "exec/receive_state.h"
 
 /* What stands in CustomScan.custom_private: Integers, in this order. */

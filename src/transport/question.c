@@ -19,13 +19,11 @@
 #include "utils/builtins.h"
 
 #include "compat.h"
-#include "conn/answer.h"
 #include "conn/genuine.h"
 #include "conn/hello_self.h"
 #include "conn/introduce.h"
 #include "conn/remote_text.h"
 #include "transport/question.h"
-#include "tuple/decode.h"
 
 /* Room for a question without its query. */
 #define QUESTION_NBYTES		(4096 + 4 * PX_HELLO_NBYTES_MAX)

@@ -10,14 +10,12 @@
  */
 #include "postgres.h"
 
-#include "access/xact.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "compat.h"
 #include "guc.h"
 #include "transport/session.h"
-#include "tuple/decode.h"
 #include "tuple/fault.h"
 #include "wire/armour.h"
 #include "wire/frame.h"

@@ -12,7 +12,6 @@
 
 #include "stats/wait_event.h"
 #include "transport/slices.h"
-#include "tuple/decode.h"
 #include "tuple/fault.h"
 #include "wire/request.h"
 

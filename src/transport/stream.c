@@ -26,7 +26,7 @@
 #include "compat.h"
 #include "conn/answer.h"
 #include "conn/genuine.h"
-#include "conn/remote_text.h"
+#include "conn/pool.h"
 #include "conn/sqlstate.h"
 #include "guc.h"
 #include "stats/wait_event.h"

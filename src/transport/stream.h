@@ -19,7 +19,8 @@
 #include "portability/instr_time.h"
 #include "utils/resowner.h"
 
-#include "conn/pool.h"
+#include "conn/outcome.h"
+#include "conn/peer.h"
 #include "stats/counters.h"
 #include "stats/progress.h"
 #include "transport/spool.h"

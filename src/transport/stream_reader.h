@@ -14,7 +14,6 @@
 
 #include "portability/instr_time.h"
 
-#include "stats/counters.h"
 #include "transport/session.h"
 #include "transport/slices.h"
 #include "transport/stream.h"
