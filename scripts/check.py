@@ -185,7 +185,7 @@ def tap(work):
     if not tests:
         return cannot_run("test/t/*.pl: no test there")
     folder = os.path.join(work, "tap")
-    for part in ("t", "perl"):
+    for part in ("t", "perl", "peers"):
         shutil.copytree(os.path.join(ROOT, "test", part), os.path.join(folder, part))
     own(folder)
     results = folder + "/tmp_check"

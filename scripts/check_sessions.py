@@ -10,6 +10,7 @@
 
 Prints TAP."""
 import argparse
+import concurrent.futures
 import difflib
 import fnmatch
 import glob
@@ -22,7 +23,7 @@ import time
 sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SESSIONS = os.path.join(ROOT, "test", "sessions")
-sys.path[:0] = [os.path.join(ROOT, "bench"), SESSIONS]
+sys.path[:0] = [os.path.join(ROOT, "bench"), os.path.join(ROOT, "test", "peers"), SESSIONS]
 import differences  # noqa: E402
 import harness  # noqa: E402
 import nodes  # noqa: E402
@@ -31,7 +32,7 @@ import runner  # noqa: E402
 import scenario as scenarios  # noqa: E402
 from wire_client import Lost  # noqa: E402
 
-SIDE_BY_SIDE = 8      # scenarios at a time: they mostly wait
+SIDE_BY_SIDE = 12     # scenarios at a time: they mostly wait
 PARTS = ("scenarios", "forged", "cancel")
 OFF = {"pg_exchange.enabled": "off"}
 
@@ -168,18 +169,22 @@ def main():
     if not parts:
         parts = ["scenarios"] if wanted else list(PARTS)
 
+    def run(part, work):
+        started = time.monotonic()
+        if part == "scenarios":
+            Scenarios(work, options, wanted).run()
+        else:
+            folder = os.path.join(work, part)
+            os.mkdir(folder)
+            os.chown(folder, harness.server_user().pw_uid, harness.server_user().pw_gid)
+            module = __import__({"forged": "lie_everywhere", "cancel": "cancel_everywhere"}[part])
+            module.run(folder, options.verbose)
+        report.comment(f"{part}: {time.monotonic() - started:.0f} s")
+
     def body(work):
-        for part in parts:
-            started = time.monotonic()
-            if part == "scenarios":
-                Scenarios(work, options, wanted).run()
-            else:
-                folder = os.path.join(work, part)
-                os.mkdir(folder)
-                os.chown(folder, harness.server_user().pw_uid, harness.server_user().pw_gid)
-                module = __import__({"forged": "forged_server", "cancel": "cancel_everywhere"}[part])
-                module.run(folder, options.verbose)
-            report.comment(f"{part}: {time.monotonic() - started:.0f} s")
+        with concurrent.futures.ThreadPoolExecutor() as pool:    # they mostly wait, too
+            for done in [pool.submit(run, part, work) for part in parts]:
+                done.result()
         return report.done()
     return harness.main(body)
 

@@ -3,10 +3,11 @@
  * decode_values.c
  *		From a chunk of a batch to the Datums of one column.
  *
- * A whole column at a time: integers straight into the array of Datums,
- * strings as pointers into the frame or the column's buffer, numerics and
- * arrays built from checked parts.  What is left to functions of the type, and
- * to domains, is done row by row when the rows are wanted: see px_decode_window.
+ * A whole column is converted at a time.  Integers are decoded directly into
+ * the array of Datums.  Strings become pointers into the frame or into the
+ * column's buffer.  Numerics and arrays are built from checked parts.  Input
+ * functions, typmods and domains come later, row by row, when the rows are
+ * wanted: see px_decode_window.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,14 +27,17 @@
 #include "tuple/decode_values.h"
 #include "tuple/fault.h"
 
-/* Size of an array with one dimension up to the end of its lower bound. */
+/* Size of an array's header and one dimension, without the padding. */
 #define ARRAY_HEADER_NBYTES	(sizeof(ArrayType) + 2 * sizeof(int))
 
-/* Give a column room for what its values are going to point to. */
+/*
+ * Give a column a buffer that its values are going to point to.  As with the
+ * arena, the buffer is replaced by a smaller one after an unusually large
+ * batch.
+ */
 static void
-grow_buffer(px_decoder *decoder, decode_column *column, Size needed)
+resize_buffer(px_decoder *decoder, decode_column *column, Size needed)
 {
-	/* As with the arena: what an unusually large batch took is given back. */
 	if (needed > column->buffer_nbytes || needed < column->buffer_nbytes / 8)
 	{
 		if (column->buffer)
@@ -72,7 +76,7 @@ decode_pointers(px_decoder *decoder, decode_column *column,
 		px_raise_fault(decoder->servername, &fault);
 	px_decode_account(decoder, &decoder->buffered_nbytes,
 					  px_buffer_counted_nbytes(needed, chunk->rows));
-	grow_buffer(decoder, column, needed);
+	resize_buffer(decoder, column, needed);
 	decoder->room.buffer = column->buffer;
 	if (px_chunk_decode_pointers(chunk, encoded, &decoder->room, values,
 								 &fault) != PX_OK)
@@ -88,7 +92,7 @@ decode_byref(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
 
 	if (column->policy.width <= 8 && column->policy.width != 6)
 	{
-		/* Wide enough to have been taken for an integer (macaddr8). */
+		/* Values of these widths are encoded as integers: macaddr8. */
 		decode_ints(decoder, chunk, encoded, false, (int64 *) dst);
 		for (uint32 row = 0; row < chunk->rows; row++)
 			column->values[row] = PointerGetDatum(dst + row * stride);
@@ -133,8 +137,8 @@ decode_name(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
 }
 
 /*
- * The column's table for scaled integers min .. max, or NULL if they are too
- * far apart for one.
+ * The column's table for the scaled integers min .. max, or NULL if the table
+ * is too small for this range.
  */
 static numeric_table *
 find_numeric_table(px_decoder *decoder, decode_column *column, int64 min,
@@ -152,7 +156,7 @@ find_numeric_table(px_decoder *decoder, decode_column *column, int64 min,
 			 (uint64) max - (uint64) table->first < NUMERIC_TABLE_SIZE)
 		return table;
 
-	/* The next batch may well have values on both sides of this one's. */
+	/* Leave room on both sides: the next batch may have other values. */
 	table->first = min - (int64) Min((uint64) min - (uint64) PG_INT64_MIN,
 									 (NUMERIC_TABLE_SIZE - 1 - range) / 2);
 	table->dscale = dscale;
@@ -161,7 +165,7 @@ find_numeric_table(px_decoder *decoder, decode_column *column, int64 min,
 	return table;
 }
 
-/* Make numerics of a batch's scaled integers, which stand in their places. */
+/* Replace the scaled integers in column->values by numerics. */
 static void
 build_numerics(px_decoder *decoder, decode_column *column,
 			   const px_chunk *chunk)
@@ -209,7 +213,7 @@ build_numerics(px_decoder *decoder, decode_column *column,
 	}
 }
 
-/* A receive function has not used up the bytes of its value. */
+/* Complain that a receive function has not used all bytes of its value. */
 static void
 raise_left_over(const px_decoder *decoder, const char *type, int expected,
 				int got)
@@ -222,8 +226,8 @@ raise_left_over(const px_decoder *decoder, const char *type, int expected,
 }
 
 /*
- * A numeric that arrived in numeric_send's form; numeric_recv checks it, and
- * that it fits the typmod.
+ * Read a numeric in the form of numeric_send.  numeric_recv checks the value
+ * and that it fits the typmod.
  */
 static Datum
 receive_numeric(px_decoder *decoder, const decode_column *column,
@@ -280,7 +284,7 @@ decode_sent_numeric(px_decoder *decoder, decode_column *column,
 	}
 }
 
-/* An array that arrived in array_send's form; array_recv checks it. */
+/* Read an array in the form of array_send.  array_recv checks the value. */
 static Datum
 receive_array(px_decoder *decoder, decode_column *column,
 			  const uint8_t *packed)
@@ -297,7 +301,8 @@ receive_array(px_decoder *decoder, decode_column *column,
 	}
 
 	/*
-	 * array_recv puts a NUL behind each element for a while: not in the frame.
+	 * array_recv writes a NUL after each element for a while, so it must not
+	 * work in the frame.
 	 */
 	resetStringInfo(&decoder->text);
 	appendBinaryStringInfo(&decoder->text,
@@ -311,7 +316,10 @@ receive_array(px_decoder *decoder, decode_column *column,
 	return value;
 }
 
-/* Write an array with one dimension, or an empty one; returns its end. */
+/*
+ * Write an array with one dimension, or an empty one, to dst.  Returns the
+ * aligned end of it.
+ */
 static char *
 build_array(char *dst, const px_type_policy *policy, uint32 nelements,
 			const uint8_t *elements)
@@ -335,9 +343,10 @@ build_array(char *dst, const px_type_policy *policy, uint32 nelements,
 }
 
 /*
- * The elements of all arrays of a chunk in their own width: as they stand in
- * the chunk if that is all there is to do, else decoded and checked.  numbers
- * has room for them as 64-bit integers, which they are narrowed in place from.
+ * The elements of all arrays of a chunk, in their own width.  Plain elements
+ * that need no check are used where they are in the chunk.  Others are decoded
+ * into numbers, which has room for arrays->nelements 64-bit integers, checked,
+ * and narrowed in place.
  */
 static const uint8_t *
 decode_elements(px_decoder *decoder, const decode_column *column,
@@ -376,7 +385,10 @@ decode_elements(px_decoder *decoder, const decode_column *column,
 	return narrow;
 }
 
-/* Elements that are out of nothing, and arrays that no datum can be. */
+/*
+ * Check the sizes of arrays before memory is allocated for them: all elements
+ * must be within the batch's raw size, and each array must fit a datum.
+ */
 static void
 check_arrays(px_decoder *decoder, const px_chunk *chunk,
 			 const px_arrays *arrays)
@@ -418,13 +430,13 @@ decode_arrays(px_decoder *decoder, decode_column *column,
 
 	check_arrays(decoder, chunk, &arrays);
 
-	/* First the numbers, then the arrays that are made of them. */
+	/* The buffer has the decoded elements first, and then the arrays. */
 	numbers_nbytes = (Size) arrays.nelements * sizeof(int64);
 	elements_nbytes = (Size) arrays.nelements * chunk->width;
-	grow_buffer(decoder, column,
-				numbers_nbytes + elements_nbytes +
-					(Size) chunk->nvalues *
-						(ARR_OVERHEAD_NONULLS(1) + MAXIMUM_ALIGNOF));
+	resize_buffer(decoder, column,
+				  numbers_nbytes + elements_nbytes +
+					  (Size) chunk->nvalues *
+						  (ARR_OVERHEAD_NONULLS(1) + MAXIMUM_ALIGNOF));
 	elements = decode_elements(decoder, column, chunk, &arrays,
 							   (int64 *) column->buffer);
 
@@ -452,10 +464,11 @@ decode_arrays(px_decoder *decoder, decode_column *column,
 }
 
 /*
- * What is left to be done with the values.  Those that fit their typmod, as
- * all of an honest server's own columns do, need not be coerced; others are,
- * as by the input function: a record of a function may have columns whose
- * typmod nobody has looked at.
+ * Decide what must be done with the values when their rows are wanted.
+ *
+ * Values that fit their typmod need no coercion: in columns of tables, all do.
+ * But the columns of a record that a function returns may have values that do
+ * not fit the declared typmod.  Input functions would coerce them, so we do.
  */
 static void
 set_late_step(decode_column *column, const px_chunk *chunk, bool ascii)
@@ -466,8 +479,12 @@ set_late_step(decode_column *column, const px_chunk *chunk, bool ascii)
 	else if (column->base_type == JSONOID)
 		column->late = PX_LATE_JSON;
 	else if (column->policy.kind == PX_DATUM_NUMERIC)
-		column->late = chunk->form == PX_FORM_FIXED && !column->scaled_fit ?
-			PX_LATE_COERCE : PX_LATE_NONE;	/* numeric_recv has seen the rest */
+	{
+		/* If the form is bytes, numeric_recv has applied the typmod. */
+		column->late = chunk->form == PX_FORM_FIXED && !column->scaled_fit
+			? PX_LATE_COERCE
+			: PX_LATE_NONE;
+	}
 	else if (column->base_typmod >= 0 &&
 			 !px_values_fit(column->base_type, column->base_typmod,
 							column->values, column->nulls, chunk->rows, ascii))
@@ -517,7 +534,7 @@ px_decode_values(px_decoder *decoder, decode_column *column,
 				decode_sent_numeric(decoder, column, chunk);
 			break;
 	}
-	if (column->policy.kind != PX_DATUM_ARRAY)	/* checked by element */
+	if (column->policy.kind != PX_DATUM_ARRAY)	/* elements were checked */
 		px_check_values(column->policy.check, column->values, column->nulls,
 						chunk->rows);
 	set_late_step(column, chunk, ascii);
@@ -527,7 +544,7 @@ px_decode_values(px_decoder *decoder, decode_column *column,
  * Late steps
  * --------------------------------------------------------------------- */
 
-/* Values that arrived as text, as every value does with postgres_fdw. */
+/* Convert a value that came as text, as postgres_fdw does with every value. */
 static Datum
 input_value(px_decoder *decoder, decode_column *column, const uint8_t *packed)
 {
@@ -541,7 +558,7 @@ input_value(px_decoder *decoder, decode_column *column, const uint8_t *packed)
 							 column->input_param, column->typmod);
 }
 
-/* As json_in does it. */
+/* Check that a json value is well-formed, as json_in does. */
 static void
 check_json(const uint8_t *packed)
 {
@@ -553,7 +570,10 @@ check_json(const uint8_t *packed)
 		unconstify(JsonSemAction *, &nothing));
 }
 
-/* To the typmod, or an error, as the input function has it. */
+/*
+ * Coerce a value to the typmod, or raise an error, as the type's input
+ * function would.
+ */
 static Datum
 coerce_value(px_decoder *decoder, decode_column *column, Datum value)
 {
@@ -563,7 +583,8 @@ coerce_value(px_decoder *decoder, decode_column *column, Datum value)
 
 		if (find_typmod_coercion_function(column->base_type, &function) !=
 			COERCION_PATH_FUNC)
-			elog(ERROR, "type %u has a typmod, but no function for it", column->base_type);
+			elog(ERROR, "type %u has a typmod, but no function for it",
+				 column->base_type);
 		fmgr_info_cxt(function, &column->coerce, decoder->context);
 	}
 	return FunctionCall3(&column->coerce, value,
@@ -572,8 +593,8 @@ coerce_value(px_decoder *decoder, decode_column *column, Datum value)
 }
 
 /*
- * Do what is to be done with a value; what is made of it has to outlive the
- * row.
+ * Do the late step for a value.  Functions work in row_context, so a new value
+ * is copied to window_context, where it lives until the next window.
  */
 static void
 finish_value(px_decoder *decoder, decode_column *column, uint32 row)
@@ -601,7 +622,7 @@ finish_value(px_decoder *decoder, decode_column *column, uint32 row)
 		column->values[row] = value;
 	}
 
-	/* domain_in has checked what came as text, but never saw the nulls. */
+	/* domain_in has checked values that came as text, but not nulls. */
 	if (column->is_domain &&
 		(column->late != PX_LATE_INPUT || column->nulls[row]))
 		domain_check(value, column->nulls[row], column->type,
@@ -627,7 +648,7 @@ px_decode_window(px_decoder *decoder, uint32 begin, uint32 end)
 		MemoryContextReset(decoder->row_context);
 	}
 
-	/* Do not keep the room that one huge value took. */
+	/* Do not keep the memory of a huge value. */
 	if (decoder->text.maxlen > 1024 * 1024)
 	{
 		pfree(decoder->text.data);

@@ -3,14 +3,14 @@
  * fill.c
  *		From rows to columns: filling the columns of a batch from slots.
  *
- * px_fill_row is the hot path: it runs once per row and value of a stream,
- * and for the common types neither allocates nor calls through a pointer.
- * The rest (detoasting, output functions, encoding conversion, numerics that
- * are no scaled integers) works in a context that is reset after the row.
+ * px_fill_row is the hot path.  For the common types it neither allocates
+ * memory nor calls through a pointer.  Everything else (detoasting, output
+ * functions, encoding conversion, numerics that are not scaled integers) works
+ * in a context that is reset after the row.
  *
- * Values are stored as they lie in memory, which is the wire's byte order on
- * little-endian machines only.  A coordinator sees in the hello when the
- * other end is not one, and does not open a stream.
+ * Values are stored as they are in memory, which is the byte order of the wire
+ * only on little-endian machines.  The hello says so if the remote is another
+ * machine, and the coordinator does not open a stream.
  *
  *-------------------------------------------------------------------------
  */
@@ -53,8 +53,8 @@ append_text(px_fill *fill, const px_fill_source *source, px_column *column,
 }
 
 /*
- * Append a name.  It may be longer in the receiver's encoding than a name can
- * be: then it is cut as namein cuts it there.
+ * Append a name.  In the receiver's encoding it may be too long for a name.
+ * Then it is cut as namein would cut it there.
  */
 static inline void
 append_name(px_fill *fill, const px_fill_source *source, px_column *column,
@@ -77,7 +77,7 @@ append_name(px_fill *fill, const px_fill_source *source, px_column *column,
 	px_fill_append_bytes(fill, column, name, n);
 }
 
-/* Append a varlena's bytes, whatever its header. */
+/* Append a varlena's bytes; it may be toasted or have a short header. */
 static inline void
 append_varlena(px_fill *fill, const px_fill_source *source, px_column *column,
 			   Datum value)
@@ -96,9 +96,9 @@ append_varlena(px_fill *fill, const px_fill_source *source, px_column *column,
 }
 
 /*
- * Append a char(n) without the blanks at its end.  That takes values that are
- * all of the same length in bytes, which they are unless some have characters
- * of several bytes.
+ * Append a char(n) without its trailing blanks.  All values of the batch must
+ * have the same length in bytes, so that the blanks can be added again.  They
+ * have, unless some contain multibyte characters.
  */
 static inline void
 append_padded(px_fill *fill, px_fill_source *source, px_column *column,
@@ -133,7 +133,9 @@ append_output(px_fill *fill, px_fill_source *source, px_column *column,
 	append_text(fill, source, column, text, strlen(text));
 }
 
-/* The same for a datum with a short header, whose bytes these are. */
+/*
+ * Append a numeric with a short header.  bytes[n] are those after the header.
+ */
 static inline void
 append_short_numeric(px_fill *fill, px_fill_source *source, px_column *column,
 					 const char *bytes, size_t n)
@@ -154,8 +156,8 @@ append_short_numeric(px_fill *fill, px_fill_source *source, px_column *column,
 }
 
 /*
- * Append an array: its elements, if it has one dimension with the usual lower
- * bound and no nulls, or is empty; else what its send function writes.
+ * Append an array.  If it is empty, or has one dimension, lower bound 1 and no
+ * nulls, its elements are appended; otherwise what its send function returns.
  */
 static void
 append_array(px_fill *fill, px_fill_source *source, px_column *column,
@@ -266,7 +268,7 @@ append_short(px_fill *fill, px_fill_source *source, px_column *column,
 	}
 }
 
-/* Append a by-value attribute or one of fixed width, at p. */
+/* Append an attribute of fixed width, which is at p. */
 static inline void
 append_fixed(px_fill *fill, px_fill_source *source, px_column *column,
 			 const px_fill_attribute *attribute, const char *p)
@@ -282,7 +284,7 @@ append_fixed(px_fill *fill, px_fill_source *source, px_column *column,
 		return;
 	}
 
-	/* What is in the tuple are the low bytes of the Datum. */
+	/* A tuple has the low bytes of the Datum. */
 	switch (attribute->length)
 	{
 		case 4:
@@ -300,8 +302,9 @@ append_fixed(px_fill *fill, px_fill_source *source, px_column *column,
 }
 
 /*
- * Prepare to take tuples of a descriptor apart.  False if that cannot be done
- * attribute by attribute, in order.
+ * Prepare append_tuple for tuples of a descriptor.  It reads the attributes in
+ * order, so it cannot be used if columns are sent in another order or twice.
+ * Returns false then.
  */
 static bool
 prepare_tuples(px_fill *fill, TupleDesc desc)
@@ -309,7 +312,7 @@ prepare_tuples(px_fill *fill, TupleDesc desc)
 	int			next = 0;
 
 	fill->tuple_desc = desc;
-	fill->tuples = false;
+	fill->can_deform = false;
 	if (desc->natts < fill->last_attribute)
 		return false;
 	if (fill->attributes == NULL)
@@ -331,12 +334,12 @@ prepare_tuples(px_fill *fill, TupleDesc desc)
 			attribute->column = &fill->columns[next++];
 		}
 	}
-	fill->tuples = next == fill->ncolumns;
-	return fill->tuples;
+	fill->can_deform = next == fill->ncolumns;
+	return fill->can_deform;
 }
 
 /*
- * Append a row straight from its heap tuple: deforming into the slot first
+ * Append a row directly from its heap tuple.  Deforming it into the slot first
  * would store each value only to load it again.  The rules are those of
  * heap_deform_tuple.
  */
@@ -374,8 +377,8 @@ append_tuple(px_fill *fill, HeapTupleHeader tuple)
 		}
 
 		/*
-		 * A short header is not aligned, and not 0 as the bytes of padding
-		 * are.
+		 * A varlena with a short header is not aligned.  Its first byte is not
+		 * 0, but a byte of padding is.
 		 */
 		p = data + offset;
 		if (attribute->length == -1 &&
@@ -400,7 +403,7 @@ append_tuple(px_fill *fill, HeapTupleHeader tuple)
 	}
 }
 
-/* The tuple in the slot if it can be taken apart here, or NULL. */
+/* The tuple in the slot if append_tuple can read it, else NULL. */
 static inline HeapTupleHeader
 tuple_in_slot(px_fill *fill, TupleTableSlot *slot)
 {
@@ -410,12 +413,16 @@ tuple_in_slot(px_fill *fill, TupleTableSlot *slot)
 		return NULL;
 	tuple = ((HeapTupleTableSlot *) slot)->tuple;
 
-	/* What a filter has deformed is used as it is; see above for the rest. */
+	/*
+	 * If a filter has deformed the tuple already, use the slot's values.  A
+	 * tuple may also lack attributes that were added to the table after it was
+	 * written.
+	 */
 	if (tuple == NULL || slot->tts_nvalid >= fill->last_attribute ||
 		HeapTupleHeaderGetNatts(tuple->t_data) < fill->last_attribute)
 		return NULL;
 	if (slot->tts_tupleDescriptor == fill->tuple_desc)
-		return fill->tuples ? tuple->t_data : NULL;
+		return fill->can_deform ? tuple->t_data : NULL;
 	return prepare_tuples(fill, slot->tts_tupleDescriptor) ? tuple->t_data
 														   : NULL;
 }

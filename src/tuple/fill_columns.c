@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * fill_columns.c
- *		How columns travel, and the buffers that they are filled in.
+ *		How columns travel, and their buffers.
  *
- * Decided once for a stream; buffers are kept from batch to batch, unless a
- * huge value has made them huge.
+ * How a column travels is decided once for a stream.  Buffers are kept from
+ * batch to batch, unless a huge value has made them huge.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,9 +25,7 @@
 #include "tuple/fill_values.h"
 #include "tuple/policy.h"
 
-/*
- * Values of one column in a frame; the chunk's and frame's headers need some.
- */
+/* Limit for the values of one column, which leaves room for headers. */
 #define COLUMN_NBYTES_MAX	((size_t) PX_FRAME_NBYTES_MAX - 1024)
 
 /* ---------------------------------------------------------------------
@@ -35,10 +33,10 @@
  * --------------------------------------------------------------------- */
 
 /*
- * The encoding that text must have.  Not pg_get_client_encoding(): in a
- * parallel worker that is the database's, because workers talk to their
- * leader; but what is in a frame goes through the leader unread.  The
- * setting itself is the leader's in workers too.
+ * The encoding that text must have.  In a parallel worker,
+ * pg_get_client_encoding() is the encoding of the database, because the leader
+ * converts the rows of workers.  But the leader does not convert frames.  So
+ * we look at the setting, which workers have from the leader.
  */
 static int
 client_encoding(void)
@@ -50,9 +48,9 @@ client_encoding(void)
 }
 
 /*
- * Does the text of a value say less than the value?  So it is with floats, if
- * somebody has changed the session's settings, which are postgres_fdw's at
- * first.
+ * Does the output function round values of this type?  postgres_fdw sets
+ * extra_float_digits so that it does not, but a function of the remote may
+ * have changed it.  Then rows must have the rounded values, so we send text.
  */
 static bool
 is_text_rounded(Oid type)
@@ -63,8 +61,9 @@ is_text_rounded(Oid type)
 }
 
 /*
- * The policy for a column of the given type (domains flattened), which the
- * receiver asked for as wanted: raw only if both ends mean the same.
+ * The policy for a column of the given type (domains flattened), for which the
+ * receiver requests wanted.  Raw requires the same type on both ends, and the
+ * same typmod unless the receiver requests none.
  */
 static px_type_policy
 column_policy(Oid type, int32 typmod, const px_request_column *wanted,
@@ -101,6 +100,53 @@ fill_kind(px_datum_kind kind)
 	return PX_FILL_TEXT;		/* keep compilers quiet */
 }
 
+/* Look up the function that a column of kind text or array calls. */
+static FmgrInfo *
+lookup_output(px_fill_kind kind, Oid declared_type, Oid base_type)
+{
+	FmgrInfo   *output;
+	Oid			function;
+	bool		is_varlena;
+
+	if (kind == PX_FILL_ARRAY)
+		getTypeBinaryOutputInfo(base_type, &function, &is_varlena);
+	else if (kind == PX_FILL_TEXT)
+		getTypeOutputInfo(declared_type, &function, &is_varlena);
+	else
+		return NULL;
+	output = palloc(sizeof(FmgrInfo));
+	fmgr_info(function, output);
+	return output;
+}
+
+/* Set the form of a column's chunks.  Numerics begin with scaled integers. */
+static void
+set_form(px_column *column, const px_type_policy *policy)
+{
+	switch (policy->class)
+	{
+		case PX_CLASS_FIXED:
+			column->form = PX_FORM_FIXED;
+			column->width = policy->width;
+			column->is_signed = policy->is_signed;
+			break;
+		case PX_CLASS_ARRAY:
+			column->form = PX_FORM_ARRAY;
+			column->width = policy->width;
+			column->is_signed = policy->is_signed;
+			break;
+		case PX_CLASS_NUMERIC:
+			column->form = PX_FORM_FIXED;
+			column->width = sizeof(int64);
+			column->is_signed = true;
+			break;
+		default:
+			column->form = PX_FORM_BYTES;
+			break;
+	}
+}
+
+/* Decide how column i, an attribute of the rows, travels. */
 static void
 decide_column(px_fill *fill, int i, Form_pg_attribute attribute,
 			  const px_request *request, const px_request_column *wanted)
@@ -126,47 +172,15 @@ decide_column(px_fill *fill, int i, Form_pg_attribute attribute,
 	source->convert = fill->encoding != GetDatabaseEncoding() &&
 		(source->kind == PX_FILL_TEXT || policy.check == PX_CHECK_ENCODING);
 	/*
-	 * char(n) is never empty; bpchar without a length may be, and has few
-	 * blanks.
+	 * PX_FILL_PADDED is for char(n), which is never empty.  bpchar without a
+	 * length may be, and is not padded.
 	 */
 	if (source->kind == PX_FILL_VARLENA && type == BPCHAROID && typmod >= 0 &&
 		!source->convert)
 		source->kind = PX_FILL_PADDED;
 	source->element = policy.element;
-	if (source->kind == PX_FILL_TEXT || source->kind == PX_FILL_ARRAY)
-	{
-		Oid			function;
-		bool		is_varlena;
-
-		if (source->kind == PX_FILL_ARRAY)
-			getTypeBinaryOutputInfo(type, &function, &is_varlena);
-		else
-			getTypeOutputInfo(attribute->atttypid, &function, &is_varlena);
-		source->output = palloc(sizeof(FmgrInfo));
-		fmgr_info(function, source->output);
-	}
-
-	switch (policy.class)
-	{
-		case PX_CLASS_FIXED:
-			column->form = PX_FORM_FIXED;
-			column->width = policy.width;
-			column->is_signed = policy.is_signed;
-			break;
-		case PX_CLASS_ARRAY:
-			column->form = PX_FORM_ARRAY;
-			column->width = policy.width;
-			column->is_signed = policy.is_signed;
-			break;
-		case PX_CLASS_NUMERIC:
-			column->form = PX_FORM_FIXED;
-			column->width = sizeof(int64);
-			column->is_signed = true;
-			break;
-		default:
-			column->form = PX_FORM_BYTES;
-			break;
-	}
+	source->output = lookup_output(source->kind, attribute->atttypid, type);
+	set_form(column, &policy);
 	if (column->form == PX_FORM_FIXED)
 		fill->row_nbytes += column->width;
 	fill->last_attribute = Max(fill->last_attribute, attribute->attnum);
@@ -219,7 +233,7 @@ px_fill_text_columns(const px_fill *fill)
  * Buffers
  * --------------------------------------------------------------------- */
 
-/* Size that a column's buffer has at the beginning of a batch. */
+/* The size of a column's buffer at the beginning of a batch. */
 static size_t
 initial_nbytes(const px_fill *fill, const px_column *column)
 {
@@ -266,7 +280,7 @@ px_fill_begin(px_fill *fill)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* Replace a buffer by one of another size, without its contents. */
+/* Replace a buffer by one of another size.  The contents are lost. */
 static void
 replace_buffer(px_fill *fill, px_column *column, size_t nbytes)
 {
@@ -295,7 +309,7 @@ px_fill_reset(px_fill *fill)
 		if (column->sent && column->sent->values_cap > fill->keep_nbytes)
 			replace_buffer(fill, column->sent, PX_FILL_BYTES_INITIAL);
 
-		/* A huge value must not keep its memory for the rest of the stream. */
+		/* Do not keep the memory of a huge value for the whole stream. */
 		nbytes = initial_nbytes(fill, column);
 		if (column->values_cap < nbytes ||
 			column->values_cap > Max(nbytes, fill->keep_nbytes))
@@ -346,7 +360,7 @@ px_fill_toasted(px_fill *fill, px_column *column, struct varlena *datum)
 	if (!VARATT_IS_COMPRESSED(stored))
 		return false;
 
-	/* What va_tcinfo has, by the macros that all majors have. */
+	/* The word va_tcinfo, by macros that exist in all major versions. */
 	toast = VARDATA_COMPRESSED_GET_EXTSIZE(stored) |
 		(uint32) VARDATA_COMPRESSED_GET_COMPRESS_METHOD(stored)
 			<< VARLENA_EXTSIZE_BITS;
@@ -374,8 +388,9 @@ px_fill_toasted(px_fill *fill, px_column *column, struct varlena *datum)
  * --------------------------------------------------------------------- */
 
 /*
- * A NaN has many bit patterns: infinity less infinity yields another one than
- * 'NaN' does.  Without its sign it is above infinity.
+ * A NaN has many bit patterns: infinity - infinity yields another one than
+ * 'NaN'::float8.  As integers without the sign, all of them are greater than
+ * infinity.
  */
 #define INFINITY4_BITS	UINT32_C(0x7f800000)
 #define INFINITY8_BITS	UINT64CONST(0x7ff0000000000000)
@@ -417,7 +432,7 @@ px_fill_canonical_array(ArrayType *array, uint8 width)
 	ArrayType  *copy = DatumGetArrayTypePCopy(PointerGetDatum(array));
 	char	   *elements = ARR_DATA_PTR(copy);
 
-	/* Nulls take no space among them. */
+	/* Nulls take no space among the elements. */
 	px_fill_canonical_nans(
 		elements, (uint32) ((char *) copy + ARR_SIZE(copy) - elements) / width,
 		width);

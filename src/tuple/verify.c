@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * verify.c
- *		A sender's own frames, read as their receiver reads them.
+ *		Reading a sender's frames with the checks of their receiver.
  *
- * Called in assertions only: a frame that a receiver refuses fails where it is
- * made, in whichever test that is.
+ * This is for assertions only.  It makes a wrong frame fail in the sender, in
+ * whichever test makes it, and not in a receiver that has other limits.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,7 +30,8 @@ verify_batch(const uint8_t *body, const px_frame_header *header,
 	px_verify_memory memory = {take, NULL};
 	px_status	status;
 
-	memory.arg = AllocSetContextCreate(CurrentMemoryContext, "ExchangeSend verification",
+	memory.arg = AllocSetContextCreate(CurrentMemoryContext,
+									   "ExchangeSend verification",
 									   ALLOCSET_DEFAULT_SIZES);
 	status = px_verify_written(body, header, &limits, fill->columns, codec,
 							   &memory, fault);
@@ -89,7 +90,7 @@ px_frame_is_acceptable(const uint8_t *frame, size_t nbytes,
 		}
 	}
 	if (status != PX_OK)
-		elog(ERROR, "exchange frame is not one that its receiver takes: %s: %s",
+		elog(ERROR, "exchange frame would be refused by its receiver: %s: %s",
 			 px_status_text(status), px_fault_text(&fault, text));
 	return true;
 }

@@ -3,8 +3,8 @@
  * admission.c
  *		Write and read the admission.
  *
- * The form stands in admission.h and in doc/wire.md.  What a server says in
- * it is admit/admit.c's business.
+ * The form is described in admission.h and in doc/wire.md.  admit/admit.c
+ * decides what a server says in it.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,7 +15,10 @@
 
 static const char hex_digits[] = "0123456789ABCDEF";
 
-/* Digits and letters, whatever the locale. */
+/*
+ * Is this a character that stands for itself?  isalnum() would depend on the
+ * locale.
+ */
 static bool
 is_plain(char c)
 {
@@ -71,7 +74,7 @@ take_key(const char **at, const char *key, px_fault *fault)
 	return PX_OK;
 }
 
-/* The hello's words: all before those of the admission. */
+/* Read the words before pid, which are those of the hello. */
 static px_status
 take_hello(const char **at, px_hello *hello, px_fault *fault)
 {
@@ -113,7 +116,11 @@ take_session(const char **at, uint64_t *session, px_fault *fault)
 	return PX_OK;
 }
 
-/* "-", or what begins with a digit: it is to stand in a command there. */
+/*
+ * Read the snapshot: "-", or a name that does not begin with "-".  The name is
+ * going to be part of a command to the remote, so only the characters that
+ * pg_export_snapshot uses are accepted.
+ */
 static px_status
 take_snapshot(const char **at, char *snapshot, size_t cap, px_fault *fault)
 {
@@ -124,7 +131,7 @@ take_snapshot(const char **at, char *snapshot, size_t cap, px_fault *fault)
 	snapshot[0] = '\0';
 	if (px_text_take(at, "- "))
 	{
-		(*at)--;
+		(*at)--;				/* the blank belongs to the next word */
 		return PX_OK;
 	}
 	if (**at == '-' ||
@@ -133,7 +140,11 @@ take_snapshot(const char **at, char *snapshot, size_t cap, px_fault *fault)
 	return PX_OK;
 }
 
-/* Read one character of against, or false if there is none. */
+/*
+ * Read one character of against.  Returns false if it is malformed.  A
+ * character that stands for itself must not be escaped: so each text has one
+ * spelling.
+ */
 static bool
 take_char(const char **at, char *c)
 {
@@ -154,7 +165,7 @@ take_char(const char **at, char *c)
 	return *c != '\0' && !is_plain(*c);
 }
 
-/* The rest of the text. */
+/* Read against, which is the rest of the text. */
 static px_status
 take_against(const char **at, char *against, size_t cap, px_fault *fault)
 {

@@ -3,11 +3,11 @@
  * hello.c
  *		Write and read the hello, and find a common protocol version.
  *
- * The form stands in hello.h and in doc/wire.md.  Unlike a request, a hello
- * is read before the versions are known to agree, so its words may come in
- * any order and unknown ones are skipped; a known word must be right.
+ * The form is described in hello.h and in doc/wire.md.  Unlike a request, a
+ * hello is read before a common version is known.  So its words may come in
+ * any order, and unknown ones are skipped.  A known word must be right.
  *
- * What a server says about itself is conn/hello_self.c's business.
+ * conn/hello_self.c decides what a server says about itself.
  *
  *-------------------------------------------------------------------------
  */
@@ -94,7 +94,7 @@ take_protocol(const char **at, px_hello *hello, px_fault *fault)
 	status = px_text_take_number(at, what, 0, UINT16_MAX, &max, fault);
 	if (status != PX_OK)
 		return status;
-	/* 0 means "none" to px_hello_common_version, so it cannot be spoken */
+	/* 0 means "none" to px_hello_common_version, so it is not a version */
 	if (min < 1 || min > max)
 		return px_fail(fault, PX_BAD_HEADER, what, 0, 0);
 	hello->protocol_min = (uint16_t) min;
@@ -156,7 +156,7 @@ take_value(const char **at, hello_key key, px_hello *hello, px_fault *fault)
 	return status;
 }
 
-/* Read one word; *seen has a bit for each key. */
+/* Read one word.  *seen has a bit for each key that has been read. */
 static px_status
 take_word(const char **at, uint32_t *seen, px_hello *hello, px_fault *fault)
 {

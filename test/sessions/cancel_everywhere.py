@@ -15,7 +15,7 @@ from wire_client import Client, Lost, cancel
 
 SIDE_BY_SIDE = 20   # they wait for their proxies
 DELAY = 0.02
-BOUND = 10          # seconds that a cancelled statement may take to end
+BOUND = 60          # seconds that a cancelled statement may take to end, on however busy a machine
 ROWS = 1000
 SCRIPTS = {
     "a scan": ("SELECT count(*), sum(i), count(s) FROM (SELECT * FROM t OFFSET 0) x",),
@@ -52,7 +52,7 @@ class Everywhere:
             while session.busy:
                 if select.select([session], [], [], 0.5)[0]:
                     session.read()
-                if time.monotonic() - began > BOUND + 20:
+                if time.monotonic() - began > 2 * BOUND:
                     return "", "does not end"
             if session.lost:
                 return "", "session lost: " + " / ".join(session.lines)
@@ -87,7 +87,7 @@ class Everywhere:
             proxy.count_to()
             proxy.delay = 0.0
             if reached:
-                done.wait(5)   # the cancel may come after the end of the statement: not into the next
+                done.wait(BOUND)   # the cancel may come after the end of the statement: not into the next
             if wrong:
                 return reached, wrong
             if reached and ended - cancelled[0] > BOUND:
@@ -113,12 +113,9 @@ class Everywhere:
         """What still runs on the shard a while after."""
         watcher = Client(self.shard.port, "postgres")
         try:
-            for _ in range(50):
-                left = watcher.rows(f"SELECT state, query FROM pg_stat_activity WHERE usename = 'w{n}' AND state <> 'idle'")
-                if not left:
-                    return None
-                time.sleep(0.1)
-            return f"left on the shard: {left}"
+            left = harness.wait_for(lambda: watcher.rows(
+                f"SELECT state, query FROM pg_stat_activity WHERE usename = 'w{n}' AND state <> 'idle'"), [])
+            return f"left on the shard: {left}" if left else None
         finally:
             watcher.close()
 

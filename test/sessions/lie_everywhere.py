@@ -18,8 +18,8 @@ from wire_client import Client, Lost, cancel
 
 SIDE_BY_SIDE = 16
 ROWS = 250
-# Seconds that a conversation may take: postgres_fdw gives its own cancel 30 s, once for each level of a transaction.
-BOUND, DEAF_BOUND = 12, 75
+# Seconds that a statement may take, on however busy a machine: postgres_fdw gives its own cancel 30 s, once for each level of a transaction.
+BOUND, DEAF_BOUND = 60, 180
 TIMEOUT = 0.6
 SCRIPT = ("BEGIN", "SELECT count(*), sum(i), count(s) FROM (SELECT * FROM ft{0} OFFSET 0) x", "SAVEPOINT a",
           "SELECT count(*), sum(i), count(s) FROM (SELECT * FROM ft{0} OFFSET 0) x", "DECLARE c CURSOR FOR SELECT i, s FROM ft{0}",
@@ -124,7 +124,7 @@ class Forged:
                 return f"took {longest:.0f} s"
             if session.lost or how == "pg_terminate_backend":
                 session.close()
-                session = self.open(settings, 5)
+                session = self.open(settings, 60)
             return self.usable(session, n)
         finally:
             proxy.arm()
@@ -153,7 +153,7 @@ class Forged:
         try:
             if session.status != "I":
                 session.run("ROLLBACK")
-            session.run("SET statement_timeout = '10s'")
+            session.run("SET statement_timeout = '60s'")
             for attempt in (1, 2):
                 try:
                     for sql in AFTERWARDS:
@@ -176,7 +176,7 @@ class Forged:
         n = self.add_proxy()
         proxy = self.proxies[n]
         proxy.arm()
-        session = self.open(settings, 10)
+        session = self.open(settings, 60)
         wrong, said, _ = self.converse_calmly(session, n)
         session.close()
         if wrong or said:
