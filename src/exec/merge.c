@@ -16,6 +16,7 @@
 #include "utils/ruleutils.h"
 #include "utils/sortsupport.h"
 
+#include "compat.h"
 #include "exec/merge.h"
 
 struct px_merge

@@ -11,6 +11,7 @@
 
 #include "access/parallel.h"
 #include "executor/executor.h"
+#include "executor/instrument.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/float.h"

@@ -20,6 +20,7 @@
 
 #include "access/parallel.h"
 #include "access/xact.h"
+#include "executor/tuptable.h"
 #include "optimizer/optimizer.h"
 #include "utils/memutils.h"
 
