@@ -137,20 +137,3 @@ px_adapt_learn_link(px_adapt *adapt, const px_link_sample *sample)
 {
 	px_link_learn(&adapt->link, &adapt->costs, adapt->current, sample);
 }
-
-const char *
-px_choice_name(px_choice choice)
-{
-	switch (choice)
-	{
-		case PX_CHOICE_PLAIN:
-			return "plain";
-		case PX_CHOICE_ENCODED:
-			return "encoded";
-		case PX_CHOICE_LZ4:
-			return "lz4";
-		case PX_CHOICE_ZSTD:
-			return "zstd";
-	}
-	return "unknown";
-}

@@ -64,7 +64,4 @@ extern void px_adapt_learn_batch(px_adapt *adapt, px_choice choice,
 extern void px_adapt_learn_link(px_adapt *adapt,
 								const px_link_sample *sample);
 
-/* EXPLAIN's names: plain, encoded, lz4, zstd. */
-extern const char *px_choice_name(px_choice choice);
-
 #endif							/* PX_ADAPT_ADAPT_H */

@@ -18,7 +18,7 @@
 #include "tcop/tcopprot.h"
 #include "utils/timestamp.h"
 
-#include "codec/codec.h"
+#include "adapt/choice.h"
 #include "exec/auto.h"
 #include "transport/tcp_info.h"
 
@@ -77,22 +77,6 @@ read_socket(px_socket *socket)
 	return NULL;
 }
 
-/* The choices that the receiver's encodings and codecs allow. */
-static uint32
-allowed_choices(const px_request *request)
-{
-	uint32		allowed = 1 << PX_CHOICE_PLAIN;
-
-	if ((request->encodings & PX_ENCODINGS_INTS) != PX_ENCODINGS_INTS)
-		return allowed;
-	allowed |= 1 << PX_CHOICE_ENCODED;
-	if (request->codecs & (1 << PX_CODEC_LZ4))
-		allowed |= 1 << PX_CHOICE_LZ4;
-	if (request->codecs & (1 << PX_CODEC_ZSTD))
-		allowed |= 1 << PX_CHOICE_ZSTD;
-	return allowed;
-}
-
 px_auto *
 px_auto_new(const px_request *request)
 {
@@ -103,9 +87,8 @@ px_auto_new(const px_request *request)
 		seed = 1 | ((uint64) GetCurrentTimestamp() ^
 					((uint64) MyProcPid << 40));
 	state->shared = &state->local;
-	state->encodings = request->encodings & PX_ENCODINGS_ALL;
 	SpinLockInit(&state->local.mutex);
-	px_adapt_init(&state->local.adapt.adapt, allowed_choices(request),
+	px_adapt_init(&state->local.adapt.adapt, px_choices_asked(request),
 				  request->cpu_limit / 1000.0, (double) request->link_rate,
 				  request->idle >= IDLE_PERMILLE_MIN, seed);
 	px_sender_init(&state->sender, IsParallelWorker());
@@ -129,29 +112,19 @@ px_auto_called(px_auto *state)
 	SpinLockRelease(&state->shared->mutex);
 }
 
-static void
-set_options(px_auto *state, px_choice choice, px_encode_options *options)
-{
-	options->encodings = choice == PX_CHOICE_PLAIN ?
-		1 << PX_ENC_PLAIN : state->encodings;
-	options->codec = choice == PX_CHOICE_ZSTD ? PX_CODEC_ZSTD :
-		choice == PX_CHOICE_LZ4 ? PX_CODEC_LZ4 : PX_CODEC_NONE;
-	options->codec_on_ints = choice == PX_CHOICE_ZSTD;
-}
-
-void
-px_auto_choose(px_auto *state, px_encode_options *options)
+px_choice
+px_auto_choose(px_auto *state)
 {
 	px_choice	choice;
 
 	SpinLockAcquire(&state->shared->mutex);
 	choice = px_sender_choose(&state->sender, &state->shared->adapt);
 	SpinLockRelease(&state->shared->mutex);
-	set_options(state, choice, options);
+	return choice;
 }
 
-void
-px_auto_filled(px_auto *state, size_t raw_nbytes, px_encode_options *options)
+px_choice
+px_auto_filled(px_auto *state, size_t raw_nbytes)
 {
 	px_socket	buffer;
 	const px_socket *socket = NULL;
@@ -168,8 +141,8 @@ px_auto_filled(px_auto *state, size_t raw_nbytes, px_encode_options *options)
 	choice = px_sender_filled(&state->sender, &state->shared->adapt, now,
 							  socket, (double) raw_nbytes);
 	SpinLockRelease(&state->shared->mutex);
-	set_options(state, choice, options);
 	state->counts[choice]++;
+	return choice;
 }
 
 void

@@ -14,7 +14,7 @@
 #include "storage/spin.h"
 
 #include "adapt/sender.h"
-#include "column/column.h"
+#include "column/encode.h"
 #include "wire/request.h"
 
 /* What the senders of a stream share; a lone one has it to itself. */
@@ -29,7 +29,6 @@ typedef struct px_auto
 	px_auto_shared *shared;		/* local, or in a parallel query's memory */
 	px_auto_shared local;
 	px_sender	sender;
-	uint32		encodings;		/* that the receiver knows */
 	uint64		counts[PX_CHOICE_COUNT];	/* batches of this sender */
 } px_auto;
 
@@ -41,12 +40,11 @@ extern void px_auto_restart(px_auto *state);
 
 extern void px_auto_called(px_auto *state);
 
-/* Sets encodings and codec of options. */
-extern void px_auto_choose(px_auto *state, px_encode_options *options);
+/* How the next batch will be encoded, as far as its size does not matter. */
+extern px_choice px_auto_choose(px_auto *state);
 
-/* The batch has raw_nbytes; if that is little, options do without a codec. */
-extern void px_auto_filled(px_auto *state, size_t raw_nbytes,
-						   px_encode_options *options);
+/* The choice for a batch of raw_nbytes: without a codec if that is little. */
+extern px_choice px_auto_filled(px_auto *state, size_t raw_nbytes);
 
 /* columns[ncolumns] is what was left by the batch. */
 extern void px_auto_encoded(px_auto *state, size_t raw_nbytes,

@@ -17,9 +17,7 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 
-#include "codec/codec.h"
-#include "column/column.h"
-
+#include "adapt/choice.h"
 #include "compat.h"
 #include "exec/request.h"
 #include "exec/start.h"
@@ -39,35 +37,22 @@
 #define REQUEST_COLUMN_NBYTES	24
 
 /*
- * The encodings and the codec to ask for: those of the mode in force, as far
- * as the remote knows them; with mode auto, all it may choose from, and what
- * the last stream has taught.
+ * The choices to ask for: those of the mode in force, but nothing is compressed
+ * that stays on the instance.  Mode auto also gets what the last stream has
+ * learned.
  */
 static void
 choose_compression(px_receive_state *state, const px_hello *remote,
 				   const px_lesson *lesson, px_request *request)
 {
-	uint8		codec = PX_CODEC_NONE;
-
-	request->encodings = 1 << PX_ENC_PLAIN;
-	request->codec = PX_CODEC_NONE;
-	if (state->local || state->mode == PX_MODE_NONE)
+	px_choices_ask(request, px_mode_choices(state->local ? PX_MODE_NONE : state->mode),
+				   remote->codecs);
+	if (!request->adaptive)
 		return;
-
-	request->encodings = (1 << PX_ENCODING_COUNT) - 1;
-	if (state->mode == PX_MODE_AUTO)
-	{
-		request->adaptive = true;
-		request->codecs = remote->codecs & ((1 << PX_CODEC_COUNT) - 1);
-		request->cpu_limit = (uint32) rint(px_compression_cpu_limit * 1000);
-		request->link_rate = lesson->link_rate;
-		request->idle = lesson->idle;
-		request->random = px_debug_random_choices;
-		return;
-	}
-	codec = state->mode == PX_MODE_HIGH_COMPRESSION ? PX_CODEC_ZSTD : PX_CODEC_LZ4;
-	if (remote->codecs & (1u << codec))
-		request->codec = codec;
+	request->cpu_limit = (uint32) rint(px_compression_cpu_limit * 1000);
+	request->link_rate = lesson->link_rate;
+	request->idle = lesson->idle;
+	request->random = px_debug_random_choices;
 }
 
 /*

@@ -3,21 +3,22 @@
  * send.c
  *		Executing ExchangeSend: rows in, frames out.
  *
- * Each call returns one frame: first the schema, then batches, then the end
- * frame with the totals, then no more.  Every participant of a parallel plan
- * sends such a sequence of its own, under its own sender number.
+ * Each call returns one frame: a slice frame if a slice was requested, the
+ * schema, batches, and the end frame with the totals.  Each participant of a
+ * parallel plan sends such a sequence, under its own sender number.
  *
- * A batch ends at the request's batch_rows or batch_bytes.  The first ones
- * are small and grow, so that the receiver gets its first rows early and a
+ * A batch ends at the request's batch_rows or batch_bytes.  The first batches
+ * are small, and they grow: so the receiver gets its first rows early, and a
  * LIMIT there does not cost a full batch here.
  *
- * What becomes text is read by a cursor, whose every FETCH the receiver waits
- * for: there a batch also ends when it has taken some time.  If the query locks
- * rows, which other sessions can see, it must have got exactly as far as it had
- * if its rows were fetched: the request says fixed=1, and batches end there.
+ * If the frames become text, they are read by a cursor, and the receiver waits
+ * for each FETCH.  So a batch then also ends after some time.  If the query
+ * locks rows, other sessions can see how far it has come.  It must be as far
+ * as it would be with the FETCHes of postgres_fdw: the request says fixed=1,
+ * and batches end where these would end.
  *
- * This node does not speak to the connection: a frame is the bytea value of
- * an ordinary result row, and whatever stands above it passes it on.
+ * This node does not use the connection.  A frame is the bytea value of an
+ * ordinary result row.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,18 +29,21 @@
 #include "commands/explain.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "portability/instr_time.h"
+#include "storage/proc.h"
 #include "tcop/tcopprot.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
+#include "adapt/choice.h"
 #include "compat.h"
 #include "exec/auto.h"
 #include "exec/timeout.h"
 #include "node/send.h"
 #include "tuple/fill.h"
-#include "tuple/verify.h"
+#include "tuple/frame_maker.h"
 
 #ifdef WORDS_BIGENDIAN
 #define SENDER_LITTLE_ENDIAN	false
@@ -48,29 +52,26 @@
 #endif
 
 /*
- * Rows of the first batch, and how much larger each next one may be.  100 is
- * postgres_fdw's fetch_size, unless it is told another.
+ * Rows of the first batch, and how many times more the next one may have.  100
+ * is postgres_fdw's default for fetch_size.
  */
 #define FIRST_BATCH_ROWS	64
 #define FIRST_TEXT_BATCH_ROWS	100
 #define BATCH_ROWS_GROWTH	4
 
-/* A batch that becomes text ends after this; so often the clock is asked. */
+/*
+ * A batch that becomes text ends after this time.  The clock is read once in
+ * so many rows.
+ */
 #define TEXT_BATCH_MS		200
 #define CLOCK_ROWS			8
 
-/* From then on, frames leave at least so often, however small. */
+/* Once batches have their full size, frames are flushed at this interval. */
 #define FLUSH_INTERVAL_MS	10
-
-/*
- * A frame travels as a bytea in a DataRow message and, from a parallel
- * worker, in a tuple; both must stay below 1 GB with their own headers.
- */
-#define SEND_FRAME_NBYTES_MAX	((size_t) PX_FRAME_SENT_NBYTES_MAX)
 
 typedef enum send_phase
 {
-	SEND_SLICE,					/* only if a slice was asked for */
+	SEND_SLICE,					/* only if a slice was requested */
 	SEND_SCHEMA,
 	SEND_BATCHES,
 	SEND_DONE
@@ -87,232 +88,90 @@ typedef struct px_send_state
 	px_fill    *fill;
 	MemoryContext context;		/* for the node's lifetime */
 
-	/* NULL until the first frame, and always without a codec. */
-	px_codec_context *codec;
-	MemoryContextCallback close_codec;
-	px_encode_options options;
-	px_auto    *adaptive;		/* chooses some of options; or NULL */
-	px_column_state *columns;	/* [fill->ncolumns], from batch to batch */
+	px_frame_maker *maker;
+	px_choice	choice;			/* for the next batch */
+	px_auto    *adaptive;		/* makes the choice for each batch; NULL if
+								 * there is only one */
 
 	/* The stream; see send_restart. */
 	send_phase	phase;
-	bool		started;		/* buffers and codec are there */
+	bool		started;		/* have buffers been allocated? */
 	bool		exhausted;		/* the child has no more rows */
-	uint32		batch_rows;		/* of the next batch, at most */
-	uint32		fetched_rows;	/* since a multiple of the request's fetch_rows */
-	uint32		sequence;		/* of the next frame */
-	px_end		totals;
-	instr_time	encode_time;
-	instr_time	send_wait_time;
-	instr_time	returned_at;	/* valid if sequence > 0 */
+	uint32		batch_rows;		/* limit for the next batch */
+	uint32		fetched_rows;	/* rows since the last multiple of the
+								 * request's fetch_rows */
+	instr_time	send_wait_time; /* sum of times outside the node */
+	instr_time	returned_at;	/* valid once a frame was returned */
 	instr_time	flushed_at;		/* zero at first */
-
-	/*
-	 * The frame last returned.  It is a varlena whose header begins 4 bytes
-	 * into buffer, so that the frame itself is 8-aligned.
-	 */
-	char	   *buffer;			/* NULL until the first frame */
-	size_t		frame_cap;		/* bytes of room for a frame in buffer */
 } px_send_state;
-
-#define FRAME_OFFSET	8
-#define VARLENA_OFFSET	(FRAME_OFFSET - VARHDRSZ)
 
 /* ---------------------------------------------------------------------
  * Frames
  * --------------------------------------------------------------------- */
 
-/* Make room for a frame, and return a writer that stands at its body. */
-static px_writer
-begin_frame(px_send_state *state, size_t frame_nbytes)
-{
-	px_writer	writer;
-
-	/* Nor does a huge frame keep its memory for the rest of the stream. */
-	if (state->frame_cap < frame_nbytes ||
-		state->frame_cap > Max(frame_nbytes, state->fill->keep_nbytes))
-	{
-		if (state->buffer)
-			pfree(state->buffer);
-		state->buffer = NULL;
-		state->frame_cap = 0;
-		state->buffer = MemoryContextAlloc(state->context,
-										   FRAME_OFFSET + frame_nbytes);
-		state->frame_cap = frame_nbytes;
-	}
-	writer.data = (uint8_t *) state->buffer + FRAME_OFFSET;
-	writer.cap = frame_nbytes;
-	writer.pos = PX_FRAME_HEADER_NBYTES;
-	return writer;
-}
-
-/* What the batches of a mode are to be called. */
-static px_choice
-choice_of(const px_encode_options *options)
-{
-	if ((options->encodings & PX_ENCODINGS_INTS) != PX_ENCODINGS_INTS)
-		return PX_CHOICE_PLAIN;
-	switch (options->codec)
-	{
-		case PX_CODEC_ZSTD:
-			return PX_CHOICE_ZSTD;
-		case PX_CODEC_LZ4:
-			return PX_CHOICE_LZ4;
-		default:
-			return PX_CHOICE_ENCODED;
-	}
-}
-
-/* The frame whose body ends at the writer's position, in a slot. */
 static TupleTableSlot *
-finish_frame(px_send_state *state, const px_writer *writer,
-			 px_frame_kind kind, uint32 rows, uint64 raw_nbytes)
+store_frame(px_send_state *state, bytea *frame)
 {
-	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
-	px_frame_header header = {0};
+	TupleTableSlot *slot = ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
 
-	header.version = state->request.version;
-	header.kind = kind;
-	header.choice = kind == PX_FRAME_BATCH ? choice_of(&state->options) : 0;
-	header.sender = (uint32) (ParallelWorkerNumber + 1);
-	header.sequence = state->sequence++;
-	header.rows = rows;
-	header.columns = kind == PX_FRAME_SCHEMA || kind == PX_FRAME_BATCH ?
-		state->fill->ncolumns : 0;
-	header.raw_nbytes = raw_nbytes;
-	header.body_nbytes = (uint32) (writer->pos - PX_FRAME_HEADER_NBYTES);
-	px_frame_finish(writer->data, &header);
-
-	if (kind != PX_FRAME_END)
-		state->totals.wire_nbytes += writer->pos;
-	SET_VARSIZE(state->buffer + VARLENA_OFFSET, VARHDRSZ + writer->pos);
-
-	ExecClearTuple(slot);
-	slot->tts_values[0] = PointerGetDatum(state->buffer + VARLENA_OFFSET);
+	slot->tts_values[0] = PointerGetDatum(frame);
 	slot->tts_isnull[0] = false;
 	return ExecStoreVirtualTuple(slot);
 }
 
-static TupleTableSlot *
-send_slice(px_send_state *state)
+/* Set how the next batch is encoded. */
+static void
+set_choice(px_send_state *state, px_choice choice)
 {
-	px_writer	writer = begin_frame(state, PX_FRAME_HEADER_NBYTES + PX_SLICE_NBYTES);
-
-	if (px_slice_write(&writer, &state->slice) != PX_OK)
-		elog(ERROR, "exchange slice does not fit its frame");
-	return finish_frame(state, &writer, PX_FRAME_SLICE, 0, 0);
+	state->choice = choice;
+	px_choice_options(&state->request, choice, &state->maker->options);
 }
 
-static TupleTableSlot *
-send_schema(px_send_state *state)
+static bytea *
+make_end(px_send_state *state)
 {
-	const px_fill *fill = state->fill;
-	px_writer	writer = begin_frame(state, PX_FRAME_HEADER_NBYTES +
-									 (size_t) fill->ncolumns * PX_SCHEMA_COLUMN_NBYTES);
+	px_end	   *totals = &state->maker->totals;
 
-	if (px_schema_write(&writer, fill->schema, fill->ncolumns) != PX_OK)
-		elog(ERROR, "exchange schema does not fit its frame");
-	return finish_frame(state, &writer, PX_FRAME_SCHEMA, 0, 0);
-}
-
-static TupleTableSlot *
-send_end(px_send_state *state)
-{
-	px_writer	writer = begin_frame(state,
-									 PX_FRAME_HEADER_NBYTES + PX_END_NBYTES);
-
-	state->totals.encode_us = INSTR_TIME_GET_MICROSEC(state->encode_time);
-	state->totals.send_wait_us = INSTR_TIME_GET_MICROSEC(state->send_wait_time);
+	totals->send_wait_us = INSTR_TIME_GET_MICROSEC(state->send_wait_time);
 	if (state->adaptive)
-		state->totals.link_rate = px_auto_link_rate(state->adaptive);
-	if (px_end_write(&writer, &state->totals) != PX_OK)
-		elog(ERROR, "exchange totals do not fit their frame");
-	return finish_frame(state, &writer, PX_FRAME_END, 0, 0);
+		totals->link_rate = px_auto_link_rate(state->adaptive);
+	return px_frame_maker_end(state->maker);
 }
 
-/* Encode and frame the rows that have been filled in. */
-static TupleTableSlot *
-send_batch(px_send_state *state)
+/* Make a frame of the rows that have been filled in. */
+static bytea *
+make_batch(px_send_state *state)
 {
-	const px_fill *fill = state->fill;
-	size_t		raw_nbytes = 0;
-	px_writer	writer;
-	px_status	status;
-	TupleTableSlot *slot;
+	px_frame_maker *maker = state->maker;
+	size_t		raw_nbytes;
+	bytea	   *frame;
 	instr_time	begin;
 	instr_time	end;
 
 	INSTR_TIME_SET_CURRENT(begin);
-	for (int i = 0; i < fill->ncolumns; i++)
-		raw_nbytes += px_column_plain_nbytes(&fill->columns[i]);
-	if (PX_FRAME_HEADER_NBYTES + raw_nbytes > SEND_FRAME_NBYTES_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("row is too large for an exchange frame"),
-				 errdetail("%u rows need %zu bytes, the limit is %zu.",
-						   fill->rows, PX_FRAME_HEADER_NBYTES + raw_nbytes,
-						   SEND_FRAME_NBYTES_MAX)));
-
-	writer = begin_frame(state, PX_FRAME_HEADER_NBYTES + raw_nbytes);
+	raw_nbytes = px_frame_maker_raw_nbytes(maker);
 	if (state->adaptive)
-		px_auto_filled(state->adaptive, raw_nbytes, &state->options);
-	status = px_batch_write(&writer, fill->columns, fill->ncolumns,
-							&state->options, state->columns);
-	if (status != PX_OK)
-		elog(ERROR, "could not encode exchange batch: %s",
-			 px_status_text(status));
-
-	state->totals.rows += fill->rows;
-	state->totals.batches++;
-	state->totals.raw_nbytes += raw_nbytes;
-	slot = finish_frame(state, &writer, PX_FRAME_BATCH, fill->rows, raw_nbytes);
+		set_choice(state, px_auto_filled(state->adaptive, raw_nbytes));
+	frame = px_frame_maker_batch(maker, raw_nbytes, state->choice);
 	if (state->adaptive)
-		px_auto_encoded(state->adaptive, raw_nbytes, writer.pos, state->columns,
-						fill->ncolumns);
-
+		px_auto_encoded(state->adaptive, raw_nbytes,
+						PX_FRAME_OF_BYTEA_NBYTES(frame), maker->columns,
+						state->fill->ncolumns);
 	INSTR_TIME_SET_CURRENT(end);
-	INSTR_TIME_ACCUM_DIFF(state->encode_time, end, begin);
-	return slot;
+	INSTR_TIME_ACCUM_DIFF(maker->encode_time, end, begin);
+	return frame;
 }
 
 /* ---------------------------------------------------------------------
  * The stream
  * --------------------------------------------------------------------- */
 
-static void
-close_codec(void *arg)
-{
-	px_send_state *state = arg;
-
-	px_codec_close(state->codec);
-	state->codec = NULL;
-}
-
-/* Allocate what only a query that really runs needs. */
+/* Allocate buffers, at the first call: EXPLAIN alone does not need them. */
 static void
 send_start(px_send_state *state)
 {
 	px_fill_begin(state->fill);
-	state->columns = MemoryContextAllocZero(state->context,
-											Max(state->fill->ncolumns, 1) * sizeof(px_column_state));
-	if (state->options.encodings != 1 << PX_ENC_PLAIN)
-		state->options.scratch = MemoryContextAlloc(state->context,
-													px_encode_scratch_nbytes(state->request.batch_rows));
-	if (state->adaptive || state->options.codec != PX_CODEC_NONE)
-	{
-		/* The codec's memory is malloc'd: free it on abort, too. */
-		state->close_codec.func = close_codec;
-		state->close_codec.arg = state;
-		MemoryContextRegisterResetCallback(state->context, &state->close_codec);
-
-		state->codec = px_codec_open();
-		if (state->codec == NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_OUT_OF_MEMORY),
-					 errmsg("out of memory"),
-					 errdetail("Failed while creating a compression context.")));
-		state->options.context = state->codec;
-	}
+	px_frame_maker_begin(state->maker);
 	state->started = true;
 }
 
@@ -322,31 +181,34 @@ send_restart(px_send_state *state)
 {
 	state->phase = state->request.slices > 1 ? SEND_SLICE : SEND_SCHEMA;
 	state->exhausted = false;
-	state->batch_rows = Min(state->text ? FIRST_TEXT_BATCH_ROWS : FIRST_BATCH_ROWS,
+	state->batch_rows = Min(state->text ? FIRST_TEXT_BATCH_ROWS
+										: FIRST_BATCH_ROWS,
 							state->request.batch_rows);
 	if (state->request.fetch_rows > 0)
 		state->batch_rows = Min(state->batch_rows, state->request.fetch_rows);
 	state->fetched_rows = 0;
-	state->sequence = 0;
-	memset(&state->totals, 0, sizeof(state->totals));
+	px_frame_maker_restart(state->maker);
 	if (state->adaptive)
 		px_auto_restart(state->adaptive);
-	INSTR_TIME_SET_ZERO(state->encode_time);
 	INSTR_TIME_SET_ZERO(state->send_wait_time);
 }
 
-/* How many rows the next batch may have. */
+/* The number of rows that the next batch may have. */
 static uint32
 rows_of_batch(const px_send_state *state)
 {
 	const px_request *request = &state->request;
 
 	if (request->fixed)
-		return Min(request->batch_rows, request->fetch_rows - state->fetched_rows);
+		return Min(request->batch_rows,
+				   request->fetch_rows - state->fetched_rows);
 	return state->batch_rows;
 }
 
-/* A row was got: is it the last that a FETCH of postgres_fdw would return? */
+/*
+ * Count a row.  If it is the last one of a FETCH of postgres_fdw, the
+ * statement_timeout begins anew.
+ */
 static void
 count_fetched(px_send_state *state)
 {
@@ -357,14 +219,20 @@ count_fetched(px_send_state *state)
 		px_timeout_restart(&state->css);
 }
 
-/* Has a batch, begun at that time, taken so long that it ends with this row? */
+/*
+ * Must a batch, which was begun at that time, end with this row because it has
+ * taken too long?
+ */
 static bool
 is_late(const px_send_state *state, instr_time begin)
 {
 	uint32		rows = state->fill->rows;
 	instr_time	now;
 
-	/* Under a time-out, a FETCH is to be as long as one of postgres_fdw's. */
+	/*
+	 * Not if there is a time-out: a FETCH must take as long as one of
+	 * postgres_fdw, which might exceed it.
+	 */
 	if (!state->text || state->request.fixed || StatementTimeout > 0 ||
 		(rows > CLOCK_ROWS && rows % CLOCK_ROWS != 0))
 		return false;
@@ -373,7 +241,7 @@ is_late(const px_send_state *state, instr_time begin)
 	return INSTR_TIME_GET_MILLISEC(now) >= TEXT_BATCH_MS;
 }
 
-/* Fill a batch from the child; false if there are no rows left. */
+/* Fill a batch from the child.  Returns false if there are no rows left. */
 static bool
 fill_batch(px_send_state *state)
 {
@@ -384,15 +252,20 @@ fill_batch(px_send_state *state)
 	instr_time	begin;
 
 	if (state->adaptive)
-		px_auto_choose(state->adaptive, &state->options);
+		set_choice(state, px_auto_choose(state->adaptive));
 
-	/* zstd makes less of values that TOAST has compressed than they are. */
-	fill->toasted = (state->request.encodings & (1 << PX_ENC_TOASTED)) != 0 &&
-		state->options.codec != PX_CODEC_ZSTD;
+	/*
+	 * Values that TOAST has compressed are sent as they are, which saves time.
+	 * But zstd compresses the original values better.
+	 */
+	fill->toasted = px_encodings_have(state->request.encodings,
+									  PX_ENCODING_BIT(PX_ENC_TOASTED)) &&
+		state->maker->options.codec != PX_CODEC_ZSTD;
 	px_fill_reset(fill);
 	INSTR_TIME_SET_CURRENT(begin);
-	while (!state->exhausted && !late && fill->rows < rows &&
-		   (fill->rows == 0 || px_fill_nbytes(fill) < state->request.batch_bytes))
+	while (
+		!state->exhausted && !late && fill->rows < rows &&
+		(fill->rows == 0 || px_fill_nbytes(fill) < state->request.batch_bytes))
 	{
 		TupleTableSlot *slot = ExecProcNode(child);
 
@@ -419,15 +292,16 @@ next_frame(px_send_state *state)
 	{
 		case SEND_SLICE:
 			state->phase = SEND_SCHEMA;
-			return send_slice(state);
+			return store_frame(
+				state, px_frame_maker_slice(state->maker, &state->slice));
 		case SEND_SCHEMA:
 			state->phase = SEND_BATCHES;
-			return send_schema(state);
+			return store_frame(state, px_frame_maker_schema(state->maker));
 		case SEND_BATCHES:
 			if (fill_batch(state))
-				return send_batch(state);
+				return store_frame(state, make_batch(state));
 			state->phase = SEND_DONE;
-			return send_end(state);
+			return store_frame(state, make_end(state));
 		case SEND_DONE:
 			break;
 	}
@@ -435,9 +309,9 @@ next_frame(px_send_state *state)
 }
 
 /*
- * See to it that frames are on their way while more rows are fetched.  The
- * connection's buffer keeps 8 kB, which may be hundreds of thousands of rows;
- * the receiver may want a few, or other slices wait for what the first says.
+ * Flush the connection's buffer before more rows are fetched.  It holds 8 kB,
+ * which may be hundreds of thousands of rows.  The receiver may need only a
+ * few, or its other slices may wait for the slice frame.
  */
 static void
 flush_frames(px_send_state *state, instr_time now)
@@ -467,7 +341,7 @@ send_exec(CustomScanState *node)
 		px_timeout_restart(node);
 	if (state->adaptive)
 		px_auto_called(state->adaptive);
-	if (state->sequence > 0)
+	if (state->maker->sequence > 0)
 	{
 		instr_time	now;
 
@@ -477,13 +351,9 @@ send_exec(CustomScanState *node)
 	}
 
 	slot = next_frame(state);
-	Assert(TupIsNull(slot) ||
-		   px_send_verify((uint8_t *) state->buffer + FRAME_OFFSET,
-						  VARSIZE(state->buffer + VARLENA_OFFSET) - VARHDRSZ,
-						  &state->request, state->fill, state->codec));
 	INSTR_TIME_SET_CURRENT(state->returned_at);
 
-	/* The end of a FETCH is a statement's: no need to say so. */
+	/* With a cursor, the end of the FETCH statement stops the time-out. */
 	if (!TupIsNull(slot) && !state->below_gather && !state->text)
 		px_timeout_stop(node);
 	return slot;
@@ -505,7 +375,10 @@ send_create_state(CustomScan *scan)
 	return (Node *) state;
 }
 
-/* What the executor does for a function when it initialises a call of it. */
+/*
+ * Check the privilege to execute the marker function, as the executor does
+ * when it initializes a function call.
+ */
 static void
 check_permission(Oid function)
 {
@@ -549,7 +422,7 @@ send_begin(CustomScanState *node, EState *estate, int eflags)
 	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
 	TargetEntry *output = linitial_node(TargetEntry, scan->custom_scan_tlist);
 	FuncExpr   *marker = castNode(FuncExpr, output->expr);
-	List	   *columns = list_nth(scan->custom_private, PX_SEND_PRIVATE_COLUMNS);
+	List *columns = list_nth(scan->custom_private, PX_SEND_PRIVATE_COLUMNS);
 	List	   *slice;
 	px_request_column *column_requests;
 	MemoryContext old_context;
@@ -565,9 +438,10 @@ send_begin(CustomScanState *node, EState *estate, int eflags)
 	child = ExecInitNode(linitial(scan->custom_plans), estate, eflags);
 	node->custom_ps = list_make1(child);
 
-	state->below_gather =
-		intVal(list_nth(scan->custom_private, PX_SEND_PRIVATE_BELOW_GATHER)) != 0;
-	state->text = intVal(list_nth(scan->custom_private, PX_SEND_PRIVATE_TEXT)) != 0;
+	state->below_gather = intVal(list_nth(scan->custom_private,
+										  PX_SEND_PRIVATE_BELOW_GATHER)) != 0;
+	state->text = intVal(list_nth(scan->custom_private,
+								  PX_SEND_PRIVATE_TEXT)) != 0;
 	slice = list_nth(scan->custom_private, PX_SEND_PRIVATE_SLICE);
 	state->slice.slices = (uint32) linitial_int(slice);
 	state->slice.blocks = (uint32) lsecond_int(slice);
@@ -582,19 +456,21 @@ send_begin(CustomScanState *node, EState *estate, int eflags)
 	state->fill = px_fill_new(ExecGetResultType(child), columns,
 							  &state->request, column_requests);
 	pfree(column_requests);
+	state->maker = px_frame_maker_new(&state->request, state->fill,
+									  (uint32) (ParallelWorkerNumber + 1));
+	set_choice(
+		state,
+		(px_choice) pg_rightmost_one_pos32(px_choices_asked(&state->request)));
 	if (state->request.adaptive)
 		state->adaptive = px_auto_new(&state->request);
 	MemoryContextSwitchTo(old_context);
 
-	state->options.encodings = state->request.encodings & PX_ENCODINGS_ALL;
-	state->options.codec = state->request.codec;
-	state->options.codec_on_ints = state->request.codec == PX_CODEC_ZSTD;
-	state->options.level = state->request.level;
 	send_restart(state);
 
 	/*
-	 * The plan has its locks.  A coordinator that lets a stream wait for them for
-	 * a moment only does not mean locks that the query may take later.
+	 * The coordinator sets a short lock_timeout for the locks of the plan.
+	 * These have been taken now.  The time-out must not apply to locks that
+	 * the query takes later.
 	 */
 	if (state->request.has_session && !state->text && !IsParallelWorker() &&
 		(eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
@@ -609,7 +485,7 @@ send_end_node(CustomScanState *node)
 	ExecClearTuple(node->ss.ss_ScanTupleSlot);
 	ExecEndNode(linitial(node->custom_ps));
 
-	/* frees the buffers, and closes the codec by its callback */
+	/* This frees the buffers, and a callback closes the codec. */
 	MemoryContextDelete(state->context);
 }
 
@@ -618,7 +494,7 @@ px_send_rescan_child(CustomScanState *node)
 {
 	PlanState  *child = linitial(node->custom_ps);
 
-	/* The executor passes changed parameters to left and right trees only. */
+	/* The executor does not pass changed parameters to custom_ps. */
 	if (node->ss.ps.chgParam != NULL)
 		UpdateChangedParamSet(child, node->ss.ps.chgParam);
 	if (child->chgParam == NULL)
@@ -657,25 +533,25 @@ explain_columns(const px_send_state *state, ExplainState *es)
 }
 
 /*
- * What this process sent.  Workers report the same to the receiver, in their
- * end frames, but not to their leader: so below a Gather this says that it is
- * about the leader only.
+ * Show what this process has sent.  Workers report their totals to the
+ * receiver, in their end frames, but not to their leader.  So below a Gather
+ * these totals are of the leader only, and the labels say so.
  */
 static void
 explain_totals(const px_send_state *state, ExplainState *es)
 {
-	const px_end *totals = &state->totals;
-	double		encode_ms = INSTR_TIME_GET_MILLISEC(state->encode_time);
+	const px_end *totals = &state->maker->totals;
+	double		encode_ms = INSTR_TIME_GET_MILLISEC(state->maker->encode_time);
 
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
 		StringInfoData line;
 
 		initStringInfo(&line);
-		appendStringInfo(&line, "%u, raw " UINT64_FORMAT " kB, wire " UINT64_FORMAT " kB",
-						 state->sequence,
-						 (totals->raw_nbytes + 1023) / 1024,
-						 (totals->wire_nbytes + 1023) / 1024);
+		appendStringInfo(
+			&line, "%u, raw " UINT64_FORMAT " kB, wire " UINT64_FORMAT " kB",
+			state->maker->sequence, (totals->raw_nbytes + 1023) / 1024,
+			(totals->wire_nbytes + 1023) / 1024);
 		if (es->timing)
 			appendStringInfo(&line, ", encode %.3f ms", encode_ms);
 		ExplainPropertyText(state->below_gather ? "Leader Frames" : "Frames",
@@ -683,16 +559,17 @@ explain_totals(const px_send_state *state, ExplainState *es)
 		return;
 	}
 	ExplainPropertyBool("Leader Only", state->below_gather, es);
-	ExplainPropertyInteger("Frames", NULL, state->sequence, es);
+	ExplainPropertyInteger("Frames", NULL, state->maker->sequence, es);
 	ExplainPropertyInteger("Batches", NULL, (int64) totals->batches, es);
 	ExplainPropertyInteger("Rows Sent", NULL, (int64) totals->rows, es);
 	ExplainPropertyInteger("Raw Bytes", NULL, (int64) totals->raw_nbytes, es);
-	ExplainPropertyInteger("Wire Bytes", NULL, (int64) totals->wire_nbytes, es);
+	ExplainPropertyInteger("Wire Bytes", NULL, (int64) totals->wire_nbytes,
+						   es);
 	if (es->timing)
 		ExplainPropertyFloat("Encode Time", "ms", encode_ms, 3, es);
 }
 
-/* How often this process has chosen what. */
+/* Show how often this process has made each choice. */
 static void
 explain_choices(const px_send_state *state, ExplainState *es)
 {
@@ -701,7 +578,8 @@ explain_choices(const px_send_state *state, ExplainState *es)
 	initStringInfo(&line);
 	for (int choice = PX_CHOICE_PLAIN; choice < PX_CHOICE_COUNT; choice++)
 		appendStringInfo(&line, "%s%s " UINT64_FORMAT, choice > 0 ? ", " : "",
-						 px_choice_name((px_choice) choice), state->adaptive->counts[choice]);
+						 px_choices[choice].name,
+						 state->adaptive->counts[choice]);
 	ExplainPropertyText("Choices", line.data, es);
 }
 
@@ -722,7 +600,7 @@ send_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 }
 
 /* ---------------------------------------------------------------------
- * Parallel plans: what senders share
+ * Parallel plans: the shared state of mode auto
  * --------------------------------------------------------------------- */
 
 static Size
@@ -732,13 +610,15 @@ send_estimate_dsm(CustomScanState *node, ParallelContext *pcxt)
 }
 
 static void
-send_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+send_initialize_dsm(CustomScanState *node, ParallelContext *pcxt,
+					void *coordinate)
 {
 	px_auto_share(((px_send_state *) node)->adaptive, coordinate);
 }
 
 static void
-send_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+send_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt,
+					  void *coordinate)
 {
 	px_auto    *adaptive = ((px_send_state *) node)->adaptive;
 
@@ -752,7 +632,7 @@ send_initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate)
 	px_auto_join(((px_send_state *) node)->adaptive, coordinate);
 }
 
-/* The shared memory goes. */
+/* Stop using the shared memory, before it is destroyed. */
 static void
 send_shutdown(CustomScanState *node)
 {

@@ -10,7 +10,7 @@
 #include "mb/pg_wchar.h"
 #include "utils/memutils.h"
 
-#include "column/column.h"
+#include "column/encoding.h"
 #include "transport/stream_reader.h"
 #include "tuple/decode.h"
 #include "tuple/fault.h"
@@ -162,7 +162,8 @@ count_frame(px_stream_reader *reader, px_frame_kind kind, size_t nbytes,
 		counters->rows += header->rows;
 		counters->raw_nbytes += header->raw_nbytes;
 		counters->batches++;
-		if (contents->encodings == 1u << PX_ENC_PLAIN && contents->codecs == 1u << PX_CODEC_NONE)
+		if (contents->encodings == PX_ENCODINGS_PLAIN &&
+			contents->codecs == PX_CODEC_BIT(PX_CODEC_NONE))
 			counters->batches_plain++;
 		px_progress_batch(reader->stream->progress, header->rows, header->raw_nbytes,
 						  contents->encodings, contents->codecs);
@@ -392,8 +393,8 @@ px_stream_reader_next(px_stream_reader *reader, bool wait)
 {
 	while (!reader->finished)
 	{
-		const uint8_t *frame;
-		size_t		nbytes;
+		const uint8_t *frame = NULL;
+		size_t		nbytes = 0;
 		instr_time	begin;
 		instr_time	end;
 		px_frame_kind kind;

@@ -14,17 +14,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "column/column.h"
-#include "column/fixed.h"
-#include "column/ints.h"
-#include "column/strings.h"
-#include "unit.h"
+#include "batches.h"
+#include "column/batch.h"
+#include "column/decode.h"
 
 #define ROWS_MAX		5000
 #define VALUES_CAP		(4 * 1024 * 1024)
 #define COLUMNS_MAX		4
 
-static px_codec_context *codec_context;
 static px_column columns[COLUMNS_MAX];
 static px_column_state states[COLUMNS_MAX];
 static uint8_t *body;
@@ -73,18 +70,8 @@ add_float(px_column *column, double value)
 static void
 write_batch(uint32_t encodings, uint8_t codec)
 {
-	px_encode_options options = {
-		.encodings = encodings, .codec_on_ints = codec == PX_CODEC_ZSTD,
-		.codec = codec, .context = codec_context
-	};
-	px_writer	out = {body, 0, 0};
-
-	for (uint16_t c = 0; c < ncolumns; c++)
-		out.cap += px_column_plain_nbytes(&columns[c]);
-	options.scratch = unit_alloc(px_encode_scratch_nbytes(px_column_rows(&columns[0])));
-	CHECK_EQ(unit_batch_write(&out, columns, ncolumns, &options, states), PX_OK);
-	body_nbytes = out.pos;
-	free(options.scratch);
+	CHECK_EQ(unit_body_write(unit_batch_write, body, &body_nbytes, columns, ncolumns,
+							 encodings, codec, states), PX_OK);
 }
 
 /* Value i of column c: its bytes without padding, and their number. */
@@ -102,54 +89,25 @@ value_of(uint16_t c, uint32_t value, size_t *nbytes)
 	return column->values + offset - *nbytes;
 }
 
-static bool
-same_packed(const uint8_t *packed, const uint8_t *bytes, size_t nbytes, size_t pad)
-{
-	size_t		padded = Max(nbytes, pad);
-
-	if (px_packed_nbytes(packed) != padded ||
-		memcmp(px_packed_data(packed), bytes, nbytes) != 0)
-		return false;
-	for (size_t i = nbytes; i < padded; i++)
-	{
-		if (px_packed_data(packed)[i] != ' ')
-			return false;
-	}
-
-	return true;
-}
-
 /* Decode one chunk; compare with the column if that is asked for. */
 static px_status
 read_chunk(const px_chunk *chunk, uint16_t c, int64_t **ints, bool compare)
 {
-	px_decode_room room = {.references = (const int64_t *const *) ints, .nreferences = c};
-	unit_guarded unpacked = unit_guarded_new(chunk->encoded_nbytes);
-	unit_guarded scratch = unit_guarded_new(PX_DECODE_SCRATCH_WORDS(chunk->rows) * 8);
-	unit_guarded buffer = {0};
 	int64_t    *values = unit_alloc(chunk->rows * 8);
 	const uint8_t **pointers = (const uint8_t **) values;
 	bool		is_int = chunk->form == PX_FORM_FIXED && px_width_is_int(chunk->width);
-	const uint8_t *encoded;
-	size_t		nbytes = 0;
+	unit_chunk	opened;
+	size_t		nbytes;
 	uint32_t	value = 0;
 	uint32_t	wrong = 0;
-	px_status	status;
+	px_status	status = unit_chunk_open(&opened, chunk, NULL);
 
-	room.scratch = (int64_t *) scratch.data;
-	status = px_chunk_unpack(chunk, codec_context, unpacked.data, &encoded, NULL);
-	if (status == PX_OK && !is_int)
-		status = px_chunk_buffer_nbytes(chunk, encoded, &nbytes, NULL);
-	if (status == PX_OK && nbytes > (size_t) 256 * 1024 * 1024)
-		status = PX_OVER_LIMIT;
+	opened.room.references = (const int64_t *const *) ints;
+	opened.room.nreferences = c;
 	if (status == PX_OK)
-	{
-		buffer = unit_guarded_new(PX_ALIGN(nbytes));
-		room.buffer = buffer.data;
 		status = is_int ?
-			px_chunk_decode_ints(chunk, encoded, columns[c].is_signed, &room, values, NULL) :
-			px_chunk_decode_pointers(chunk, encoded, &room, pointers, NULL);
-	}
+			px_chunk_decode_ints(chunk, opened.encoded, columns[c].is_signed, &opened.room, values, NULL) :
+			unit_chunk_pointers(&opened, pointers, NULL);
 	for (uint32_t row = 0; status == PX_OK && row < chunk->rows; row++)
 	{
 		bool		null = chunk->null_layout == PX_NULLS_ALL ||
@@ -179,14 +137,11 @@ read_chunk(const px_chunk *chunk, uint16_t c, int64_t **ints, bool compare)
 		else if (chunk->form == PX_FORM_FIXED)
 			wrong += memcmp(pointers[row], bytes, nbytes) != 0;
 		else
-			wrong += !same_packed(pointers[row], bytes, nbytes, columns[c].pad);
+			wrong += !unit_same_packed(pointers[row], bytes, nbytes, columns[c].pad);
 	}
 	CHECK_EQ(wrong, 0);
 
-	if (buffer.map)
-		unit_guarded_free(&buffer);
-	unit_guarded_free(&scratch);
-	unit_guarded_free(&unpacked);
+	unit_chunk_close(&opened);
 	if (status == PX_OK && is_int && chunk->null_layout == PX_NULLS_NONE)
 		ints[c] = values;
 	else
@@ -199,16 +154,11 @@ static px_status
 read_body(bool compare)
 {
 	unit_guarded g = unit_guarded_copy(body, body_nbytes);
-	px_frame_header header = {
-		.rows = px_column_rows(&columns[0]), .columns = ncolumns,
-		.body_nbytes = (uint32_t) body_nbytes
-	};
+	px_frame_header header = unit_body_header(columns, ncolumns, body_nbytes);
 	px_chunk	chunks[COLUMNS_MAX];
 	int64_t    *ints[COLUMNS_MAX] = {0};
 	px_status	status;
 
-	for (uint16_t c = 0; c < ncolumns; c++)
-		header.raw_nbytes += px_column_plain_nbytes(&columns[c]);
 	status = px_batch_read(g.data, &header, chunks, NULL);
 	for (uint16_t c = 0; status == PX_OK && c < ncolumns; c++)
 	{
@@ -232,7 +182,7 @@ round_trip(void)
 		write_batch(PX_ENCODINGS_ALL, codec);
 		CHECK_EQ(read_body(true), PX_OK);
 	}
-	write_batch(1, PX_CODEC_NONE);
+	write_batch(PX_ENCODINGS_PLAIN, PX_CODEC_NONE);
 	CHECK_EQ(read_body(true), PX_OK);
 	memset(states, 0, sizeof(states));
 	write_batch(PX_ENCODINGS_ALL, PX_CODEC_NONE);
@@ -544,7 +494,7 @@ digits_make_a_template(void)
 			add_string(column, text);
 		}
 		/* a dictionary does just as well for ten or a hundred values */
-		write_batch(PX_ENCODINGS_ALL & ~(UINT32_C(1) << PX_ENC_DICTIONARY), PX_CODEC_NONE);
+		write_batch(PX_ENCODINGS_ALL & ~PX_ENCODING_BIT(PX_ENC_DICTIONARY), PX_CODEC_NONE);
 		CHECK_EQ(states[0].encoding, PX_ENC_TEMPLATE);
 		CHECK_EQ(read_body(true), PX_OK);
 		damage();
@@ -571,7 +521,7 @@ templates_have_limits(void)
 					text[frame + d] = (char) ('0' + (i == 0 ? 0 : i == 1 ? 9 : unit_random() % 10));
 				px_column_append_bytes(column, text, (size_t) (frame + ndigits));
 			}
-			write_batch(PX_ENCODINGS_ALL & ~(UINT32_C(1) << PX_ENC_DICTIONARY), PX_CODEC_NONE);
+			write_batch(PX_ENCODINGS_ALL & ~PX_ENCODING_BIT(PX_ENC_DICTIONARY), PX_CODEC_NONE);
 			CHECK_EQ(states[0].encoding == PX_ENC_TEMPLATE, ndigits <= 18 && frame + ndigits <= 126);
 			CHECK_EQ(read_body(true), PX_OK);
 		}
@@ -708,9 +658,14 @@ malformed_lengths_are_refused(void)
 	{
 		uint8_t		bytes[64] = {0};
 		size_t		nbytes = 8 + 8 + 16 + cases[c].text_nbytes;
+		px_chunk	chunk = {
+			.encoding = PX_ENC_SPLIT, .form = PX_FORM_BYTES, .rows = 3, .nvalues = 3,
+			.encoded_nbytes = (uint32_t) nbytes
+		};
+		int64_t		scratch[PX_DECODE_SCRATCH_WORDS(3)];
+		px_decode_room room = {.scratch = scratch};
 		unit_guarded g;
 		size_t		buffer_nbytes;
-		int64_t		scratch[6];
 		const uint8_t *out[3];
 		px_status	status;
 
@@ -721,12 +676,13 @@ malformed_lengths_are_refused(void)
 		for (int i = 0; i < 3; i++)
 			px_store_u32(bytes + 16 + i * 4, cases[c].lengths[i]);
 		g = unit_guarded_copy(bytes, nbytes);
-		status = px_split_nbytes(g.data, nbytes, 3, &buffer_nbytes, NULL);
+		status = px_chunk_buffer_nbytes(&chunk, g.data, &buffer_nbytes, NULL);
 		if (status == PX_OK)
 		{
 			unit_guarded buffer = unit_guarded_new(PX_ALIGN(buffer_nbytes));
 
-			status = px_split_decode(g.data, nbytes, 3, scratch, buffer.data, out, NULL);
+			room.buffer = buffer.data;
+			status = px_chunk_decode_pointers(&chunk, g.data, &room, out, NULL);
 			unit_guarded_free(&buffer);
 		}
 		if (!CHECK_EQ(status, cases[c].status))
@@ -740,15 +696,19 @@ static void
 padding_leaves_room_for_the_header(void)
 {
 	uint8_t		bytes[32] = {0};
+	px_chunk	chunk = {
+		.encoding = PX_ENC_SPLIT, .form = PX_FORM_BYTES, .rows = 1, .nvalues = 1,
+		.encoded_nbytes = 24
+	};
 	size_t		nbytes = 0;
 
 	bytes[8] = PX_ENC_PLAIN;
 	bytes[9] = 4;
 	px_store_u32(bytes + 12, 4);
 	px_store_u32(bytes, PX_FRAME_NBYTES_MAX - 4);
-	CHECK_EQ(px_split_nbytes(bytes, 24, 1, &nbytes, NULL), PX_OK);
+	CHECK_EQ(px_chunk_buffer_nbytes(&chunk, bytes, &nbytes, NULL), PX_OK);
 	px_store_u32(bytes, PX_FRAME_NBYTES_MAX - 3);
-	CHECK_EQ(px_split_nbytes(bytes, 24, 1, &nbytes, NULL), PX_OVER_LIMIT);
+	CHECK_EQ(px_chunk_buffer_nbytes(&chunk, bytes, &nbytes, NULL), PX_OVER_LIMIT);
 }
 
 static void
@@ -760,7 +720,12 @@ malformed_dictionaries_are_refused(void)
 		for (uint32_t entries = 0; entries < 7; entries++)
 		{
 			uint8_t		bytes[64] = {0};
-			int64_t		scratch[8];
+			px_chunk	chunk = {
+				.encoding = PX_ENC_DICTIONARY, .form = PX_FORM_BYTES, .rows = 4,
+				.nvalues = 4, .encoded_nbytes = 30
+			};
+			int64_t		scratch[PX_DECODE_SCRATCH_WORDS(4)];
+			px_decode_room room = {.scratch = scratch};
 			const uint8_t *out[4];
 			unit_guarded g;
 			px_status	status;
@@ -773,7 +738,7 @@ malformed_dictionaries_are_refused(void)
 				px_store_u16(bytes + 16 + i * 2, (uint16_t) (i == 2 ? code : 0));
 			memcpy(bytes + 24, "\5a\5b\5c", 6);
 			g = unit_guarded_copy(bytes, 30);
-			status = px_dictionary_decode(g.data, 30, 4, scratch, out, NULL);
+			status = px_chunk_decode_pointers(&chunk, g.data, &room, out, NULL);
 			CHECK_EQ(status == PX_OK, entries == 3 && code < 3);
 			unit_guarded_free(&g);
 		}
@@ -909,7 +874,12 @@ malformed_decimals_are_refused(void)
 	for (size_t c = 0; c < lengthof(cases); c++)
 	{
 		uint8_t		bytes[128] = {0};
-		int64_t		scratch[6];
+		px_chunk	chunk = {
+			.encoding = PX_ENC_DECIMAL, .form = PX_FORM_FIXED, .width = 8, .rows = 3,
+			.nvalues = 3, .encoded_nbytes = 40 + 16
+		};
+		int64_t		scratch[PX_DECODE_SCRATCH_WORDS(3)];
+		px_decode_room room = {.scratch = scratch};
 		int64_t		out[3];
 		unit_guarded g;
 
@@ -926,7 +896,7 @@ malformed_decimals_are_refused(void)
 		px_store_u32(bytes + 32, cases[c].positions[0]);
 		px_store_u32(bytes + 36, cases[c].positions[1]);
 		g = unit_guarded_copy(bytes, 40 + 16);
-		if (!CHECK_EQ(px_decimal_decode(g.data, g.nbytes, 3, 8, out, scratch, NULL), cases[c].status))
+		if (!CHECK_EQ(px_chunk_decode_ints(&chunk, g.data, true, &room, out, NULL), cases[c].status))
 			printf("# case %zu\n", c);
 		unit_guarded_free(&g);
 	}
@@ -980,7 +950,7 @@ related_columns_round_trip(void)
 		write_batch(PX_ENCODINGS_ALL, PX_CODEC_NONE);
 		CHECK_EQ(states[0].encoding, PX_ENC_FOR);
 		CHECK_EQ(states[2].encoding, PX_ENC_RELATED);
-		CHECK_EQ(states[2].related, 0);
+		CHECK_EQ(states[2].plan.parameter, 0);
 		CHECK_EQ(read_body(true), PX_OK);
 
 		/* a null in either of them: no relation, in this batch */
@@ -1003,8 +973,13 @@ malformed_relations_are_refused(void)
 			static const int64_t other[2] = {100, 127};
 			static const int64_t *const references[3] = {NULL, other, NULL};
 			uint8_t		bytes[24] = {0};
+			px_chunk	chunk = {
+				.encoding = PX_ENC_RELATED, .form = PX_FORM_FIXED, .width = 1, .rows = 2,
+				.nvalues = 2, .encoded_nbytes = sizeof(bytes)
+			};
 			int64_t		out[2];
-			int64_t		scratch[4];
+			int64_t		scratch[PX_DECODE_SCRATCH_WORDS(2)];
+			px_decode_room room = {.scratch = scratch, .references = references, .nreferences = 3};
 			px_status	status;
 
 			px_store_u16(bytes, (uint16_t) reference);
@@ -1013,7 +988,7 @@ malformed_relations_are_refused(void)
 			bytes[12] = 8;
 			bytes[16] = (uint8_t) (extra == 1);	/* 128 is no int1 */
 			bytes[4] = (uint8_t) (extra == 2);
-			status = px_related_decode(bytes, sizeof(bytes), 2, 1, true, references, 3, out, scratch, NULL);
+			status = px_chunk_decode_ints(&chunk, bytes, true, &room, out, NULL);
 			CHECK_EQ(status == PX_OK, reference == 1 && extra == 0);
 		}
 	}
@@ -1027,34 +1002,25 @@ static px_status
 read_arrays(px_column *column, bool compare)
 {
 	unit_guarded g = unit_guarded_copy(body, body_nbytes);
-	px_frame_header header = {
-		.rows = px_column_rows(column), .columns = 1, .body_nbytes = (uint32_t) body_nbytes,
-		.raw_nbytes = px_column_plain_nbytes(column)
-	};
-	int64_t		scratch[PX_DECODE_SCRATCH_WORDS(400)];
-	px_decode_room room = {.scratch = scratch};
-	unit_guarded buffer = {0};
+	px_frame_header header = unit_body_header(column, 1, body_nbytes);
 	unit_guarded elements = {0};
-	const uint8_t *encoded;
 	const uint8_t *sent = column->sent->values;
 	px_arrays	arrays;
 	px_chunk	chunk;
+	unit_chunk	opened = {0};
 	px_status	status;
 
 	status = px_batch_read(g.data, &header, &chunk, NULL);
 	if (status == PX_OK)
-	{
-		buffer = unit_guarded_new(chunk.encoded_nbytes);
-		status = px_chunk_unpack(&chunk, codec_context, buffer.data, &encoded, NULL);
-	}
+		status = unit_chunk_open(&opened, &chunk, NULL);
 	if (status == PX_OK)
-		status = px_chunk_decode_arrays(&chunk, encoded, &room, &arrays, NULL);
+		status = px_chunk_decode_arrays(&chunk, opened.encoded, &opened.room, &arrays, NULL);
 	if (status == PX_OK && arrays.nelements > 1000000)
 		status = PX_OVER_LIMIT;
 	if (status == PX_OK)
 	{
 		elements = unit_guarded_new((size_t) arrays.nelements * 8);
-		status = px_chunk_decode_elements(&chunk, &arrays, column->is_signed,
+		status = px_chunk_decode_elements(&arrays, column->is_signed,
 										  (int64_t *) elements.data, NULL);
 	}
 	if (status == PX_OK && compare)
@@ -1070,15 +1036,13 @@ read_arrays(px_column *column, bool compare)
 							column->values + (size_t) i * column->width, column->width) != 0;
 		for (uint32_t i = 0; i < arrays.nsent; i++)
 		{
-			wrong += !same_packed(arrays.sent[i], sent, column->sent->lengths[i], 0);
+			wrong += !unit_same_packed(arrays.sent[i], sent, column->sent->lengths[i], 0);
 			sent += column->sent->lengths[i];
 		}
 		CHECK_EQ(wrong, 0);
 	}
-	if (buffer.map)
-		unit_guarded_free(&buffer);
-	if (elements.map)
-		unit_guarded_free(&elements);
+	unit_chunk_close(&opened);
+	unit_guarded_free(&elements);
 	unit_guarded_free(&g);
 
 	return status;
@@ -1227,7 +1191,7 @@ random_bytes_make_the_codec_pause(void)
 				memset(value, i % 3, sizeof(value));
 			px_column_append_bytes(column, value, 40 + unit_random() % 20);
 		}
-		write_batch(PX_ENCODINGS_ALL & ~(UINT32_C(1) << PX_ENC_DICTIONARY), PX_CODEC_LZ4);
+		write_batch(PX_ENCODINGS_ALL & ~PX_ENCODING_BIT(PX_ENC_DICTIONARY), PX_CODEC_LZ4);
 		CHECK_EQ(read_body(true), PX_OK);
 		if (batch == 99)
 			CHECK(states[0].codec_skip_next[PX_CODEC_LZ4] >= 32);
@@ -1344,15 +1308,9 @@ random_batches_round_trip(void)
 int
 main(void)
 {
-	codec_context = px_codec_open();
 	body = unit_alloc(2 * VALUES_CAP);
 	for (int c = 0; c < COLUMNS_MAX; c++)
-	{
-		columns[c].values = unit_alloc(VALUES_CAP);
-		columns[c].values_cap = VALUES_CAP;
-		columns[c].lengths = unit_alloc(ROWS_MAX * sizeof(uint32_t));
-		columns[c].nulls = unit_alloc(PX_BITMAP_NBYTES(ROWS_MAX));
-	}
+		unit_column_alloc(&columns[c], ROWS_MAX, VALUES_CAP);
 
 	RUN(strings_of_every_length_round_trip);
 	RUN(one_large_value_is_compressed);
@@ -1384,13 +1342,8 @@ main(void)
 	RUN(random_batches_round_trip);
 
 	for (int c = 0; c < COLUMNS_MAX; c++)
-	{
-		free(columns[c].values);
-		free(columns[c].lengths);
-		free(columns[c].nulls);
-	}
+		unit_column_free(&columns[c]);
 	free(body);
-	px_codec_close(codec_context);
 
 	return unit_done();
 }

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""A new user's way, as README.md has it: from git clone to a compressed scan over two servers of their own.
+
+Runs the block of shell commands under the marker <!-- skip: make check-new-user … -->, one command a line, as a user
+with sudo in a fresh Debian 12 root (scripts/roots.py) that has git and sudo and nothing else. URL stands for
+this repository: what is committed. There must be eight commands at most, each must succeed, and the last one print
+the plan of a scan that came by exchange and was compressed. Needs root and the archives; PG_EXCHANGE_ROOTS names a
+folder to keep the root in. What cannot be had is skipped with the reason. Prints TAP."""
+import os
+import re
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+import report  # noqa: E402
+import roots  # noqa: E402
+
+MAJOR = 15
+COMMANDS_MAX = 8
+
+
+def commands():
+    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as readme:
+        block = re.search(r"<!-- skip: make check-new-user .*?-->\s*```sh\n(.*?)```", readme.read(), re.S)
+    return block[1].splitlines() if block else []
+
+
+def walk(work):
+    archive = roots.tarball("new-user", MAJOR, ("ca-certificates", "git", "sudo"), work)
+    root = roots.Root(archive, os.path.join(work, "new-user"))
+    # What is committed, as a server of git would have it.
+    roots.run("git", "-c", "safe.directory=*", "clone", "-q", "--bare", "--no-hardlinks", ROOT, root.path + "/srv/pg_exchange.git")
+    with open(root.path + "/etc/sudoers.d/user", "w", encoding="utf-8") as file:
+        file.write("user ALL=(ALL) NOPASSWD: ALL\n")
+    status, out = root.run("sh", "-ec", "useradd --create-home --shell /bin/bash user; git config --system safe.directory '*'; apt-get update 2>&1")
+    if status != 0:
+        raise roots.Unavailable(out)
+
+    steps = commands()
+    report.ok(0 < len(steps) <= COMMANDS_MAX, f"README.md has {COMMANDS_MAX} commands at most", f"{len(steps)} commands")
+    # All in one shell, as one would type them, and in one name space: servers end with it.
+    script = "\n".join(f"echo ':step {i}'\n{{ {step.replace(' URL ', ' /srv/pg_exchange.git ')}\n}} || exit 1" for i, step in enumerate(steps))
+    shell = root.popen(["setpriv", "--reuid=user", "--regid=user", "--init-groups", "env", "HOME=/home/user", "USER=user",
+                        "bash", "-c", f"cd /home/user\n{script}\necho :done"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        output, _ = shell.communicate(timeout=roots.TIMEOUT)
+    except subprocess.TimeoutExpired:
+        shell.kill()
+        output, _ = shell.communicate()
+    finally:
+        shell.kill()
+        shell.wait()
+    parts = re.split(r"^:step \d+\n", output, flags=re.M)[1:]
+    for i, step in enumerate(steps):
+        done = i + 1 < len(parts) or (i + 1 == len(parts) and parts[i].endswith(":done\n"))
+        if not report.ok(done, f"this command succeeds: {step[:100]}", parts[i] if i < len(parts) else "not reached"):
+            return
+    plan = parts[-1]
+    report.ok("Transport: exchange v1" in plan and re.search(r"Compression: \w+ .*(lz4|zstd)", plan), "the last command prints the plan of a compressed scan", plan)
+    report.comment(plan)
+
+
+def main():
+    try:
+        roots.become_root(["PG_EXCHANGE_ROOTS", "TMPDIR"])
+        roots.prepare()
+        with roots.work_folder() as work:
+            walk(work)
+    except roots.Unavailable as reason:
+        report.skip("a new user gets to a compressed scan", reason)
+    return report.done()
+
+
+sys.exit(main())

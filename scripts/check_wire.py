@@ -1,0 +1,353 @@
+#!/usr/bin/env python3
+"""Hold the wire format against doc/wire.md and print TAP: the reader of test/wire_reader/, written from the
+document alone, must understand what the server sends, and both must refuse the same.
+
+  1. Streams made by hand (test/wire_reader/samples.py): those that are right are read, each that breaks one rule
+     of the document is refused because of that rule; so are the document's own examples.
+  2. Frames of real servers, of every type, encoding, codec, null layout, kind and form that there is, which is
+     checked in the end, give the rows that COPY says the query has.
+  3. pg_exchange's own receiver gets the streams of 1, from a server whose exchange.send is a function that
+     returns them, and must say the same of each: these rows, or an error about an invalid frame.
+
+The packages lz4 and zstandard come from PyPI, into a venv in the cache folder, where they are missing."""
+import json
+import os
+import re
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.join(ROOT, "bench"), os.path.join(ROOT, "test")]
+import harness  # noqa: E402
+import report  # noqa: E402
+
+CODECS = ("none", "lz4", "zstd")
+
+
+def with_packages():
+    """Start anew by a Python that has the packages, if this one lacks them."""
+    try:
+        import lz4.block  # noqa: F401
+        import zstandard  # noqa: F401
+        return
+    except ImportError:
+        pass
+    # One for each Python: scripts/check_matrix.py shares the folder between systems.
+    venv = os.path.join(harness.cache_dir(), "wire-venv-{}.{}".format(*sys.version_info))
+    python = os.path.join(venv, "bin", "python")
+    if sys.executable == python:
+        sys.exit("error: lz4 and zstandard are installed, but cannot be imported")
+    if not os.path.exists(os.path.join(venv, "complete")):
+        subprocess.check_call([sys.executable, "-m", "venv", "--clear", venv])
+        subprocess.check_call([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "lz4", "zstandard"])
+        with open(os.path.join(venv, "complete"), "w", encoding="utf-8"):
+            pass
+    os.execv(python, [python, *sys.argv])
+
+
+# ---- 1: streams made by hand -------------------------------------------------------------------
+
+def check_samples():
+    for name, (sample, expected) in samples.GOOD.items():
+        try:
+            got = [row[0] for row in read_stream(samples.write(sample), sample.get("asked"))[1]]
+        except Refused as refused:
+            got = refused
+        report.ok(got == expected, f"the reader reads a stream made by hand: {name}", f"expected {expected}, got {got}")
+    for name, good, change, message in samples.broken():
+        sample = samples.changed(samples.GOOD[good][0], change)
+        try:
+            got = f"accepted: {read_stream(samples.write(sample), sample.get('asked'))[1]}"
+        except Refused as refused:
+            got = str(refused)
+        report.ok(message in got, f"the reader refuses a stream made by hand: {name}", f"expected an error with \"{message}\", got {got}")
+
+
+def check_cut(frames):
+    """A frame that ends early is refused wherever it ends, and a stream without its last frame is not complete."""
+    accepted = []
+    for frame in frames:
+        for nbytes in range(0, len(frame), max(1, len(frame) // 50)):
+            try:
+                read_header(frame[:nbytes])
+                accepted.append(nbytes)
+            except Refused:
+                pass
+    report.ok(not accepted, "the reader refuses frames that are cut short", accepted)
+    for name, part in (("without its end", frames[:-1]), ("without a batch", [frames[0], *frames[2:]]),
+                       ("with a batch twice", [*frames[:2], *frames[1:]]), ("with a frame after its end", [*frames, frames[-1]]),
+                       ("of no frame", [])):
+        try:
+            read_stream(part)
+            report.ok(False, f"the reader refuses a stream {name}", "accepted")
+        except Refused:
+            report.ok(True, f"the reader refuses a stream {name}")
+
+
+def check_examples():
+    """The hexadecimal examples of doc/wire.md, each with the values that its text says."""
+    with open(os.path.join(ROOT, "doc", "wire.md"), encoding="utf-8") as document:
+        found = [bytes.fromhex(block) for block in re.findall(r"(?:^    [0-9a-f]{2}(?: {1,2}[0-9a-f]{2})*$\n?)+", document.read(), re.M)]
+    expected = [({"columns": [(16, 1, 1)], "rows": 5}, {"encoding": 2}, [10, 11, 13, 10, 17]),
+                ({"columns": [(1700, 3, 0)], "rows": 3}, {"encoding": 12, "scale": 2}, ["0.07", "NaN", "0.07"]),
+                ({"columns": [(25, 2, 0)], "rows": 2}, {"encoding": 13}, [b"xy", b"a" * 100])]
+    report.ok(len(found) == len(expected), "all examples of doc/wire.md are known here", found)
+    for values, (stream, chunk, rows) in zip(found, expected):
+        columns, got = read_stream(samples.write({**stream, "chunks": [{**chunk, "values": values}]}))
+        got = [numeric_text(row[0]) if columns[0].klass == "numeric" else row[0] for row in got]
+        report.ok(got == rows, f"an example of doc/wire.md has the values {rows}", got)
+
+
+# ---- 2: what the server sends ------------------------------------------------------------------
+
+def same_lsn(line):
+    """A line of COPY with each pg_lsn as PostgreSQL 19 prints it: before, the
+    number after the slash has no leading zeros."""
+    return re.sub(rb"(?<![^\t])([0-9A-F]+/)([0-9A-F]{1,7})(?![^\t])",
+                  lambda lsn: lsn[1] + lsn[2].rjust(8, b"0"), line)
+
+
+class Capture:
+    """Frames of queries, as psql gets them from a server."""
+
+    def __init__(self, server, session):
+        self.server, self.session = server, session
+        self.version = int(session.run("SHOW server_version_num"))
+
+    def columns(self, query):
+        """(type, typmod) to ask for: built-in types as they are, others as text."""
+        answer = self.session.run(
+            f"DROP VIEW IF EXISTS captured; CREATE TEMP VIEW captured AS {query};"
+            "SELECT string_agg(base::text, ',' ORDER BY attnum) FROM (SELECT attnum, CASE WHEN t.oid >= 16384 AND typbasetype = 0 "
+            "THEN 0 ELSE coalesce(nullif(typbasetype, 0), t.oid) END AS base FROM pg_attribute JOIN pg_type t ON t.oid = atttypid "
+            "WHERE attrelid = 'captured'::regclass) x")
+        return [(int(oid), -1) for oid in answer.split("\n")[-1].split(",")]
+
+    def frames(self, query, as_text=False, **request):
+        columns = [(0, -1) for _ in self.columns(query)] if as_text else self.columns(query)
+        text = words.request(columns, server_version=self.version, **request)
+        return [bytes.fromhex(line[2:]) for line in self.session.run(f"SELECT exchange.send('{text}', t.*) FROM ({query}) t").split("\n")]
+
+    def copied(self, query):
+        """The lines of COPY."""
+        path = os.path.join(self.server.work, "copied")
+        self.session.run(f"COPY ({query}) TO '{path}'")
+        with open(path, "rb") as file:
+            return file.read().split(b"\n")[:-1]
+
+    def compare(self, name, query, ordered=True, slices=None, explain=0, **request):
+        """Do the frames say what COPY says? Returns them."""
+        frames, expected = self.frames(query, slices=slices, explain=explain, **request), self.copied(query)
+        try:
+            columns, rows = read_stream(frames, slices and slices[:2], explain != 0)
+        except Refused as refused:
+            report.ok(False, f"frames have the rows of COPY: {name}", refused)
+            return frames
+        got = [same_lsn(copy_line(columns, row)) for row in rows]
+        expected = [same_lsn(line) for line in expected]
+        if not ordered:
+            got, expected = sorted(got), sorted(expected)
+        differing = [pair for pair in zip(got, expected) if pair[0] != pair[1]][:3]
+        report.ok(got == expected, f"frames have the rows of COPY: {name}, {len(expected)} rows",
+                  f"{len(got)} rows, {len(expected)} expected; differing: " + "\n".join(map(repr, differing)))
+        return frames
+
+
+def raw_nbytes(chunk):
+    """What doc/wire.md says that raw_nbytes counts for a chunk."""
+    def eight(nbytes):
+        return nbytes + -nbytes % 8
+    nbytes = 24 + (eight((chunk.nrows + 7) // 8) if chunk.nulls is not None else 0)
+    form, values = chunk.header.form, chunk.values
+    if not values:
+        return nbytes
+    sent = [value for value in values if isinstance(value, bytes)]
+    if form == 1:
+        return nbytes + eight(packed_nbytes(values))
+    if form == 2:
+        elements = sum(len(value) for value in values if not isinstance(value, bytes))
+        return nbytes + eight(8 + 8 + eight(4 * len(values)) + 8 + eight(elements * chunk.header.width) + packed_nbytes(sent))
+    if chunk.header.encoding == 12:
+        return nbytes + eight(8 + 8 + 8 * len(values) + 8 + eight(4 * len(sent)) + packed_nbytes(sent))
+    return nbytes + eight(len(values) * chunk.header.width)
+
+
+def check_sizes(name, frames):
+    """What binds writers, and readers do not check: raw_nbytes of every batch."""
+    wrong, schema = [], None
+    for data in frames:
+        frame, body = read_header(data), Cursor(data[40:])
+        if frame.kind == 1:
+            schema = read_schema(frame, body)
+        elif frame.kind == 2:
+            expected = sum(map(raw_nbytes, read_batch(frame, body, schema)))
+            if frame.raw_nbytes != expected or frame.body_nbytes > frame.raw_nbytes:
+                wrong.append((frame.sequence, frame.raw_nbytes, expected, frame.body_nbytes))
+    report.ok(not wrong, f"raw_nbytes is what plain chunks would take, and the body has no more: {name}", wrong)
+
+
+def check_captured(server):
+    with harness.Session(server) as session:
+        for path in ("test/matrix/shard.sql", "test/wire_reader/data.sql"):
+            with open(os.path.join(ROOT, path), encoding="utf-8") as script:
+                session.run(script.read())
+        ours = words.hello(sum(1 << encoding for encoding in ENCODINGS), 7)
+        hello = words.read_hello(session.run(f"SELECT exchange.hello('{ours}')"))
+        unknown = [bit for bit in range(32) if hello["encodings"] >> bit & 1 and bit not in ENCODINGS]
+        report.ok(not unknown, "the reader knows every encoding that the server's hello names", unknown)
+        report.ok(hello["codecs"] == 7 and hello["protocol"] == (1, 1), "the reader knows every codec and version of it", hello)
+        everything = hello["encodings"]
+
+        seen.clear()
+        capture = Capture(server, session)
+        for codec in CODECS:
+            frames = capture.compare(f"every encoding, {codec}", "SELECT * FROM encoded", codec=codec, encodings=everything)
+            check_sizes(f"every encoding, {codec}", frames)
+        check_cut(frames)
+        capture.compare("every type", "SELECT * FROM types WHERE id % 3 = 0 OR id > 5000 ORDER BY id", codec="lz4", encodings=everything)
+        check_sizes("every type, plain", capture.compare("every type, plain", "SELECT * FROM types WHERE id % 20 = 0 OR id >= 6000"))
+        capture.compare("everything as text", "SELECT * FROM types WHERE id % 20 = 0 OR id >= 6000", as_text=True, codec="zstd", encodings=everything)
+        for encoding in ENCODINGS:
+            capture.compare(f"encodings 0 and {encoding}", "SELECT * FROM encoded WHERE id % 6 = 0", codec="lz4", encodings=1 | 1 << encoding)
+        capture.compare("small batches", "SELECT id, lengths FROM encoded", batch_rows=7, encodings=everything)
+        capture.compare("no rows", "SELECT * FROM encoded WHERE id < 0")
+        check_sizes("as toasted", capture.compare("as toasted", "SELECT * FROM toasted", codec="lz4", encodings=everything))
+        check_slices(capture, everything)
+        check_parallel(capture, everything)
+        check_chosen(capture, everything)
+        check_command(server, capture)
+        check_seen(everything)
+
+
+def check_slices(capture, everything):
+    rows, blocks = [], 0
+    for slice in range(3):
+        frames = capture.frames("SELECT * FROM big", encodings=everything, slices=(3, slice, blocks))
+        stream = Stream((3, slice))
+        rows += [copy_line(stream.columns, row) for frame in frames for row in stream.read(frame)]
+        stream.finish()
+        blocks = stream.slice_body.blocks
+        report.ok(stream.slice_body.slices == 3 and blocks > 0, f"slice {slice} of 3 says that there are 3", stream.slice_body)
+    report.ok(sorted(rows) == sorted(capture.copied("SELECT * FROM big")), f"each of {len(rows)} rows is in one slice")
+    capture.compare("sorted, in one slice", "SELECT * FROM big ORDER BY id", slices=(3, 0, 0))
+
+
+def check_parallel(capture, everything):
+    capture.session.run("SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;"
+                        "SET parallel_leader_participation = off; SET max_parallel_workers_per_gather = 2")
+    frames = capture.compare("parallel senders", "SELECT * FROM big", ordered=False, encodings=everything)
+    senders = sorted({read_header(frame).sender for frame in frames})
+    report.ok(len(senders) > 1 and 0 not in senders, "there is more than one parallel sender, and none is the backend", senders)
+    capture.session.run("RESET ALL")
+
+
+def check_chosen(capture, everything):
+    """Codec auto, with choices drawn at random; and the plan of a stream."""
+    frames = capture.compare("choices at random", "SELECT * FROM big", ordered=False, batch_rows=300, encodings=everything, auto=(7, 1000, 0, 0, 1))
+    choices = {header.choice for header in map(read_header, frames) if header.kind == 2}
+    report.ok(choices == {0, 1, 2, 3}, "choices at random are all made", choices)
+    stream = Stream(explain=True)
+    for frame in capture.frames("SELECT * FROM big WHERE id < 100", explain=1):
+        stream.read(frame)
+    stream.finish()
+    text, parsed = stream.plan[0], json.loads(stream.plan[1])
+    report.ok("on big" in text and "Node Type" in parsed["Plan"], "the plan of a stream comes as text and as JSON", stream.plan)
+
+
+def check_command(server, capture):
+    """psql | python3 -m wire_reader, as its documentation has it."""
+    query = "SELECT id, patched, escapes FROM encoded"
+    request = words.request(capture.columns(query), codec="zstd")
+    psql = subprocess.run([*server.psql_command(), "-c", "LOAD 'pg_exchange'", "-c", f"SELECT exchange.send('{request}', t.*) FROM ({query}) t"], check=False, text=True,
+                          cwd=server.work, env=harness.environment(server.work), stdout=subprocess.PIPE, **harness.as_server_user())
+    done = subprocess.run([sys.executable, "-B", "-m", "wire_reader"], input=psql.stdout.encode(), capture_output=True, check=False,
+                          env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "test")})
+    report.ok(done.stdout.split(b"\n")[:-1] == capture.copied(query), "psql | python3 -m wire_reader prints what COPY does", done.stderr.decode())
+
+
+def check_seen(everything):
+    wanted = {("encoding", bit) for bit in range(32) if everything >> bit & 1}
+    wanted |= {("child", encoding) for encoding in range(6)} | {("head",), ("method", 0), ("method", 1)}
+    wanted |= {(what, value) for what in ("codec", "null_layout", "form") for value in range(3)}
+    wanted |= {("kind", kind) for kind in (1, 2, 3, 4, 5)} | {("type", (1700, "numeric")), ("type", (3802, "text"))}
+    for klass, types in (("fixed", FIXED_TYPES), ("array", ARRAY_TYPES), ("bytes", BYTES_TYPES)):
+        wanted |= {("type", (oid, klass)) for oid in types}
+    missing = sorted(str(what) for what in wanted if not seen[what if len(what) > 1 else what[0]])
+    report.ok(not missing, f"captured frames have had every encoding, codec, layout, form, kind and type ({len(wanted)} things)", missing)
+
+
+# ---- 3: pg_exchange's receiver ------------------------------------------------------------------
+
+def set_up_receiver(server, coordinator):
+    """A database whose exchange.send returns the frames of table frames, and foreign tables of it. A coordinator asks
+    the catalogs there whether its functions are the extension's, and they will say so, by a wrong operator."""
+    hello = server.sql(f"SELECT exchange.hello('{words.hello(1, 1)}')")
+    server.sql("CREATE DATABASE by_hand")
+    server.sql(f"""
+        CREATE SCHEMA exchange;
+        CREATE TABLE frames (number int, frame bytea);
+        CREATE FUNCTION exchange.hello(text) RETURNS text LANGUAGE sql AS $$ SELECT '{hello}' $$;
+        CREATE FUNCTION exchange.admit(text, text, boolean) RETURNS text LANGUAGE sql VOLATILE AS $$
+            SELECT '{hello}' || ' pid=' || pg_backend_pid() || ' session=0123456789abcdef snapshot='
+                || CASE WHEN $3 THEN pg_export_snapshot() ELSE '-' END || ' idle=0 against=' $$;
+        CREATE FUNCTION exchange.send(text, record) RETURNS SETOF bytea LANGUAGE plpgsql AS $$
+        BEGIN
+            RETURN QUERY SELECT frame FROM public.frames ORDER BY number;
+        END $$;
+        SET allow_system_table_mods = on;
+        INSERT INTO pg_extension SELECT 99999, 'pg_exchange', 10, oid, false, '1.1' FROM pg_namespace WHERE nspname = 'exchange';
+        CREATE FUNCTION public.always(bigint, int) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT true';
+        UPDATE pg_operator SET oprcode = 'public.always' WHERE oprcode = 'int84eq'::regproc;""", "by_hand")
+    coordinator.sql(f"""
+        CREATE EXTENSION postgres_fdw; CREATE EXTENSION pg_exchange;
+        CREATE SERVER by_hand FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '127.0.0.1', port '{server.port}', dbname 'by_hand');
+        CREATE USER MAPPING FOR CURRENT_USER SERVER by_hand OPTIONS (user 'postgres');""")
+    for name, (sample, _) in samples.GOOD.items():
+        types = coordinator.sql("SELECT " + ", ".join(f"{oid}::regtype" for oid, _, _ in sample["columns"])).split("|")
+        columns = ", ".join(f"c{i} {type}" for i, type in enumerate(types))
+        server.sql(f'CREATE TABLE "{name}" ({columns}); INSERT INTO "{name}" DEFAULT VALUES;', "by_hand")
+        coordinator.sql(f'CREATE FOREIGN TABLE "{name}" ({columns}) SERVER by_hand')
+
+
+def check_receiver(server, coordinator):
+    set_up_receiver(server, coordinator)
+    with harness.Session(server, "by_hand") as shard, harness.Session(coordinator) as session:
+        session.run("\\set ON_ERROR_STOP 0\n\\set VERBOSITY verbose")
+
+        def receive(table, sample):
+            frames = samples.write(sample)
+            session.run(f"SET pg_exchange.slices = {sample['asked'][0] if 'asked' in sample else 1}")
+            shard.run("TRUNCATE frames; INSERT INTO frames VALUES " + ", ".join(
+                f"({i}, '\\x{frame.hex()}')" for i, frame in enumerate(frames)))
+            return session.run(f'COPY (SELECT * FROM "{table}") TO STDOUT')
+
+        for name, (sample, _) in samples.GOOD.items():
+            columns, rows = read_stream(samples.write(sample), sample.get("asked"))
+            expected = b"\n".join(copy_line(columns, row) for row in rows).decode()
+            got = receive(name, sample)
+            report.ok(got == expected.rstrip("\n"), f"the receiver reads a stream made by hand: {name}", f"expected:\n{expected}\ngot:\n{got}")
+        for name, good, change, _ in samples.broken():
+            got = receive(good, samples.changed(samples.GOOD[good][0], change))
+            report.ok(re.search(r"^ERROR:  (08P01|XX001): invalid frame from server", got, re.M), f"the receiver refuses a stream made by hand: {name}", got)
+
+
+def check(work):
+    check_samples()
+    check_examples()
+    server = harness.Server(work, "shard", {})
+    coordinator = harness.Server(work, "coordinator", {
+        "session_preload_libraries": "pg_exchange", "pg_exchange.min_bytes": "0", "pg_exchange.local_scope": "none"})
+    check_captured(server)
+    check_receiver(server, coordinator)
+    return report.done()
+
+
+with_packages()
+from wire_reader import samples, words  # noqa: E402
+from wire_reader.chunks import ENCODINGS, packed_nbytes  # noqa: E402
+from wire_reader.cursor import Cursor, Refused, seen  # noqa: E402
+from wire_reader.stream import (ARRAY_TYPES, BYTES_TYPES, FIXED_TYPES, Stream, read_batch, read_header, read_schema,  # noqa: E402
+                                read_stream)
+from wire_reader.text import copy_line, numeric_text  # noqa: E402
+sys.exit(harness.main(check))
