@@ -68,7 +68,7 @@ follows_the_link(void)
 }
 
 /*
- * What scripts/check-auto does on a real link: 1 Gbit/s, three seconds of
+ * What scripts/check_auto.py does on a real link: 1 Gbit/s, three seconds of
  * 50 Mbit/s, and back.  How many batches cross the slow link follows from the
  * bytes that do.  But for 20, and those that wait in the socket's buffer when
  * the rate changes, they must be zstd's, and no others.
