@@ -24,7 +24,7 @@
 /*
  * The name of this run of this server: the same for all its backends, another
  * for every other server and after a restart.  A hash, so that nobody takes
- * it for the numbers it is made of; 128 bits, so that two never meet.
+ * it for the numbers it is made of; 128 bits, so that no two are the same.
  */
 static void
 instance_id(char *out, size_t cap)
@@ -36,7 +36,8 @@ instance_id(char *out, size_t cap)
 	parts[0] = GetSystemIdentifier();
 	parts[1] = (uint64) PgStartTime;
 	parts[2] = (uint64) PostPortNumber;
-	high = hash_bytes_extended((const unsigned char *) parts, sizeof(parts), 0);
+	high =
+		hash_bytes_extended((const unsigned char *) parts, sizeof(parts), 0);
 	low = hash_bytes_extended((const unsigned char *) parts, sizeof(parts), 1);
 	snprintf(out, cap, "%016llx%016llx",
 			 (unsigned long long) high, (unsigned long long) low);
