@@ -668,6 +668,14 @@ px_send_adaptive(PlanState *send)
 	return ((px_send_state *) send)->adaptive;
 }
 
+PlanState *
+px_send_below(PlanState *top)
+{
+	while (castNode(CustomScanState, top)->methods != &send_exec_methods)
+		top = linitial(castNode(CustomScanState, top)->custom_ps);
+	return top;
+}
+
 const px_request *
 px_send_request(PlanState *send)
 {
@@ -686,7 +694,4 @@ void
 px_send_init(void)
 {
 	RegisterCustomScanMethods(&px_send_scan_methods);
-	RegisterCustomScanMethods(&px_forward_scan_methods);
-	RegisterCustomScanMethods(&px_armour_scan_methods);
-	px_send_plan_init();
 }
