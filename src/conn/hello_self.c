@@ -16,7 +16,7 @@
 #include "utils/timestamp.h"
 
 #include "codec/codec.h"
-#include "column/column.h"
+#include "column/encoding.h"
 #include "compat.h"
 #include "conn/hello_self.h"
 #include "wire/frame.h"
@@ -49,8 +49,8 @@ px_hello_self(px_hello *hello)
 	memset(hello, 0, sizeof(*hello));
 	hello->protocol_min = PX_PROTOCOL_MIN;
 	hello->protocol_max = PX_PROTOCOL_MAX;
-	hello->codecs = (1u << PX_CODEC_COUNT) - 1;
-	hello->encodings = (1u << PX_ENCODING_COUNT) - 1;
+	hello->codecs = PX_CODECS_ALL;
+	hello->encodings = PX_ENCODINGS_ALL;
 #ifndef WORDS_BIGENDIAN
 	hello->little_endian = true;
 #endif

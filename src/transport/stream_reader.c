@@ -10,7 +10,7 @@
 #include "mb/pg_wchar.h"
 #include "utils/memutils.h"
 
-#include "column/column.h"
+#include "column/encoding.h"
 #include "transport/stream_reader.h"
 #include "tuple/decode.h"
 #include "tuple/fault.h"
@@ -167,8 +167,8 @@ count_frame(px_stream_reader *reader, px_frame_kind kind, size_t nbytes,
 		counters->rows += header->rows;
 		counters->raw_nbytes += header->raw_nbytes;
 		counters->batches++;
-		if (contents->encodings == 1u << PX_ENC_PLAIN &&
-			contents->codecs == 1u << PX_CODEC_NONE)
+		if (contents->encodings == PX_ENCODINGS_PLAIN &&
+			contents->codecs == PX_CODEC_BIT(PX_CODEC_NONE))
 			counters->batches_plain++;
 		px_progress_batch(reader->stream->progress, header->rows,
 						  header->raw_nbytes, contents->encodings,
