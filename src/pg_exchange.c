@@ -13,7 +13,7 @@
 #include "guc.h"
 #include "node/gather.h"
 #include "node/receive.h"
-#include "node/send.h"
+#include "plan/attach.h"
 #include "plan/marker.h"
 #include "plan/paths.h"
 #include "plan/place.h"
@@ -28,7 +28,7 @@ _PG_init(void)
 {
 	px_guc_init();
 	px_stats_init();
-	px_send_init();
+	px_attach_init();
 	px_marker_init();
 	px_receive_init();
 	px_gather_init();

@@ -240,7 +240,9 @@ armour_begin(CustomScanState *node, EState *estate, int eflags)
 	PlanState  *child = ExecInitNode(plan, estate, eflags);
 
 	node->custom_ps = list_make1(child);
-	if (castNode(CustomScan, plan)->methods == &px_plan_scan_methods)
+
+	/* An ExchangePlan may stand between. */
+	if (castNode(CustomScan, plan)->methods != &px_send_scan_methods)
 		child = linitial(castNode(CustomScanState, child)->custom_ps);
 	state->send = child;
 	state->context = AllocSetContextCreate(estate->es_query_cxt,

@@ -681,12 +681,3 @@ px_send_is_exhausted(PlanState *send)
 	Assert(castNode(CustomScanState, send)->methods == &send_exec_methods);
 	return ((px_send_state *) send)->exhausted;
 }
-
-void
-px_send_init(void)
-{
-	RegisterCustomScanMethods(&px_send_scan_methods);
-	RegisterCustomScanMethods(&px_forward_scan_methods);
-	RegisterCustomScanMethods(&px_armour_scan_methods);
-	px_send_plan_init();
-}

@@ -79,12 +79,9 @@ extern void px_send_rescan_child(CustomScanState *node);
 
 /*
  * Register ExchangePlan, and install the hook that makes the executor measure
- * its plan; called by px_send_init.
+ * its plan; called by px_attach_init.
  */
 extern void px_send_plan_init(void);
-
-/* Register all nodes of a sender; called by _PG_init. */
-extern void px_send_init(void);
 
 /*
  * Read the request of a marker, exchange.send(request, ...), for a query of

@@ -264,3 +264,12 @@ px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker,
 											&px_armour_scan_methods)
 							  ->scan.plan;
 }
+
+void
+px_attach_init(void)
+{
+	RegisterCustomScanMethods(&px_send_scan_methods);
+	RegisterCustomScanMethods(&px_forward_scan_methods);
+	RegisterCustomScanMethods(&px_armour_scan_methods);
+	px_send_plan_init();
+}

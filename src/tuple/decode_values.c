@@ -30,6 +30,14 @@
 /* Size of an array's header and one dimension, without the padding. */
 #define ARRAY_HEADER_NBYTES	(sizeof(ArrayType) + 2 * sizeof(int))
 
+void
+px_decode_account(const px_decoder *decoder, uint64 *sum, uint64 nbytes)
+{
+	*sum += nbytes;
+	px_require_within(decoder->servername, "decoded bytes",
+					  decoder->raw_nbytes, *sum);
+}
+
 /*
  * Give a column a buffer that its values are going to point to.  As with the
  * arena, the buffer is replaced by a smaller one after an unusually large
