@@ -11,9 +11,12 @@
 
 #include "exec/run.h"
 #include "guc.h"
+#include "node/armour.h"
+#include "node/forward.h"
 #include "node/gather.h"
+#include "node/plan.h"
 #include "node/receive.h"
-#include "plan/attach.h"
+#include "node/send.h"
 #include "plan/marker.h"
 #include "plan/paths.h"
 #include "plan/place.h"
@@ -28,7 +31,10 @@ _PG_init(void)
 {
 	px_guc_init();
 	px_stats_init();
-	px_attach_init();
+	px_send_init();
+	px_forward_node_init();
+	px_plan_node_init();
+	px_armour_node_init();
 	px_marker_init();
 	px_receive_init();
 	px_gather_init();

@@ -23,6 +23,7 @@
 
 #include "compat.h"
 #include "exec/auto.h"
+#include "node/armour.h"
 #include "node/send.h"
 #include "wire/armour.h"
 
@@ -240,11 +241,7 @@ armour_begin(CustomScanState *node, EState *estate, int eflags)
 	PlanState  *child = ExecInitNode(plan, estate, eflags);
 
 	node->custom_ps = list_make1(child);
-
-	/* An ExchangePlan may stand between. */
-	if (castNode(CustomScan, plan)->methods != &px_send_scan_methods)
-		child = linitial(castNode(CustomScanState, child)->custom_ps);
-	state->send = child;
+	state->send = px_send_below(child);
 	state->context = AllocSetContextCreate(estate->es_query_cxt,
 										   "ExchangeArmour",
 										   ALLOCSET_DEFAULT_SIZES);
@@ -282,3 +279,9 @@ static const CustomExecMethods armour_exec_methods = {
 	.EndCustomScan = armour_end,
 	.ReScanCustomScan = armour_rescan,
 };
+
+void
+px_armour_node_init(void)
+{
+	RegisterCustomScanMethods(&px_armour_scan_methods);
+}

@@ -20,6 +20,7 @@
 #include "compat.h"
 #include "exec/auto.h"
 #include "exec/timeout.h"
+#include "node/forward.h"
 #include "node/send.h"
 
 typedef struct px_forward_state
@@ -93,3 +94,9 @@ static const CustomExecMethods forward_exec_methods = {
 	.EndCustomScan = forward_end,
 	.ReScanCustomScan = px_send_rescan_child,
 };
+
+void
+px_forward_node_init(void)
+{
+	RegisterCustomScanMethods(&px_forward_scan_methods);
+}

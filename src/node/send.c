@@ -668,6 +668,14 @@ px_send_adaptive(PlanState *send)
 	return ((px_send_state *) send)->adaptive;
 }
 
+PlanState *
+px_send_below(PlanState *top)
+{
+	while (castNode(CustomScanState, top)->methods != &send_exec_methods)
+		top = linitial(castNode(CustomScanState, top)->custom_ps);
+	return top;
+}
+
 const px_request *
 px_send_request(PlanState *send)
 {
@@ -680,4 +688,10 @@ px_send_is_exhausted(PlanState *send)
 {
 	Assert(castNode(CustomScanState, send)->methods == &send_exec_methods);
 	return ((px_send_state *) send)->exhausted;
+}
+
+void
+px_send_init(void)
+{
+	RegisterCustomScanMethods(&px_send_scan_methods);
 }

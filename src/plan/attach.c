@@ -21,6 +21,9 @@
 #include "optimizer/optimizer.h"
 
 #include "compat.h"
+#include "node/armour.h"
+#include "node/forward.h"
+#include "node/plan.h"
 #include "node/send.h"
 #include "plan/attach.h"
 
@@ -263,13 +266,4 @@ px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker,
 											ARMOUR_PLAN_NODE_ID,
 											&px_armour_scan_methods)
 							  ->scan.plan;
-}
-
-void
-px_attach_init(void)
-{
-	RegisterCustomScanMethods(&px_send_scan_methods);
-	RegisterCustomScanMethods(&px_forward_scan_methods);
-	RegisterCustomScanMethods(&px_armour_scan_methods);
-	px_send_plan_init();
 }

@@ -29,7 +29,4 @@ extern void px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker,
 /* Would px_send_add_node put ExchangeSend below the top of this plan? */
 extern bool px_send_fits_below(const Plan *top);
 
-/* Register all nodes of a sender; called by _PG_init. */
-extern void px_attach_init(void);
-
 #endif							/* PX_PLAN_ATTACH_H */
