@@ -5,12 +5,12 @@
 #   make check           install what is missing, build, install, run every test
 #   make check-unit      one part of it; also check-regress, -isolation, -wire, -tap, -postgres_fdw, -monitoring, -docs, -upgrade, -tpch, -cluster, -auto, -random, -sessions, -load
 #   make check-sessions  what several sessions see (CHECK_OPTS="-v 'ddl_*'": these scenarios alone)
-#   make check-load      32 clients for ten minutes (CHECK_OPTS=60: for one, as in make check)
+#   make check-load      32 clients, 2700 transactions of each (CHECK_OPTS=200: fewer, as in make check)
 #   make check-random    random queries, with and without exchanges (CHECK_OPTS="5000 7": so many, with this seed)
 #   make check-sqlsmith  sqlsmith's queries (CHECK_OPTS as above)
 #   make check-assert    regress, isolation and tap on a PostgreSQL with assertions, built from the distribution's source
 #   make check-valgrind  regress with that PostgreSQL under valgrind (half an hour)
-#   make check-matrix    build and test on PostgreSQL 15 to 18, and let them work with each other, in throw-away
+#   make check-matrix    build and test on PostgreSQL 15 to 19, and let them work with each other, in throw-away
 #                        roots (MAJORS="17": that one alone; PG_EXCHANGE_ROOTS names a folder to keep them in)
 #   make check-deb       build, lint, install and try the Debian packages; lint the container and RPM files
 #   make check-new-user  what README.md has a new user do, in a fresh root
@@ -50,23 +50,23 @@ $(other_goals):
 	$(MAKE) $@
 
 check:
-	scripts/check
+	scripts/check.py
 check-unit check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster check-auto:
-	scripts/check $(@:check-%=%)
+	scripts/check.py $(@:check-%=%)
 check-matrix:
-	scripts/check-matrix $(TESTED:%=--tested=%) $(PHASES:%=--phases=%) $(MAJORS)
+	scripts/check_matrix.py $(TESTED:%=--tested=%) $(PHASES:%=--phases=%) $(MAJORS)
 check-deb check-new-user check-big-endian check-assert check-valgrind coverage:
-	scripts/$@ $(CHECK_OPTS)
+	$(wildcard scripts/$(subst -,_,$@).*) $(CHECK_OPTS)
 fuzz:
-	scripts/fuzz $(TIME:%=--time=%) $(TARGETS)
+	scripts/fuzz.py $(TIME:%=--time=%) $(TARGETS)
 check-load check-random check-sessions check-sqlsmith:
-	scripts/build
-	scripts/$@ $(CHECK_OPTS)
+	scripts/build.sh
+	scripts/$(subst -,_,$@).py $(CHECK_OPTS)
 demo bench:
-	scripts/build
+	scripts/build.sh
 	python3 bench/$@.py $(BENCH_OPTS)
 bench-suite bench-latency bench-links bench-auto:
-	scripts/build
+	scripts/build.sh
 	python3 bench/$(@:bench-%=%).py $(BENCH_OPTS)
 format:
 	@command -v clang-format >/dev/null || { echo "clang-format not found: install clang-format" >&2; exit 1; }
@@ -78,7 +78,7 @@ pg_version := $(shell $(PG_CONFIG) --version 2>/dev/null)
 ifeq (,$(pg_version))
 $(error $(PG_CONFIG) not found: install libpq-dev and postgresql-server-dev-all (Debian/Ubuntu) or postgresql-devel (Fedora/RHEL), or set PG_CONFIG)
 endif
-pg_major := $(firstword $(subst ., ,$(patsubst %devel,%,$(word 2,$(pg_version)))))
+pg_major := $(shell echo '$(word 2,$(pg_version))' | sed 's/[^0-9].*//')
 
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 ifeq (,$(wildcard $(PGXS)))

@@ -42,7 +42,7 @@ def find_pg_config():
         return max(debian, key=lambda p: int(p.split("/")[4]))
     found = shutil.which("pg_config")
     if not found:
-        raise Failure("pg_config not found: run scripts/install-deps, or set PG_CONFIG")
+        raise Failure("pg_config not found: run scripts/install_deps.sh, or set PG_CONFIG")
     return found
 
 
@@ -89,6 +89,14 @@ def run(work, *cmd, namespace=None, **kwargs):
     if done.returncode != 0:
         raise Failure(f"{' '.join(cmd)} failed:\n{done.stdout}")
     return done.stdout
+
+
+def wait_for(get, wanted, seconds=180):
+    """Call get() until it returns what is wanted, or so many seconds have passed, which a busy machine may need; its last result."""
+    deadline = time.monotonic() + seconds
+    while (got := get()) != wanted and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return got
 
 
 # ---- the temporary folder --------------------------------------------------------------------

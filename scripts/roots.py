@@ -1,6 +1,6 @@
 """Throw-away roots: small Debian or Ubuntu systems with one PostgreSQL each, made by mmdebstrap.
 
-For scripts/check-matrix and scripts/check-deb. A root is a tar file, kept in $PG_EXCHANGE_ROOTS if
+For scripts/check_matrix.py and scripts/check_deb.py. A root is a tar file, kept in $PG_EXCHANGE_ROOTS if
 that is set and otherwise gone with the caller's temporary folder, and unpacked anew for each run.
 Commands run in it as root, in name spaces of their own for mounts, processes and IPC: whatever they
 leave behind, the kernel takes away when the command has ended or the caller has died. The network is
@@ -34,9 +34,18 @@ RELEASES = {
     16: ("Ubuntu 24.04", "noble", "main universe", [f"{UBUNTU} noble", f"{UBUNTU} noble-updates"]),
     17: ("Debian 13", "trixie", "main", [f"{DEBIAN} trixie", f"{SECURITY} trixie-security"]),
     18: ("Debian forky", "forky", "main", [f"{DEBIAN} forky"]),
+    19: ("Debian experimental", "sid", "main",
+         [f"{DEBIAN} sid", f"{DEBIAN} experimental"]),
 }
 
-# What scripts/install-deps installs, and what scripts/check-wire takes from PyPI elsewhere. postgresql-server-dev-NN is unpacked instead: it depends on all
+# apt takes nothing from experimental by itself.  This has it take all that
+# is built from PostgreSQL's source package, libpq too.
+EXPERIMENTAL = """Package: src:postgresql-{major}
+Pin: release a=experimental
+Pin-Priority: 990
+"""
+
+# What scripts/install_deps.sh installs, and what scripts/check_wire.py takes from PyPI elsewhere. postgresql-server-dev-NN is unpacked instead: it depends on all
 # of LLVM, for bitcode that we do not build.
 TEST_PACKAGES = ("make", "gcc", "libc6-dev", "liblz4-dev", "libzstd-dev", "libpq-dev", "libipc-run-perl", "perl",
                  "python3", "python3-lz4", "python3-venv", "python3-zstandard", "iproute2", "util-linux", "pgbouncer", "ca-certificates")
@@ -110,7 +119,7 @@ def run(*command, timeout=TIMEOUT, **kwargs):
 def prepare():
     """What every root needs on this machine; Unavailable if it cannot be had."""
     if not shutil.which("mmdebstrap"):
-        run(os.path.join(ROOT, "scripts", "install-deps"), "mmdebstrap")
+        run(os.path.join(ROOT, "scripts", "install_deps.sh"), "mmdebstrap")
     if not shutil.which("mmdebstrap"):
         raise Unavailable("no mmdebstrap here")
     try:
@@ -123,7 +132,7 @@ def keyring(name, work):
     """The file of an archive's keys. Ubuntu's come from Debian's archive, which vouches for them."""
     debian = "/usr/share/keyrings/debian-archive-keyring.gpg"
     if not os.path.exists(debian):
-        run(os.path.join(ROOT, "scripts", "install-deps"), "debian-archive-keyring")
+        run(os.path.join(ROOT, "scripts", "install_deps.sh"), "debian-archive-keyring")
     for path in (f"/usr/share/keyrings/{name}", f"{work}/ubuntu-keyring/usr/share/keyrings/{name}"):
         if os.path.exists(path):
             return path
@@ -164,7 +173,7 @@ def tarball(name, major, include, work, unpack=()):
                "--dpkgopt=path-exclude=/usr/share/man/*", "--dpkgopt=path-exclude=/usr/share/locale/*",
                '--essential-hook=mkdir -p "$1/etc/postgresql-common"',
                '--essential-hook=echo "create_main_cluster = false" >"$1/etc/postgresql-common/createcluster.conf"',
-               "--include=" + ",".join(include),
+               *pin(major, work), "--include=" + ",".join(include),
                f"--customize-hook=chroot \"$1\" sh -ec 'cd /tmp; {fetch}'", suite, partial,
                *(f"deb {source} {components}" for source in sources)]
     try:
@@ -174,6 +183,17 @@ def tarball(name, major, include, work, unpack=()):
         if os.path.exists(partial):
             os.remove(partial)
     return target
+
+
+def pin(major, work):
+    """Options of mmdebstrap: what a root takes from experimental, if any."""
+    if not any(source.endswith(" experimental") for source in RELEASES[major][3]):
+        return []
+    path = os.path.join(work, f"preferences-{major}")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(EXPERIMENTAL.format(major=major))
+    return ['--setup-hook=mkdir -p "$1/etc/apt/preferences.d"',
+            f"--setup-hook=copy-in {path} /etc/apt/preferences.d"]
 
 
 class Root:

@@ -1,6 +1,6 @@
 """The source of the distribution's PostgreSQL, and a server built from it as no package has it.
 
-For scripts/check-postgres_fdw, check-assert and check-valgrind. The source package is that of the
+For scripts/check_postgres_fdw.py, check-assert and check-valgrind. The source package is that of the
 installed PostgreSQL, or of its major version, fetched with an apt configuration of our own in a
 temporary folder; so no deb-src line is needed in the system's. What is made of it is kept in
 harness.cache_dir(): the network is needed on first use only."""
@@ -105,7 +105,7 @@ def build(folder, prefix):
 def checked_server(work):
     """Folder in work with a PostgreSQL of the installed major version, built on first use as CONFIGURE says; with PostgreSQL's
     valgrind.supp. Raises Failure if it cannot be had."""
-    subprocess.check_call([harness.ROOT + "/scripts/install-deps", *PACKAGES])
+    subprocess.check_call([harness.ROOT + "/scripts/install_deps.sh", *PACKAGES])
     major = numbers(harness.pg_config("version"))[0]
     target = os.path.join(harness.cache_dir(), f"postgresql-{major}-checked")
     if not os.path.isdir(target):
@@ -131,5 +131,5 @@ def checked_server(work):
 
 
 def environment(prefix):
-    """For scripts/check: to use the PostgreSQL in prefix."""
+    """For scripts/check.py: to use the PostgreSQL in prefix."""
     return {**os.environ, "PG_CONFIG": prefix + "/bin/pg_config", "LD_LIBRARY_PATH": prefix + "/lib"}

@@ -97,8 +97,8 @@ judge_text(const char *text)
 	if (ntypes > 0 && has_children((Node *) query, NULL))
 		return "locks depend on parameters";
 
-	stmt = pg_plan_query(query, text,
-						 CURSOR_OPT_FAST_PLAN | CURSOR_OPT_NO_SCROLL, NULL);
+	stmt = px_plan_query(query, text,
+						 CURSOR_OPT_FAST_PLAN | CURSOR_OPT_NO_SCROLL);
 	reason = px_session_judge_plan(stmt);
 	if (reason == NULL)
 		px_check_permissions(stmt);

@@ -79,23 +79,21 @@ has_boot_value(struct config_generic *setting)
 	switch (setting->vartype)
 	{
 		case PGC_BOOL:
-			return *((struct config_bool *) setting)->variable ==
-				((struct config_bool *) setting)->boot_val;
+			return *PX_SETTING(bool, setting)->variable ==
+				PX_SETTING(bool, setting)->boot_val;
 		case PGC_INT:
-			return *((struct config_int *) setting)->variable ==
-				((struct config_int *) setting)->boot_val;
+			return *PX_SETTING(int, setting)->variable ==
+				PX_SETTING(int, setting)->boot_val;
 		case PGC_REAL:
-			return *((struct config_real *) setting)->variable ==
-				((struct config_real *) setting)->boot_val;
+			return *PX_SETTING(real, setting)->variable ==
+				PX_SETTING(real, setting)->boot_val;
 		case PGC_ENUM:
-			return *((struct config_enum *) setting)->variable ==
-				((struct config_enum *) setting)->boot_val;
+			return *PX_SETTING(enum, setting)->variable ==
+				PX_SETTING(enum, setting)->boot_val;
 		case PGC_STRING:
 			{
-				const char *value =
-					*((struct config_string *) setting)->variable;
-				const char *boot =
-					((struct config_string *) setting)->boot_val;
+				const char *value = *PX_SETTING(string, setting)->variable;
+				const char *boot = PX_SETTING(string, setting)->boot_val;
 
 				return strcmp(value ? value : "", boot ? boot : "") == 0;
 			}
@@ -119,23 +117,18 @@ setting_text(struct config_generic *setting, char *buffer, size_t cap)
 	switch (setting->vartype)
 	{
 		case PGC_BOOL:
-			return *((struct config_bool *) setting)->variable ? "on" : "off";
+			return *PX_SETTING(bool, setting)->variable ? "on" : "off";
 		case PGC_INT:
-			snprintf(buffer, cap, "%d",
-					 *((struct config_int *) setting)->variable);
+			snprintf(buffer, cap, "%d", *PX_SETTING(int, setting)->variable);
 			return buffer;
 		case PGC_REAL:
-			snprintf(buffer, cap, "%.17g",
-					 *((struct config_real *) setting)->variable);
+			snprintf(buffer, cap, "%.17g", *PX_SETTING(real, setting)->variable);
 			return buffer;
 		case PGC_ENUM:
-			return config_enum_lookup_by_value(
-				(struct config_enum *) setting,
-				*((struct config_enum *) setting)->variable);
+			return px_enum_setting_name(setting);
 		case PGC_STRING:
 			{
-				struct config_string *string =
-					(struct config_string *) setting;
+				struct config_string *string = PX_SETTING(string, setting);
 
 				if (string->show_hook)
 					return string->show_hook();

@@ -26,8 +26,8 @@
  */
 #include "postgres.h"
 
-#include "access/transam.h"
 #include "access/htup_details.h"
+#include "access/transam.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
@@ -39,6 +39,7 @@
 #include "utils/typcache.h"
 
 #include "admit/session.h"
+#include "compat.h"
 #include "conn/sqlstate.h"
 
 /*
@@ -216,7 +217,7 @@ judge_domain(Oid domain, judgement *judgement)
 	DomainConstraintRef *constraints;
 	ListCell   *lc;
 
-	if (!DomainHasConstraints(domain))
+	if (!px_domain_has_constraints(domain))
 		return false;
 	constraints = palloc0(sizeof(DomainConstraintRef));
 	InitDomainConstraintRef(domain, constraints, CurrentMemoryContext, false);

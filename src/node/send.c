@@ -31,6 +31,7 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "portability/instr_time.h"
+#include "storage/proc.h"
 #include "tcop/tcopprot.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"

@@ -39,6 +39,7 @@
 #include "utils/syscache.h"
 
 #include "admit/session.h"
+#include "compat.h"
 #include "conn/sqlstate.h"
 #include "node/send.h"
 #include "plan/attach.h"
@@ -186,12 +187,11 @@ find_marker(const Query *query, bool *text)
 }
 
 static PlannedStmt *
-plan_query(Query *query, const char *query_string, int cursor_options,
-		   ParamListInfo params)
+plan_query(PX_PLANNER_PARAMETERS)
 {
 	if (prev_planner_hook)
-		return prev_planner_hook(query, query_string, cursor_options, params);
-	return standard_planner(query, query_string, cursor_options, params);
+		return prev_planner_hook(PX_PLANNER_ARGUMENTS(parse));
+	return standard_planner(PX_PLANNER_ARGUMENTS(parse));
 }
 
 /*
@@ -204,8 +204,7 @@ plan_query(Query *query, const char *query_string, int cursor_options,
  * go below the Gather of the resulting plan, we plan again with the real cost.
  */
 static PlannedStmt *
-plan_stream(Query *inner, const px_request *request, const char *query_string,
-			int cursor_options, ParamListInfo params)
+plan_stream(const px_request *request, PX_PLANNER_PARAMETERS)
 {
 	Query	   *copy;
 	PlannedStmt *stmt;
@@ -214,19 +213,19 @@ plan_stream(Query *inner, const px_request *request, const char *query_string,
 
 	if ((cursor_options & CURSOR_OPT_PARALLEL_OK) == 0 ||
 		max_parallel_workers_per_gather == 0)
-		return plan_query(inner, query_string, cursor_options, params);
+		return plan_query(PX_PLANNER_ARGUMENTS(parse));
 
-	copy = copyObject(inner);
+	copy = copyObject(parse);
 	double_to_shortest_decimal_buf(parallel_tuple_cost / request->batch_rows,
 								   cost);
 	nestlevel = NewGUCNestLevel();
 	(void) set_config_option("parallel_tuple_cost", cost, PGC_USERSET,
 							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-	stmt = plan_query(copy, query_string, cursor_options, params);
+	stmt = plan_query(PX_PLANNER_ARGUMENTS(copy));
 	AtEOXact_GUC(true, nestlevel);
 
 	if (stmt->parallelModeNeeded && !px_send_fits_below(stmt->planTree))
-		stmt = plan_query(inner, query_string, cursor_options, params);
+		stmt = plan_query(PX_PLANNER_ARGUMENTS(parse));
 	return stmt;
 }
 
@@ -286,8 +285,7 @@ evaluate_portions(const TargetEntry *marker, px_request *request)
 }
 
 static PlannedStmt *
-marker_planner(Query *parse, const char *query_string, int cursor_options,
-			   ParamListInfo params)
+marker_planner(PX_PLANNER_PARAMETERS)
 {
 	bool		text = false;
 	TargetEntry *marker = find_marker(parse, &text);
@@ -302,7 +300,7 @@ marker_planner(Query *parse, const char *query_string, int cursor_options,
 	 * such a query is not taken, and the function itself refuses it.
 	 */
 	if (marker == NULL || (cursor_options & CURSOR_OPT_SCROLL) != 0)
-		return plan_query(parse, query_string, cursor_options, params);
+		return plan_query(PX_PLANNER_ARGUMENTS(parse));
 
 	inner = single_subquery(parse)->subquery;
 	pfree(px_send_read_request(castNode(FuncExpr, marker->expr),
@@ -329,7 +327,7 @@ marker_planner(Query *parse, const char *query_string, int cursor_options,
 	inner->stmt_location = parse->stmt_location;
 	inner->stmt_len = parse->stmt_len;
 
-	stmt = plan_stream(inner, &request, query_string, cursor_options, params);
+	stmt = plan_stream(&request, PX_PLANNER_ARGUMENTS(inner));
 	if (!text)
 		px_session_decline(px_session_judge_plan(stmt));
 	px_send_add_node(stmt, marker, &request, &slice, text);

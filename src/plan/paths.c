@@ -24,7 +24,6 @@
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/optimizer.h"
-#include "optimizer/plancat.h"
 #include "parser/parsetree.h"
 #include "utils/rel.h"
 
@@ -34,7 +33,7 @@
 #include "plan/eligible.h"
 #include "plan/paths.h"
 
-static get_relation_info_hook_type prev_get_relation_info_hook = NULL;
+static build_simple_rel_hook_type prev_build_simple_rel_hook = NULL;
 
 /* RelOptInfo.fdwroutine points to this for relations of postgres_fdw. */
 typedef struct exchange_routine
@@ -288,14 +287,13 @@ get_foreign_upper_paths(PlannerInfo *root, UpperRelationKind stage,
  * planner uses the table's FdwRoutine for joins and upper relations, too.
  */
 static void
-replace_fdw_routine(PlannerInfo *root, Oid relid, bool inhparent,
-					  RelOptInfo *rel)
+replace_fdw_routine(PX_BUILD_SIMPLE_REL_PARAMETERS)
 {
 	exchange_routine *routine;
 	ForeignServer *server;
 
-	if (prev_get_relation_info_hook)
-		prev_get_relation_info_hook(root, relid, inhparent, rel);
+	if (prev_build_simple_rel_hook)
+		prev_build_simple_rel_hook(PX_BUILD_SIMPLE_REL_ARGUMENTS);
 	if (!px_enabled || rel->fdwroutine == NULL)
 		return;
 	server = GetForeignServer(rel->serverid);
@@ -378,6 +376,6 @@ plan_receive(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 void
 px_paths_init(void)
 {
-	prev_get_relation_info_hook = get_relation_info_hook;
-	get_relation_info_hook = replace_fdw_routine;
+	prev_build_simple_rel_hook = build_simple_rel_hook;
+	build_simple_rel_hook = replace_fdw_routine;
 }

@@ -425,8 +425,7 @@ calls_user_code(Node *node, void *context)
 }
 
 static PlannedStmt *
-place_planner(Query *parse, const char *query_string, int cursor_options,
-			  ParamListInfo params)
+place_planner(PX_PLANNER_PARAMETERS)
 {
 	PlannedStmt *stmt;
 	ListCell   *lc;
@@ -435,8 +434,8 @@ place_planner(Query *parse, const char *query_string, int cursor_options,
 	/* Before planning, because the planner changes the query. */
 	facts.user_code = px_enabled && calls_user_code((Node *) parse, NULL);
 	stmt = prev_planner_hook ?
-		prev_planner_hook(parse, query_string, cursor_options, params) :
-		standard_planner(parse, query_string, cursor_options, params);
+		prev_planner_hook(PX_PLANNER_ARGUMENTS(parse)) :
+		standard_planner(PX_PLANNER_ARGUMENTS(parse));
 
 	(void) px_plan_walk_all(stmt, count_receive, &facts);
 	if (facts.nstreams == 0)

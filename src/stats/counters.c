@@ -34,6 +34,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "compat.h"
 #include "guc.h"
 #include "stats/counters.h"
 
@@ -94,8 +95,8 @@ px_counters_shmem_startup(LWLock *lock)
 	HASHCTL		ctl;
 
 	table_parameters(&ctl);
-	table = ShmemInitHash("pg_exchange counters", px_stat_max, px_stat_max,
-						  &ctl, HASH_ELEM | HASH_BLOBS);
+	table = px_shmem_init_hash("pg_exchange counters", px_stat_max, &ctl,
+							   HASH_ELEM | HASH_BLOBS);
 	table_lock = lock;
 }
 

@@ -518,7 +518,7 @@ px_decode_values(px_decoder *decoder, decode_column *column,
 				decode_scaled_numeric(decoder, column, chunk, encoded);
 				break;
 			}
-			/* FALLTHROUGH */
+			pg_fallthrough;
 
 		case PX_DATUM_VARLENA:
 		case PX_DATUM_NAME:

@@ -346,7 +346,7 @@ prepare_tuples(px_fill *fill, TupleDesc desc)
 static void
 append_tuple(px_fill *fill, HeapTupleHeader tuple)
 {
-	const bits8 *nulls = (tuple->t_infomask & HEAP_HASNULL) ? tuple->t_bits
+	const uint8 *nulls = (tuple->t_infomask & HEAP_HASNULL) ? tuple->t_bits
 															: NULL;
 	const char *data = (const char *) tuple + tuple->t_hoff;
 	const px_fill_attribute *attribute = fill->attributes;

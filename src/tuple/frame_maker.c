@@ -9,6 +9,7 @@
 
 #include "utils/memutils.h"
 
+#include "compat.h"
 #include "tuple/frame_maker.h"
 #include "tuple/verify.h"
 

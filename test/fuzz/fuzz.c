@@ -80,6 +80,18 @@ fuzz_guarded_copy(fuzz_slot slot, const void *data, size_t n)
 	return memory;
 }
 
+const char *
+fuzz_text(const uint8_t *data, size_t size)
+{
+	char	   *text = (char *) fuzz_guarded(SLOT_INPUT, size + 1);
+
+	if (size > 0)
+		memcpy(text, data, size);
+	text[size] = '\0';
+
+	return text;
+}
+
 void
 fuzz_touch(const void *data, size_t n)
 {

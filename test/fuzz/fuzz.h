@@ -43,6 +43,9 @@ typedef enum fuzz_slot
 extern uint8_t *fuzz_guarded(fuzz_slot slot, size_t n);
 extern uint8_t *fuzz_guarded_copy(fuzz_slot slot, const void *data, size_t n);
 
+/* The input as a string, which ends with its NUL at that page. */
+extern const char *fuzz_text(const uint8_t *data, size_t size);
+
 /* More memory than this no input gets: what asks for it is not decoded. */
 #define FUZZ_NBYTES_MAX		((size_t) 8 * 1024 * 1024)
 

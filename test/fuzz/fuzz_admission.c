@@ -13,16 +13,13 @@
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char	   *text = (char *) fuzz_guarded(SLOT_INPUT, size + 1);
+	const char *text = fuzz_text(data, size);
 	char		written[PX_ADMISSION_NBYTES_MAX + 1];
 	px_admission admission;
 	px_admission again;
 	px_fault	fault = {0};
 	px_status	status;
 
-	if (size > 0)
-		memcpy(text, data, size);
-	text[size] = '\0';
 	status = px_admission_read(text, &admission, &fault);
 	FUZZ_REQUIRE(status == fault.status);
 	if (status != PX_OK)

@@ -14,15 +14,12 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static px_request_column columns[PX_FRAME_COLUMNS_MAX];
-	char	   *text = (char *) fuzz_guarded(SLOT_INPUT, size + 1);
+	const char *text = fuzz_text(data, size);
 	char	   *written;
 	px_request	request;
 	px_fault	fault = {0};
 	px_status	status;
 
-	if (size > 0)
-		memcpy(text, data, size);
-	text[size] = '\0';
 	status = px_request_read(text, &request, columns, &fault);
 	FUZZ_REQUIRE(status == fault.status);
 	if (status != PX_OK)

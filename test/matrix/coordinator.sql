@@ -1,4 +1,4 @@
--- The coordinator of scripts/check-matrix; :port is the shard's.
+-- The coordinator of scripts/check_matrix.py; :port is the shard's.
 SET client_min_messages = warning;
 CREATE EXTENSION postgres_fdw;
 CREATE EXTENSION pg_exchange;

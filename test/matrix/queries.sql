@@ -1,5 +1,5 @@
 -- Each runs by postgres_fdw and by exchange in every mode, in one session of the coordinator
--- (scripts/check-matrix). "-- title", then one query, after whatever it needs.
+-- (scripts/check_matrix.py). "-- title", then one query, after whatever it needs.
 
 -- every type
 SELECT * FROM types ORDER BY id;

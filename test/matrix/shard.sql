@@ -1,4 +1,4 @@
--- The shard of scripts/check-matrix: a table with a column of each type that travels raw (the script
+-- The shard of scripts/check_matrix.py: a table with a column of each type that travels raw (the script
 -- holds this against src/tuple/policy.c) and of others, and two tables to join. Must run on PostgreSQL 15.
 SET client_min_messages = warning;
 CREATE EXTENSION pg_exchange;

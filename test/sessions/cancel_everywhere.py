@@ -8,13 +8,14 @@ import threading
 import time
 
 import harness
+import report
 from lying_proxy import Proxy
 from nodes import COMMON
 from wire_client import Client, Lost, cancel
 
 SIDE_BY_SIDE = 20   # they wait for their proxies
 DELAY = 0.02
-BOUND = 10          # seconds that a cancelled statement may take to end
+BOUND = 60          # seconds that a cancelled statement may take to end, on however busy a machine
 ROWS = 1000
 SCRIPTS = {
     "a scan": ("SELECT count(*), sum(i), count(s) FROM (SELECT * FROM t OFFSET 0) x",),
@@ -25,8 +26,7 @@ RIGHT = f"  {ROWS} | {ROWS * (ROWS + 1) // 2} | {ROWS}"
 
 
 class Everywhere:
-    def __init__(self, work, tap):
-        self.tap = tap
+    def __init__(self, work):
         self.shard = harness.Server(work, "shard", COMMON)
         self.coord = harness.Server(work, "coord", {**COMMON, "session_preload_libraries": "pg_exchange",
                                                     "pg_exchange.local_scope": "none", "pg_exchange.min_bytes": "0"})
@@ -52,7 +52,7 @@ class Everywhere:
             while session.busy:
                 if select.select([session], [], [], 0.5)[0]:
                     session.read()
-                if time.monotonic() - began > BOUND + 20:
+                if time.monotonic() - began > 2 * BOUND:
                     return "", "does not end"
             if session.lost:
                 return "", "session lost: " + " / ".join(session.lines)
@@ -87,7 +87,7 @@ class Everywhere:
             proxy.count_to()
             proxy.delay = 0.0
             if reached:
-                done.wait(5)   # the cancel may come after the end of the statement: not into the next
+                done.wait(BOUND)   # the cancel may come after the end of the statement: not into the next
             if wrong:
                 return reached, wrong
             if reached and ended - cancelled[0] > BOUND:
@@ -113,19 +113,16 @@ class Everywhere:
         """What still runs on the shard a while after."""
         watcher = Client(self.shard.port, "postgres")
         try:
-            for _ in range(50):
-                left = watcher.rows(f"SELECT state, query FROM pg_stat_activity WHERE usename = 'w{n}' AND state <> 'idle'")
-                if not left:
-                    return None
-                time.sleep(0.1)
-            return f"left on the shard: {left}"
+            left = harness.wait_for(lambda: watcher.rows(
+                f"SELECT state, query FROM pg_stat_activity WHERE usename = 'w{n}' AND state <> 'idle'"), [])
+            return f"left on the shard: {left}" if left else None
         finally:
             watcher.close()
 
     def run(self, name, script, settings):
         total, wrong = self.case(0, script, settings, None)
         if wrong:
-            self.tap.test(False, f"cancel: {name}, without one", [wrong])
+            report.ok(False, f"{name} goes well without a cancel", wrong)
             return
         todo, bad, lock = queue.Queue(), [], threading.Lock()
         for k in range(1, total + 1):
@@ -149,11 +146,12 @@ class Everywhere:
             thread.start()
         for thread in threads:
             thread.join()
-        self.tap.test(not bad, f"cancel: {name}, at each of {total} messages", [f"message {k}: {wrong}" for k, wrong in sorted(bad)])
+        report.ok(not bad, f"{name} can be cancelled at each of {total} messages",
+                  "\n".join(f"message {k}: {wrong}" for k, wrong in sorted(bad)))
 
 
-def run(work, tap, _verbose):
-    everywhere = Everywhere(work, tap)
+def run(work, _verbose):
+    everywhere = Everywhere(work)
     session = Client(everywhere.coord.port, "postgres")
     try:
         session.run("SHOW pg_exchange.transport")

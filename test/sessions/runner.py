@@ -10,6 +10,7 @@ import scenario as scenarios
 # A lock that has been waited for so long is waited for until somebody lets go of it: a stream gives up
 # sooner, by its lock_timeout. By the server's clock, so that a busy machine makes no difference.
 BLOCKED_SECONDS = 0.4
+LIMIT = 60      # seconds that a step may take that does not wait for a lock; then it is taken to hang
 
 WAITS = """SELECT a.pid, coalesce(a.leader_pid, 0), coalesce(a.client_port, 0), coalesce(l.waitstart::text, ''),
     coalesce(extract(epoch FROM clock_timestamp() - l.waitstart), -1), array_to_string(pg_blocking_pids(a.pid), ' ')
@@ -151,7 +152,7 @@ class Run:
         since = time.monotonic()
         patience = 0.03
         while self.doing:
-            if self.pump(patience) and time.monotonic() - since < self.scenario.limit:
+            if self.pump(patience) and time.monotonic() - since < LIMIT:
                 continue
             patience = min(patience * 1.5, 0.2)
             if need is not None and need not in self.doing:
@@ -172,7 +173,7 @@ class Run:
                         doing.waited_for = [*(doing.waited_for or []), *(n for n in names if n not in (doing.waited_for or []))]
             if need is None and blocked == set(self.doing):
                 break
-            if time.monotonic() - since > self.scenario.limit:
+            if time.monotonic() - since > LIMIT:
                 self.give_up(need)
 
     def give_up(self, need):
@@ -181,7 +182,7 @@ class Run:
         for name in names:
             doing, client = self.doing[name], self.clients[name]
             doing.until = "it was given up" if doing.waited_for else None
-            doing.lines.append(f"does not answer within {self.scenario.limit:g} s")
+            doing.lines.append(f"does not answer within {LIMIT} s")
             cancel(client.port, client.key)
         if self.given(names, 3):
             return
@@ -271,7 +272,7 @@ class Run:
             try:
                 if client.status != "I":
                     client.run("ROLLBACK")
-                client.run("SET statement_timeout = '5s'")
+                client.run("SET statement_timeout = '60s'")
                 found = client.rows("SELECT coalesce(sum(scans), 0), coalesce(sum(streams), 0), coalesce(sum(fallbacks), 0) FROM exchange.pg_stat_exchange")
                 total = [a + int(b) for a, b in zip(total, found[0])]
             except Lost:

@@ -49,7 +49,7 @@ class Scenario:
 
     def __init__(self, path):
         self.name = os.path.basename(path)
-        self.title, self.options, self.limit = "", set(), 5.0
+        self.title, self.options = "", set()
         self.setup = {node: "" for node in NODES}
         self.sessions, self.steps = {}, []
         with open(path, encoding="utf-8") as lines:
@@ -74,12 +74,9 @@ class Scenario:
                 self.title = self.title or line[1:].strip()
             elif re.match(r"options:", line):
                 for option in filter(None, (word.strip() for word in line[8:].split(","))):
-                    if option.startswith("limit "):
-                        self.limit = float(option.split()[1])
-                    elif option in OPTIONS:
-                        self.options.add(option)
-                    else:
+                    if option not in OPTIONS:
                         raise Malformed(f"{self.name}, line {number}: unknown option {option}")
+                    self.options.add(option)
             elif match := re.match(r"session (\w+) on (\w+)(?: as (\S+))?(?: with (.*))?$", line):
                 self.sessions[match[1]] = (match[2], match[3] or "postgres", match[4] or "")
             elif match := re.match(r"(\w+):\s*$", line):

@@ -7,15 +7,13 @@ import hashlib
 import socket
 import struct
 
+from protocol import CANCEL, message
+
 # The fields of an error or notice that must be the same whatever way rows travel. Those left out are
 # severity (kept as V, which is never translated), file, line and routine.
 FIELDS = (("D", "DETAIL"), ("H", "HINT"), ("W", "CONTEXT"), ("q", "QUERY"), ("P", "POSITION"), ("s", "SCHEMA"),
           ("t", "TABLE"), ("c", "COLUMN"), ("d", "TYPE"), ("n", "CONSTRAINT"))
 ROWS_SHOWN = 40   # beyond, a digest stands for the rows
-
-
-def message(kind, body=b""):
-    return kind + struct.pack("!I", len(body) + 4) + body
 
 
 def cstring(text):
@@ -25,7 +23,7 @@ def cstring(text):
 def cancel(port, key):
     """Ask for a cancel of whatever the session with this key data does."""
     with socket.create_connection(("127.0.0.1", port), 10) as sock:
-        sock.sendall(struct.pack("!II", 16, 80877102) + key)
+        sock.sendall(struct.pack("!II", 16, CANCEL) + key)
         sock.recv(1)   # the server closes the connection when the signal is sent
 
 

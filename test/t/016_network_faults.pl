@@ -10,7 +10,7 @@ use warnings;
 
 use OwnNamespaces;
 use Exchange;
-use FaultProxy;
+use Peer;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -31,7 +31,7 @@ $shard->safe_psql('postgres', q{
 	CREATE TABLE few AS SELECT * FROM events WHERE id <= 20;
 	CREATE VIEW wide AS SELECT i AS id, repeat(md5(i::text), 32) AS filler FROM generate_series(1, 20000) i;
 	CREATE VIEW endless AS SELECT id, repeat(md5(id::text), 32) AS filler FROM (SELECT generate_series(1, 2000000000) AS id) x});
-my $proxy = FaultProxy->new($shard);
+my $proxy = Peer->new('fault_proxy', $shard->port);
 my $coordinator = new_coordinator('coordinator', conf => "pg_exchange.local_scope = none\n");
 my $tables = join(';', map { "CREATE FOREIGN TABLE ${_}_%1\$s (id int, name text, amount numeric, token text, at timestamptz) SERVER %1\$s OPTIONS (table_name '$_')" } qw(events few));
 $tables .= ';' . join(';', map { "CREATE FOREIGN TABLE ${_}_%1\$s (id int, filler text) SERVER %1\$s OPTIONS (table_name '$_')" } qw(wide endless));
@@ -95,7 +95,7 @@ sub nothing_runs
 sub goes_on
 {
 	my ($server, $name) = @_;
-	$proxy->heal;
+	$proxy->tell('heal');
 	is(scan('events', $server), $expected{events}, "$name: the next query works");
 	is($session->{stderr}, '', "$name: without an error");
 	return nothing_runs($name);
@@ -124,9 +124,9 @@ for my $compression (qw(none fast high_compression))
 	my $pid = begin_session();
 	ask("SET statement_timeout = '1s'; SET pg_exchange.compression = $compression");
 	scan('events', 'plain');
-	$proxy->heal;
+	$proxy->tell('heal');
 	is(scan('events', 'plain'), $expected{events}, "$compression: the query");
-	my $total = $proxy->ask('passed exchange');
+	my $total = $proxy->tell('passed exchange');
 	cmp_ok($total, '>', 20000, "$compression: comes by exchange");
 
 	my ($wrong, $next, $resets, @usage, %seen) = ('', '', 0);
@@ -134,13 +134,13 @@ for my $compression (qw(none fast high_compression))
 	{
 		my $at = 500 + int(rand($total - 500));
 		my $bit = int(rand(8));
-		$proxy->harm('exchange', 'flip', $at, $bit);
+		$proxy->tell('harm', 'exchange', 'flip', $at, $bit);
 		my $got = scan('events', 'plain');
 		my $kind = $session->{stderr} =~ $clean ? $1 : 'none';
 		$seen{$kind}++;
 		$wrong .= "bit $bit of byte $at: '$got' $session->{stderr}\n" if $kind eq 'none' && ($got ne $expected{events} || $session->{stderr} ne '');
 
-		$proxy->heal;
+		$proxy->tell('heal');
 		$got = scan('events', 'plain');
 		$next .= "after bit $bit of byte $at: '$got' $session->{stderr}\n" if $got ne $expected{events};
 		@usage = usage($pid) if $trial == 60;
@@ -167,12 +167,12 @@ for my $compression (qw(none fast high_compression))
 		scan('few', 'plain');
 		my $at = int(rand(400));
 		my $bit = int(rand(8));
-		$proxy->harm('exchange', 'flip', $at, $bit);
+		$proxy->tell('harm', 'exchange', 'flip', $at, $bit);
 		my $got = scan('events', 'plain');
 		my $kind = $session->{stderr} =~ /ERROR:  (\S+): / ? $1 : $got eq $expected{events} ? 'right' : 'wrong';
 		$seen{$kind}++;
 		$wrong .= "bit $bit of byte $at: '$got' $session->{stderr}\n" if $kind eq 'wrong';
-		$proxy->heal;
+		$proxy->tell('heal');
 		$got = scan('events', 'plain');
 		$next .= "after bit $bit of byte $at: '$got' $session->{stderr}\n" if $got ne $expected{events};
 	}
@@ -188,19 +188,19 @@ for my $action (qw(cut reset))
 {
 	my $pid = begin_session();
 	scan('events', 'plain');
-	$proxy->heal;
+	$proxy->tell('heal');
 	scan('events', 'plain');
-	my $total = $proxy->ask('passed exchange');
+	my $total = $proxy->tell('passed exchange');
 	my ($wrong, $next, @usage, %seen) = ('', '');
 	my @at = (0, 1, 100, 300, $total - 30, $total - 6, $total - 1, map { int(rand($total)) } 1 .. 33);
 	for my $trial (0 .. $#at)
 	{
-		$proxy->harm('exchange', $action, $at[$trial]);
+		$proxy->tell('harm', 'exchange', $action, $at[$trial]);
 		my $got = scan('events', 'plain');
 		my $kind = $session->{stderr} =~ /ERROR:  (08006): / ? $1 : $got eq $expected{events} && $session->{stderr} eq '' ? 'right' : 'wrong';
 		$seen{$kind}++;
 		$wrong .= "$action at $at[$trial]: '$got' $session->{stderr}\n" if $kind eq 'wrong';
-		$proxy->heal;
+		$proxy->tell('heal');
 		$got = scan('events', 'plain');
 		$next .= "after $action at $at[$trial]: '$got' $session->{stderr}\n" if $got ne $expected{events};
 		@usage = usage($pid) if $trial == 15;
@@ -213,17 +213,17 @@ for my $action (qw(cut reset))
 	cmp_ok($seen{right} // 0, '>=', 3, "connection $action: before the first frame it is none");
 	cmp_ok($after[0], '<', $usage[0] + 1024, "connection $action: memory does not grow");
 	is($after[1], $usage[1], "connection $action: nor does the number of open files");
-	is($proxy->ask('open exchange'), 1, "connection $action: one is open");
+	is($proxy->tell('open exchange'), 1, "connection $action: one is open");
 	nothing_runs("connection $action");
 }
 
 # ---- a slow network ---------------------------------------------------------
 
 begin_session();
-$proxy->harm('exchange', 'delay', 0, 1);
+$proxy->tell('harm', 'exchange', 'delay', 0, 1);
 is(scan('few', 'plain'), $expected{few}, 'a byte a millisecond: all rows');
 is($session->{stderr}, '', 'a byte a millisecond: no error');
-$proxy->harm('exchange', 'delay', 0, 173);
+$proxy->tell('harm', 'exchange', 'delay', 0, 173);
 is(scan('events', 'plain'), $expected{events}, 'odd pieces: all rows');
 is(transport('few_plain'), 'exchange v1, stream', 'by exchange');
 goes_on('plain', 'slow network');
@@ -235,8 +235,8 @@ goes_on('plain', 'slow network');
 begin_session_of('plain');
 ask("SET statement_timeout = '2s'");
 scan('few', 'plain');
-$proxy->harm('cancel', 'hold', 0);
-$proxy->harm('exchange', 'hold', 300000);
+$proxy->tell('harm', 'cancel', 'hold', 0);
+$proxy->tell('harm', 'exchange', 'hold', 300000);
 my $started = time();
 scan('wide', 'plain');
 error_is('57014', 'silent in mid-stream: statement_timeout');
@@ -245,8 +245,8 @@ goes_on('plain', 'silent in mid-stream');
 
 # Many streams are given up together, not one after the other.
 ask("SET statement_timeout = '2s'");
-$proxy->harm('cancel', 'hold', 0);
-$proxy->harm('exchange', 'hold', 1500000);
+$proxy->tell('harm', 'cancel', 'hold', 0);
+$proxy->tell('harm', 'exchange', 'hold', 1500000);
 $started = time();
 ask('SELECT count(filler) FROM (' . join(' UNION ALL ', ('SELECT filler FROM endless_plain') x 3) . ') x');
 error_is('57014', 'three streams silent: statement_timeout');
@@ -254,8 +254,8 @@ within(2 + $abandon + 3, $started, 'three streams silent');
 goes_on('plain', 'three streams silent');
 
 # A cursor that is closed, a LIMIT that is reached: no error at all.
-$proxy->harm('cancel', 'hold', 0);
-$proxy->harm('exchange', 'hold', 3000000);
+$proxy->tell('harm', 'cancel', 'hold', 0);
+$proxy->tell('harm', 'exchange', 'hold', 3000000);
 $started = time();
 is(ask('SELECT count(*) FROM (SELECT * FROM endless_plain LIMIT 1000) x'), 1000, 'silent when the LIMIT is reached');
 within($abandon + 3, $started, 'silent when the LIMIT is reached');
@@ -263,7 +263,7 @@ goes_on('plain', 'silent when the LIMIT is reached');
 
 # At the start, on a connection that was kept: postgres_fdw's way.
 ask("SET statement_timeout = '20s'");
-$proxy->harm('exchange', 'hold', 0);
+$proxy->tell('harm', 'exchange', 'hold', 0);
 $started = time();
 is(scan('events', 'plain'), $expected{events}, 'silent at the start: all rows');
 within(5 + 3, $started, 'silent at the start');
@@ -274,7 +274,7 @@ goes_on('plain', 'silent at the start');
 
 # At the start, on a new connection: connect_timeout, or a default.
 begin_session_of('hasty');
-$proxy->harm('exchange', 'hold', 0);
+$proxy->tell('harm', 'exchange', 'hold', 0);
 $started = time();
 is(scan('events', 'hasty'), $expected{events}, 'silent while connecting: all rows');
 within(2 + 3, $started, 'silent while connecting, connect_timeout');
@@ -284,17 +284,17 @@ goes_on('hasty', 'silent while connecting');
 # While it is silent the user cancels; and it comes back in time.
 begin_session_of('plain');
 scan('few', 'plain');
-$proxy->harm('exchange', 'hold', 300000);
+$proxy->tell('harm', 'exchange', 'hold', 300000);
 {
 	my $other = open_session($coordinator);
 	my $pid = ask('SELECT pg_backend_pid()');
 	$session->query_until(qr/asked/, "\\echo asked\n" . sprintf($rows, 'wide_plain') . "\n");
 	usleep(1_500_000);
-	$proxy->heal;
+	$proxy->tell('heal');
 	is(ask(''), $expected{wide}, 'a network that comes back: all rows');
 	is($session->{stderr}, '', 'a network that comes back: no error');
 
-	$proxy->harm('exchange', 'hold', 300000);
+	$proxy->tell('harm', 'exchange', 'hold', 300000);
 	$session->query_until(qr/asked/, "\\echo asked\n" . sprintf($rows, 'wide_plain') . "\n");
 	usleep(500_000);
 	$started = time();
@@ -315,7 +315,7 @@ SKIP:
 	# In mid-stream: the server's TCP keepalive settings.
 	begin_session_of('alive');
 	scan('few', 'alive');
-	$proxy->harm('exchange', 'drop', 300000);
+	$proxy->tell('harm', 'exchange', 'drop', 300000);
 	$started = time();
 	scan('wide', 'alive');
 	error_is('08006', 'network gone in mid-stream: TCP keepalives');
@@ -327,7 +327,7 @@ SKIP:
 	begin_session_of('plain');
 	ask("SET statement_timeout = '2s'");
 	scan('few', 'plain');
-	$proxy->harm('exchange', 'drop', 300000);
+	$proxy->tell('harm', 'exchange', 'drop', 300000);
 	$started = time();
 	scan('wide', 'plain');
 	error_is('57014', 'network gone in mid-stream: statement_timeout');
@@ -337,7 +337,7 @@ SKIP:
 	# At the start, on a connection that was kept: tcp_user_timeout, then connect_timeout.
 	begin_session_of('alive');
 	scan('few', 'alive');
-	$proxy->harm('exchange', 'drop', 0);
+	$proxy->tell('harm', 'exchange', 'drop', 0);
 	$started = time();
 	is(scan('events', 'alive'), $expected{events}, 'network gone at the start: all rows');
 	within(3 + 2 + 4, $started, 'network gone at the start: tcp_user_timeout, connect_timeout');
@@ -349,11 +349,11 @@ $shard->append_conf('postgresql.conf', "tcp_user_timeout = '2s'\n");
 $shard->reload;
 begin_session_of('plain');
 scan('few', 'plain');
-$proxy->harm('exchange', 'hold', 300000);
+$proxy->tell('harm', 'exchange', 'hold', 300000);
 $session->query_until(qr/asked/, "\\echo asked\nSELECT count(filler) FROM (SELECT filler FROM endless_plain OFFSET 0) x;\n");
 ok($shard->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pg_exchange'}),
 	'the shard gives up by its tcp_user_timeout');
-$proxy->heal;
+$proxy->tell('heal');
 ask('');
 error_is('08006', 'and the coordinator learns when the connection ends');
 goes_on('plain', 'the shard gave up');

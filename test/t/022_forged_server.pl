@@ -6,7 +6,7 @@ use strict;
 use warnings;
 
 use Exchange;
-use ForgedServer;
+use Peer;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -14,7 +14,7 @@ use Time::HiRes qw(time);
 
 my $coordinator = new_coordinator('coordinator', conf => "pg_exchange.local_scope = none\n");
 $ENV{PG_VERSION_NUM} = $coordinator->safe_psql('postgres', 'SHOW server_version_num');
-my $forged = ForgedServer->new;
+my $forged = Peer->new('forged_server');
 add_server($coordinator, 'forged', $forged, user_mapping => 0);
 $coordinator->safe_psql('postgres', q{
 	CREATE USER MAPPING FOR CURRENT_USER SERVER forged OPTIONS (user 'postgres');
@@ -34,9 +34,9 @@ sub ask
 	return ($out, $err, time - $begin);
 }
 
-$forged->ask('honest');
+$forged->tell('honest');
 is((ask('10s', $query))[0], $rows, 'the truth');
-is($forged->ask('seen'), 'configure genuine hello start snapshot prepare query commit', 'in this order');
+is($forged->tell('seen'), 'configure genuine hello start snapshot prepare query commit', 'in this order');
 
 # Before the query: postgres_fdw's session reads.
 for my $moment (qw(configure genuine hello start snapshot prepare))
@@ -44,7 +44,7 @@ for my $moment (qw(configure genuine hello start snapshot prepare))
 	for my $lie (qw(copyout copyin copyboth empty complete results rows nothing noise fatal hangup error:XX000))
 	{
 		next if $lie eq 'complete' && $moment =~ /start|snapshot/;    # no lie
-		$forged->lie($moment, $lie);
+		$forged->tell('lie', $moment, $lie);
 		my ($out, $err, $seconds) = ask('10s', $query);
 		is($out, $rows, "$moment: $lie: rows");
 		is($err, '', "$moment: $lie: no error");
@@ -58,7 +58,7 @@ for my $moment (qw(login hello prepare sync))
 	my @lies = $moment eq 'sync' ? 'nothing' : $moment eq 'login' ? 'silence' : qw(silence notices parameters bytes);
 	for my $lie (@lies)
 	{
-		$forged->lie($moment, $lie);
+		$forged->tell('lie', $moment, $lie);
 		my ($out, $err, $seconds) = ask('30s', $query);
 		is($out . $err, $rows, "$moment: $lie: rows, and no error");
 		cmp_ok($seconds, '<', 15, "$moment: $lie: soon");
@@ -74,7 +74,7 @@ for my $lie (qw(copyout copyin copyboth empty complete results rows textframes n
 	for my $first ('', 'truth')
 	{
 		next if $first && $lie =~ /^(rows|textframes|nothing)$/;
-		$forged->lie('query', $first, $lie);
+		$forged->tell('lie', 'query', $first, $lie);
 		my ($out, $err, $seconds) = ask('10s', $query);
 		my $sqlstate = $lie eq 'fatal' ? '(57P01|08006|08P01)' : $lie =~ /hangup|noise/ ? '08...' : '08P01';
 		is($out, '', "query: $first $lie: no rows");
@@ -84,7 +84,7 @@ for my $lie (qw(copyout copyin copyboth empty complete results rows textframes n
 }
 for my $lie (qw(silence notices parameters bytes))
 {
-	$forged->lie('query', $lie);
+	$forged->tell('lie', 'query', $lie);
 	my ($out, $err, $seconds) = ask('500ms', $query);
 	like($err, qr/ERROR:  57014:/, "query: $lie: can be cancelled");
 	cmp_ok($seconds, '<', 7, "query: $lie: at once");
@@ -103,14 +103,14 @@ in_session('\set VERBOSITY verbose');
 in_session("SET statement_timeout = '10s';");
 for my $lie (qw(copyout copyin copyboth empty results rows noise fatal hangup error:XX000))
 {
-	$forged->lie('commit', $lie);
+	$forged->tell('lie', 'commit', $lie);
 	is(in_session($query), $rows, "commit: $lie: rows");
 	my $begin = time;
 	is(in_session($query), $rows, "commit: $lie: again");
 	is($session->{stderr}, '', "commit: $lie: without an error");
 	cmp_ok(time - $begin, '<', 4, "commit: $lie: at once");
 
-	$forged->lie('rollback', $lie);
+	$forged->tell('lie', 'rollback', $lie);
 	in_session('SELECT 1 / (i - 2) FROM numbers;');
 	like($session->{stderr}, qr/ERROR:  22012:/, "rollback: $lie: an error");
 	$begin = time;
@@ -122,11 +122,11 @@ for my $lie (qw(copyout copyin copyboth empty results rows noise fatal hangup er
 for my $moment (qw(hello sync start snapshot prepare query))
 {
 	in_session('SELECT exchange.disconnect_all();');
-	$forged->lie($moment, $moment eq 'sync' ? 'nothing' : 'silence');
+	$forged->tell('lie', $moment, $moment eq 'sync' ? 'nothing' : 'silence');
 	in_session("SET statement_timeout = '500ms';");
 	in_session($query);
 	like($session->{stderr}, qr/ERROR:  57014:/, "cancel in $moment");
-	$forged->ask('honest');
+	$forged->tell('honest');
 	in_session("SET statement_timeout = '10s';");
 	is(in_session($query), $rows, "cancel in $moment: the next query is an exchange");
 	is($session->{stderr}, '', "cancel in $moment: without an error");
@@ -135,11 +135,11 @@ for my $moment (qw(hello sync start snapshot prepare query))
 # The plan, by plain EXPLAIN.
 in_session('SET pg_exchange.explain_remote = on;');
 my $explain = "EXPLAIN (COSTS OFF) $query";
-$forged->ask('honest');
+$forged->tell('honest');
 like(in_session($explain), qr/Remote Plan:.*Result/s, 'a plan');
 for my $lie (qw(copyout copyin copyboth empty complete results rows noise fatal hangup error:XX000))
 {
-	$forged->lie('explain', $lie);
+	$forged->tell('lie', 'explain', $lie);
 	my $begin = time;
 	like(in_session($explain), qr/ExchangeReceive/, "explain: $lie: the local plan");
 	is($session->{stderr}, '', "explain: $lie: without an error");
@@ -149,14 +149,14 @@ for my $lie (qw(copyout copyin copyboth empty complete results rows noise fatal 
 # Text that is no text, where it could be kept.
 for my $moment (qw(configure genuine hello snapshot prepare))
 {
-	$forged->lie($moment, 'error:XX000');
+	$forged->tell('lie', $moment, 'error:XX000');
 	my ($out, $err) = ask('10s', "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) $query");
 	like($out, qr/Transport: exchange v1, session \(.*forged \?\?\?\)/, "$moment: bytes that are no text");
 }
-$forged->lie('query', 'error:PX002');
+$forged->tell('lie', 'query', 'error:PX002');
 like((ask('10s', "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) $query"))[0],
 	qr/Transport: exchange v1, session \(forged \?\?\?\)/, 'declined by bytes that are no text');
-$forged->lie('query', 'error:XX000');
+$forged->tell('lie', 'query', 'error:XX000');
 like((ask('10s', $query))[1], qr/ERROR:  XX000: forged \?\?\?/, 'an error of bytes that are no text');
 $session->quit;
 

@@ -55,7 +55,7 @@ expect(const char *old, const char *new, px_status expected, const char *what)
 }
 
 static void
-admission_round_trips(void)
+an_admission_round_trips(void)
 {
 	px_admission admission;
 	char		text[sizeof(admission_text)];
@@ -113,7 +113,7 @@ every_byte_round_trips(void)
 }
 
 static void
-longest_admission_round_trips(void)
+the_longest_admission_round_trips(void)
 {
 	px_admission admission;
 	px_admission again;
@@ -237,10 +237,10 @@ too_long_admissions_are_refused(void)
 int
 main(void)
 {
-	RUN(admission_round_trips);
+	RUN(an_admission_round_trips);
 	RUN(empty_words_round_trip);
 	RUN(every_byte_round_trips);
-	RUN(longest_admission_round_trips);
+	RUN(the_longest_admission_round_trips);
 	RUN(truncated_admissions_are_refused);
 	RUN(malformed_admissions_are_refused);
 	RUN(too_long_admissions_are_refused);

@@ -77,7 +77,7 @@ every_length_round_trips(void)
 }
 
 static void
-uniform_bytes_round_trip(void)
+runs_of_one_byte_round_trip(void)
 {
 	uint8_t		data[3 * PX_ARMOUR_BLOCK_NBYTES];
 
@@ -178,7 +178,7 @@ bad_characters_are_refused(void)
 }
 
 static void
-bits_behind_the_last_byte_are_refused(void)
+bits_after_the_last_byte_are_refused(void)
 {
 	/* n bytes of zeros, in n + 1 symbols with 7 - n bits to spare */
 	for (size_t n = 1; n < 7; n++)
@@ -214,11 +214,11 @@ int
 main(void)
 {
 	RUN(every_length_round_trips);
-	RUN(uniform_bytes_round_trip);
+	RUN(runs_of_one_byte_round_trip);
 	RUN(mask_is_found_among_the_last);
 	RUN(impossible_lengths_are_refused);
 	RUN(bad_characters_are_refused);
-	RUN(bits_behind_the_last_byte_are_refused);
+	RUN(bits_after_the_last_byte_are_refused);
 	RUN(small_buffers_are_refused);
 
 	return unit_done();

@@ -13,8 +13,8 @@
 
 #include <stdlib.h>
 
+#include "batches.h"
 #include "column/column.h"
-#include "unit.h"
 #include "wire/crc.h"
 
 /* Offsets of chunk header fields, as in doc/wire.md. */
@@ -32,9 +32,6 @@ static const uint32_t row_counts[] = {
 };
 
 #define COLUMNS_MAX		32
-
-/* A forged chunk may decode to more than anyone has memory for. */
-#define BUFFER_NBYTES_MAX	((size_t) 64 * 1024 * 1024)
 
 /* ---------------------------------------------------------------------
  * Making columns and frames
@@ -54,8 +51,6 @@ typedef struct batch
 	size_t		nbytes;
 	size_t		plain_nbytes;	/* header and plain chunks */
 } batch;
-
-static px_codec_context *codec_context;
 
 static bool
 is_null(null_pattern pattern, uint32_t row, uint32_t rows)
@@ -85,10 +80,7 @@ add_column(batch *batch, uint8_t form, uint8_t width, bool is_signed,
 	column->form = form;
 	column->width = width;
 	column->is_signed = is_signed;
-	column->values_cap = values_cap;
-	column->values = unit_alloc(values_cap);
-	column->nulls = unit_alloc(PX_BITMAP_NBYTES(rows));
-	column->lengths = unit_alloc(rows * sizeof(uint32_t));
+	unit_column_alloc(column, rows, values_cap);
 
 	return column;
 }
@@ -184,11 +176,7 @@ static void
 batch_free(batch *batch)
 {
 	for (uint16_t i = 0; i < batch->ncolumns; i++)
-	{
-		free(batch->columns[i].values);
-		free(batch->columns[i].nulls);
-		free(batch->columns[i].lengths);
-	}
+		unit_column_free(&batch->columns[i]);
 	free(batch->frame);
 }
 
@@ -196,38 +184,24 @@ batch_free(batch *batch)
 static void
 batch_encode(batch *batch, bool encodings, uint8_t codec)
 {
-	px_encode_options options = {
-		.encodings = encodings ? PX_ENCODINGS_ALL : 1, .codec_on_ints = codec == PX_CODEC_ZSTD,
-		.codec = codec, .context = codec_context
-	};
-	px_frame_header header = {0};
-	px_writer	out = {0};
+	px_frame_header header;
+	size_t		body_nbytes;
 	unit_guarded g;
 
-	batch->plain_nbytes = PX_FRAME_HEADER_NBYTES;
-	for (uint16_t i = 0; i < batch->ncolumns; i++)
-		batch->plain_nbytes += px_column_plain_nbytes(&batch->columns[i]);
-
+	batch->plain_nbytes = PX_FRAME_HEADER_NBYTES + unit_plain_nbytes(batch->columns, batch->ncolumns);
 	memset(batch->choices, 0, sizeof(batch->choices));
-	options.scratch = unit_alloc(px_encode_scratch_nbytes(px_column_rows(&batch->columns[0])));
 	g = unit_guarded_new(batch->plain_nbytes);
-	out.data = g.data;
-	out.cap = g.nbytes;
-	out.pos = PX_FRAME_HEADER_NBYTES;
-	CHECK_EQ(unit_batch_write(&out, batch->columns, batch->ncolumns, &options,
-							  batch->choices), PX_OK);
-	free(options.scratch);
+	CHECK_EQ(unit_body_write(unit_batch_write, g.data + PX_FRAME_HEADER_NBYTES, &body_nbytes,
+							 batch->columns, batch->ncolumns, encodings ? PX_ENCODINGS_ALL : 1,
+							 codec, batch->choices), PX_OK);
 
+	header = unit_body_header(batch->columns, batch->ncolumns, body_nbytes);
 	header.version = PX_PROTOCOL_MAX;
 	header.kind = PX_FRAME_BATCH;
-	header.rows = px_column_rows(&batch->columns[0]);
-	header.columns = batch->ncolumns;
-	header.raw_nbytes = batch->plain_nbytes - PX_FRAME_HEADER_NBYTES;
-	header.body_nbytes = (uint32_t) (out.pos - PX_FRAME_HEADER_NBYTES);
 	px_frame_finish(g.data, &header);
 
 	free(batch->frame);
-	batch->nbytes = out.pos;
+	batch->nbytes = PX_FRAME_HEADER_NBYTES + body_nbytes;
 	batch->frame = unit_alloc(batch->nbytes);
 	memcpy(batch->frame, g.data, batch->nbytes);
 	CHECK(batch->nbytes <= batch->plain_nbytes);
@@ -246,20 +220,7 @@ same_value(const px_column *column, uint32_t value, const uint8_t *appended,
 	size_t		n = column->width;
 
 	if (column->form == PX_FORM_BYTES)
-	{
-		size_t		nbytes = column->lengths[value];
-		size_t		padded = Max(nbytes, column->pad);
-		const uint8_t *data = px_packed_data(pointer);
-
-		if (px_packed_nbytes(pointer) != padded || memcmp(data, appended, nbytes) != 0)
-			return false;
-		for (size_t i = nbytes; i < padded; i++)
-		{
-			if (data[i] != ' ')
-				return false;
-		}
-		return true;
-	}
+		return unit_same_packed(pointer, appended, column->lengths[value], column->pad);
 	if (number)
 	{
 		uint8_t		bytes[8];
@@ -294,8 +255,7 @@ check_column(const px_column *column, const bool *nulls,
 
 	for (uint32_t row = 0; row < px_column_rows(column); row++)
 	{
-		bool		null = column->nnulls > 0 &&
-		(column->nulls[row / 8] >> row % 8 & 1);
+		bool		null = unit_column_null(column, row);
 
 		if (nulls[row] != null)
 			wrong++;
@@ -319,38 +279,21 @@ static px_status
 read_chunk(const px_chunk *chunk, bool is_signed, const px_column *column,
 		   const int64_t **references, uint16_t index)
 {
-	bool		compressed = chunk->codec != PX_CODEC_NONE;
-	unit_guarded buffer = {0};
-	unit_guarded scratch = unit_guarded_new(PX_DECODE_SCRATCH_WORDS(chunk->rows) * 8);
-	unit_guarded values = {0};
-	px_decode_room room = {(int64_t *) scratch.data, NULL, references, index};
-	size_t		values_nbytes = 0;
+	unit_chunk	opened;
 	bool	   *nulls = unit_alloc(chunk->rows * sizeof(bool));
 	void	   *out = unit_alloc(chunk->rows * 8);
 	bool		ints = chunk->form == PX_FORM_FIXED && px_width_is_int(chunk->width);
 	const uint8_t **pointers = out;
-	const uint8_t *encoded;
 	px_fault	fault = {0};
 	volatile uint8_t sink = 0;
-	px_status	status;
+	px_status	status = unit_chunk_open(&opened, chunk, &fault);
 
-	if (compressed)
-		buffer = unit_guarded_new(chunk->encoded_nbytes);
-	status = px_chunk_unpack(chunk, codec_context, buffer.data, &encoded, &fault);
-	if (status == PX_OK && ints)
-		status = px_chunk_decode_ints(chunk, encoded, is_signed, &room, out, &fault);
-	else if (status == PX_OK)
-	{
-		status = px_chunk_buffer_nbytes(chunk, encoded, &values_nbytes, &fault);
-		if (status == PX_OK && values_nbytes > BUFFER_NBYTES_MAX)
-			status = px_fail(&fault, PX_OVER_LIMIT, "memory of this test", 0, values_nbytes);
-		if (status == PX_OK)
-		{
-			values = unit_guarded_new(PX_ALIGN(values_nbytes));
-			room.buffer = values.data;
-			status = px_chunk_decode_pointers(chunk, encoded, &room, pointers, &fault);
-		}
-	}
+	opened.room.references = references;
+	opened.room.nreferences = index;
+	if (status == PX_OK)
+		status = ints ?
+			px_chunk_decode_ints(chunk, opened.encoded, is_signed, &opened.room, out, &fault) :
+			unit_chunk_pointers(&opened, pointers, &fault);
 	CHECK_EQ(fault.status, status);
 	references[index] = NULL;
 	if (status == PX_OK && ints && chunk->null_layout == PX_NULLS_NONE)
@@ -375,11 +318,7 @@ read_chunk(const px_chunk *chunk, bool is_signed, const px_column *column,
 		}
 	}
 	(void) sink;				/* gcc 15 minds that it is only written */
-	if (compressed)
-		unit_guarded_free(&buffer);
-	if (values.map)
-		unit_guarded_free(&values);
-	unit_guarded_free(&scratch);
+	unit_chunk_close(&opened);
 	free(nulls);
 	if (references[index] == NULL)
 		free(out);
@@ -563,7 +502,7 @@ incompressible_batches_are_not_larger_than_plain(void)
 }
 
 static void
-too_small_an_output_is_no_space(void)
+an_output_too_small_is_an_error(void)
 {
 	px_encode_options options = {.codec = PX_CODEC_NONE};
 	batch		b;
@@ -583,10 +522,10 @@ too_small_an_output_is_no_space(void)
 }
 
 static void
-unknown_codec_is_not_written(void)
+an_unknown_codec_is_not_written(void)
 {
 	px_encode_options options = {
-		.encodings = PX_ENCODINGS_ALL, .codec = PX_CODEC_COUNT, .context = codec_context
+		.encodings = PX_ENCODINGS_ALL, .codec = PX_CODEC_COUNT, .context = unit_codec_context()
 	};
 	uint8_t		buffer[2000];
 	px_writer	out = {buffer, sizeof(buffer), 0};
@@ -600,7 +539,7 @@ unknown_codec_is_not_written(void)
 }
 
 static void
-body_has_the_documented_layout(void)
+a_body_has_the_documented_layout(void)
 {
 	static const uint8_t expected[] = {
 		/* chunk header: plain, none, bitmap, fixed, width 2, scale 1 */
@@ -648,7 +587,7 @@ body_has_the_documented_layout(void)
 }
 
 static void
-frame_cut_anywhere_is_refused(void)
+a_frame_cut_anywhere_is_refused(void)
 {
 	for (uint8_t codec = 0; codec < PX_CODEC_COUNT; codec++)
 	{
@@ -664,7 +603,7 @@ frame_cut_anywhere_is_refused(void)
 
 /* The same with header and CRC made to fit: the body's own checks must see it. */
 static void
-forged_body_cut_anywhere_is_refused(void)
+a_forged_body_cut_anywhere_is_refused(void)
 {
 	for (uint8_t codec = 0; codec < PX_CODEC_COUNT; codec++)
 	{
@@ -683,7 +622,7 @@ forged_body_cut_anywhere_is_refused(void)
 }
 
 static void
-forged_body_with_more_bytes_is_refused(void)
+a_forged_body_with_more_bytes_is_refused(void)
 {
 	batch		b;
 	uint8_t    *longer;
@@ -704,7 +643,7 @@ forged_body_with_more_bytes_is_refused(void)
 }
 
 static void
-flip_of_every_bit_is_detected(void)
+each_flipped_bit_is_detected(void)
 {
 	for (uint8_t codec = 0; codec < PX_CODEC_COUNT; codec++)
 	{
@@ -728,7 +667,7 @@ flip_of_every_bit_is_detected(void)
 
 /* It may go unnoticed, as in a value; but nothing out of bounds happens. */
 static void
-forged_flip_of_every_bit_never_crashes(void)
+a_forged_flip_of_a_bit_never_crashes(void)
 {
 	for (uint8_t codec = 0; codec < PX_CODEC_COUNT; codec++)
 	{
@@ -862,7 +801,7 @@ forged_sizes_are_refused(void)
 }
 
 static void
-sum_of_encoded_sizes_is_limited(void)
+the_sum_of_encoded_sizes_is_limited(void)
 {
 	/* two columns, each within the limit, together beyond it */
 	batch		b = {0};
@@ -930,7 +869,7 @@ forged_bitmap_and_padding_are_refused(void)
 
 /* Rows of a bitmap that is there, but need not be: none or all are null. */
 static void
-forged_bitmap_of_none_or_all_is_refused(void)
+a_forged_bitmap_of_none_or_all_is_refused(void)
 {
 	for (int all = 0; all < 2; all++)
 	{
@@ -952,7 +891,7 @@ forged_bitmap_of_none_or_all_is_refused(void)
 
 /* As many bits as there are nulls, but one of them behind the last row. */
 static void
-forged_spare_bit_in_place_of_a_null_is_refused(void)
+a_forged_spare_bit_in_place_of_a_null_is_refused(void)
 {
 	batch		b = {0};
 	size_t		bitmap = PX_FRAME_HEADER_NBYTES + PX_CHUNK_HEADER_NBYTES;
@@ -971,7 +910,7 @@ forged_spare_bit_in_place_of_a_null_is_refused(void)
 
 /* With a constant, no size gives away how many values there should be. */
 static void
-forged_nvalues_of_a_constant_is_refused(void)
+a_forged_number_of_constant_values_is_refused(void)
 {
 	static const uint32_t values[] = {0, 1, 299, 301, 65536, 0xffffffff};
 	batch		b = {0};
@@ -990,7 +929,7 @@ forged_nvalues_of_a_constant_is_refused(void)
 
 /* A valid LZ4 block, but larger than what it decompresses to. */
 static void
-forged_codec_that_saves_nothing_is_refused(void)
+a_forged_codec_that_saves_nothing_is_refused(void)
 {
 	px_frame_header header = {
 		.version = PX_PROTOCOL_MAX, .kind = PX_FRAME_BATCH, .rows = 3, .columns = 1,
@@ -1017,7 +956,7 @@ forged_codec_that_saves_nothing_is_refused(void)
 	unpacked.encoded_nbytes = 3;
 	unpacked.stored_nbytes = sizeof(block);
 	unpacked.stored = block;
-	CHECK_EQ(px_chunk_unpack(&unpacked, codec_context, buffer, &encoded, NULL), PX_OK);
+	CHECK_EQ(px_chunk_unpack(&unpacked, unit_codec_context(), buffer, &encoded, NULL), PX_OK);
 	CHECK(encoded == buffer);
 }
 
@@ -1144,7 +1083,7 @@ columns_of_nulls_have_nothing_else(void)
 }
 
 static void
-wrong_decoder_for_the_chunk_is_an_error(void)
+the_wrong_decoder_for_a_chunk_is_an_error(void)
 {
 	uint8_t		encoded[32] = {0};
 	px_chunk	chunk = {.rows = 2, .nvalues = 2, .width = 6, .encoded_nbytes = 12};
@@ -1166,37 +1105,34 @@ wrong_decoder_for_the_chunk_is_an_error(void)
 int
 main(void)
 {
-	codec_context = px_codec_open();
-
-	RUN(body_has_the_documented_layout);
+	RUN(a_body_has_the_documented_layout);
 	RUN(every_row_count_mode_and_null_pattern_round_trips);
 	RUN(every_fixed_width_round_trips);
 	RUN(megabyte_values_round_trip);
 	RUN(encodings_are_chosen_by_size);
 	RUN(incompressible_batches_are_not_larger_than_plain);
-	RUN(too_small_an_output_is_no_space);
-	RUN(unknown_codec_is_not_written);
-	RUN(frame_cut_anywhere_is_refused);
-	RUN(forged_body_cut_anywhere_is_refused);
-	RUN(forged_body_with_more_bytes_is_refused);
-	RUN(flip_of_every_bit_is_detected);
-	RUN(forged_flip_of_every_bit_never_crashes);
+	RUN(an_output_too_small_is_an_error);
+	RUN(an_unknown_codec_is_not_written);
+	RUN(a_frame_cut_anywhere_is_refused);
+	RUN(a_forged_body_cut_anywhere_is_refused);
+	RUN(a_forged_body_with_more_bytes_is_refused);
+	RUN(each_flipped_bit_is_detected);
+	RUN(a_forged_flip_of_a_bit_never_crashes);
 	RUN(forged_random_bytes_never_crash);
 	RUN(unknown_fields_are_refused);
 	RUN(forged_sizes_are_refused);
-	RUN(sum_of_encoded_sizes_is_limited);
+	RUN(the_sum_of_encoded_sizes_is_limited);
 	RUN(decompression_to_one_byte_more_or_less_is_refused);
 	RUN(forged_bitmap_and_padding_are_refused);
-	RUN(forged_bitmap_of_none_or_all_is_refused);
-	RUN(forged_spare_bit_in_place_of_a_null_is_refused);
-	RUN(forged_nvalues_of_a_constant_is_refused);
-	RUN(forged_codec_that_saves_nothing_is_refused);
+	RUN(a_forged_bitmap_of_none_or_all_is_refused);
+	RUN(a_forged_spare_bit_in_place_of_a_null_is_refused);
+	RUN(a_forged_number_of_constant_values_is_refused);
+	RUN(a_forged_codec_that_saves_nothing_is_refused);
 	RUN(more_encoded_bytes_than_the_raw_size_are_refused);
 	RUN(batches_stay_within_the_ratio_of_raw_and_body);
 	RUN(compressed_chunks_save_enough);
 	RUN(columns_of_nulls_have_nothing_else);
-	RUN(wrong_decoder_for_the_chunk_is_an_error);
+	RUN(the_wrong_decoder_for_a_chunk_is_an_error);
 
-	px_codec_close(codec_context);
 	return unit_done();
 }

@@ -30,7 +30,7 @@ loads_and_stores_are_little_endian(void)
 }
 
 static void
-reader_returns_what_writer_wrote(void)
+the_reader_returns_what_the_writer_wrote(void)
 {
 	unit_guarded g = unit_guarded_new(1 + 2 + 4 + 8 + 3);
 	px_writer	w = {g.data, g.nbytes, 0};
@@ -105,7 +105,7 @@ writes_beyond_the_end_fail_and_move_nothing(void)
 }
 
 static void
-align_writes_zeros_up_to_eight(void)
+alignment_writes_zeros_up_to_eight_bytes(void)
 {
 	for (size_t n = 0; n <= 16; n++)
 	{
@@ -139,7 +139,7 @@ every_status_has_its_own_text(void)
 }
 
 static void
-fail_fills_the_fault_if_there_is_one(void)
+a_failure_fills_the_fault_if_there_is_one(void)
 {
 	px_fault	fault = {PX_OK, NULL, 0, 0};
 
@@ -155,12 +155,12 @@ int
 main(void)
 {
 	RUN(loads_and_stores_are_little_endian);
-	RUN(reader_returns_what_writer_wrote);
+	RUN(the_reader_returns_what_the_writer_wrote);
 	RUN(reads_beyond_the_end_fail_and_move_nothing);
 	RUN(writes_beyond_the_end_fail_and_move_nothing);
-	RUN(align_writes_zeros_up_to_eight);
+	RUN(alignment_writes_zeros_up_to_eight_bytes);
 	RUN(every_status_has_its_own_text);
-	RUN(fail_fills_the_fault_if_there_is_one);
+	RUN(a_failure_fills_the_fault_if_there_is_one);
 
 	return unit_done();
 }

@@ -303,7 +303,7 @@ all_codecs_take_all_levels(void)
  * --------------------------------------------------------------------- */
 
 static void
-registry_knows_exactly_the_three(void)
+exactly_three_codecs_are_registered(void)
 {
 	CHECK(px_codec_by_id(0) == &px_codec_none);
 	CHECK(px_codec_by_id(1) == &px_codec_lz4);
@@ -382,7 +382,7 @@ contexts_are_reused_across_codecs(void)
 int
 main(void)
 {
-	RUN(registry_knows_exactly_the_three);
+	RUN(exactly_three_codecs_are_registered);
 	RUN(known_blocks_decode);
 	RUN(all_codecs_round_trip_every_size);
 	RUN(all_codecs_refuse_one_byte_more_or_less);

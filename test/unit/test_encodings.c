@@ -14,17 +14,16 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "batches.h"
 #include "column/column.h"
 #include "column/fixed.h"
 #include "column/ints.h"
 #include "column/strings.h"
-#include "unit.h"
 
 #define ROWS_MAX		5000
 #define VALUES_CAP		(4 * 1024 * 1024)
 #define COLUMNS_MAX		4
 
-static px_codec_context *codec_context;
 static px_column columns[COLUMNS_MAX];
 static px_column_state states[COLUMNS_MAX];
 static uint8_t *body;
@@ -73,18 +72,8 @@ add_float(px_column *column, double value)
 static void
 write_batch(uint32_t encodings, uint8_t codec)
 {
-	px_encode_options options = {
-		.encodings = encodings, .codec_on_ints = codec == PX_CODEC_ZSTD,
-		.codec = codec, .context = codec_context
-	};
-	px_writer	out = {body, 0, 0};
-
-	for (uint16_t c = 0; c < ncolumns; c++)
-		out.cap += px_column_plain_nbytes(&columns[c]);
-	options.scratch = unit_alloc(px_encode_scratch_nbytes(px_column_rows(&columns[0])));
-	CHECK_EQ(unit_batch_write(&out, columns, ncolumns, &options, states), PX_OK);
-	body_nbytes = out.pos;
-	free(options.scratch);
+	CHECK_EQ(unit_body_write(unit_batch_write, body, &body_nbytes, columns, ncolumns,
+							 encodings, codec, states), PX_OK);
 }
 
 /* Value i of column c: its bytes without padding, and their number. */
@@ -102,54 +91,25 @@ value_of(uint16_t c, uint32_t value, size_t *nbytes)
 	return column->values + offset - *nbytes;
 }
 
-static bool
-same_packed(const uint8_t *packed, const uint8_t *bytes, size_t nbytes, size_t pad)
-{
-	size_t		padded = Max(nbytes, pad);
-
-	if (px_packed_nbytes(packed) != padded ||
-		memcmp(px_packed_data(packed), bytes, nbytes) != 0)
-		return false;
-	for (size_t i = nbytes; i < padded; i++)
-	{
-		if (px_packed_data(packed)[i] != ' ')
-			return false;
-	}
-
-	return true;
-}
-
 /* Decode one chunk; compare with the column if that is asked for. */
 static px_status
 read_chunk(const px_chunk *chunk, uint16_t c, int64_t **ints, bool compare)
 {
-	px_decode_room room = {.references = (const int64_t *const *) ints, .nreferences = c};
-	unit_guarded unpacked = unit_guarded_new(chunk->encoded_nbytes);
-	unit_guarded scratch = unit_guarded_new(PX_DECODE_SCRATCH_WORDS(chunk->rows) * 8);
-	unit_guarded buffer = {0};
 	int64_t    *values = unit_alloc(chunk->rows * 8);
 	const uint8_t **pointers = (const uint8_t **) values;
 	bool		is_int = chunk->form == PX_FORM_FIXED && px_width_is_int(chunk->width);
-	const uint8_t *encoded;
-	size_t		nbytes = 0;
+	unit_chunk	opened;
+	size_t		nbytes;
 	uint32_t	value = 0;
 	uint32_t	wrong = 0;
-	px_status	status;
+	px_status	status = unit_chunk_open(&opened, chunk, NULL);
 
-	room.scratch = (int64_t *) scratch.data;
-	status = px_chunk_unpack(chunk, codec_context, unpacked.data, &encoded, NULL);
-	if (status == PX_OK && !is_int)
-		status = px_chunk_buffer_nbytes(chunk, encoded, &nbytes, NULL);
-	if (status == PX_OK && nbytes > (size_t) 256 * 1024 * 1024)
-		status = PX_OVER_LIMIT;
+	opened.room.references = (const int64_t *const *) ints;
+	opened.room.nreferences = c;
 	if (status == PX_OK)
-	{
-		buffer = unit_guarded_new(PX_ALIGN(nbytes));
-		room.buffer = buffer.data;
 		status = is_int ?
-			px_chunk_decode_ints(chunk, encoded, columns[c].is_signed, &room, values, NULL) :
-			px_chunk_decode_pointers(chunk, encoded, &room, pointers, NULL);
-	}
+			px_chunk_decode_ints(chunk, opened.encoded, columns[c].is_signed, &opened.room, values, NULL) :
+			unit_chunk_pointers(&opened, pointers, NULL);
 	for (uint32_t row = 0; status == PX_OK && row < chunk->rows; row++)
 	{
 		bool		null = chunk->null_layout == PX_NULLS_ALL ||
@@ -179,14 +139,11 @@ read_chunk(const px_chunk *chunk, uint16_t c, int64_t **ints, bool compare)
 		else if (chunk->form == PX_FORM_FIXED)
 			wrong += memcmp(pointers[row], bytes, nbytes) != 0;
 		else
-			wrong += !same_packed(pointers[row], bytes, nbytes, columns[c].pad);
+			wrong += !unit_same_packed(pointers[row], bytes, nbytes, columns[c].pad);
 	}
 	CHECK_EQ(wrong, 0);
 
-	if (buffer.map)
-		unit_guarded_free(&buffer);
-	unit_guarded_free(&scratch);
-	unit_guarded_free(&unpacked);
+	unit_chunk_close(&opened);
 	if (status == PX_OK && is_int && chunk->null_layout == PX_NULLS_NONE)
 		ints[c] = values;
 	else
@@ -199,16 +156,11 @@ static px_status
 read_body(bool compare)
 {
 	unit_guarded g = unit_guarded_copy(body, body_nbytes);
-	px_frame_header header = {
-		.rows = px_column_rows(&columns[0]), .columns = ncolumns,
-		.body_nbytes = (uint32_t) body_nbytes
-	};
+	px_frame_header header = unit_body_header(columns, ncolumns, body_nbytes);
 	px_chunk	chunks[COLUMNS_MAX];
 	int64_t    *ints[COLUMNS_MAX] = {0};
 	px_status	status;
 
-	for (uint16_t c = 0; c < ncolumns; c++)
-		header.raw_nbytes += px_column_plain_nbytes(&columns[c]);
 	status = px_batch_read(g.data, &header, chunks, NULL);
 	for (uint16_t c = 0; status == PX_OK && c < ncolumns; c++)
 	{
@@ -1027,28 +979,19 @@ static px_status
 read_arrays(px_column *column, bool compare)
 {
 	unit_guarded g = unit_guarded_copy(body, body_nbytes);
-	px_frame_header header = {
-		.rows = px_column_rows(column), .columns = 1, .body_nbytes = (uint32_t) body_nbytes,
-		.raw_nbytes = px_column_plain_nbytes(column)
-	};
-	int64_t		scratch[PX_DECODE_SCRATCH_WORDS(400)];
-	px_decode_room room = {.scratch = scratch};
-	unit_guarded buffer = {0};
+	px_frame_header header = unit_body_header(column, 1, body_nbytes);
 	unit_guarded elements = {0};
-	const uint8_t *encoded;
 	const uint8_t *sent = column->sent->values;
 	px_arrays	arrays;
 	px_chunk	chunk;
+	unit_chunk	opened = {0};
 	px_status	status;
 
 	status = px_batch_read(g.data, &header, &chunk, NULL);
 	if (status == PX_OK)
-	{
-		buffer = unit_guarded_new(chunk.encoded_nbytes);
-		status = px_chunk_unpack(&chunk, codec_context, buffer.data, &encoded, NULL);
-	}
+		status = unit_chunk_open(&opened, &chunk, NULL);
 	if (status == PX_OK)
-		status = px_chunk_decode_arrays(&chunk, encoded, &room, &arrays, NULL);
+		status = px_chunk_decode_arrays(&chunk, opened.encoded, &opened.room, &arrays, NULL);
 	if (status == PX_OK && arrays.nelements > 1000000)
 		status = PX_OVER_LIMIT;
 	if (status == PX_OK)
@@ -1070,15 +1013,13 @@ read_arrays(px_column *column, bool compare)
 							column->values + (size_t) i * column->width, column->width) != 0;
 		for (uint32_t i = 0; i < arrays.nsent; i++)
 		{
-			wrong += !same_packed(arrays.sent[i], sent, column->sent->lengths[i], 0);
+			wrong += !unit_same_packed(arrays.sent[i], sent, column->sent->lengths[i], 0);
 			sent += column->sent->lengths[i];
 		}
 		CHECK_EQ(wrong, 0);
 	}
-	if (buffer.map)
-		unit_guarded_free(&buffer);
-	if (elements.map)
-		unit_guarded_free(&elements);
+	unit_chunk_close(&opened);
+	unit_guarded_free(&elements);
 	unit_guarded_free(&g);
 
 	return status;
@@ -1344,15 +1285,9 @@ random_batches_round_trip(void)
 int
 main(void)
 {
-	codec_context = px_codec_open();
 	body = unit_alloc(2 * VALUES_CAP);
 	for (int c = 0; c < COLUMNS_MAX; c++)
-	{
-		columns[c].values = unit_alloc(VALUES_CAP);
-		columns[c].values_cap = VALUES_CAP;
-		columns[c].lengths = unit_alloc(ROWS_MAX * sizeof(uint32_t));
-		columns[c].nulls = unit_alloc(PX_BITMAP_NBYTES(ROWS_MAX));
-	}
+		unit_column_alloc(&columns[c], ROWS_MAX, VALUES_CAP);
 
 	RUN(strings_of_every_length_round_trip);
 	RUN(one_large_value_is_compressed);
@@ -1384,13 +1319,8 @@ main(void)
 	RUN(random_batches_round_trip);
 
 	for (int c = 0; c < COLUMNS_MAX; c++)
-	{
-		free(columns[c].values);
-		free(columns[c].lengths);
-		free(columns[c].nulls);
-	}
+		unit_column_free(&columns[c]);
 	free(body);
-	px_codec_close(codec_context);
 
 	return unit_done();
 }

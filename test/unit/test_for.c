@@ -219,7 +219,7 @@ values_up_to_the_largest_round_trip(void)
 }
 
 static void
-measure_finds_extremes(void)
+the_least_and_the_greatest_value_are_found(void)
 {
 	uint8_t		values[16];
 	int64_t		base;
@@ -256,7 +256,7 @@ measure_finds_extremes(void)
 }
 
 static void
-known_vectors(void)
+known_values_have_known_bytes(void)
 {
 	/* 10, 11, 13, 10, 17: differences 0, 1, 3, 0, 7 in three bits each */
 	static const uint8_t rest[] = {
@@ -461,8 +461,8 @@ random_bytes_never_crash(void)
 int
 main(void)
 {
-	RUN(known_vectors);
-	RUN(measure_finds_extremes);
+	RUN(known_values_have_known_bytes);
+	RUN(the_least_and_the_greatest_value_are_found);
 	RUN(every_bit_width_and_count_round_trips);
 	RUN(largest_batches_round_trip);
 	RUN(values_up_to_the_largest_round_trip);

@@ -72,7 +72,7 @@ peek_and_verify(const uint8_t *frame, size_t nbytes, px_fault *fault)
 }
 
 static void
-crc_is_castagnoli(void)
+the_checksum_is_crc32c(void)
 {
 	uint8_t		zeros[32] = {0};
 
@@ -85,7 +85,7 @@ crc_is_castagnoli(void)
 }
 
 static void
-header_has_the_documented_layout(void)
+a_header_has_the_documented_layout(void)
 {
 	static const uint8_t expected[OFF_CRC] = {
 		'P', 'G', 'X', 'F', 1, 0, PX_FRAME_BATCH, PX_CHOICE_ZSTD,
@@ -153,7 +153,7 @@ trailing_bytes_are_detected(void)
 }
 
 static void
-flip_of_every_bit_is_detected(void)
+each_flipped_bit_is_detected(void)
 {
 	for (uint8_t kind = PX_FRAME_SCHEMA; kind <= PX_FRAME_SLICE; kind++)
 	{
@@ -246,7 +246,7 @@ faults_name_field_expected_and_got(void)
 }
 
 static void
-limits_themselves_are_accepted(void)
+a_size_at_its_limit_is_accepted(void)
 {
 	px_frame_header header = valid_header(PX_FRAME_BATCH);
 	uint8_t		frame[FRAME_NBYTES] = {0};
@@ -261,7 +261,7 @@ limits_themselves_are_accepted(void)
 }
 
 static void
-empty_body_is_a_frame(void)
+a_frame_may_have_an_empty_body(void)
 {
 	px_frame_header header = valid_header(PX_FRAME_END);
 	unit_guarded g = unit_guarded_new(PX_FRAME_HEADER_NBYTES);
@@ -273,7 +273,7 @@ empty_body_is_a_frame(void)
 }
 
 static void
-schema_round_trips(void)
+a_schema_round_trips(void)
 {
 	static const px_schema_column columns[] = {
 		{25, -1, PX_CLASS_TEXT, 0},
@@ -308,7 +308,7 @@ schema_round_trips(void)
 }
 
 static void
-schema_of_wrong_size_is_refused(void)
+a_schema_of_wrong_size_is_refused(void)
 {
 	for (uint32_t n = 0; n <= 40; n++)
 	{
@@ -324,7 +324,7 @@ schema_of_wrong_size_is_refused(void)
 }
 
 static void
-schema_fields_are_checked(void)
+the_fields_of_a_schema_are_checked(void)
 {
 	for (int class = 0; class < 256; class++)
 	{
@@ -354,7 +354,7 @@ schema_fields_are_checked(void)
 }
 
 static void
-slice_round_trips(void)
+a_slice_round_trips(void)
 {
 	static const px_slice slices[] = {
 		{2, 1, 2, PX_SLICED}, {UINT32_MAX, UINT32_MAX, UINT32_MAX, PX_SLICED},
@@ -388,7 +388,7 @@ slice_round_trips(void)
 }
 
 static void
-plan_round_trips(void)
+a_plan_round_trips(void)
 {
 	static const char text[] = "Seq Scan on t";
 	static const char json[] = "{\"Plan\": {}}";
@@ -419,7 +419,7 @@ plan_round_trips(void)
 
 /* Cut anywhere, with something behind, and with lengths that are not true. */
 static void
-plan_lengths_are_checked(void)
+the_lengths_of_a_plan_are_checked(void)
 {
 	static const uint32_t lengths[][2] = {
 		{4, 4}, {6, 2}, {0, 8}, {8, 0}, {5, 4}, {4, 5}, {9, 0}, {0, 9}, {4, 3}, {3, 4}, {0, 0},
@@ -454,7 +454,7 @@ plan_lengths_are_checked(void)
 }
 
 static void
-slice_fields_are_checked(void)
+the_fields_of_a_slice_are_checked(void)
 {
 	px_frame_header header = {.body_nbytes = PX_SLICE_NBYTES};
 
@@ -489,7 +489,7 @@ slice_fields_are_checked(void)
 }
 
 static void
-end_round_trips(void)
+an_end_frame_round_trips(void)
 {
 	static const px_end end = {1, UINT64_MAX, 3, UINT64_C(1) << 40, 5, 6, 7};
 	unit_guarded g = unit_guarded_new(PX_END_NBYTES);
@@ -547,23 +547,23 @@ every_status_has_a_text(void)
 int
 main(void)
 {
-	RUN(crc_is_castagnoli);
-	RUN(header_has_the_documented_layout);
+	RUN(the_checksum_is_crc32c);
+	RUN(a_header_has_the_documented_layout);
 	RUN(every_kind_round_trips);
 	RUN(truncation_at_every_byte_is_detected);
 	RUN(trailing_bytes_are_detected);
-	RUN(flip_of_every_bit_is_detected);
+	RUN(each_flipped_bit_is_detected);
 	RUN(faults_name_field_expected_and_got);
-	RUN(limits_themselves_are_accepted);
-	RUN(empty_body_is_a_frame);
-	RUN(schema_round_trips);
-	RUN(schema_of_wrong_size_is_refused);
-	RUN(schema_fields_are_checked);
-	RUN(slice_round_trips);
-	RUN(slice_fields_are_checked);
-	RUN(plan_round_trips);
-	RUN(plan_lengths_are_checked);
-	RUN(end_round_trips);
+	RUN(a_size_at_its_limit_is_accepted);
+	RUN(a_frame_may_have_an_empty_body);
+	RUN(a_schema_round_trips);
+	RUN(a_schema_of_wrong_size_is_refused);
+	RUN(the_fields_of_a_schema_are_checked);
+	RUN(a_slice_round_trips);
+	RUN(the_fields_of_a_slice_are_checked);
+	RUN(a_plan_round_trips);
+	RUN(the_lengths_of_a_plan_are_checked);
+	RUN(an_end_frame_round_trips);
 	RUN(every_status_has_a_text);
 
 	return unit_done();

@@ -139,7 +139,7 @@ every_shape_of_random_values_round_trips(void)
 }
 
 static void
-limits_round_trip(void)
+the_least_and_the_greatest_integers_round_trip(void)
 {
 	static const int64_t limits[] = {INT64_MIN, INT64_MAX, 0, -1, 1, INT64_MIN + 1};
 
@@ -503,7 +503,7 @@ int
 main(void)
 {
 	RUN(every_shape_of_random_values_round_trips);
-	RUN(limits_round_trip);
+	RUN(the_least_and_the_greatest_integers_round_trip);
 	RUN(growing_values_are_written_as_differences);
 	RUN(runs_are_written_as_runs);
 	RUN(multiples_are_written_by_their_factor);

@@ -37,7 +37,7 @@ check_text(const char *text, const char *expected)
 }
 
 static void
-test_harmless(void)
+harmless_text_stays_as_it_is(void)
 {
 	encoding = PG_UTF8;
 	check_text("", "");
@@ -48,14 +48,14 @@ test_harmless(void)
 }
 
 static void
-test_one_line(void)
+line_feeds_become_blanks(void)
 {
 	encoding = PG_UTF8;
 	check_text("could not connect:\n\tIs it there?\r\n", "could not connect:  Is it there?  ");
 }
 
 static void
-test_control_characters(void)
+control_characters_are_replaced(void)
 {
 	encoding = PG_UTF8;
 	check_text("\x1b[2J\x01\x7F", "?[2J??");
@@ -64,7 +64,7 @@ test_control_characters(void)
 }
 
 static void
-test_invalid_bytes(void)
+invalid_bytes_are_replaced(void)
 {
 	encoding = PG_UTF8;
 	check_text("calls \xFF\xFE\xC3", "calls ???");
@@ -77,7 +77,7 @@ test_invalid_bytes(void)
 }
 
 static void
-test_other_encodings(void)
+other_encodings_are_respected(void)
 {
 	encoding = PG_LATIN1;
 	check_text("Stra\xDF" "e\x01", "Stra\xDF" "e?");
@@ -90,10 +90,10 @@ test_other_encodings(void)
 int
 main(void)
 {
-	RUN(test_harmless);
-	RUN(test_one_line);
-	RUN(test_control_characters);
-	RUN(test_invalid_bytes);
-	RUN(test_other_encodings);
+	RUN(harmless_text_stays_as_it_is);
+	RUN(line_feeds_become_blanks);
+	RUN(control_characters_are_replaced);
+	RUN(invalid_bytes_are_replaced);
+	RUN(other_encodings_are_respected);
 	return unit_done();
 }

@@ -96,7 +96,7 @@ expect_hello(const char *old, const char *new, px_status expected,
 }
 
 static void
-request_round_trips(void)
+a_request_round_trips(void)
 {
 	static px_request_column columns[PX_FRAME_COLUMNS_MAX];
 	px_request	request = {0};
@@ -122,7 +122,7 @@ request_round_trips(void)
 }
 
 static void
-largest_request_round_trips(void)
+the_largest_request_round_trips(void)
 {
 	static px_request_column columns[PX_FRAME_COLUMNS_MAX];
 	static px_request_column got_columns[PX_FRAME_COLUMNS_MAX];
@@ -211,7 +211,7 @@ truncated_requests_are_refused(void)
 }
 
 static void
-slice_request_round_trips(void)
+a_request_for_a_slice_round_trips(void)
 {
 	static px_request_column columns[PX_FRAME_COLUMNS_MAX];
 	static const char *const words[] = {
@@ -234,7 +234,7 @@ slice_request_round_trips(void)
 }
 
 static void
-explain_request_round_trips(void)
+a_request_to_explain_round_trips(void)
 {
 	static px_request_column columns[PX_FRAME_COLUMNS_MAX];
 	static const char *const words[] = {
@@ -260,7 +260,7 @@ explain_request_round_trips(void)
 }
 
 static void
-fetch_request_round_trips(void)
+a_request_for_fetches_round_trips(void)
 {
 	static px_request_column columns[PX_FRAME_COLUMNS_MAX];
 	static const char *const words[] = {
@@ -315,7 +315,7 @@ impossible_fetches_are_refused(void)
 }
 
 static void
-adaptive_request_round_trips(void)
+an_adaptive_request_round_trips(void)
 {
 	static px_request_column columns[PX_FRAME_COLUMNS_MAX];
 	static const char *const words[] = {
@@ -480,7 +480,7 @@ too_many_columns_are_refused(void)
 }
 
 static void
-hello_round_trips(void)
+a_hello_round_trips(void)
 {
 	px_hello	hello;
 	char		text[PX_HELLO_NBYTES_MAX + 1];
@@ -500,7 +500,7 @@ hello_round_trips(void)
 }
 
 static void
-hello_of_a_later_version_is_read(void)
+a_hello_of_a_later_version_is_read(void)
 {
 	px_hello	hello;
 
@@ -579,7 +579,7 @@ malformed_hellos_are_refused(void)
 }
 
 static void
-common_version_is_the_highest(void)
+the_highest_common_version_is_taken(void)
 {
 	px_hello	a = {.protocol_min = 1, .protocol_max = 3};
 	px_hello	b = {.protocol_min = 2, .protocol_max = 5};
@@ -624,24 +624,24 @@ numbers_have_one_spelling(void)
 int
 main(void)
 {
-	RUN(request_round_trips);
-	RUN(largest_request_round_trips);
+	RUN(a_request_round_trips);
+	RUN(the_largest_request_round_trips);
 	RUN(writing_stops_at_the_end_of_the_buffer);
 	RUN(truncated_requests_are_refused);
-	RUN(slice_request_round_trips);
+	RUN(a_request_for_a_slice_round_trips);
 	RUN(impossible_slices_are_refused);
-	RUN(explain_request_round_trips);
-	RUN(fetch_request_round_trips);
+	RUN(a_request_to_explain_round_trips);
+	RUN(a_request_for_fetches_round_trips);
 	RUN(impossible_fetches_are_refused);
-	RUN(adaptive_request_round_trips);
+	RUN(an_adaptive_request_round_trips);
 	RUN(impossible_adaptive_requests_are_refused);
 	RUN(malformed_requests_are_refused);
 	RUN(too_many_columns_are_refused);
-	RUN(hello_round_trips);
-	RUN(hello_of_a_later_version_is_read);
+	RUN(a_hello_round_trips);
+	RUN(a_hello_of_a_later_version_is_read);
 	RUN(incomplete_hellos_are_refused);
 	RUN(malformed_hellos_are_refused);
-	RUN(common_version_is_the_highest);
+	RUN(the_highest_common_version_is_taken);
 	RUN(numbers_have_one_spelling);
 
 	return unit_done();

@@ -15,13 +15,12 @@
 
 #include "common/pg_lzcompress.h"
 
+#include "batches.h"
 #include "column/toasted.h"
-#include "unit.h"
 
 #define ROWS_MAX		500
 #define NBYTES_MAX		20000
 
-static px_codec_context *codec_context;
 static px_column column;
 static px_column_state state;
 static uint8_t *body;
@@ -71,7 +70,7 @@ add_compressed(const uint8_t *bytes, size_t nbytes, uint32_t method)
 			return false;
 		stored = (size_t) result;
 	}
-	else if (px_codec_lz4.compress(codec_context, 0, bytes, nbytes, out, sizeof(out), &stored) != PX_OK)
+	else if (px_codec_lz4.compress(unit_codec_context(), 0, bytes, nbytes, out, sizeof(out), &stored) != PX_OK)
 		return false;
 	if (stored + PX_TOAST_SAVING_MIN > nbytes)
 		return false;
@@ -96,32 +95,11 @@ make_text(uint8_t *bytes, size_t nbytes_max)
 	return nbytes;
 }
 
-/* px_batch_write, or what verifies its result. */
-typedef px_status (*batch_writer) (px_writer *, const px_column *, uint16_t,
-								   const px_encode_options *, px_column_state *);
-
-static px_status
-write_batch_by(batch_writer write, uint32_t encodings, uint8_t codec)
-{
-	px_encode_options options = {
-		.encodings = encodings, .codec_on_ints = codec == PX_CODEC_ZSTD,
-		.codec = codec, .context = codec_context
-	};
-	px_writer	out = {body, px_column_plain_nbytes(&column), 0};
-	px_status	status;
-
-	options.scratch = unit_alloc(px_encode_scratch_nbytes(px_column_rows(&column)));
-	status = write(&out, &column, 1, &options, &state);
-	body_nbytes = out.pos;
-	free(options.scratch);
-
-	return status;
-}
-
 static px_status
 write_batch(uint32_t encodings, uint8_t codec)
 {
-	return write_batch_by(unit_batch_write, encodings, codec);
+	return unit_body_write(unit_batch_write, body, &body_nbytes, &column, 1, encodings,
+						   codec, &state);
 }
 
 static void
@@ -133,7 +111,7 @@ compare_values(const uint8_t **values, uint32_t rows)
 
 	for (uint32_t row = 0; row < rows; row++)
 	{
-		if (column.nnulls > 0 && (column.nulls[row / 8] >> row % 8 & 1))
+		if (unit_column_null(&column, row))
 		{
 			wrong += values[row] != NULL;
 			continue;
@@ -152,43 +130,24 @@ read_body(bool compare)
 {
 	size_t		padded = PX_ALIGN(body_nbytes);
 	unit_guarded g = unit_guarded_copy(body, padded);
-	px_frame_header header = {
-		.rows = px_column_rows(&column), .columns = 1, .body_nbytes = (uint32_t) padded,
-		.raw_nbytes = px_column_plain_nbytes(&column)
-	};
-	unit_guarded scratch = unit_guarded_new(PX_DECODE_SCRATCH_WORDS(header.rows) * 8);
-	unit_guarded values = unit_guarded_new((size_t) header.rows * 8);
-	unit_guarded unpacked = {0};
-	unit_guarded buffer = {0};
-	px_decode_room room = {.scratch = (int64_t *) scratch.data};
+	px_frame_header header = unit_body_header(&column, 1, padded);
+	const uint8_t **values = unit_alloc(header.rows * sizeof(*values));
 	px_chunk	chunk;
-	const uint8_t *encoded = NULL;
-	size_t		needed = 0;
+	unit_chunk	opened;
 	px_status	status = px_batch_read(g.data, &header, &chunk, NULL);
 
 	if (status == PX_OK)
 	{
-		unpacked = unit_guarded_new(PX_ALIGN(chunk.encoded_nbytes));
-		status = px_chunk_unpack(&chunk, codec_context, unpacked.data, &encoded, NULL);
+		status = unit_chunk_open(&opened, &chunk, NULL);
+		if (status == PX_OK)
+			status = unit_chunk_pointers(&opened, values, NULL);
+		if (status == PX_OK)
+			CHECK(opened.buffer.nbytes <= PX_ALIGN((size_t) chunk.encoded_nbytes * PX_TOAST_RATIO_MAX));
+		if (status == PX_OK && compare)
+			compare_values(values, header.rows);
+		unit_chunk_close(&opened);
 	}
-	if (status == PX_OK)
-		status = px_chunk_buffer_nbytes(&chunk, encoded, &needed, NULL);
-	if (status == PX_OK)
-	{
-		CHECK(needed <= (size_t) chunk.encoded_nbytes * PX_TOAST_RATIO_MAX);
-		buffer = unit_guarded_new(PX_ALIGN(needed));
-		room.buffer = buffer.data;
-		status = px_chunk_decode_pointers(&chunk, encoded, &room, (const uint8_t **) values.data, NULL);
-	}
-	if (status == PX_OK && compare)
-		compare_values((const uint8_t **) values.data, header.rows);
-
-	if (buffer.map)
-		unit_guarded_free(&buffer);
-	if (unpacked.map)
-		unit_guarded_free(&unpacked);
-	unit_guarded_free(&values);
-	unit_guarded_free(&scratch);
+	free(values);
 	unit_guarded_free(&g);
 
 	return status;
@@ -370,7 +329,8 @@ positions_must_ascend(void)
 			column.positions[0] = first;
 			column.positions[1] = second;
 			memset(&state, 0, sizeof(state));
-			CHECK_EQ(write_batch_by(px_batch_write, PX_ENCODINGS_ALL, PX_CODEC_NONE), PX_OK);
+			CHECK_EQ(unit_body_write(px_batch_write, body, &body_nbytes, &column, 1,
+									 PX_ENCODINGS_ALL, PX_CODEC_NONE, &state), PX_OK);
 			CHECK_EQ(read_body(false), first < second ? PX_OK : PX_BAD_VALUE);
 		}
 	}
@@ -378,7 +338,7 @@ positions_must_ascend(void)
 
 /* No bit that is turned over makes the reader leave its memory. */
 static void
-flipped_bits_are_survived(void)
+flipped_bits_never_crash(void)
 {
 	static uint8_t bytes[2000];
 
@@ -439,13 +399,7 @@ random_batches_round_trip(void)
 int
 main(void)
 {
-	codec_context = px_codec_open();
-	column.values_cap = ROWS_MAX * PGLZ_MAX_OUTPUT(NBYTES_MAX) + PX_APPEND_SLACK;
-	column.values = unit_alloc(column.values_cap);
-	column.nulls = unit_alloc(ROWS_MAX / 8 + 1);
-	column.lengths = unit_alloc(ROWS_MAX * sizeof(uint32_t));
-	column.positions = unit_alloc(ROWS_MAX * sizeof(uint32_t));
-	column.toasts = unit_alloc(ROWS_MAX * sizeof(uint32_t));
+	unit_column_alloc(&column, ROWS_MAX, ROWS_MAX * PGLZ_MAX_OUTPUT(NBYTES_MAX) + PX_APPEND_SLACK);
 	expected = unit_alloc((size_t) ROWS_MAX * NBYTES_MAX);
 	body = unit_alloc((size_t) ROWS_MAX * NBYTES_MAX * 2);
 
@@ -453,17 +407,12 @@ main(void)
 	RUN(toasted_values_have_the_documented_layout);
 	RUN(malformed_values_are_refused);
 	RUN(positions_must_ascend);
-	RUN(flipped_bits_are_survived);
+	RUN(flipped_bits_never_crash);
 	RUN(random_batches_round_trip);
 
 	free(body);
 	free(expected);
-	free(column.toasts);
-	free(column.positions);
-	free(column.lengths);
-	free(column.nulls);
-	free(column.values);
-	px_codec_close(codec_context);
+	unit_column_free(&column);
 
 	return unit_done();
 }

@@ -58,7 +58,10 @@ unit_run(const char *name, void (*test) (void))
 	tests_run++;
 	if (checks_failed > 0)
 		tests_failed++;
-	printf("%sok %d - %s\n", checks_failed > 0 ? "not " : "", tests_run, name);
+	printf("%sok %d - ", checks_failed > 0 ? "not " : "", tests_run);
+	for (const char *c = name; *c; c++)
+		putchar(*c == '_' ? ' ' : *c);
+	putchar('\n');
 	fflush(stdout);
 }
 
@@ -110,7 +113,8 @@ unit_guarded_copy(const void *data, size_t n)
 void
 unit_guarded_free(unit_guarded *guarded)
 {
-	munmap(guarded->map, guarded->map_nbytes);
+	if (guarded->map)
+		munmap(guarded->map, guarded->map_nbytes);
 	guarded->map = NULL;
 	guarded->data = NULL;
 }

@@ -5,7 +5,9 @@
  *
  * A program lists its tests in main: RUN(function) for each, then
  * return unit_done().  A test is one line of TAP, however many checks it
- * makes; the checks that fail are reported as TAP comments.
+ * makes; the checks that fail are reported as TAP comments.  The name of a
+ * function is a sentence that is true if the test passes: it is printed with
+ * blanks for underscores.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,4 +1,4 @@
--- Tables for scripts/check-wire, after test/matrix/shard.sql: values for which the sender takes each
+-- Tables for scripts/check_wire.py, after test/matrix/shard.sql: values for which the sender takes each
 -- encoding, and codecs of heads and bodies.
 CREATE DOMAIN small AS int CHECK (VALUE < 100000);
 CREATE TABLE encoded AS

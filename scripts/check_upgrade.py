@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 import harness  # noqa: E402
+import report  # noqa: E402
 
 NEXT = "99.0"   # the made-up version
 SCRIPT = """\\echo Use "ALTER EXTENSION pg_exchange UPDATE" to load this file. \\quit
@@ -24,16 +25,6 @@ CREATE FUNCTION exchange.made_up() RETURNS text LANGUAGE sql RETURN 'made up';
 CREATE OR REPLACE FUNCTION exchange.hello(hello text) RETURNS text
 AS 'MODULE_PATHNAME', 'px_sql_hello' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 """
-number, failures = 0, 0
-
-
-def report(ok, name, note=""):
-    global number, failures
-    number += 1
-    failures += not ok
-    print(f"{'ok' if ok else 'not ok'} {number} - {name}", flush=True)
-    for line in "" if ok else str(note).splitlines():
-        print(f"# {line}", flush=True)
 
 
 def copy_installation(work):
@@ -83,7 +74,7 @@ def scans(session):
 
 def check_scan(name, session, transport="exchange v1, stream"):
     found = scans(session)
-    report(found == f"{transport}, 0 differ", f"{name}: a scan by {transport}", found)
+    report.ok(found == f"{transport}, 0 differ", f"{name}, a scan travels by {transport}", found)
 
 
 def definitions(server, database):
@@ -106,18 +97,18 @@ def check_update(work, server, extension, current):
     with harness.Session(server, "updated") as session, harness.Session(server, "updated") as bystander:
         check_scan("before the update", bystander)
         session.run("ALTER EXTENSION pg_exchange UPDATE")
-        report(session.run("SELECT exchange.made_up()") == "made up", f"ALTER EXTENSION pg_exchange UPDATE, from {current} to {NEXT}")
+        report.ok(session.run("SELECT exchange.made_up()") == "made up", f"ALTER EXTENSION pg_exchange UPDATE leads from {current} to {NEXT}")
         check_scan("after the update, in the session that did it", session)
         check_scan("after the update, in another that was there before", bystander)
     with harness.Session(server, "updated") as session:
         check_scan("after the update, in a new session", session)
     make_database(server, "created", NEXT)
     updated, created = definitions(server, "updated"), definitions(server, "created")
-    report(updated == created and NEXT in created and "made_up" in created, "updated and created databases have the same",
-           f"updated:\n{updated}\ncreated:\n{created}")
+    report.ok(updated == created and NEXT in created and "made_up" in created, "updated and created databases have the same definitions",
+              f"updated:\n{updated}\ncreated:\n{created}")
     server.sql("CREATE DATABASE older")
     server.sql(f"CREATE EXTENSION pg_exchange VERSION '{current}'", "older")
-    report(definitions(server, "older") != created, "which a database that was not updated has not")
+    report.ok(definitions(server, "older") != created, "a database that was not updated has other definitions")
 
 
 def check_dump(work, server):
@@ -128,10 +119,10 @@ def check_dump(work, server):
     harness.run(work, *server.psql_command("restored"), "-f", dump)
     server.sql("ALTER SERVER self OPTIONS (SET dbname 'restored')", "restored")
     with harness.Session(server, "restored") as session:
-        check_scan("pg_dump and restore", session)
+        check_scan("after pg_dump and restore", session)
     before, after = definitions(server, "updated"), definitions(server, "restored")
-    report(before == after and "reader=U" in after, "pg_dump and restore: the same definitions and privileges",
-           f"before:\n{before}\nafter:\n{after}")
+    report.ok(before == after and "reader=U" in after, "pg_dump and restore keep definitions and privileges",
+              f"before:\n{before}\nafter:\n{after}")
 
 
 def check_pg_upgrade(work, server):
@@ -146,30 +137,29 @@ def check_pg_upgrade(work, server):
                 f"-p {server.port} -k {work} -c listen_addresses=127.0.0.1 -c session_preload_libraries=pg_exchange "
                 "-c pg_exchange.min_bytes=0", "start")
     with harness.Session(server, "updated") as session:
-        check_scan("pg_upgrade", session)
+        check_scan("after pg_upgrade", session)
     after = definitions(server, "updated")
-    report(before == after and "reader=U" in after, "pg_upgrade: the same definitions and privileges", f"before:\n{before}\nafter:\n{after}")
+    report.ok(before == after and "reader=U" in after, "pg_upgrade keeps definitions and privileges", f"before:\n{before}\nafter:\n{after}")
 
 
 def check(work):
     extension = copy_installation(work)
     server = harness.Server(work, "server", {"session_preload_libraries": "pg_exchange", "pg_exchange.min_bytes": "0"})
     versions = server.sql("SELECT version FROM pg_available_extension_versions WHERE name = 'pg_exchange' ORDER BY 1").split()
-    report(len(versions) == len({re.sub(r".*--|\.sql$", "", path) for path in glob.glob(ROOT + "/pg_exchange--*.sql")}),
-           f"versions: {versions}", "not one for each script")
+    report.ok(len(versions) == len({re.sub(r".*--|\.sql$", "", path) for path in glob.glob(ROOT + "/pg_exchange--*.sql")}),
+              "each script makes a version available", versions)
     for version in versions:
         name = "v" + re.sub(r"\W", "_", version)
         make_database(server, name, version)
         with harness.Session(server, name) as session:
             # 1.0 has nothing that postgres_fdw's session could be asked.
-            check_scan(f"definitions of {version} with today's library", session,
+            check_scan(f"with the definitions of {version} and today's library", session,
                        "postgres_fdw (remote's pg_exchange is too old)" if version == "1.0" else "exchange v1, stream")
     current = server.sql("SELECT default_version FROM pg_available_extensions WHERE name = 'pg_exchange'")
     check_update(work, server, extension, current)
     check_dump(work, server)
     check_pg_upgrade(work, server)
-    print(f"1..{number}")
-    return 1 if failures else 0
+    return report.done()
 
 
 sys.exit(harness.main(check))

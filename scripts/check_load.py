@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Load: 32 pgbench clients with exchanges small and large, on two real servers: scripts/check-load [SECONDS]
+"""Load: 32 pgbench clients with exchanges small and large, on two real servers: scripts/check_load.py [TRANSACTIONS]
 
-600 seconds if not given. The answers are checked by the queries themselves; one of the foreign servers has
-fewer connections than the clients want. From minute 2 on (in a shorter run: after a third of it, at most) the memory and the
-files of every backend, on both sides, must not grow; afterwards nothing is left behind. Prints TAP."""
+2700 transactions of each client if not given, which takes ten minutes. The answers are checked by the queries themselves; one of
+the foreign servers has fewer connections than the clients want. After a third of the time the memory and the files
+of every backend, on both sides, must not grow any more; in the end nothing is left behind. Prints TAP."""
 import glob
 import os
 import re
@@ -15,9 +15,9 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bench"))
 import harness  # noqa: E402
+import report  # noqa: E402
 
 CLIENTS = 32
-WARM_UP = 120           # seconds, at most
 TIGHT = CLIENTS + 8     # connections: one of postgres_fdw's for each client, and a few streams
 SAMPLE = 1.0            # seconds between two looks at /proc
 # What memory and files may grow by: what goes up and down by itself, over some thousand transactions.
@@ -93,20 +93,6 @@ SCRIPTS = {
         query="SELECT count(*) FROM (SELECT * FROM wide LIMIT 1) x", answer=1) + "\nROLLBACK TO s; ROLLBACK;"),
     "tight": (4, RIGHT.format(query="SELECT sum(id) FROM (SELECT * FROM tight.events OFFSET 0) x", answer=1250025000)),
 }
-tests = failures = 0
-
-
-def test(ok, name, detail="", skip=""):
-    global tests, failures
-    tests += 1
-    failures += not (ok or skip)
-    print(f"{'ok' if ok or skip else 'not ok'} {tests} - {name}" + (f" # skip {skip}" if skip else ""), flush=True)
-    if not ok:
-        comment(detail)
-
-
-def comment(text):
-    print(re.sub("^", "# ", str(text), flags=re.M), flush=True)
 
 
 def backends(server):
@@ -129,39 +115,40 @@ def backends(server):
     return found
 
 
-def watch(servers, process, seconds):
-    """Look at all backends until the process ends: for each server a list of (time, backends)."""
-    series = {server.name: [] for server in servers}
-    began = time.monotonic()
-    while process.poll() is None and time.monotonic() < began + seconds + 60:
-        for server in servers:
-            series[server.name].append((time.monotonic() - began, backends(server)))
+def watch(coordinator, shard, process):
+    """Look at all backends until the process ends, or the first client has left: for each server a list of backends."""
+    looks = []
+    while process.poll() is None:
+        looks.append((backends(coordinator), backends(shard)))
         time.sleep(SAMPLE)
-    return series
+    while looks and len(looks[-1][0]) < CLIENTS:
+        looks.pop()
+    return zip(*looks)
 
 
 def level(samples, pids, which):
     """What these backends have together: the median of some samples."""
-    return statistics.median(sum(found[pid][which] for pid in pids if pid in found) for _, found in samples)
+    return statistics.median(sum(found[pid][which] for pid in pids if pid in found) for found in samples)
 
 
-def judge(name, samples, begin, end, transactions):
-    """Has anything grown between these two points of time? Of the backends that were there all the time, and for a while before."""
-    window = (end - begin) / 5
-    early = [sample for sample in samples if begin <= sample[0] < begin + window]
-    late = [sample for sample in samples if end - window <= sample[0] < end]
-    lasting = [found for time_, found in samples if begin * 0.6 <= time_ < end]
+def judge(name, samples):
+    """Has anything grown since a third of the samples? Of the backends that were there all the time, and for a while before."""
+    lasting, window = samples[len(samples) // 5:], len(samples) // 8 + 1
+    early, late = samples[len(samples) // 3:][:window], lasting[-window:]
     pids = set(lasting[0]) & set(lasting[-1])   # in between, a backend may be missed that changes its title just then
-    few = f"only {len(pids)} sessions have lasted" if len(pids) < CLIENTS else ""
     memory, files = ([level(part, pids, which) for part in (early, late)] for which in (0, 1))
-    most = max((found[pid][0], pid) for _, found in late for pid in found)
-    comment(f"{name}: {len(pids)} backends, {memory[0] / 2**20:.1f} to {memory[1] / 2**20:.1f} MB (the largest {most[0] / 2**20:.1f}), "
-            f"{files[0]:.0f} to {files[1]:.0f} files, {(memory[1] - memory[0]) / transactions:.0f} bytes a transaction")
-    test(memory[1] < memory[0] * (1 + NOISE), f"{name}: memory is flat", skip=few)
-    test(files[1] < files[0] * (1 + NOISE), f"{name}: the number of open files is flat", skip=few)
+    most = max(found[pid][0] for found in late for pid in found)
+    report.comment(f"{name}: {len(pids)} backends, {memory[0] / 2**20:.1f} to {memory[1] / 2**20:.1f} MB (the largest {most / 2**20:.1f}), "
+                   f"{files[0]:.0f} to {files[1]:.0f} files")
+    for what, (before, after) in (("memory", memory), ("number of open files", files)):
+        test = f"the {what} of the {name}'s backends does not grow"
+        if len(pids) < CLIENTS:
+            report.skip(test, f"only {len(pids)} sessions have lasted")
+        else:
+            report.ok(after < before * (1 + NOISE), test, f"{before}, then {after}")
 
 
-def run(work, seconds):
+def run(work, transactions):
     shard = harness.Server(work, "shard", SETTINGS)
     coordinator = harness.Server(work, "coordinator", {**SETTINGS, "session_preload_libraries": "pg_exchange",
                                                        "pg_exchange.local_scope": "none", "pg_exchange.min_bytes": "1000"})
@@ -176,53 +163,49 @@ def run(work, seconds):
             file.write(preamble + sql + "\n")
         arguments += ["-f", f"{path}@{weight}"]
     with open(work + "/pgbench.log", "w", encoding="utf-8") as log:
-        process = subprocess.Popen(["pgbench", "-n", "-c", str(CLIENTS), "-j", "2", "-T", str(seconds), "-D", "warm=0", "-r",
+        process = subprocess.Popen(["pgbench", "-n", "-c", str(CLIENTS), "-j", "2", "-t", str(transactions), "-D", "warm=0", "-r",
                                     "--random-seed=1", "-h", work, "-p", str(coordinator.port), "-U", "postgres", *arguments, "postgres"],
                                    cwd=work, env=harness.environment(work), stdin=subprocess.DEVNULL, stdout=log,
                                    stderr=subprocess.STDOUT, **harness.as_server_user())
-        series = watch((coordinator, shard), process, seconds)
-        ended = process.poll() is not None
-        process.kill()
-        process.wait()
+        try:
+            series = watch(coordinator, shard, process)
+        finally:
+            process.kill()
+            process.wait()
     with open(work + "/pgbench.log", encoding="utf-8") as log:
-        report = log.read()
-    test(ended and process.returncode == 0, f"{CLIENTS} clients for {seconds} s", report)
-    done = int((re.search(r"^number of transactions actually processed: (\d+)", report, re.M) or [0, 0])[1])
-    comment("\n".join(line for line in report.splitlines() if re.match(r"tps|number of|latency average", line)))
-    test(done > 10 * CLIENTS, "transactions were done", report)
-    test(re.search(r"^number of failed transactions: 0 ", report, re.M) is not None, "none has failed", report)
-    begin = min(WARM_UP, seconds / 3)
-    for server in (coordinator, shard):
-        judge(server.name, series[server.name], begin, seconds, done * (seconds - begin) / seconds)
+        printed = log.read()
+    report.ok(process.returncode == 0, f"{CLIENTS} clients end without an error", printed)
+    report.comment("\n".join(line for line in printed.splitlines() if re.match(r"tps|number of|latency average|duration", line)))
+    report.ok(re.search(rf"^number of transactions actually processed: ({CLIENTS * transactions})\b", printed, re.M),
+              f"each client does {transactions} transactions", printed)
+    report.ok(re.search(r"^number of failed transactions: 0 ", printed, re.M), "no transaction fails", printed)
+    for name, samples in zip(("coordinator", "shard"), series):
+        judge(name, samples)
     afterwards(coordinator, shard)
 
 
 def afterwards(coordinator, shard):
     with open(shard.log, encoding="utf-8", errors="replace") as log:
         refused = log.read().count('too many connections for role "tight"')
-    comment(f"{refused} streams found no connection")
-    test(refused > 0, "the limit of connections was reached")
-    for _ in range(100):
-        left = shard.sql("SELECT count(*) FROM pg_stat_activity WHERE application_name IN ('pg_exchange', 'postgres_fdw')")
-        if left == "0":
-            break
-        time.sleep(0.1)
-    test(left == "0", "no session is left on the shard", left)
+    report.comment(f"{refused} streams found no connection")
+    report.ok(refused > 0, "the limit of connections was reached")
+    left = harness.wait_for(lambda: shard.sql(
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name IN ('pg_exchange', 'postgres_fdw')"), "0")
+    report.ok(left == "0", "no session is left on the shard", left)
     files = [path for server in (coordinator, shard) for folder in ("pg_snapshots", "base/pgsql_tmp")
              for path in glob.glob(f"{server.data}/{folder}/*")]
-    test(not files, "no snapshot and no temporary file is left", files)
+    report.ok(not files, "no snapshot and no temporary file is left", files)
     for server in (coordinator, shard):
         with open(server.log, encoding="utf-8", errors="replace") as log:
             crashes = re.findall(r".*(?:PANIC|was terminated by signal|TRAP).*", log.read())
-        test(not crashes, f"{server.name} has not crashed", "\n".join(crashes))
+        report.ok(not crashes, f"{server.name} has not crashed", "\n".join(crashes))
     plan = coordinator.sql("EXPLAIN (ANALYZE) SELECT * FROM wide")
-    test("Transport: exchange v1" in plan, "such scans are exchanges", plan)
+    report.ok("Transport: exchange v1" in plan, "such scans travel by exchange", plan)
 
 
 def main(work):
-    run(work, int(sys.argv[1]) if len(sys.argv) > 1 else 600)
-    print(f"1..{tests}", flush=True)
-    return 1 if failures else 0
+    run(work, int(sys.argv[1]) if len(sys.argv) > 1 else 2700)
+    return report.done()
 
 
 sys.exit(harness.main(main))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run the regression tests on a PostgreSQL under valgrind: scripts/check-valgrind [phase of scripts/check …]
+"""Run the regression tests on a PostgreSQL under valgrind: scripts/check_valgrind.py [phase of scripts/check.py …]
 
 Without phases: regress. The server is that of check-assert (scripts/source.py), which also tells valgrind what palloc
 does; PostgreSQL's own suppressions come with it. Fails if a test fails, or if valgrind reports an error anywhere. Takes half an hour:
@@ -59,7 +59,7 @@ def report(logs):
 def main(work):
     prefix = source.checked_server(work)
     wrap(prefix, work + "/valgrind-logs")
-    failed = subprocess.call([ROOT + "/scripts/check", *(sys.argv[1:] or ["regress"])],
+    failed = subprocess.call([ROOT + "/scripts/check.py", *(sys.argv[1:] or ["regress"])],
                              env={**source.environment(prefix), "PG_EXCHANGE_TIMEOUT": str(TIMEOUT), "COPT": "-Og -g"})
     return 1 if report(work + "/valgrind-logs") or failed else 0
 

@@ -20,9 +20,9 @@ sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(ROOT, "bench"), os.path.join(ROOT, "test")]
 import harness  # noqa: E402
+import report  # noqa: E402
 
 CODECS = ("none", "lz4", "zstd")
-number, failures = 0, 0
 
 
 def with_packages():
@@ -33,7 +33,7 @@ def with_packages():
         return
     except ImportError:
         pass
-    # One for each Python: scripts/check-matrix shares the folder between systems.
+    # One for each Python: scripts/check_matrix.py shares the folder between systems.
     venv = os.path.join(harness.cache_dir(), "wire-venv-{}.{}".format(*sys.version_info))
     python = os.path.join(venv, "bin", "python")
     if sys.executable == python:
@@ -46,15 +46,6 @@ def with_packages():
     os.execv(python, [python, *sys.argv])
 
 
-def report(ok, name, note=""):
-    global number, failures
-    number += 1
-    failures += not ok
-    print(f"{'ok' if ok else 'not ok'} {number} - {name}", flush=True)
-    for line in "" if ok else str(note).splitlines():
-        print(f"# {line}", flush=True)
-
-
 # ---- 1: streams made by hand -------------------------------------------------------------------
 
 def check_samples():
@@ -63,14 +54,14 @@ def check_samples():
             got = [row[0] for row in read_stream(samples.write(sample), sample.get("asked"))[1]]
         except Refused as refused:
             got = refused
-        report(got == expected, f"by hand: {name}", f"expected {expected}, got {got}")
+        report.ok(got == expected, f"the reader reads a stream made by hand: {name}", f"expected {expected}, got {got}")
     for name, good, change, message in samples.broken():
         sample = samples.changed(samples.GOOD[good][0], change)
         try:
             got = f"accepted: {read_stream(samples.write(sample), sample.get('asked'))[1]}"
         except Refused as refused:
             got = str(refused)
-        report(message in got, f"refused: {name}", f"expected an error with \"{message}\", got {got}")
+        report.ok(message in got, f"the reader refuses a stream made by hand: {name}", f"expected an error with \"{message}\", got {got}")
 
 
 def check_cut(frames):
@@ -83,15 +74,15 @@ def check_cut(frames):
                 accepted.append(nbytes)
             except Refused:
                 pass
-    report(not accepted, "refused: frames cut short", accepted)
+    report.ok(not accepted, "the reader refuses frames that are cut short", accepted)
     for name, part in (("without its end", frames[:-1]), ("without a batch", [frames[0], *frames[2:]]),
                        ("with a batch twice", [*frames[:2], *frames[1:]]), ("with a frame after its end", [*frames, frames[-1]]),
                        ("of no frame", [])):
         try:
             read_stream(part)
-            report(False, f"refused: a stream {name}", "accepted")
+            report.ok(False, f"the reader refuses a stream {name}", "accepted")
         except Refused:
-            report(True, f"refused: a stream {name}")
+            report.ok(True, f"the reader refuses a stream {name}")
 
 
 def check_examples():
@@ -101,14 +92,21 @@ def check_examples():
     expected = [({"columns": [(16, 1, 1)], "rows": 5}, {"encoding": 2}, [10, 11, 13, 10, 17]),
                 ({"columns": [(1700, 3, 0)], "rows": 3}, {"encoding": 12, "scale": 2}, ["0.07", "NaN", "0.07"]),
                 ({"columns": [(25, 2, 0)], "rows": 2}, {"encoding": 13}, [b"xy", b"a" * 100])]
-    report(len(found) == len(expected), "examples of doc/wire.md: all are known here", found)
+    report.ok(len(found) == len(expected), "all examples of doc/wire.md are known here", found)
     for values, (stream, chunk, rows) in zip(found, expected):
         columns, got = read_stream(samples.write({**stream, "chunks": [{**chunk, "values": values}]}))
         got = [numeric_text(row[0]) if columns[0].klass == "numeric" else row[0] for row in got]
-        report(got == rows, f"example of doc/wire.md: {rows}", got)
+        report.ok(got == rows, f"an example of doc/wire.md has the values {rows}", got)
 
 
 # ---- 2: what the server sends ------------------------------------------------------------------
+
+def same_lsn(line):
+    """A line of COPY with each pg_lsn as PostgreSQL 19 prints it: before, the
+    number after the slash has no leading zeros."""
+    return re.sub(rb"(?<![^\t])([0-9A-F]+/)([0-9A-F]{1,7})(?![^\t])",
+                  lambda lsn: lsn[1] + lsn[2].rjust(8, b"0"), line)
+
 
 class Capture:
     """Frames of queries, as psql gets them from a server."""
@@ -144,14 +142,15 @@ class Capture:
         try:
             columns, rows = read_stream(frames, slices and slices[:2], explain != 0)
         except Refused as refused:
-            report(False, name, refused)
+            report.ok(False, f"frames have the rows of COPY: {name}", refused)
             return frames
-        got = [copy_line(columns, row) for row in rows]
+        got = [same_lsn(copy_line(columns, row)) for row in rows]
+        expected = [same_lsn(line) for line in expected]
         if not ordered:
             got, expected = sorted(got), sorted(expected)
         differing = [pair for pair in zip(got, expected) if pair[0] != pair[1]][:3]
-        report(got == expected, f"{name}: {len(expected)} rows",
-               f"{len(got)} rows, {len(expected)} expected; differing: " + "\n".join(map(repr, differing)))
+        report.ok(got == expected, f"frames have the rows of COPY: {name}, {len(expected)} rows",
+                  f"{len(got)} rows, {len(expected)} expected; differing: " + "\n".join(map(repr, differing)))
         return frames
 
 
@@ -185,7 +184,7 @@ def check_sizes(name, frames):
             expected = sum(map(raw_nbytes, read_batch(frame, body, schema)))
             if frame.raw_nbytes != expected or frame.body_nbytes > frame.raw_nbytes:
                 wrong.append((frame.sequence, frame.raw_nbytes, expected, frame.body_nbytes))
-    report(not wrong, f"{name}: raw_nbytes is what plain chunks would take, and the body has no more", wrong)
+    report.ok(not wrong, f"raw_nbytes is what plain chunks would take, and the body has no more: {name}", wrong)
 
 
 def check_captured(server):
@@ -196,8 +195,8 @@ def check_captured(server):
         ours = words.hello(sum(1 << encoding for encoding in ENCODINGS), 7)
         hello = words.read_hello(session.run(f"SELECT exchange.hello('{ours}')"))
         unknown = [bit for bit in range(32) if hello["encodings"] >> bit & 1 and bit not in ENCODINGS]
-        report(not unknown, "the reader knows every encoding that the server's hello names", unknown)
-        report(hello["codecs"] == 7 and hello["protocol"] == (1, 1), "the reader knows every codec and version of it", hello)
+        report.ok(not unknown, "the reader knows every encoding that the server's hello names", unknown)
+        report.ok(hello["codecs"] == 7 and hello["protocol"] == (1, 1), "the reader knows every codec and version of it", hello)
         everything = hello["encodings"]
 
         seen.clear()
@@ -229,8 +228,8 @@ def check_slices(capture, everything):
         rows += [copy_line(stream.columns, row) for frame in frames for row in stream.read(frame)]
         stream.finish()
         blocks = stream.slice_body.blocks
-        report(stream.slice_body.slices == 3 and blocks > 0, f"slice {slice} of 3: says so", stream.slice_body)
-    report(sorted(rows) == sorted(capture.copied("SELECT * FROM big")), f"slices: {len(rows)} rows, each in one of them")
+        report.ok(stream.slice_body.slices == 3 and blocks > 0, f"slice {slice} of 3 says that there are 3", stream.slice_body)
+    report.ok(sorted(rows) == sorted(capture.copied("SELECT * FROM big")), f"each of {len(rows)} rows is in one slice")
     capture.compare("sorted, in one slice", "SELECT * FROM big ORDER BY id", slices=(3, 0, 0))
 
 
@@ -239,7 +238,7 @@ def check_parallel(capture, everything):
                         "SET parallel_leader_participation = off; SET max_parallel_workers_per_gather = 2")
     frames = capture.compare("parallel senders", "SELECT * FROM big", ordered=False, encodings=everything)
     senders = sorted({read_header(frame).sender for frame in frames})
-    report(len(senders) > 1 and 0 not in senders, "parallel senders: more than one, none the backend", senders)
+    report.ok(len(senders) > 1 and 0 not in senders, "there is more than one parallel sender, and none is the backend", senders)
     capture.session.run("RESET ALL")
 
 
@@ -247,13 +246,13 @@ def check_chosen(capture, everything):
     """Codec auto, with choices drawn at random; and the plan of a stream."""
     frames = capture.compare("choices at random", "SELECT * FROM big", ordered=False, batch_rows=300, encodings=everything, auto=(7, 1000, 0, 0, 1))
     choices = {header.choice for header in map(read_header, frames) if header.kind == 2}
-    report(choices == {0, 1, 2, 3}, "choices at random: all of them", choices)
+    report.ok(choices == {0, 1, 2, 3}, "choices at random are all made", choices)
     stream = Stream(explain=True)
     for frame in capture.frames("SELECT * FROM big WHERE id < 100", explain=1):
         stream.read(frame)
     stream.finish()
     text, parsed = stream.plan[0], json.loads(stream.plan[1])
-    report("on big" in text and "Node Type" in parsed["Plan"], "the plan of a stream, as text and as JSON", stream.plan)
+    report.ok("on big" in text and "Node Type" in parsed["Plan"], "the plan of a stream comes as text and as JSON", stream.plan)
 
 
 def check_command(server, capture):
@@ -264,7 +263,7 @@ def check_command(server, capture):
                           cwd=server.work, env=harness.environment(server.work), stdout=subprocess.PIPE, **harness.as_server_user())
     done = subprocess.run([sys.executable, "-B", "-m", "wire_reader"], input=psql.stdout.encode(), capture_output=True, check=False,
                           env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "test")})
-    report(done.stdout.split(b"\n")[:-1] == capture.copied(query), "psql | python3 -m wire_reader", done.stderr.decode())
+    report.ok(done.stdout.split(b"\n")[:-1] == capture.copied(query), "psql | python3 -m wire_reader prints what COPY does", done.stderr.decode())
 
 
 def check_seen(everything):
@@ -275,7 +274,7 @@ def check_seen(everything):
     for klass, types in (("fixed", FIXED_TYPES), ("array", ARRAY_TYPES), ("bytes", BYTES_TYPES)):
         wanted |= {("type", (oid, klass)) for oid in types}
     missing = sorted(str(what) for what in wanted if not seen[what if len(what) > 1 else what[0]])
-    report(not missing, f"captured frames have had every encoding, codec, layout, form, kind and type ({len(wanted)} things)", missing)
+    report.ok(not missing, f"captured frames have had every encoding, codec, layout, form, kind and type ({len(wanted)} things)", missing)
 
 
 # ---- 3: pg_exchange's receiver ------------------------------------------------------------------
@@ -327,10 +326,10 @@ def check_receiver(server, coordinator):
             columns, rows = read_stream(samples.write(sample), sample.get("asked"))
             expected = b"\n".join(copy_line(columns, row) for row in rows).decode()
             got = receive(name, sample)
-            report(got == expected.rstrip("\n"), f"receiver, by hand: {name}", f"expected:\n{expected}\ngot:\n{got}")
+            report.ok(got == expected.rstrip("\n"), f"the receiver reads a stream made by hand: {name}", f"expected:\n{expected}\ngot:\n{got}")
         for name, good, change, _ in samples.broken():
             got = receive(good, samples.changed(samples.GOOD[good][0], change))
-            report(re.search(r"^ERROR:  (08P01|XX001): invalid frame from server", got, re.M), f"receiver refuses: {name}", got)
+            report.ok(re.search(r"^ERROR:  (08P01|XX001): invalid frame from server", got, re.M), f"the receiver refuses a stream made by hand: {name}", got)
 
 
 def check(work):
@@ -341,8 +340,7 @@ def check(work):
         "session_preload_libraries": "pg_exchange", "pg_exchange.min_bytes": "0", "pg_exchange.local_scope": "none"})
     check_captured(server)
     check_receiver(server, coordinator)
-    print(f"1..{number}")
-    return 1 if failures else 0
+    return report.done()
 
 
 with_packages()

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Build and test on several majors of PostgreSQL, and let those work with each other:
-scripts/check-matrix [--tested MAJOR]... [--phases PHASE,...] [MAJOR]... (default: 15 16 17 18).
+scripts/check_matrix.py [--tested MAJOR]... [--phases PHASE,...] [MAJOR]... (default: 15 16 17 18 19).
 
 Each major is that of a Debian or Ubuntu release, in a throw-away root of its own (scripts/roots.py).
 There
-  1. scripts/check builds with strict warnings and runs the phases (default: those of PHASES); not for --tested majors, whose
+  1. scripts/check.py builds with strict warnings and runs the phases (default: those of PHASES); not for --tested majors, whose
      tests have run elsewhere: they are built and installed only;
   2. each major is the coordinator of each other one: the queries of test/matrix/queries.sql over tables with
      every type that travels raw (test/matrix/shard.sql) must return the same by exchange, in every mode, as by
@@ -28,36 +28,20 @@ sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(ROOT, "bench"), os.path.join(ROOT, "scripts")]
 import harness  # noqa: E402
+import report  # noqa: E402
 import roots  # noqa: E402
 
 PHASES = ("unit", "regress", "isolation", "wire", "tap", "postgres_fdw", "upgrade")
 MODES = ("none", "fast", "high_compression", "auto")
 TREE = "/tmp/tree"   # in a root
 TIMEOUT = 60         # seconds for one answer
-counts = {"passed": 0, "failed": 0, "skipped": 0}
-
-
-def say(text):
-    print(text, flush=True)
-
-
-def report(ok, name, note=""):
-    counts["passed" if ok else "failed"] += 1
-    say(f"{'ok' if ok else 'FAILED'} - {name}")
-    for line in "" if ok else note.splitlines():
-        say(f"    {line}")
-
-
-def skip(what, reason):
-    counts["skipped"] += 1
-    say(f"skipped: {what}: {reason}")
 
 
 # ---- one major -------------------------------------------------------------------------------
 
 def make_root(major, work):
     """A fresh root of a major with the source tree in it."""
-    say(f"== PostgreSQL {major}: root of {roots.RELEASES[major][0]}")
+    print(f"== PostgreSQL {major}: root of {roots.RELEASES[major][0]}")
     started = time.monotonic()
     archive = roots.tarball(f"postgresql-{major}", major, [f"postgresql-{major}", *roots.TEST_PACKAGES], work,
                             unpack=[f"postgresql-server-dev-{major}"])
@@ -65,7 +49,7 @@ def make_root(major, work):
     shutil.copytree(ROOT, root.path + TREE, ignore=shutil.ignore_patterns(".git", "*.o", "*.d", "*.so", "*.bc",
                                                                           ".build-stamp", "__pycache__", "results"))
     _, version = root.run(f"/usr/lib/postgresql/{major}/bin/postgres", "--version")
-    say(f"{version.strip()} ({time.monotonic() - started:.0f} s)")
+    print(f"{version.strip()} ({time.monotonic() - started:.0f} s)")
     return root
 
 
@@ -74,31 +58,29 @@ def pg_config(major):
 
 
 def check(root, major, phases):
-    """Run scripts/check there, passing on what it says; its totals are the last line it prints."""
+    """Run scripts/check.py there, passing on what it says; its totals are the last line it prints."""
     os.makedirs(harness.cache_dir(), exist_ok=True)
-    child = root.popen(["scripts/check", *phases], cwd=TREE, binds=[(harness.cache_dir(), "/var/cache/pg_exchange")],
+    child = root.popen(["scripts/check.py", *phases], cwd=TREE, binds=[(harness.cache_dir(), "/var/cache/pg_exchange")],
                        env={"PG_CONFIG": pg_config(major), "PG_EXCHANGE_CACHE": "/var/cache/pg_exchange"},
                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    last = ""
+    totals = None
     try:
-        for line in child.stdout:   # one behind: the last line is not a total of ours
-            if last.strip():
-                say(re.sub("^== ", f"== {major} ", last))
-            last = line.rstrip()
+        for line in child.stdout:
+            totals = report.read_totals(line)
+            if line.strip() and not totals:     # ours come at the end
+                print(re.sub("^== ", f"== {major} ", line.rstrip()), flush=True)
     finally:
         child.kill()
         child.wait()
-    totals = re.fullmatch(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?", last)
-    if not totals or int(totals[1]) == 0:
-        return report(False, f"PostgreSQL {major}", f"scripts/check ran no test: {last}")
-    for what, number in zip(counts, totals.groups()):
-        counts[what] += int(number or 0)
-    return None
+    if totals and totals["passed"] > 0:
+        report.add(totals)
+    else:
+        report.ok(False, f"scripts/check.py runs tests on PostgreSQL {major}")
 
 
 def build(root, major):
-    status, out = root.run("scripts/build", cwd=TREE, env={"PG_CONFIG": pg_config(major)})
-    report(status == 0, f"PostgreSQL {major}: builds with strict warnings", out)
+    status, out = root.run("scripts/build.sh", cwd=TREE, env={"PG_CONFIG": pg_config(major)})
+    report.ok(status == 0, f"pg_exchange builds with strict warnings on PostgreSQL {major}", out)
 
 
 # ---- two majors ------------------------------------------------------------------------------
@@ -171,7 +153,7 @@ def read(name):
 
 def raw_types():
     """The types that src/tuple/policy.c lets travel raw, as pg_type has them."""
-    with open(os.path.join(ROOT, "src", "type", "policy.c"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "src", "tuple", "policy.c"), encoding="utf-8") as file:
         names = re.findall(r"^\t\{(\w+)OID,", file.read(), re.M)
     return {re.sub("^(.*)array$", r"_\1", name.lower()) for name in names}
 
@@ -185,25 +167,25 @@ def queries():
 
 
 def pair(coordinator_root, coordinator_major, shard_root, shard_major):
-    name = f"{coordinator_major} from {shard_major}"
-    say(f"== PostgreSQL {coordinator_major} as coordinator, {shard_major} as shard")
-    before, started = dict(counts), time.monotonic()
+    name = f"{coordinator_major} reads from {shard_major}"
+    print(f"== PostgreSQL {coordinator_major} as coordinator, {shard_major} as shard")
+    before, started = dict(report.counts), time.monotonic()
     with Node(shard_root, shard_major, {"cluster_name": "shard"}) as shard, \
             Node(coordinator_root, coordinator_major, {
                 "cluster_name": "coordinator", "session_preload_libraries": "pg_exchange",
                 "pg_exchange.local_scope": "none", "pg_exchange.min_bytes": "0"}) as coordinator:
         out = shard.sql("\\set ON_ERROR_STOP on\n" + read("shard.sql"))
-        report(out == "", f"{name}: shard.sql", out)
+        report.ok(out == "", f"{name}: shard.sql runs", out)
         out = coordinator.sql(f"\\set port {shard.port}\n" + read("coordinator.sql"))
-        report(out == "", f"{name}: coordinator.sql", out)
+        report.ok(out == "", f"{name}: coordinator.sql runs", out)
         listed = set(shard.sql("SELECT typname FROM pg_attribute JOIN pg_type t ON t.oid = atttypid "
                                "WHERE attrelid = 'types'::regclass AND attnum > 0").split())
-        report(raw_types() and raw_types() <= listed, f"{name}: shard.sql has every type that travels raw",
+        report.ok(raw_types() and raw_types() <= listed, f"{name}: shard.sql has every type that travels raw",
                f"not there: {raw_types() - listed}")
         for title, text in queries():
-            compare(coordinator, f"{name}: {title}", text)
-    new = {what: counts[what] - before[what] for what in counts}
-    say(f"== {name}: {summary(new)} ({time.monotonic() - started:.0f} s)")
+            compare(coordinator, f"{name}: equal answers to \"{title}\"", text)
+    new = {what: report.counts[what] - before[what] for what in report.counts}
+    print(f"== {name}: {report.totals(new)} ({time.monotonic() - started:.0f} s)")
 
 
 def compare(coordinator, name, query):
@@ -213,13 +195,13 @@ def compare(coordinator, name, query):
     for mode in MODES:
         got = coordinator.sql(f"SET pg_exchange.compression = {mode}; {query}")
         if got != expected or not expected:
-            return report(False, f"{name}: {mode}", f"by postgres_fdw: {expected[:2000]}\nby exchange: {got[:2000]}")
+            return report.ok(False, f"{name}, by {mode}", f"by postgres_fdw: {expected[:2000]}\nby exchange: {got[:2000]}")
     plan = coordinator.sql(re.sub(r"(?i)^(SELECT|EXECUTE)\b", r"EXPLAIN (ANALYZE, VERBOSE, COSTS OFF, TIMING OFF) \1",
                                   query, flags=re.M))
     transports = set(re.findall(r"^ *Transport: (.*)", plan, re.M))
     if expected.startswith("ERROR:"):
-        return report(True, f"{name}: {expected}")
-    return report(transports and all(transport.startswith("exchange v1, ") for transport in transports), f"{name}: {len(expected.splitlines())} lines equal, by exchange", plan)
+        return report.ok(True, f"{name}, which is an error: {expected}")
+    return report.ok(transports and all(transport.startswith("exchange v1, ") for transport in transports), f"{name}, {len(expected.splitlines())} lines by exchange", plan)
 
 
 # ---- all -------------------------------------------------------------------------------------
@@ -230,14 +212,14 @@ def matrix(work, majors, tested, phases):
         try:
             root = make_root(major, work)
         except roots.Unavailable as reason:
-            skip(f"PostgreSQL {major}", f"no root: {reason}")
+            report.skip(f"the tests pass on PostgreSQL {major}", f"no root: {reason}")
             continue
-        failed = counts["failed"]
+        failed = report.counts["failed"]
         if major in tested:
             build(root, major)
         else:
             check(root, major, phases)
-        if counts["failed"] == failed or os.path.exists(
+        if report.counts["failed"] == failed or os.path.exists(
                 f"{root.path}/usr/share/postgresql/{major}/extension/pg_exchange.control"):
             ready[major] = root
     for coordinator in ready:
@@ -246,12 +228,7 @@ def matrix(work, majors, tested, phases):
                 try:
                     pair(ready[coordinator], coordinator, ready[shard], shard)
                 except (harness.Failure, OSError, subprocess.SubprocessError) as failure:
-                    report(False, f"{coordinator} from {shard}", str(failure))
-
-
-def summary(numbers):
-    return f"{numbers['passed']} passed, {numbers['failed']} failed" + (
-        f", {numbers['skipped']} skipped" if numbers["skipped"] else "")
+                    report.ok(False, f"{coordinator} reads from {shard}", failure)
 
 
 def main():
@@ -259,7 +236,7 @@ def main():
     known = sorted(roots.RELEASES)
     parser.add_argument("majors", nargs="*", type=int, metavar="MAJOR", help=f"one of {known}")
     parser.add_argument("--tested", action="append", type=int, default=[], choices=known, metavar="MAJOR")
-    parser.add_argument("--phases", default=",".join(PHASES), metavar="PHASE,...", help="of scripts/check")
+    parser.add_argument("--phases", default=",".join(PHASES), metavar="PHASE,...", help="of scripts/check.py")
     options = parser.parse_args()
     majors = sorted(set(options.majors) or known)
     if not set(majors) <= set(known):
@@ -268,12 +245,11 @@ def main():
         roots.become_root(["PG_EXCHANGE_ROOTS", "PG_EXCHANGE_CACHE", "TMPDIR"])
         roots.prepare()
     except roots.Unavailable as reason:
-        skip("every major", reason)
+        report.skip("the tests pass on every major", reason)
     else:
         with roots.work_folder() as work:
             matrix(work, majors, options.tested, options.phases.split(","))
-    say(summary(counts))
-    return 1 if counts["failed"] else 0
+    return report.done()
 
 
 sys.exit(main())

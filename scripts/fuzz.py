@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run the fuzzers of test/fuzz, one after the other: scripts/fuzz [--time SECONDS] [--minimise] [target ...]
+"""Run the fuzzers of test/fuzz, one after the other: scripts/fuzz.py [--time SECONDS] [--minimise] [target ...]
 
 Installs clang if there is none, builds the fuzzers with the address and undefined-behaviour sanitizers, and runs
 each of them (or the ones named) on one core: SECONDS (600) of CPU time in all, shared evenly. A run begins with the
@@ -36,7 +36,7 @@ def have_clang():
 
 def build():
     if not have_clang():
-        subprocess.check_call([os.path.join(ROOT, "scripts", "install-deps"), "clang", "libclang-rt-dev"])
+        subprocess.check_call([os.path.join(ROOT, "scripts", "install_deps.sh"), "clang", "libclang-rt-dev"])
     subprocess.check_call(["make", "-s", "-C", FUZZ, "fuzzers"], stdin=subprocess.DEVNULL)
 
 

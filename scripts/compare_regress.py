@@ -2,7 +2,7 @@
 """Compare the output of a test file run with pg_exchange to that without: they may differ in EXPLAIN
 text alone, and where a file of known differences says so.
 
-    scripts/compare-regress WITHOUT WITH [KNOWN]
+    scripts/compare_regress.py WITHOUT WITH [KNOWN]
 
 WITHOUT and WITH are what psql -a or isolationtester printed. The answer of an EXPLAIN, with its
 header QUERY PLAN and its row count, is taken out of both; the rest must be equal, line by line, but

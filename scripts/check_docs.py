@@ -31,6 +31,7 @@ sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 import harness  # noqa: E402
+import report  # noqa: E402
 
 README_LINES_MAX = 200
 TUTORIAL_PORTS = {"coordinator": 5440, "shard1": 5441, "shard2": 5442, "shard3": 5443, "shard4": 5444}
@@ -56,17 +57,6 @@ REASONS = {
     "admit/session.c": (r'\bfound\([^";]*"((?:[^"\\]|\\.)*)"',),
     "plan/marker.c": (r'PX_ERRCODE_DECLINED\),\s*errmsg\("((?:[^"\\]|\\.)*)"',),
 }
-
-number, failures = 0, 0
-
-
-def report(ok, name, note="", skip=""):
-    global number, failures
-    number += 1
-    failures += not ok
-    print(f"{'ok' if ok else 'not ok'} {number} - {name}" + (f" # SKIP {skip}" if skip else ""), flush=True)
-    for line in "" if ok else str(note).splitlines():
-        print(f"# {line}", flush=True)
 
 
 def read(name):
@@ -169,28 +159,28 @@ class Document:
     def check(self):
         output = None
         for line, language, marks, body in blocks(read(self.name)):
-            name = f"{self.name}:{line} {language}"
+            name = f"{self.name}:{line}: the {language} block "
             if "skip" in marks:
                 output = None
-                report(True, name, skip=marks["skip"])
+                report.skip(name + "runs", marks["skip"])
             elif language == "text":
                 if output is not None:
                     wrong = difference(body, output)
-                    report(not wrong, name, f"{wrong}\n---- all of it:\n{output}")
+                    report.ok(not wrong, name + "is what the block before it prints", f"{wrong}\n---- all of it:\n{output}")
                     if wrong and "--write" in sys.argv:
                         self.write(line, body, output)
                     output = None
                 elif "skip" not in marks:
-                    report(False, name, "shows what no block before it prints")
+                    report.ok(False, name + "has one before it that prints it")
             elif language == "sh" or (language == "sql" and marks.get("node") in self.ports):
                 try:
                     output = self.run(language, body, marks)
-                    report(True, name)
+                    report.ok(True, name + "runs")
                 except (harness.Failure, subprocess.TimeoutExpired) as failure:
                     output = None
-                    report(False, name, failure)
+                    report.ok(False, name + "runs", failure)
             else:
-                report(False, name, "says neither where it runs nor why not")
+                report.ok(False, name + "says where it runs, or why not")
 
 
 def free_ports(count):
@@ -220,7 +210,7 @@ def check_readme(work):
     Document("README.md", work, tree, {name: server.port for name, server in servers.items()},
              [(f"host '{name}', port '5432'", f"host '127.0.0.1', port '{server.port}'") for name, server in servers.items()]).check()
     lines = len(read("README.md").splitlines())
-    report(lines <= README_LINES_MAX, f"README.md: at most {README_LINES_MAX} lines", f"{lines} lines")
+    report.ok(lines <= README_LINES_MAX, f"README.md has at most {README_LINES_MAX} lines", f"{lines} lines")
 
 
 def check_tutorial(work):
@@ -251,17 +241,17 @@ def check_settings(work):
     lines = settings_lines(server)
     document = read("doc/settings.md").splitlines()
     for name, line in lines.items():
-        report(line in document, f"doc/settings.md: line of {name}", f"expected: {line}")
-        report(f"### {name}" in document, f"doc/settings.md: section of {name}", "no heading of this name")
+        report.ok(line in document, f"doc/settings.md has the line of {name} as the server has it", f"expected: {line}")
+        report.ok(f"### {name}" in document, f"doc/settings.md has a section about {name}")
     known = [match[1] for match in map(re.compile(r"\| \[`(pg_exchange\.\w+)`").match, document) if match]
-    report(known == list(lines) and len(known) >= 10, "doc/settings.md: all settings by name and no others", f"{known}\n{list(lines)}")
+    report.ok(known == list(lines) and len(known) >= 10, "doc/settings.md lists all settings, sorted by name, and no others", f"{known}\n{list(lines)}")
     for setting, default in re.findall(r"^\| `(pg_exchange\.\w+)` \| `([^`]*)`", read("README.md"), re.M):
         try:
             answer = server.sql(f"SELECT set_config('{setting}', $v${default.strip(chr(39))}$v$, false);"
                                 f"SELECT setting = boot_val, boot_val FROM pg_settings WHERE name = '{setting}';")
         except harness.Failure as failure:
             answer = str(failure)
-        report(answer.splitlines()[-1:] and answer.splitlines()[-1].startswith("t|"), f"README.md: default of {setting}", f"got {answer}")
+        report.ok(answer.splitlines()[-1:] and answer.splitlines()[-1].startswith("t|"), f"README.md has the right default of {setting}", f"got {answer}")
 
 
 def reasons():
@@ -269,7 +259,7 @@ def reasons():
     found = {}
     for file, patterns in REASONS.items():
         here = {reason for pattern in patterns for reason in re.findall(pattern, read("src/" + file))}
-        report(here, f"src/{file} has reasons", f"REASONS finds none: {patterns}")
+        report.ok(here, f"the patterns of REASONS find reasons in src/{file}", patterns)
         found.update((re.split(r"[%\\]", reason)[0].strip(), file) for reason in here)
     return {begin: file for begin, file in found.items() if begin}
 
@@ -281,19 +271,17 @@ def check_troubleshooting():
 
     headings = re.findall(r"^### (.*)", read("doc/troubleshooting.md"), re.M)
     found = reasons()
-    report(len(found) >= 40, "the source has reasons", found)
+    report.ok(len(found) >= 40, "the source has 40 reasons or more", found)
     for reason, file in sorted(found.items()):
-        report(any(is_about(heading, reason) for heading in headings), f"doc/troubleshooting.md: {reason}",
-               f"no section of this name for a reason of src/{file}")
+        report.ok(any(is_about(heading, reason) for heading in headings), f"doc/troubleshooting.md has a section about: {reason}",
+                  f"a reason of src/{file}")
     for heading in headings:
-        report(any(is_about(heading, reason) for reason in found), f"doc/troubleshooting.md: \"{heading}\" can happen",
-               "the source has no such reason")
+        report.ok(any(is_about(heading, reason) for reason in found), f"the source has the reason that doc/troubleshooting.md explains: {heading}")
     shown = {reason for path in glob.glob(ROOT + "/expected/*.out") for reason in re.findall(
         r"(?:postgres_fdw|session) \(([^()]*)\)\s*$", read(os.path.relpath(path, ROOT)), re.M)}
-    report(len(shown) >= 5, "expected/ shows reasons", shown)
+    report.ok(len(shown) >= 5, "the files in expected/ show 5 reasons or more", shown)
     for reason in sorted(shown):
-        report(any(reason.startswith(begin) for begin in found), f"found in the source: {reason}",
-               "a test shows it, but REASONS does not find it")
+        report.ok(any(reason.startswith(begin) for begin in found), f"REASONS finds a reason that a test shows: {reason}")
 
 
 def check_links():
@@ -301,7 +289,7 @@ def check_links():
             os.path.relpath(path, ROOT) for path in glob.glob(ROOT + "/doc/*.md"))]:
         links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", read(path))
         lost = [link for link in links if not os.path.exists(os.path.join(ROOT, os.path.dirname(path), link))]
-        report(not lost, f"{path}: {len(links)} links lead to files", lost)
+        report.ok(not lost, f"all {len(links)} links of {path} lead to files", lost)
 
 
 def check(work):
@@ -310,8 +298,7 @@ def check(work):
     check_settings(work)
     check_troubleshooting()
     check_links()
-    print(f"1..{number}")
-    return 1 if failures else 0
+    return report.done()
 
 
 sys.exit(harness.main(check))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A forged PostgreSQL server: speaks the protocol, and lies at one moment of one's choice (ForgedServer.pm starts it).
+"""A forged PostgreSQL server: speaks the protocol, and lies at one moment of one's choice (Peer.pm starts it).
 
     forged_server.py     listens on a port of 127.0.0.1, prints which
 
@@ -21,9 +21,10 @@ import os
 import re
 import socket
 import struct
-import sys
 import threading
 import time
+
+from protocol import CANCEL, description, error, is_exchange, message, obey, read_startup
 
 TABLE = [(0x82F63B78 ^ (i >> 1) if i & 1 else i >> 1) for i in range(256)]
 for _ in range(7):
@@ -70,15 +71,6 @@ def armour(data):
     return text
 
 
-def message(kind, body=b""):
-    return kind + struct.pack("!I", len(body) + 4) + body
-
-
-def description(types, binary=0):
-    return message(b"T", struct.pack("!H", len(types)) + b"".join(
-        b"c\0" + struct.pack("!IHIhih", 0, 0, oid, -1, -1, binary) for oid in types))
-
-
 def row(*values):
     return message(b"D", struct.pack("!H", len(values)) + b"".join(
         struct.pack("!i", -1) if value is None else struct.pack("!i", len(value)) + value for value in values))
@@ -88,8 +80,7 @@ def complete(tag=b"SELECT 1"):
     return message(b"C", tag + b"\0")
 
 
-def error(sqlstate, severity=b"ERROR"):
-    return message(b"E", b"S%s\0V%s\0C%s\0Mforged \xff\xfe\xc3\0\0" % (severity, severity, sqlstate))
+FORGED = b"forged \xff\xfe\xc3"   # no UTF-8
 
 
 def parameter(name, value):
@@ -144,9 +135,9 @@ class Session:
         elif word == "noise":
             self.output += bytes(range(256))
         elif word == "error":
-            self.output += error(argument.encode())
+            self.output += error(b"ERROR", argument.encode(), FORGED)
         elif word == "fatal":
-            self.output += error(b"57P01", b"FATAL")
+            self.output += error(b"FATAL", b"57P01", FORGED)
             self.flush()
         if word in ("fatal", "hangup"):
             raise OSError("hang up")
@@ -208,15 +199,10 @@ class Session:
                 self.tell(lie)
 
     def log_in(self):
-        while True:
-            packet = self.read(struct.unpack("!I", self.read(4))[0] - 4)
-            code = struct.unpack("!I", packet[:4])[0]
-            if code == 80877102:
-                raise OSError("cancel request")
-            if code not in (80877103, 80877104):
-                break
-            self.client.sendall(b"N")
-        if b"\0application_name\0pg_exchange\0" in packet:
+        packet, code = read_startup(self.client)
+        if code == CANCEL:
+            raise OSError("cancel request")
+        if is_exchange(packet):
             self.kind = "exchange"
             with state:
                 told = lies.get("login", [])
@@ -283,6 +269,11 @@ def accept(listener):
 
 
 def command(words):
+    with state:
+        return obeyed(words)
+
+
+def obeyed(words):
     if words[0] == "seen":
         return " ".join(seen)
     if words[0] == "open":
@@ -294,15 +285,6 @@ def command(words):
     return "ok"
 
 
-def main():
-    listener = socket.create_server(("127.0.0.1", 0), backlog=100)
-    threading.Thread(target=accept, args=[listener], daemon=True).start()
-    print(listener.getsockname()[1], flush=True)
-    for line in sys.stdin:
-        with state:
-            answer = command(line.split())
-        print(answer, flush=True)
-    os._exit(0)     # whatever the threads do
-
-
-main()
+listener = socket.create_server(("127.0.0.1", 0), backlog=100)
+threading.Thread(target=accept, args=[listener], daemon=True).start()
+obey(listener, command)

@@ -22,7 +22,7 @@ skip() {
 find_tools() {
 	emulator=$(command -v qemu-s390x-static || command -v qemu-s390x) && command -v $triplet-gcc >/dev/null && [ -e $keyring ]
 }
-find_tools || scripts/install-deps gcc-$triplet libc6-dev-s390x-cross qemu-user-static debian-archive-keyring ||
+find_tools || scripts/install_deps.sh gcc-$triplet libc6-dev-s390x-cross qemu-user-static debian-archive-keyring ||
 	skip "no compiler for s390x, or no emulator"
 find_tools || skip "no compiler for s390x, or no emulator"
 

@@ -5,7 +5,7 @@ Runs the block of shell commands under the marker <!-- skip: make check-new-user
 with sudo in a fresh Debian 12 root (scripts/roots.py) that has git and sudo and nothing else. URL stands for
 this repository: what is committed. There must be eight commands at most, each must succeed, and the last one print
 the plan of a scan that came by exchange and was compressed. Needs root and the archives; PG_EXCHANGE_ROOTS names a
-folder to keep the root in. What cannot be had is skipped with the reason. The last line is "N passed, N failed"."""
+folder to keep the root in. What cannot be had is skipped with the reason. Prints TAP."""
 import os
 import re
 import subprocess
@@ -14,19 +14,11 @@ import sys
 sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
+import report  # noqa: E402
 import roots  # noqa: E402
 
 MAJOR = 15
 COMMANDS_MAX = 8
-counts = {"passed": 0, "failed": 0, "skipped": 0}
-
-
-def report(ok, name, note=""):
-    counts["passed" if ok else "failed"] += 1
-    print(f"{'ok' if ok else 'FAILED'} - {name}", flush=True)
-    for line in "" if ok else note.splitlines()[-60:]:
-        print(f"    {line}", flush=True)
-    return ok
 
 
 def commands():
@@ -47,7 +39,7 @@ def walk(work):
         raise roots.Unavailable(out)
 
     steps = commands()
-    report(0 < len(steps) <= COMMANDS_MAX, f"README.md: {len(steps)} commands, {COMMANDS_MAX} at most")
+    report.ok(0 < len(steps) <= COMMANDS_MAX, f"README.md has {COMMANDS_MAX} commands at most", f"{len(steps)} commands")
     # All in one shell, as one would type them, and in one name space: servers end with it.
     script = "\n".join(f"echo ':step {i}'\n{{ {step.replace(' URL ', ' /srv/pg_exchange.git ')}\n}} || exit 1" for i, step in enumerate(steps))
     shell = root.popen(["setpriv", "--reuid=user", "--regid=user", "--init-groups", "env", "HOME=/home/user", "USER=user",
@@ -63,11 +55,11 @@ def walk(work):
     parts = re.split(r"^:step \d+\n", output, flags=re.M)[1:]
     for i, step in enumerate(steps):
         done = i + 1 < len(parts) or (i + 1 == len(parts) and parts[i].endswith(":done\n"))
-        if not report(done, step[:100], parts[i] if i < len(parts) else "not reached"):
+        if not report.ok(done, f"this command succeeds: {step[:100]}", parts[i] if i < len(parts) else "not reached"):
             return
     plan = parts[-1]
-    report("Transport: exchange v1" in plan and re.search(r"Compression: \w+ .*(lz4|zstd)", plan), "a compressed scan", plan)
-    print(plan)
+    report.ok("Transport: exchange v1" in plan and re.search(r"Compression: \w+ .*(lz4|zstd)", plan), "the last command prints the plan of a compressed scan", plan)
+    report.comment(plan)
 
 
 def main():
@@ -77,10 +69,8 @@ def main():
         with roots.work_folder() as work:
             walk(work)
     except roots.Unavailable as reason:
-        counts["skipped"] += 1
-        print(f"skipped: {reason}")
-    print(f"{counts['passed']} passed, {counts['failed']} failed" + (f", {counts['skipped']} skipped" if counts["skipped"] else ""))
-    return 1 if counts["failed"] else 0
+        report.skip("a new user gets to a compressed scan", reason)
+    return report.done()
 
 
 sys.exit(main())

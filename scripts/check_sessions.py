@@ -6,10 +6,11 @@
   forged     a server that breaks PostgreSQL's protocol at every phase of a scan
   cancel     a cancel at every round trip of a scan
 
-    scripts/check-sessions [-v] [part or scenario ...]    default: all; -v shows what a scenario printed
+    scripts/check_sessions.py [-v] [part or scenario ...]    default: all; -v shows what a scenario printed
 
 Prints TAP."""
 import argparse
+import concurrent.futures
 import difflib
 import fnmatch
 import glob
@@ -22,44 +23,22 @@ import time
 sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SESSIONS = os.path.join(ROOT, "test", "sessions")
-sys.path[:0] = [os.path.join(ROOT, "bench"), SESSIONS]
+sys.path[:0] = [os.path.join(ROOT, "bench"), os.path.join(ROOT, "test", "peers"), SESSIONS]
 import differences  # noqa: E402
 import harness  # noqa: E402
 import nodes  # noqa: E402
+import report  # noqa: E402
 import runner  # noqa: E402
 import scenario as scenarios  # noqa: E402
 from wire_client import Lost  # noqa: E402
 
-SIDE_BY_SIDE = 8      # scenarios at a time: they mostly wait
+SIDE_BY_SIDE = 12     # scenarios at a time: they mostly wait
 PARTS = ("scenarios", "forged", "cancel")
 OFF = {"pg_exchange.enabled": "off"}
 
 
 class Disturbed(Exception):
     """A server crashed, maybe by the doing of another scenario."""
-
-
-class Tap:
-    def __init__(self):
-        self.lock, self.count, self.failed = threading.Lock(), 0, 0
-
-    def test(self, ok, name, detail=(), todo=False):
-        with self.lock:
-            self.count += 1
-            self.failed += not ok and not todo
-            print("ok" if ok else "not ok", self.count, "-", name, flush=True)
-            if not ok and detail:
-                self._comment(detail)
-        return ok
-
-    def _comment(self, lines):
-        for line in lines:
-            print("#   " + line, flush=True)
-
-    def comment(self, *lines):
-        with self.lock:
-            for line in lines:
-                print("# " + line, flush=True)
 
 
 def variants(has_transport):
@@ -77,8 +56,8 @@ def variants(has_transport):
 class Scenarios:
     """Runs scenarios, several at a time, and compares what they print."""
 
-    def __init__(self, work, tap, options, wanted):
-        self.tap, self.options = tap, options
+    def __init__(self, work, options, wanted):
+        self.options = options
         self.entries = differences.read(os.path.join(SESSIONS, "differences"))
         self.all = [scenarios.Scenario(path) for path in sorted(glob.glob(os.path.join(SESSIONS, "scenarios", "*")))]
         self.chosen = [s for s in self.all if not wanted or any(fnmatch.fnmatch(s.name, pattern) for pattern in wanted)]
@@ -90,7 +69,7 @@ class Scenarios:
             if asking and not self.nodes.add(what):
                 for chosen in asking:
                     self.chosen.remove(chosen)
-                    self.tap.test(True, f"{chosen.name} # skip {what} is not installed")
+                    report.skip(f"{chosen.name} is as with postgres_fdw", f"{what} is not installed")
 
     def run(self):
         side_by_side = [s for s in self.chosen if "alone" not in s.options]
@@ -109,7 +88,7 @@ class Scenarios:
                 try:
                     self.compare(place, chosen)
                 except (Disturbed, Lost, OSError) as disturbed:
-                    self.tap.comment(f"{chosen.name} was disturbed, and comes again: {disturbed}")
+                    report.comment(f"{chosen.name} was disturbed, and comes again: {disturbed}")
                     again.append(chosen)
                     place = nodes.Place(self.nodes, next(self.numbers))
         threads = [threading.Thread(target=work) for _ in range(min(SIDE_BY_SIDE, len(side_by_side)))]
@@ -123,11 +102,11 @@ class Scenarios:
             try:
                 self.compare(place, chosen)
             except (Lost, OSError, Disturbed) as lost:
-                self.tap.test(False, f"{chosen.name}: a server was lost", str(lost).split("\n"))
+                report.ok(False, f"{chosen.name} loses no server", lost)
                 place = nodes.Place(self.nodes, next(self.numbers))
         if len(self.chosen) == len(self.all):
             for entry in self.entries:
-                self.tap.test(entry.used, f"differences, line {entry.line}: {entry.scenario} still differs so")
+                report.ok(entry.used, f"{entry.scenario} still differs as line {entry.line} of differences says")
 
     def once(self, place, chosen, settings):
         run = runner.Run(place, chosen, settings)
@@ -145,11 +124,11 @@ class Scenarios:
         try:
             reference, run = self.once(place, chosen, OFF)
         except scenarios.Malformed as malformed:
-            self.tap.test(False, f"{chosen.name}: postgres_fdw", str(malformed).split("\n"))
+            report.ok(False, f"{chosen.name} is a scenario", malformed)
             return
         if self.options.verbose:
-            self.tap.comment(f"---- {chosen.name}: postgres_fdw", *reference)
-        self.tap.test(not run.remarks, f"{chosen.name}: postgres_fdw", [*run.remarks, *reference])
+            report.comment("\n".join([f"---- {chosen.name}: postgres_fdw", *reference]))
+        report.ok(not run.remarks, f"{chosen.name} goes as it says with postgres_fdw", "\n".join([*run.remarks, *reference]))
         for variant, settings in self.variants.items():
             got, run = self.once(place, chosen, settings)
             changed = differences.changes(reference, got)
@@ -158,10 +137,10 @@ class Scenarios:
                 again, _ = self.once(place, chosen, OFF)
                 if again != reference:
                     changed = ["postgres_fdw itself does not print the same twice:", *differences.changes(reference, again)]
-            self.tap.test(not changed or entry, f"{chosen.name}: {variant}" + (" (differs by intent)" if entry else ""),
-                          [f"({run.used})", *context(changed, reference, got)])
+            report.ok(not changed or entry, f"{chosen.name} {'differs by intent' if entry else 'is as with postgres_fdw'}: {variant}",
+                      "\n".join([f"({run.used})", *context(changed, reference, got)]))
         if self.options.verbose:
-            self.tap.comment(f"{chosen.name}: {run.used}, {time.monotonic() - started:.1f} s")
+            report.comment(f"{chosen.name}: {run.used}, {time.monotonic() - started:.1f} s")
 
 
 def context(changed, reference, got):
@@ -189,22 +168,24 @@ def main():
     wanted = [word for word in options.what if word not in PARTS]
     if not parts:
         parts = ["scenarios"] if wanted else list(PARTS)
-    tap = Tap()
+
+    def run(part, work):
+        started = time.monotonic()
+        if part == "scenarios":
+            Scenarios(work, options, wanted).run()
+        else:
+            folder = os.path.join(work, part)
+            os.mkdir(folder)
+            os.chown(folder, harness.server_user().pw_uid, harness.server_user().pw_gid)
+            module = __import__({"forged": "lie_everywhere", "cancel": "cancel_everywhere"}[part])
+            module.run(folder, options.verbose)
+        report.comment(f"{part}: {time.monotonic() - started:.0f} s")
 
     def body(work):
-        for part in parts:
-            started = time.monotonic()
-            if part == "scenarios":
-                Scenarios(work, tap, options, wanted).run()
-            else:
-                folder = os.path.join(work, part)
-                os.mkdir(folder)
-                os.chown(folder, harness.server_user().pw_uid, harness.server_user().pw_gid)
-                module = __import__({"forged": "forged_server", "cancel": "cancel_everywhere"}[part])
-                module.run(folder, tap, options.verbose)
-            tap.comment(f"{part}: {time.monotonic() - started:.0f} s")
-        print(f"1..{tap.count}", flush=True)
-        return 1 if tap.failed else 0
+        with concurrent.futures.ThreadPoolExecutor() as pool:    # they mostly wait, too
+            for done in [pool.submit(run, part, work) for part in parts]:
+                done.result()
+        return report.done()
     return harness.main(body)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""sqlsmith against foreign tables with exchanges: scripts/check-sqlsmith [QUERIES [SEED]]
+"""sqlsmith against foreign tables with exchanges: scripts/check_sqlsmith.py [QUERIES [SEED]]
 
 20000 queries and seed 1 if not given. sqlsmith's queries make little sense, and many of them are errors. But none may crash a
 server, and none may end in an internal error (SQLSTATE XX…) that the same query does not end in without exchanges. Prints TAP."""
@@ -13,6 +13,7 @@ sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 import harness  # noqa: E402
+import report  # noqa: E402
 
 SETTINGS = {"shared_buffers": "64MB", "autovacuum": "off", "jit": "off", "log_line_prefix": "%p %e "}
 TIMEOUT = 7200  # seconds
@@ -77,7 +78,7 @@ def ends_alike(coordinator, statement, message):
 
 def main(work):
     count, seed = (sys.argv[1:] + ["20000", "1"][len(sys.argv) - 1:])[:2]
-    subprocess.check_call([ROOT + "/scripts/install-deps", "sqlsmith"])
+    subprocess.check_call([ROOT + "/scripts/install_deps.sh", "sqlsmith"])
     shard = harness.Server(work, "shard", {**SETTINGS, "log_statement": "all"})
     coordinator = harness.Server(work, "coordinator", {**SETTINGS, "session_preload_libraries": "pg_exchange",
                                                        "pg_exchange.local_scope": "none", "pg_exchange.min_bytes": "0"})
@@ -91,23 +92,18 @@ def main(work):
     log = read_log(coordinator)
     errors = collections.Counter(re.findall(r"^\d+ (\w{5}) ERROR: ", log, re.M))
     streams = len(re.findall(r"execute <unnamed>: SELECT exchange\.send", read_log(shard)))
-    print(f"# {count} queries, {streams} streams; errors by SQLSTATE: " + ", ".join(f"{state} {n}" for state, n in errors.most_common()))
-    tests = []
+    report.comment(f"{count} queries, {streams} streams; errors by SQLSTATE: " + ", ".join(f"{state} {n}" for state, n in errors.most_common()))
     for server in (coordinator, shard):
         crashes = re.findall(r".*(?:PANIC|was terminated by signal|TRAP: ).*", read_log(server))
-        tests.append((not crashes, f"{server.name} has not crashed", "\n".join(crashes)))
+        report.ok(not crashes, f"{server.name} has not crashed", "\n".join(crashes))
     # What went to the shard's log has come back as the coordinator's error.
     strange = {statement: message for statement, message in internal_errors(log).items() if not ends_alike(coordinator, statement, message)}
-    tests.append((not strange, "no internal error but PostgreSQL's own", "\n".join(f"{message}\n{statement}" for statement, message in strange.items())))
+    report.ok(not strange, "there is no internal error but PostgreSQL's own",
+              "\n".join(f"{message}\n{statement}" for statement, message in strange.items()))
     with open(work + "/sqlsmith.log", encoding="utf-8", errors="replace") as output:
-        tests.append((done.returncode == 0, "sqlsmith has ended by itself", output.read()[-2000:]))
-    tests.append((streams * 20 > int(count), "queries were exchanges", f"{streams} streams"))
-    for number, (ok, name, detail) in enumerate(tests, 1):
-        print(f"{'ok' if ok else 'not ok'} {number} - {name}")
-        if not ok:
-            print(re.sub("^", "# ", detail, flags=re.M))
-    print(f"1..{len(tests)}", flush=True)
-    return 0 if all(ok for ok, *_ in tests) else 1
+        report.ok(done.returncode == 0, "sqlsmith ends by itself", output.read()[-2000:])
+    report.ok(streams * 20 > int(count), "one query in twenty is a stream", f"{streams} streams")
+    return report.done()
 
 
 sys.exit(harness.main(main))

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/install-deps
+scripts/install_deps.sh
 PG_CONFIG=$(python3 bench/harness.py pg_config)
 make=(make WERROR=1 with_llvm=no "PG_CONFIG=$PG_CONFIG")
 

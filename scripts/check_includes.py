@@ -7,10 +7,13 @@ module is a header with the .c file of the same name.  Modules form no circle:
 not across folders, which the order of the layers forbids, and not within one.
 A .c file includes the header of its own name, if there is one.
 
-Prints TAP-like lines; the last one is "N passed, N failed"."""
+Prints TAP."""
 import os
 import re
 import sys
+
+sys.dont_write_bytecode = True
+import report  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SOURCE = os.path.join(ROOT, "src")
@@ -92,19 +95,13 @@ def main():
         if path.endswith(".c") and module(path) + ".h" in known and module(path) + ".h" not in included:
             strays.append(f"{path} does not include its own header")
 
-    failed = 0
-    checks = (("every file is in a layer and includes its own header", strays),
-              ("includes point downward only", upward),
-              ("the pure layers include nothing of a server", impure),
-              ("no modules include each other in a circle",
-               [" -> ".join(circle) for circle in circles(edges)]))
-    for number, (name, problems) in enumerate(checks, 1):
-        failed += bool(problems)
-        print(f"{'not ok' if problems else 'ok'} {number} - {name}")
-        for problem in problems:
-            print(f"#   {problem}")
-    print(f"{len(checks) - failed} passed, {failed} failed")
-    return failed > 0
+    for name, problems in (
+            ("every file is in a layer and includes its own header", strays),
+            ("includes point downward only", upward),
+            ("the pure layers include nothing of a server", impure),
+            ("no modules include each other in a circle", [" -> ".join(circle) for circle in circles(edges)])):
+        report.ok(not problems, name, "\n".join(problems))
+    return report.done()
 
 
 if __name__ == "__main__":

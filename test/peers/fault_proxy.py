@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A TCP proxy that does harm on command, between a coordinator and a shard (FaultProxy.pm starts it).
+"""A TCP proxy that does harm on command, between a coordinator and a shard (Peer.pm starts it).
 
     fault_proxy.py PORT     listens on a port of 127.0.0.1, prints which, and forwards to PORT there
 
@@ -23,7 +23,6 @@ answered by a line each:
 flip, cut and reset happen once. The end of standard input ends the proxy."""
 import ctypes
 import fcntl
-import os
 import select
 import socket
 import struct
@@ -32,7 +31,8 @@ import termios
 import threading
 import time
 
-CANCEL, SSL, GSS = 80877102, 80877103, 80877104     # codes in place of a protocol version
+from protocol import CANCEL, is_exchange, obey, read_startup
+
 SO_ATTACH_FILTER, SO_DETACH_FILTER = 26, 27         # Linux
 REJECT_ALL = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))    # BPF: return 0
 HELD = ("hold", "drop")
@@ -68,30 +68,6 @@ def drop_packets(sock):
     """Let the kernel throw away what arrives for a socket, unacknowledged."""
     program = struct.pack("HxxxxxxP", 1, ctypes.addressof(REJECT_ALL))
     sock.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)
-
-
-def receive(sock, nbytes):
-    data = b""
-    while len(data) < nbytes:
-        more = sock.recv(nbytes - len(data))
-        if not more:
-            raise OSError("closed")
-        data += more
-    return data
-
-
-def read_startup(client):
-    """The first packet, and the kind of connection that it makes."""
-    while True:
-        head = receive(client, 8)
-        length, code = struct.unpack("!II", head)
-        packet = head + receive(client, length - 8)
-        if code not in (SSL, GSS):
-            break
-        client.sendall(b"N")
-    if code == CANCEL:
-        return packet, "cancel"
-    return packet, "exchange" if b"\0application_name\0pg_exchange\0" in packet else "other"
 
 
 def wait_while_held(link):
@@ -193,7 +169,8 @@ def serve(client, port):
     link = Link(client)
     try:
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        packet, link.kind = read_startup(client)
+        packet, code = read_startup(client)
+        link.kind = "cancel" if code == CANCEL else "exchange" if is_exchange(packet) else "other"
         with state:
             links.add(link)
         if wait_while_held(link):
@@ -219,6 +196,11 @@ def accept(port):
 
 
 def command(words):
+    with state:
+        return obeyed(words)
+
+
+def obeyed(words):
     if words[0] == "passed":
         return passed.get(words[1], 0)
     if words[0] == "open":
@@ -240,14 +222,5 @@ def command(words):
     return "ok"
 
 
-def main():
-    threading.Thread(target=accept, args=[int(sys.argv[1])], daemon=True).start()
-    print(listener.getsockname()[1], flush=True)
-    for line in sys.stdin:
-        with state:
-            answer = command(line.split())
-        print(answer, flush=True)
-    os._exit(0)     # whatever the threads do
-
-
-main()
+threading.Thread(target=accept, args=[int(sys.argv[1])], daemon=True).start()
+obey(listener, command)

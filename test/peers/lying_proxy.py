@@ -11,19 +11,7 @@ import struct
 import threading
 import time
 
-CANCEL, SSL, GSS = 80877102, 80877103, 80877104
-
-
-def message(kind, body=b""):
-    return kind + struct.pack("!I", len(body) + 4) + body
-
-
-def error(severity, code, text):
-    return message(b"E", b"S%s\0V%s\0C%s\0M%s\0\0" % (severity, severity, code, text))
-
-
-def row_description(n, type_oid=25):
-    return message(b"T", struct.pack("!H", n) + b"".join(b"x\0" + struct.pack("!IHIhih", 0, 0, type_oid, -1, -1, 0) for _ in range(n)))
+from protocol import CANCEL, description, error, message, read_startup
 
 
 class Lie:
@@ -74,7 +62,7 @@ LIES = [
     Lie("a command tag too many", "before", message(b"C", b"SELECT 0\0")),
     Lie("an empty tag", "before", message(b"C", b"\0")),
     Lie("a row without description", "before", message(b"D", struct.pack("!Hi", 1, 1) + b"x")),
-    Lie("a row description too many", "before", row_description(1)),
+    Lie("a row description too many", "before", description([25])),
     Lie("CopyData", "before", message(b"d", b"x" * 100)),
     Lie("CopyDone", "before", message(b"c")),
     Lie("PortalSuspended", "before", message(b"s")),
@@ -101,9 +89,9 @@ LIES = [
     Lie("nothing but ReadyForQuery", "instead"),
     Lie("EmptyQueryResponse", "instead", message(b"I")),
     Lie("a tag alone", "instead", message(b"C", b"SELECT 1\0")),
-    Lie("no rows", "instead", row_description(1) + message(b"C", b"SELECT 0\0")),
-    Lie("no columns", "instead", row_description(0) + message(b"D", b"\0\0") + message(b"C", b"SELECT 1\0")),
-    Lie("very many columns", "instead", row_description(1600) + message(b"C", b"SELECT 0\0")),
+    Lie("no rows", "instead", description([25]) + message(b"C", b"SELECT 0\0")),
+    Lie("no columns", "instead", description([]) + message(b"D", b"\0\0") + message(b"C", b"SELECT 1\0")),
+    Lie("very many columns", "instead", description([25] * 1600) + message(b"C", b"SELECT 0\0")),
     Lie("silence", "instead", b"", "stuck"),
     Lie("the end", "instead", b"", "close"),
     Lie("a reset", "instead", b"", "reset"),
@@ -119,7 +107,7 @@ LIES = [
     Lie("silence after a row", "after row", b"", "stuck"),
     Lie("an error after a row", "after row", error(b"ERROR", b"XX000", b"no further")),
     Lie("CopyOut after a row", "after row", message(b"H", COPY), "stuck"),
-    Lie("a row description after a row", "after row", row_description(3)),
+    Lie("a row description after a row", "after row", description([25] * 3)),
     Lie("the end after a row", "after row", b"", "close"),
 ]
 DEAF = [Lie("silence, deaf to cancels", "instead", b"", "deaf")]
@@ -217,34 +205,17 @@ class Connection(threading.Thread):
     def run(self):
         try:
             self.talk()
-        except (OSError, EOFError, struct.error, ValueError):
+        except (OSError, struct.error, ValueError):
             pass
         finally:
             for sock in (self.client, self.server):
                 if sock:
                     sock.close()
 
-    @staticmethod
-    def exactly(sock, n):
-        data = b""
-        while len(data) < n:
-            more = sock.recv(n - len(data))
-            if not more:
-                raise EOFError
-            data += more
-        return data
-
     def talk(self):
-        while True:
-            head = self.exactly(self.client, 4)
-            body = self.exactly(self.client, struct.unpack("!I", head)[0] - 4)
-            code = struct.unpack("!I", body[:4])[0]
-            if code in (SSL, GSS):
-                self.client.sendall(b"N")
-                continue
-            break
+        packet, code = read_startup(self.client)
         if code == CANCEL:
-            self.pass_cancel(head + body)
+            self.pass_cancel(packet)
             return
         self.server = socket.create_connection(("127.0.0.1", self.proxy.upstream), 10)
         self.server.settimeout(None)
@@ -256,7 +227,7 @@ class Connection(threading.Thread):
         self.place = ("first", "second")[number - 1]
         self.pending.append([f"startup of the {self.place} connection", True])
         self.proxy.passed()
-        self.server.sendall(head + body)
+        self.server.sendall(packet)
         buffers = {self.client: b"", self.server: b""}
         while True:
             for sock in select.select([self.client, self.server], [], [])[0]:
@@ -386,9 +357,9 @@ class Connection(threading.Thread):
         if lie.then == "reset":
             self.client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.client.close()
-            raise EOFError
+            raise OSError("closed")
         if lie.then == "close":
-            raise EOFError
+            raise OSError("closed")
         if lie.then != "go on":
             self.stuck, self.deaf, self.broken = True, lie.then == "deaf", lie.then == "stuck, broken"
             self.swallow = kind != b"Z"

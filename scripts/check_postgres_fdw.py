@@ -4,7 +4,7 @@
 The suites of contrib/postgres_fdw (regression and isolation) run four times in temporary servers: without
 pg_exchange, and with it preloaded and taking every scan, once for each pg_exchange.transport. The outputs
 may differ from that without in EXPLAIN text alone, and where test/postgres_fdw_differences says so:
-scripts/compare-regress judges that.
+scripts/compare_regress.py judges that.
 
 The tests are fetched from the source package of the distribution's PostgreSQL of this major version
 (scripts/source.py), and kept in harness.cache_dir(). Where they cannot be had, all is skipped. Needs
@@ -21,6 +21,7 @@ sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(ROOT, "bench"), os.path.join(ROOT, "scripts")]
 import harness  # noqa: E402
+import report  # noqa: E402
 from source import Unavailable, fetch_tarball, numbers  # noqa: E402
 
 TIMEOUT = 300   # seconds for one suite
@@ -85,10 +86,10 @@ def run_suite(work, tests, tool, names, conf, extensions):
 
 
 def compare(without, with_exchange, suite, name):
-    """Whether the output of a test differs only as it may, and what scripts/compare-regress says."""
+    """Whether the output of a test differs only as it may, and what scripts/compare_regress.py says."""
     one, two = (f"{folder}/results/{name}.out" for folder in (without, with_exchange))
     known = [os.path.join(ROOT, "test", "postgres_fdw_differences")] if suite == "REGRESS" else []
-    done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "compare-regress"), one, two, *known],
+    done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "compare_regress.py"), one, two, *known],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     return done.returncode == 0, done.stdout
 
@@ -99,28 +100,14 @@ def count_exchanges(folder, name):
         return file.read().count("Custom Scan (ExchangeReceive)")
 
 
-class Tap:
-    """Numbers the tests, and counts those that fail."""
-
-    def __init__(self):
-        self.number = self.failures = 0
-
-    def report(self, ok, name, note):
-        self.number += 1
-        self.failures += not ok
-        print(f"{'ok' if ok else 'not ok'} {self.number} - {name}")
-        print(re.sub("^", "# ", note.rstrip(), flags=re.M), flush=True)
-
-
 def main(work):
     try:
         tests = postgres_fdw_tests(work)
     except Unavailable as reason:
-        print(f"1..0 # SKIP postgres_fdw's tests: {reason}")
-        return 0
+        report.skip("postgres_fdw's tests print what they do without pg_exchange", reason)
+        return report.done()
     with open(tests + "/Makefile", encoding="utf-8") as file:
         makefile = file.read().replace("\\\n", " ")
-    tap = Tap()
     for suite, tool, extensions in (("REGRESS", "regress/pg_regress", []),
                                     ("ISOLATION", "isolation/pg_isolation_regress", ["postgres_fdw"])):
         found = re.search(rf"^{suite} *= *(.*)", makefile, re.M)
@@ -129,16 +116,16 @@ def main(work):
             continue
         without, as_expected = run_suite(work, tests, tool, names, WITHOUT, extensions)
         if not as_expected:   # the tests may be of another minor version
-            print(f"# {suite}: expected output differs here even without pg_exchange; comparing with what it is here")
+            report.comment(f"{suite}: expected output differs here even without pg_exchange; comparing with what it is here")
         for transport in TRANSPORTS:
             with_exchange, _ = run_suite(work, tests, tool, names, WITH.format(transport), [*extensions, "pg_exchange"])
             for name in names:
                 ok, note = compare(without, with_exchange, suite, name)
-                tap.report(ok, f"{suite.lower()} {name}, {transport}", note)
+                report.ok(ok, f"{suite.lower()} {name} differs with transport {transport} only as it may", note)
                 if name == "postgres_fdw":
                     exchanges = count_exchanges(with_exchange, name)
-                    tap.report(exchanges > 0, f"its plans have exchanges, {transport}", f"{exchanges} of them")
-    return 1 if tap.failures else 0
+                    report.ok(exchanges > 0, f"its plans have exchanges with transport {transport}")
+    return report.done()
 
 
 sys.exit(harness.main(main))

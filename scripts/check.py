@@ -1,28 +1,29 @@
 #!/usr/bin/env python3
-"""Every test of the project: scripts/check [unit] [regress] [isolation] [wire] [tap] [postgres_fdw] [monitoring] [docs]
+"""Every test of the project: scripts/check.py [unit] [regress] [isolation] [wire] [tap] [postgres_fdw] [monitoring] [docs]
 [upgrade] [tpch] [cluster] [auto] [random] [sessions] [load] (default: all).
 
-First installs what is missing, builds with strict warnings and installs (scripts/build). Then:
+First installs what is missing, builds with strict warnings and installs (scripts/build.sh). Then:
   unit     make -C test/unit check: the pure layers, without a server; make -C test/fuzz check: the
            fuzzers' corpus
   regress  sql/ against expected/, by pg_regress in a server of its own (test/regress_schedule)
   isolation  test/isolation: what several sessions do at a time, by isolationtester in the same way
-  wire     doc/wire.md against what the server sends and the receiver refuses (scripts/check-wire)
+  wire     doc/wire.md against what the server sends and the receiver refuses (scripts/check_wire.py)
   tap      test/t/*.pl, one or more servers each, by PostgreSQL::Test::Cluster
-  postgres_fdw  postgres_fdw's own suites, with and without the extension (scripts/check-postgres_fdw)
-  monitoring  what prometheus-postgres-exporter makes of monitoring/queries.yaml, and the dashboard (scripts/check-monitoring)
-  docs     what README.md and doc/tutorial.md tell their readers to do, and the references (scripts/check-docs)
-  upgrade  updates of the extension, pg_dump, pg_upgrade (scripts/check-upgrade)
-  tpch     every TPC-H table equal in every mode, memory bounded (scripts/check-tpch)
-  cluster  the TPC-H queries over four servers equal to those of one (scripts/check-cluster)
-  auto     mode auto follows a link whose rate changes in mid-scan (scripts/check-auto)
-  random   random queries by exchange, by postgres_fdw and over local tables (scripts/check-random; fewer than it runs by itself)
+  postgres_fdw  postgres_fdw's own suites, with and without the extension (scripts/check_postgres_fdw.py)
+  monitoring  what prometheus-postgres-exporter makes of monitoring/queries.yaml, and the dashboard (scripts/check_monitoring.py)
+  docs     what README.md and doc/tutorial.md tell their readers to do, and the references (scripts/check_docs.py)
+  upgrade  updates of the extension, pg_dump, pg_upgrade (scripts/check_upgrade.py)
+  tpch     every TPC-H table equal in every mode, memory bounded (scripts/check_tpch.py)
+  cluster  the TPC-H queries over four servers equal to those of one (scripts/check_cluster.py)
+  auto     mode auto follows a link whose rate changes in mid-scan (scripts/check_auto.py)
+  random   random queries by exchange, by postgres_fdw and over local tables (scripts/check_random.py; fewer than it runs by itself)
   sessions  what several sessions see, by exchange and by postgres_fdw; remotes that break the protocol; a cancel
-           at every message (scripts/check-sessions)
-  load     32 clients for a minute (scripts/check-load)
+           at every message (scripts/check_sessions.py)
+  load     32 clients at once (scripts/check_load.py)
 Servers run as user "postgres" when called by root, else as the caller, on a copy of the tests in a
 temporary folder (bench/harness.py). A phase that cannot run counts as a failure. The last line is
 "N passed, N failed", with ", N skipped" where there are any; the exit status says the same."""
+import concurrent.futures
 import glob
 import os
 import re
@@ -37,21 +38,23 @@ sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 import harness  # noqa: E402
+import report  # noqa: E402
+from report import counts  # noqa: E402
 
 TIMEOUT = int(os.environ.get("PG_EXCHANGE_TIMEOUT", 900))   # seconds for one command: a test that hangs fails
-counts = {"passed": 0, "failed": 0, "skipped": 0}
+SIDE_BY_SIDE = 4    # files of TAP tests at a time: they mostly wait
 
 
 def say(text):
     print(text, flush=True)
 
 
-def cannot_run(why):
+def cannot_run(why, say=say):
     say(f"FAILED: {why}")
-    counts["failed"] += 1
+    report.add({"passed": 0, "failed": 1, "skipped": 0})
 
 
-def show(path, lines=100):
+def show(path, lines=100, say=say):
     """The end of a log or diff, for a failed test."""
     if os.path.exists(path):
         with open(path, encoding="utf-8", errors="replace") as log:
@@ -60,60 +63,68 @@ def show(path, lines=100):
         say("\n".join(text[-lines:]))
 
 
-def count_line(line):
-    """Count a line of TAP, or of pg_regress before 16; True if it is a failed test."""
+def result(line):
+    """What a line of TAP, or of pg_regress before 16, says of a test: a key of report.counts; None if it is another line."""
     tap = re.match(r"(not )?ok +\d+\b(.*)", line)
     old = re.match(r"(?:test| ) +\S+ +\.\.\. (ok|FAILED)", line)
     if not tap and not old:
         # a test file that skips all: as TAP has it, and as prove does
-        if re.match(r"1\.\.0\b.*# *skip|\S+\.pl \.+ skipped\b", line, re.I):
-            counts["skipped"] += 1
-        return False
+        return "skipped" if re.match(r"1\.\.0\b.*# *skip|\S+\.pl \.+ skipped\b", line, re.I) else None
     if tap and re.search(r"# *skip\b", tap[2], re.I):
-        result = "skipped"
-    elif (tap and (not tap[1] or re.search(r"# *todo\b", tap[2], re.I))) or (old and old[1] == "ok"):
-        result = "passed"
-    else:
-        result = "failed"
-    counts[result] += 1
-    return result == "failed"
+        return "skipped"
+    if (tap and (not tap[1] or re.search(r"# *todo\b", tap[2], re.I))) or (old and old[1] == "ok"):
+        return "passed"
+    return "failed"
 
 
-def run_tests(command, cwd, env=None, unprivileged=True, quiet=False):
+running = set()     # children, to be stopped if we are
+
+
+def stop(child):
+    try:
+        os.killpg(child.pid, signal.SIGTERM)
+    except ProcessLookupError:
+        pass
+
+
+def run_tests(command, cwd, env=None, unprivileged=True, quiet=False, say=say):
     """Run a command and count its test lines; passed tests are shown unless quiet, comments also if
     that is "comments". A command that fails without having said which test did is a failure of its
     own; returns True if all went well."""
     who = harness.as_server_user() if unprivileged else {"start_new_session": True}
-    failed_before, seen_before, tail = counts["failed"], sum(counts.values()), []
+    seen, tail = {"passed": 0, "failed": 0, "skipped": 0}, []
     child = subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, text=True, errors="replace", **who)
-
-    def stop():
-        try:
-            os.killpg(child.pid, signal.SIGTERM)
-        except ProcessLookupError:
-            pass
-    timer = threading.Timer(TIMEOUT, stop)
+    running.add(child)
+    timer = threading.Timer(TIMEOUT, stop, [child])
     timer.start()
     try:
         for line in child.stdout:
+            if report.read_totals(line):
+                continue    # the last line is ours
             tail = [*tail[-40:], line]
-            failed = count_line(line)
-            if failed or not quiet or (quiet == "comments" and line.startswith("#")):
+            kind = result(line)
+            if kind:
+                seen[kind] += 1
+            if kind == "failed" or not quiet or (quiet == "comments" and line.startswith("#")):
                 say(line.rstrip())
         status = child.wait()
     except BaseException:
-        stop()
+        stop(child)
         child.wait(60)   # it may have servers of its own to stop
         raise
     finally:
         timer.cancel()
-    if status != 0 and counts["failed"] == failed_before:
+        running.discard(child)
+    report.add(seen)
+    if status != 0 and not seen["failed"]:
         say("".join(tail) if quiet else "")
-        cannot_run(f"{' '.join(command)} ended with status {status}")
-    elif sum(counts.values()) == seen_before:
-        cannot_run(f"{' '.join(command)} ran no test")
-    return counts["failed"] == failed_before
+        cannot_run(f"{' '.join(command)} ended with status {status}", say)
+        return False
+    if not any(seen.values()):
+        cannot_run(f"{' '.join(command)} ran no test", say)
+        return False
+    return not seen["failed"]
 
 
 def unit(_work):
@@ -122,7 +133,7 @@ def unit(_work):
     env = {**os.environ, "PG_CONFIG": harness.find_pg_config()}
     env.pop("MAKEFLAGS", None)
     # Built here, by whoever builds: no server is involved.
-    run_tests([sys.executable, "scripts/check-includes.py"], ROOT, unprivileged=False)
+    run_tests([sys.executable, "scripts/check_includes.py"], ROOT, unprivileged=False, quiet=True)
     for folder in ("test/unit", "test/fuzz"):
         run_tests(["make", "-s", "-C", folder, "check", "WERROR=1"], ROOT, env, unprivileged=False, quiet=True)
     return None
@@ -174,67 +185,37 @@ def tap(work):
     if not tests:
         return cannot_run("test/t/*.pl: no test there")
     folder = os.path.join(work, "tap")
-    for part in ("t", "perl"):
+    for part in ("t", "perl", "peers"):
         shutil.copytree(os.path.join(ROOT, "test", part), os.path.join(folder, part))
     own(folder)
     results = folder + "/tmp_check"
     # What prove_installcheck sets: TESTDIR alone up to 15, TESTDATADIR and TESTLOGDIR since 16.
     env = {**harness.environment(work), "TESTDIR": folder, "TESTDATADIR": results, "TESTLOGDIR": results + "/log",
            "PG_REGRESS": pgxs + "/regress/pg_regress", "PGPORT": "65432", "PERL5LIB": pgxs + "/perl"}
-    for path in tests:
-        name = os.path.basename(path)
-        started = time.monotonic()
-        ok = run_tests(["prove", "--verbose", "-I", pgxs + "/perl", "-I", folder + "/perl", "t/" + name], folder, env, quiet=True)
-        say(f"t/{name:42} {'ok' if ok else 'FAILED'} {time.monotonic() - started:6.1f} s")
+
+    def run(path):
+        """Run one file; what there is to say of it comes in one piece."""
+        name, said, started = os.path.basename(path), [], time.monotonic()
+        ok = run_tests(["prove", "--verbose", "-I", pgxs + "/perl", "-I", folder + "/perl", "t/" + name], folder, env,
+                       quiet=True, say=said.append)
+        said.append(f"t/{name:42} {'ok' if ok else 'FAILED'} {time.monotonic() - started:6.1f} s")
         if not ok:
-            show(f"{results}/log/regress_log_{name[:-3]}", 80)
+            show(f"{results}/log/regress_log_{name[:-3]}", 80, said.append)
             for log in sorted(glob.glob(f"{results}/log/{name[:-3]}_*.log")):
-                show(log, 40)
+                show(log, 40, said.append)
+        say("\n".join(said))
+
+    # Those that wait longest are among the last: so they begin first.
+    with concurrent.futures.ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        try:
+            for done in concurrent.futures.as_completed([pool.submit(run, path) for path in reversed(tests)]):
+                done.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for child in list(running):
+                stop(child)
+            raise
     return None
-
-
-def wire(_work):
-    run_tests([sys.executable, os.path.join(ROOT, "scripts", "check-wire")], ROOT, unprivileged=False, quiet=True)
-
-
-def postgres_fdw(_work):
-    run_tests([sys.executable, os.path.join(ROOT, "scripts", "check-postgres_fdw")], ROOT, unprivileged=False)
-
-
-def docs(_work):
-    run_tests([sys.executable, os.path.join(ROOT, "scripts", "check-docs")], ROOT, unprivileged=False)
-
-
-def upgrade(_work):
-    run_tests([sys.executable, os.path.join(ROOT, "scripts", "check-upgrade")], ROOT, unprivileged=False)
-
-
-def monitoring(_work):
-    run_tests([sys.executable, os.path.join(ROOT, "scripts", "check-monitoring")], ROOT, unprivileged=False)
-
-
-def tpch(_work):
-    run_tests([sys.executable, os.path.join(ROOT, "scripts", "check-tpch")], ROOT, unprivileged=False)
-
-
-def cluster(_work):
-    run_tests([sys.executable, os.path.join(ROOT, "scripts", "check-cluster")], ROOT, unprivileged=False, quiet="comments")
-
-
-def auto(_work):
-    run_tests([sys.executable, os.path.join(ROOT, "scripts", "check-auto")], ROOT, unprivileged=False, quiet="comments")
-
-
-def random(_work):
-    run_tests([sys.executable, os.path.join(ROOT, "scripts", "check-random"), "120", "3"], ROOT, unprivileged=False, quiet="comments")
-
-
-def sessions(_work):
-    run_tests([sys.executable, os.path.join(ROOT, "scripts", "check-sessions")], ROOT, unprivileged=False, quiet="comments")
-
-
-def load(_work):
-    run_tests([sys.executable, os.path.join(ROOT, "scripts", "check-load"), "60"], ROOT, unprivileged=False, quiet="comments")
 
 
 def own(path):
@@ -245,9 +226,19 @@ def own(path):
             os.chown(os.path.join(folder, name), user.pw_uid, user.pw_gid)
 
 
-PHASES = {"unit": unit, "regress": regress, "isolation": isolation, "wire": wire, "tap": tap, "postgres_fdw": postgres_fdw,
-          "monitoring": monitoring, "docs": docs, "upgrade": upgrade, "tpch": tpch, "cluster": cluster, "auto": auto,
-          "random": random, "sessions": sessions, "load": load}
+# A phase that is a script of its own: (arguments, which of its lines are shown, as run_tests has it).
+SCRIPTS = {"wire": ([], True), "postgres_fdw": ([], False), "monitoring": ([], False), "docs": ([], False), "upgrade": ([], False),
+           "tpch": ([], False), "cluster": ([], "comments"), "auto": ([], "comments"), "random": (["120", "3"], "comments"),
+           "sessions": ([], "comments"), "load": (["200"], "comments")}
+
+
+def script(name):
+    arguments, quiet = SCRIPTS[name]
+    return lambda _work: run_tests([sys.executable, f"{ROOT}/scripts/check_{name}.py", *arguments], ROOT, unprivileged=False, quiet=quiet)
+
+
+PHASES = {"unit": unit, "regress": regress, "isolation": isolation, "wire": script("wire"), "tap": tap,
+          **{name: script(name) for name in SCRIPTS if name != "wire"}}
 
 
 def check(work, names):
@@ -259,12 +250,7 @@ def check(work, names):
         except (harness.Failure, OSError, subprocess.SubprocessError) as failure:
             cannot_run(str(failure))
         new = {what: counts[what] - before[what] for what in counts}
-        say(f"== {name}: {summary(new)} ({time.monotonic() - started:.0f} s)")
-
-
-def summary(numbers):
-    return f"{numbers['passed']} passed, {numbers['failed']} failed" + (
-        f", {numbers['skipped']} skipped" if numbers["skipped"] else "")
+        say(f"== {name}: {report.totals(new)} ({time.monotonic() - started:.0f} s)")
 
 
 def main():
@@ -272,11 +258,11 @@ def main():
     if not set(names) <= set(PHASES):
         sys.exit(__doc__)
     say("== build")
-    if subprocess.run([os.path.join(ROOT, "scripts", "build")], stdin=subprocess.DEVNULL, check=False).returncode != 0:
-        cannot_run("scripts/build")
+    if subprocess.run([os.path.join(ROOT, "scripts", "build.sh")], stdin=subprocess.DEVNULL, check=False).returncode != 0:
+        cannot_run("scripts/build.sh")
     elif harness.main(lambda work: check(work, names) or 0) != 0:
         counts["failed"] += 1
-    say(summary(counts))
+    say(report.totals(counts))
     return 1 if counts["failed"] else 0
 
 

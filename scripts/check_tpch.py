@@ -7,6 +7,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bench"))
 import harness  # noqa: E402
+import report  # noqa: E402
 
 SCALE = 0.1
 EXCHANGE_MODES = ("none", "fast", "high_compression", "auto")
@@ -14,16 +15,6 @@ EXCHANGE_MODES = ("none", "fast", "high_compression", "auto")
 BIG = "CREATE VIEW big AS SELECT i, repeat(md5(i::text), 32) AS filler FROM generate_series(1, 1000000) i"
 RECEIVE_BUFFER = 32 * 1024 * 1024
 SLACK = 8 * 1024 * 1024     # "a few MB": caches, the executor, libpq
-
-tests = 0
-
-
-def test(ok, name, detail=""):
-    global tests
-    tests += 1
-    print(("ok" if ok else "not ok"), tests, "-", name, flush=True)
-    if not ok and detail:
-        print("# " + detail, flush=True)
 
 
 def compare(session, table):
@@ -37,8 +28,8 @@ def compare(session, table):
             SELECT count(*) FROM (TABLE got EXCEPT ALL TABLE expected) x;
             SELECT count(*) FROM (TABLE expected EXCEPT ALL TABLE got) x;""").split()
         session.run("DROP TABLE got;")
-        test(rows > 0 and same == [str(rows), "0", "0"], f"{table} by {mode}: {rows} rows equal",
-             f"rows, only exchange, only postgres_fdw: {same}")
+        report.ok(rows > 0 and same == [str(rows), "0", "0"], f"all {rows} rows of {table} are equal by {mode}",
+                  f"rows, only exchange, only postgres_fdw: {same}")
     session.run("DROP TABLE expected;")
 
 
@@ -50,10 +41,10 @@ def measure_memory(coordinator, mode):
         _, plan = session.explain("SELECT * FROM tpch.big")
         node = harness.exchange_nodes(plan)[0]
         grown = session.peak_rss - before
-        test(node["Raw Bytes"] > 10**9 and grown < RECEIVE_BUFFER + SLACK,
-             f"1 GB by {mode} within receive_buffer",
-             f"{node['Raw Bytes']} raw bytes, memory grew by {grown} bytes")
-        print(f"# {mode}: {node['Raw Bytes'] / 1e6:.0f} MB raw, memory grew by {grown / 1e6:.1f} MB", flush=True)
+        report.ok(node["Raw Bytes"] > 10**9 and grown < RECEIVE_BUFFER + SLACK,
+             f"1 GB by {mode} needs no memory beyond receive_buffer",
+                  f"{node['Raw Bytes']} raw bytes, memory grew by {grown} bytes")
+        report.comment(f"{mode}: {node['Raw Bytes'] / 1e6:.0f} MB raw, memory grew by {grown / 1e6:.1f} MB")
 
 
 def body(work):
@@ -63,12 +54,11 @@ def body(work):
     with harness.Session(coordinator) as session:
         for table in harness.TPCH:
             compare(session, table)
-            test("exchange v1" in session.run(f"EXPLAIN (ANALYZE, TIMING OFF) SELECT * FROM tpch.{table};"),
-                 f"{table} came by exchange")
+            report.ok("exchange v1" in session.run(f"EXPLAIN (ANALYZE, TIMING OFF) SELECT * FROM tpch.{table};"),
+                      f"{table} comes by exchange")
     for mode in ("none", "fast", "high_compression"):
         measure_memory(coordinator, mode)
-    print(f"1..{tests}", flush=True)
-    return 0
+    return report.done()
 
 
 sys.exit(harness.main(body))

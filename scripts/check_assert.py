@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run tests on a PostgreSQL that has its assertions: scripts/check-assert [phase of scripts/check …]
+"""Run tests on a PostgreSQL that has its assertions: scripts/check_assert.py [phase of scripts/check.py …]
 
 Without phases: regress isolation tap. The server is built from the distribution's source package of the
 installed major version (scripts/source.py) on first use, which takes some minutes."""
@@ -16,7 +16,7 @@ import source  # noqa: E402
 
 def main(work):
     prefix = source.checked_server(work)
-    return subprocess.call([ROOT + "/scripts/check", *(sys.argv[1:] or ["regress", "isolation", "tap"])],
+    return subprocess.call([ROOT + "/scripts/check.py", *(sys.argv[1:] or ["regress", "isolation", "tap"])],
                            env=source.environment(prefix))
 
 

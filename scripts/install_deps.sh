@@ -12,7 +12,7 @@ find_major() {
 if ! command -v apt-get >/dev/null; then
 	# Not Debian: nothing to install with. The build says what is missing.
 	command -v make >/dev/null && command -v "${PG_CONFIG:-pg_config}" >/dev/null && exit 0
-	echo "install-deps: no apt-get here; install make, gcc, the PostgreSQL server with its" \
+	echo "install_deps.sh: no apt-get here; install make, gcc, the PostgreSQL server with its" \
 		"development files, libpq, lz4, zstd, perl IPC::Run and python3 by hand" >&2
 	exit 1
 fi
@@ -32,7 +32,7 @@ missing() {
 
 as_root=()
 apt() {
-	echo "install-deps: apt-get $*"
+	echo "install_deps.sh: apt-get $*"
 	${as_root[@]+"${as_root[@]}"} env DEBIAN_FRONTEND=noninteractive apt-get -y -qq -o Dpkg::Use-Pty=0 "$@" </dev/null
 }
 
@@ -73,13 +73,13 @@ fi
 if [ "$(id -u)" -ne 0 ]; then
 	if ! command -v sudo >/dev/null; then
 		[ -n "$major" ] || todo=("${packages[@]}" postgresql postgresql-server-dev-all)
-		echo "install-deps: neither root nor sudo. Run as root:" >&2
+		echo "install_deps.sh: neither root nor sudo. Run as root:" >&2
 		echo "    apt-get install -y ${todo[*]}" >&2
 		exit 1
 	fi
 	as_root=(sudo)
 fi
-apt update || echo "install-deps: apt-get update failed; trying with the lists at hand" >&2
+apt update || echo "install_deps.sh: apt-get update failed; trying with the lists at hand" >&2
 
 if [ -z "$major" ] && [ ${#server[@]} -gt 0 ]; then
 	# A new PostgreSQL would create and start a cluster "main": keep it from doing so, and put

@@ -19,20 +19,11 @@ sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 import harness  # noqa: E402
+import report  # noqa: E402
 
 FOLDER = os.path.join(ROOT, "monitoring")
 PROGRAM = os.environ.get("POSTGRES_EXPORTER") or shutil.which("prometheus-postgres-exporter")
 START_SECONDS = 30
-number = failures = 0
-
-
-def report(ok, name, detail=""):
-    global number, failures
-    number += 1
-    failures += not ok
-    print(f"{'' if ok else 'not '}ok {number} - {name}", flush=True)
-    if not ok:
-        print("".join(f"# {line}\n" for line in str(detail).splitlines()), end="", flush=True)
 
 
 def read(name):
@@ -126,23 +117,23 @@ def check_values(metrics, coordinator):
     answer = coordinator.sql(f"SELECT {', '.join(f'sum({column})' for column in expected.values())} FROM exchange.pg_stat_exchange")
     for ((name, labels), column), value in zip(expected.items(), answer.split("|")):
         got = total(name, **dict(labels))
-        report(got == float(value), f"{name}{dict(labels) or ''} is {column}", f"got {got}, expected {value}")
+        report.ok(got == float(value), f"{name}{dict(labels) or ''} is the view's {column}", f"got {got}, expected {value}")
     for part in ("encode", "send_wait", "receive_wait", "decode"):
         ms = float(coordinator.sql(f"SELECT sum({part}_time) FROM exchange.pg_stat_exchange"))
         got = total("pg_exchange_time_seconds_total", part=part)
-        report(ms > 0 and abs(got - ms / 1000) < 1e-6, f"pg_exchange_time_seconds_total {part}", f"got {got} s, expected {ms} ms")
+        report.ok(ms > 0 and abs(got - ms / 1000) < 1e-6, f"pg_exchange_time_seconds_total of {part} is the view's", f"got {got} s, expected {ms} ms")
     for name, labels, least in (("scans", {"srvname": "shard"}, 3), ("errors", {"srvname": "shard"}, 1),
                                 ("fallbacks", {"srvname": "bare", "reason": "no_extension"}, 1),
                                 ("wire_bytes", {"codec": "lz4", "locality": "local"}, 1000),
                                 ("wire_bytes", {"codec": "zstd", "locality": "local"}, 1000)):
         got = total(f"pg_exchange_{name}_total", **labels)
-        report(got >= least, f"there are {name} of {labels}", f"got {got}, expected {least} or more")
+        report.ok(got >= least, f"there are {name} of {labels}", f"got {got}, expected {least} or more")
 
 
 def check_dashboard(metrics):
     dashboard = json.loads(read("grafana-dashboard.json"))
     ids = [panel["id"] for panel in dashboard["panels"]]
-    report(len(set(ids)) == len(ids), "panels have ids of their own", ids)
+    report.ok(len(set(ids)) == len(ids), "each panel has an id of its own", ids)
     queries = [(panel["title"], target["expr"]) for panel in dashboard["panels"] for target in panel["targets"]]
     queries += [(f"variable {variable['name']}", variable["query"]["query"]) for variable in dashboard["templating"]["list"]
                 if variable["type"] == "query"]
@@ -150,20 +141,20 @@ def check_dashboard(metrics):
     for title, query in queries:
         names = set(re.findall(r"\bpg_\w+", query))
         named |= names
-        report(names and names <= set(metrics), f"dashboard, {title}: metrics", f"not served: {names - set(metrics)}")
+        report.ok(names and names <= set(metrics), f"the metrics of the dashboard's \"{title}\" are served", f"not served: {names - set(metrics)}")
         wanted = set(re.findall(r"(\w+)=~", query)) | set(re.findall(r", (\w+)\)$", query))
         for grouping in re.findall(r"\bby \(([^)]*)\)", query):
             wanted |= set(re.split(r", *", grouping))
         missing = {label for label in wanted - {"instance"} for name in names if label not in labels_of(metrics.get(name, {}))}
-        report(wanted and not missing, f"dashboard, {title}: labels", f"wanted {wanted}, not served: {missing}")
-    report(named == set(metrics), "the dashboard shows every metric", f"not shown: {set(metrics) - named}")
+        report.ok(wanted and not missing, f"the labels of the dashboard's \"{title}\" are served", f"wanted {wanted}, not served: {missing}")
+    report.ok(named == set(metrics), "the dashboard shows every metric", f"not shown: {set(metrics) - named}")
 
 
 def check_readme(metrics):
     text, listed = read("README.md"), set()
     for names in re.findall(r"^\| (`pg_exchange_\w+`.*?) \|", text, re.M):
         listed |= {name if name.startswith("pg_") else "pg_exchange" + name for name in re.findall(r"`(\w+)`", names)}
-    report(listed == set(metrics), "README.md lists the metrics", f"differ: {listed ^ set(metrics)}")
+    report.ok(listed == set(metrics), "README.md lists all metrics, and no others", f"differ: {listed ^ set(metrics)}")
 
 
 def check(work):
@@ -180,17 +171,16 @@ def check(work):
         later = scrape(address)
         for name in ("pg_exchange_scans_total", "pg_exchange_rows_total", "pg_exchange_wire_bytes_total"):
             before, after = sum(metrics[name].values()), sum(later[name].values())
-            report(after > before, f"{name} rises with the next scan", f"{before}, then {after}")
+            report.ok(after > before, f"{name} rises with the next scan", f"{before}, then {after}")
     try:
         out = coordinator.sql(read("psql.sql"))
-        report(len(re.findall(r"^(?:Servers|Bytes|Why|Streams|Connections)", out, re.M)) == 5, "psql.sql runs", out)
+        report.ok(len(re.findall(r"^(?:Servers|Bytes|Why|Streams|Connections)", out, re.M)) == 5, "psql.sql runs", out)
     except harness.Failure as failure:
-        report(False, "psql.sql runs", failure)
-    print(f"1..{number}")
-    return 1 if failures else 0
+        report.ok(False, "psql.sql runs", failure)
+    return report.done()
 
 
 if PROGRAM is None:
-    print("1..0 # skip prometheus-postgres-exporter is not installed, and apt-get cannot get it")
-    sys.exit(0)
+    report.skip("the exporter serves what the views say", "prometheus-postgres-exporter is not installed, and apt-get cannot get it")
+    sys.exit(report.done())
 sys.exit(harness.main(check))
