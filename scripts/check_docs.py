@@ -54,7 +54,7 @@ REASONS = {
     "conn/pool.c": (ASSIGNED,),
     "transport/stream.c": (ASSIGNED, r'fail_beginning\(stream, "([^"]*)"'),
     "admit/admit.c": (ASSIGNED, RETURNED),
-    "admit/session.c": (r'\bfound\([^";]*"((?:[^"\\]|\\.)*)"',),
+    "admit/session.c": (r'\bset_reason\([^";]*"((?:[^"\\]|\\.)*)"',),
     "plan/marker.c": (r'PX_ERRCODE_DECLINED\),\s*errmsg\("((?:[^"\\]|\\.)*)"',),
 }
 

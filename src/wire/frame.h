@@ -68,9 +68,9 @@ typedef enum px_frame_kind
 } px_frame_kind;
 
 /*
- * How a batch was to be compressed.  Where that does not make a column
- * smaller, its chunk travels with less, and says so.  The order is that of the
- * costs for the sender.
+ * How a batch was to be compressed.  A chunk that would not become smaller
+ * travels without an encoding or a codec; the chunk's header says which it
+ * has.  The values are in the order of their costs for the sender.
  */
 typedef enum px_choice
 {
@@ -199,8 +199,7 @@ typedef enum px_unsliced
 	PX_SLICED,					/* it is a slice */
 	PX_UNSLICED_SHAPE,			/* more than a join: aggregates, LIMIT, … */
 	PX_UNSLICED_SORTED,			/* the rows must come sorted */
-	PX_UNSLICED_NO_HEAP,		/* no heap table of which each row of the
-								 * result has exactly one row */
+	PX_UNSLICED_NO_HEAP,		/* no table can be split, see plan/slice.c */
 	PX_UNSLICED_SMALL			/* the table is too small */
 } px_unsliced;
 
