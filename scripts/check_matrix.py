@@ -153,7 +153,7 @@ def read(name):
 
 def raw_types():
     """The types that src/tuple/policy.c lets travel raw, as pg_type has them."""
-    with open(os.path.join(ROOT, "src", "type", "policy.c"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "src", "tuple", "policy.c"), encoding="utf-8") as file:
         names = re.findall(r"^\t\{(\w+)OID,", file.read(), re.M)
     return {re.sub("^(.*)array$", r"_\1", name.lower()) for name in names}
 

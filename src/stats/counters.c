@@ -1,22 +1,24 @@
 /*-------------------------------------------------------------------------
  *
  * counters.c
- *		What exchanges have done, by database, user and server.
+ *		Counters of exchanges, for each database, user and server.
  *
- * The hot path adds to a px_counters of the backend's own: no lock, no shared
- * cache line.  It is flushed to the table when a scan ends, at the end of each
- * transaction, whatever ends it, and about once a second while frames arrive.
+ * The hot path adds to a px_counters in the backend's own memory, without a
+ * lock.  It is flushed to the table when a scan ends, at the end of each
+ * transaction, including aborts, and about once a second while frames arrive.
  *
- * Locking of the shared table is as in pg_stat_statements.  The lock is held in
- * shared mode to look for an entry and to change its counters, and exclusively
- * to add or remove entries.  The counters of an entry are protected by its
- * mutex; key, since and the server's name change only under the exclusive lock.
- * No lock is held while anything is allocated or can fail.
+ * Locking of the shared table is as in pg_stat_statements.  The lock is held
+ * in shared mode to look up an entry and to change its counters, and in
+ * exclusive mode to add or remove entries.  An entry's mutex protects its
+ * counters.  Its key, since and servername change only under the exclusive
+ * lock.  Nothing that can fail, such as allocating memory, is done while a
+ * lock is held.
  *
- * When the table is full, the entry that was counted for least recently goes.
+ * When the table is full, the entry that was changed least recently is
+ * removed.
  *
- * Without shared memory the table is a local one, of the same entries and the
- * same size, and there is nothing to lock.
+ * Without shared memory the table is local.  It has the same entries and the
+ * same maximum size, and needs no lock.
  *
  *-------------------------------------------------------------------------
  */
@@ -50,8 +52,8 @@ typedef struct counters_entry
 	counters_key key;			/* must be first */
 	NameData	servername;
 	TimestampTz since;
-	slock_t		mutex;			/* protects the rest */
-	TimestampTz used;			/* last counted for */
+	slock_t		mutex;			/* protects the following fields */
+	TimestampTz used;			/* when counters last changed */
 	px_counters counters;
 } counters_entry;
 
@@ -64,8 +66,7 @@ typedef struct pending_counters
 	px_counters counters;
 } pending_counters;
 
-static HTAB *table = NULL;		/* NULL in a backend without shared memory that
-								 * has flushed nothing yet */
+static HTAB *table = NULL;		/* if it is local: NULL until needed */
 static LWLock *table_lock = NULL;	/* NULL if the table is local */
 static slist_head pending = SLIST_STATIC_INIT(pending);
 static bool callback_registered = false;
@@ -123,7 +124,7 @@ create_local_table(void)
 						HASH_ELEM | HASH_BLOBS);
 }
 
-/* Under the exclusive lock. */
+/* Remove the least recently used entry.  The caller has the exclusive lock. */
 static void
 evict_entry(void)
 {
@@ -141,7 +142,10 @@ evict_entry(void)
 		hash_search(table, &victim->key, HASH_REMOVE, NULL);
 }
 
-/* Under the exclusive lock.  NULL if there is no memory. */
+/*
+ * Find or add the entry for a backend's counters.  The caller has the
+ * exclusive lock.  Returns NULL if the shared table has no memory.
+ */
 static counters_entry *
 add_entry(const pending_counters *from)
 {
@@ -216,7 +220,7 @@ flush_counters(pending_counters *from)
 }
 
 /* ---------------------------------------------------------------------
- * The backend's own
+ * Counters of this backend
  * --------------------------------------------------------------------- */
 
 void
@@ -302,8 +306,8 @@ px_counters_get(Oid serverid, Oid userid, const char *servername)
 	namestrcpy(&found->servername, servername);
 
 	/*
-	 * The end of a transaction must not want memory, of which a local table
-	 * is.
+	 * Add the entry to a local table now.  A flush at the end of a transaction
+	 * must not allocate memory, because it must not fail.
 	 */
 	if (table_lock == NULL &&
 		hash_search(table, &key, HASH_FIND, NULL) == NULL)
@@ -325,7 +329,11 @@ px_counters_read(void (*consume)(const px_counters_row *row, void *arg),
 	long		n = 0;
 	long		n_max;
 
-	/* An entry that is added meanwhile need not be seen. */
+	/*
+	 * No memory may be allocated under the lock, so we first make room for the
+	 * entries that there are now.  Entries that are added meanwhile may be
+	 * missed.
+	 */
 	px_counters_flush();
 	n_max = hash_get_num_entries(table);
 	copies = palloc(Max(n_max, 1) * sizeof(counters_entry));

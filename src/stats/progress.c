@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * progress.c
- *		How far the running streams are.
+ *		Progress of running streams.
  *
- * The lock is held exclusively to take a slot; only a slot's owner gives it
- * back.  A slot is changed by its owner alone, under its mutex where several
- * fields belong together; readers copy it under the mutex.
+ * A backend takes a slot under the exclusive lock and releases it without.
+ * Only the owner changes a slot.  It takes the slot's mutex where several
+ * fields must change together.  Readers copy a slot under its mutex.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,14 +22,14 @@
 #include "stats/progress.h"
 
 /*
- * Slots: as many for each backend as max_connections_per_server is by default.
- * Most backends have none, so that others may have more.
+ * The number of slots for each backend: the default of
+ * max_connections_per_server.  Most backends use none at a time, so others can
+ * use more.
  */
 #define SHARED_SLOTS_PER_BACKEND	4
 #define LOCAL_SLOTS		64
 
-static px_progress *slots = NULL;	/* NULL without shared memory before the
-									 * first stream */
+static px_progress *slots = NULL;	/* if they are local: NULL until needed */
 static int	nslots = 0;
 static LWLock *slots_lock = NULL;	/* NULL if the slots are local */
 
@@ -63,7 +63,10 @@ px_progress_shmem_startup(LWLock *lock)
 		init_slots();
 }
 
-/* A parallel worker that fails leaves without freeing its streams. */
+/*
+ * Release the slots of this backend when it exits: a parallel worker that
+ * fails exits without ending its streams.
+ */
 static void
 release_slots(int code, Datum arg)
 {
@@ -104,7 +107,7 @@ px_progress_begin(void)
 	{
 		SpinLockAcquire(&free_slot->mutex);
 		free_slot->pid = MyProcPid;
-		free_slot->dbid = InvalidOid;	/* not to be shown yet */
+		free_slot->dbid = InvalidOid;	/* not visible yet */
 		SpinLockRelease(&free_slot->mutex);
 	}
 	if (slots_lock)

@@ -15,7 +15,8 @@
 #include "lib/stringinfo.h"
 
 #include "codec/codec.h"
-#include "column/column.h"
+#include "column/batch.h"
+#include "column/decode.h"
 #include "tuple/numeric.h"
 #include "tuple/policy.h"
 #include "wire/request.h"

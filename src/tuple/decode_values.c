@@ -355,11 +355,11 @@ decode_elements(px_decoder *decoder, const decode_column *column,
 	uint8_t    *narrow = (uint8_t *) numbers;
 	px_fault	fault;
 
-	if (arrays->elements_encoding == PX_ENC_PLAIN &&
+	if (arrays->elements.encoding == PX_ENC_PLAIN &&
 		column->policy.check == PX_CHECK_NONE)
-		return arrays->elements;
+		return arrays->elements.encoded;
 
-	if (px_chunk_decode_elements(chunk, arrays, column->policy.is_signed,
+	if (px_chunk_decode_elements(arrays, column->policy.is_signed,
 								 (int64_t *) numbers, &fault) != PX_OK)
 		px_raise_fault(decoder->servername, &fault);
 	px_check_values(column->policy.check, (const Datum *) numbers, NULL,

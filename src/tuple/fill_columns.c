@@ -18,8 +18,9 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "column/patched.h"
-#include "column/toasted.h"
+#include "column/encoding.h"
+#include "column/fixed/patched.h"
+#include "column/strings/toasted.h"
 #include "compat.h"
 #include "tuple/fill.h"
 #include "tuple/fill_values.h"
@@ -200,9 +201,8 @@ px_fill_new(TupleDesc desc, List *columns, const px_request *request,
 	fill->sources = palloc0(ncolumns * sizeof(px_fill_source));
 	fill->rows_max = request->batch_rows;
 	fill->keep_nbytes = (size_t) request->batch_bytes * 4;
-	fill->patches = (request->encodings & PX_ENCODINGS_INTS) ==
-			PX_ENCODINGS_INTS &&
-		(request->encodings & (1 << PX_ENC_PATCHED)) != 0;
+	fill->patches = px_encodings_have(request->encodings, PX_ENCODINGS_INTS |
+									  PX_ENCODING_BIT(PX_ENC_PATCHED));
 	fill->encoding = client_encoding();
 	fill->context = CurrentMemoryContext;
 
@@ -395,8 +395,13 @@ px_fill_toasted(px_fill *fill, px_column *column, struct varlena *datum)
 #define INFINITY4_BITS	UINT32_C(0x7f800000)
 #define INFINITY8_BITS	UINT64CONST(0x7ff0000000000000)
 
-void
-px_fill_canonical_nans(char *values, uint32 n, uint8 width)
+/*
+ * Give each NaN among n floats of width 4 or 8 the bits that the type's input
+ * function produces.  The rows of postgres_fdw have these, and float8send, for
+ * instance, shows the difference.
+ */
+static void
+canonicalize_nans(char *values, uint32 n, uint8 width)
 {
 	if (width == sizeof(float4))
 	{
@@ -433,7 +438,7 @@ px_fill_canonical_array(ArrayType *array, uint8 width)
 	char	   *elements = ARR_DATA_PTR(copy);
 
 	/* Nulls take no space among the elements. */
-	px_fill_canonical_nans(
+	canonicalize_nans(
 		elements, (uint32) ((char *) copy + ARR_SIZE(copy) - elements) / width,
 		width);
 	return copy;
@@ -451,7 +456,7 @@ px_fill_finish(px_fill *fill)
 		else if ((column->form == PX_FORM_FIXED && column->is_float) ||
 				 (column->form == PX_FORM_ARRAY &&
 				  px_fill_is_float(fill->sources[i].element)))
-			px_fill_canonical_nans(
+			canonicalize_nans(
 				(char *) column->values,
 				(uint32) (column->values_nbytes / column->width),
 				column->width);

@@ -44,14 +44,8 @@ extern void px_fill_grow(px_fill *fill, px_column *column, size_t n);
 extern bool px_fill_toasted(px_fill *fill, px_column *column,
 							struct varlena *datum);
 
-/*
- * Give each NaN among n floats of width 4 or 8 the bits that the type's input
- * function produces.  The rows of postgres_fdw have these, and float8send, for
- * instance, shows the difference.
- */
-extern void px_fill_canonical_nans(char *values, uint32 n, uint8 width);
-
-/* Copy an array of floats in the current context, with such NaNs. */
+/* Copy an array of floats in the current context, with the NaNs that
+ * input functions produce. */
 extern ArrayType *px_fill_canonical_array(ArrayType *array, uint8 width);
 
 /*
