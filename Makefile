@@ -10,7 +10,7 @@
 #   make check-sqlsmith  sqlsmith's queries (CHECK_OPTS as above)
 #   make check-assert    regress, isolation and tap on a PostgreSQL with assertions, built from the distribution's source
 #   make check-valgrind  regress with that PostgreSQL under valgrind (half an hour)
-#   make check-matrix    build and test on PostgreSQL 15 to 18, and let them work with each other, in throw-away
+#   make check-matrix    build and test on PostgreSQL 15 to 19, and let them work with each other, in throw-away
 #                        roots (MAJORS="17": that one alone; PG_EXCHANGE_ROOTS names a folder to keep them in)
 #   make check-deb       build, lint, install and try the Debian packages; lint the container and RPM files
 #   make check-new-user  what README.md has a new user do, in a fresh root
@@ -78,7 +78,7 @@ pg_version := $(shell $(PG_CONFIG) --version 2>/dev/null)
 ifeq (,$(pg_version))
 $(error $(PG_CONFIG) not found: install libpq-dev and postgresql-server-dev-all (Debian/Ubuntu) or postgresql-devel (Fedora/RHEL), or set PG_CONFIG)
 endif
-pg_major := $(firstword $(subst ., ,$(patsubst %devel,%,$(word 2,$(pg_version)))))
+pg_major := $(shell echo '$(word 2,$(pg_version))' | sed 's/[^0-9].*//')
 
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 ifeq (,$(wildcard $(PGXS)))

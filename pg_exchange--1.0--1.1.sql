@@ -4,11 +4,14 @@
 \echo Use "ALTER EXTENSION pg_exchange UPDATE TO '1.1'" to load this file. \quit
 
 --
--- Whoever owns the schema, or may create objects in it, could have what is made
--- here use an operator or a function of theirs.  CREATE EXTENSION takes a schema
--- of this name as it is; so look at it, before anything of the extension is
--- used.  Nothing of the schema is called here: search_path begins with it, so
--- that every operator, function and type is named with its own.
+-- Check that nobody else owns the schema, or may create objects in it.  Such a
+-- role could make the objects that are created here use an operator or a
+-- function of its own.  CREATE EXTENSION uses an existing schema of this name
+-- as it is, so this check comes first.
+--
+-- The check itself must not call anything in the schema.  search_path begins
+-- with the schema, so every operator, function and type below is named with
+-- its own schema.
 --
 DO LANGUAGE plpgsql $check$
 DECLARE
@@ -41,7 +44,7 @@ BEGIN
                 AND n.deptype OPERATOR(pg_catalog.=) 'n'::pg_catalog."char") d
         JOIN pg_catalog.pg_namespace e ON e.oid OPERATOR(pg_catalog.=) d.schema
         WHERE e.nspname OPERATOR(pg_catalog.=) 'exchange'::pg_catalog.name
-            -- they could do anything anyway
+            -- superusers and the current user could do all this anyway
             AND NOT EXISTS (SELECT FROM pg_catalog.pg_roles t WHERE t.oid OPERATOR(pg_catalog.=) d.role
                 AND (t.rolsuper OR t.rolname OPERATOR(pg_catalog.=) CURRENT_USER))
         ORDER BY d.step USING OPERATOR(pg_catalog.<), d.problem USING OPERATOR(pg_catalog.<)
@@ -55,9 +58,13 @@ END
 $check$;
 
 --
--- Statistics.  Views that somebody has made of ours stay: so ours are replaced,
--- which takes new columns at their ends.  Every operator is named with its
--- schema, whoever may create some that would fit better.
+-- Statistics.
+--
+-- Users may have views that depend on ours.  So ours are replaced and not
+-- dropped, which allows new columns only at their ends.
+--
+-- Every operator is named with its schema.  Otherwise somebody could create an
+-- operator that fits better, and it would be called.
 --
 
 ALTER FUNCTION exchange.stat_get_exchange() RENAME TO stat_get_exchange_1_0;
@@ -99,7 +106,7 @@ CREATE OR REPLACE VIEW exchange.pg_stat_exchange AS
 
 DROP FUNCTION exchange.stat_get_exchange_1_0();
 
--- nullif and its like would look for an operator by themselves
+-- No nullif or similar here: these look up an operator by name themselves.
 CREATE OR REPLACE VIEW exchange.pg_stat_progress_exchange AS
     SELECT s.pid, s.datid, d.datname, s.usesysid, pg_catalog.pg_get_userbyid(s.usesysid) AS usename,
            s.srvid, s.srvname, s.remote_pid, s.slice, s.started, s.rows, s.estimated_rows,
@@ -118,7 +125,7 @@ CREATE OR REPLACE VIEW exchange.pg_stat_progress_exchange AS
 -- The session transport.
 --
 
--- VOLATILE and not STRICT, like exchange.send.
+-- VOLATILE and not STRICT, for the same reasons as exchange.send.
 CREATE FUNCTION exchange.send_text(request pg_catalog.text, "row" pg_catalog.record)
 RETURNS pg_catalog.text
 AS 'MODULE_PATHNAME', 'px_sql_send_text'
@@ -126,13 +133,38 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE
 SUPPORT exchange.send_support;
 
 COMMENT ON FUNCTION exchange.send_text(pg_catalog.text, pg_catalog.record) IS
-'mark a query whose rows are to be sent as frames, in pieces of text: SELECT exchange.send_text(request, t.*) FROM (query) t';
+'send the rows of a query as frames, in pieces of text: SELECT exchange.send_text(request, t.*) FROM (query) t';
 
--- Not STRICT: without a query, it says what the session is.
+-- Not STRICT: if the query is NULL, the answer describes the session alone.
 CREATE FUNCTION exchange.admit(hello pg_catalog.text, query pg_catalog.text, want_snapshot pg_catalog.bool)
 RETURNS pg_catalog.text
 AS 'MODULE_PATHNAME', 'px_sql_admit'
 LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION exchange.admit(pg_catalog.text, pg_catalog.text, pg_catalog.bool) IS
-'say whether another session may run a query, and what that session has to know';
+'tell whether another session may run a query, and what that session must know';
+
+--
+-- Comments on objects of 1.0.
+--
+
+COMMENT ON FUNCTION exchange.hello(pg_catalog.text) IS
+'tell this server what the coordinator supports, and return what this server supports';
+
+COMMENT ON FUNCTION exchange.send(pg_catalog.text, pg_catalog.record) IS
+'send the rows of a query as frames: SELECT exchange.send(request, t.*) FROM (query) t';
+
+COMMENT ON FUNCTION exchange.send_support(pg_catalog.internal) IS
+'planner support for exchange.send and exchange.send_text';
+
+COMMENT ON VIEW exchange.pg_stat_exchange IS
+'counters of exchanges, by database, user and server';
+
+COMMENT ON FUNCTION exchange.reset_stats() IS
+'remove all rows of exchange.pg_stat_exchange';
+
+COMMENT ON VIEW exchange.pg_stat_progress_exchange IS
+'progress of the running streams and session reads';
+
+COMMENT ON VIEW exchange.connections IS
+'connections of the streams of this session';

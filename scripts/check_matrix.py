@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Build and test on several majors of PostgreSQL, and let those work with each other:
-scripts/check_matrix.py [--tested MAJOR]... [--phases PHASE,...] [MAJOR]... (default: 15 16 17 18).
+scripts/check_matrix.py [--tested MAJOR]... [--phases PHASE,...] [MAJOR]... (default: 15 16 17 18 19).
 
 Each major is that of a Debian or Ubuntu release, in a throw-away root of its own (scripts/roots.py).
 There
@@ -153,7 +153,7 @@ def read(name):
 
 def raw_types():
     """The types that src/tuple/policy.c lets travel raw, as pg_type has them."""
-    with open(os.path.join(ROOT, "src", "type", "policy.c"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "src", "tuple", "policy.c"), encoding="utf-8") as file:
         names = re.findall(r"^\t\{(\w+)OID,", file.read(), re.M)
     return {re.sub("^(.*)array$", r"_\1", name.lower()) for name in names}
 

@@ -34,7 +34,16 @@ RELEASES = {
     16: ("Ubuntu 24.04", "noble", "main universe", [f"{UBUNTU} noble", f"{UBUNTU} noble-updates"]),
     17: ("Debian 13", "trixie", "main", [f"{DEBIAN} trixie", f"{SECURITY} trixie-security"]),
     18: ("Debian forky", "forky", "main", [f"{DEBIAN} forky"]),
+    19: ("Debian experimental", "sid", "main",
+         [f"{DEBIAN} sid", f"{DEBIAN} experimental"]),
 }
+
+# apt takes nothing from experimental by itself.  This has it take all that
+# is built from PostgreSQL's source package, libpq too.
+EXPERIMENTAL = """Package: src:postgresql-{major}
+Pin: release a=experimental
+Pin-Priority: 990
+"""
 
 # What scripts/install_deps.sh installs, and what scripts/check_wire.py takes from PyPI elsewhere. postgresql-server-dev-NN is unpacked instead: it depends on all
 # of LLVM, for bitcode that we do not build.
@@ -164,7 +173,7 @@ def tarball(name, major, include, work, unpack=()):
                "--dpkgopt=path-exclude=/usr/share/man/*", "--dpkgopt=path-exclude=/usr/share/locale/*",
                '--essential-hook=mkdir -p "$1/etc/postgresql-common"',
                '--essential-hook=echo "create_main_cluster = false" >"$1/etc/postgresql-common/createcluster.conf"',
-               "--include=" + ",".join(include),
+               *pin(major, work), "--include=" + ",".join(include),
                f"--customize-hook=chroot \"$1\" sh -ec 'cd /tmp; {fetch}'", suite, partial,
                *(f"deb {source} {components}" for source in sources)]
     try:
@@ -174,6 +183,17 @@ def tarball(name, major, include, work, unpack=()):
         if os.path.exists(partial):
             os.remove(partial)
     return target
+
+
+def pin(major, work):
+    """Options of mmdebstrap: what a root takes from experimental, if any."""
+    if not any(source.endswith(" experimental") for source in RELEASES[major][3]):
+        return []
+    path = os.path.join(work, f"preferences-{major}")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(EXPERIMENTAL.format(major=major))
+    return ['--setup-hook=mkdir -p "$1/etc/apt/preferences.d"',
+            f"--setup-hook=copy-in {path} /etc/apt/preferences.d"]
 
 
 class Root:

@@ -82,10 +82,12 @@ DROP FUNCTION numeric_frames;
 
 -- values that TOAST has compressed travel as they are, beside others
 CREATE TABLE remote.compressed (id int, t text, b bytea, u text);
+SET default_toast_compression = pglz;
 INSERT INTO remote.compressed
 	SELECT i, CASE i % 4 WHEN 0 THEN NULL WHEN 1 THEN repeat('größer ', i % 500) ELSE 'short ' || i END,
 		decode(repeat(md5(i::text), i % 500), 'hex'), repeat(md5(i::text), 1 + i % 2 * 500) || sin(i)
 	FROM generate_series(1, 1500) i;
+RESET default_toast_compression;
 -- by lz4 where the server has it
 DO $$
 BEGIN

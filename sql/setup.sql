@@ -32,6 +32,7 @@ BEGIN
 		line := regexp_replace(line, 'AUTO \(lz4 \d+ batches, zstd \d+, none \d+\)$', 'AUTO (measured)');
 		line := regexp_replace(line, '-?\d+\.\d+ ms', 'N ms', 'g');
 		line := regexp_replace(line, '(\mrows=\d+)\.00 ', '\1 ');
+		line := regexp_replace(line, '(SubPlan )expr_(\d+)', '\1\2');
 		CONTINUE WHEN line ~ '^\s*((Planning|Execution) Time|Planning|Buffers|Column Encodings|Link):';
 		RETURN NEXT line;
 	END LOOP;

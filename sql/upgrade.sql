@@ -15,7 +15,9 @@ PREPARE marked AS SELECT exchange.send('version=1 encodings=7 codec=none level=0
 CREATE TEMP TABLE frames AS EXECUTE marked;
 SELECT count(*) FROM frames;
 DROP EXTENSION pg_exchange;
+\set VERBOSITY sqlstate
 EXECUTE marked;
+\set VERBOSITY default
 -- a kept connection has had its hello; the next is refused
 \c
 SELECT transport('SELECT * FROM numbers');

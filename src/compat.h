@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * compat.h
- *		Differences between PostgreSQL 15, 16, 17 and 18, in one place.
+ *		Differences between PostgreSQL 15, 16, 17, 18 and 19, in one place.
  *
  * No version test stands anywhere else.  Each entry says since when the
  * newer form exists; the names follow the newer form.
@@ -11,8 +11,8 @@
 #ifndef PX_COMPAT_H
 #define PX_COMPAT_H
 
-#if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 190000
-#error "pg_exchange supports PostgreSQL 15 to 18"
+#if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 200000
+#error "pg_exchange supports PostgreSQL 15 to 19"
 #endif
 
 #if SIZEOF_DATUM != 8
@@ -25,12 +25,23 @@
 #include "foreign/foreign.h"
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/plancat.h"
 #include "storage/latch.h"
+#include "storage/shmem.h"
+#include "tcop/tcopprot.h"
 #include "utils/acl.h"
 #include "utils/guc.h"
 #include "utils/guc_tables.h"
 #include "utils/jsonfuncs.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
 #include "utils/wait_event.h"
+
+/* get_database_name moved to utils/lsyscache.h: 19. */
+#if PG_VERSION_NUM < 190000
+#include "commands/dbcommands.h"
+#endif
 
 #if PG_VERSION_NUM >= 180000
 #include "common/base64.h"
@@ -46,9 +57,57 @@
 	QueryDesc *queryDesc, ScanDirection direction, uint64 count
 #define PX_EXECUTOR_RUN_ARGUMENTS	queryDesc, direction, count
 #else
-#define PX_EXECUTOR_RUN_PARAMETERS \
-	QueryDesc *queryDesc, ScanDirection direction, uint64 count, bool execute_once
+#define PX_EXECUTOR_RUN_PARAMETERS                               \
+	QueryDesc *queryDesc, ScanDirection direction, uint64 count, \
+		bool		execute_once
 #define PX_EXECUTOR_RUN_ARGUMENTS	queryDesc, direction, count, execute_once
+#endif
+
+/*
+ * planner_hook is also given the state of the EXPLAIN that wants the plan:
+ * 19.  The parameters of such a function, and the same as arguments for the
+ * next one, with this query or another in its place.
+ */
+#if PG_VERSION_NUM >= 190000
+#define PX_PLANNER_PARAMETERS \
+	Query *parse, const char *query_string, int cursor_options, \
+	ParamListInfo params, ExplainState *es
+#define PX_PLANNER_ARGUMENTS(query) \
+	query, query_string, cursor_options, params, es
+#else
+#define PX_PLANNER_PARAMETERS \
+	Query *parse, const char *query_string, int cursor_options, \
+	ParamListInfo params
+#define PX_PLANNER_ARGUMENTS(query) \
+	query, query_string, cursor_options, params
+#endif
+
+/* pg_plan_query, likewise. */
+static inline PlannedStmt *
+px_plan_query(Query *query, const char *text, int cursor_options)
+{
+#if PG_VERSION_NUM >= 190000
+	return pg_plan_query(query, text, cursor_options, NULL, NULL);
+#else
+	return pg_plan_query(query, text, cursor_options, NULL);
+#endif
+}
+
+/*
+ * build_simple_rel_hook: 19.  It took the place of get_relation_info_hook and
+ * is called just after that was: when the planner has read the catalogs'
+ * entries for a table.  Other kinds of range table entries come there as well.
+ */
+#if PG_VERSION_NUM >= 190000
+#define PX_BUILD_SIMPLE_REL_PARAMETERS \
+	PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte
+#define PX_BUILD_SIMPLE_REL_ARGUMENTS	root, rel, rte
+#else
+#define build_simple_rel_hook get_relation_info_hook
+#define build_simple_rel_hook_type get_relation_info_hook_type
+#define PX_BUILD_SIMPLE_REL_PARAMETERS \
+	PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel
+#define PX_BUILD_SIMPLE_REL_ARGUMENTS	root, relid, inhparent, rel
 #endif
 
 /* VARDATA_ANY and its like moved out of postgres.h: 16. */
@@ -128,6 +187,27 @@ px_foreignscan_user(const ForeignScan *scan, const RangeTblEntry *rte)
 #define pg_noreturn __attribute__((noreturn))
 #endif
 
+/* pg_fallthrough, in place of a break: 19. */
+#ifndef pg_fallthrough
+#define pg_fallthrough __attribute__((fallthrough))
+#endif
+
+/* PlannedStmt.resultRelationRelids, a set: 19.  Before, a list. */
+static inline Bitmapset *
+px_result_relation_relids(const PlannedStmt *stmt)
+{
+#if PG_VERSION_NUM >= 190000
+	return stmt->resultRelationRelids;
+#else
+	Bitmapset  *relids = NULL;
+	ListCell   *lc;
+
+	foreach(lc, stmt->resultRelations)
+		relids = bms_add_member(relids, lfirst_int(lc));
+	return relids;
+#endif
+}
+
 /* Plan.disabled_nodes: 18. */
 static inline void
 px_plan_copy_disabled(Plan *plan, const Plan *from)
@@ -173,7 +253,8 @@ static inline JsonLexContext *
 px_json_form_lexer(const char *json, int nbytes)
 {
 #if PG_VERSION_NUM >= 170000
-	return makeJsonLexContextCstringLen(NULL, json, nbytes, GetDatabaseEncoding(), false);
+	return makeJsonLexContextCstringLen(NULL, json, nbytes,
+										GetDatabaseEncoding(), false);
 #else
 	return makeJsonLexContextCstringLen(unconstify(char *, json), nbytes,
 										GetDatabaseEncoding(), false);
@@ -197,7 +278,8 @@ px_new_wait_event(const char *name)
  * left before execution; NULL is returned if no more can be said later.
  */
 static inline PartitionPruneState *
-px_begin_pruning(PlanState *node, int nplans, const Plan *append, Bitmapset **valid)
+px_begin_pruning(PlanState *node, int nplans, const Plan *append,
+				 Bitmapset **valid)
 {
 	PartitionPruneState *state = NULL;
 #if PG_VERSION_NUM >= 180000
@@ -209,8 +291,8 @@ px_begin_pruning(PlanState *node, int nplans, const Plan *append, Bitmapset **va
 		((const MergeAppend *) append)->apprelids;
 
 	if (index >= 0)
-		state = ExecInitPartitionExecPruning(node, nplans, index,
-											 unconstify(Bitmapset *, relids), valid);
+		state = ExecInitPartitionExecPruning(
+			node, nplans, index, unconstify(Bitmapset *, relids), valid);
 #else
 	PartitionPruneInfo *info = IsA(append, Append) ?
 		((const Append *) append)->part_prune_info :
@@ -273,6 +355,62 @@ px_settings(int *n)
 	return get_guc_variables();
 #endif
 }
+
+/*
+ * The part of a setting that depends on its type, bool for instance: inside
+ * of struct config_generic since 19, around it before.
+ */
+#if PG_VERSION_NUM >= 190000
+#define PX_SETTING(type, setting)	(&(setting)->_##type)
+#else
+#define PX_SETTING(type, setting)	((struct config_##type *) (setting))
+#endif
+
+/* The name of the value of an enum setting.  It takes any setting: 19. */
+static inline const char *
+px_enum_setting_name(struct config_generic *setting)
+{
+	int			value = *PX_SETTING(enum, setting)->variable;
+
+#if PG_VERSION_NUM >= 190000
+	return config_enum_lookup_by_value(setting, value);
+#else
+	return config_enum_lookup_by_value(PX_SETTING(enum, setting), value);
+#endif
+}
+
+/* DomainHasConstraints can also say whether one is volatile: 19. */
+static inline bool
+px_domain_has_constraints(Oid domain)
+{
+#if PG_VERSION_NUM >= 190000
+	return DomainHasConstraints(domain, NULL);
+#else
+	return DomainHasConstraints(domain);
+#endif
+}
+
+/* ShmemInitHash has a single number of entries: 19. */
+static inline HTAB *
+px_shmem_init_hash(const char *name, int nentries, HASHCTL *ctl, int flags)
+{
+#if PG_VERSION_NUM >= 190000
+	return ShmemInitHash(name, nentries, ctl, flags);
+#else
+	return ShmemInitHash(name, nentries, nentries, ctl, flags);
+#endif
+}
+
+/*
+ * A tuple descriptor that was made column by column may be used only after
+ * TupleDescFinalize: 19.
+ */
+#if PG_VERSION_NUM < 190000
+static inline void
+TupleDescFinalize(TupleDesc tupdesc)
+{
+}
+#endif
 
 /*
  * Raise the error that executing the plan would if the user lacks a right.

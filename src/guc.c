@@ -45,7 +45,7 @@ static const struct config_enum_entry mode_options[] = {
 	{NULL, 0, false}
 };
 
-/* EXPLAIN's spelling, and what the sender may choose from. */
+/* The modes: their names in EXPLAIN, and their sets of choices. */
 static const struct
 {
 	const char *name;
@@ -72,8 +72,8 @@ static const struct config_enum_entry transport_options[] = {
 };
 
 /*
- * One item of server_compression: a server's name, in double quotes if it
- * has a comma, an equals sign or spaces at its ends, = and a mode.
+ * One item of server_compression: name=mode.  The name of the server is in
+ * double quotes if it has a comma, an equals sign, or spaces at its ends.
  */
 typedef struct server_mode
 {
@@ -89,13 +89,16 @@ skip_spaces(const char *p)
 	return p;
 }
 
-/* Read a name up to the equals sign; NULL if there is none. */
+/*
+ * Read a server's name into name, which has room for it.  Returns the position
+ * after the equals sign, or NULL if the item is malformed.
+ */
 static const char *
 read_server_name(const char *p, char *name)
 {
 	if (*p == '"')
 	{
-		/* A quote within is doubled. */
+		/* A quote inside the name is doubled. */
 		for (p++; *p && (*p != '"' || p[1] == '"'); p++)
 		{
 			if (*p == '"')
@@ -122,8 +125,8 @@ read_server_name(const char *p, char *name)
 }
 
 /*
- * Read an item and move *p behind it and a comma that follows.  item->name
- * must have room for the whole setting.  False if the item is malformed.
+ * Read an item, and move *p after it and its comma.  item->name must have room
+ * for the whole setting.  Returns false if the item is malformed.
  */
 static bool
 read_server_mode(const char **p, server_mode *item)
@@ -141,7 +144,8 @@ read_server_mode(const char **p, server_mode *item)
 	else if (**p != '\0')
 		return false;
 
-	for (const struct config_enum_entry *option = mode_options; option->name; option++)
+	for (const struct config_enum_entry *option = mode_options; option->name;
+		 option++)
 	{
 		if (strlen(option->name) == length &&
 			pg_strncasecmp(option->name, mode, length) == 0)
@@ -166,8 +170,9 @@ check_server_compression(char **newval, void **extra, GucSource source)
 
 		ok = read_server_mode(&p, &item);
 		if (!ok)
-			GUC_check_errdetail("Expected server=mode with mode none, fast, high_compression or auto, at \"%s\".",
-								begin);
+			GUC_check_errdetail(
+				"Expected server=mode with mode none, fast, high_compression or auto, at \"%s\".",
+				begin);
 	}
 	pfree(item.name);
 	return ok;
@@ -201,7 +206,7 @@ px_mode_name(px_mode mode)
 	return modes[mode].name;
 }
 
-/* How frames are made: compression and batches. */
+/* Settings for compression and batches. */
 static void
 define_stream_settings(void)
 {
@@ -231,7 +236,7 @@ define_stream_settings(void)
 							 NULL, NULL, NULL);
 
 	DefineCustomBoolVariable("pg_exchange.debug_random_choices",
-							 "Has mode auto draw its choices at random, for tests.",
+							 "Makes mode auto choose at random, for tests.",
 							 NULL,
 							 &px_debug_random_choices,
 							 false,
@@ -265,9 +270,9 @@ define_stream_settings(void)
 }
 
 /*
- * When the receiver uses an exchange, and what it may hold.  What takes more than
- * its share of connections, here and over there, or of memory is for those
- * whom an administrator lets set it; so is what shows more than postgres_fdw does.
+ * Settings that say when the receiver uses exchanges, and what these may take.
+ * A setting that allows more connections or memory, or that shows more than
+ * postgres_fdw does, needs a privilege to be set.
  */
 static void
 define_receiver_settings(void)
@@ -281,8 +286,8 @@ define_receiver_settings(void)
 							 NULL, NULL, NULL);
 
 	DefineCustomEnumVariable("pg_exchange.transport",
-							 "Sets the connections that exchanges read by.",
-							 "A stream is a connection of its own, a session is that of postgres_fdw.",
+							 "Sets the kind of connection that exchanges use.",
+							 "A stream has a connection of its own, a session read uses that of postgres_fdw.",
 							 &px_transport_setting,
 							 PX_TRANSPORT_AUTO,
 							 transport_options,
@@ -330,17 +335,16 @@ define_receiver_settings(void)
 							NULL, NULL, NULL);
 }
 
-/* What is taken from a remote that may not mean well. */
+/* Limits on what a remote may send, which may be malicious. */
 static void
 define_limits(void)
 {
-	DefineCustomIntVariable("pg_exchange.max_frame_bytes",
-							"Sets the size of a frame that is accepted from a server.",
-							"A frame holds a batch, of at least one row: larger rows are refused.",
-							&px_max_frame_bytes,
-							PX_FRAME_SENT_NBYTES_MAX, 64 * 1024, PX_FRAME_SENT_NBYTES_MAX,
-							PGC_SUSET, GUC_UNIT_BYTE,
-							NULL, NULL, NULL);
+	DefineCustomIntVariable(
+		"pg_exchange.max_frame_bytes",
+		"Sets the size of a frame that is accepted from a server.",
+		"A frame holds a batch, of at least one row: larger rows are refused.",
+		&px_max_frame_bytes, PX_FRAME_SENT_NBYTES_MAX, 64 * 1024,
+		PX_FRAME_SENT_NBYTES_MAX, PGC_SUSET, GUC_UNIT_BYTE, NULL, NULL, NULL);
 
 	DefineCustomIntVariable("pg_exchange.max_decompression_ratio",
 							"Sets how many times the size of its frame a large batch may take when it is decoded.",
@@ -351,14 +355,14 @@ define_limits(void)
 							NULL, NULL, NULL);
 }
 
-/* Only the postmaster can make room for others than one backend. */
+/* This setting is for shared memory, which only the postmaster can request. */
 static void
 define_statistics_settings(void)
 {
 	if (!process_shared_preload_libraries_in_progress)
 		return;
 	DefineCustomIntVariable("pg_exchange.stat_max",
-							"Sets the number of servers that pg_stat_exchange keeps counters of, each once for each user and database.",
+							"Sets the maximum number of rows of pg_stat_exchange: one for each server, user and database.",
 							NULL,
 							&px_stat_max,
 							1000, 10, 1000000,

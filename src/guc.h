@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * guc.h
- *		Settings, all named pg_exchange.*, all settable by any user.
+ *		The settings, which are all named pg_exchange.*.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,7 +14,8 @@ typedef enum px_mode
 	PX_MODE_NONE,				/* plain columns, no encodings, no codec */
 	PX_MODE_FAST,				/* encodings and LZ4 */
 	PX_MODE_HIGH_COMPRESSION,	/* encodings and zstd */
-	PX_MODE_AUTO				/* chosen for each batch, by what the sender measures */
+	PX_MODE_AUTO				/* the sender measures, and chooses for each
+								 * batch */
 } px_mode;
 
 /* pg_exchange.local_scope: each value includes the ones before it */
@@ -28,9 +29,10 @@ typedef enum px_local_scope
 /* pg_exchange.transport */
 typedef enum px_transport
 {
-	PX_TRANSPORT_AUTO,			/* a stream where nobody can tell, else the session */
-	PX_TRANSPORT_STREAM,		/* never the session */
-	PX_TRANSPORT_SESSION		/* never a connection of our own */
+	PX_TRANSPORT_AUTO,			/* a stream if that makes no difference, else
+								 * postgres_fdw's session */
+	PX_TRANSPORT_STREAM,		/* never postgres_fdw's session */
+	PX_TRANSPORT_SESSION		/* never a stream */
 } px_transport;
 
 extern bool px_enabled;
@@ -38,7 +40,7 @@ extern int	px_transport_setting;	/* px_transport */
 extern bool px_explain_remote;
 extern int	px_compression;		/* px_mode */
 extern char *px_server_compression; /* list of server=mode, validated */
-extern double px_compression_cpu_limit; /* cores per stream, 0 .. 1 */
+extern double px_compression_cpu_limit; /* cores for a stream, 0 .. 1 */
 extern bool px_debug_random_choices;
 extern int	px_local_scope_setting; /* px_local_scope */
 extern int	px_min_bytes;		/* bytes */
@@ -49,20 +51,21 @@ extern int	px_receive_buffer;	/* bytes */
 extern int	px_slices_setting;
 extern int	px_max_frame_bytes; /* bytes */
 extern int	px_max_decompression_ratio;
-extern int	px_stat_max;		/* servers, as users see them, that are counted for */
+extern int	px_stat_max;		/* entries of the table of counters */
 
+/* Define all settings; called by _PG_init, before the other modules' inits. */
 extern void px_guc_init(void);
 
-/* The mode in force for a server: its server_compression entry, else compression. */
+/*
+ * The mode for a server: that of its entry in server_compression, else that of
+ * compression.
+ */
 extern px_mode px_mode_for_server(const char *servername);
 
-/*
- * What a sender may choose from in a mode: a bit set, 1 << px_choice (see
- * adapt/choice.h).
- */
+/* The set of choices of a mode: 1 << px_choice (see adapt/choice.h). */
 extern uint32 px_mode_choices(px_mode mode);
 
-/* EXPLAIN's spelling: NONE, FAST, HIGH_COMPRESSION, AUTO. */
+/* The mode's name in EXPLAIN: NONE, FAST, HIGH_COMPRESSION or AUTO. */
 extern const char *px_mode_name(px_mode mode);
 
 #endif							/* PX_GUC_H */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * pg_exchange.c
- *		Library entry point: lets every module set itself up.
+ *		Library entry point: initializes each module.
  *
  *-------------------------------------------------------------------------
  */
@@ -9,7 +9,6 @@
 
 #include "fmgr.h"
 
-#include "compat.h"
 #include "exec/run.h"
 #include "guc.h"
 #include "node/gather.h"
@@ -34,6 +33,6 @@ _PG_init(void)
 	px_receive_init();
 	px_gather_init();
 	px_run_init();
-	px_plan_init();
+	px_paths_init();
 	px_place_init();
 }

@@ -3,11 +3,11 @@
  * sql.c
  *		The SQL functions exchange.hello, exchange.send and exchange.send_text.
  *
- * exchange.hello is how two ends get to know each other, and loads the
- * library into the backend that a stream will run in.  exchange.send and
- * exchange.send_text never do any work: they mark a query for the planner hook
- * (marker.c), and their code runs only where the hook did not take the query.
- * exchange.admit is admit.c's.
+ * exchange.hello exchanges the hellos of the two ends.  It also loads the
+ * library into the backend in which a stream will run.  exchange.send and
+ * exchange.send_text only mark a query for the planner hook (plan/marker.c).
+ * Their code runs only if the hook did not take the query, and raises an
+ * error.  exchange.admit is in admit/admit.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,10 +22,9 @@
 
 #include "conn/hello_self.h"
 #include "conn/sqlstate.h"
-#include "node/send.h"
 #include "plan/marker.h"
 
-/* For how long a query goes on for a coordinator that has vanished. */
+/* How long a query may go on after its coordinator has disappeared. */
 #define CLIENT_CHECK_INTERVAL	"10s"
 
 PG_FUNCTION_INFO_V1(px_sql_hello);
@@ -34,16 +33,20 @@ PG_FUNCTION_INFO_V1(px_sql_send_text);
 PG_FUNCTION_INFO_V1(px_sql_send_support);
 
 /*
- * A coordinator that dies, or gives the connection up because the remote seems
- * to have died, cannot cancel what it has begun.  A query that sends nothing
- * would not notice.  Where the operating system cannot tell, this does nothing.
+ * Let this session check from time to time whether its client still exists.
+ *
+ * A coordinator that crashes, or that closes the connection because the remote
+ * seems to be dead, cannot cancel its query.  A query that computes for long
+ * without sending anything would not notice.  If the operating system does not
+ * support the check, the setting is refused, and nothing happens.
  */
 static void
 watch_client(void)
 {
 	if (client_connection_check_interval == 0)
-		(void) set_config_option("client_connection_check_interval", CLIENT_CHECK_INTERVAL,
-								 PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SET, true, DEBUG1, false);
+		(void) set_config_option(
+			"client_connection_check_interval", CLIENT_CHECK_INTERVAL,
+			PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SET, true, DEBUG1, false);
 }
 
 /* exchange.hello(hello text) returns text */
@@ -58,9 +61,9 @@ px_sql_hello(PG_FUNCTION_ARGS)
 	char		answer[PX_HELLO_NBYTES_MAX + 1];
 
 	/*
-	 * Nothing in the answer depends on the question yet.  But a caller whose
-	 * hello cannot be read should learn so here, not from a stream that fails
-	 * later, and a later version may want to answer differently.
+	 * The answer does not depend on the caller's hello yet, but a later
+	 * version may need it.  So a caller whose hello cannot be read gets an
+	 * error here, and not later in a stream.
 	 */
 	if (px_hello_read(line, &peer, &fault) != PX_OK)
 		ereport(ERROR,
@@ -105,11 +108,10 @@ px_sql_send_text(PG_FUNCTION_ARGS)
 /*
  * The planner support function of exchange.send and exchange.send_text.
  *
- * The planner hook takes a marker before the planner gets to see it, so
- * whoever comes here was not taken.  Raising the error now, and not only when
- * the function runs, also covers a query that returns no row: without a row
- * the function would not run, and the receiver would be left with a result
- * that has neither rows nor an end frame.
+ * The planner calls it only for a query that the planner hook did not take.
+ * We raise the error already now.  The function itself would not run if the
+ * query returned no row, and the receiver would get an empty result without an
+ * end frame.
  */
 Datum
 px_sql_send_support(PG_FUNCTION_ARGS)
@@ -118,7 +120,8 @@ px_sql_send_support(PG_FUNCTION_ARGS)
 
 	if (IsA(request, SupportRequestSimplify))
 	{
-		char	   *name = get_func_name(((SupportRequestSimplify *) request)->fcall->funcid);
+		char	   *name = get_func_name(
+			((SupportRequestSimplify *) request)->fcall->funcid);
 
 		raise_not_planned(name ? name : "send");
 	}

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * choice.c
- *		What may be chosen for a batch, and who translates it into what.
+ *		The choices for a batch, and their translations.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,7 +11,7 @@
 
 #define BIT(n)	(UINT32_C(1) << (n))
 
-/* Only zstd makes less of integers that are already packed. */
+/* Only zstd makes integers smaller that are already packed. */
 const px_choice_entry px_choices[PX_CHOICE_COUNT] = {
 	[PX_CHOICE_PLAIN] = {"plain", BIT(PX_ENC_PLAIN), PX_CODEC_NONE, false},
 	[PX_CHOICE_ENCODED] = {"encoded", PX_ENCODINGS_ALL, PX_CODEC_NONE, false},
@@ -19,7 +19,7 @@ const px_choice_entry px_choices[PX_CHOICE_COUNT] = {
 	[PX_CHOICE_ZSTD] = {"zstd", PX_ENCODINGS_ALL, PX_CODEC_ZSTD, true},
 };
 
-/* The choice with this codec; plain columns never have one. */
+/* The choice with this codec.  PX_CHOICE_PLAIN has none. */
 static px_choice
 choice_with_codec(uint8_t codec)
 {
@@ -59,7 +59,10 @@ px_choices_asked(const px_request *request)
 {
 	uint32_t	choices = BIT(PX_CHOICE_PLAIN);
 
-	/* An encoding may need any of those for integers. */
+	/*
+	 * Any encoding may contain integers, which any of these may encode.  If
+	 * the receiver does not have all of them, columns are sent plain.
+	 */
 	if ((request->encodings & PX_ENCODINGS_INTS) != PX_ENCODINGS_INTS)
 		return choices;
 	if (!request->adaptive)
@@ -81,7 +84,7 @@ px_choice_options(const px_request *request, px_choice choice,
 
 	options->encodings = request->encodings & entry->encodings;
 
-	/* Who reads plain columns only may still ask for a codec. */
+	/* A request may have plain columns only, and a codec nevertheless. */
 	options->codec = request->adaptive ? entry->codec : request->codec;
 	options->codec_on_ints = entry->codec_on_ints;
 	options->level = request->level;

@@ -3,25 +3,24 @@
  * admit.c
  *		The SQL function exchange.admit: may a query run in another session?
  *
- * A coordinator calls it in postgres_fdw's session, before it has another
+ * A coordinator calls it in postgres_fdw's session, before it lets another
  * session run the query.  The answer is an admission (wire/admission.h).
  *
- * The query is parsed, rewritten and planned here as DECLARE CURSOR would.  So
- * this session holds the locks that it would hold if it ran the query, and
- * nobody can tell that it does not.  And it tells what the query reads, below
- * views and in partitions.
+ * The query is parsed, rewritten and planned here as by DECLARE CURSOR, for
+ * two reasons.  This session must hold the locks that it would hold if it ran
+ * the query.  And only then is it known what the query reads, inside views and
+ * in partitions.
  *
- * That happens in a subtransaction: if the query fails, then it is to fail
- * where the coordinator looks for its error, when postgres_fdw's cursor runs
- * it, and not here.  Locks of a subtransaction that ends well are the
- * transaction's.
+ * This happens in a subtransaction.  If the query fails, its error must be
+ * raised when postgres_fdw's cursor runs it, because there the coordinator
+ * expects it.  If the subtransaction succeeds, its locks are kept until the
+ * end of the transaction.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
@@ -41,7 +40,10 @@
 
 PG_FUNCTION_INFO_V1(px_sql_admit);
 
-/* Does planning lock other tables, or executing fewer, as parameters have it? */
+/*
+ * Does the query read a table that has children?  If it also has parameters,
+ * their values may decide which children are locked.
+ */
 static bool
 has_children(Node *node, void *context)
 {
@@ -55,7 +57,8 @@ has_children(Node *node, void *context)
 		{
 			const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
 
-			if (rte->rtekind == RTE_RELATION && rte->inh && has_subclass(rte->relid))
+			if (rte->rtekind == RTE_RELATION && rte->inh &&
+				has_subclass(rte->relid))
 				return true;
 		}
 		return query_tree_walker((Query *) node, has_children, context, 0);
@@ -63,7 +66,9 @@ has_children(Node *node, void *context)
 	return expression_tree_walker(node, has_children, context);
 }
 
-/* Parse and plan a query; the reason against it, or NULL. */
+/*
+ * Parse and plan a query.  Returns why only this session may run it, or NULL.
+ */
 static char *
 judge_text(const char *text)
 {
@@ -77,7 +82,8 @@ judge_text(const char *text)
 
 	if (list_length(parsed) != 1)
 		return "query is not one SELECT";
-	query = parse_analyze_varparams(linitial_node(RawStmt, parsed), text, &types, &ntypes, NULL);
+	query = parse_analyze_varparams(linitial_node(RawStmt, parsed), text,
+									&types, &ntypes, NULL);
 	if (query->commandType != CMD_SELECT)
 		return "query is not one SELECT";
 	rewritten = QueryRewrite(query);
@@ -91,16 +97,21 @@ judge_text(const char *text)
 	if (ntypes > 0 && has_children((Node *) query, NULL))
 		return "locks depend on parameters";
 
-	stmt = pg_plan_query(query, text, CURSOR_OPT_FAST_PLAN | CURSOR_OPT_NO_SCROLL, NULL);
+	stmt = px_plan_query(query, text,
+						 CURSOR_OPT_FAST_PLAN | CURSOR_OPT_NO_SCROLL);
 	reason = px_session_judge_plan(stmt);
 	if (reason == NULL)
 		px_check_permissions(stmt);
 	return reason;
 }
 
-/* Errors that are not the query's, but say that the session is to stop. */
+/*
+ * Must this error be raised, although it happened while judging the query?  It
+ * must if it is not about the query: a cancel, a deadlock, a lock that was not
+ * available in time, lack of memory.
+ */
 static bool
-is_for_session(int sqlerrcode)
+must_be_raised(int sqlerrcode)
 {
 	return sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
 		sqlerrcode == ERRCODE_T_R_DEADLOCK_DETECTED ||
@@ -134,7 +145,7 @@ judge_in_subtransaction(const char *text)
 		RollbackAndReleaseCurrentSubTransaction();
 		MemoryContextSwitchTo(context);
 		CurrentResourceOwner = owner;
-		if (is_for_session(error->sqlerrcode))
+		if (must_be_raised(error->sqlerrcode))
 			ReThrowError(error);
 		FreeErrorData(error);
 		reason = "query fails there";
@@ -144,8 +155,10 @@ judge_in_subtransaction(const char *text)
 }
 
 /*
- * The reason as the client may read it, cut at a character.  A name that the
- * client's encoding may not have must not be an error: it could read the rows.
+ * Set the reason in the client's encoding, cut at a character if it is too
+ * long.  It may have a name that the client's encoding cannot represent, but
+ * that must not be an error: the client can read the query's rows all the
+ * same.  So if the encodings differ, other characters than ASCII become "?".
  */
 static void
 set_against(px_admission *admission, const char *reason)
@@ -162,13 +175,17 @@ set_against(px_admission *admission, const char *reason)
 				*c = '?';
 		}
 	}
-	nbytes = pg_encoding_mbcliplen(pg_get_client_encoding(), text, (int) strlen(text),
+	nbytes = pg_encoding_mbcliplen(pg_get_client_encoding(), text,
+								   (int) strlen(text),
 								   sizeof(admission->against) - 1);
 	memcpy(admission->against, text, nbytes);
 	admission->against[nbytes] = '\0';
 }
 
-/* May this transaction's snapshot be another's?  As pg_export_snapshot has it. */
+/*
+ * May another transaction use this one's snapshot?  pg_export_snapshot has the
+ * same restrictions.
+ */
 static bool
 can_export(const px_hello *self)
 {
@@ -186,11 +203,14 @@ check_hello(text *line)
 	if (px_hello_read(text_to_cstring(line), &peer, &fault) != PX_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("invalid exchange hello: %s", px_status_text(fault.status)),
+				 errmsg("invalid exchange hello: %s",
+						px_status_text(fault.status)),
 				 errdetail_internal("%s", px_fault_text(&fault, detail))));
 }
 
-/* exchange.admit(hello text, query text, want_snapshot boolean) returns text */
+/*
+ * exchange.admit(hello text, query text, want_snapshot boolean) returns text
+ */
 Datum
 px_sql_admit(PG_FUNCTION_ARGS)
 {
@@ -210,13 +230,14 @@ px_sql_admit(PG_FUNCTION_ARGS)
 	admission.session = px_session_fingerprint();
 	admission.idle_ms = (uint32) IdleInTransactionSessionTimeout;
 
-	/* What it has written only this transaction can see. */
+	/* No other session sees what this transaction has written. */
 	if (TransactionIdIsValid(GetTopTransactionIdIfAny()))
 		against = "transaction has written";
 	else
 	{
 		if (!PG_ARGISNULL(1))
-			against = judge_in_subtransaction(text_to_cstring(PG_GETARG_TEXT_PP(1)));
+			against = judge_in_subtransaction(
+				text_to_cstring(PG_GETARG_TEXT_PP(1)));
 		if (want_snapshot && can_export(&admission.hello))
 			strlcpy(admission.snapshot, ExportSnapshot(GetActiveSnapshot()),
 					sizeof(admission.snapshot));
@@ -224,7 +245,9 @@ px_sql_admit(PG_FUNCTION_ARGS)
 	if (against)
 		set_against(&admission, against);
 
-	if (px_admission_write(answer, sizeof(answer), &admission) >= sizeof(answer))
-		elog(ERROR, "exchange admission exceeds %d bytes", PX_ADMISSION_NBYTES_MAX);
+	if (px_admission_write(answer, sizeof(answer), &admission) >=
+		sizeof(answer))
+		elog(ERROR, "exchange admission exceeds %d bytes",
+			 PX_ADMISSION_NBYTES_MAX);
 	PG_RETURN_TEXT_P(cstring_to_text(answer));
 }

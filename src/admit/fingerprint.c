@@ -1,20 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * fingerprint.c
- *		What tells a session from another.
+ *		The fingerprint of a session.
  *
- * All settings count, but for a few that two sessions of the same coordinator
- * have differently by design, and that have no influence on any answer.  A
- * setting that has the value it was compiled with does not count: it may be
- * unknown in another session, because the library that has it is not loaded
- * there.
+ * The fingerprint includes all settings, except a few that differ between two
+ * sessions of the same coordinator by design and that have no influence on the
+ * rows of a query.  Settings that have their built-in default are left out,
+ * too: they may be unknown in another session, where the library that defines
+ * them is not loaded.
  *
- * The sum of hashes does not depend on the order of the settings.
+ * The hashes of the settings are added up, so their order does not matter.
  *
- * Anybody may ask for the fingerprint, and among the settings are some that
- * only superusers may see, as primary_conninfo with its password.  Whoever
- * knows the others could try guesses at one against the sum.  So what is shown
- * is a SHA-256 of it with a secret of the server.
+ * Everybody may call exchange.admit, which returns the fingerprint.  But some
+ * settings are visible to superusers only, such as primary_conninfo with its
+ * password.  Somebody who knows all other settings could test guesses against
+ * the sum.  So the fingerprint is a SHA-256 of the sum and a secret of the
+ * server.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,18 +34,18 @@
 #include "compat.h"
 #include "conn/hello_self.h"
 
-/* Settings that may differ; those that end with * by their beginning. */
-static const char *const may_differ[] = {
+/* Settings that may differ.  A name that ends with * is a prefix. */
+static const char *const differing_settings[] = {
 	"application_name",
 	"client_connection_check_interval",
 	"idle_in_transaction_session_timeout",
 	"idle_session_timeout",
 	"in_hot_standby",
-	"is_superuser",				/* the users count */
+	"is_superuser",				/* follows from the users, which count */
 	"lock_timeout",
 	"pg_exchange.*",
 	"role",
-	"seed",						/* random() is volatile */
+	"seed",						/* only for random(), which is volatile */
 	"session_authorization",
 	"tcp_*",
 	"transaction_*"
@@ -61,38 +62,38 @@ matches(const char *name, const char *pattern)
 }
 
 static bool
-is_free(const char *name)
+may_differ(const char *name)
 {
-	for (size_t i = 0; i < lengthof(may_differ); i++)
+	for (size_t i = 0; i < lengthof(differing_settings); i++)
 	{
-		if (matches(name, may_differ[i]))
+		if (matches(name, differing_settings[i]))
 			return true;
 	}
 	return false;
 }
 
-/* Has a setting the value that it was compiled with? */
+/* Does the setting have its built-in default? */
 static bool
-is_as_compiled(struct config_generic *setting)
+has_boot_value(struct config_generic *setting)
 {
 	switch (setting->vartype)
 	{
 		case PGC_BOOL:
-			return *((struct config_bool *) setting)->variable ==
-				((struct config_bool *) setting)->boot_val;
+			return *PX_SETTING(bool, setting)->variable ==
+				PX_SETTING(bool, setting)->boot_val;
 		case PGC_INT:
-			return *((struct config_int *) setting)->variable ==
-				((struct config_int *) setting)->boot_val;
+			return *PX_SETTING(int, setting)->variable ==
+				PX_SETTING(int, setting)->boot_val;
 		case PGC_REAL:
-			return *((struct config_real *) setting)->variable ==
-				((struct config_real *) setting)->boot_val;
+			return *PX_SETTING(real, setting)->variable ==
+				PX_SETTING(real, setting)->boot_val;
 		case PGC_ENUM:
-			return *((struct config_enum *) setting)->variable ==
-				((struct config_enum *) setting)->boot_val;
+			return *PX_SETTING(enum, setting)->variable ==
+				PX_SETTING(enum, setting)->boot_val;
 		case PGC_STRING:
 			{
-				const char *value = *((struct config_string *) setting)->variable;
-				const char *boot = ((struct config_string *) setting)->boot_val;
+				const char *value = *PX_SETTING(string, setting)->variable;
+				const char *boot = PX_SETTING(string, setting)->boot_val;
 
 				return strcmp(value ? value : "", boot ? boot : "") == 0;
 			}
@@ -103,29 +104,31 @@ is_as_compiled(struct config_generic *setting)
 static uint64
 hash(const char *text, uint64 seed)
 {
-	return hash_bytes_extended((const unsigned char *) text, (int) strlen(text), seed);
+	return hash_bytes_extended((const unsigned char *) text,
+							   (int) strlen(text), seed);
 }
 
-/* A setting's value in words, in a buffer or in the setting's own memory. */
+/*
+ * The value of a setting as text: in buffer[cap], or in memory of the setting.
+ */
 static const char *
 setting_text(struct config_generic *setting, char *buffer, size_t cap)
 {
 	switch (setting->vartype)
 	{
 		case PGC_BOOL:
-			return *((struct config_bool *) setting)->variable ? "on" : "off";
+			return *PX_SETTING(bool, setting)->variable ? "on" : "off";
 		case PGC_INT:
-			snprintf(buffer, cap, "%d", *((struct config_int *) setting)->variable);
+			snprintf(buffer, cap, "%d", *PX_SETTING(int, setting)->variable);
 			return buffer;
 		case PGC_REAL:
-			snprintf(buffer, cap, "%.17g", *((struct config_real *) setting)->variable);
+			snprintf(buffer, cap, "%.17g", *PX_SETTING(real, setting)->variable);
 			return buffer;
 		case PGC_ENUM:
-			return config_enum_lookup_by_value((struct config_enum *) setting,
-											   *((struct config_enum *) setting)->variable);
+			return px_enum_setting_name(setting);
 		case PGC_STRING:
 			{
-				struct config_string *string = (struct config_string *) setting;
+				struct config_string *string = PX_SETTING(string, setting);
 
 				if (string->show_hook)
 					return string->show_hook();
@@ -135,21 +138,22 @@ setting_text(struct config_generic *setting, char *buffer, size_t cap)
 	return "";
 }
 
-/* What of a setting counts: its name and its value. */
+/* The hash of a setting's name and value. */
 static uint64
 hash_setting(struct config_generic *setting)
 {
 	char		buffer[64];
 
-	return hash(setting_text(setting, buffer, sizeof(buffer)), hash(setting->name, 0));
+	return hash(setting_text(setting, buffer, sizeof(buffer)),
+				hash(setting->name, 0));
 }
 
-/* What a sum becomes for all to see. */
+/* Hash the sum with a secret, so that everybody may see the result. */
 static uint64
-conceal(uint64 sum)
+hash_with_secret(uint64 sum)
 {
 	uint8		digest[PG_SHA256_DIGEST_LENGTH];
-	uint64		shown;
+	uint64		fingerprint;
 	pg_cryptohash_ctx *sha = pg_cryptohash_create(PG_SHA256);
 
 	if (sha == NULL || pg_cryptohash_init(sha) < 0 ||
@@ -162,8 +166,8 @@ conceal(uint64 sum)
 		elog(ERROR, "could not compute the fingerprint of a session");
 	}
 	pg_cryptohash_free(sha);
-	memcpy(&shown, digest, sizeof(shown));
-	return shown;
+	memcpy(&fingerprint, digest, sizeof(fingerprint));
+	return fingerprint;
 }
 
 uint64
@@ -180,8 +184,8 @@ px_session_fingerprint(void)
 	sum = hash(GetUserNameFromId(GetUserId(), false), sum);
 	for (int i = 0; i < n; i++)
 	{
-		if (!is_as_compiled(settings[i]) && !is_free(settings[i]->name))
+		if (!has_boot_value(settings[i]) && !may_differ(settings[i]->name))
 			sum += hash_setting(settings[i]);
 	}
-	return conceal(sum);
+	return hash_with_secret(sum);
 }

@@ -1,28 +1,33 @@
 /*-------------------------------------------------------------------------
  *
  * session.c
- *		Queries that only the session of postgres_fdw may run.
+ *		Queries that only postgres_fdw's session may run.
  *
- * A stream is another session than the one that postgres_fdw has, and its
- * transaction ends before the local one does.  Neither may show.  A volatile
- * function, called by a view for instance, may write what the local
- * transaction can still roll back, and must then see, or may depend on what
- * the other session did before.  A foreign table is read by yet another
- * session, of a third server, which has a snapshot of its own for each of the
- * two.  Nor may the time of its transaction show, which now() and its kin tell:
- * in one local transaction, and in all slices of a table, that is one time.
+ * A stream runs in another session than postgres_fdw's, and its transaction
+ * ends before the local one does.  The query's result and effects must not
+ * depend on that:
  *
- * Settings are the same in both sessions: fingerprint.c sees to that.  So
- * functions that depend on nothing but their arguments and settings may be
- * called.  Those of PostgreSQL's own are known one by one.  Others can say no
- * more of themselves than that they are immutable.
+ * - A volatile function, called by a view for instance, may write.  The local
+ *   transaction must see that, and must be able to roll it back.  Or the
+ *   function may depend on what postgres_fdw's session did before.
+ * - A foreign table is read through a session on a third server.  Each of the
+ *   two sessions here would have another one there, with another snapshot.
+ * - now() and similar functions return the time at which their transaction
+ *   began.  It must be the same in the whole local transaction, and in all
+ *   slices of a table.
+ *
+ * Settings are the same in both sessions, because the fingerprints are
+ * compared (fingerprint.c).  So a query may call functions that depend only on
+ * their arguments and on settings.  For functions of PostgreSQL itself, we
+ * have a list.  Other functions may be called only if they are immutable:
+ * STABLE promises nothing about another session.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include "access/transam.h"
 #include "access/htup_details.h"
+#include "access/transam.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
@@ -34,13 +39,14 @@
 #include "utils/typcache.h"
 
 #include "admit/session.h"
+#include "compat.h"
 #include "conn/sqlstate.h"
 
 /*
- * Built-in functions that are STABLE because of settings, or because they call
- * the output functions of any type.  What looks at the session, the clock, files
- * or statistics is missing here, and so is what reads text: a date may be
- * 'today', a regclass may be a temporary table.
+ * Built-in functions that are STABLE only because they depend on settings, or
+ * call output functions of any type.  Functions that look at the session, the
+ * clock, files or statistics are not listed.  Nor are most input functions: a
+ * date may be 'today', and a regclass may be a temporary table.
  */
 static const Oid stable_functions[] = {
 	F_ANYTEXTCAT, F_ARRAY_TO_JSON_ANYARRAY, F_ARRAY_TO_JSON_ANYARRAY_BOOL,
@@ -102,16 +108,16 @@ static const Oid stable_functions[] = {
 	F_ENUM_OUT, F_XML_IN
 };
 
-/* The reason found first; NULL if there is none yet. */
 typedef struct judgement
 {
-	char	   *reason;
+	char	   *reason;			/* the first that was found; NULL if none */
 } judgement;
 
 static bool judge_walker(Node *node, void *context);
 
+/* Set the reason.  Returns true, which ends the walk through the query. */
 static bool
-found(judgement *judgement, char *reason)
+set_reason(judgement *judgement, char *reason)
 {
 	judgement->reason = reason;
 	return true;
@@ -121,7 +127,7 @@ found(judgement *judgement, char *reason)
  * Functions
  * --------------------------------------------------------------------- */
 
-/* Does a function that is not immutable depend on settings alone? */
+/* Does a stable function depend on settings only? */
 static bool
 depends_on_settings(Oid function)
 {
@@ -142,7 +148,10 @@ may_run_elsewhere(Oid function)
 		(volatility == PROVOLATILE_STABLE && depends_on_settings(function));
 }
 
-/* All functions that an aggregate is made of, which says nothing of them itself. */
+/*
+ * The same for an aggregate: for all functions that it consists of.  The
+ * aggregate itself is always declared immutable.
+ */
 static bool
 aggregate_may_run_elsewhere(Oid aggregate)
 {
@@ -154,10 +163,10 @@ aggregate_may_run_elsewhere(Oid aggregate)
 		elog(ERROR, "cache lookup failed for aggregate %u", aggregate);
 	form = (Form_pg_aggregate) GETSTRUCT(tuple);
 	{
-		Oid			functions[] = {
-			form->aggtransfn, form->aggfinalfn, form->aggcombinefn, form->aggserialfn,
-			form->aggdeserialfn, form->aggmtransfn, form->aggminvtransfn, form->aggmfinalfn
-		};
+		Oid			functions[] = {form->aggtransfn,     form->aggfinalfn,
+						   form->aggcombinefn,   form->aggserialfn,
+						   form->aggdeserialfn,  form->aggmtransfn,
+						   form->aggminvtransfn, form->aggmfinalfn};
 
 		for (size_t i = 0; may && i < lengthof(functions); i++)
 			may = !OidIsValid(functions[i]) || may_run_elsewhere(functions[i]);
@@ -170,13 +179,15 @@ static bool
 judge_function(Oid function, void *context)
 {
 	if (may_run_elsewhere(function) &&
-		(function < FirstNormalObjectId || get_func_prokind(function) != PROKIND_AGGREGATE ||
+		(function < FirstNormalObjectId ||
+		 get_func_prokind(function) != PROKIND_AGGREGATE ||
 		 aggregate_may_run_elsewhere(function)))
 		return false;
-	return found(context, psprintf("calls function \"%s\"", get_func_name(function)));
+	return set_reason(context, psprintf("calls function \"%s\"",
+										get_func_name(function)));
 }
 
-/* The same, where it is not written as a function call. */
+/* Judge a function that SQL does not write as a function call. */
 static bool
 judge_sql_value(const SQLValueFunction *value, judgement *judgement)
 {
@@ -191,22 +202,22 @@ judge_sql_value(const SQLValueFunction *value, judgement *judgement)
 		case SVFOP_LOCALTIME_N:
 		case SVFOP_LOCALTIMESTAMP:
 		case SVFOP_LOCALTIMESTAMP_N:
-			return found(judgement, "depends on the current time");
+			return set_reason(judgement, "depends on the current time");
 		case SVFOP_CURRENT_SCHEMA:
-			return found(judgement, "calls function \"current_schema\"");
+			return set_reason(judgement, "calls function \"current_schema\"");
 		default:
-			return false;		/* names of users and the like: the same in both */
+			return false;		/* user and database are the same in both */
 	}
 }
 
-/* The checks of a domain are expressions as any others. */
+/* Judge the check constraints of a domain, which may call functions. */
 static bool
 judge_domain(Oid domain, judgement *judgement)
 {
 	DomainConstraintRef *constraints;
 	ListCell   *lc;
 
-	if (!DomainHasConstraints(domain))
+	if (!px_domain_has_constraints(domain))
 		return false;
 	constraints = palloc0(sizeof(DomainConstraintRef));
 	InitDomainConstraintRef(domain, constraints, CurrentMemoryContext, false);
@@ -229,18 +240,22 @@ static bool
 judge_relation(Oid relation, judgement *judgement)
 {
 	if (get_rel_relkind(relation) == RELKIND_FOREIGN_TABLE)
-		return found(judgement, "reads a foreign table");
+		return set_reason(judgement, "reads a foreign table");
 	if (get_rel_persistence(relation) == RELPERSISTENCE_TEMP)
-		return found(judgement, "reads a temporary table");
+		return set_reason(judgement, "reads a temporary table");
 	return false;
 }
 
-/* Which rows a sample has must not be left to chance, nor to an extension. */
+/*
+ * Judge a TABLESAMPLE.  All sessions must get the same sample: so it must be
+ * REPEATABLE, and its method must not be that of an extension.
+ */
 static bool
 judge_sample(const TableSampleClause *sample, judgement *judgement)
 {
-	if (sample->repeatable == NULL || sample->tsmhandler >= FirstGenbkiObjectId)
-		return found(judgement, "takes a sample of a table");
+	if (sample->repeatable == NULL ||
+		sample->tsmhandler >= FirstGenbkiObjectId)
+		return set_reason(judgement, "takes a sample of a table");
 	return false;
 }
 
@@ -264,9 +279,9 @@ judge_query(Query *query, judgement *judgement)
 	ListCell   *lc;
 
 	if (query->commandType != CMD_SELECT || query->hasModifyingCTE)
-		return found(judgement, "changes data");
+		return set_reason(judgement, "changes data");
 	if (query->rowMarks != NIL)
-		return found(judgement, "locks rows");
+		return set_reason(judgement, "locks rows");
 	foreach(lc, query->rtable)
 	{
 		if (judge_entry(lfirst_node(RangeTblEntry, lc), judgement))
@@ -286,7 +301,7 @@ judge_walker(Node *node, void *context)
 		judge_sql_value((const SQLValueFunction *) node, context))
 		return true;
 	if (IsA(node, NextValueExpr))
-		return found(context, "calls function \"nextval\"");
+		return set_reason(context, "calls function \"nextval\"");
 	if (IsA(node, CoerceToDomain) &&
 		judge_domain(((const CoerceToDomain *) node)->resulttype, context))
 		return true;
@@ -311,9 +326,9 @@ px_session_judge_plan(const PlannedStmt *stmt)
 	ListCell   *lc;
 
 	if (stmt->commandType != CMD_SELECT || stmt->hasModifyingCTE)
-		(void) found(&judgement, "changes data");
+		(void) set_reason(&judgement, "changes data");
 	else if (stmt->rowMarks != NIL)
-		(void) found(&judgement, "locks rows");
+		(void) set_reason(&judgement, "locks rows");
 	foreach(lc, stmt->relationOids)
 	{
 		if (judgement.reason || judge_relation(lfirst_oid(lc), &judgement))

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * session.h
- *		Queries that only the session of postgres_fdw may run.
+ *		Queries that only postgres_fdw's session may run.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,29 +11,30 @@
 #include "nodes/parsenodes.h"
 #include "nodes/plannodes.h"
 
-#include "conn/sqlstate.h"
-
 /*
- * Why another session could answer a query differently, or what it does could
- * show there: words that go on after "query", palloc'd, or NULL if there is no
- * reason.  For a query that has been rewritten, so that views are looked into;
- * functions in SQL or PL are judged by what they are declared as.
+ * Why another session could return other rows for a query, or why effects of
+ * the query could show that another session runs it.  Returns a reason that
+ * continues a sentence after "query", for instance "locks rows": palloc'd, or
+ * a constant.  Returns NULL if there is no reason.
+ *
+ * The query must have been rewritten, so that views are judged, too.  A
+ * function is judged by its declared volatility, not by its body.
  */
 extern char *px_session_judge(Query *query);
 
 /*
- * The same of the finished plan of such a query, of which only relations are
- * judged: some, as partitions, are known to the planner alone.
+ * The same for the finished plan of such a query.  Only its relations are
+ * judged: some of them, such as partitions, are known only after planning.
  */
 extern char *px_session_judge_plan(const PlannedStmt *stmt);
 
-/* Raise PX_ERRCODE_DECLINED if there is a reason. */
+/* Raise PX_ERRCODE_DECLINED unless reason is NULL. */
 extern void px_session_decline(const char *reason);
 
 /*
- * A hash of what could make two sessions answer the same query differently, if
- * the query itself does not: the running instance, the database, the users and
- * all settings but those that differ by design.
+ * A hash of everything outside the query that could make two sessions return
+ * different rows: the running instance, the database, the users, and all
+ * settings except those that differ by design.
  */
 extern uint64 px_session_fingerprint(void);
 

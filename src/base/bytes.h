@@ -3,9 +3,9 @@
  * bytes.h
  *		Bounds-checked little-endian cursors over caller-owned memory.
  *
- * This is the one place that does cursor arithmetic on frames.  Nothing is
- * read or written unless it fits; a check is always "n <= len - pos", which
- * cannot overflow because pos <= len at all times.
+ * This is the only place that does cursor arithmetic on frames.  Nothing is
+ * read or written unless it fits.  A check always has the form
+ * "n <= len - pos", which cannot overflow, because pos <= len at all times.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,12 +18,15 @@
 
 /* Every chunk payload starts at a multiple of this within its frame. */
 #define PX_ALIGN_NBYTES		8
-#define PX_ALIGN(n)			(((size_t) (n) + (PX_ALIGN_NBYTES - 1)) & ~(size_t) (PX_ALIGN_NBYTES - 1))
+#define PX_ALIGN(n) \
+	(((size_t) (n) + (PX_ALIGN_NBYTES - 1)) & ~(size_t) (PX_ALIGN_NBYTES - 1))
 
 /*
- * Unaligned little-endian loads and stores; the caller has checked bounds.
- * memcpy where that is the machine's order: compilers make a move of it before
- * they vectorise loops, and put bytes together only after.
+ * Unaligned little-endian loads and stores.  The caller has checked bounds.
+ *
+ * Shifts would do on every machine, but on little-endian ones we use memcpy.
+ * Compilers turn memcpy into a move before they vectorise loops.  They combine
+ * shifted bytes into a load only after that, too late for the loop.
  */
 static inline uint16_t
 px_load_u16(const uint8_t *p)
@@ -124,7 +127,11 @@ px_writer_left(const px_writer *w)
 	return w->cap - w->pos;
 }
 
-/* The readers and writers return false, and move nothing, if it does not fit. */
+/*
+ * The following functions return false, and leave the cursor where it is, if
+ * the bytes do not fit.  px_read_bytes and px_write_reserve set *out to where
+ * the n bytes are.
+ */
 static inline bool
 px_read_bytes(px_reader *r, size_t n, const uint8_t **out)
 {

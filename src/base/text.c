@@ -1,9 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * text.c
- *		Words of text: what request, hello and admission are made of.
+ *		Writing and reading the words of requests, hellos and admissions.
  *
- * This knows nothing of keys; request.c, hello.c and admission.c do.
+ * The keys are known to wire/request.c, wire/hello.c and wire/admission.c
+ * only.  Nothing here calls printf or strtol, which depend on the locale.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,7 +27,7 @@ px_text_put(px_text *text, const char *s)
 void
 px_text_put_number(px_text *text, int64_t number)
 {
-	char		digits[24];		/* a sign, 19 digits and a NUL fit */
+	char		digits[24];		/* for a sign, 19 digits and a NUL */
 	char	   *p = digits + sizeof(digits);
 	uint64_t	rest = number < 0 ? 0 - (uint64_t) number : (uint64_t) number;
 
@@ -73,7 +74,7 @@ px_text_take_number(const char **at, const char *what,
 		p++;
 	if (*p < '0' || *p > '9')
 		return px_fail(fault, PX_BAD_HEADER, what, 0, 0);
-	/* no "-0", no leading zeros: every number has one spelling */
+	/* no "-0" and no leading zeros: every number has one spelling */
 	if (*p == '0' && (negative || (p[1] >= '0' && p[1] <= '9')))
 		return px_fail(fault, PX_BAD_HEADER, what, 0, 0);
 
@@ -133,6 +134,10 @@ px_text_take_hex(const char **at, uint64_t *number)
 		return false;
 	*number = 0;
 	for (int i = 0; i < 16; i++)
-		*number = *number << 4 | (uint64_t) (strchr(hex_digits, digits[i]) - hex_digits);
+	{
+		const char *digit = strchr(hex_digits, digits[i]);
+
+		*number = *number << 4 | (uint64_t) (digit - hex_digits);
+	}
 	return true;
 }

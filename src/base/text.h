@@ -1,12 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * text.h
- *		Words of text: what request, hello and admission are made of.
+ *		Writing and reading the words of requests, hellos and admissions.
  *
- * They are lines of key=value words.  They come from another server, so they
- * are read by exact comparison and a strict number parser: no white space,
- * signs, leading zeros or bases that were not asked for, and no overflow.
- * They are written without printf, so that this layer depends on nothing.
+ * These are lines of key=value words.  They come from another server, so words
+ * are compared exactly and numbers have one spelling only: no white space, no
+ * plus sign, no leading zeros, no overflow.
+ *
+ * A reading function has the argument at, which points to the caller's
+ * position in a NUL-terminated text.  If it succeeds, it moves the position
+ * after what it has read; otherwise the position stays.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,8 +19,8 @@
 #include "base/status.h"
 
 /*
- * Where text goes.  len counts on when the buffer is full, so that after the
- * last piece it is the length that the text has or would have had.
+ * Where text is written.  len keeps counting when the buffer is full: in the
+ * end it is the length that the whole text needs.
  */
 typedef struct px_text
 {
@@ -30,16 +33,22 @@ typedef struct px_text
 extern void px_text_put(px_text *text, const char *s);
 extern void px_text_put_number(px_text *text, int64_t number);
 
-/* Terminate with a NUL, truncating what does not fit; returns text->len. */
+/* Append a number as 16 lower-case hex digits. */
+extern void px_text_put_hex(px_text *text, uint64_t number);
+
+/*
+ * Terminate the text with a NUL.  Text that does not fit is cut.  Returns
+ * text->len, as snprintf does.
+ */
 extern size_t px_text_end(px_text *text);
 
-/* If *at begins with word, move *at behind it and return true. */
+/* Read word; false if something else is there. */
 extern bool px_text_take(const char **at, const char *word);
 
 /*
- * Read a decimal number, "0" or digits that do not begin with 0, after a "-"
- * if min is negative, and move *at behind it.  Errors, with what as the
- * fault's name: PX_BAD_HEADER if there is none, PX_OVER_LIMIT if it is not in
+ * Read a decimal number: "0", or digits that do not begin with 0, or, if min
+ * is negative, such digits after a "-".  Errors, with fault->what set to what:
+ * PX_BAD_HEADER if there is no such number, PX_OVER_LIMIT if it is not in
  * min .. max.
  */
 extern px_status px_text_take_number(const char **at, const char *what,
@@ -47,14 +56,13 @@ extern px_status px_text_take_number(const char **at, const char *what,
 									 int64_t *number, px_fault *fault);
 
 /*
- * Read 1 .. cap - 1 characters out of a set to out, terminate them, and move
- * *at behind them.  Returns their number, or 0 if there are none or too many.
+ * Read as many characters of set as there are to out[cap], and terminate them
+ * with a NUL.  Returns their number, or 0 if there are none or cap or more.
  */
 extern size_t px_text_take_chars(const char **at, const char *set, char *out,
 								 size_t cap);
 
-/* Append a number as 16 lower-case hex digits, or read one that is so written. */
-extern void px_text_put_hex(px_text *text, uint64_t number);
+/* Read a number of 16 lower-case hex digits; false if there is none. */
 extern bool px_text_take_hex(const char **at, uint64_t *number);
 
 #endif							/* PX_BASE_TEXT_H */

@@ -16,7 +16,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "commands/dbcommands.h"
 #include "commands/defrem.h"
 #include "libpq/libpq-be-fe-helpers.h"
 #include "mb/pg_wchar.h"

@@ -69,11 +69,12 @@ is_foreign(Oid relid)
 bool
 px_run_writes_foreign(const PlannedStmt *plan)
 {
-	ListCell   *lc;
+	Bitmapset  *targets = px_result_relation_relids(plan);
+	int			rti = -1;
 
-	foreach(lc, plan->resultRelations)
+	while ((rti = bms_next_member(targets, rti)) >= 0)
 	{
-		if (is_foreign(rt_fetch(lfirst_int(lc), plan->rtable)->relid))
+		if (is_foreign(rt_fetch(rti, plan->rtable)->relid))
 			return true;
 	}
 	return false;
@@ -82,11 +83,12 @@ px_run_writes_foreign(const PlannedStmt *plan)
 bool
 px_run_has_early_triggers(const EState *estate)
 {
-	ListCell   *lc;
+	Bitmapset  *targets = px_result_relation_relids(estate->es_plannedstmt);
+	int			rti = -1;
 
-	foreach(lc, estate->es_plannedstmt->resultRelations)
+	while ((rti = bms_next_member(targets, rti)) >= 0)
 	{
-		Oid			relid = rt_fetch(lfirst_int(lc), estate->es_range_table)->relid;
+		Oid			relid = rt_fetch(rti, estate->es_range_table)->relid;
 		Relation	relation = table_open(relid, NoLock);	/* the executor has locked it */
 		const TriggerDesc *triggers = relation->trigdesc;
 		bool		early = triggers &&

@@ -630,7 +630,7 @@ confirm_stream(px_receive_state *state)
 				px_receive_begin_anew(state);
 				break;
 			}
-			/* FALLTHROUGH */
+			pg_fallthrough;
 		default:
 			start_session_or_child(state, reason);
 			break;

@@ -17,6 +17,7 @@
 
 #include "executor/executor.h"
 
+#include "compat.h"
 #include "exec/auto.h"
 #include "exec/timeout.h"
 #include "node/send.h"

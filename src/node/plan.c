@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * plan.c
- *		ExchangePlan: the plan of a stream, with what was measured of it, as
- *		its last frame.
+ *		ExchangePlan: sends the plan of a stream, as EXPLAIN ANALYZE shows it,
+ *		in a last frame.
  *
- * The node stands on top of the whole plan but ExchangeArmour, above a Gather too: when it has
- * got the last frame, all below has come to its end, workers included, and can
- * be explained as EXPLAIN ANALYZE does.  That the plan is measured must be said
- * before the executor sets it up, hence the hook.
+ * The node is the top of the plan, or directly below ExchangeArmour.  So when
+ * its child has no more frames, the whole plan has finished, including
+ * parallel workers, and can be explained.  The executor must be told to
+ * measure the plan before it initializes the nodes, so we need its start hook.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,14 +19,16 @@
 
 #include "compat.h"
 #include "node/send.h"
+#include "wire/frame.h"
 
 typedef struct px_plan_state
 {
 	CustomScanState css;		/* must be first */
-	uint32		explain;		/* the request's */
-	uint16		version;
-	QueryDesc  *query;			/* that the node is on top of */
-	bool		sent;			/* the plan */
+	uint32		explain;		/* of the request: what to measure */
+	uint16		version;		/* of the request */
+	QueryDesc  *query;			/* whose plan this is; set after executor
+								 * start */
+	bool		sent;			/* was the plan frame returned? */
 } px_plan_state;
 
 static ExecutorStart_hook_type prev_executor_start = NULL;
@@ -47,7 +49,7 @@ instrument_options(uint32 explain)
 }
 
 static bool
-is_node(const Plan *plan, const CustomScanMethods *methods)
+is_custom_node(const Plan *plan, const CustomScanMethods *methods)
 {
 	return plan && IsA(plan, CustomScan) &&
 		((const CustomScan *) plan)->methods == methods;
@@ -57,12 +59,12 @@ static void
 start_executor(QueryDesc *query, int eflags)
 {
 	const Plan *top = query->plannedstmt->planTree;
-	bool		armoured = is_node(top, &px_armour_scan_methods);
+	bool		armoured = is_custom_node(top, &px_armour_scan_methods);
 	bool		ours;
 
 	if (armoured)
 		top = linitial(((const CustomScan *) top)->custom_plans);
-	ours = is_node(top, &px_plan_scan_methods);
+	ours = is_custom_node(top, &px_plan_scan_methods);
 	if (ours && !(eflags & EXEC_FLAG_EXPLAIN_ONLY))
 	{
 		const CustomScan *scan = (const CustomScan *) top;
@@ -90,7 +92,7 @@ start_executor(QueryDesc *query, int eflags)
  * The frame
  * --------------------------------------------------------------------- */
 
-/* The plan below the node in a format of EXPLAIN's, in the client's encoding. */
+/* Explain the plan below the node, in the client's encoding. */
 static char *
 explain_plan(const px_plan_state *state, ExplainFormat format, uint32 *nbytes)
 {
@@ -119,7 +121,7 @@ explain_plan(const px_plan_state *state, ExplainFormat format, uint32 *nbytes)
 	return text;
 }
 
-/* What ExplainEndOutput leaves is an array of one object: take that. */
+/* The JSON output of EXPLAIN is an array of one object.  Return the object. */
 static void
 strip_array(const char **json, uint32 *nbytes)
 {
@@ -132,11 +134,13 @@ strip_array(const char **json, uint32 *nbytes)
 	*json = first;
 }
 
+/* Make the plan frame, and return it in the node's slot. */
 static TupleTableSlot *
-plan_frame(px_plan_state *state)
+make_plan_frame(px_plan_state *state)
 {
 	TupleTableSlot *slot = ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
-	px_frame_header header = {.version = state->version, .kind = PX_FRAME_PLAN};
+	px_frame_header header = {.version = state->version,
+							  .kind = PX_FRAME_PLAN};
 	px_plan		plan;
 	const char *text;
 	const char *json;
@@ -149,7 +153,8 @@ plan_frame(px_plan_state *state)
 	plan.text = (const uint8_t *) text;
 	plan.json = (const uint8_t *) json;
 
-	header.body_nbytes = PX_PLAN_HEAD_NBYTES + plan.text_nbytes + plan.json_nbytes;
+	header.body_nbytes = PX_PLAN_HEAD_NBYTES + plan.text_nbytes +
+		plan.json_nbytes;
 	writer.cap = PX_FRAME_HEADER_NBYTES + header.body_nbytes;
 	writer.pos = PX_FRAME_HEADER_NBYTES;
 	frame = palloc(VARHDRSZ + writer.cap);
@@ -186,7 +191,8 @@ plan_begin(CustomScanState *node, EState *estate, int eflags)
 
 	state->explain = (uint32) linitial_int(scan->custom_private);
 	state->version = (uint16) lsecond_int(scan->custom_private);
-	node->custom_ps = list_make1(ExecInitNode(linitial(scan->custom_plans), estate, eflags));
+	node->custom_ps = list_make1(
+		ExecInitNode(linitial(scan->custom_plans), estate, eflags));
 }
 
 static TupleTableSlot *
@@ -203,10 +209,10 @@ plan_exec(CustomScanState *node)
 	if (!TupIsNull(slot))
 		return slot;
 
-	/* Workers hand over what they have measured when they are shut down. */
+	/* The leader gets the measurements of workers when these are shut down. */
 	(void) ExecShutdownNode(child);
 	oldcontext = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
-	slot = plan_frame(state);
+	slot = make_plan_frame(state);
 	MemoryContextSwitchTo(oldcontext);
 	state->sent = true;
 	return slot;

@@ -3,21 +3,22 @@
  * send.c
  *		Executing ExchangeSend: rows in, frames out.
  *
- * Each call returns one frame: first the schema, then batches, then the end
- * frame with the totals, then no more.  Every participant of a parallel plan
- * sends such a sequence of its own, under its own sender number.
+ * Each call returns one frame: a slice frame if a slice was requested, the
+ * schema, batches, and the end frame with the totals.  Each participant of a
+ * parallel plan sends such a sequence, under its own sender number.
  *
- * A batch ends at the request's batch_rows or batch_bytes.  The first ones
- * are small and grow, so that the receiver gets its first rows early and a
+ * A batch ends at the request's batch_rows or batch_bytes.  The first batches
+ * are small, and they grow: so the receiver gets its first rows early, and a
  * LIMIT there does not cost a full batch here.
  *
- * What becomes text is read by a cursor, whose every FETCH the receiver waits
- * for: there a batch also ends when it has taken some time.  If the query locks
- * rows, which other sessions can see, it must have got exactly as far as it had
- * if its rows were fetched: the request says fixed=1, and batches end there.
+ * If the frames become text, they are read by a cursor, and the receiver waits
+ * for each FETCH.  So a batch then also ends after some time.  If the query
+ * locks rows, other sessions can see how far it has come.  It must be as far
+ * as it would be with the FETCHes of postgres_fdw: the request says fixed=1,
+ * and batches end where these would end.
  *
- * This node does not speak to the connection: a frame is the bytea value of
- * an ordinary result row, and whatever stands above it passes it on.
+ * This node does not use the connection.  A frame is the bytea value of an
+ * ordinary result row.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,6 +31,7 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "portability/instr_time.h"
+#include "storage/proc.h"
 #include "tcop/tcopprot.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -50,23 +52,26 @@
 #endif
 
 /*
- * Rows of the first batch, and how much larger each next one may be.  100 is
- * postgres_fdw's fetch_size, unless it is told another.
+ * Rows of the first batch, and how many times more the next one may have.  100
+ * is postgres_fdw's default for fetch_size.
  */
 #define FIRST_BATCH_ROWS	64
 #define FIRST_TEXT_BATCH_ROWS	100
 #define BATCH_ROWS_GROWTH	4
 
-/* A batch that becomes text ends after this; so often the clock is asked. */
+/*
+ * A batch that becomes text ends after this time.  The clock is read once in
+ * so many rows.
+ */
 #define TEXT_BATCH_MS		200
 #define CLOCK_ROWS			8
 
-/* From then on, frames leave at least so often, however small. */
+/* Once batches have their full size, frames are flushed at this interval. */
 #define FLUSH_INTERVAL_MS	10
 
 typedef enum send_phase
 {
-	SEND_SLICE,					/* only if a slice was asked for */
+	SEND_SLICE,					/* only if a slice was requested */
 	SEND_SCHEMA,
 	SEND_BATCHES,
 	SEND_DONE
@@ -84,16 +89,18 @@ typedef struct px_send_state
 	MemoryContext context;		/* for the node's lifetime */
 
 	px_frame_maker *maker;
-	px_choice	choice;			/* of the next batch */
-	px_auto    *adaptive;		/* chooses it anew for each; or NULL */
+	px_choice	choice;			/* for the next batch */
+	px_auto    *adaptive;		/* makes the choice for each batch; NULL if
+								 * there is only one */
 
 	/* The stream; see send_restart. */
 	send_phase	phase;
-	bool		started;		/* buffers are there */
+	bool		started;		/* have buffers been allocated? */
 	bool		exhausted;		/* the child has no more rows */
-	uint32		batch_rows;		/* of the next batch, at most */
-	uint32		fetched_rows;	/* since a multiple of the request's fetch_rows */
-	instr_time	send_wait_time;
+	uint32		batch_rows;		/* limit for the next batch */
+	uint32		fetched_rows;	/* rows since the last multiple of the
+								 * request's fetch_rows */
+	instr_time	send_wait_time; /* sum of times outside the node */
 	instr_time	returned_at;	/* valid once a frame was returned */
 	instr_time	flushed_at;		/* zero at first */
 } px_send_state;
@@ -112,7 +119,7 @@ store_frame(px_send_state *state, bytea *frame)
 	return ExecStoreVirtualTuple(slot);
 }
 
-/* How the next batch is to be encoded. */
+/* Set how the next batch is encoded. */
 static void
 set_choice(px_send_state *state, px_choice choice)
 {
@@ -131,7 +138,7 @@ make_end(px_send_state *state)
 	return px_frame_maker_end(state->maker);
 }
 
-/* Encode and frame the rows that have been filled in. */
+/* Make a frame of the rows that have been filled in. */
 static bytea *
 make_batch(px_send_state *state)
 {
@@ -159,7 +166,7 @@ make_batch(px_send_state *state)
  * The stream
  * --------------------------------------------------------------------- */
 
-/* Allocate what only a query that really runs needs. */
+/* Allocate buffers, at the first call: EXPLAIN alone does not need them. */
 static void
 send_start(px_send_state *state)
 {
@@ -174,7 +181,8 @@ send_restart(px_send_state *state)
 {
 	state->phase = state->request.slices > 1 ? SEND_SLICE : SEND_SCHEMA;
 	state->exhausted = false;
-	state->batch_rows = Min(state->text ? FIRST_TEXT_BATCH_ROWS : FIRST_BATCH_ROWS,
+	state->batch_rows = Min(state->text ? FIRST_TEXT_BATCH_ROWS
+										: FIRST_BATCH_ROWS,
 							state->request.batch_rows);
 	if (state->request.fetch_rows > 0)
 		state->batch_rows = Min(state->batch_rows, state->request.fetch_rows);
@@ -185,18 +193,22 @@ send_restart(px_send_state *state)
 	INSTR_TIME_SET_ZERO(state->send_wait_time);
 }
 
-/* How many rows the next batch may have. */
+/* The number of rows that the next batch may have. */
 static uint32
 rows_of_batch(const px_send_state *state)
 {
 	const px_request *request = &state->request;
 
 	if (request->fixed)
-		return Min(request->batch_rows, request->fetch_rows - state->fetched_rows);
+		return Min(request->batch_rows,
+				   request->fetch_rows - state->fetched_rows);
 	return state->batch_rows;
 }
 
-/* A row was got: is it the last that a FETCH of postgres_fdw would return? */
+/*
+ * Count a row.  If it is the last one of a FETCH of postgres_fdw, the
+ * statement_timeout begins anew.
+ */
 static void
 count_fetched(px_send_state *state)
 {
@@ -207,14 +219,20 @@ count_fetched(px_send_state *state)
 		px_timeout_restart(&state->css);
 }
 
-/* Has a batch, begun at that time, taken so long that it ends with this row? */
+/*
+ * Must a batch, which was begun at that time, end with this row because it has
+ * taken too long?
+ */
 static bool
 is_late(const px_send_state *state, instr_time begin)
 {
 	uint32		rows = state->fill->rows;
 	instr_time	now;
 
-	/* Under a time-out, a FETCH is to be as long as one of postgres_fdw's. */
+	/*
+	 * Not if there is a time-out: a FETCH must take as long as one of
+	 * postgres_fdw, which might exceed it.
+	 */
 	if (!state->text || state->request.fixed || StatementTimeout > 0 ||
 		(rows > CLOCK_ROWS && rows % CLOCK_ROWS != 0))
 		return false;
@@ -223,7 +241,7 @@ is_late(const px_send_state *state, instr_time begin)
 	return INSTR_TIME_GET_MILLISEC(now) >= TEXT_BATCH_MS;
 }
 
-/* Fill a batch from the child; false if there are no rows left. */
+/* Fill a batch from the child.  Returns false if there are no rows left. */
 static bool
 fill_batch(px_send_state *state)
 {
@@ -236,13 +254,17 @@ fill_batch(px_send_state *state)
 	if (state->adaptive)
 		set_choice(state, px_auto_choose(state->adaptive));
 
-	/* zstd makes less of values that TOAST has compressed than they are. */
+	/*
+	 * Values that TOAST has compressed are sent as they are, which saves time.
+	 * But zstd compresses the original values better.
+	 */
 	fill->toasted = (state->request.encodings & (1 << PX_ENC_TOASTED)) != 0 &&
 		state->maker->options.codec != PX_CODEC_ZSTD;
 	px_fill_reset(fill);
 	INSTR_TIME_SET_CURRENT(begin);
-	while (!state->exhausted && !late && fill->rows < rows &&
-		   (fill->rows == 0 || px_fill_nbytes(fill) < state->request.batch_bytes))
+	while (
+		!state->exhausted && !late && fill->rows < rows &&
+		(fill->rows == 0 || px_fill_nbytes(fill) < state->request.batch_bytes))
 	{
 		TupleTableSlot *slot = ExecProcNode(child);
 
@@ -269,7 +291,8 @@ next_frame(px_send_state *state)
 	{
 		case SEND_SLICE:
 			state->phase = SEND_SCHEMA;
-			return store_frame(state, px_frame_maker_slice(state->maker, &state->slice));
+			return store_frame(
+				state, px_frame_maker_slice(state->maker, &state->slice));
 		case SEND_SCHEMA:
 			state->phase = SEND_BATCHES;
 			return store_frame(state, px_frame_maker_schema(state->maker));
@@ -285,9 +308,9 @@ next_frame(px_send_state *state)
 }
 
 /*
- * See to it that frames are on their way while more rows are fetched.  The
- * connection's buffer keeps 8 kB, which may be hundreds of thousands of rows;
- * the receiver may want a few, or other slices wait for what the first says.
+ * Flush the connection's buffer before more rows are fetched.  It holds 8 kB,
+ * which may be hundreds of thousands of rows.  The receiver may need only a
+ * few, or its other slices may wait for the slice frame.
  */
 static void
 flush_frames(px_send_state *state, instr_time now)
@@ -329,7 +352,7 @@ send_exec(CustomScanState *node)
 	slot = next_frame(state);
 	INSTR_TIME_SET_CURRENT(state->returned_at);
 
-	/* The end of a FETCH is a statement's: no need to say so. */
+	/* With a cursor, the end of the FETCH statement stops the time-out. */
 	if (!TupIsNull(slot) && !state->below_gather && !state->text)
 		px_timeout_stop(node);
 	return slot;
@@ -351,7 +374,10 @@ send_create_state(CustomScan *scan)
 	return (Node *) state;
 }
 
-/* What the executor does for a function when it initialises a call of it. */
+/*
+ * Check the privilege to execute the marker function, as the executor does
+ * when it initializes a function call.
+ */
 static void
 check_permission(Oid function)
 {
@@ -395,7 +421,7 @@ send_begin(CustomScanState *node, EState *estate, int eflags)
 	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
 	TargetEntry *output = linitial_node(TargetEntry, scan->custom_scan_tlist);
 	FuncExpr   *marker = castNode(FuncExpr, output->expr);
-	List	   *columns = list_nth(scan->custom_private, PX_SEND_PRIVATE_COLUMNS);
+	List *columns = list_nth(scan->custom_private, PX_SEND_PRIVATE_COLUMNS);
 	List	   *slice;
 	px_request_column *column_requests;
 	MemoryContext old_context;
@@ -411,9 +437,10 @@ send_begin(CustomScanState *node, EState *estate, int eflags)
 	child = ExecInitNode(linitial(scan->custom_plans), estate, eflags);
 	node->custom_ps = list_make1(child);
 
-	state->below_gather =
-		intVal(list_nth(scan->custom_private, PX_SEND_PRIVATE_BELOW_GATHER)) != 0;
-	state->text = intVal(list_nth(scan->custom_private, PX_SEND_PRIVATE_TEXT)) != 0;
+	state->below_gather = intVal(list_nth(scan->custom_private,
+										  PX_SEND_PRIVATE_BELOW_GATHER)) != 0;
+	state->text = intVal(list_nth(scan->custom_private,
+								  PX_SEND_PRIVATE_TEXT)) != 0;
 	slice = list_nth(scan->custom_private, PX_SEND_PRIVATE_SLICE);
 	state->slice.slices = (uint32) linitial_int(slice);
 	state->slice.blocks = (uint32) lsecond_int(slice);
@@ -430,7 +457,9 @@ send_begin(CustomScanState *node, EState *estate, int eflags)
 	pfree(column_requests);
 	state->maker = px_frame_maker_new(&state->request, state->fill,
 									  (uint32) (ParallelWorkerNumber + 1));
-	set_choice(state, (px_choice) pg_rightmost_one_pos32(px_choices_asked(&state->request)));
+	set_choice(
+		state,
+		(px_choice) pg_rightmost_one_pos32(px_choices_asked(&state->request)));
 	if (state->request.adaptive)
 		state->adaptive = px_auto_new(&state->request);
 	MemoryContextSwitchTo(old_context);
@@ -438,8 +467,9 @@ send_begin(CustomScanState *node, EState *estate, int eflags)
 	send_restart(state);
 
 	/*
-	 * The plan has its locks.  A coordinator that lets a stream wait for them for
-	 * a moment only does not mean locks that the query may take later.
+	 * The coordinator sets a short lock_timeout for the locks of the plan.
+	 * These have been taken now.  The time-out must not apply to locks that
+	 * the query takes later.
 	 */
 	if (state->request.has_session && !state->text && !IsParallelWorker() &&
 		(eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
@@ -454,7 +484,7 @@ send_end_node(CustomScanState *node)
 	ExecClearTuple(node->ss.ss_ScanTupleSlot);
 	ExecEndNode(linitial(node->custom_ps));
 
-	/* frees the buffers, and closes the codec by its callback */
+	/* This frees the buffers, and a callback closes the codec. */
 	MemoryContextDelete(state->context);
 }
 
@@ -463,7 +493,7 @@ px_send_rescan_child(CustomScanState *node)
 {
 	PlanState  *child = linitial(node->custom_ps);
 
-	/* The executor passes changed parameters to left and right trees only. */
+	/* The executor does not pass changed parameters to custom_ps. */
 	if (node->ss.ps.chgParam != NULL)
 		UpdateChangedParamSet(child, node->ss.ps.chgParam);
 	if (child->chgParam == NULL)
@@ -502,9 +532,9 @@ explain_columns(const px_send_state *state, ExplainState *es)
 }
 
 /*
- * What this process sent.  Workers report the same to the receiver, in their
- * end frames, but not to their leader: so below a Gather this says that it is
- * about the leader only.
+ * Show what this process has sent.  Workers report their totals to the
+ * receiver, in their end frames, but not to their leader.  So below a Gather
+ * these totals are of the leader only, and the labels say so.
  */
 static void
 explain_totals(const px_send_state *state, ExplainState *es)
@@ -517,10 +547,10 @@ explain_totals(const px_send_state *state, ExplainState *es)
 		StringInfoData line;
 
 		initStringInfo(&line);
-		appendStringInfo(&line, "%u, raw " UINT64_FORMAT " kB, wire " UINT64_FORMAT " kB",
-						 state->maker->sequence,
-						 (totals->raw_nbytes + 1023) / 1024,
-						 (totals->wire_nbytes + 1023) / 1024);
+		appendStringInfo(
+			&line, "%u, raw " UINT64_FORMAT " kB, wire " UINT64_FORMAT " kB",
+			state->maker->sequence, (totals->raw_nbytes + 1023) / 1024,
+			(totals->wire_nbytes + 1023) / 1024);
 		if (es->timing)
 			appendStringInfo(&line, ", encode %.3f ms", encode_ms);
 		ExplainPropertyText(state->below_gather ? "Leader Frames" : "Frames",
@@ -532,12 +562,13 @@ explain_totals(const px_send_state *state, ExplainState *es)
 	ExplainPropertyInteger("Batches", NULL, (int64) totals->batches, es);
 	ExplainPropertyInteger("Rows Sent", NULL, (int64) totals->rows, es);
 	ExplainPropertyInteger("Raw Bytes", NULL, (int64) totals->raw_nbytes, es);
-	ExplainPropertyInteger("Wire Bytes", NULL, (int64) totals->wire_nbytes, es);
+	ExplainPropertyInteger("Wire Bytes", NULL, (int64) totals->wire_nbytes,
+						   es);
 	if (es->timing)
 		ExplainPropertyFloat("Encode Time", "ms", encode_ms, 3, es);
 }
 
-/* How often this process has chosen what. */
+/* Show how often this process has made each choice. */
 static void
 explain_choices(const px_send_state *state, ExplainState *es)
 {
@@ -546,7 +577,8 @@ explain_choices(const px_send_state *state, ExplainState *es)
 	initStringInfo(&line);
 	for (int choice = PX_CHOICE_PLAIN; choice < PX_CHOICE_COUNT; choice++)
 		appendStringInfo(&line, "%s%s " UINT64_FORMAT, choice > 0 ? ", " : "",
-						 px_choices[choice].name, state->adaptive->counts[choice]);
+						 px_choices[choice].name,
+						 state->adaptive->counts[choice]);
 	ExplainPropertyText("Choices", line.data, es);
 }
 
@@ -567,7 +599,7 @@ send_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 }
 
 /* ---------------------------------------------------------------------
- * Parallel plans: what senders share
+ * Parallel plans: the shared state of mode auto
  * --------------------------------------------------------------------- */
 
 static Size
@@ -577,13 +609,15 @@ send_estimate_dsm(CustomScanState *node, ParallelContext *pcxt)
 }
 
 static void
-send_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+send_initialize_dsm(CustomScanState *node, ParallelContext *pcxt,
+					void *coordinate)
 {
 	px_auto_share(((px_send_state *) node)->adaptive, coordinate);
 }
 
 static void
-send_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+send_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt,
+					  void *coordinate)
 {
 	px_auto    *adaptive = ((px_send_state *) node)->adaptive;
 
@@ -597,7 +631,7 @@ send_initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate)
 	px_auto_join(((px_send_state *) node)->adaptive, coordinate);
 }
 
-/* The shared memory goes. */
+/* Stop using the shared memory, before it is destroyed. */
 static void
 send_shutdown(CustomScanState *node)
 {

@@ -1,20 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * send.h
- *		The sending side: the markers exchange.send and exchange.send_text, and
- *		the node ExchangeSend.
+ *		The nodes of a sender, above all ExchangeSend.
  *
- * A receiver asks for a stream of frames with the query
+ * A receiver requests frames by the query
  *
  *		SELECT exchange.send('request', t.*) FROM (query) t
  *
- * or, for a stream that is text and goes through a cursor, in any portions, with
- * exchange.send_text.
+ * or by the same query with exchange.send_text, which returns the frames as
+ * text for a cursor.
  *
- * marker.c recognises it before planning, has the planner plan the inner
- * query, and calls px_send_add_node (attach.c) to put the node on top of the
- * plan.  send.c executes the node: fill.c turns rows into columns, column/
- * encodes them, wire/ frames them.  armour_node.c makes text of the frames.
+ * plan/marker.c recognizes such a query before planning, has the planner plan
+ * the inner query, and calls px_send_add_node (plan/attach.c) to put the nodes
+ * on top of the plan:
+ *
+ *		ExchangeSend		send.c		rows in, frames out; tuple/ makes them
+ *		ExchangeForward		forward.c	above the Gather of a parallel plan
+ *		ExchangePlan		plan.c		adds a frame with the remote's plan
+ *		ExchangeArmour		armour.c	turns frames into text
  *
  *-------------------------------------------------------------------------
  */
@@ -24,69 +27,71 @@
 #include "nodes/extensible.h"
 #include "nodes/plannodes.h"
 
-#include "wire/frame.h"
 #include "wire/request.h"
 
 /*
- * What ExchangeSend keeps in CustomScan.custom_private: an IntList of the
- * child's columns (their resnos) in the order in which they are sent; an
- * Integer, 1 if the node stands below a Gather, else 0; the px_slice as an
- * IntList of its fields; and an Integer, 1 if the frames become text.
+ * The list in CustomScan.custom_private of an ExchangeSend.
  *
- * The request is the first argument of the FuncExpr exchange.send, or
- * exchange.send_text, that is the only entry of custom_scan_tlist.  EXPLAIN VERBOSE prints it as the
- * node's output, and executor start checks the right to execute it.
+ * The request is not in it.  It is the first argument of the FuncExpr
+ * exchange.send or exchange.send_text, which is the only entry of
+ * custom_scan_tlist.  EXPLAIN VERBOSE prints that as the node's output, and
+ * the node checks the privilege to execute the function when it begins.
  */
 typedef enum px_send_private
 {
-	PX_SEND_PRIVATE_COLUMNS,
-	PX_SEND_PRIVATE_BELOW_GATHER,
-	PX_SEND_PRIVATE_SLICE,
-	PX_SEND_PRIVATE_TEXT
+	PX_SEND_PRIVATE_COLUMNS,	/* IntList: resnos of the child's columns, in
+								 * the order in which they are sent */
+	PX_SEND_PRIVATE_BELOW_GATHER,	/* Integer: 1 if below a Gather, else 0 */
+	PX_SEND_PRIVATE_SLICE,		/* IntList: the fields of the px_slice */
+	PX_SEND_PRIVATE_TEXT		/* Integer: 1 for exchange.send_text, else 0 */
 } px_send_private;
 
 extern const CustomScanMethods px_send_scan_methods;
 
 /*
- * ExchangePlan, on top of all if the request asks for the plan: passes frames
- * on, and then makes one of what EXPLAIN says of the plan below.  Its
- * custom_private is an IntList: the request's explain and version.
+ * ExchangePlan.  Its custom_private is an IntList: explain and version of the
+ * request.
  */
 extern const CustomScanMethods px_plan_scan_methods;
 
-/* ExchangeForward, above the Gather of a parallel query. */
+/* ExchangeForward and ExchangeArmour.  Their custom_private is NIL. */
 extern const CustomScanMethods px_forward_scan_methods;
-
-/*
- * ExchangeArmour, on top of the plan of exchange.send_text, and of an
- * ExchangePlan: makes text of frames.
- */
 extern const CustomScanMethods px_armour_scan_methods;
 
-/* What the ExchangeSend learns; owned by that, and NULL if it does not. */
+/*
+ * The state of mode auto of an ExchangeSend, which owns it.  NULL if the
+ * request has one choice only.
+ */
 struct px_auto;
 extern struct px_auto *px_send_adaptive(PlanState *send);
 
-/* The request that an ExchangeSend executes; owned by that. */
+/* The request of an ExchangeSend, which owns it. */
 extern const px_request *px_send_request(PlanState *send);
 
-/* Has an ExchangeSend got all rows, so that it will not wait for another? */
+/* Has an ExchangeSend got all rows from its child? */
 extern bool px_send_is_exhausted(PlanState *send);
 
-/* Rescan the only child of one of these nodes, with the node's changed parameters. */
+/*
+ * Rescan the only child of one of these nodes, with the node's changed
+ * parameters.
+ */
 extern void px_send_rescan_child(CustomScanState *node);
 
-/* Register ExchangePlan, and have plans that have it measured; by px_send_init. */
+/*
+ * Register ExchangePlan, and install the hook that makes the executor measure
+ * its plan; called by px_send_init.
+ */
 extern void px_send_plan_init(void);
 
-/* Install the planner hook and register the node; called by _PG_init. */
+/* Register all nodes of a sender; called by _PG_init. */
 extern void px_send_init(void);
 
 /*
  * Read the request of a marker, exchange.send(request, ...), for a query of
- * ncolumns columns.  Returns what it asks of each column, palloc'd in the
- * current context.  Errors: ERRCODE_INVALID_PARAMETER_VALUE if the request
- * cannot be read or is for another number of columns.
+ * ncolumns columns.  Sets *request, and returns what it says about each
+ * column, palloc'd in the current context.  Errors:
+ * ERRCODE_INVALID_PARAMETER_VALUE if the request cannot be read or is for
+ * another number of columns.
  */
 extern px_request_column *px_send_read_request(const FuncExpr *marker,
 											   int ncolumns,

@@ -3,11 +3,11 @@
  * attach.c
  *		Putting ExchangeSend on top of a finished plan, or below its Gather.
  *
- * The plan has been through set_plan_references, so everything the planner
- * would fill in for a new node is filled in here.  Below a Gather, each
+ * The plan has been through set_plan_references, so we must fill in all fields
+ * of a new node that the planner would fill in.  Below a Gather, each
  * participant encodes and compresses its own rows, and the leader only
- * forwards frames; that is possible where the Gather does nothing to the rows
- * but pass columns on.
+ * forwards frames.  That is possible if the Gather only passes columns
+ * through.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,25 +18,23 @@
 
 #include "catalog/pg_type_d.h"
 #include "nodes/makefuncs.h"
-#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
-#include "utils/builtins.h"
 
 #include "compat.h"
 #include "node/send.h"
 #include "plan/attach.h"
 
 /*
- * The nodes' plan_node_id.  Ids only have to differ within a plan; the
- * planner counts from 0 and has given out its own, and a plan gets one
- * ExchangeSend, and one each of the others at most.
+ * The plan_node_id of our nodes.  Ids must differ within a plan.  The planner
+ * counts from 0, so we count from the other end.  A plan has at most one node
+ * of each kind.
  */
 #define SEND_PLAN_NODE_ID		PG_INT32_MAX
 #define FORWARD_PLAN_NODE_ID	(PG_INT32_MAX - 1)
 #define TOP_PLAN_NODE_ID		(PG_INT32_MAX - 2)
 #define ARMOUR_PLAN_NODE_ID		(PG_INT32_MAX - 3)
 
-/* The resnos of a plan's columns, without the resjunk ones. */
+/* The resnos of a plan's columns that are not resjunk. */
 static List *
 visible_columns(const Plan *plan)
 {
@@ -54,11 +52,11 @@ visible_columns(const Plan *plan)
 }
 
 /*
- * If the plan is a Gather that only passes columns on, return the resnos of
- * its child's columns, in the order of the Gather's; else NIL.
+ * If the plan is a Gather that only passes columns through, return the resnos
+ * of its child's columns in the order of the Gather's columns, else NIL.
  *
- * Init plans of the Gather do not matter: it stays where it is, and evaluates
- * and passes on their parameters as before.
+ * Init plans of the Gather do not matter.  The Gather stays where it is, so it
+ * evaluates them and passes on their results as before.
  */
 static List *
 columns_below_gather(const Plan *plan)
@@ -88,23 +86,25 @@ px_send_fits_below(const Plan *top)
 }
 
 /*
- * A target list that returns the only column of varno, of the marker's type: a
- * bytea, or above ExchangeArmour a text.
+ * A target list that returns the only column of varno.  It has the marker's
+ * result type: bytea, or text for ExchangeArmour.
  */
 static List *
 frame_targetlist(int varno, const TargetEntry *marker)
 {
 	const FuncExpr *call = castNode(FuncExpr, marker->expr);
-	Var		   *frame = makeVar(varno, 1, call->funcresulttype, -1, call->funccollid, 0);
+	Var *frame = makeVar(varno, 1, call->funcresulttype, -1, call->funccollid,
+						 0);
 
-	return list_make1(makeTargetEntry((Expr *) frame, 1,
-									  marker->resname ? pstrdup(marker->resname) : NULL,
-									  false));
+	return list_make1(makeTargetEntry(
+		(Expr *) frame, 1, marker->resname ? pstrdup(marker->resname) : NULL,
+		false));
 }
 
 /*
- * The marker as the expression that describes the node's output.  Its row
- * argument refers to a range table that is gone, so it becomes a null.
+ * The marker as the expression that describes the node's output in EXPLAIN.
+ * Its row argument refers to the range table of the outer query, which the
+ * plan does not have, so we replace it by a null.
  */
 static List *
 marker_targetlist(const TargetEntry *marker)
@@ -119,11 +119,11 @@ marker_targetlist(const TargetEntry *marker)
 }
 
 /*
- * Rows become frames.  The estimate of their number ignores compression and
- * the small first batches; the schema and the end frame count.
+ * Estimate costs and number of frames.  The number includes the schema and end
+ * frames, but ignores compression and the small first batches.
  */
 static void
-estimate(Plan *plan, const Plan *child, int ncolumns,
+estimate_send(Plan *plan, const Plan *child, int ncolumns,
 		 const px_request *request)
 {
 	double		raw_nbytes = child->plan_rows * child->plan_width;
@@ -134,10 +134,14 @@ estimate(Plan *plan, const Plan *child, int ncolumns,
 	plan->total_cost = child->total_cost +
 		child->plan_rows * ncolumns * cpu_operator_cost;
 	plan->plan_rows = clamp_row_est(batches + 2);
-	plan->plan_width = (int) Min(raw_nbytes / plan->plan_rows, (double) INT_MAX);
+	plan->plan_width = (int) Min(raw_nbytes / plan->plan_rows,
+								 (double) INT_MAX);
 }
 
-/* A node of ours on top of child, that returns frames; without costs. */
+/*
+ * Make a node that returns frames, on top of child.  The caller sets costs and
+ * number of rows.
+ */
 static CustomScan *
 make_node(Plan *child, const TargetEntry *marker, int plan_node_id,
 		  const CustomScanMethods *methods)
@@ -162,22 +166,27 @@ make_send(Plan *child, List *columns, const TargetEntry *marker,
 		  const px_request *request, const px_slice *slice, bool below_gather,
 		  bool text)
 {
-	CustomScan *scan = make_node(child, marker, SEND_PLAN_NODE_ID, &px_send_scan_methods);
+	CustomScan *scan = make_node(child, marker, SEND_PLAN_NODE_ID,
+								 &px_send_scan_methods);
 	Plan	   *plan = &scan->scan.plan;
 
-	estimate(plan, child, list_length(columns), request);
+	estimate_send(plan, child, list_length(columns), request);
 	plan->parallel_safe = child->parallel_safe;
 
-	/* For the executor this means shared memory: senders share what they learn. */
+	/*
+	 * The executor gives shared memory only to parallel-aware nodes.  In mode
+	 * auto, the senders of a parallel plan share what they measure.
+	 */
 	plan->parallel_aware = below_gather && request->adaptive;
-	scan->custom_private = list_make4(columns, makeInteger(below_gather ? 1 : 0),
-									  list_make4_int((int) slice->slices, (int) slice->blocks,
-													 (int) slice->file, (int) slice->reason),
-									  makeInteger(text ? 1 : 0));
+	scan->custom_private = list_make4(
+		columns, makeInteger(below_gather ? 1 : 0),
+		list_make4_int((int) slice->slices, (int) slice->blocks,
+					   (int) slice->file, (int) slice->reason),
+		makeInteger(text ? 1 : 0));
 	return plan;
 }
 
-/* A node on top of a plan that returns frames, which passes them on. */
+/* Make a node that passes on frames, or texts made of them, from its child. */
 static CustomScan *
 make_passing_node(Plan *child, const TargetEntry *marker, int plan_node_id,
 				  const CustomScanMethods *methods)
@@ -193,18 +202,21 @@ make_passing_node(Plan *child, const TargetEntry *marker, int plan_node_id,
 }
 
 static Plan *
-make_plan_node(Plan *child, const TargetEntry *marker, const px_request *request)
+make_plan_node(Plan *child, const TargetEntry *marker,
+			   const px_request *request)
 {
-	CustomScan *scan = make_passing_node(child, marker, TOP_PLAN_NODE_ID, &px_plan_scan_methods);
+	CustomScan *scan = make_passing_node(child, marker, TOP_PLAN_NODE_ID,
+										 &px_plan_scan_methods);
 
 	scan->scan.plan.plan_rows++;
-	scan->custom_private = list_make2_int((int) request->explain, request->version);
+	scan->custom_private = list_make2_int((int) request->explain,
+										  request->version);
 	return &scan->scan.plan;
 }
 
 /*
- * The marker for what is below ExchangeArmour: there the call stands for frames
- * that its result is made of.
+ * The marker for nodes below ExchangeArmour.  These return frames, so the
+ * result type is that of exchange.send.
  */
 static TargetEntry *
 frame_marker(const TargetEntry *marker)
@@ -228,22 +240,27 @@ px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker,
 
 	if (mapped != NIL)
 	{
-		Plan	   *send = make_send(outerPlan(top), mapped, frame, request, slice, true, text);
+		Plan *send = make_send(outerPlan(top), mapped, frame, request, slice,
+							   true, text);
 
-		/* The Gather gets at least as many frames as one participant sends. */
+		/* The Gather returns at least the frames of one participant. */
 		outerPlan(top) = send;
 		top->targetlist = frame_targetlist(OUTER_VAR, frame);
 		top->plan_rows = send->plan_rows;
 		top->plan_width = send->plan_width;
 		top->total_cost = Max(top->total_cost, send->total_cost);
 		stmt->planTree = &make_passing_node(top, frame, FORWARD_PLAN_NODE_ID,
-											&px_forward_scan_methods)->scan.plan;
+											&px_forward_scan_methods)
+							  ->scan.plan;
 	}
 	else
-		stmt->planTree = make_send(top, columns, frame, request, slice, false, text);
+		stmt->planTree = make_send(top, columns, frame, request, slice, false,
+								   text);
 	if (request->explain != 0)
 		stmt->planTree = make_plan_node(stmt->planTree, frame, request);
 	if (text)
-		stmt->planTree = &make_passing_node(stmt->planTree, marker, ARMOUR_PLAN_NODE_ID,
-											&px_armour_scan_methods)->scan.plan;
+		stmt->planTree = &make_passing_node(stmt->planTree, marker,
+											ARMOUR_PLAN_NODE_ID,
+											&px_armour_scan_methods)
+							  ->scan.plan;
 }

@@ -3,8 +3,9 @@
  * eligible.c
  *		Which foreign scans an exchange may take over.
  *
- * What only shows at run time (no extension on the remote, own writes, …) is
- * decided by node/receive.c, which then runs the kept ForeignScan.
+ * Reasons against an exchange that are known only at run time (no extension on
+ * the remote, own writes, …) are found by exec/start.c.  Then the ForeignScan
+ * runs, which is kept in the plan.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,7 +16,6 @@
 #include "catalog/pg_class.h"
 #include "commands/defrem.h"
 #include "foreign/foreign.h"
-#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "utils/guc.h"
@@ -26,10 +26,10 @@
 #include "plan/eligible.h"
 
 /*
- * postgres_fdw plans for 10 pages where a table has no statistics.  An
- * exchange rather expects this many times as much, about 1 MB: an equality
- * (selectivity 0.005) then stays below the default of min_bytes, a range
- * (0.33) or the whole of the table does not.
+ * For a table without statistics, postgres_fdw assumes 10 pages.  We multiply
+ * that by this factor, which is about 1 MB.  Then the expected bytes of an
+ * equality (selectivity 0.005) are below the default of min_bytes, and those
+ * of a range (0.33) or of the whole table are above it.
  */
 #define UNKNOWN_TABLE_FACTOR	16
 
@@ -37,14 +37,16 @@ bool
 px_server_is_postgres_fdw(const ForeignServer *server)
 {
 	ForeignDataWrapper *fdw = GetForeignDataWrapper(server->fdwid);
-	char	   *handler = OidIsValid(fdw->fdwhandler) ? get_func_name(fdw->fdwhandler) : NULL;
+	char	   *handler = OidIsValid(fdw->fdwhandler)
+		? get_func_name(fdw->fdwhandler)
+		: NULL;
 
 	return handler && strcmp(handler, "postgres_fdw_handler") == 0;
 }
 
 /*
- * Does this query level, and each it stands in, only read?  INSERT reads
- * what it inserts; its target is never scanned.
+ * Do this query and the queries that contain it only read?  INSERT ... SELECT
+ * may use exchanges, because its target is never scanned.
  */
 static bool
 query_only_reads(PlannerInfo *root)
@@ -53,7 +55,8 @@ query_only_reads(PlannerInfo *root)
 	{
 		Query	   *parse = root->parse;
 
-		if (parse->commandType != CMD_SELECT && parse->commandType != CMD_INSERT)
+		if (parse->commandType != CMD_SELECT &&
+			parse->commandType != CMD_INSERT)
 			return false;
 		if (parse->hasModifyingCTE)
 			return false;
@@ -61,7 +64,7 @@ query_only_reads(PlannerInfo *root)
 	return true;
 }
 
-/* May rows be locked here, of any table? */
+/* Does this query, or one that contains it, lock rows of any table? */
 static bool
 query_locks_rows(PlannerInfo *root)
 {
@@ -82,16 +85,17 @@ px_rel_is_locked(PlannerInfo *root, RelOptInfo *rel)
 	{
 		PlanRowMark *mark = lfirst_node(PlanRowMark, lc);
 
-		if (bms_is_member(mark->rti, rel->relids) && mark->strength != LCS_NONE)
+		if (bms_is_member(mark->rti, rel->relids) &&
+			mark->strength != LCS_NONE)
 			return true;
 	}
 	return false;
 }
 
 /*
- * Is a system column of base relation rel wanted that a row as we make it
- * cannot have?  tableoid it can.  (In the target list of a join or upper
- * relation, postgres_fdw makes ordinary columns of them.)
+ * Does the query use a system column of base relation rel that our rows do not
+ * have?  They have tableoid only.  (For a join or upper relation, postgres_fdw
+ * fetches system columns as ordinary ones.)
  */
 static bool
 needs_system_columns(RelOptInfo *rel)
@@ -102,7 +106,8 @@ needs_system_columns(RelOptInfo *rel)
 
 	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &attnos);
 	foreach(lc, rel->baserestrictinfo)
-		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause, rel->relid, &attnos);
+		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause,
+					   rel->relid, &attnos);
 
 	while ((bit = bms_next_member(attnos, bit)) >= 0)
 	{
@@ -117,7 +122,10 @@ needs_system_columns(RelOptInfo *rel)
 bool
 px_rel_is_eligible(PlannerInfo *root, RelOptInfo *rel)
 {
-	/* To check a join's row again takes a plan that only postgres_fdw has. */
+	/*
+	 * A locked row of a join may have to be checked again (EvalPlanQual).
+	 * Only postgres_fdw's node has the local plan for that.
+	 */
 	return query_only_reads(root) &&
 		(IS_SIMPLE_REL(rel) || !query_locks_rows(root)) &&
 		!(IS_SIMPLE_REL(rel) && needs_system_columns(rel));
@@ -159,7 +167,7 @@ px_expected_nbytes(PlannerInfo *root, const Path *path)
 	double		nbytes = path->rows * path->pathtarget->width;
 	int			relid = -1;
 
-	/* An upper relation has no relids; its size hangs on no table's. */
+	/* An upper relation has no relids: no table's statistics apply. */
 	while ((relid = bms_next_member(rel->relids, relid)) >= 0)
 	{
 		RangeTblEntry *rte = planner_rt_fetch(relid, root);

@@ -11,19 +11,23 @@
 #include "foreign/foreign.h"
 #include "nodes/pathnodes.h"
 
-/* By the name of its handler, as extensions may be in any schema. */
+/*
+ * Does the server belong to postgres_fdw?  We compare the name of the handler
+ * function only, because the extension may be in any schema.
+ */
 extern bool px_server_is_postgres_fdw(const ForeignServer *server);
 
 /*
- * What postgres_fdw takes the transfer of a row to cost: the server's option
- * fdw_tuple_cost, or its default.
+ * The cost that postgres_fdw assumes for the transfer of a row: the server's
+ * option fdw_tuple_cost, or its default.
  */
 extern double px_fdw_tuple_cost(const ForeignServer *server);
 
 /*
- * May a scan of rel, a base, join or upper relation of postgres_fdw's, be an
- * exchange?  Only in queries that read: UPDATE and DELETE need postgres_fdw's
- * own node.  Where rows are locked, only base relations.
+ * May a scan of rel be an exchange?  rel is a base, join or upper relation of
+ * postgres_fdw.  The query must only read, because UPDATE and DELETE need
+ * postgres_fdw's own node.  If the query locks rows, rel must be a base
+ * relation.
  */
 extern bool px_rel_is_eligible(PlannerInfo *root, RelOptInfo *rel);
 
@@ -31,9 +35,9 @@ extern bool px_rel_is_eligible(PlannerInfo *root, RelOptInfo *rel);
 extern bool px_rel_is_locked(PlannerInfo *root, RelOptInfo *rel);
 
 /*
- * Bytes that the path is expected to return, for comparison with min_bytes.
- * A table that was never analyzed is taken for a bigger one than postgres_fdw
- * takes it for.
+ * The bytes that the path is expected to return, for comparison with
+ * min_bytes.  A table that was never analyzed is assumed to be larger than
+ * postgres_fdw assumes.
  */
 extern double px_expected_nbytes(PlannerInfo *root, const Path *path);
 

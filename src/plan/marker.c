@@ -1,21 +1,22 @@
 /*-------------------------------------------------------------------------
  *
  * marker.c
- *		Recognising SELECT exchange.send('...', t.*) FROM (...) t, and the same
+ *		Recognizing SELECT exchange.send('...', t.*) FROM (...) t, and the same
  *		with exchange.send_text.
  *
- * The planner hook looks at every query of the backend, so the first tests
- * are the cheap ones that nearly all queries fail.  What passes must be
- * exactly the marker: one target, one subquery, nothing else at all.  Anything
- * near it is planned as usual and then refused by the function itself.
+ * The planner hook sees every query of the backend, so it begins with cheap
+ * tests that nearly all queries fail.  A marked query must have exactly this
+ * form: one target, one subquery, nothing else.  A query that resembles it is
+ * planned as usual, and then refused by the function itself.
  *
- * A coordinator that has found the extension here, and then calls the function
- * by its name, may still meet another of that name: because somebody else has
- * made one that fits better, or the extension is gone.  Such a function is not
- * to be called with the rights of whoever reads through the coordinator; so
- * what has the form of the marker is refused.
+ * A coordinator calls the function by name.  Although it has found the
+ * extension here, the name may mean another function: somebody may have
+ * created one whose arguments match better, or the extension was dropped.
+ * Such a function must not run with the rights of the coordinator's user.  So
+ * the hook refuses a query that has the form of a marked one and calls
+ * somebody else's function exchange.send or exchange.send_text.
  *
- * The subquery is planned in place of the whole query.  It was analysed,
+ * The subquery is planned in place of the whole query.  It was analyzed,
  * rewritten and locked as part of it, so permissions, row security and
  * invalidation of cached plans are those of an ordinary SELECT.
  *
@@ -33,12 +34,12 @@
 #include "optimizer/planner.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
-#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
 #include "utils/syscache.h"
 
 #include "admit/session.h"
+#include "compat.h"
 #include "conn/sqlstate.h"
 #include "node/send.h"
 #include "plan/attach.h"
@@ -47,7 +48,7 @@
 
 static planner_hook_type prev_planner_hook = NULL;
 
-/* Has the query any clause besides a target list and FROM? */
+/* Does the query have any clause other than its target list and FROM? */
 static bool
 has_other_clauses(const Query *query)
 {
@@ -63,7 +64,7 @@ has_other_clauses(const Query *query)
 		query->returningList != NIL || query->onConflict != NULL;
 }
 
-/* If FROM is a single subquery and nothing more, return its entry. */
+/* If FROM is a single subquery and nothing else, return its entry. */
 static RangeTblEntry *
 single_subquery(const Query *query)
 {
@@ -86,13 +87,12 @@ single_subquery(const Query *query)
 }
 
 /*
- * Is this a marker's call, exchange.send('...', t.*), with t the subquery?  A
- * plain t is the same where the subquery has no column of that name, which is
- * why receivers do not write it.
+ * Is this call a marker, exchange.send('...', t.*), where t is the subquery?
  *
- * The subquery's row is of type record.  A view's has a named type, and the
- * rights to use the view hang on its range table entry: so a view is not
- * taken for a subquery, although the rewriter has made one of it.
+ * The row of a subquery has type record.  The row of a view has a named type.
+ * The rewriter has turned a view into a subquery, too, but permissions to use
+ * the view are checked by its range table entry, which would be lost here.  So
+ * we accept type record only.
  */
 static bool
 is_marker_call(const FuncExpr *call, Oid result_type)
@@ -112,32 +112,34 @@ is_marker_call(const FuncExpr *call, Oid result_type)
 		row->varlevelsup == 0 && row->vartype == RECORDOID;
 }
 
-/* Is this a stranger's function of a marker's name? */
+/* Has this function, which is not a marker function, the name of one? */
 static bool
-is_impostor(Oid function)
+has_marker_name(Oid function)
 {
 	char	   *name = get_func_name(function);
 	char	   *schema;
 
-	if (name == NULL || (strcmp(name, "send") != 0 && strcmp(name, "send_text") != 0))
+	if (name == NULL ||
+		(strcmp(name, "send") != 0 && strcmp(name, "send_text") != 0))
 		return false;
 	schema = get_namespace_name(get_func_namespace(function));
 	return schema != NULL && strcmp(schema, "exchange") == 0;
 }
 
 static void
-refuse_impostor(Oid function)
+refuse_foreign_function(Oid function)
 {
 	ereport(ERROR,
 			(errcode(PX_ERRCODE_NOT_PLANNED),
-			 errmsg("function %s is not that of pg_exchange", format_procedure_qualified(function)),
+			 errmsg("function %s is not that of pg_exchange",
+					format_procedure_qualified(function)),
 			 errdetail("It is called like the one by which a server asks for an exchange."),
 			 errhint("Give the function another name or schema.")));
 }
 
 /*
- * If the query is a marked one, return the marker, else NULL.  *text is set to
- * whether it asks for text.
+ * If the query is marked, return the marker and set *text to whether it is
+ * exchange.send_text.  Otherwise return NULL.
  */
 static TargetEntry *
 find_marker(const Query *query, bool *text)
@@ -162,8 +164,9 @@ find_marker(const Query *query, bool *text)
 		return NULL;
 
 	/*
-	 * Only now ask the catalogs.  The function's address is the surest sign:
-	 * it leaves no doubt about names, schemas or versions of the library.
+	 * Only now we look into the catalogs.  We compare the function's address,
+	 * because the function may have been created under any name and in any
+	 * schema.
 	 */
 	if (IsA(target->expr, FuncExpr))
 	{
@@ -172,34 +175,36 @@ find_marker(const Query *query, bool *text)
 		{
 			*text = finfo.fn_addr == px_sql_send_text;
 			return !has_other_clauses(query) &&
-				is_marker_call((FuncExpr *) target->expr, *text ? TEXTOID : BYTEAOID) ?
-				target : NULL;
+					is_marker_call((FuncExpr *) target->expr,
+								   *text ? TEXTOID : BYTEAOID)
+				? target
+				: NULL;
 		}
 	}
-	if (is_impostor(function))
-		refuse_impostor(function);
+	if (has_marker_name(function))
+		refuse_foreign_function(function);
 	return NULL;
 }
 
 static PlannedStmt *
-plan_query(Query *query, const char *query_string, int cursor_options,
-		   ParamListInfo params)
+plan_query(PX_PLANNER_PARAMETERS)
 {
 	if (prev_planner_hook)
-		return prev_planner_hook(query, query_string, cursor_options, params);
-	return standard_planner(query, query_string, cursor_options, params);
+		return prev_planner_hook(PX_PLANNER_ARGUMENTS(parse));
+	return standard_planner(PX_PLANNER_ARGUMENTS(parse));
 }
 
 /*
- * Plan the query of a stream.  Below a Gather, participants hand over frames,
- * one for many rows; parallel_tuple_cost is for each row, and would keep all
- * plans that return many of them from being parallel.  So it is divided by the
- * rows of a batch, unless the plan has a Gather that rows go through all the
- * same.
+ * Plan the query of a stream.
+ *
+ * parallel_tuple_cost is the cost of passing a row through a Gather.  It would
+ * prevent parallel plans for all queries that return many rows.  But with
+ * ExchangeSend below the Gather, frames pass through it, and a frame has many
+ * rows.  So we divide the cost by the rows of a batch.  If ExchangeSend cannot
+ * go below the Gather of the resulting plan, we plan again with the real cost.
  */
 static PlannedStmt *
-plan_stream(Query *inner, const px_request *request, const char *query_string,
-			int cursor_options, ParamListInfo params)
+plan_stream(const px_request *request, PX_PLANNER_PARAMETERS)
 {
 	Query	   *copy;
 	PlannedStmt *stmt;
@@ -208,24 +213,26 @@ plan_stream(Query *inner, const px_request *request, const char *query_string,
 
 	if ((cursor_options & CURSOR_OPT_PARALLEL_OK) == 0 ||
 		max_parallel_workers_per_gather == 0)
-		return plan_query(inner, query_string, cursor_options, params);
+		return plan_query(PX_PLANNER_ARGUMENTS(parse));
 
-	copy = copyObject(inner);
-	double_to_shortest_decimal_buf(parallel_tuple_cost / request->batch_rows, cost);
+	copy = copyObject(parse);
+	double_to_shortest_decimal_buf(parallel_tuple_cost / request->batch_rows,
+								   cost);
 	nestlevel = NewGUCNestLevel();
-	(void) set_config_option("parallel_tuple_cost", cost, PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
-	stmt = plan_query(copy, query_string, cursor_options, params);
+	(void) set_config_option("parallel_tuple_cost", cost, PGC_USERSET,
+							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	stmt = plan_query(PX_PLANNER_ARGUMENTS(copy));
 	AtEOXact_GUC(true, nestlevel);
 
 	if (stmt->parallelModeNeeded && !px_send_fits_below(stmt->planTree))
-		stmt = plan_query(inner, query_string, cursor_options, params);
+		stmt = plan_query(PX_PLANNER_ARGUMENTS(parse));
 	return stmt;
 }
 
 /*
- * Make dropping or replacing the function invalidate the plan, as the planner
- * does for functions that it meets itself.
+ * Let the plan be invalidated when the marker function is dropped or replaced.
+ * The planner does the same for all functions of a query, but does not see the
+ * marker.
  */
 static void
 add_function_dependency(PlannedStmt *stmt, Oid function)
@@ -233,11 +240,12 @@ add_function_dependency(PlannedStmt *stmt, Oid function)
 	PlanInvalItem *item = makeNode(PlanInvalItem);
 
 	item->cacheId = PROCOID;
-	item->hashValue = GetSysCacheHashValue1(PROCOID, ObjectIdGetDatum(function));
+	item->hashValue = GetSysCacheHashValue1(PROCOID,
+											ObjectIdGetDatum(function));
 	stmt->invalItems = lappend(stmt->invalItems, item);
 }
 
-/* Decline what another session than this should do. */
+/* Decline a query that must run in postgres_fdw's session, not in this one. */
 static void
 check_session(Query *query, const px_request *request)
 {
@@ -250,8 +258,10 @@ check_session(Query *query, const px_request *request)
 }
 
 /*
- * Functions of the query may have effects: let it be evaluated in the portions
- * that postgres_fdw would fetch, whatever the receiver knows.
+ * Change the request so that the query is evaluated in the portions that
+ * postgres_fdw would fetch.  Volatile functions may have effects, which must
+ * not happen earlier than with postgres_fdw.  The receiver cannot request
+ * this, because the functions may be inside a view of the remote.
  */
 static TargetEntry *
 evaluate_portions(const TargetEntry *marker, px_request *request)
@@ -275,8 +285,7 @@ evaluate_portions(const TargetEntry *marker, px_request *request)
 }
 
 static PlannedStmt *
-marker_planner(Query *parse, const char *query_string, int cursor_options,
-			   ParamListInfo params)
+marker_planner(PX_PLANNER_PARAMETERS)
 {
 	bool		text = false;
 	TargetEntry *marker = find_marker(parse, &text);
@@ -286,18 +295,23 @@ marker_planner(Query *parse, const char *query_string, int cursor_options,
 	px_slice	slice = {.slices = 1};
 
 	/*
-	 * A stream of frames cannot run backwards, and a plan that is finished
-	 * cannot be materialized any more: no scrolling.
+	 * A stream of frames cannot run backward.  For a scrollable cursor the
+	 * planner may add a Materialize, but not on top of a finished plan.  So
+	 * such a query is not taken, and the function itself refuses it.
 	 */
 	if (marker == NULL || (cursor_options & CURSOR_OPT_SCROLL) != 0)
-		return plan_query(parse, query_string, cursor_options, params);
+		return plan_query(PX_PLANNER_ARGUMENTS(parse));
 
 	inner = single_subquery(parse)->subquery;
 	pfree(px_send_read_request(castNode(FuncExpr, marker->expr),
-							   ExecCleanTargetListLength(inner->targetList), &request));
+							   ExecCleanTargetListLength(inner->targetList),
+							   &request));
 	if (text)
 	{
-		/* It is postgres_fdw's own session that runs it, by a cursor of its own. */
+		/*
+		 * Receivers run this query by a cursor of postgres_fdw, and cursors
+		 * have no parallel plans.  So EXPLAIN must not get one either.
+		 */
 		cursor_options &= ~CURSOR_OPT_PARALLEL_OK;
 		if (contain_volatile_functions((Node *) inner))
 			marker = evaluate_portions(marker, &request);
@@ -313,7 +327,7 @@ marker_planner(Query *parse, const char *query_string, int cursor_options,
 	inner->stmt_location = parse->stmt_location;
 	inner->stmt_len = parse->stmt_len;
 
-	stmt = plan_stream(inner, &request, query_string, cursor_options, params);
+	stmt = plan_stream(&request, PX_PLANNER_ARGUMENTS(inner));
 	if (!text)
 		px_session_decline(px_session_judge_plan(stmt));
 	px_send_add_node(stmt, marker, &request, &slice, text);

@@ -1,28 +1,29 @@
 /*-------------------------------------------------------------------------
  *
  * paths.c
- *		Puts an ExchangeReceive in place of each ForeignPath.
+ *		Putting an ExchangeReceive in place of each ForeignPath.
  *
- * Where the planner asks postgres_fdw for its paths, for base, join and upper
- * relations, it gets ours: postgres_fdw builds them, and those that are worth
- * it become the children of CustomPaths before any is compared.  In the
- * plan, the child is kept as the fallback: it yields whole scan tuples, while
- * quals and projection are ours, so that it makes no difference above the scan
- * which of the two ran.
+ * The planner asks postgres_fdw for paths of base, join and upper relations.
+ * Our functions are called instead.  They have postgres_fdw build its paths,
+ * and put those that are worth an exchange below CustomPaths, before any paths
+ * are compared.
+ *
+ * The ForeignScan stays in the plan as the child of ExchangeReceive: it is the
+ * fallback.  It returns whole scan tuples, and ExchangeReceive does quals and
+ * projection.  So the nodes above get the same rows from both.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "access/table.h"
-#include "catalog/pg_type.h"
+#include "catalog/pg_type_d.h"
 #include "foreign/fdwapi.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/optimizer.h"
-#include "optimizer/plancat.h"
 #include "parser/parsetree.h"
 #include "utils/rel.h"
 
@@ -32,9 +33,9 @@
 #include "plan/eligible.h"
 #include "plan/paths.h"
 
-static get_relation_info_hook_type prev_get_relation_info_hook = NULL;
+static build_simple_rel_hook_type prev_build_simple_rel_hook = NULL;
 
-/* What RelOptInfo.fdwroutine points to for tables of postgres_fdw. */
+/* RelOptInfo.fdwroutine points to this for relations of postgres_fdw. */
 typedef struct exchange_routine
 {
 	FdwRoutine	fdw;			/* must be first */
@@ -43,13 +44,17 @@ typedef struct exchange_routine
 } exchange_routine;
 
 /*
- * What the transfer of a row costs by postgres_fdw, a flat fdw_tuple_cost, an
- * exchange takes for so many bytes.  make bench: a row of lineitem, which the
- * planner takes to have 117, takes an eleventh of postgres_fdw's time.
+ * postgres_fdw takes fdw_tuple_cost for the transfer of each row.  An exchange
+ * takes it for so many bytes.  From make bench: a row of lineitem, whose width
+ * the planner estimates as 117 bytes, takes an eleventh of postgres_fdw's
+ * time.
  */
 #define BYTES_OF_A_TUPLE_COST	1280.0
 
-/* bench/latency.py: below, postgres_fdw is faster even if the estimate is right. */
+/*
+ * Below this number of rows, postgres_fdw is faster even if the estimate is
+ * right (bench/latency.py).
+ */
 #define LOOKUP_ROWS				8.0
 
 static Plan *plan_receive(PlannerInfo *root, RelOptInfo *rel,
@@ -61,7 +66,10 @@ static const CustomPathMethods receive_path_methods = {
 	.PlanCustomPath = plan_receive,
 };
 
-/* May a scan run beside its siblings, by the options of server and table? */
+/*
+ * May the scan run at the same time as its siblings?  The options of server
+ * and table decide, as for postgres_fdw.
+ */
 static bool
 is_async_capable(ForeignPath *foreign)
 {
@@ -77,7 +85,7 @@ exchange_routine_of(RelOptInfo *rel)
 	return (exchange_routine *) rel->fdwroutine;
 }
 
-/* Is too little expected for a stream?  Then the session will read it. */
+/* Is the expected result so small that the session is to read it? */
 static bool
 is_small(PlannerInfo *root, const ForeignPath *foreign)
 {
@@ -85,38 +93,43 @@ is_small(PlannerInfo *root, const ForeignPath *foreign)
 }
 
 /*
- * Is it a lookup of so few rows that they are cheaper as text?  A transaction's
- * first exchange with a server takes two round trips more.
+ * Is this a lookup of so few rows that postgres_fdw is cheaper?  The first
+ * exchange of a transaction with a server takes two more round trips.
  */
 static bool
 is_lookup(PlannerInfo *root, const Path *path)
 {
-	return path->rows < LOOKUP_ROWS && px_expected_nbytes(root, path) < px_min_bytes;
+	return path->rows < LOOKUP_ROWS &&
+		px_expected_nbytes(root, path) < px_min_bytes;
 }
 
 /*
- * An ExchangeReceive in place of foreign.  It has that path's costs, but the
- * transfer counts by bytes; never more than there.
+ * Make an ExchangeReceive path in place of a ForeignPath.  It has the same
+ * costs, except that the transfer is charged by bytes.  It is never more
+ * expensive.
  */
 static Path *
 make_receive_path(PlannerInfo *root, ForeignPath *foreign)
 {
 	CustomPath *path = makeNode(CustomPath);
-	double		saved = 1.0 - foreign->path.pathtarget->width / BYTES_OF_A_TUPLE_COST;
+	double		saved = 1.0 -
+		foreign->path.pathtarget->width / BYTES_OF_A_TUPLE_COST;
 
 	path->path = foreign->path;
 	path->path.type = T_CustomPath;
 	path->path.total_cost -= foreign->path.rows * Max(saved, 0.0) *
 		exchange_routine_of(foreign->path.parent)->tuple_cost;
-	path->path.total_cost = Max(path->path.total_cost, path->path.startup_cost);
+	path->path.total_cost = Max(path->path.total_cost,
+								path->path.startup_cost);
 	path->path.pathtype = T_CustomScan;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make1(foreign);
-	path->custom_private = list_make5(makeInteger(1),
-									  makeInteger(foreign->path.pathkeys != NIL),
-									  makeInteger(is_async_capable(foreign)),
-									  makeInteger(is_small(root, foreign)),
-									  makeInteger(px_rel_is_locked(root, foreign->path.parent)));
+	/* See px_receive_private.  place.c sets the first and the last two. */
+	path->custom_private = list_make5(
+		makeInteger(1), makeInteger(foreign->path.pathkeys != NIL),
+		makeInteger(is_async_capable(foreign)),
+		makeInteger(is_small(root, foreign)),
+		makeInteger(px_rel_is_locked(root, foreign->path.parent)));
 	path->custom_private = lappend(path->custom_private, makeInteger(0));
 	path->custom_private = lappend(path->custom_private, makeInteger(0));
 	px_custompath_copy_restrictinfo(path, foreign);
@@ -125,9 +138,9 @@ make_receive_path(PlannerInfo *root, ForeignPath *foreign)
 }
 
 /*
- * Instead of postgres_fdw's: says whether the planner may consider parallel
- * plans with the table.  postgres_fdw's own paths do not become fit for them
- * by that, see add_paths.
+ * IsForeignScanParallelSafe: may the planner consider parallel plans with the
+ * table?  This makes the planner consider postgres_fdw's own paths safe, too;
+ * add_paths corrects that.
  */
 static bool
 is_parallel_safe_scan(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
@@ -135,25 +148,27 @@ is_parallel_safe_scan(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	return px_max_connections_per_server > 1 && px_rel_is_eligible(root, rel);
 }
 
-/* How many times faster with workers, as the planner has it for all scans. */
+/* The planner's estimate of a parallel scan's speedup; see costsize.c. */
 static double
 parallel_divisor(int nworkers)
 {
-	double		leader = parallel_leader_participation ? 1.0 - 0.3 * nworkers : 0.0;
+	double leader = parallel_leader_participation ? 1.0 - 0.3 * nworkers : 0.0;
 
 	return nworkers + Max(leader, 0.0);
 }
 
 /*
- * Offer a scan of a base relation to parallel plans.  A participant claims
- * slices, or the whole of it: with one slice, a second worker has nothing to
- * do here, though it may have with the next partition.
+ * Add a partial path for a scan of a base relation.  Participants claim slices
+ * of it, or the whole scan if there is one slice.  In the latter case the
+ * others have nothing to do here, but may read the next partition.
  */
 static void
-add_partial_receive_path(PlannerInfo *root, RelOptInfo *rel, ForeignPath *foreign)
+add_partial_receive_path(PlannerInfo *root, RelOptInfo *rel,
+						 ForeignPath *foreign)
 {
-	int			nworkers = Min(max_parallel_workers_per_gather,
-							   Min(px_slices_setting, px_max_connections_per_server - 1));
+	int			nworkers = Min(
+		max_parallel_workers_per_gather,
+		Min(px_slices_setting, px_max_connections_per_server - 1));
 	Path	   *path;
 
 	if (is_small(root, foreign) || px_rel_is_locked(root, rel) ||
@@ -174,14 +189,17 @@ add_partial_receive_path(PlannerInfo *root, RelOptInfo *rel, ForeignPath *foreig
 }
 
 /* ---------------------------------------------------------------------
- * In postgres_fdw's stead
+ * Functions that replace those of postgres_fdw
  * --------------------------------------------------------------------- */
 
 /*
- * May rel be scanned by exchanges?  Then take *others, its paths before
- * postgres_fdw adds its own, out of its sight, so that these do not lose at a
- * price that they are not going to have.  (It looks at others only for row
- * locks, with which nothing is eligible.)
+ * If rel may be scanned by exchanges, move its paths to *others before
+ * postgres_fdw adds its own.  Otherwise add_path would compare postgres_fdw's
+ * paths with them at postgres_fdw's costs, and might drop a path that is cheap
+ * enough as an exchange.
+ *
+ * postgres_fdw itself looks at other paths only in queries that lock rows, for
+ * joins, and these are not eligible.
  */
 static bool
 hide_paths(PlannerInfo *root, RelOptInfo *rel, List **others)
@@ -193,7 +211,7 @@ hide_paths(PlannerInfo *root, RelOptInfo *rel, List **others)
 	return true;
 }
 
-/* Add what postgres_fdw has built, as exchanges where that is worth it. */
+/* Add the paths of postgres_fdw, as exchanges where that is worth it. */
 static void
 add_paths(PlannerInfo *root, RelOptInfo *rel, List *others)
 {
@@ -206,12 +224,13 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, List *others)
 		Path	   *path = lfirst(lc);
 
 		/*
-		 * Only because we said so does the planner take it to be safe.  It
-		 * must run in the leader's session.
+		 * postgres_fdw's own scan must run in the leader, which has the
+		 * connection.  The path is marked safe only because of
+		 * is_parallel_safe_scan.
 		 */
 		path->parallel_safe = false;
 
-		/* A pushed-down LIMIT belongs to the relation below. */
+		/* The path of a pushed-down LIMIT has the input relation as parent. */
 		if (IsA(path, ForeignPath) &&
 			!is_lookup(root, path) &&
 			(path->parent == rel || px_rel_is_eligible(root, path->parent)))
@@ -242,37 +261,39 @@ get_foreign_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 	List	   *others = NIL;
 	bool		hidden = hide_paths(root, joinrel, &others);
 
-	exchange_routine_of(joinrel)->original->GetForeignJoinPaths(root, joinrel, outerrel,
-																innerrel, jointype, extra);
+	exchange_routine_of(joinrel)->original->GetForeignJoinPaths(
+		root, joinrel, outerrel, innerrel, jointype, extra);
 	if (hidden)
 		add_paths(root, joinrel, others);
 }
 
 static void
 get_foreign_upper_paths(PlannerInfo *root, UpperRelationKind stage,
-						RelOptInfo *input_rel, RelOptInfo *output_rel, void *extra)
+						RelOptInfo *input_rel, RelOptInfo *output_rel,
+						void *extra)
 {
 	List	   *others = NIL;
 	bool		hidden = hide_paths(root, output_rel, &others);
 
-	exchange_routine_of(output_rel)->original->GetForeignUpperPaths(root, stage, input_rel,
-																	output_rel, extra);
+	exchange_routine_of(output_rel)
+		->original->GetForeignUpperPaths(root, stage, input_rel, output_rel,
+										 extra);
 	if (hidden)
 		add_paths(root, output_rel, others);
 }
 
 /*
- * The planner has a copy of postgres_fdw's routines for each table, and uses
- * it for joins and upper relations, too.  Ours knows the original.
+ * Replace a table's FdwRoutine by a copy that calls our functions.  The
+ * planner uses the table's FdwRoutine for joins and upper relations, too.
  */
 static void
-receive_relation_info(PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel)
+replace_fdw_routine(PX_BUILD_SIMPLE_REL_PARAMETERS)
 {
 	exchange_routine *routine;
 	ForeignServer *server;
 
-	if (prev_get_relation_info_hook)
-		prev_get_relation_info_hook(root, relid, inhparent, rel);
+	if (prev_build_simple_rel_hook)
+		prev_build_simple_rel_hook(PX_BUILD_SIMPLE_REL_ARGUMENTS);
 	if (!px_enabled || rel->fdwroutine == NULL)
 		return;
 	server = GetForeignServer(rel->serverid);
@@ -290,12 +311,12 @@ receive_relation_info(PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *
 	rel->fdwroutine = &routine->fdw;
 }
 
-/* All columns of a base relation, for a scan that yields whole tuples. */
+/* All columns of a base relation, for a scan that returns whole tuples. */
 static List *
 whole_tuple_tlist(PlannerInfo *root, Index relid)
 {
 	RangeTblEntry *rte = planner_rt_fetch(relid, root);
-	Relation	relation = table_open(rte->relid, NoLock);	/* planner has a lock */
+	Relation	relation = table_open(rte->relid, NoLock);	/* is locked */
 	TupleDesc	tupdesc = RelationGetDescr(relation);
 	List	   *tlist = NIL;
 
@@ -324,19 +345,20 @@ plan_receive(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	ForeignScan *foreign;
 
 	/*
-	 * Pseudoconstant quals put a gating Result on the child.  The same one
-	 * will be put on top of us.
+	 * If there are pseudoconstant quals, the planner has put a gating Result
+	 * on the child.  It is going to put one on our node, too.
 	 */
 	while (IsA(child, Result))
 		child = outerPlan(child);
 	foreign = castNode(ForeignScan, child);
 
-	/* postgres_fdw has found out which quals are evaluated here. */
+	/* The child's quals are those that postgres_fdw evaluates locally. */
 	scan->scan.plan.targetlist = tlist;
 	scan->scan.plan.qual = foreign->scan.plan.qual;
 	foreign->scan.plan.qual = NIL;
 	if (foreign->scan.scanrelid > 0)
-		foreign->scan.plan.targetlist = whole_tuple_tlist(root, foreign->scan.scanrelid);
+		foreign->scan.plan.targetlist = whole_tuple_tlist(
+			root, foreign->scan.scanrelid);
 	else
 	{
 		foreign->scan.plan.targetlist = copyObject(foreign->fdw_scan_tlist);
@@ -352,8 +374,8 @@ plan_receive(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 }
 
 void
-px_plan_init(void)
+px_paths_init(void)
 {
-	prev_get_relation_info_hook = get_relation_info_hook;
-	get_relation_info_hook = receive_relation_info;
+	prev_build_simple_rel_hook = build_simple_rel_hook;
+	build_simple_rel_hook = replace_fdw_routine;
 }

@@ -1,16 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * place.c
- *		What is done to a plan that has exchanges, once it is finished.
+ *		Changes to finished plans that have exchanges.
  *
  * An ExchangeGather takes the place of each Append and MergeAppend over
- * exchanges.  That is done after planning because no hook sees all of them
- * before: partition-wise joins and aggregates, inheritance and UNION ALL make
- * theirs in different ways.  So everything that the planner would fill in for
- * a new node is filled in here.
+ * exchanges.  We do that after planning because no hook sees all of these
+ * nodes: partitionwise joins and aggregates, inheritance and UNION ALL make
+ * them in different ways.  So we must fill in all fields of a new node that
+ * the planner would fill in.
  *
- * Nothing below a core Gather is touched: there it is the participants that
- * run side by side.
+ * Nothing below a core Gather is changed: there, the participants read several
+ * exchanges at the same time.
+ *
+ * ExchangeReceive nodes also get facts about the whole query, which are not
+ * known when their paths are made: see px_receive_private.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,11 +41,11 @@ static planner_hook_type prev_planner_hook = NULL;
  * All ExchangeReceives
  * --------------------------------------------------------------------- */
 
-/* What its exchanges are to know of the query. */
+/* What the exchanges of a query must know of the query. */
 typedef struct query_facts
 {
-	int			nstreams;
-	bool		user_code;
+	int			nstreams;		/* number of ExchangeReceive nodes */
+	bool		user_code;		/* see is_user_code */
 } query_facts;
 
 static void
@@ -76,8 +79,8 @@ finish_receive(Plan *plan, void *arg)
 		set_private(receive, PX_RECEIVE_PRIVATE_USER_CODE, 1);
 
 	/*
-	 * EXPLAIN looks here for the tables it needs names of.  The planner has
-	 * put the relids of the path's relation, which for an upper relation are
+	 * EXPLAIN chooses names for the tables in custom_relids.  The planner has
+	 * set it to the relids of the path's relation, but an upper relation has
 	 * none.
 	 */
 	if (receive->scan.scanrelid == 0)
@@ -90,14 +93,18 @@ finish_receive(Plan *plan, void *arg)
  * --------------------------------------------------------------------- */
 
 /*
- * What a LIMIT leaves unread, postgres_fdw does not compute, but for the rest of
- * a FETCH: so do not have it computed either, where it takes few of these.
+ * If a LIMIT stops a scan, postgres_fdw has computed at most the rest of a
+ * FETCH in vain, but a stream may have computed many rows.  So a scan is not
+ * read by a stream if a LIMIT is expected to stop it within so many FETCHes.
  */
 #define FEW_FETCHES		10
 
-/* All scans whose rows a node returns as they come, without reading on. */
+/*
+ * Mark the scans below plan whose rows a LIMIT of so many rows stops.  Only
+ * nodes are followed that return rows before they have read all their input.
+ */
 static void
-note_few_rows(Plan *plan, double rows)
+mark_few_rows(Plan *plan, double rows)
 {
 	List	  **list;
 	ListCell   *lc;
@@ -108,9 +115,11 @@ note_few_rows(Plan *plan, double rows)
 
 	if (px_plan_is_receive(plan))
 	{
-		const ForeignScan *foreign = linitial_node(ForeignScan, ((CustomScan *) plan)->custom_plans);
+		const ForeignScan *foreign = linitial_node(
+			ForeignScan, ((CustomScan *) plan)->custom_plans);
 
-		if (rows <= (double) FEW_FETCHES * intVal(lthird(foreign->fdw_private)))
+		if (rows <=
+			(double) FEW_FETCHES * intVal(lthird(foreign->fdw_private)))
 			set_private((CustomScan *) plan, PX_RECEIVE_PRIVATE_FEW_ROWS, 1);
 		return;
 	}
@@ -124,16 +133,16 @@ note_few_rows(Plan *plan, double rows)
 		case T_WindowAgg:
 		case T_NestLoop:
 		case T_HashJoin:
-			note_few_rows(outerPlan(plan), rows);
+			mark_few_rows(outerPlan(plan), rows);
 			break;
 		case T_SubqueryScan:
-			note_few_rows(((SubqueryScan *) plan)->subplan, rows);
+			mark_few_rows(((SubqueryScan *) plan)->subplan, rows);
 			break;
 		case T_Append:
 		case T_MergeAppend:
 			list = px_plan_list(plan);
 			foreach(lc, *list)
-				note_few_rows(lfirst(lc), rows);
+				mark_few_rows(lfirst(lc), rows);
 			break;
 		default:
 			break;
@@ -141,10 +150,10 @@ note_few_rows(Plan *plan, double rows)
 }
 
 static bool
-note_limit(Plan *plan, void *arg)
+mark_below_limit(Plan *plan, void *arg)
 {
 	if (IsA(plan, Limit))
-		note_few_rows(outerPlan(plan), plan->plan_rows);
+		mark_few_rows(outerPlan(plan), plan->plan_rows);
 	return false;
 }
 
@@ -152,35 +161,41 @@ note_limit(Plan *plan, void *arg)
  * ExchangeGather
  * --------------------------------------------------------------------- */
 
-/* Could a gather begin this stream before its rows are asked for? */
+/*
+ * Could an ExchangeGather begin this stream before its rows are requested?
+ * Not if the remote query has parameters, whose values are not known then.
+ */
 static bool
 is_startable(Plan *plan, void *arg)
 {
 	return px_plan_is_receive(plan) &&
-		linitial_node(ForeignScan, ((CustomScan *) plan)->custom_plans)->fdw_exprs == NIL;
+		linitial_node(ForeignScan, ((CustomScan *) plan)->custom_plans)
+			->fdw_exprs == NIL;
 }
 
 /*
- * Is it worth while to run these children side by side?  One stream is
- * enough: others may come from the fallback of a sibling, or local tables.
+ * Is there a stream among these children, or below them?  One is enough for an
+ * ExchangeGather: while the stream is under way, rows may come from local
+ * tables, or from the fallback of a sibling.
  */
 static bool
-gathers_streams(List *plans)
+has_streams(List *plans)
 {
 	ListCell   *lc;
 
 	foreach(lc, plans)
 	{
-		if (px_plan_is_receive(lfirst(lc)) || px_plan_walk(lfirst(lc), is_startable, NULL))
+		if (px_plan_is_receive(lfirst(lc)) ||
+			px_plan_walk(lfirst(lc), is_startable, NULL))
 			return true;
 	}
 	return false;
 }
 
 /*
- * Asynchronous execution is between Append and ForeignScan.  A foreign scan
- * that is left among exchanges is a small one; under us it runs like any
- * other node.
+ * Clear async_capable: only an Append executes its children asynchronously, an
+ * ExchangeGather does not.  A ForeignScan that is left among the children is a
+ * small one.
  */
 static void
 run_synchronously(Plan *plan)
@@ -193,7 +208,7 @@ run_synchronously(Plan *plan)
 	}
 }
 
-/* Through nodes that only filter or project. */
+/* Skip nodes that only filter or project. */
 static Plan *
 skip_projections(Plan *plan)
 {
@@ -209,9 +224,12 @@ skip_projections(Plan *plan)
 }
 
 /*
- * The order in which the children of an Append may be read.  The finished
- * plan does not say whether the planner counts on theirs (as it does for
- * partitions by range, each sorted); but if so, all of them are sorted.
+ * The order in which the children of an Append may be read.
+ *
+ * The planner may rely on an Append to return the rows of its children one
+ * after the other: for range partitions, if each is sorted.  The finished plan
+ * does not say so.  But then all children are sorted, so we keep the order if
+ * they are.
  */
 static px_gather_order
 order_of_children(List *children)
@@ -238,10 +256,12 @@ order_of_children(List *children)
 }
 
 /*
- * What EXPLAIN shows for a column of the children, given the target of an
- * Append: the parent's column, which is where the planner has had it from; or a
- * constant; or else a Var of the first child's, which EXPLAIN takes to be the
- * left tree, as it does for nodes that it does not know.
+ * Make the entry of custom_scan_tlist for a target of an Append: EXPLAIN shows
+ * it for the column.
+ *
+ * If the target is a Var that comes from a column of the parent table, we make
+ * it that column again.  Other Vars refer to the first child, as in the
+ * Append.  EXPLAIN resolves them in the left tree, so make_gather sets that.
  */
 static TargetEntry *
 describe_input(const TargetEntry *target)
@@ -258,9 +278,9 @@ describe_input(const TargetEntry *target)
 }
 
 /*
- * An ExchangeGather instead of append, an Append or MergeAppend with the given
- * children.  Stripped of all that is the new node's, append becomes the
- * description of what is to be done: how to prune, what to order by.
+ * Make an ExchangeGather that replaces append, which is an Append or
+ * MergeAppend with the given children.  append stays in custom_private,
+ * without what the new node has: it says how to prune, and what to order by.
  */
 static Plan *
 make_gather(Plan *append, List *children, Bitmapset *relids)
@@ -277,21 +297,24 @@ make_gather(Plan *append, List *children, Bitmapset *relids)
 	{
 		const TargetEntry *target = lfirst_node(TargetEntry, lc);
 		const Node *expr = (const Node *) target->expr;
-		TargetEntry *output = flatCopyTargetEntry(unconstify(TargetEntry *, target));
+		TargetEntry *output = flatCopyTargetEntry(
+			unconstify(TargetEntry *, target));
 
-		output->expr = (Expr *) makeVar(INDEX_VAR, target->resno, exprType(expr),
-										exprTypmod(expr), exprCollation(expr), 0);
+		output->expr = (Expr *) makeVar(INDEX_VAR, target->resno,
+										exprType(expr), exprTypmod(expr),
+										exprCollation(expr), 0);
 		plan->targetlist = lappend(plan->targetlist, output);
 		gather->custom_scan_tlist = lappend(gather->custom_scan_tlist,
 											describe_input(target));
 	}
-	plan->lefttree = linitial(children);	/* for EXPLAIN, see above */
+	plan->lefttree = linitial(children);	/* see describe_input */
 
 	append->targetlist = NIL;
 	append->initPlan = NIL;
 	*px_plan_list(append) = NIL;
 	gather->custom_plans = children;
-	gather->custom_private = list_make2(append, makeInteger(order_of_children(children)));
+	gather->custom_private = list_make2(
+		append, makeInteger(order_of_children(children)));
 	gather->custom_relids = relids;
 	gather->methods = &px_gather_scan_methods;
 	foreach(lc, children)
@@ -300,19 +323,23 @@ make_gather(Plan *append, List *children, Bitmapset *relids)
 }
 
 /*
- * A hashed EXCEPT or INTERSECT reads an Append (before PostgreSQL 18), and
- * wants all rows of the first child before any of the second.
+ * If the child of a SetOp is an ExchangeGather, let it read its children in
+ * order.  Before PostgreSQL 18, a hashed EXCEPT or INTERSECT reads an Append,
+ * and all rows of the first child must come before those of the second.
  */
 static void
 keep_order(Plan *plan)
 {
-	if (plan && IsA(plan, CustomScan) && ((CustomScan *) plan)->methods == &px_gather_scan_methods)
-		lsecond(((CustomScan *) plan)->custom_private) = makeInteger(PX_GATHER_IN_ORDER);
+	if (plan && IsA(plan, CustomScan) &&
+		((CustomScan *) plan)->methods == &px_gather_scan_methods)
+		lsecond(((CustomScan *) plan)->custom_private) = makeInteger(
+			PX_GATHER_IN_ORDER);
 }
 
 /*
- * WHERE CURRENT OF looks for a table's scan in the plan of the cursor, but not
- * below a custom node.  So a cursor keeps an Append that has local tables.
+ * Could a cursor with these children be used by WHERE CURRENT OF?  That looks
+ * for the scan of a table in the cursor's plan, but not below a custom node.
+ * So an Append over local tables is kept in the plan of a cursor.
  */
 static bool
 may_be_updated(List *children, int cursor_options)
@@ -325,13 +352,15 @@ may_be_updated(List *children, int cursor_options)
 	{
 		const Plan *child = skip_projections(lfirst(lc));
 
-		if (IsA(child, SeqScan) || IsA(child, IndexScan) || IsA(child, IndexOnlyScan) ||
-			IsA(child, BitmapHeapScan) || IsA(child, TidScan) || IsA(child, TidRangeScan))
+		if (IsA(child, SeqScan) || IsA(child, IndexScan) ||
+			IsA(child, IndexOnlyScan) || IsA(child, BitmapHeapScan) ||
+			IsA(child, TidScan) || IsA(child, TidRangeScan))
 			return true;
 	}
 	return false;
 }
 
+/* Replace each suitable Append and MergeAppend in the plan. */
 static Plan *
 place_gathers(Plan *plan, int cursor_options)
 {
@@ -364,22 +393,23 @@ place_gathers(Plan *plan, int cursor_options)
 
 	if (list == NULL || may_be_updated(*list, cursor_options))
 		return plan;
-	if (IsA(plan, Append) && gathers_streams(*list))
+	if (IsA(plan, Append) && has_streams(*list))
 		return make_gather(plan, *list, ((Append *) plan)->apprelids);
-	if (IsA(plan, MergeAppend) && gathers_streams(*list))
+	if (IsA(plan, MergeAppend) && has_streams(*list))
 		return make_gather(plan, *list, ((MergeAppend *) plan)->apprelids);
 	return plan;
 }
 
 /*
- * Is the function one that could run queries, while a stream of the query that
- * calls it is being read?  Who declares a function immutable says that it does
- * not.
+ * Is this a function of a user, which may run queries itself while a stream of
+ * the calling query is being read?  A function that is declared immutable
+ * promises not to.
  */
 static bool
 is_user_code(Oid function, void *context)
 {
-	return function >= FirstNormalObjectId && func_volatile(function) != PROVOLATILE_IMMUTABLE;
+	return function >= FirstNormalObjectId &&
+		func_volatile(function) != PROVOLATILE_IMMUTABLE;
 }
 
 static bool
@@ -395,24 +425,23 @@ calls_user_code(Node *node, void *context)
 }
 
 static PlannedStmt *
-place_planner(Query *parse, const char *query_string, int cursor_options,
-			  ParamListInfo params)
+place_planner(PX_PLANNER_PARAMETERS)
 {
 	PlannedStmt *stmt;
 	ListCell   *lc;
 	query_facts facts = {0};
 
-	/* The planner is going to scribble on the query. */
+	/* Before planning, because the planner changes the query. */
 	facts.user_code = px_enabled && calls_user_code((Node *) parse, NULL);
 	stmt = prev_planner_hook ?
-		prev_planner_hook(parse, query_string, cursor_options, params) :
-		standard_planner(parse, query_string, cursor_options, params);
+		prev_planner_hook(PX_PLANNER_ARGUMENTS(parse)) :
+		standard_planner(PX_PLANNER_ARGUMENTS(parse));
 
 	(void) px_plan_walk_all(stmt, count_receive, &facts);
 	if (facts.nstreams == 0)
 		return stmt;
 
-	(void) px_plan_walk_all(stmt, note_limit, NULL);
+	(void) px_plan_walk_all(stmt, mark_below_limit, NULL);
 	(void) px_plan_walk_all(stmt, finish_receive, &facts);
 	stmt->planTree = place_gathers(stmt->planTree, cursor_options);
 	foreach(lc, stmt->subplans)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * place.h
- *		What is done to a plan that has exchanges, once it is finished.
+ *		Changes to finished plans that have exchanges.
  *
  *-------------------------------------------------------------------------
  */

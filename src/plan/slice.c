@@ -1,17 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * slice.c
- *		Restricting a query to a range of a table's blocks.
+ *		Restricting a query to a range of the blocks of one table.
  *
- * A query whose rows are those of joined tables falls apart into slices if one
- * table does, provided that each row of the result has exactly one row of that
- * table in it: so that table must not be on the nullable side of an outer
- * join.  Under one snapshot, a row is in one block, whatever other
- * transactions do meanwhile: updates write new versions that are not visible,
- * VACUUM moves nothing, and blocks that are added later belong to the last
- * slice.  Only rewriting the table moves rows.  A stream holds a lock against
- * that, but one slice may end before the next one begins: the number of the
- * table's file tells if it was rewritten in between.
+ * A join can be split into slices by splitting one of its tables, if each row
+ * of the result has exactly one row of that table.  So the table must not be
+ * on the nullable side of an outer join.
+ *
+ * Under one snapshot, a row stays in its block whatever other transactions do:
+ * updates write new row versions, which are not visible, VACUUM does not move
+ * rows, and blocks that are added later belong to the last slice.  Only a
+ * rewrite of the table moves rows.  A stream holds a lock that prevents it,
+ * but one slice may end before the next one begins.  The table's relfilenode
+ * shows if there was a rewrite in between.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,7 +37,7 @@
 /* A slice of fewer blocks is not worth its connection. */
 #define SLICE_BLOCKS_MIN	8
 
-/* The table to slice, so far the largest that was found. */
+/* The table to split: the largest one that was found so far. */
 typedef struct slice_choice
 {
 	Index		rtindex;		/* 0: none */
@@ -44,19 +45,24 @@ typedef struct slice_choice
 	uint32		file;
 } slice_choice;
 
-/* Can the rows of a query be anything but rows of its joined tables? */
+/* Is the query only a join, without aggregates, LIMIT, UNION and so on? */
 static bool
 is_join(const Query *query)
 {
-	return query->commandType == CMD_SELECT && !query->hasAggs && !query->hasWindowFuncs &&
-		!query->hasTargetSRFs && !query->hasModifyingCTE && !query->hasRecursive &&
-		query->groupClause == NIL && query->groupingSets == NIL && query->havingQual == NULL &&
-		query->distinctClause == NIL && query->limitOffset == NULL &&
-		query->limitCount == NULL && query->setOperations == NULL &&
-		query->rowMarks == NIL && query->jointree != NULL;
+	return query->commandType == CMD_SELECT && !query->hasAggs &&
+		!query->hasWindowFuncs && !query->hasTargetSRFs &&
+		!query->hasModifyingCTE && !query->hasRecursive &&
+		query->groupClause == NIL && query->groupingSets == NIL &&
+		query->havingQual == NULL && query->distinctClause == NIL &&
+		query->limitOffset == NULL && query->limitCount == NULL &&
+		query->setOperations == NULL && query->rowMarks == NIL &&
+		query->jointree != NULL;
 }
 
-/* Does an entry stand for rows that are the same however often one looks? */
+/*
+ * Does a range table entry return the same rows each time it is read?  A
+ * function may not, nor a sample.
+ */
 static bool
 is_plain_entry(const RangeTblEntry *rte)
 {
@@ -71,14 +77,15 @@ is_plain_entry(const RangeTblEntry *rte)
 		case RTE_RESULT:
 			return true;
 		default:
-			return false;		/* functions above all */
+			return false;		/* functions, for instance */
 	}
 }
 
 /*
- * Is there anything below, in a view for instance, whose rows may depend on the
- * plan?  It would be evaluated for each slice, and each has its own plan: which
- * rows a LIMIT leaves, or how row_number() counts equals, may differ.
+ * Is there a subquery, in a view for instance, whose rows may depend on the
+ * plan?  It is evaluated for each slice, and each slice has its own plan.  So
+ * a LIMIT may return other rows in each, and row_number() may number equal
+ * rows in another order.
  */
 static bool
 depends_on_plan(Node *node, void *context)
@@ -105,14 +112,15 @@ depends_on_plan(Node *node, void *context)
 static px_unsliced
 judge_shape(Query *query)
 {
-	if (depends_on_plan((Node *) query, NULL) || contain_volatile_functions((Node *) query))
+	if (depends_on_plan((Node *) query, NULL) ||
+		contain_volatile_functions((Node *) query))
 		return PX_UNSLICED_SHAPE;
 	if (query->sortClause != NIL)
 		return PX_UNSLICED_SORTED;
 	return PX_SLICED;
 }
 
-/* Consider a table: it must be a heap by itself, read as a whole. */
+/* Consider a table.  It must be a heap, without children and TABLESAMPLE. */
 static void
 consider_table(const RangeTblEntry *rte, Index rtindex, slice_choice *choice)
 {
@@ -122,7 +130,7 @@ consider_table(const RangeTblEntry *rte, Index rtindex, slice_choice *choice)
 		rte->tablesample != NULL || (rte->inh && has_subclass(rte->relid)))
 		return;
 
-	relation = table_open(rte->relid, NoLock);	/* the parser has locked it */
+	relation = table_open(rte->relid, NoLock);	/* locked by the parser */
 	if (relation->rd_rel->relam == HEAP_TABLE_AM_OID)
 	{
 		uint32		blocks = RelationGetNumberOfBlocks(relation);
@@ -137,7 +145,10 @@ consider_table(const RangeTblEntry *rte, Index rtindex, slice_choice *choice)
 	table_close(relation, NoLock);
 }
 
-/* Consider the tables below a node of the join tree of which each row counts. */
+/*
+ * Consider the tables below a node of the join tree that are not on the
+ * nullable side of an outer join.
+ */
 static void
 consider_tables(const Query *query, const Node *node, slice_choice *choice)
 {
@@ -165,23 +176,24 @@ consider_tables(const Query *query, const Node *node, slice_choice *choice)
 	}
 }
 
-/* AND ctid op (block,0) */
+/* Add "ctid op (block,0)" to the query's WHERE. */
 static void
 restrict_ctid(Query *query, Index rtindex, Oid op, BlockNumber block)
 {
 	ItemPointer tid = palloc(sizeof(ItemPointerData));
-	Var		   *ctid = makeVar(rtindex, SelfItemPointerAttributeNumber, TIDOID, -1,
-							   InvalidOid, 0);
+	Var *ctid = makeVar(rtindex, SelfItemPointerAttributeNumber, TIDOID, -1,
+						InvalidOid, 0);
 	Const	   *bound;
 	OpExpr	   *clause;
 
 	ItemPointerSet(tid, block, 0);
 	bound = makeConst(TIDOID, -1, InvalidOid, sizeof(ItemPointerData),
 					  PointerGetDatum(tid), false, false);
-	clause = (OpExpr *) make_opclause(op, BOOLOID, false, (Expr *) ctid, (Expr *) bound,
-									  InvalidOid, InvalidOid);
+	clause = (OpExpr *) make_opclause(op, BOOLOID, false, (Expr *) ctid,
+									  (Expr *) bound, InvalidOid, InvalidOid);
 	set_opfuncid(clause);
-	query->jointree->quals = make_and_qual(query->jointree->quals, (Node *) clause);
+	query->jointree->quals = make_and_qual(query->jointree->quals,
+										   (Node *) clause);
 }
 
 void

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * slice.h
- *		Restricting a query to a range of a table's blocks.
+ *		Restricting a query to a range of the blocks of one table.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,14 +14,15 @@
 #include "wire/request.h"
 
 /*
- * Make of query, analysed and rewritten but not planned, slice request->slice
- * of request->slices, and say in *slice what that is.  A query that cannot be
- * proven to fall apart into slices is left as it is, if it is slice 0 that was
- * asked for: all rows are then in that one.
+ * Restrict a query, which is analyzed and rewritten but not planned, to slice
+ * request->slice of request->slices, and describe the slice in *slice.
  *
- * Errors: ERRCODE_INVALID_PARAMETER_VALUE if another slice of such a query is
- * asked for.
+ * If the query cannot be split into slices, slice 0 is the whole query: it is
+ * not changed, and slice->reason says why.  Errors:
+ * ERRCODE_INVALID_PARAMETER_VALUE if another slice of such a query is
+ * requested.
  */
-extern void px_slice_query(Query *query, const px_request *request, px_slice *slice);
+extern void px_slice_query(Query *query, const px_request *request,
+						   px_slice *slice);
 
 #endif							/* PX_PLAN_SLICE_H */

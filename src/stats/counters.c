@@ -1,22 +1,24 @@
 /*-------------------------------------------------------------------------
  *
  * counters.c
- *		What exchanges have done, by database, user and server.
+ *		Counters of exchanges, for each database, user and server.
  *
- * The hot path adds to a px_counters of the backend's own: no lock, no shared
- * cache line.  It is flushed to the table when a scan ends, at the end of each
- * transaction, whatever ends it, and about once a second while frames arrive.
+ * The hot path adds to a px_counters in the backend's own memory, without a
+ * lock.  It is flushed to the table when a scan ends, at the end of each
+ * transaction, including aborts, and about once a second while frames arrive.
  *
- * Locking of the shared table is as in pg_stat_statements.  The lock is held in
- * shared mode to look for an entry and to change its counters, and exclusively
- * to add or remove entries.  The counters of an entry are protected by its
- * mutex; key, since and the server's name change only under the exclusive lock.
- * No lock is held while anything is allocated or can fail.
+ * Locking of the shared table is as in pg_stat_statements.  The lock is held
+ * in shared mode to look up an entry and to change its counters, and in
+ * exclusive mode to add or remove entries.  An entry's mutex protects its
+ * counters.  Its key, since and servername change only under the exclusive
+ * lock.  Nothing that can fail, such as allocating memory, is done while a
+ * lock is held.
  *
- * When the table is full, the entry that was counted for least recently goes.
+ * When the table is full, the entry that was changed least recently is
+ * removed.
  *
- * Without shared memory the table is a local one, of the same entries and the
- * same size, and there is nothing to lock.
+ * Without shared memory the table is local.  It has the same entries and the
+ * same maximum size, and needs no lock.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,6 +34,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "compat.h"
 #include "guc.h"
 #include "stats/counters.h"
 
@@ -49,8 +52,8 @@ typedef struct counters_entry
 	counters_key key;			/* must be first */
 	NameData	servername;
 	TimestampTz since;
-	slock_t		mutex;			/* protects the rest */
-	TimestampTz used;			/* last counted for */
+	slock_t		mutex;			/* protects the following fields */
+	TimestampTz used;			/* when counters last changed */
 	px_counters counters;
 } counters_entry;
 
@@ -63,8 +66,7 @@ typedef struct pending_counters
 	px_counters counters;
 } pending_counters;
 
-static HTAB *table = NULL;		/* NULL in a backend without shared memory that
-								 * has flushed nothing yet */
+static HTAB *table = NULL;		/* if it is local: NULL until needed */
 static LWLock *table_lock = NULL;	/* NULL if the table is local */
 static slist_head pending = SLIST_STATIC_INIT(pending);
 static bool callback_registered = false;
@@ -93,8 +95,8 @@ px_counters_shmem_startup(LWLock *lock)
 	HASHCTL		ctl;
 
 	table_parameters(&ctl);
-	table = ShmemInitHash("pg_exchange counters", px_stat_max, px_stat_max, &ctl,
-						  HASH_ELEM | HASH_BLOBS);
+	table = px_shmem_init_hash("pg_exchange counters", px_stat_max, &ctl,
+							   HASH_ELEM | HASH_BLOBS);
 	table_lock = lock;
 }
 
@@ -118,10 +120,11 @@ create_local_table(void)
 	HASHCTL		ctl;
 
 	table_parameters(&ctl);
-	table = hash_create("pg_exchange counters", 16, &ctl, HASH_ELEM | HASH_BLOBS);
+	table = hash_create("pg_exchange counters", 16, &ctl,
+						HASH_ELEM | HASH_BLOBS);
 }
 
-/* Under the exclusive lock. */
+/* Remove the least recently used entry.  The caller has the exclusive lock. */
 static void
 evict_entry(void)
 {
@@ -139,7 +142,10 @@ evict_entry(void)
 		hash_search(table, &victim->key, HASH_REMOVE, NULL);
 }
 
-/* Under the exclusive lock.  NULL if there is no memory. */
+/*
+ * Find or add the entry for a backend's counters.  The caller has the
+ * exclusive lock.  Returns NULL if the shared table has no memory.
+ */
 static counters_entry *
 add_entry(const pending_counters *from)
 {
@@ -148,8 +154,8 @@ add_entry(const pending_counters *from)
 
 	while (hash_get_num_entries(table) >= px_stat_max)
 		evict_entry();
-	entry = hash_search(table, &from->key, table_lock ? HASH_ENTER_NULL : HASH_ENTER,
-						&found);
+	entry = hash_search(table, &from->key,
+						table_lock ? HASH_ENTER_NULL : HASH_ENTER, &found);
 	if (entry && !found)
 	{
 		entry->since = GetCurrentTimestamp();
@@ -193,7 +199,8 @@ flush_counters(pending_counters *from)
 
 	lock_table(LW_SHARED);
 	entry = hash_search(table, &from->key, HASH_FIND, NULL);
-	if (entry == NULL || strcmp(NameStr(entry->servername), NameStr(from->servername)) != 0)
+	if (entry == NULL ||
+		strcmp(NameStr(entry->servername), NameStr(from->servername)) != 0)
 	{
 		unlock_table();
 		lock_table(LW_EXCLUSIVE);
@@ -213,7 +220,7 @@ flush_counters(pending_counters *from)
 }
 
 /* ---------------------------------------------------------------------
- * The backend's own
+ * Counters of this backend
  * --------------------------------------------------------------------- */
 
 void
@@ -226,7 +233,8 @@ px_counters_flush(void)
 		create_local_table();
 	slist_foreach(iter, &pending)
 	{
-		pending_counters *from = slist_container(pending_counters, node, iter.cur);
+		pending_counters *from = slist_container(pending_counters, node,
+												 iter.cur);
 
 		if (memcmp(&from->counters, &nothing, sizeof(nothing)) != 0)
 			flush_counters(from);
@@ -267,7 +275,8 @@ xact_callback(XactEvent event, void *arg)
 px_counters *
 px_counters_get(Oid serverid, Oid userid, const char *servername)
 {
-	counters_key key = {.dbid = MyDatabaseId, .userid = userid, .serverid = serverid};
+	counters_key key = {
+		.dbid = MyDatabaseId, .userid = userid, .serverid = serverid};
 	pending_counters *found = NULL;
 	slist_iter	iter;
 
@@ -281,21 +290,27 @@ px_counters_get(Oid serverid, Oid userid, const char *servername)
 
 	slist_foreach(iter, &pending)
 	{
-		pending_counters *other = slist_container(pending_counters, node, iter.cur);
+		pending_counters *other = slist_container(pending_counters, node,
+												  iter.cur);
 
 		if (memcmp(&other->key, &key, sizeof(key)) == 0)
 			found = other;
 	}
 	if (found == NULL)
 	{
-		found = MemoryContextAllocZero(TopMemoryContext, sizeof(pending_counters));
+		found = MemoryContextAllocZero(TopMemoryContext,
+									   sizeof(pending_counters));
 		found->key = key;
 		slist_push_head(&pending, &found->node);
 	}
 	namestrcpy(&found->servername, servername);
 
-	/* The end of a transaction must not want memory, of which a local table is. */
-	if (table_lock == NULL && hash_search(table, &key, HASH_FIND, NULL) == NULL)
+	/*
+	 * Add the entry to a local table now.  A flush at the end of a transaction
+	 * must not allocate memory, because it must not fail.
+	 */
+	if (table_lock == NULL &&
+		hash_search(table, &key, HASH_FIND, NULL) == NULL)
 		(void) add_entry(found);
 	return &found->counters;
 }
@@ -305,7 +320,8 @@ px_counters_get(Oid serverid, Oid userid, const char *servername)
  * --------------------------------------------------------------------- */
 
 void
-px_counters_read(void (*consume) (const px_counters_row *row, void *arg), void *arg)
+px_counters_read(void (*consume)(const px_counters_row *row, void *arg),
+				 void *arg)
 {
 	HASH_SEQ_STATUS scan;
 	counters_entry *entry;
@@ -313,7 +329,11 @@ px_counters_read(void (*consume) (const px_counters_row *row, void *arg), void *
 	long		n = 0;
 	long		n_max;
 
-	/* An entry that is added meanwhile need not be seen. */
+	/*
+	 * No memory may be allocated under the lock, so we first make room for the
+	 * entries that there are now.  Entries that are added meanwhile may be
+	 * missed.
+	 */
 	px_counters_flush();
 	n_max = hash_get_num_entries(table);
 	copies = palloc(Max(n_max, 1) * sizeof(counters_entry));

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * counters.h
- *		What exchanges have done, by database, user and server.
+ *		Counters of exchanges, for each database, user and server.
  *
- * A backend counts in memory of its own, and adds that to a table from time
- * to time: to the table of all backends, if the library is preloaded by the
- * postmaster, else to one that only the backend itself sees.
+ * A backend counts in its own memory, and adds that to a table from time to
+ * time.  If the postmaster has preloaded the library, all backends share the
+ * table; otherwise each backend has its own.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,15 +18,18 @@
 
 #include "codec/codec.h"
 
-/* Why a scan was left to postgres_fdw, as far as statistics tell. */
+/* Why a scan was left to postgres_fdw: the classes that statistics count. */
 typedef enum px_fallback
 {
-	PX_FALLBACK_DISABLED,		/* pg_exchange.enabled is off by now */
-	PX_FALLBACK_NO_EXTENSION,	/* the remote does not know exchange.send */
-	PX_FALLBACK_INCOMPATIBLE,	/* but does not speak as we do, or may not export */
-	PX_FALLBACK_CONNECTION,		/* none to be had, or it does not answer */
-	PX_FALLBACK_SNAPSHOT,		/* cannot be shared by two sessions */
-	PX_FALLBACK_OWN_WRITES,		/* which only postgres_fdw's session sees */
+	PX_FALLBACK_DISABLED,		/* pg_exchange.enabled was turned off after
+								 * planning */
+	PX_FALLBACK_NO_EXTENSION,	/* the remote has no exchange.send */
+	PX_FALLBACK_INCOMPATIBLE,	/* the remote's version or machine differs, or
+								 * it may not export snapshots */
+	PX_FALLBACK_CONNECTION,		/* no connection, or no answer */
+	PX_FALLBACK_SNAPSHOT,		/* two sessions cannot share the snapshot */
+	PX_FALLBACK_OWN_WRITES,		/* only postgres_fdw's session sees the
+								 * transaction's writes */
 	PX_FALLBACK_DECLINED		/* the query must run in that session */
 } px_fallback;
 
@@ -37,51 +40,63 @@ typedef struct px_counters
 	uint64		scans;			/* rescans included */
 	uint64		fallbacks[PX_FALLBACK_COUNT];
 	uint64		streams;
-	uint64		sessions;		/* reads by postgres_fdw's own connection */
-	uint64		errors;			/* of both that were not left in good order */
+	uint64		sessions;		/* reads by postgres_fdw's session */
+	uint64		errors;			/* streams that did not end properly */
 	uint64		rows;
 	uint64		raw_nbytes;
-	uint64		wire_nbytes[2][PX_CODEC_COUNT]; /* [same host]; headers and the
-												 * like count as not compressed */
+	uint64		wire_nbytes[2][PX_CODEC_COUNT]; /* [same host][codec]; headers
+												 * and the like count for
+												 * PX_CODEC_NONE */
 	uint64		batches;
 	uint64		batches_plain;	/* neither encoded nor compressed */
-	uint64		encode_us;		/* told by the end frames */
-	uint64		send_wait_us;
+	uint64		encode_us;		/* from the end frames */
+	uint64		send_wait_us;	/* from the end frames */
 	instr_time	receive_wait;
 	instr_time	decode;
 } px_counters;
 
-/* A row of the table, as px_counters_read passes it on. */
+/* A row of the table, for the callback of px_counters_read. */
 typedef struct px_counters_row
 {
 	Oid			dbid;
 	Oid			userid;
 	Oid			serverid;
-	const char *servername;		/* when it was last counted for */
-	TimestampTz since;			/* which these counters are of */
+	const char *servername;		/* the server's name when it was last counted;
+								 * valid during the callback */
+	TimestampTz since;			/* when counting began */
 	px_counters counters;
 } px_counters_row;
 
 /*
- * Where this backend counts for the server, used as userid's; valid for the
- * life of the backend.  To be called inside a transaction.
+ * The counters of this backend for a server and the local user whose mapping
+ * is used.  Add to them directly.  They are valid until the backend exits.
+ * Must be called inside a transaction.  Errors: ERRCODE_OUT_OF_MEMORY.
  */
-extern px_counters *px_counters_get(Oid serverid, Oid userid, const char *servername);
+extern px_counters *px_counters_get(Oid serverid, Oid userid,
+									const char *servername);
 
-/* Add what this backend has counted to the table. */
+/*
+ * Add the counters of this backend to the table, and set them to zero.  This
+ * happens at the end of transactions, too, so it must not fail: if the shared
+ * table has no memory, the counters are kept for the next time.
+ */
 extern void px_counters_flush(void);
 
-/* The same, unless that was done in the last second. */
+/* The same, unless it was done within the last second. */
 extern void px_counters_flush_if_due(instr_time now);
 
-/* Call consume for each row, in no order.  It gets a copy, and may raise errors. */
-extern void px_counters_read(void (*consume) (const px_counters_row *row, void *arg),
+/*
+ * Call consume for each row of the table, in no particular order.  It gets a
+ * copy and no lock is held, so it may raise errors.
+ */
+extern void px_counters_read(void (*consume)(const px_counters_row *row,
+											 void *arg),
 							 void *arg);
 
 /* Forget all counters, of all databases. */
 extern void px_counters_reset(void);
 
-/* For stats.c: room in shared memory, and its initialization. */
+/* For stats.c: the size in shared memory, and its initialization. */
 extern Size px_counters_shmem_nbytes(void);
 extern void px_counters_shmem_startup(LWLock *lock);
 

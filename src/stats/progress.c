@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * progress.c
- *		How far the running streams are.
+ *		Progress of running streams.
  *
- * The lock is held exclusively to take a slot; only a slot's owner gives it
- * back.  A slot is changed by its owner alone, under its mutex where several
- * fields belong together; readers copy it under the mutex.
+ * A backend takes a slot under the exclusive lock and releases it without.
+ * Only the owner changes a slot.  It takes the slot's mutex where several
+ * fields must change together.  Readers copy a slot under its mutex.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,21 +22,22 @@
 #include "stats/progress.h"
 
 /*
- * Slots: as many for each backend as max_connections_per_server is by default.
- * Most backends have none, so that others may have more.
+ * The number of slots for each backend: the default of
+ * max_connections_per_server.  Most backends use none at a time, so others can
+ * use more.
  */
 #define SHARED_SLOTS_PER_BACKEND	4
 #define LOCAL_SLOTS		64
 
-static px_progress *slots = NULL;	/* NULL without shared memory before the
-									 * first stream */
+static px_progress *slots = NULL;	/* if they are local: NULL until needed */
 static int	nslots = 0;
 static LWLock *slots_lock = NULL;	/* NULL if the slots are local */
 
 Size
 px_progress_shmem_nbytes(void)
 {
-	return mul_size(mul_size(MaxBackends, SHARED_SLOTS_PER_BACKEND), sizeof(px_progress));
+	return mul_size(mul_size(MaxBackends, SHARED_SLOTS_PER_BACKEND),
+					sizeof(px_progress));
 }
 
 static void
@@ -54,14 +55,18 @@ px_progress_shmem_startup(LWLock *lock)
 {
 	bool		found;
 
-	slots = ShmemInitStruct("pg_exchange progress", px_progress_shmem_nbytes(), &found);
+	slots = ShmemInitStruct("pg_exchange progress", px_progress_shmem_nbytes(),
+							&found);
 	nslots = MaxBackends * SHARED_SLOTS_PER_BACKEND;
 	slots_lock = lock;
 	if (!found)
 		init_slots();
 }
 
-/* A parallel worker that fails leaves without freeing its streams. */
+/*
+ * Release the slots of this backend when it exits: a parallel worker that
+ * fails exits without ending its streams.
+ */
 static void
 release_slots(int code, Datum arg)
 {
@@ -85,7 +90,8 @@ px_progress_begin(void)
 	}
 	if (slots == NULL)
 	{
-		slots = MemoryContextAlloc(TopMemoryContext, LOCAL_SLOTS * sizeof(px_progress));
+		slots = MemoryContextAlloc(TopMemoryContext,
+								   LOCAL_SLOTS * sizeof(px_progress));
 		nslots = LOCAL_SLOTS;
 		init_slots();
 	}
@@ -101,7 +107,7 @@ px_progress_begin(void)
 	{
 		SpinLockAcquire(&free_slot->mutex);
 		free_slot->pid = MyProcPid;
-		free_slot->dbid = InvalidOid;	/* not to be shown yet */
+		free_slot->dbid = InvalidOid;	/* not visible yet */
 		SpinLockRelease(&free_slot->mutex);
 	}
 	if (slots_lock)
@@ -110,7 +116,8 @@ px_progress_begin(void)
 }
 
 void
-px_progress_show(px_progress *progress, const char *servername, const char *query)
+px_progress_show(px_progress *progress, const char *servername,
+				 const char *query)
 {
 	int			nbytes;
 
@@ -158,7 +165,8 @@ px_progress_batch(px_progress *progress, uint32 rows, uint64 raw_nbytes,
 }
 
 void
-px_progress_read(void (*consume) (const px_progress *progress, void *arg), void *arg)
+px_progress_read(void (*consume)(const px_progress *progress, void *arg),
+				 void *arg)
 {
 	px_progress *copy = palloc(sizeof(px_progress));
 

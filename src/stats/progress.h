@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * progress.h
- *		How far the running streams are.
+ *		Progress of running streams.
  *
- * Each running stream has a slot, in memory of all backends if the library is
- * preloaded by the postmaster, else in the backend's own.
+ * Each running stream has a slot.  If the postmaster has preloaded the
+ * library, slots are in shared memory; otherwise a backend sees its own only.
+ * A read by postgres_fdw's session has a slot, too.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,26 +16,32 @@
 #include "storage/lwlock.h"
 #include "storage/spin.h"
 
-/* Of the remote query, as much as pg_stat_activity shows by default. */
+/*
+ * The length up to which the remote query is kept: the default of
+ * track_activity_query_size.
+ */
 #define PX_PROGRESS_QUERY_NBYTES	1024
 
-/* What it takes for the next row. */
+/* What a stream waits for. */
 typedef enum px_blocked
 {
-	PX_BLOCKED_START,			/* the server, to accept transaction and snapshot */
-	PX_BLOCKED_SERVER,			/* the server, to send */
-	PX_BLOCKED_QUERY			/* the query here, to ask for it */
+	PX_BLOCKED_START,			/* the server must accept the transaction and
+								 * snapshot */
+	PX_BLOCKED_SERVER,			/* the server must send */
+	PX_BLOCKED_QUERY			/* the local query must ask for the next row */
 } px_blocked;
 
-/* Sums are of the batches of this stream that have arrived. */
+/* Numbers of rows, batches and bytes are those that have arrived so far. */
 typedef struct px_progress
 {
-	slock_t		mutex;			/* for readers; the owner alone writes */
+	slock_t		mutex;			/* taken by readers, and by the owner where
+								 * fields must change together; only the
+								 * owner writes */
 	int			pid;			/* 0: the slot is free */
-	Oid			dbid;
+	Oid			dbid;			/* InvalidOid before px_progress_show */
 	Oid			userid;			/* of the session */
-	Oid			runs_as;		/* the current user when it began; set by
-								 * px_progress_show */
+	Oid			runs_as;		/* the current user at px_progress_show, which
+								 * sets it */
 	Oid			serverid;
 	NameData	servername;
 	int			remote_pid;
@@ -44,7 +51,7 @@ typedef struct px_progress
 	uint64		batches;
 	uint64		raw_nbytes;
 	uint64		wire_nbytes;
-	double		estimated_rows; /* the planner's; of a slice: its share */
+	double		estimated_rows; /* by the planner; for a slice, its share */
 	uint32		encodings;		/* of the last batch: 1 << px_encoding */
 	uint32		codecs;			/* of the last batch: 1 << px_codec_id */
 	px_blocked	blocked;
@@ -52,22 +59,29 @@ typedef struct px_progress
 } px_progress;
 
 /*
- * Take a slot for a stream; what it is about is to be filled in before
- * px_progress_show.  NULL if all slots are taken: then the stream is not shown.
- * All functions below accept that.
+ * Take a slot for a stream.  The caller sets userid, serverid, remote_pid,
+ * slice and estimated_rows, and then calls px_progress_show.  Returns NULL if
+ * all slots are in use: the stream is then not shown.  The functions below do
+ * nothing for NULL.
  */
 extern px_progress *px_progress_begin(void);
 
-/* Let the slot be seen, and give it back. */
+/*
+ * Set the other fields and make the slot visible.  query is cut if it is
+ * longer than PX_PROGRESS_QUERY_NBYTES - 1.
+ */
 extern void px_progress_show(px_progress *progress, const char *servername,
 							 const char *query);
+
+/* Release the slot. */
 extern void px_progress_end(px_progress *progress);
 
-/* Count a batch. */
-extern void px_progress_batch(px_progress *progress, uint32 rows, uint64 raw_nbytes,
-							  uint32 encodings, uint32 codecs);
+/* Count a batch, and show its encodings and codecs. */
+extern void px_progress_batch(px_progress *progress, uint32 rows,
+							  uint64 raw_nbytes, uint32 encodings,
+							  uint32 codecs);
 
-/* Count a frame, of a batch or not. */
+/* Count the bytes of a frame of any kind.  Frequent, so without the mutex. */
 static inline void
 px_progress_frame(px_progress *progress, uint64 nbytes)
 {
@@ -82,11 +96,15 @@ px_progress_blocked(px_progress *progress, px_blocked blocked)
 		((volatile px_progress *) progress)->blocked = blocked;
 }
 
-/* Call consume with a copy of each slot in use; it may raise errors. */
-extern void px_progress_read(void (*consume) (const px_progress *progress, void *arg),
+/*
+ * Call consume with a copy of each visible slot.  No lock is held, so it may
+ * raise errors.
+ */
+extern void px_progress_read(void (*consume)(const px_progress *progress,
+											 void *arg),
 							 void *arg);
 
-/* For stats.c: room in shared memory, and its initialization. */
+/* For stats.c: the size in shared memory, and its initialization. */
 extern Size px_progress_shmem_nbytes(void);
 extern void px_progress_shmem_startup(LWLock *lock);
 

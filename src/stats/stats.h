@@ -9,9 +9,9 @@
 #define PX_STATS_STATS_H
 
 /*
- * Ask for shared memory, if the postmaster loads the library; called by
- * _PG_init, after the settings were defined.  Otherwise statistics are the
- * backend's own.
+ * Request shared memory if the postmaster preloads the library.  Otherwise
+ * each backend has its own statistics.  Called by _PG_init after px_guc_init,
+ * because the size depends on pg_exchange.stat_max.
  */
 extern void px_stats_init(void);
 

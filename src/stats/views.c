@@ -1,14 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * views.c
- *		The functions behind pg_stat_exchange and pg_stat_progress_exchange.
+ *		The functions of pg_stat_exchange and pg_stat_progress_exchange.
  *
- * Counters are for all to see, like those of the cumulative statistics
- * system.  What a running stream does is for its user, and for those who may
- * read all statistics, as in pg_stat_activity.  But the query that the remote is
- * asked is nothing that the user has typed: a function with the rights of
- * its definer may have made it, of what its caller must not know.  So it is for
- * those who have the rights of the role that the scan runs as, too.
+ * Everybody may see the counters, like those of the cumulative statistics
+ * system.  Details of a running stream are for its user, and for roles that
+ * may read all statistics, as in pg_stat_activity.
+ *
+ * The remote query needs more care than the query of pg_stat_activity, because
+ * the user has not typed it.  A SECURITY DEFINER function may have made it,
+ * and it may contain values that the function's caller must not know.  So it
+ * is shown only to those who also have the privileges of the role that the
+ * scan runs as.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,6 +24,7 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 
 #include "codec/codec.h"
 #include "column/column.h"
@@ -39,7 +43,7 @@ PG_FUNCTION_INFO_V1(px_sql_reset_stats);
 
 #define NCOLUMNS_MAX	32
 
-/* A row of a result, filled from left to right. */
+/* A row of the result, which is filled from left to right. */
 typedef struct row_writer
 {
 	Datum		values[NCOLUMNS_MAX];
@@ -67,19 +71,22 @@ put_ms(row_writer *row, double ms)
 	put(row, Float8GetDatum(ms));
 }
 
-/* The row is complete: the rest is null. */
+/* Add the row to the result.  Columns without a value are null. */
 static void
 finish_row(row_writer *row, ReturnSetInfo *result)
 {
-	Assert(row->n <= result->setDesc->natts && result->setDesc->natts <= NCOLUMNS_MAX);
+	Assert(row->n <= result->setDesc->natts &&
+		   result->setDesc->natts <= NCOLUMNS_MAX);
 	for (int i = row->n; i < result->setDesc->natts; i++)
 		row->nulls[i] = true;
-	tuplestore_putvalues(result->setResult, result->setDesc, row->values, row->nulls);
+	tuplestore_putvalues(result->setResult, result->setDesc, row->values,
+						 row->nulls);
 }
 
-/* Version 1.0 has no column for sessions. */
+/* The view of version 1.0 has no column for sessions. */
 static void
-put_stat_row(const px_counters_row *row, ReturnSetInfo *result, bool has_sessions)
+put_stat_row(const px_counters_row *row, ReturnSetInfo *result,
+			 bool has_sessions)
 {
 	const px_counters *counters = &row->counters;
 	row_writer	out = {.n = 0};
@@ -147,7 +154,7 @@ px_sql_reset_stats(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* Names of a bit set, separated by commas. */
+/* The names of the members of a bit set, separated by commas. */
 static Datum
 names_of(uint32 set, int n, const char *(*name) (uint8 id))
 {
@@ -218,7 +225,8 @@ put_progress_row(const px_progress *progress, void *arg)
 		put_uint64(&out, progress->batches);
 		put_uint64(&out, progress->raw_nbytes);
 		put_uint64(&out, progress->wire_nbytes);
-		put(&out, names_of(progress->encodings, PX_ENCODING_COUNT, encoding_name));
+		put(&out,
+			names_of(progress->encodings, PX_ENCODING_COUNT, encoding_name));
 		put(&out, names_of(progress->codecs, PX_CODEC_COUNT, codec_name));
 		put(&out, CStringGetTextDatum(blocked_name(progress->blocked)));
 		if (may_see(progress->runs_as))

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * wait_event.c
- *		What pg_stat_activity says a backend waits for.
+ *		Wait events: what a backend waits for, as pg_stat_activity shows it.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,11 +19,13 @@ px_wait_event(px_wait wait)
 		[PX_WAIT_SLICE] = "ExchangeSlice",
 		[PX_WAIT_CLEANUP] = "ExchangeCleanup",
 	};
-	static uint32 events[lengthof(names)];	/* 0: not asked for yet */
+	static uint32 events[lengthof(names)];	/* 0: not known yet */
 
 	/*
-	 * Not when the library is loaded: the postmaster has no shared memory then.
-	 * But all when we first connect, lest one be made while cleaning up.
+	 * Events cannot be registered when the library is loaded, because the
+	 * postmaster has no shared memory then.  We register all at the first
+	 * wait, which is for a connection.  Otherwise the event for cleaning up
+	 * might have to be registered after an error, when nothing may fail.
 	 */
 	if (events[wait] == 0)
 	{

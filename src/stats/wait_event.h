@@ -1,25 +1,28 @@
 /*-------------------------------------------------------------------------
  *
  * wait_event.h
- *		What pg_stat_activity says a backend waits for.
+ *		Wait events: what a backend waits for, as pg_stat_activity shows it.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PX_STATS_WAIT_EVENT_H
 #define PX_STATS_WAIT_EVENT_H
 
+/* Each is waiting for something. */
 typedef enum px_wait
 {
-	PX_WAIT_CONNECT,			/* ExchangeConnect: a connection to be made, or to
-								 * become free */
-	PX_WAIT_RECEIVE,			/* ExchangeReceive: frames or another answer of a server */
-	PX_WAIT_SLICE,				/* ExchangeSlice: to know what the slices are */
-	PX_WAIT_CLEANUP				/* ExchangeCleanup: a connection to come to rest */
+	PX_WAIT_CONNECT,			/* ExchangeConnect: a new connection, or one
+								 * that becomes free */
+	PX_WAIT_RECEIVE,			/* ExchangeReceive: a frame, or another answer
+								 * of a server */
+	PX_WAIT_SLICE,				/* ExchangeSlice: the slice frame of slice 0 */
+	PX_WAIT_CLEANUP				/* ExchangeCleanup: the end of a cancelled or
+								 * unfinished request on a connection */
 } px_wait;
 
 /*
- * The wait_event_info of a wait; before PostgreSQL 17, that of all extensions.
- * May take a lock when it is first asked.
+ * The wait_event_info of a wait.  Before PostgreSQL 17, it is the same for all
+ * extensions.  The first call in a backend may take a lock.
  */
 extern uint32 px_wait_event(px_wait wait);
 

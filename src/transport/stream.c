@@ -199,6 +199,7 @@ spool_desc(void)
 	TupleDesc	tupdesc = CreateTemplateTupleDesc(1);
 
 	TupleDescInitEntry(tupdesc, 1, "frame", BYTEAOID, -1, 0);
+	TupleDescFinalize(tupdesc);
 	return tupdesc;
 }
 

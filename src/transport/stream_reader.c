@@ -392,8 +392,8 @@ px_stream_reader_next(px_stream_reader *reader, bool wait)
 {
 	while (!reader->finished)
 	{
-		const uint8_t *frame;
-		size_t		nbytes;
+		const uint8_t *frame = NULL;
+		size_t		nbytes = 0;
 		instr_time	begin;
 		instr_time	end;
 		px_frame_kind kind;

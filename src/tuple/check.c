@@ -27,7 +27,8 @@ check_bools(const Datum *values, uint32 rows)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 				 errmsg("invalid boolean value"),
-				 errdetail("Expected 0 or 1, got a value with bits %u.", (unsigned int) all)));
+				 errdetail("Expected 0 or 1, got a value with bits %u.",
+						   (unsigned int) all)));
 }
 
 static void
@@ -38,16 +39,17 @@ check_dates(const Datum *values, uint32 rows)
 		DateADT		date = DatumGetDateADT(values[row]);
 
 		if (unlikely(!IS_VALID_DATE(date)) && !DATE_NOT_FINITE(date))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-					 errmsg("date out of range"),
-					 errdetail("Expected %d to %d days from 2000-01-01, got %d.",
-							   DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE,
-							   DATE_END_JULIAN - POSTGRES_EPOCH_JDATE - 1, date)));
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("date out of range"),
+				 errdetail("Expected %d to %d days from 2000-01-01, got %d.",
+						   DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE,
+						   DATE_END_JULIAN - POSTGRES_EPOCH_JDATE - 1, date)));
 	}
 }
 
-/* Microseconds of a day; 24:00 is one. */
+/* A time of day is in microseconds.  24:00 is allowed, as in time_recv. */
 static void
 check_time(TimeADT time)
 {
@@ -77,8 +79,9 @@ check_timetzs(const Datum *values, const bool *nulls, uint32 rows)
 			continue;
 		timetz = DatumGetTimeTzADTP(values[row]);
 		check_time(timetz->time);
-		/* As timetz_recv; the zone is in seconds west of Greenwich. */
-		if (unlikely(timetz->zone <= -TZDISP_LIMIT || timetz->zone >= TZDISP_LIMIT))
+		/* The zone is in seconds west of Greenwich; see timetz_recv. */
+		if (unlikely(timetz->zone <= -TZDISP_LIMIT ||
+					 timetz->zone >= TZDISP_LIMIT))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_TIME_ZONE_DISPLACEMENT_VALUE),
 					 errmsg("time zone displacement out of range"),
@@ -94,18 +97,22 @@ check_timestamps(const Datum *values, uint32 rows)
 	{
 		Timestamp	timestamp = DatumGetTimestamp(values[row]);
 
-		if (unlikely(!IS_VALID_TIMESTAMP(timestamp)) && !TIMESTAMP_NOT_FINITE(timestamp))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-					 errmsg("timestamp out of range"),
-					 errdetail("Expected %lld to %lld microseconds from 2000-01-01, got %lld.",
-							   (long long) MIN_TIMESTAMP, (long long) END_TIMESTAMP - 1,
-							   (long long) timestamp)));
+		if (unlikely(!IS_VALID_TIMESTAMP(timestamp)) &&
+			!TIMESTAMP_NOT_FINITE(timestamp))
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("timestamp out of range"),
+				 errdetail(
+					 "Expected %lld to %lld microseconds from 2000-01-01, got %lld.",
+					 (long long) MIN_TIMESTAMP, (long long) END_TIMESTAMP - 1,
+					 (long long) timestamp)));
 	}
 }
 
 void
-px_check_values(px_value_check check, const Datum *values, const bool *nulls, uint32 rows)
+px_check_values(px_value_check check, const Datum *values, const bool *nulls,
+				uint32 rows)
 {
 	switch (check)
 	{
@@ -138,14 +145,18 @@ is_ascii(const uint8_t *bytes, size_t nbytes)
 	uint64		zero = UINT64CONST(0x8080808080808080);
 	size_t		i = 0;
 
-	/* (byte | 0x80) - 1 has its high bit set unless the byte is 0; nothing borrows. */
+	/*
+	 * (byte | 0x80) - 1 has its high bit set unless the byte is 0 or 0x80.  It
+	 * is never negative, so nothing is borrowed from the next byte.
+	 */
 	for (; i + 8 <= nbytes; i += 8)
 	{
 		uint64		word;
 
 		memcpy(&word, bytes + i, 8);
 		high |= word;
-		zero &= (word | UINT64CONST(0x8080808080808080)) - UINT64CONST(0x0101010101010101);
+		zero &= (word | UINT64CONST(0x8080808080808080)) -
+			UINT64CONST(0x0101010101010101);
 	}
 	for (; i < nbytes; i++)
 	{
@@ -153,22 +164,25 @@ is_ascii(const uint8_t *bytes, size_t nbytes)
 			return false;
 	}
 	return (high & UINT64CONST(0x8080808080808080)) == 0 &&
-		(zero & UINT64CONST(0x8080808080808080)) == UINT64CONST(0x8080808080808080);
+		(zero & UINT64CONST(0x8080808080808080)) ==
+		UINT64CONST(0x8080808080808080);
 }
 
 /*
- * Mostly, text is ASCII, which is valid in every database encoding, and so are
- * the length bytes of short values: so first look at all text of the chunk as
- * one string, and value by value only if that fails.
+ * Most text is ASCII, which is valid in every database encoding.  The length
+ * bytes of short values are below 128, too.  So we first check all text of the
+ * chunk as one string, and look at single values only if that fails.
  */
 bool
-px_check_encoding(const px_chunk *chunk, const uint8_t *encoded, const Datum *values)
+px_check_encoding(const px_chunk *chunk, const uint8_t *encoded,
+				  const Datum *values)
 {
 	int			encoding = GetDatabaseEncoding();
 	const uint8_t *text;
 	size_t		nbytes;
 
-	if (px_chunk_text(chunk, encoded, &text, &nbytes) && is_ascii(text, nbytes))
+	if (px_chunk_text(chunk, encoded, &text, &nbytes) &&
+		is_ascii(text, nbytes))
 		return true;
 
 	for (uint32 row = 0; row < chunk->rows; row++)
@@ -188,7 +202,10 @@ px_check_encoding(const px_chunk *chunk, const uint8_t *encoded, const Datum *va
  * Typmods
  * --------------------------------------------------------------------- */
 
-/* char(n) is padded to n characters, varchar(n) has up to n. */
+/*
+ * Do strings fit char(n) or varchar(n)?  char(n) must have n characters
+ * (padded), varchar(n) may have fewer.
+ */
 static bool
 strings_fit(const Datum *values, const bool *nulls, uint32 rows,
 			size_t nchars_max, bool padded, bool ascii)
@@ -208,10 +225,14 @@ strings_fit(const Datum *values, const bool *nulls, uint32 rows,
 			continue;
 		}
 
-		/* No character is longer than four bytes: no need to count them all. */
+		/*
+		 * A string with fewer bytes than n has fewer characters, and one of
+		 * more than 4 * n bytes has too many.  Neither needs counting.
+		 */
 		if (n < nchars_max || n > nchars_max * MAX_MULTIBYTE_CHAR_LEN)
 			return false;
-		n = pg_mbstrlen_with_len((const char *) px_packed_data(packed), (int) n);
+		n = pg_mbstrlen_with_len((const char *) px_packed_data(packed),
+								 (int) n);
 		if (n > nchars_max || (padded && n < nchars_max))
 			return false;
 	}
@@ -219,11 +240,12 @@ strings_fit(const Datum *values, const bool *nulls, uint32 rows,
 }
 
 /*
- * Are microseconds rounded to a unit?  By a loop for each, as division by
- * a constant takes a fraction of the time.
+ * Are microseconds rounded to a precision?  Each precision has a loop of its
+ * own, because division by a constant is several times faster.
  */
 static bool
-are_multiples(const Datum *values, const bool *nulls, uint32 rows, int precision)
+are_multiples(const Datum *values, const bool *nulls, uint32 rows,
+			  int precision)
 {
 	bool		ok = true;
 
@@ -268,13 +290,14 @@ px_values_fit(Oid type, int32 typmod, const Datum *values, const bool *nulls,
 		case BPCHAROID:
 		case VARCHAROID:
 			return typmod < VARHDRSZ ||
-				strings_fit(values, nulls, rows, typmod - VARHDRSZ, type == BPCHAROID, ascii);
+				strings_fit(values, nulls, rows, typmod - VARHDRSZ,
+							type == BPCHAROID, ascii);
 		case TIMEOID:
 		case TIMESTAMPOID:
 		case TIMESTAMPTZOID:
 			return are_multiples(values, nulls, rows, typmod);
 		default:
-			/* Rare ones, like timetz and interval: their functions look. */
+			/* timetz and interval, for instance: too rare to be worth code */
 			return false;
 	}
 }
@@ -288,12 +311,15 @@ px_scaled_fit(int32 typmod, int64 min, int64 max, int scale)
 	if (typmod < VARHDRSZ)
 		return true;
 
-	/* A negative scale (of PostgreSQL 15) is none here. */
+	/*
+	 * PostgreSQL 15 has negative scales.  Here they are large numbers, which
+	 * differ from every scale: numeric's coercion function looks at them.
+	 */
 	precision = ((typmod - VARHDRSZ) >> 16) & 0xFFFF;
 	if (((typmod - VARHDRSZ) & 0xFFFF) != scale)
 		return false;
 	if (precision > 18)
-		return true;			/* as many digits as 64 bits have */
+		return true;			/* scaled integers have at most 18 digits */
 	for (int i = 0; i < precision; i++)
 		bound *= 10;
 	return min > -bound && max < bound;

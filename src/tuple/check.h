@@ -3,8 +3,8 @@
  * check.h
  *		Checks of raw values before the executor sees them.
  *
- * Each does for a whole column what the type's receive function does for one
- * value, and raises the same error.
+ * Each function checks a whole column as the type's receive function checks
+ * one value, and raises the same error.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,29 +15,37 @@
 #include "tuple/policy.h"
 
 /*
- * Check decoded values[rows] (PX_CHECK_ENCODING is px_check_encoding's
- * business).  Null rows are skipped, or hold 0, which every check accepts.
+ * Check decoded values[rows].  A null row must hold 0, which every check
+ * accepts, or be set in nulls[rows], which only types by reference need.
+ * PX_CHECK_ENCODING does nothing here: call px_check_encoding.  Errors: those
+ * of the type's receive function.
  */
 extern void px_check_values(px_value_check check, const Datum *values,
 							const bool *nulls, uint32 rows);
 
 /*
- * Check that packed values are valid in the database encoding, without NUL.
- * values[rows] are pointers to them, or NULL; encoded is what they stand in.
- * True if all of it is ASCII.  Serves interrupts.
+ * Check that the packed values of a chunk are valid in the database encoding
+ * and have no NUL.  values[rows] are pointers to them, NULL where null.
+ * encoded are the chunk's bytes after the codec was undone.  Returns true if
+ * all values are known to be ASCII.  Errors:
+ * ERRCODE_CHARACTER_NOT_IN_REPERTOIRE.  Checks for interrupts.
  */
 extern bool px_check_encoding(const px_chunk *chunk, const uint8_t *encoded,
 							  const Datum *values);
 
 /*
- * Are all values what a column of a built-in type with typmod (not -1) can
- * have?  values as above, of a type that travels raw, but numeric; ascii is what
- * px_check_encoding says of them.  False if they have to be looked at one by one.
+ * Do all values fit a column of this built-in type and typmod?  If not, or if
+ * this cannot be told here, each of them must go through the type's coercion
+ * function.  typmod is not -1.  type is any type that travels raw but numeric.
+ * ascii is the result of px_check_encoding.
  */
 extern bool px_values_fit(Oid type, int32 typmod, const Datum *values,
 						  const bool *nulls, uint32 rows, bool ascii);
 
-/* The same for numerics min .. max, scaled by 10^scale; typmod may be -1. */
+/*
+ * The same for numerics in the range min .. max, which are scaled by 10^scale.
+ * typmod may be -1.
+ */
 extern bool px_scaled_fit(int32 typmod, int64 min, int64 max, int scale);
 
 #endif							/* PX_TUPLE_CHECK_H */

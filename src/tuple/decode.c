@@ -3,14 +3,15 @@
  * decode.c
  *		From the columns of a batch to the Datums of rows.
  *
- * Batches are taken apart here; decode_values.c converts their columns.
+ * Batches are read here; decode_values.c converts their columns.
  *
- * Memory: the arrays of a column grow to the largest batch; undone codecs and
- * values of fixed size go to one arena whose size is known before decoding
- * starts, values of any size to a buffer of each column; what receive functions
- * allocate goes to batch_context, reset with each batch; what input functions
- * return to window_context, reset with each window, and what they leave behind
- * to row_context.
+ * Memory: the arrays of a column grow to the largest batch.  Undone codecs and
+ * values of fixed size are in one arena, whose size is known before decoding
+ * starts.  Values of variable size are in a buffer of each column.  Receive
+ * functions allocate in batch_context, which is reset before each batch.
+ * Results of input functions are in window_context, which is reset before each
+ * window.  Anything else that these allocate is in row_context, which is reset
+ * after each row.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,7 +37,10 @@ close_codec(void *arg)
 	px_codec_close(arg);
 }
 
-/* Look up what the local type asks for; the type the sender has comes later. */
+/*
+ * Set up a column by its local type, and decide what to request.  The sender's
+ * type is not known before the schema frame.
+ */
 static void
 init_column(decode_column *column, px_request_column *request,
 			TupleDesc tupdesc, int attno, const char *context)
@@ -60,6 +64,10 @@ init_column(decode_column *column, px_request_column *request,
 	getTypeInputInfo(attr->atttypid, &input, &column->input_param);
 	fmgr_info(input, &column->input);
 
+	/*
+	 * Arrays with a typmod come as text: there is no function here that would
+	 * check each element's typmod.
+	 */
 	if (base_type < FirstGenbkiObjectId &&
 		px_type_lookup(base_type, PG_VERSION_NUM).class != PX_CLASS_TEXT &&
 		!(base_typmod >= 0 && OidIsValid(get_element_type(base_type))))
@@ -104,7 +112,7 @@ px_decoder_new(const char *servername, TupleDesc tupdesc,
 	callback->arg = decoder->codec;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
 
-	/* "SELECT NULL" has one column, of which nothing is wanted. */
+	/* If no columns are retrieved, the query is "SELECT NULL". */
 	decoder->ncolumns = Max(list_length(retrieved_attrs), 1);
 	decoder->requests = palloc0(decoder->ncolumns * sizeof(px_request_column));
 	decoder->columns = palloc0(decoder->ncolumns * sizeof(decode_column));
@@ -123,8 +131,8 @@ px_decoder_new(const char *servername, TupleDesc tupdesc,
 	{
 		int			attno = lfirst_int(lc);
 
-		init_column(&decoder->columns[i], &decoder->requests[i], tupdesc, attno,
-					contexts[attno - 1]);
+		init_column(&decoder->columns[i], &decoder->requests[i], tupdesc,
+					attno, contexts[attno - 1]);
 		i++;
 	}
 	return decoder;
@@ -150,7 +158,8 @@ px_decoder_reset(px_decoder *decoder)
 bool
 px_decoder_can_rewind(const px_decoder *decoder)
 {
-	return decoder->window_end == PG_UINT32_MAX || decoder->window_end <= decoder->fetch_size;
+	return decoder->window_end == PG_UINT32_MAX ||
+		decoder->window_end <= decoder->fetch_size;
 }
 
 const px_batch_contents *
@@ -184,7 +193,8 @@ px_decoder_report(const px_decoder *decoder)
 		{
 			if (!(column->encodings_seen & (1u << encoding)))
 				continue;
-			appendStringInfo(&line, "%s%s", separator, px_encoding_name(encoding));
+			appendStringInfo(&line, "%s%s", separator,
+							 px_encoding_name(encoding));
 			separator = "/";
 		}
 		for (uint8 codec = PX_CODEC_NONE + 1; codec < PX_CODEC_COUNT; codec++)
@@ -202,18 +212,37 @@ px_decoder_report(const px_decoder *decoder)
  * Schema
  * --------------------------------------------------------------------- */
 
+/*
+ * Check that a column that is sent raw has the form that was requested.  The
+ * sender may send a column as text although raw was requested, but not raw in
+ * any other form.
+ */
+static void
+check_raw_column(const px_decoder *decoder, const px_schema_column *schema,
+				 const px_request_column *request,
+				 const px_type_policy *policy)
+{
+	px_require(decoder->servername, "column type", request->type_oid,
+			   schema->type_oid);
+	px_require(decoder->servername, "column class", policy->class,
+			   schema->class);
+	px_require(decoder->servername, "column width", policy->width,
+			   schema->width);
+	if (request->typmod != -1)
+		px_require(decoder->servername, "column typmod",
+				   (uint32) request->typmod, (uint32) schema->typmod);
+}
+
 void
 px_decoder_schema(px_decoder *decoder, const uint8_t *body,
 				  const px_frame_header *header, uint32 peer_version)
 {
-	px_schema_column *schema = palloc(header->columns * sizeof(px_schema_column));
+	px_schema_column *schema = palloc(header->columns *
+									  sizeof(px_schema_column));
 	px_fault	fault;
 
-	if (header->columns != decoder->ncolumns)
-	{
-		px_fail(&fault, PX_BAD_HEADER, "columns", decoder->ncolumns, header->columns);
-		px_raise_fault(decoder->servername, &fault);
-	}
+	px_require(decoder->servername, "columns", decoder->ncolumns,
+			   header->columns);
 	if (px_schema_read(body, header, schema, &fault) != PX_OK)
 		px_raise_fault(decoder->servername, &fault);
 
@@ -224,30 +253,14 @@ px_decoder_schema(px_decoder *decoder, const uint8_t *body,
 
 		if (schema[i].class != PX_CLASS_TEXT)
 		{
-			/* The sender may decline what we asked for, but not do otherwise. */
-			policy = px_type_lookup(decoder->requests[i].type_oid, peer_version);
-			if (schema[i].type_oid != decoder->requests[i].type_oid)
-				px_fail(&fault, PX_BAD_HEADER, "column type",
-						decoder->requests[i].type_oid, schema[i].type_oid);
-			else if (schema[i].class != policy.class)
-				px_fail(&fault, PX_BAD_HEADER, "column class", policy.class, schema[i].class);
-			else if (schema[i].width != policy.width)
-				px_fail(&fault, PX_BAD_HEADER, "column width", policy.width, schema[i].width);
-			else if (decoder->requests[i].typmod != -1 &&
-					 schema[i].typmod != decoder->requests[i].typmod)
-				px_fail(&fault, PX_BAD_HEADER, "column typmod",
-						(uint32) decoder->requests[i].typmod, (uint32) schema[i].typmod);
-			else
-				fault.status = PX_OK;
-			if (fault.status != PX_OK)
-				px_raise_fault(decoder->servername, &fault);
+			policy = px_type_lookup(decoder->requests[i].type_oid,
+									peer_version);
+			check_raw_column(decoder, &schema[i], &decoder->requests[i],
+							 &policy);
 		}
-		if (decoder->have_schema && schema[i].class != column->schema.class)
-		{
-			px_fail(&fault, PX_BAD_HEADER, "column class of a further sender",
-					column->schema.class, schema[i].class);
-			px_raise_fault(decoder->servername, &fault);
-		}
+		if (decoder->have_schema)
+			px_require(decoder->servername, "column class of a further sender",
+					   column->schema.class, schema[i].class);
 		column->schema = schema[i];
 		column->policy = policy;
 	}
@@ -259,7 +272,7 @@ px_decoder_schema(px_decoder *decoder, const uint8_t *body,
  * Batch
  * --------------------------------------------------------------------- */
 
-/* Bytes that converting a column's values takes from the arena. */
+/* The bytes of the arena that converting a column's values takes. */
 static Size
 converted_nbytes(const decode_column *column, const px_chunk *chunk)
 {
@@ -301,9 +314,8 @@ set_picks(px_decoder *decoder)
 }
 
 /*
- * Make room for the batch: arrays for its rows, and an arena for all that is
- * going to be taken from it.  An arena that an unusually large batch left
- * behind is given back.
+ * Make room for the batch: an arena for its bytes, and arrays for its rows.
+ * After an unusually large batch, the arena is replaced by a smaller one.
  */
 static void
 prepare_batch(px_decoder *decoder, uint32 rows)
@@ -327,7 +339,8 @@ prepare_batch(px_decoder *decoder, uint32 rows)
 		decoder->arena_nbytes = 0;
 		if (needed > 0)
 		{
-			decoder->arena = MemoryContextAllocHuge(decoder->context, needed + needed / 8);
+			decoder->arena = MemoryContextAllocHuge(decoder->context,
+													needed + needed / 8);
 			decoder->arena_nbytes = needed + needed / 8;
 		}
 	}
@@ -344,16 +357,19 @@ prepare_batch(px_decoder *decoder, uint32 rows)
 				pfree(column->values);
 				pfree(column->nulls);
 			}
-			column->values = MemoryContextAlloc(decoder->context, rows * sizeof(Datum));
-			column->nulls = MemoryContextAlloc(decoder->context, rows * sizeof(bool));
+			column->values = MemoryContextAlloc(decoder->context,
+												rows * sizeof(Datum));
+			column->nulls = MemoryContextAlloc(decoder->context,
+											   rows * sizeof(bool));
 		}
 		if (decoder->pointers)
 			pfree(decoder->pointers);
-		decoder->pointers = MemoryContextAlloc(decoder->context, rows * sizeof(uint8_t *));
+		decoder->pointers = MemoryContextAlloc(decoder->context,
+											   rows * sizeof(uint8_t *));
 		if (decoder->room.scratch)
 			pfree(decoder->room.scratch);
-		decoder->room.scratch = MemoryContextAlloc(decoder->context,
-												   PX_DECODE_SCRATCH_WORDS(rows) * sizeof(int64_t));
+		decoder->room.scratch = MemoryContextAlloc(
+			decoder->context, PX_DECODE_SCRATCH_WORDS(rows) * sizeof(int64_t));
 		decoder->rows_max = rows;
 		set_picks(decoder);
 	}
@@ -361,7 +377,8 @@ prepare_batch(px_decoder *decoder, uint32 rows)
 
 /* The chunk's form must be one of the class that the schema announced. */
 static void
-check_form(const px_decoder *decoder, const px_chunk *chunk, const px_schema_column *schema)
+check_form(const px_decoder *decoder, const px_chunk *chunk,
+		   const px_schema_column *schema)
 {
 	px_form		form = PX_FORM_BYTES;
 	uint8		width = schema->width;
@@ -385,7 +402,8 @@ void
 px_decode_account(const px_decoder *decoder, uint64 *sum, uint64 nbytes)
 {
 	*sum += nbytes;
-	px_require_within(decoder->servername, "decoded bytes", decoder->raw_nbytes, *sum);
+	px_require_within(decoder->servername, "decoded bytes",
+					  decoder->raw_nbytes, *sum);
 }
 
 static void
@@ -397,27 +415,76 @@ decode_error_context(void *arg)
 		errcontext("%s", decoder->columns[decoder->current].context);
 }
 
-void
-px_decoder_batch(px_decoder *decoder, const uint8_t *body, const px_frame_header *header)
+/* Count a chunk in the contents of the batch and of its column. */
+static void
+count_chunk(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
 {
-	/* stream_reader.c has looked at the rows. */
-	px_batch_limits limits = {PX_FRAME_ROWS_MAX, (uint32) px_max_decompression_ratio};
+	decoder->codecs_seen |= 1u << chunk->codec;
+	decoder->contents.codecs |= 1u << chunk->codec;
+	decoder->contents.encodings |= 1u << chunk->encoding;
+	decoder->contents.stored_nbytes[chunk->codec] += PX_ALIGN(
+		chunk->stored_nbytes);
+	column->codecs_seen |= 1u << chunk->codec;
+	column->encodings_seen |= 1u << chunk->encoding;
+	column->nbytes += PX_CHUNK_HEADER_NBYTES + PX_ALIGN(chunk->stored_nbytes);
+	if (chunk->null_layout == PX_NULLS_BITMAP)
+		column->nbytes += PX_ALIGN(PX_BITMAP_NBYTES(chunk->rows));
+}
+
+/* Decode the chunk of column i. */
+static void
+decode_chunk(px_decoder *decoder, int i)
+{
+	decode_column *column = &decoder->columns[i];
+	px_chunk   *chunk = &decoder->chunks[i];
+	uint8_t    *buffer = NULL;
+	const uint8_t *encoded;
+	px_fault	fault;
+
+	decoder->references[i] = NULL;
+	count_chunk(decoder, column, chunk);
+	check_form(decoder, chunk, &column->schema);
+	if (column->index < 0)
+		return;
+
+	if (chunk->codec != PX_CODEC_NONE)
+		buffer = (uint8_t *) px_decode_take(decoder, chunk->encoded_nbytes);
+	if (px_chunk_unpack(chunk, decoder->codec, buffer, &encoded, &fault) !=
+		PX_OK)
+		px_raise_fault(decoder->servername, &fault);
+	px_chunk_nulls(chunk, column->nulls);
+	decoder->room.nreferences = (uint16_t) i;
+	px_decode_values(decoder, column, chunk, encoded);
+
+	/* Later columns may be encoded as differences from this one. */
+	if (column->policy.kind == PX_DATUM_BYVAL &&
+		chunk->null_layout == PX_NULLS_NONE)
+		decoder->references[i] = (const int64_t *) column->values;
+	if (column->late != PX_LATE_NONE || column->is_domain)
+		decoder->window_end = 0;
+}
+
+void
+px_decoder_batch(px_decoder *decoder, const uint8_t *body,
+				 const px_frame_header *header)
+{
+	/* stream_reader.c has checked the number of rows. */
+	px_batch_limits limits = {PX_FRAME_ROWS_MAX,
+							  (uint32) px_max_decompression_ratio};
 	ErrorContextCallback callback;
 	MemoryContext oldcontext;
 	px_fault	fault;
 
-	if (!decoder->have_schema || header->columns != decoder->ncolumns)
-	{
-		px_fail(&fault, PX_BAD_HEADER, "columns",
-				decoder->have_schema ? decoder->ncolumns : 0, header->columns);
-		px_raise_fault(decoder->servername, &fault);
-	}
+	px_require(decoder->servername, "columns",
+			   decoder->have_schema ? decoder->ncolumns : 0, header->columns);
 
 	/*
-	 * The raw size bounds what decoding takes, and the frame's own size the
-	 * raw size: else a few bytes could have us allocate a lot.
+	 * The raw size limits the memory for decoding, and the frame's own size
+	 * limits the raw size.  Otherwise a frame of a few bytes could make us
+	 * allocate a lot.
 	 */
-	if (px_batch_verify(body, header, &limits, decoder->chunks, &fault) != PX_OK)
+	if (px_batch_verify(body, header, &limits, decoder->chunks, &fault) !=
+		PX_OK)
 		px_raise_fault(decoder->servername, &fault);
 	decoder->raw_nbytes = header->raw_nbytes;
 	decoder->buffered_nbytes = decoder->converted_nbytes = 0;
@@ -438,37 +505,9 @@ px_decoder_batch(px_decoder *decoder, const uint8_t *body, const px_frame_header
 
 	for (int i = 0; i < decoder->ncolumns; i++)
 	{
-		decode_column *column = &decoder->columns[i];
-		px_chunk   *chunk = &decoder->chunks[i];
-		uint8_t    *buffer = NULL;
-		const uint8_t *encoded;
-
 		CHECK_FOR_INTERRUPTS();
 		decoder->current = i;
-		decoder->references[i] = NULL;
-		decoder->codecs_seen |= 1u << chunk->codec;
-		decoder->contents.codecs |= 1u << chunk->codec;
-		decoder->contents.encodings |= 1u << chunk->encoding;
-		decoder->contents.stored_nbytes[chunk->codec] += PX_ALIGN(chunk->stored_nbytes);
-		column->codecs_seen |= 1u << chunk->codec;
-		column->encodings_seen |= 1u << chunk->encoding;
-		column->nbytes += PX_CHUNK_HEADER_NBYTES + PX_ALIGN(chunk->stored_nbytes);
-		if (chunk->null_layout == PX_NULLS_BITMAP)
-			column->nbytes += PX_ALIGN(PX_BITMAP_NBYTES(chunk->rows));
-		check_form(decoder, chunk, &column->schema);
-		if (column->index < 0)
-			continue;
-		if (chunk->codec != PX_CODEC_NONE)
-			buffer = (uint8_t *) px_decode_take(decoder, chunk->encoded_nbytes);
-		if (px_chunk_unpack(chunk, decoder->codec, buffer, &encoded, &fault) != PX_OK)
-			px_raise_fault(decoder->servername, &fault);
-		px_chunk_nulls(chunk, column->nulls);
-		decoder->room.nreferences = (uint16_t) i;
-		px_decode_values(decoder, column, chunk, encoded);
-		if (column->policy.kind == PX_DATUM_BYVAL && chunk->null_layout == PX_NULLS_NONE)
-			decoder->references[i] = (const int64_t *) column->values;
-		if (column->late != PX_LATE_NONE || column->is_domain)
-			decoder->window_end = 0;
+		decode_chunk(decoder, i);
 	}
 
 	decoder->current = -1;
@@ -476,13 +515,14 @@ px_decoder_batch(px_decoder *decoder, const uint8_t *body, const px_frame_header
 	error_context_stack = callback.previous;
 }
 
-/* The first row of a window is picked. */
+/* Do the late steps for the window that begins with this row. */
 static void
 enter_window(px_decoder *decoder, uint32 row)
 {
 	ErrorContextCallback callback;
 	MemoryContext oldcontext;
-	uint32		done = (uint32) ((decoder->rows_before + row) % decoder->fetch_size);
+	uint32		done = (uint32) ((decoder->rows_before + row) %
+							decoder->fetch_size);
 	uint32		n = Min(decoder->fetch_size - done, decoder->rows - row);
 
 	callback.callback = decode_error_context;

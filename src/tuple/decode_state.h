@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * decode_state.h
- *		What a decoder consists of.
+ *		The decoder's state.
  *
- * Shared by decode.c, which takes batches apart, and decode_values.c, which
- * makes Datums of what is in a chunk.  Others leave it alone.
+ * decode.c, which reads batches, and decode_values.c, which makes Datums of
+ * chunks, share it.  Other files must not look into it.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,15 +23,15 @@
 /* What a batch consists of. */
 typedef struct px_batch_contents
 {
-	uint64		stored_nbytes[PX_CODEC_COUNT];	/* payloads, by codec */
+	uint64		stored_nbytes[PX_CODEC_COUNT];	/* of payloads, by codec */
 	uint32		encodings;		/* bit set: 1 << px_encoding */
 	uint32		codecs;			/* bit set: 1 << px_codec_id */
 } px_batch_contents;
 
 /*
- * Numerics that were made of scaled integers between first and
- * first + NUMERIC_TABLE_SIZE - 1: discounts, quantities and the like are made
- * once, and then pointed to in all batches.
+ * A cache of numerics for the scaled integers first ..
+ * first + NUMERIC_TABLE_SIZE - 1.  A column of discounts or quantities has few
+ * different values: each is made once, and rows of all batches point to it.
  */
 #define NUMERIC_TABLE_SIZE	8192
 
@@ -39,19 +39,22 @@ typedef struct numeric_table
 {
 	int64		first;
 	int			dscale;
-	char	   *end;			/* of what is used of data */
+	char	   *end;			/* of the used part of data */
 	char	   *numerics[NUMERIC_TABLE_SIZE];	/* NULL: not made yet */
 	char		data[NUMERIC_TABLE_SIZE * PX_NUMERIC_SCALED_NBYTES_MAX]
 				pg_attribute_aligned(MAXIMUM_ALIGNOF);
 } numeric_table;
 
-/* What is done with the values of a batch when their window comes. */
+/*
+ * What must still be done with the values of a batch when the first row of
+ * their window is picked.
+ */
 typedef enum px_late_step
 {
 	PX_LATE_NONE,
-	PX_LATE_INPUT,				/* text to the type's input function */
-	PX_LATE_JSON,				/* must be well-formed */
-	PX_LATE_COERCE				/* some may not fit the typmod */
+	PX_LATE_INPUT,				/* call the type's input function */
+	PX_LATE_JSON,				/* check that it is well-formed */
+	PX_LATE_COERCE				/* coerce to the typmod */
 } px_late_step;
 
 typedef struct decode_column
@@ -59,9 +62,9 @@ typedef struct decode_column
 	int			index;			/* in the tuple, 0-based; -1: value unused */
 	const char *context;		/* line for error contexts */
 	const char *name;			/* of the attribute */
-	uint64		nbytes;			/* chunks so far, with their headers */
-	uint32		encodings_seen; /* 1 << px_encoding */
-	uint32		codecs_seen;	/* 1 << px_codec_id */
+	uint64		nbytes;			/* of all chunks so far, with their headers */
+	uint32		encodings_seen; /* bit set: 1 << px_encoding */
+	uint32		codecs_seen;	/* bit set: 1 << px_codec_id */
 	Oid			type;			/* of the attribute */
 	int32		typmod;
 	Oid			base_type;		/* of a domain, else type */
@@ -75,47 +78,55 @@ typedef struct decode_column
 	FmgrInfo	receive;		/* of arrays; fn_oid 0 until needed */
 	Oid			receive_param;
 	void	   *domain_extra;	/* domain_check's cache */
-	px_schema_column schema;	/* as the sender ships it */
-	px_type_policy policy;		/* what that means */
-	px_late_step late;			/* of the current batch */
-	Datum	   *values;			/* rows_max of them */
-	bool	   *nulls;
-	uint8_t    *buffer;			/* what values point to; NULL until needed */
+	px_schema_column schema;	/* how the sender sends it; valid once the
+								 * decoder has a schema */
+	px_type_policy policy;		/* of schema's type */
+
+	/* Of the current batch. */
+	px_late_step late;
+	Datum	   *values;			/* [rows_max] */
+	bool	   *nulls;			/* [rows_max] */
+	uint8_t    *buffer;			/* where values point to; NULL until needed */
 	Size		buffer_nbytes;
-	numeric_table *numerics;	/* NULL until needed */
-	bool		scaled_fit;		/* scaled integers of the batch, the typmod */
+	numeric_table *numerics;	/* kept; NULL until needed */
+	bool		scaled_fit;		/* do all scaled integers fit the typmod? */
 } decode_column;
 
 typedef struct px_decoder
 {
-	MemoryContext context;		/* the decoder's own, for what grows */
-	MemoryContext batch_context;
-	MemoryContext window_context;	/* what late steps make; for a window */
-	MemoryContext row_context;	/* what they leave behind; for a row */
+	MemoryContext context;		/* the decoder's own, for buffers that grow */
+	MemoryContext batch_context;	/* reset before each batch */
+	MemoryContext window_context;	/* results of late steps; reset before
+									 * each window */
+	MemoryContext row_context;	/* garbage of late steps; reset after each
+								 * row */
 	const char *servername;
 	uint16		ncolumns;
-	px_request_column *requests;	/* ncolumns */
-	decode_column *columns;
-	px_chunk   *chunks;			/* of the current batch */
+	px_request_column *requests;	/* [ncolumns] */
+	decode_column *columns;		/* [ncolumns] */
+	px_chunk   *chunks;			/* [ncolumns], of the current batch */
 	bool		have_schema;
 	uint32		rows_max;		/* size of the columns' arrays */
 
 	/*
-	 * A window is fetch_size rows of the scan, or as many of them as are in the
-	 * current batch.
+	 * A window is fetch_size rows of the scan, those that postgres_fdw would
+	 * convert at a time.  It ends with the batch, too.
 	 */
 	uint32		fetch_size;
-	uint64		rows_before;	/* of the scan, before the current batch */
+	uint64		rows_before;	/* rows of the scan before the current batch */
 	uint32		rows;			/* of the current batch */
-	uint32		window_end;		/* row of the batch up to which late steps were
-								 * done; PG_UINT32_MAX if there are none */
+	uint32		window_end;		/* row of the batch before which late steps are
+								 * done; PG_UINT32_MAX: none are needed */
 
 	/* Of the current batch, see px_decode_account. */
-	uint64		raw_nbytes;		/* as its header says */
-	uint64		buffered_nbytes;	/* in buffers of columns, besides slack */
-	uint64		converted_nbytes;	/* given to functions of the types */
+	uint64		raw_nbytes;		/* from the frame's header */
+	uint64		buffered_nbytes;	/* in buffers of columns, without slack */
+	uint64		converted_nbytes;	/* passed to functions of the types */
 
-	/* What a row is picked from, apart from all the rest of the columns. */
+	/*
+	 * What picking a row needs of the columns.  In an array of its own, so
+	 * that few cache lines are read for each row.
+	 */
 	int			npicks;
 	struct decode_pick
 	{
@@ -126,14 +137,15 @@ typedef struct px_decoder
 	char	   *arena;			/* NULL until a batch needs it */
 	Size		arena_nbytes;
 	Size		arena_used;
-	const uint8_t **pointers;	/* rows_max, scratch */
-	const int64_t **references; /* ncolumns; see px_decode_room */
+	const uint8_t **pointers;	/* [rows_max], scratch */
+	const int64_t **references; /* [ncolumns], see px_decode_room */
 	px_decode_room room;
 	StringInfoData text;		/* NUL-terminated copy for input functions */
 	px_codec_context *codec;
 	uint32		codecs_seen;
 	px_batch_contents contents; /* of the current batch */
-	int			current;		/* column being converted, for error contexts */
+	int			current;		/* column being converted, for error contexts;
+								 * -1: none */
 } px_decoder;
 
 #endif							/* PX_TUPLE_DECODE_STATE_H */

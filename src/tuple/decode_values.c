@@ -3,10 +3,11 @@
  * decode_values.c
  *		From a chunk of a batch to the Datums of one column.
  *
- * A whole column at a time: integers straight into the array of Datums,
- * strings as pointers into the frame or the column's buffer, numerics and
- * arrays built from checked parts.  What is left to functions of the type, and
- * to domains, is done row by row when the rows are wanted: see px_decode_window.
+ * A whole column is converted at a time.  Integers are decoded directly into
+ * the array of Datums.  Strings become pointers into the frame or into the
+ * column's buffer.  Numerics and arrays are built from checked parts.  Input
+ * functions, typmods and domains come later, row by row, when the rows are
+ * wanted: see px_decode_window.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,14 +27,17 @@
 #include "tuple/decode_values.h"
 #include "tuple/fault.h"
 
-/* Size of an array with one dimension up to the end of its lower bound. */
+/* Size of an array's header and one dimension, without the padding. */
 #define ARRAY_HEADER_NBYTES	(sizeof(ArrayType) + 2 * sizeof(int))
 
-/* Give a column room for what its values are going to point to. */
+/*
+ * Give a column a buffer that its values are going to point to.  As with the
+ * arena, the buffer is replaced by a smaller one after an unusually large
+ * batch.
+ */
 static void
-grow_buffer(px_decoder *decoder, decode_column *column, Size needed)
+resize_buffer(px_decoder *decoder, decode_column *column, Size needed)
 {
-	/* As with the arena: what an unusually large batch took is given back. */
 	if (needed > column->buffer_nbytes || needed < column->buffer_nbytes / 8)
 	{
 		if (column->buffer)
@@ -42,7 +46,8 @@ grow_buffer(px_decoder *decoder, decode_column *column, Size needed)
 		column->buffer_nbytes = 0;
 		if (needed > 0)
 		{
-			column->buffer = MemoryContextAllocHuge(decoder->context, needed + needed / 8);
+			column->buffer = MemoryContextAllocHuge(decoder->context,
+													needed + needed / 8);
 			column->buffer_nbytes = needed + needed / 8;
 		}
 	}
@@ -60,8 +65,9 @@ decode_ints(px_decoder *decoder, const px_chunk *chunk, const uint8_t *encoded,
 }
 
 static void
-decode_pointers(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
-				const uint8_t *encoded, const uint8_t **values)
+decode_pointers(px_decoder *decoder, decode_column *column,
+				const px_chunk *chunk, const uint8_t *encoded,
+				const uint8_t **values)
 {
 	size_t		needed;
 	px_fault	fault;
@@ -70,9 +76,10 @@ decode_pointers(px_decoder *decoder, decode_column *column, const px_chunk *chun
 		px_raise_fault(decoder->servername, &fault);
 	px_decode_account(decoder, &decoder->buffered_nbytes,
 					  px_buffer_counted_nbytes(needed, chunk->rows));
-	grow_buffer(decoder, column, needed);
+	resize_buffer(decoder, column, needed);
 	decoder->room.buffer = column->buffer;
-	if (px_chunk_decode_pointers(chunk, encoded, &decoder->room, values, &fault) != PX_OK)
+	if (px_chunk_decode_pointers(chunk, encoded, &decoder->room, values,
+								 &fault) != PX_OK)
 		px_raise_fault(decoder->servername, &fault);
 }
 
@@ -85,7 +92,7 @@ decode_byref(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
 
 	if (column->policy.width <= 8 && column->policy.width != 6)
 	{
-		/* Wide enough to have been taken for an integer (macaddr8). */
+		/* Values of these widths are encoded as integers: macaddr8. */
 		decode_ints(decoder, chunk, encoded, false, (int64 *) dst);
 		for (uint32 row = 0; row < chunk->rows; row++)
 			column->values[row] = PointerGetDatum(dst + row * stride);
@@ -106,11 +113,12 @@ static void
 decode_name(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
 {
 	px_fault	fault;
-	char	   *dst = px_decode_take(decoder, (Size) chunk->rows * NAMEDATALEN);
+	char *dst = px_decode_take(decoder, (Size) chunk->rows * NAMEDATALEN);
 
 	for (uint32 row = 0; row < chunk->rows; row++, dst += NAMEDATALEN)
 	{
-		const uint8_t *packed = (const uint8_t *) DatumGetPointer(column->values[row]);
+		const uint8_t *packed = (const uint8_t *) DatumGetPointer(
+			column->values[row]);
 		size_t		n;
 
 		if (packed == NULL)
@@ -118,7 +126,8 @@ decode_name(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
 		n = px_packed_nbytes(packed);
 		if (n >= NAMEDATALEN)
 		{
-			px_fail(&fault, PX_BAD_VALUE, "length of a name", NAMEDATALEN - 1, n);
+			px_fail(&fault, PX_BAD_VALUE, "length of a name", NAMEDATALEN - 1,
+					n);
 			px_raise_fault(decoder->servername, &fault);
 		}
 		memset(dst, 0, NAMEDATALEN);
@@ -128,12 +137,12 @@ decode_name(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
 }
 
 /*
- * The column's table for scaled integers min .. max, or NULL if they are too
- * far apart for one.
+ * The column's table for the scaled integers min .. max, or NULL if the table
+ * is too small for this range.
  */
 static numeric_table *
-find_numeric_table(px_decoder *decoder, decode_column *column, int64 min, int64 max,
-				   int dscale)
+find_numeric_table(px_decoder *decoder, decode_column *column, int64 min,
+				   int64 max, int dscale)
 {
 	numeric_table *table = column->numerics;
 	uint64		range = (uint64) max - (uint64) min;
@@ -141,12 +150,13 @@ find_numeric_table(px_decoder *decoder, decode_column *column, int64 min, int64 
 	if (range >= NUMERIC_TABLE_SIZE)
 		return NULL;
 	if (table == NULL)
-		column->numerics = table = MemoryContextAlloc(decoder->context, sizeof(numeric_table));
+		column->numerics = table = MemoryContextAlloc(decoder->context,
+													  sizeof(numeric_table));
 	else if (table->dscale == dscale && min >= table->first &&
 			 (uint64) max - (uint64) table->first < NUMERIC_TABLE_SIZE)
 		return table;
 
-	/* The next batch may well have values on both sides of this one's. */
+	/* Leave room on both sides: the next batch may have other values. */
 	table->first = min - (int64) Min((uint64) min - (uint64) PG_INT64_MIN,
 									 (NUMERIC_TABLE_SIZE - 1 - range) / 2);
 	table->dscale = dscale;
@@ -155,12 +165,14 @@ find_numeric_table(px_decoder *decoder, decode_column *column, int64 min, int64 
 	return table;
 }
 
-/* Make numerics of a batch's scaled integers, which stand in their places. */
+/* Replace the scaled integers in column->values by numerics. */
 static void
-build_numerics(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
+build_numerics(px_decoder *decoder, decode_column *column,
+			   const px_chunk *chunk)
 {
 	const int64 *scaled = (const int64 *) column->values;
-	char	   *dst = px_decode_take(decoder, (Size) chunk->rows * PX_NUMERIC_SCALED_NBYTES_MAX);
+	char	   *dst = px_decode_take(
+		decoder, (Size) chunk->rows * PX_NUMERIC_SCALED_NBYTES_MAX);
 	numeric_table *table;
 	int64		min;
 	int64		max;
@@ -171,7 +183,8 @@ build_numerics(px_decoder *decoder, decode_column *column, const px_chunk *chunk
 		min = Min(min, scaled[row]);
 		max = Max(max, scaled[row]);
 	}
-	column->scaled_fit = px_scaled_fit(column->base_typmod, min, max, chunk->scale);
+	column->scaled_fit = px_scaled_fit(column->base_typmod, min, max,
+									   chunk->scale);
 	table = find_numeric_table(decoder, column, min, max, chunk->scale);
 
 	if (table == NULL)
@@ -193,15 +206,17 @@ build_numerics(px_decoder *decoder, decode_column *column, const px_chunk *chunk
 		if (unlikely(*numeric == NULL))
 		{
 			*numeric = table->end;
-			table->end += MAXALIGN(px_numeric_from_scaled(value, chunk->scale, table->end));
+			table->end += MAXALIGN(
+				px_numeric_from_scaled(value, chunk->scale, table->end));
 		}
 		column->values[row] = PointerGetDatum(*numeric);
 	}
 }
 
-/* A receive function has not used up the bytes of its value. */
+/* Complain that a receive function has not used all bytes of its value. */
 static void
-raise_left_over(const px_decoder *decoder, const char *type, int expected, int got)
+raise_left_over(const px_decoder *decoder, const char *type, int expected,
+				int got)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
@@ -211,16 +226,18 @@ raise_left_over(const px_decoder *decoder, const char *type, int expected, int g
 }
 
 /*
- * A numeric that arrived in numeric_send's form; numeric_recv checks it, and
- * that it fits the typmod.
+ * Read a numeric in the form of numeric_send.  numeric_recv checks the value
+ * and that it fits the typmod.
  */
 static Datum
-receive_numeric(px_decoder *decoder, const decode_column *column, const uint8_t *packed)
+receive_numeric(px_decoder *decoder, const decode_column *column,
+				const uint8_t *packed)
 {
 	StringInfoData buf;
 	Datum		value;
 
-	px_decode_account(decoder, &decoder->converted_nbytes, px_packed_nbytes(packed));
+	px_decode_account(decoder, &decoder->converted_nbytes,
+					  px_packed_nbytes(packed));
 	buf.data = unconstify(char *, (const char *) px_packed_data(packed));
 	buf.len = (int) px_packed_nbytes(packed);
 	buf.maxlen = buf.len;
@@ -240,20 +257,24 @@ decode_scaled_numeric(px_decoder *decoder, decode_column *column,
 	px_patches	patches;
 	px_fault	fault;
 
-	if (px_chunk_decode_patched(chunk, encoded, &decoder->room, (int64_t *) column->values,
-								&patches, &fault) != PX_OK)
+	if (px_chunk_decode_patched(chunk, encoded, &decoder->room,
+								(int64_t *) column->values, &patches,
+								&fault) != PX_OK)
 		px_raise_fault(decoder->servername, &fault);
 	build_numerics(decoder, column, chunk);
 	for (uint32 i = 0; i < patches.n; i++)
-		column->values[patches.rows[i]] = receive_numeric(decoder, column, patches.sent[i]);
+		column->values[patches.rows[i]] = receive_numeric(decoder, column,
+														  patches.sent[i]);
 }
 
 static void
-decode_sent_numeric(px_decoder *decoder, decode_column *column, const px_chunk *chunk)
+decode_sent_numeric(px_decoder *decoder, decode_column *column,
+					const px_chunk *chunk)
 {
 	for (uint32 row = 0; row < chunk->rows; row++)
 	{
-		const uint8_t *packed = (const uint8_t *) DatumGetPointer(column->values[row]);
+		const uint8_t *packed = (const uint8_t *) DatumGetPointer(
+			column->values[row]);
 
 		if (packed)
 		{
@@ -263,9 +284,10 @@ decode_sent_numeric(px_decoder *decoder, decode_column *column, const px_chunk *
 	}
 }
 
-/* An array that arrived in array_send's form; array_recv checks it. */
+/* Read an array in the form of array_send.  array_recv checks the value. */
 static Datum
-receive_array(px_decoder *decoder, decode_column *column, const uint8_t *packed)
+receive_array(px_decoder *decoder, decode_column *column,
+			  const uint8_t *packed)
 {
 	Datum		value;
 
@@ -273,22 +295,31 @@ receive_array(px_decoder *decoder, decode_column *column, const uint8_t *packed)
 	{
 		Oid			function;
 
-		getTypeBinaryInputInfo(column->schema.type_oid, &function, &column->receive_param);
+		getTypeBinaryInputInfo(column->schema.type_oid, &function,
+							   &column->receive_param);
 		fmgr_info_cxt(function, &column->receive, decoder->context);
 	}
 
-	/* array_recv puts a NUL behind each element for a while: not in the frame. */
+	/*
+	 * array_recv writes a NUL after each element for a while, so it must not
+	 * work in the frame.
+	 */
 	resetStringInfo(&decoder->text);
-	appendBinaryStringInfo(&decoder->text, (const char *) px_packed_data(packed),
+	appendBinaryStringInfo(&decoder->text,
+						   (const char *) px_packed_data(packed),
 						   (int) px_packed_nbytes(packed));
 	value = ReceiveFunctionCall(&column->receive, &decoder->text,
 								column->receive_param, -1);
 	if (decoder->text.cursor != decoder->text.len)
-		raise_left_over(decoder, "array", decoder->text.cursor, decoder->text.len);
+		raise_left_over(decoder, "array", decoder->text.cursor,
+						decoder->text.len);
 	return value;
 }
 
-/* Write an array with one dimension, or an empty one; returns its end. */
+/*
+ * Write an array with one dimension, or an empty one, to dst.  Returns the
+ * aligned end of it.
+ */
 static char *
 build_array(char *dst, const px_type_policy *policy, uint32 nelements,
 			const uint8_t *elements)
@@ -312,24 +343,27 @@ build_array(char *dst, const px_type_policy *policy, uint32 nelements,
 }
 
 /*
- * The elements of all arrays of a chunk in their own width: as they stand in
- * the chunk if that is all there is to do, else decoded and checked.  numbers
- * has room for them as 64-bit integers, which they are narrowed in place from.
+ * The elements of all arrays of a chunk, in their own width.  Plain elements
+ * that need no check are used where they are in the chunk.  Others are decoded
+ * into numbers, which has room for arrays->nelements 64-bit integers, checked,
+ * and narrowed in place.
  */
 static const uint8_t *
-decode_elements(px_decoder *decoder, const decode_column *column, const px_chunk *chunk,
-				const px_arrays *arrays, int64 *numbers)
+decode_elements(px_decoder *decoder, const decode_column *column,
+				const px_chunk *chunk, const px_arrays *arrays, int64 *numbers)
 {
 	uint8_t    *narrow = (uint8_t *) numbers;
 	px_fault	fault;
 
-	if (arrays->elements_encoding == PX_ENC_PLAIN && column->policy.check == PX_CHECK_NONE)
+	if (arrays->elements_encoding == PX_ENC_PLAIN &&
+		column->policy.check == PX_CHECK_NONE)
 		return arrays->elements;
 
 	if (px_chunk_decode_elements(chunk, arrays, column->policy.is_signed,
 								 (int64_t *) numbers, &fault) != PX_OK)
 		px_raise_fault(decoder->servername, &fault);
-	px_check_values(column->policy.check, (const Datum *) numbers, NULL, arrays->nelements);
+	px_check_values(column->policy.check, (const Datum *) numbers, NULL,
+					arrays->nelements);
 
 	switch (chunk->width)
 	{
@@ -351,23 +385,30 @@ decode_elements(px_decoder *decoder, const decode_column *column, const px_chunk
 	return narrow;
 }
 
-/* Elements that are out of nothing, and arrays that no datum can be. */
+/*
+ * Check the sizes of arrays before memory is allocated for them: all elements
+ * must be within the batch's raw size, and each array must fit a datum.
+ */
 static void
-check_arrays(px_decoder *decoder, const px_chunk *chunk, const px_arrays *arrays)
+check_arrays(px_decoder *decoder, const px_chunk *chunk,
+			 const px_arrays *arrays)
 {
-	uint64		nelements_max = (MaxAllocSize - ARR_OVERHEAD_NONULLS(1)) / chunk->width;
+	uint64		nelements_max = (MaxAllocSize - ARR_OVERHEAD_NONULLS(1)) /
+		chunk->width;
 
-	px_decode_account(decoder, &decoder->buffered_nbytes, (uint64) arrays->nelements * chunk->width);
+	px_decode_account(decoder, &decoder->buffered_nbytes,
+					  (uint64) arrays->nelements * chunk->width);
 	if (arrays->nelements <= nelements_max)
 		return;
 	for (uint32 i = 0; i < chunk->nvalues; i++)
-		px_require_within(decoder->servername, "elements of an array", nelements_max,
-						  arrays->counts[i] > 0 ? (uint64) arrays->counts[i] - 1 : 0);
+		px_require_within(
+			decoder->servername, "elements of an array", nelements_max,
+			arrays->counts[i] > 0 ? (uint64) arrays->counts[i] - 1 : 0);
 }
 
 static void
-decode_arrays(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
-			  const uint8_t *encoded)
+decode_arrays(px_decoder *decoder, decode_column *column,
+			  const px_chunk *chunk, const uint8_t *encoded)
 {
 	px_arrays	arrays;
 	px_fault	fault;
@@ -383,17 +424,21 @@ decode_arrays(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
 		memset(column->values, 0, chunk->rows * sizeof(Datum));
 		return;
 	}
-	if (px_chunk_decode_arrays(chunk, encoded, &decoder->room, &arrays, &fault) != PX_OK)
+	if (px_chunk_decode_arrays(chunk, encoded, &decoder->room, &arrays,
+							   &fault) != PX_OK)
 		px_raise_fault(decoder->servername, &fault);
 
 	check_arrays(decoder, chunk, &arrays);
 
-	/* First the numbers, then the arrays that are made of them. */
+	/* The buffer has the decoded elements first, and then the arrays. */
 	numbers_nbytes = (Size) arrays.nelements * sizeof(int64);
 	elements_nbytes = (Size) arrays.nelements * chunk->width;
-	grow_buffer(decoder, column, numbers_nbytes + elements_nbytes +
-				(Size) chunk->nvalues * (ARR_OVERHEAD_NONULLS(1) + MAXIMUM_ALIGNOF));
-	elements = decode_elements(decoder, column, chunk, &arrays, (int64 *) column->buffer);
+	resize_buffer(decoder, column,
+				  numbers_nbytes + elements_nbytes +
+					  (Size) chunk->nvalues *
+						  (ARR_OVERHEAD_NONULLS(1) + MAXIMUM_ALIGNOF));
+	elements = decode_elements(decoder, column, chunk, &arrays,
+							   (int64 *) column->buffer);
 
 	dst = (char *) column->buffer + numbers_nbytes;
 	for (uint32 row = 0; row < chunk->rows; row++)
@@ -407,20 +452,23 @@ decode_arrays(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
 		count = arrays.counts[value++];
 		if (count == 0)
 		{
-			column->values[row] = receive_array(decoder, column, arrays.sent[sent++]);
+			column->values[row] = receive_array(decoder, column,
+												arrays.sent[sent++]);
 			continue;
 		}
 		column->values[row] = PointerGetDatum(dst);
-		dst = build_array(dst, &column->policy, (uint32) (count - 1), elements);
+		dst = build_array(dst, &column->policy, (uint32) (count - 1),
+						  elements);
 		elements += (Size) (count - 1) * chunk->width;
 	}
 }
 
 /*
- * What is left to be done with the values.  Those that fit their typmod, as all
- * of an honest server's own columns do, need not be coerced; others are, as by
- * the input function: a record of a function may have columns whose typmod
- * nobody has looked at.
+ * Decide what must be done with the values when their rows are wanted.
+ *
+ * Values that fit their typmod need no coercion: in columns of tables, all do.
+ * But the columns of a record that a function returns may have values that do
+ * not fit the declared typmod.  Input functions would coerce them, so we do.
  */
 static void
 set_late_step(decode_column *column, const px_chunk *chunk, bool ascii)
@@ -431,17 +479,21 @@ set_late_step(decode_column *column, const px_chunk *chunk, bool ascii)
 	else if (column->base_type == JSONOID)
 		column->late = PX_LATE_JSON;
 	else if (column->policy.kind == PX_DATUM_NUMERIC)
-		column->late = chunk->form == PX_FORM_FIXED && !column->scaled_fit ?
-			PX_LATE_COERCE : PX_LATE_NONE;	/* numeric_recv has seen the rest */
+	{
+		/* If the form is bytes, numeric_recv has applied the typmod. */
+		column->late = chunk->form == PX_FORM_FIXED && !column->scaled_fit
+			? PX_LATE_COERCE
+			: PX_LATE_NONE;
+	}
 	else if (column->base_typmod >= 0 &&
-			 !px_values_fit(column->base_type, column->base_typmod, column->values,
-							column->nulls, chunk->rows, ascii))
+			 !px_values_fit(column->base_type, column->base_typmod,
+							column->values, column->nulls, chunk->rows, ascii))
 		column->late = PX_LATE_COERCE;
 }
 
 void
-px_decode_values(px_decoder *decoder, decode_column *column, const px_chunk *chunk,
-				 const uint8_t *encoded)
+px_decode_values(px_decoder *decoder, decode_column *column,
+				 const px_chunk *chunk, const uint8_t *encoded)
 {
 	bool		ascii = false;
 
@@ -466,7 +518,7 @@ px_decode_values(px_decoder *decoder, decode_column *column, const px_chunk *chu
 				decode_scaled_numeric(decoder, column, chunk, encoded);
 				break;
 			}
-			/* FALLTHROUGH */
+			pg_fallthrough;
 
 		case PX_DATUM_VARLENA:
 		case PX_DATUM_NAME:
@@ -482,8 +534,9 @@ px_decode_values(px_decoder *decoder, decode_column *column, const px_chunk *chu
 				decode_sent_numeric(decoder, column, chunk);
 			break;
 	}
-	if (column->policy.kind != PX_DATUM_ARRAY)	/* checked by element */
-		px_check_values(column->policy.check, column->values, column->nulls, chunk->rows);
+	if (column->policy.kind != PX_DATUM_ARRAY)	/* elements were checked */
+		px_check_values(column->policy.check, column->values, column->nulls,
+						chunk->rows);
 	set_late_step(column, chunk, ascii);
 }
 
@@ -491,30 +544,36 @@ px_decode_values(px_decoder *decoder, decode_column *column, const px_chunk *chu
  * Late steps
  * --------------------------------------------------------------------- */
 
-/* Values that arrived as text, as every value does with postgres_fdw. */
+/* Convert a value that came as text, as postgres_fdw does with every value. */
 static Datum
 input_value(px_decoder *decoder, decode_column *column, const uint8_t *packed)
 {
-	px_decode_account(decoder, &decoder->converted_nbytes, px_packed_nbytes(packed));
+	px_decode_account(decoder, &decoder->converted_nbytes,
+					  px_packed_nbytes(packed));
 	resetStringInfo(&decoder->text);
-	appendBinaryStringInfo(&decoder->text, (const char *) px_packed_data(packed),
+	appendBinaryStringInfo(&decoder->text,
+						   (const char *) px_packed_data(packed),
 						   (int) px_packed_nbytes(packed));
 	return InputFunctionCall(&column->input, decoder->text.data,
 							 column->input_param, column->typmod);
 }
 
-/* As json_in does it. */
+/* Check that a json value is well-formed, as json_in does. */
 static void
 check_json(const uint8_t *packed)
 {
 	static const JsonSemAction nothing;
 
-	pg_parse_json_or_ereport(px_json_form_lexer((const char *) px_packed_data(packed),
-												(int) px_packed_nbytes(packed)),
-							 unconstify(JsonSemAction *, &nothing));
+	pg_parse_json_or_ereport(
+		px_json_form_lexer((const char *) px_packed_data(packed),
+						   (int) px_packed_nbytes(packed)),
+		unconstify(JsonSemAction *, &nothing));
 }
 
-/* To the typmod, or an error, as the input function has it. */
+/*
+ * Coerce a value to the typmod, or raise an error, as the type's input
+ * function would.
+ */
 static Datum
 coerce_value(px_decoder *decoder, decode_column *column, Datum value)
 {
@@ -522,15 +581,21 @@ coerce_value(px_decoder *decoder, decode_column *column, Datum value)
 	{
 		Oid			function;
 
-		if (find_typmod_coercion_function(column->base_type, &function) != COERCION_PATH_FUNC)
-			elog(ERROR, "type %u has a typmod, but no function for it", column->base_type);
+		if (find_typmod_coercion_function(column->base_type, &function) !=
+			COERCION_PATH_FUNC)
+			elog(ERROR, "type %u has a typmod, but no function for it",
+				 column->base_type);
 		fmgr_info_cxt(function, &column->coerce, decoder->context);
 	}
-	return FunctionCall3(&column->coerce, value, Int32GetDatum(column->base_typmod),
+	return FunctionCall3(&column->coerce, value,
+						 Int32GetDatum(column->base_typmod),
 						 BoolGetDatum(false));
 }
 
-/* Do what is to be done with a value; what is made of it has to outlive the row. */
+/*
+ * Do the late step for a value.  Functions work in row_context, so a new value
+ * is copied to window_context, where it lives until the next window.
+ */
 static void
 finish_value(px_decoder *decoder, decode_column *column, uint32 row)
 {
@@ -540,14 +605,16 @@ finish_value(px_decoder *decoder, decode_column *column, uint32 row)
 	if (!column->nulls[row])
 	{
 		if (column->late == PX_LATE_INPUT)
-			value = input_value(decoder, column, (const uint8_t *) DatumGetPointer(old));
+			value = input_value(decoder, column,
+								(const uint8_t *) DatumGetPointer(old));
 		else if (column->late == PX_LATE_JSON)
 			check_json((const uint8_t *) DatumGetPointer(old));
 		else if (column->late == PX_LATE_COERCE)
 			value = coerce_value(decoder, column, old);
 		if (!column->typbyval && value != old)
 		{
-			MemoryContext oldcontext = MemoryContextSwitchTo(decoder->window_context);
+			MemoryContext oldcontext = MemoryContextSwitchTo(
+				decoder->window_context);
 
 			value = datumCopy(value, false, column->typlen);
 			MemoryContextSwitchTo(oldcontext);
@@ -555,8 +622,9 @@ finish_value(px_decoder *decoder, decode_column *column, uint32 row)
 		column->values[row] = value;
 	}
 
-	/* domain_in has checked what came as text, but never saw the nulls. */
-	if (column->is_domain && (column->late != PX_LATE_INPUT || column->nulls[row]))
+	/* domain_in has checked values that came as text, but not nulls. */
+	if (column->is_domain &&
+		(column->late != PX_LATE_INPUT || column->nulls[row]))
 		domain_check(value, column->nulls[row], column->type,
 					 &column->domain_extra, decoder->context);
 }
@@ -570,7 +638,8 @@ px_decode_window(px_decoder *decoder, uint32 begin, uint32 end)
 		{
 			decode_column *column = &decoder->columns[i];
 
-			if (column->index < 0 || (column->late == PX_LATE_NONE && !column->is_domain))
+			if (column->index < 0 ||
+				(column->late == PX_LATE_NONE && !column->is_domain))
 				continue;
 			CHECK_FOR_INTERRUPTS();
 			decoder->current = i;
@@ -579,7 +648,7 @@ px_decode_window(px_decoder *decoder, uint32 begin, uint32 end)
 		MemoryContextReset(decoder->row_context);
 	}
 
-	/* Do not keep the room that one huge value took. */
+	/* Do not keep the memory of a huge value. */
 	if (decoder->text.maxlen > 1024 * 1024)
 	{
 		pfree(decoder->text.data);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * decode_values.h
- *		Making Datums of what is in a chunk.
+ *		From a chunk of a batch to the Datums of one column.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,27 +11,30 @@
 #include "tuple/decode_state.h"
 
 /*
- * Decode a chunk into column->values; column->nulls has been set.  encoded is
- * what px_chunk_unpack made of it.  Raises an error for whatever is not a
- * value of the column's type, but for what is left to column->late, which it
- * sets.
+ * Decode a chunk into column->values, and set column->late.  column->nulls has
+ * been set.  encoded is the result of px_chunk_unpack.  Raises an error if a
+ * value is not one of the column's type, unless the late step is going to
+ * check that.  Checks for interrupts.
  */
 extern void px_decode_values(px_decoder *decoder, decode_column *column,
 							 const px_chunk *chunk, const uint8_t *encoded);
 
 /*
- * Do the late steps for the rows begin .. end - 1, one by one and column by
- * column.  Serves interrupts.
+ * Do the late steps, and the checks of domains, for the rows begin .. end - 1:
+ * row by row, and column by column within a row, as postgres_fdw does.
+ * Errors: what input functions and domains raise.  Checks for interrupts.
  */
 extern void px_decode_window(px_decoder *decoder, uint32 begin, uint32 end);
 
 /*
- * Add nbytes to one of the decoder's sums, before memory is taken for them.
- * An honest batch keeps each of them within its raw size.
+ * Add nbytes to one of the decoder's sums, before memory is allocated for
+ * them.  Raises ERRCODE_PROTOCOL_VIOLATION if the sum exceeds the batch's raw
+ * size: no batch of a correct sender does that.
  */
-extern void px_decode_account(const px_decoder *decoder, uint64 *sum, uint64 nbytes);
+extern void px_decode_account(const px_decoder *decoder, uint64 *sum,
+							  uint64 nbytes);
 
-/* The next nbytes of the arena, which prepare_batch has made large enough. */
+/* Take nbytes from the arena, which prepare_batch has made large enough. */
 static inline char *
 px_decode_take(px_decoder *decoder, Size nbytes)
 {

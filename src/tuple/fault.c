@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * fault.c
- *		Raising what is wrong with bytes from a peer.
+ *		Raising errors about bytes from a peer.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,14 +18,16 @@ px_raise_fault(const char *servername, const px_fault *fault)
 	char		detail[PX_FAULT_NBYTES_MAX];
 
 	ereport(ERROR,
-			(errcode(corrupt ? ERRCODE_DATA_CORRUPTED : ERRCODE_PROTOCOL_VIOLATION),
-			 errmsg("invalid frame from server \"%s\": %s",
-					servername, px_status_text(fault->status)),
+			(errcode(corrupt ? ERRCODE_DATA_CORRUPTED
+							 : ERRCODE_PROTOCOL_VIOLATION),
+			 errmsg("invalid frame from server \"%s\": %s", servername,
+					px_status_text(fault->status)),
 			 errdetail_internal("%s", px_fault_text(fault, detail))));
 }
 
 void
-px_require(const char *servername, const char *what, uint64 expected, uint64 got)
+px_require(const char *servername, const char *what, uint64 expected,
+		   uint64 got)
 {
 	px_fault	fault;
 
@@ -36,7 +38,8 @@ px_require(const char *servername, const char *what, uint64 expected, uint64 got
 }
 
 void
-px_require_within(const char *servername, const char *what, uint64 limit, uint64 got)
+px_require_within(const char *servername, const char *what, uint64 limit,
+				  uint64 got)
 {
 	px_fault	fault;
 

@@ -3,14 +3,14 @@
  * fill.c
  *		From rows to columns: filling the columns of a batch from slots.
  *
- * px_fill_row is the hot path: it runs once per row and value of a stream,
- * and for the common types neither allocates nor calls through a pointer.
- * The rest (detoasting, output functions, encoding conversion, numerics that
- * are no scaled integers) works in a context that is reset after the row.
+ * px_fill_row is the hot path.  For the common types it neither allocates
+ * memory nor calls through a pointer.  Everything else (detoasting, output
+ * functions, encoding conversion, numerics that are not scaled integers) works
+ * in a context that is reset after the row.
  *
- * Values are stored as they lie in memory, which is the wire's byte order on
- * little-endian machines only.  A coordinator sees in the hello when the
- * other end is not one, and does not open a stream.
+ * Values are stored as they are in memory, which is the byte order of the wire
+ * only on little-endian machines.  The hello says so if the remote is another
+ * machine, and the coordinator does not open a stream.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,7 +39,7 @@ append_text(px_fill *fill, const px_fill_source *source, px_column *column,
 	if (unlikely(source->convert))
 	{
 		MemoryContext old_context = MemoryContextSwitchTo(fill->row_context);
-		char	   *converted = pg_server_to_any(text, (int) n, fill->encoding);
+		char *converted = pg_server_to_any(text, (int) n, fill->encoding);
 
 		MemoryContextSwitchTo(old_context);
 		fill->row_context_used = true;
@@ -53,8 +53,8 @@ append_text(px_fill *fill, const px_fill_source *source, px_column *column,
 }
 
 /*
- * Append a name.  It may be longer in the receiver's encoding than a name can
- * be: then it is cut as namein cuts it there.
+ * Append a name.  In the receiver's encoding it may be too long for a name.
+ * Then it is cut as namein would cut it there.
  */
 static inline void
 append_name(px_fill *fill, const px_fill_source *source, px_column *column,
@@ -71,12 +71,13 @@ append_name(px_fill *fill, const px_fill_source *source, px_column *column,
 		fill->row_context_used = true;
 		n = strlen(name);
 		if (n >= NAMEDATALEN)
-			n = (size_t) pg_encoding_mbcliplen(fill->encoding, name, (int) n, NAMEDATALEN - 1);
+			n = (size_t) pg_encoding_mbcliplen(fill->encoding, name, (int) n,
+											   NAMEDATALEN - 1);
 	}
 	px_fill_append_bytes(fill, column, name, n);
 }
 
-/* Append a varlena's bytes, whatever its header. */
+/* Append a varlena's bytes; it may be toasted or have a short header. */
 static inline void
 append_varlena(px_fill *fill, const px_fill_source *source, px_column *column,
 			   Datum value)
@@ -95,9 +96,9 @@ append_varlena(px_fill *fill, const px_fill_source *source, px_column *column,
 }
 
 /*
- * Append a char(n) without the blanks at its end.  That takes values that are
- * all of the same length in bytes, which they are unless some have characters
- * of several bytes.
+ * Append a char(n) without its trailing blanks.  All values of the batch must
+ * have the same length in bytes, so that the blanks can be added again.  They
+ * have, unless some contain multibyte characters.
  */
 static inline void
 append_padded(px_fill *fill, px_fill_source *source, px_column *column,
@@ -105,7 +106,8 @@ append_padded(px_fill *fill, px_fill_source *source, px_column *column,
 {
 	if (likely(source->skip == 0))
 	{
-		if (unlikely(column->values_cap - column->values_nbytes < n + PX_APPEND_SLACK))
+		if (unlikely(column->values_cap - column->values_nbytes <
+					 n + PX_APPEND_SLACK))
 			px_fill_grow(fill, column, n);
 		if (px_column_append_padded(column, text, n))
 		{
@@ -131,7 +133,9 @@ append_output(px_fill *fill, px_fill_source *source, px_column *column,
 	append_text(fill, source, column, text, strlen(text));
 }
 
-/* The same for a datum with a short header, whose bytes these are. */
+/*
+ * Append a numeric with a short header.  bytes[n] are those after the header.
+ */
 static inline void
 append_short_numeric(px_fill *fill, px_fill_source *source, px_column *column,
 					 const char *bytes, size_t n)
@@ -152,11 +156,12 @@ append_short_numeric(px_fill *fill, px_fill_source *source, px_column *column,
 }
 
 /*
- * Append an array: its elements, if it has one dimension with the usual lower
- * bound and no nulls, or is empty; else what its send function writes.
+ * Append an array.  If it is empty, or has one dimension, lower bound 1 and no
+ * nulls, its elements are appended; otherwise what its send function returns.
  */
 static void
-append_array(px_fill *fill, px_fill_source *source, px_column *column, Datum value)
+append_array(px_fill *fill, px_fill_source *source, px_column *column,
+			 Datum value)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(fill->row_context);
 	ArrayType  *array = DatumGetArrayTypeP(value);
@@ -164,17 +169,21 @@ append_array(px_fill *fill, px_fill_source *source, px_column *column, Datum val
 	uint32		nelements = ndim == 0 ? 0 : (uint32) ARR_DIMS(array)[0];
 
 	fill->row_context_used = true;
-	if (ndim > 1 || ARR_HASNULL(array) || ARR_ELEMTYPE(array) != source->element ||
+	if (ndim > 1 || ARR_HASNULL(array) ||
+		ARR_ELEMTYPE(array) != source->element ||
 		(ndim == 1 && ARR_LBOUND(array)[0] != 1) ||
-		nelements > PX_ARRAY_ELEMENTS_MAX - column->values_nbytes / column->width)
+		nelements >
+			PX_ARRAY_ELEMENTS_MAX - column->values_nbytes / column->width)
 	{
 		bytea	   *sent;
 
-		if (px_fill_is_float(source->element) && ARR_ELEMTYPE(array) == source->element)
+		if (px_fill_is_float(source->element) &&
+			ARR_ELEMTYPE(array) == source->element)
 			array = px_fill_canonical_array(array, column->width);
 		sent = SendFunctionCall(source->output, PointerGetDatum(array));
 		MemoryContextSwitchTo(old_context);
-		px_fill_append_bytes(fill, column->sent, VARDATA_ANY(sent), VARSIZE_ANY_EXHDR(sent));
+		px_fill_append_bytes(fill, column->sent, VARDATA_ANY(sent),
+							 VARSIZE_ANY_EXHDR(sent));
 		nelements = 0;
 		column->lengths[column->nvalues] = 0;
 	}
@@ -183,10 +192,12 @@ append_array(px_fill *fill, px_fill_source *source, px_column *column, Datum val
 		size_t		nbytes = (size_t) nelements * column->width;
 
 		MemoryContextSwitchTo(old_context);
-		if (column->values_cap - column->values_nbytes < nbytes + PX_APPEND_SLACK)
+		if (column->values_cap - column->values_nbytes <
+			nbytes + PX_APPEND_SLACK)
 			px_fill_grow(fill, column, nbytes);
 		if (nbytes > 0)
-			memcpy(column->values + column->values_nbytes, ARR_DATA_PTR(array), nbytes);
+			memcpy(column->values + column->values_nbytes, ARR_DATA_PTR(array),
+				   nbytes);
 		column->values_nbytes += nbytes;
 		fill->raw_nbytes += nbytes + sizeof(uint32);
 		column->lengths[column->nvalues] = nelements + 1;
@@ -199,7 +210,8 @@ append_array(px_fill *fill, px_fill_source *source, px_column *column, Datum val
  * --------------------------------------------------------------------- */
 
 static void
-append_value(px_fill *fill, px_fill_source *source, px_column *column, Datum value)
+append_value(px_fill *fill, px_fill_source *source, px_column *column,
+			 Datum value)
 {
 	struct varlena *datum;
 
@@ -256,14 +268,15 @@ append_short(px_fill *fill, px_fill_source *source, px_column *column,
 	}
 }
 
-/* Append a by-value attribute or one of fixed width, at p. */
+/* Append an attribute of fixed width, which is at p. */
 static inline void
 append_fixed(px_fill *fill, px_fill_source *source, px_column *column,
 			 const px_fill_attribute *attribute, const char *p)
 {
 	uint8	   *dst = column->values + column->values_nbytes;
 
-	if (unlikely(source->kind != PX_FILL_BYVAL && source->kind != PX_FILL_BYREF))
+	if (unlikely(source->kind != PX_FILL_BYVAL &&
+				 source->kind != PX_FILL_BYREF))
 	{
 		append_value(fill, source, column,
 					 attribute->byval ? fetch_att(p, true, attribute->length) :
@@ -271,7 +284,7 @@ append_fixed(px_fill *fill, px_fill_source *source, px_column *column,
 		return;
 	}
 
-	/* What is in the tuple are the low bytes of the Datum. */
+	/* A tuple has the low bytes of the Datum. */
 	switch (attribute->length)
 	{
 		case 4:
@@ -289,8 +302,9 @@ append_fixed(px_fill *fill, px_fill_source *source, px_column *column,
 }
 
 /*
- * Prepare to take tuples of a descriptor apart.  False if that cannot be done
- * attribute by attribute, in order.
+ * Prepare append_tuple for tuples of a descriptor.  It reads the attributes in
+ * order, so it cannot be used if columns are sent in another order or twice.
+ * Returns false then.
  */
 static bool
 prepare_tuples(px_fill *fill, TupleDesc desc)
@@ -298,12 +312,12 @@ prepare_tuples(px_fill *fill, TupleDesc desc)
 	int			next = 0;
 
 	fill->tuple_desc = desc;
-	fill->tuples = false;
+	fill->can_deform = false;
 	if (desc->natts < fill->last_attribute)
 		return false;
 	if (fill->attributes == NULL)
-		fill->attributes = MemoryContextAlloc(fill->context,
-											  fill->last_attribute * sizeof(px_fill_attribute));
+		fill->attributes = MemoryContextAlloc(
+			fill->context, fill->last_attribute * sizeof(px_fill_attribute));
 	for (int i = 0; i < fill->last_attribute; i++)
 	{
 		Form_pg_attribute form = TupleDescAttr(desc, i);
@@ -311,7 +325,8 @@ prepare_tuples(px_fill *fill, TupleDesc desc)
 
 		attribute->length = form->attlen;
 		attribute->byval = form->attbyval;
-		attribute->align_mask = (uint8) (att_align_nominal(1, form->attalign) - 1);
+		attribute->align_mask = (uint8) (att_align_nominal(1, form->attalign) -
+										 1);
 		attribute->column = NULL;
 		if (next < fill->ncolumns && fill->sources[next].attribute == i)
 		{
@@ -319,19 +334,20 @@ prepare_tuples(px_fill *fill, TupleDesc desc)
 			attribute->column = &fill->columns[next++];
 		}
 	}
-	fill->tuples = next == fill->ncolumns;
-	return fill->tuples;
+	fill->can_deform = next == fill->ncolumns;
+	return fill->can_deform;
 }
 
 /*
- * Append a row straight from its heap tuple: deforming into the slot first
+ * Append a row directly from its heap tuple.  Deforming it into the slot first
  * would store each value only to load it again.  The rules are those of
  * heap_deform_tuple.
  */
 static void
 append_tuple(px_fill *fill, HeapTupleHeader tuple)
 {
-	const bits8 *nulls = (tuple->t_infomask & HEAP_HASNULL) ? tuple->t_bits : NULL;
+	const uint8 *nulls = (tuple->t_infomask & HEAP_HASNULL) ? tuple->t_bits
+															: NULL;
 	const char *data = (const char *) tuple + tuple->t_hoff;
 	const px_fill_attribute *attribute = fill->attributes;
 	uint32		offset = 0;
@@ -351,7 +367,8 @@ append_tuple(px_fill *fill, HeapTupleHeader tuple)
 
 		if (attribute->length > 0)
 		{
-			offset = (offset + attribute->align_mask) & ~(uint32) attribute->align_mask;
+			offset = (offset + attribute->align_mask) &
+				~(uint32) attribute->align_mask;
 			p = data + offset;
 			offset += attribute->length;
 			if (column)
@@ -359,9 +376,13 @@ append_tuple(px_fill *fill, HeapTupleHeader tuple)
 			continue;
 		}
 
-		/* A short header is not aligned, and not 0 as the bytes of padding are. */
+		/*
+		 * A varlena with a short header is not aligned.  Its first byte is not
+		 * 0, but a byte of padding is.
+		 */
 		p = data + offset;
-		if (attribute->length == -1 && likely(VARATT_IS_SHORT(p) && !VARATT_IS_EXTERNAL(p)))
+		if (attribute->length == -1 &&
+			likely(VARATT_IS_SHORT(p) && !VARATT_IS_EXTERNAL(p)))
 		{
 			uint32		nbytes = VARSIZE_SHORT(p);
 
@@ -373,7 +394,8 @@ append_tuple(px_fill *fill, HeapTupleHeader tuple)
 		}
 
 		if (attribute->length != -1 || !VARATT_NOT_PAD_BYTE(p))
-			offset = (offset + attribute->align_mask) & ~(uint32) attribute->align_mask;
+			offset = (offset + attribute->align_mask) &
+				~(uint32) attribute->align_mask;
 		p = data + offset;
 		offset += attribute->length == -1 ? VARSIZE_ANY(p) : strlen(p) + 1;
 		if (column)
@@ -381,7 +403,7 @@ append_tuple(px_fill *fill, HeapTupleHeader tuple)
 	}
 }
 
-/* The tuple in the slot if it can be taken apart here, or NULL. */
+/* The tuple in the slot if append_tuple can read it, else NULL. */
 static inline HeapTupleHeader
 tuple_in_slot(px_fill *fill, TupleTableSlot *slot)
 {
@@ -391,13 +413,18 @@ tuple_in_slot(px_fill *fill, TupleTableSlot *slot)
 		return NULL;
 	tuple = ((HeapTupleTableSlot *) slot)->tuple;
 
-	/* What a filter has deformed is used as it is; see above for the rest. */
+	/*
+	 * If a filter has deformed the tuple already, use the slot's values.  A
+	 * tuple may also lack attributes that were added to the table after it was
+	 * written.
+	 */
 	if (tuple == NULL || slot->tts_nvalid >= fill->last_attribute ||
 		HeapTupleHeaderGetNatts(tuple->t_data) < fill->last_attribute)
 		return NULL;
 	if (slot->tts_tupleDescriptor == fill->tuple_desc)
-		return fill->tuples ? tuple->t_data : NULL;
-	return prepare_tuples(fill, slot->tts_tupleDescriptor) ? tuple->t_data : NULL;
+		return fill->can_deform ? tuple->t_data : NULL;
+	return prepare_tuples(fill, slot->tts_tupleDescriptor) ? tuple->t_data
+														   : NULL;
 }
 
 /* Append a row from the values of its slot. */

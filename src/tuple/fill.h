@@ -3,10 +3,10 @@
  * fill.h
  *		From rows to columns: filling the columns of a batch from slots.
  *
- * How each column travels is decided once, when the stream begins: raw if
- * the receiver asked for the type the column has and the type policy allows
- * it, else as text.  Then each row costs one pass over the columns.  The
- * column buffers belong to the fill and are reused from batch to batch.
+ * How each column travels is decided once, when the stream begins.  A column
+ * is raw if the receiver requests the type that the column has and the type
+ * policy allows it, else it is text.  Then each row takes one pass over the
+ * columns.  The fill owns the columns' buffers and reuses them in each batch.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,16 +20,16 @@
 #include "wire/request.h"
 
 /*
- * Decide how the columns travel.  columns lists their numbers in desc, from
- * 1; request and column_requests say what the receiver wants.  The result is
- * allocated in the current context, and takes no memory for rows until
- * px_fill_begin.
+ * Decide how the columns travel.  columns lists their numbers in desc, from 1;
+ * request and column_requests[list_length(columns)] say what the receiver
+ * requests.  The fill is allocated in the current context.  It has no memory
+ * for rows before px_fill_begin.
  */
 extern px_fill *px_fill_new(TupleDesc desc, List *columns,
 							const px_request *request,
 							const px_request_column *column_requests);
 
-/* How many columns travel as text. */
+/* The number of columns that travel as text. */
 extern int	px_fill_text_columns(const px_fill *fill);
 
 /* Allocate the buffers; once, before the first row. */
@@ -39,25 +39,29 @@ extern void px_fill_begin(px_fill *fill);
 extern void px_fill_reset(px_fill *fill);
 
 /*
- * Append a row; the caller ends the batch before rows_max is passed.  Errors:
- * whatever output functions and encoding conversion raise, and
- * ERRCODE_PROGRAM_LIMIT_EXCEEDED if a column's values pass the size limit of
+ * Append a row.  The caller must end the batch at rows_max rows.  Errors: what
+ * output functions, send functions and encoding conversion raise, and
+ * ERRCODE_PROGRAM_LIMIT_EXCEEDED if a column's values exceed the size limit of
  * a frame.
  */
 extern void px_fill_row(px_fill *fill, TupleTableSlot *slot);
 
 /*
- * What the batch measures as plain chunks: raw_nbytes, and for each column the
- * chunk's header, its padding, and a null bitmap.
+ * The size of the batch as plain chunks, never too small: raw_nbytes, and for
+ * each column the chunk's header, padding and null bitmap.
  */
 static inline size_t
 px_fill_nbytes(const px_fill *fill)
 {
 	return fill->raw_nbytes +
-		(size_t) fill->ncolumns * (PX_CHUNK_HEADER_NBYTES + PX_ALIGN_NBYTES + fill->rows / 8);
+		(size_t) fill->ncolumns *
+		(PX_CHUNK_HEADER_NBYTES + PX_ALIGN_NBYTES + fill->rows / 8);
 }
 
-/* The batch has all its rows: settle what was still open. */
+/*
+ * End a batch, before its columns are encoded: choose the final form of
+ * numeric columns, and make all NaNs the same.
+ */
 extern void px_fill_finish(px_fill *fill);
 
 #endif							/* PX_TUPLE_FILL_H */

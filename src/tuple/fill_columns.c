@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * fill_columns.c
- *		How columns travel, and the buffers that they are filled in.
+ *		How columns travel, and their buffers.
  *
- * Decided once for a stream; buffers are kept from batch to batch, unless a
- * huge value has made them huge.
+ * How a column travels is decided once for a stream.  Buffers are kept from
+ * batch to batch, unless a huge value has made them huge.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,7 +25,7 @@
 #include "tuple/fill_values.h"
 #include "tuple/policy.h"
 
-/* Values of one column in a frame; the chunk's and frame's headers need some. */
+/* Limit for the values of one column, which leaves room for headers. */
 #define COLUMN_NBYTES_MAX	((size_t) PX_FRAME_NBYTES_MAX - 1024)
 
 /* ---------------------------------------------------------------------
@@ -33,10 +33,10 @@
  * --------------------------------------------------------------------- */
 
 /*
- * The encoding that text must have.  Not pg_get_client_encoding(): in a
- * parallel worker that is the database's, because workers talk to their
- * leader; but what is in a frame goes through the leader unread.  The
- * setting itself is the leader's in workers too.
+ * The encoding that text must have.  In a parallel worker,
+ * pg_get_client_encoding() is the encoding of the database, because the leader
+ * converts the rows of workers.  But the leader does not convert frames.  So
+ * we look at the setting, which workers have from the leader.
  */
 static int
 client_encoding(void)
@@ -48,26 +48,30 @@ client_encoding(void)
 }
 
 /*
- * Does the text of a value say less than the value?  So it is with floats, if
- * somebody has changed the session's settings, which are postgres_fdw's at first.
+ * Does the output function round values of this type?  postgres_fdw sets
+ * extra_float_digits so that it does not, but a function of the remote may
+ * have changed it.  Then rows must have the rounded values, so we send text.
  */
 static bool
 is_text_rounded(Oid type)
 {
 	return extra_float_digits <= 0 &&
-		(type == FLOAT4OID || type == FLOAT8OID || type == FLOAT4ARRAYOID || type == FLOAT8ARRAYOID);
+		(type == FLOAT4OID || type == FLOAT8OID || type == FLOAT4ARRAYOID ||
+		 type == FLOAT8ARRAYOID);
 }
 
 /*
- * The policy for a column of the given type (domains flattened), which the
- * receiver asked for as wanted: raw only if both ends mean the same.
+ * The policy for a column of the given type (domains flattened), for which the
+ * receiver requests wanted.  Raw requires the same type on both ends, and the
+ * same typmod unless the receiver requests none.
  */
 static px_type_policy
 column_policy(Oid type, int32 typmod, const px_request_column *wanted,
 			  uint32 peer_version)
 {
 	if (wanted->type_oid != type || type >= FirstGenbkiObjectId ||
-		(wanted->typmod != -1 && wanted->typmod != typmod) || is_text_rounded(type))
+		(wanted->typmod != -1 && wanted->typmod != typmod) ||
+		is_text_rounded(type))
 		type = InvalidOid;
 	return px_type_lookup(type, peer_version);
 }
@@ -96,6 +100,53 @@ fill_kind(px_datum_kind kind)
 	return PX_FILL_TEXT;		/* keep compilers quiet */
 }
 
+/* Look up the function that a column of kind text or array calls. */
+static FmgrInfo *
+lookup_output(px_fill_kind kind, Oid declared_type, Oid base_type)
+{
+	FmgrInfo   *output;
+	Oid			function;
+	bool		is_varlena;
+
+	if (kind == PX_FILL_ARRAY)
+		getTypeBinaryOutputInfo(base_type, &function, &is_varlena);
+	else if (kind == PX_FILL_TEXT)
+		getTypeOutputInfo(declared_type, &function, &is_varlena);
+	else
+		return NULL;
+	output = palloc(sizeof(FmgrInfo));
+	fmgr_info(function, output);
+	return output;
+}
+
+/* Set the form of a column's chunks.  Numerics begin with scaled integers. */
+static void
+set_form(px_column *column, const px_type_policy *policy)
+{
+	switch (policy->class)
+	{
+		case PX_CLASS_FIXED:
+			column->form = PX_FORM_FIXED;
+			column->width = policy->width;
+			column->is_signed = policy->is_signed;
+			break;
+		case PX_CLASS_ARRAY:
+			column->form = PX_FORM_ARRAY;
+			column->width = policy->width;
+			column->is_signed = policy->is_signed;
+			break;
+		case PX_CLASS_NUMERIC:
+			column->form = PX_FORM_FIXED;
+			column->width = sizeof(int64);
+			column->is_signed = true;
+			break;
+		default:
+			column->form = PX_FORM_BYTES;
+			break;
+	}
+}
+
+/* Decide how column i, an attribute of the rows, travels. */
 static void
 decide_column(px_fill *fill, int i, Form_pg_attribute attribute,
 			  const px_request *request, const px_request_column *wanted)
@@ -120,45 +171,16 @@ decide_column(px_fill *fill, int i, Form_pg_attribute attribute,
 	column->relatable = policy.kind == PX_DATUM_BYVAL && !column->is_float;
 	source->convert = fill->encoding != GetDatabaseEncoding() &&
 		(source->kind == PX_FILL_TEXT || policy.check == PX_CHECK_ENCODING);
-	/* char(n) is never empty; bpchar without a length may be, and has few blanks. */
+	/*
+	 * PX_FILL_PADDED is for char(n), which is never empty.  bpchar without a
+	 * length may be, and is not padded.
+	 */
 	if (source->kind == PX_FILL_VARLENA && type == BPCHAROID && typmod >= 0 &&
 		!source->convert)
 		source->kind = PX_FILL_PADDED;
 	source->element = policy.element;
-	if (source->kind == PX_FILL_TEXT || source->kind == PX_FILL_ARRAY)
-	{
-		Oid			function;
-		bool		is_varlena;
-
-		if (source->kind == PX_FILL_ARRAY)
-			getTypeBinaryOutputInfo(type, &function, &is_varlena);
-		else
-			getTypeOutputInfo(attribute->atttypid, &function, &is_varlena);
-		source->output = palloc(sizeof(FmgrInfo));
-		fmgr_info(function, source->output);
-	}
-
-	switch (policy.class)
-	{
-		case PX_CLASS_FIXED:
-			column->form = PX_FORM_FIXED;
-			column->width = policy.width;
-			column->is_signed = policy.is_signed;
-			break;
-		case PX_CLASS_ARRAY:
-			column->form = PX_FORM_ARRAY;
-			column->width = policy.width;
-			column->is_signed = policy.is_signed;
-			break;
-		case PX_CLASS_NUMERIC:
-			column->form = PX_FORM_FIXED;
-			column->width = sizeof(int64);
-			column->is_signed = true;
-			break;
-		default:
-			column->form = PX_FORM_BYTES;
-			break;
-	}
+	source->output = lookup_output(source->kind, attribute->atttypid, type);
+	set_form(column, &policy);
 	if (column->form == PX_FORM_FIXED)
 		fill->row_nbytes += column->width;
 	fill->last_attribute = Max(fill->last_attribute, attribute->attnum);
@@ -178,7 +200,8 @@ px_fill_new(TupleDesc desc, List *columns, const px_request *request,
 	fill->sources = palloc0(ncolumns * sizeof(px_fill_source));
 	fill->rows_max = request->batch_rows;
 	fill->keep_nbytes = (size_t) request->batch_bytes * 4;
-	fill->patches = (request->encodings & PX_ENCODINGS_INTS) == PX_ENCODINGS_INTS &&
+	fill->patches = (request->encodings & PX_ENCODINGS_INTS) ==
+			PX_ENCODINGS_INTS &&
 		(request->encodings & (1 << PX_ENC_PATCHED)) != 0;
 	fill->encoding = client_encoding();
 	fill->context = CurrentMemoryContext;
@@ -210,7 +233,7 @@ px_fill_text_columns(const px_fill *fill)
  * Buffers
  * --------------------------------------------------------------------- */
 
-/* Size that a column's buffer has at the beginning of a batch. */
+/* The size of a column's buffer at the beginning of a batch. */
 static size_t
 initial_nbytes(const px_fill *fill, const px_column *column)
 {
@@ -234,7 +257,8 @@ px_fill_begin(px_fill *fill)
 		column->values_cap = initial_nbytes(fill, column);
 		column->values = palloc(column->values_cap);
 		column->nulls = palloc((fill->rows_max + 7) / 8);
-		if (column->form != PX_FORM_FIXED || fill->schema[i].class == PX_CLASS_NUMERIC)
+		if (column->form != PX_FORM_FIXED ||
+			fill->schema[i].class == PX_CLASS_NUMERIC)
 			column->lengths = palloc(fill->rows_max * sizeof(uint32));
 		if (column->form == PX_FORM_ARRAY)
 		{
@@ -245,7 +269,7 @@ px_fill_begin(px_fill *fill)
 		if (fill->sources[i].kind == PX_FILL_NUMERIC && fill->patches &&
 			PX_PATCHES_MAX(fill->rows_max) > 0)
 		{
-			Size		nbytes = PX_PATCHES_MAX(fill->rows_max) * sizeof(uint32);
+			Size nbytes = PX_PATCHES_MAX(fill->rows_max) * sizeof(uint32);
 
 			column->sent = palloc0(sizeof(px_column));
 			column->sent->form = PX_FORM_BYTES;
@@ -256,7 +280,7 @@ px_fill_begin(px_fill *fill)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* Replace a buffer by one of another size, without its contents. */
+/* Replace a buffer by one of another size.  The contents are lost. */
 static void
 replace_buffer(px_fill *fill, px_column *column, size_t nbytes)
 {
@@ -285,7 +309,7 @@ px_fill_reset(px_fill *fill)
 		if (column->sent && column->sent->values_cap > fill->keep_nbytes)
 			replace_buffer(fill, column->sent, PX_FILL_BYTES_INITIAL);
 
-		/* A huge value must not keep its memory for the rest of the stream. */
+		/* Do not keep the memory of a huge value for the whole stream. */
 		nbytes = initial_nbytes(fill, column);
 		if (column->values_cap < nbytes ||
 			column->values_cap > Max(nbytes, fill->keep_nbytes))
@@ -296,8 +320,9 @@ px_fill_reset(px_fill *fill)
 void
 px_fill_grow(px_fill *fill, px_column *column, size_t n)
 {
-	size_t		needed = Max(column->values_nbytes, (size_t) column->nvalues * column->pad) +
-	n + PX_APPEND_SLACK;
+	size_t		needed = Max(column->values_nbytes,
+						(size_t) column->nvalues * column->pad) +
+		n + PX_APPEND_SLACK;
 	size_t		nbytes;
 
 	if (n > COLUMN_NBYTES_MAX || needed > COLUMN_NBYTES_MAX)
@@ -335,9 +360,10 @@ px_fill_toasted(px_fill *fill, px_column *column, struct varlena *datum)
 	if (!VARATT_IS_COMPRESSED(stored))
 		return false;
 
-	/* What va_tcinfo has, by the macros that all majors have. */
+	/* The word va_tcinfo, by macros that exist in all major versions. */
 	toast = VARDATA_COMPRESSED_GET_EXTSIZE(stored) |
-		(uint32) VARDATA_COMPRESSED_GET_COMPRESS_METHOD(stored) << VARLENA_EXTSIZE_BITS;
+		(uint32) VARDATA_COMPRESSED_GET_COMPRESS_METHOD(stored)
+			<< VARLENA_EXTSIZE_BITS;
 	nbytes = VARSIZE(stored) - VARHDRSZ_COMPRESSED;
 	if (nbytes + PX_TOAST_SAVING_MIN > PX_TOAST_NBYTES(toast))
 		return false;
@@ -351,7 +377,8 @@ px_fill_toasted(px_fill *fill, px_column *column, struct varlena *datum)
 	}
 	column->positions[column->ntoasts] = column->nvalues;
 	column->toasts[column->ntoasts++] = toast;
-	px_fill_append_bytes(fill, column, (char *) stored + VARHDRSZ_COMPRESSED, nbytes);
+	px_fill_append_bytes(fill, column, (char *) stored + VARHDRSZ_COMPRESSED,
+						 nbytes);
 	fill->raw_nbytes += PX_TOAST_NBYTES(toast) - nbytes;
 	return true;
 }
@@ -361,14 +388,20 @@ px_fill_toasted(px_fill *fill, px_column *column, struct varlena *datum)
  * --------------------------------------------------------------------- */
 
 /*
- * A NaN has many bit patterns: infinity less infinity yields another one than
- * 'NaN' does.  Without its sign it is above infinity.
+ * A NaN has many bit patterns: infinity - infinity yields another one than
+ * 'NaN'::float8.  As integers without the sign, all of them are greater than
+ * infinity.
  */
 #define INFINITY4_BITS	UINT32_C(0x7f800000)
 #define INFINITY8_BITS	UINT64CONST(0x7ff0000000000000)
 
-void
-px_fill_canonical_nans(char *values, uint32 n, uint8 width)
+/*
+ * Give each NaN among n floats of width 4 or 8 the bits that the type's input
+ * function produces.  The rows of postgres_fdw have these, and float8send, for
+ * instance, shows the difference.
+ */
+static void
+canonicalize_nans(char *values, uint32 n, uint8 width)
 {
 	if (width == sizeof(float4))
 	{
@@ -378,7 +411,8 @@ px_fill_canonical_nans(char *values, uint32 n, uint8 width)
 		{
 			char	   *value = values + (Size) i * sizeof(float4);
 
-			if (unlikely((px_load_u32((uint8_t *) value) & PG_INT32_MAX) > INFINITY4_BITS))
+			if (unlikely((px_load_u32((uint8_t *) value) & PG_INT32_MAX) >
+						 INFINITY4_BITS))
 				memcpy(value, &nan, sizeof(nan));
 		}
 	}
@@ -390,7 +424,8 @@ px_fill_canonical_nans(char *values, uint32 n, uint8 width)
 		{
 			char	   *value = values + (Size) i * sizeof(float8);
 
-			if (unlikely((px_load_u64((uint8_t *) value) & PG_INT64_MAX) > INFINITY8_BITS))
+			if (unlikely((px_load_u64((uint8_t *) value) & PG_INT64_MAX) >
+						 INFINITY8_BITS))
 				memcpy(value, &nan, sizeof(nan));
 		}
 	}
@@ -402,9 +437,10 @@ px_fill_canonical_array(ArrayType *array, uint8 width)
 	ArrayType  *copy = DatumGetArrayTypePCopy(PointerGetDatum(array));
 	char	   *elements = ARR_DATA_PTR(copy);
 
-	/* Nulls take no space among them. */
-	px_fill_canonical_nans(elements, (uint32) ((char *) copy + ARR_SIZE(copy) - elements) / width,
-						   width);
+	/* Nulls take no space among the elements. */
+	canonicalize_nans(
+		elements, (uint32) ((char *) copy + ARR_SIZE(copy) - elements) / width,
+		width);
 	return copy;
 }
 
@@ -418,8 +454,11 @@ px_fill_finish(px_fill *fill)
 		if (fill->sources[i].kind == PX_FILL_NUMERIC)
 			px_fill_numeric_finish(fill, &fill->sources[i], column);
 		else if ((column->form == PX_FORM_FIXED && column->is_float) ||
-				 (column->form == PX_FORM_ARRAY && px_fill_is_float(fill->sources[i].element)))
-			px_fill_canonical_nans((char *) column->values,
-								   (uint32) (column->values_nbytes / column->width), column->width);
+				 (column->form == PX_FORM_ARRAY &&
+				  px_fill_is_float(fill->sources[i].element)))
+			canonicalize_nans(
+				(char *) column->values,
+				(uint32) (column->values_nbytes / column->width),
+				column->width);
 	}
 }

@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * fill_numeric.c
- *		Numerics that take more than a look: exceptions, and other forms.
+ *		Appending numerics that the hot path cannot.
  *
- * The numerics of a batch are scaled integers of one display scale, that of
- * the first one that can be.  What does not fit travels beside them as
- * numeric_send writes it (column/patched.h); where that is too much, or the
- * receiver cannot read it, all values of the batch travel like that.
+ * The numerics of a batch are scaled integers of one display scale: that of
+ * the first value that can be scaled.  Values that do not fit are exceptions:
+ * they travel beside the integers in the form of numeric_send
+ * (column/patched.h).  If there are too many exceptions, or the receiver
+ * cannot read them, all values of the batch travel in that form.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,7 +27,7 @@ px_fill_numeric_reset(px_fill_source *source, px_column *column)
 
 	if (scaled)
 	{
-		/* The last attempt went well to the end: forget older failures. */
+		/* The last attempt succeeded: forget older failures. */
 		if (column->form == PX_FORM_FIXED)
 			source->skip_next = 1;
 	}
@@ -38,23 +39,24 @@ px_fill_numeric_reset(px_fill_source *source, px_column *column)
 	column->scale = scaled ? PX_FILL_SCALE_UNKNOWN : 0;
 }
 
-/* Append what numeric_send makes of a numeric. */
+/* Append a numeric in the form of numeric_send. */
 static void
 append_sent(px_fill *fill, px_column *column, const struct varlena *datum)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(fill->row_context);
-	bytea	   *sent = DatumGetByteaPP(DirectFunctionCall1(numeric_send,
-														   PointerGetDatum(datum)));
+	bytea	   *sent = DatumGetByteaPP(
+		DirectFunctionCall1(numeric_send, PointerGetDatum(datum)));
 
 	MemoryContextSwitchTo(old_context);
 	fill->row_context_used = true;
-	px_fill_append_bytes(fill, column, VARDATA_ANY(sent), VARSIZE_ANY_EXHDR(sent));
+	px_fill_append_bytes(fill, column, VARDATA_ANY(sent),
+						 VARSIZE_ANY_EXHDR(sent));
 }
 
 /*
- * The batch cannot have scaled integers: rewrite the values so far as bytes.
- * The nulls and their positions stay as they are, so this works on a copy of
- * the column that has values only.
+ * The batch cannot have scaled integers: rewrite the values so far in the form
+ * of numeric_send.  Nulls and their positions do not change, so the values are
+ * appended to a copy of the column that has no nulls.
  */
 static void
 unscale(px_fill *fill, px_fill_source *source, px_column *column)
@@ -82,7 +84,7 @@ unscale(px_fill *fill, px_fill_source *source, px_column *column)
 
 	for (uint32 i = 0; i < column->nvalues; i++)
 	{
-		int64		value = (int64) px_load_u64(column->values + i * sizeof(int64));
+		int64 value = (int64) px_load_u64(column->values + i * sizeof(int64));
 
 		if (exception < sent.nvalues && column->positions[exception] == i)
 		{
@@ -105,27 +107,35 @@ unscale(px_fill *fill, px_fill_source *source, px_column *column)
 	px_fill_back_off(source);
 }
 
-/* The first scaled integer of a batch sets the scale. */
+/* Set the scale of a batch, at its first scaled integer. */
 static void
 set_scale(px_column *column, int64 scaled, int dscale)
 {
 	column->scale = (uint8) dscale;
 
-	/* In the places of exceptions, a number that does not widen the range. */
+	/*
+	 * All values so far are exceptions.  Put a number in their places that
+	 * does not widen the range of the integers.
+	 */
 	for (uint32 i = 0; i < column->nvalues; i++)
 		px_store_u64(column->values + i * sizeof(int64), (uint64) scaled);
 }
 
+/*
+ * Append a numeric as an exception.  The last integer is repeated in its
+ * place, which does not widen the range.
+ */
 static void
 append_exception(px_fill *fill, px_column *column, const struct varlena *datum)
 {
-	uint64		number = 0;
+	uint64		filler = 0;
 
 	if (column->nvalues > 0)
-		number = px_load_u64(column->values + column->values_nbytes - sizeof(int64));
+		filler = px_load_u64(column->values + column->values_nbytes -
+							 sizeof(int64));
 	column->positions[column->sent->nvalues] = column->nvalues;
 	append_sent(fill, column->sent, datum);
-	px_column_append_u64(column, number);
+	px_column_append_u64(column, filler);
 }
 
 void
@@ -149,25 +159,28 @@ px_fill_numeric(px_fill *fill, px_fill_source *source, px_column *column,
 				return;
 			}
 		}
-		if (column->sent && column->sent->nvalues < PX_PATCHES_MAX(fill->rows_max))
+		if (column->sent &&
+			column->sent->nvalues < PX_PATCHES_MAX(fill->rows_max))
 		{
 			append_exception(fill, column, datum);
 			return;
 		}
 		unscale(fill, source, column);
 
-		/* If it was detoasted, unscale has freed the copy. */
+		/* unscale resets row_context, where a detoasted copy would be. */
 		datum = px_fill_plain_varlena(fill, value);
 	}
 	append_sent(fill, column, datum);
 }
 
 void
-px_fill_numeric_finish(px_fill *fill, px_fill_source *source, px_column *column)
+px_fill_numeric_finish(px_fill *fill, px_fill_source *source,
+					   px_column *column)
 {
 	if (column->form != PX_FORM_FIXED)
 		return;
-	if (column->sent && column->sent->nvalues > PX_PATCHES_MAX(column->nvalues))
+	if (column->sent &&
+		column->sent->nvalues > PX_PATCHES_MAX(column->nvalues))
 		unscale(fill, source, column);
 	else if (column->scale == PX_FILL_SCALE_UNKNOWN)
 		column->scale = 0;

@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * fill_values.h
- *		Appending values: what the files of the fill have in common.
+ *		Appending values: functions that the files of the fill share.
  *
- * fill.c has the hot path; fill_columns.c decides how columns travel and keeps
- * their buffers; fill_numeric.c is for numerics that take more than a look.
+ * fill.c has the hot path.  fill_columns.c decides how columns travel, and
+ * manages their buffers.  fill_numeric.c appends numerics that the hot path
+ * cannot.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,53 +18,57 @@
 
 #include "tuple/fill_state.h"
 
-/* First size of a buffer for values of any length; grows by doubling. */
+/* First size of a buffer for values of any length; it grows by doubling. */
 #define PX_FILL_BYTES_INITIAL	8192
 
-/* A numeric column of form fixed that has no scaled integer yet. */
+/* The scale of a numeric column that has no scaled integer yet. */
 #define PX_FILL_SCALE_UNKNOWN	UINT8_MAX
 
-/* Upper limit of px_fill_source.skip. */
+/* Limit of px_fill_source.skip_next. */
 #define PX_FILL_SKIP_MAX		64
 
-/* --- fill_columns.c -------------------------------------------------------- */
+/*
+ * --- fill_columns.c --------------------------------------------------------
+ */
 
-/* Make room for n more bytes of values. */
+/*
+ * Make room for n more bytes of values, and PX_APPEND_SLACK.  Errors:
+ * ERRCODE_PROGRAM_LIMIT_EXCEEDED if the column exceeds the size of a frame.
+ */
 extern void px_fill_grow(px_fill *fill, px_column *column, size_t n);
 
 /*
- * Append a value as TOAST has compressed it.  False, and nothing is done, if
- * it is not compressed, or hardly.
+ * Append a value as TOAST has compressed it.  Returns false, and does nothing,
+ * if the value is not compressed or compression saves hardly anything.
  */
 extern bool px_fill_toasted(px_fill *fill, px_column *column,
 							struct varlena *datum);
 
-/*
- * Give the NaNs among n floats of width 4 or 8 the bits that the type's input
- * function gives them.
- */
-extern void px_fill_canonical_nans(char *values, uint32 n, uint8 width);
-
-/* A copy of an array, in the current context, of which that is done to the elements. */
+/* Copy an array of floats in the current context, with the NaNs that
+ * input functions produce. */
 extern ArrayType *px_fill_canonical_array(ArrayType *array, uint8 width);
 
-/* --- fill_numeric.c -------------------------------------------------------- */
+/*
+ * --- fill_numeric.c --------------------------------------------------------
+ */
 
 /* Choose the form of a numeric column for a new batch. */
 extern void px_fill_numeric_reset(px_fill_source *source, px_column *column);
 
 /*
- * Append a numeric: as a scaled integer, as one of few exceptions to them, or
- * in a batch with many of those as numeric_send's bytes.
+ * Append a numeric: as a scaled integer, or as an exception among scaled
+ * integers, or, in a batch with many exceptions, as the bytes of numeric_send.
  */
 extern void px_fill_numeric(px_fill *fill, px_fill_source *source,
 							px_column *column, Datum value);
 
-/* Settle the form of a numeric column when its batch is complete. */
+/* Choose the final form of a numeric column when its batch is complete. */
 extern void px_fill_numeric_finish(px_fill *fill, px_fill_source *source,
 								   px_column *column);
 
-/* --- inline ---------------------------------------------------------------- */
+/*
+ * --- inline ----------------------------------------------------------------
+ */
 
 static inline bool
 px_fill_is_float(Oid type)
@@ -71,7 +76,7 @@ px_fill_is_float(Oid type)
 	return type == FLOAT4OID || type == FLOAT8OID;
 }
 
-/* An attempt failed: leave out the next ones, each time twice as many. */
+/* An attempt failed: skip the next ones.  See px_fill_source. */
 static inline void
 px_fill_back_off(px_fill_source *source)
 {
@@ -80,15 +85,17 @@ px_fill_back_off(px_fill_source *source)
 }
 
 static inline void
-px_fill_append_bytes(px_fill *fill, px_column *column, const void *bytes, size_t n)
+px_fill_append_bytes(px_fill *fill, px_column *column, const void *bytes,
+					 size_t n)
 {
-	if (unlikely(column->values_cap - column->values_nbytes < n + PX_APPEND_SLACK))
+	if (unlikely(column->values_cap - column->values_nbytes <
+				 n + PX_APPEND_SLACK))
 		px_fill_grow(fill, column, n);
 	fill->raw_nbytes += n + 1;
 	px_column_append_bytes(column, bytes, n);
 }
 
-/* The varlena itself, or a detoasted copy that lives as long as the row. */
+/* The varlena itself, or a detoasted copy in row_context. */
 static inline struct varlena *
 px_fill_plain_varlena(px_fill *fill, Datum value)
 {

@@ -9,21 +9,23 @@
 
 #include "utils/memutils.h"
 
+#include "compat.h"
 #include "tuple/frame_maker.h"
 #include "tuple/verify.h"
 
 /*
- * A frame travels as a bytea in a DataRow message and, from a parallel
- * worker, in a tuple; both must stay below 1 GB with their own headers.
+ * A frame travels as a bytea in a DataRow message and, from a parallel worker,
+ * in a tuple.  Both must stay below 1 GB including their headers.
  */
 #define FRAME_NBYTES_MAX	((size_t) PX_FRAME_SENT_NBYTES_MAX)
 
-/* The bytea begins 4 bytes into the buffer, so that the frame is 8-aligned. */
+/* The bytea begins at byte 4 of the buffer, so that the frame is 8-aligned. */
 #define FRAME_OFFSET	8
 #define BYTEA_OFFSET	(FRAME_OFFSET - VARHDRSZ)
 
 px_frame_maker *
-px_frame_maker_new(const px_request *request, const px_fill *fill, uint32 sender)
+px_frame_maker_new(const px_request *request, const px_fill *fill,
+				   uint32 sender)
 {
 	px_frame_maker *maker = palloc0(sizeof(px_frame_maker));
 
@@ -44,7 +46,10 @@ close_codec(void *arg)
 	maker->codec = NULL;
 }
 
-/* The codec's memory is malloc'd: free it on abort, too. */
+/*
+ * Open the codec.  Its memory is malloc'd, so a callback frees it if the
+ * transaction aborts.
+ */
 static void
 open_codec(px_frame_maker *maker)
 {
@@ -85,13 +90,13 @@ px_frame_maker_restart(px_frame_maker *maker)
 	INSTR_TIME_SET_ZERO(maker->encode_time);
 }
 
-/* Make room for a frame, and return a writer that stands at its body. */
+/* Make room for a frame, and return a writer positioned at its body. */
 static px_writer
 begin_frame(px_frame_maker *maker, size_t frame_nbytes)
 {
 	px_writer	writer;
 
-	/* Nor does a huge frame keep its memory for the rest of the stream. */
+	/* Do not keep the memory of a huge frame for the whole stream. */
 	if (maker->frame_cap < frame_nbytes ||
 		maker->frame_cap > Max(frame_nbytes, maker->fill->keep_nbytes))
 	{
@@ -109,7 +114,7 @@ begin_frame(px_frame_maker *maker, size_t frame_nbytes)
 	return writer;
 }
 
-/* The frame whose body ends at the writer's position. */
+/* Finish the frame whose body ends at the writer's position. */
 static bytea *
 finish_frame(px_frame_maker *maker, const px_writer *writer,
 			 px_frame_header *header)
@@ -146,9 +151,12 @@ bytea *
 px_frame_maker_schema(px_frame_maker *maker)
 {
 	const px_fill *fill = maker->fill;
-	px_frame_header header = {.kind = PX_FRAME_SCHEMA, .columns = fill->ncolumns};
-	px_writer	writer = begin_frame(maker, PX_FRAME_HEADER_NBYTES +
-									 (size_t) fill->ncolumns * PX_SCHEMA_COLUMN_NBYTES);
+	px_frame_header header = {.kind = PX_FRAME_SCHEMA,
+							  .columns = fill->ncolumns};
+	px_writer	writer = begin_frame(maker,
+								   PX_FRAME_HEADER_NBYTES +
+									   (size_t) fill->ncolumns *
+										   PX_SCHEMA_COLUMN_NBYTES);
 
 	if (px_schema_write(&writer, fill->schema, fill->ncolumns) != PX_OK)
 		elog(ERROR, "exchange schema does not fit its frame");
@@ -187,11 +195,12 @@ px_frame_maker_raw_nbytes(const px_frame_maker *maker)
 }
 
 bytea *
-px_frame_maker_batch(px_frame_maker *maker, size_t raw_nbytes, px_choice choice)
+px_frame_maker_batch(px_frame_maker *maker, size_t raw_nbytes,
+					 px_choice choice)
 {
 	const px_fill *fill = maker->fill;
 	px_frame_header header = {.kind = PX_FRAME_BATCH, .choice = choice};
-	px_writer	writer = begin_frame(maker, PX_FRAME_HEADER_NBYTES + raw_nbytes);
+	px_writer writer = begin_frame(maker, PX_FRAME_HEADER_NBYTES + raw_nbytes);
 	px_status	status;
 
 	status = px_batch_write(&writer, fill->columns, fill->ncolumns,

@@ -3,12 +3,13 @@
  * frame_maker.h
  *		Frames of one sender: slice, schema, batches, end.
  *
- * A maker numbers the frames of a stream, counts what its end frame will say,
- * and has the buffers and the codec that batches need.  It knows neither the
- * node that fills batches nor how frames travel, so both ends can have one.
+ * A frame maker numbers the frames of a stream, counts the totals for the end
+ * frame, and owns the buffers and the codec that batches need.  It depends
+ * neither on the node that fills batches nor on how frames travel, so both
+ * ends can use it.
  *
  * Each function that makes a frame returns it as a bytea, which is valid until
- * the next frame is made.  The frame itself is 8-aligned.
+ * the next frame is made.  The frame inside the bytea is 8-aligned.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,61 +32,64 @@ typedef struct px_frame_maker
 	MemoryContext context;		/* for buffers that grow */
 
 	/*
-	 * How the next batch is to be encoded: the caller may set encodings, codec
-	 * and level from batch to batch.
+	 * How the next batch is encoded.  The caller may change encodings, codec,
+	 * codec_on_ints and level before each batch.
 	 */
 	px_encode_options options;
-	px_column_state *columns;	/* [fill->ncolumns], from batch to batch; NULL
-								 * before px_frame_maker_begin */
+	px_column_state *columns;	/* [fill->ncolumns], kept from batch to batch;
+								 * NULL before px_frame_maker_begin */
 
-	/* NULL before px_frame_maker_begin, and always without a codec. */
+	/* NULL before px_frame_maker_begin, and if the request has no codec. */
 	px_codec_context *codec;
 	MemoryContextCallback close_codec;
 
 	/* The stream; see px_frame_maker_restart. */
 	uint32		sequence;		/* of the next frame */
-	px_end		totals;			/* the caller adds times and the link's rate */
+	px_end		totals;			/* the caller sets send_wait_us, link_rate */
 	instr_time	encode_time;
 
-	/* The frame last made, and room for the next one. */
+	/* The last frame, and room for the next one. */
 	char	   *buffer;			/* NULL until the first frame */
 	size_t		frame_cap;		/* bytes of room for a frame in buffer */
 } px_frame_maker;
 
 /*
- * A maker in the current memory context, for the sender of that number.
- * request and fill must live as long.  It takes no memory for batches yet.
+ * Make a frame maker for a sender (see px_frame_header), in the current memory
+ * context.  request and fill must live as long as it does.  It has no memory
+ * for batches before px_frame_maker_begin.
  */
 extern px_frame_maker *px_frame_maker_new(const px_request *request,
 										  const px_fill *fill, uint32 sender);
 
 /*
- * Allocate what batches need; once, before the first.  Errors:
- * ERRCODE_OUT_OF_MEMORY if there is no memory for a codec.
+ * Allocate the memory that batches need; once, before the first batch.
+ * Errors: ERRCODE_OUT_OF_MEMORY if there is no memory for a codec.
  */
 extern void px_frame_maker_begin(px_frame_maker *maker);
 
-/* A new stream: frames and totals count from zero. */
+/* Begin a new stream: sequence numbers and totals start at zero. */
 extern void px_frame_maker_restart(px_frame_maker *maker);
 
-extern bytea *px_frame_maker_slice(px_frame_maker *maker, const px_slice *slice);
+extern bytea *px_frame_maker_slice(px_frame_maker *maker,
+								   const px_slice *slice);
 extern bytea *px_frame_maker_schema(px_frame_maker *maker);
 extern bytea *px_frame_maker_end(px_frame_maker *maker);
 
 /*
- * What the rows of the fill measure as plain chunks.  Errors:
- * ERRCODE_PROGRAM_LIMIT_EXCEEDED if that is too much for a frame.
+ * The size of the fill's rows as plain chunks.  Errors:
+ * ERRCODE_PROGRAM_LIMIT_EXCEEDED if that exceeds the limit of a frame.
  */
 extern size_t px_frame_maker_raw_nbytes(const px_frame_maker *maker);
 
 /*
- * Encode the rows of the fill, of raw_nbytes, as the options say.  choice is
- * what the frame's header calls that.
+ * Encode the rows of the fill by the options.  raw_nbytes is the result of
+ * px_frame_maker_raw_nbytes.  choice is the name of the options for the
+ * frame's header.
  */
 extern bytea *px_frame_maker_batch(px_frame_maker *maker, size_t raw_nbytes,
 								   px_choice choice);
 
-/* Bytes of a frame without the bytea's own header. */
+/* The size of a frame, without the header of the bytea. */
 #define PX_FRAME_OF_BYTEA_NBYTES(frame)	((size_t) VARSIZE(frame) - VARHDRSZ)
 
 #endif							/* PX_TUPLE_FRAME_MAKER_H */

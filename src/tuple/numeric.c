@@ -3,13 +3,12 @@
  * numeric.c
  *		numeric to and from a scaled 64-bit integer.
  *
- * numeric's digits are in base 10000, the first one worth 10000^weight; its
- * display scale is in decimal digits, so the last base-10000 digit may hold
- * up to three decimal ones that lie beyond the scale and are zero.  Both
- * functions run once per value of a column, so they touch nothing but the
- * datum and use no general division: all divisors are constants.
+ * A numeric's digits are in base 10000; the first one counts 10000^weight.
+ * The display scale is in decimal digits.  So the last base-10000 digit may
+ * hold up to three decimal digits that are beyond the scale and are zero.
  *
- * What does not fit (see numeric.h) goes through numeric_send, elsewhere.
+ * Both functions run once for each value of a column, so they touch nothing
+ * but the datum, and all divisors are constants.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,8 +18,8 @@
 #include "tuple/numeric.h"
 
 /*
- * The header word of a numeric datum, and the word behind it in the long
- * form, as src/backend/utils/adt/numeric.c describes them.
+ * The header word of a numeric datum, and the next word in the long form, as
+ * described in PostgreSQL's src/backend/utils/adt/numeric.c.
  */
 #define HEADER_FORM_MASK		0xC000
 #define HEADER_LONG_NEGATIVE	0x4000
@@ -40,8 +39,8 @@
 #define DECIMALS_MAX			18
 
 /*
- * A first digit worth up to 10^17, then down to one that still has a decimal
- * digit within the scale: no value that fits has more base-10000 digits.
+ * The greatest number of base-10000 digits that 18 decimal digits can take:
+ * the first and the last may hold one decimal digit only.
  */
 #define DIGITS_MAX				6
 
@@ -91,30 +90,36 @@ split_decimals(uint64 *value, int decimals)
 	}
 }
 
-bool
-px_numeric_to_scaled(const struct varlena *datum, int64 *value, int *dscale)
+/* A numeric datum's parts. */
+typedef struct numeric_parts
 {
-	const char *p = VARDATA_ANY(datum);
-	int			ndigits = (int) VARSIZE_ANY_EXHDR(datum) / (int) sizeof(int16);
-	uint16		header;
 	bool		negative;
 	int			scale;
 	int			weight;
-	int			exponent;		/* of ten, of the last digit's unit */
-	uint64		sum = 0;
-	uint16		digit;
+	int			ndigits;
+	const char *digits;			/* [ndigits] int16, maybe not aligned */
+} numeric_parts;
+
+/* Split a datum into its parts; false for NaN and infinities. */
+static inline bool
+split_datum(const struct varlena *datum, numeric_parts *parts)
+{
+	const char *p = VARDATA_ANY(datum);
+	uint16		header;
+
+	parts->ndigits = (int) VARSIZE_ANY_EXHDR(datum) / (int) sizeof(int16);
 
 	/* A datum with a short header is not aligned, hence memcpy. */
 	memcpy(&header, p, sizeof(header));
 	p += sizeof(header);
 	if ((header & HEADER_FORM_MASK) == HEADER_SHORT)
 	{
-		negative = (header & SHORT_NEGATIVE) != 0;
-		scale = (header & SHORT_SCALE_MASK) >> SHORT_SCALE_SHIFT;
-		weight = header & SHORT_WEIGHT_MASK;
+		parts->negative = (header & SHORT_NEGATIVE) != 0;
+		parts->scale = (header & SHORT_SCALE_MASK) >> SHORT_SCALE_SHIFT;
+		parts->weight = header & SHORT_WEIGHT_MASK;
 		if (header & SHORT_WEIGHT_SIGN)
-			weight |= ~SHORT_WEIGHT_MASK;
-		ndigits -= 1;
+			parts->weight |= ~SHORT_WEIGHT_MASK;
+		parts->ndigits -= 1;
 	}
 	else if ((header & HEADER_FORM_MASK) == HEADER_SPECIAL)
 		return false;
@@ -124,35 +129,33 @@ px_numeric_to_scaled(const struct varlena *datum, int64 *value, int *dscale)
 
 		memcpy(&long_weight, p, sizeof(long_weight));
 		p += sizeof(long_weight);
-		negative = (header & HEADER_FORM_MASK) == HEADER_LONG_NEGATIVE;
-		scale = header & LONG_SCALE_MASK;
-		weight = long_weight;
-		ndigits -= 2;
+		parts->negative = (header & HEADER_FORM_MASK) == HEADER_LONG_NEGATIVE;
+		parts->scale = header & LONG_SCALE_MASK;
+		parts->weight = long_weight;
+		parts->ndigits -= 2;
 	}
+	parts->digits = p;
+	return true;
+}
 
-	if (scale > PX_NUMERIC_SCALE_MAX)
-		return false;
-	if (ndigits <= 0)
-	{
-		*value = 0;
-		*dscale = scale;
-		return true;
-	}
+/*
+ * Compute the scaled integer of ndigits > 0 digits, of which the last one
+ * counts 10^exponent.  Returns false if it has more than 18 decimals or
+ * decimals beyond the scale.
+ */
+static inline bool
+sum_digits(const char *p, int ndigits, int exponent, uint64 *scaled)
+{
+	uint64		sum = 0;
+	uint16		digit;
 
-	/* The first digit is not 0, so this much is needed at least. */
-	if (ndigits > DIGITS_MAX ||
-		weight * DIGIT_DECIMALS + scale >= DECIMALS_MAX)
-		return false;
-	exponent = (weight - (ndigits - 1)) * DIGIT_DECIMALS + scale;
-	if (exponent <= -DIGIT_DECIMALS)
-		return false;			/* a digit beyond the scale */
-
-	/* Four digits are below 10^16: so far nothing can overflow. */
+	/* Four base-10000 digits are below 10^16, so they cannot overflow. */
 	for (int i = 0; i < ndigits - 1; i++)
 	{
 		memcpy(&digit, p, sizeof(digit));
 		p += sizeof(digit);
-		if (unlikely(i >= 4) && sum >= power_of_ten[DECIMALS_MAX - DIGIT_DECIMALS])
+		if (unlikely(i >= 4) &&
+			sum >= power_of_ten[DECIMALS_MAX - DIGIT_DECIMALS])
 			return false;
 		sum = sum * DIGIT_BASE + digit;
 	}
@@ -179,32 +182,59 @@ px_numeric_to_scaled(const struct varlena *datum, int64 *value, int *dscale)
 			return false;
 		sum = sum * power_of_ten[exponent] + last;
 	}
+	*scaled = sum;
+	return true;
+}
 
-	*value = negative ? -(int64) sum : (int64) sum;
-	*dscale = scale;
+bool
+px_numeric_to_scaled(const struct varlena *datum, int64 *value, int *dscale)
+{
+	numeric_parts parts;
+	uint64		scaled = 0;
+	int			exponent;		/* of ten, of the last digit's unit */
+
+	if (!split_datum(datum, &parts) || parts.scale > PX_NUMERIC_SCALE_MAX)
+		return false;
+	if (parts.ndigits > 0)
+	{
+		/* The first digit is not 0, so at least so many decimals are needed. */
+		if (parts.ndigits > DIGITS_MAX ||
+			parts.weight * DIGIT_DECIMALS + parts.scale >= DECIMALS_MAX)
+			return false;
+		exponent = (parts.weight - (parts.ndigits - 1)) * DIGIT_DECIMALS +
+			parts.scale;
+		if (exponent <= -DIGIT_DECIMALS)
+			return false;		/* a digit beyond the scale */
+		if (!sum_digits(parts.digits, parts.ndigits, exponent, &scaled))
+			return false;
+	}
+
+	*value = parts.negative ? -(int64) scaled : (int64) scaled;
+	*dscale = parts.scale;
 	return true;
 }
 
 size_t
 px_numeric_from_scaled(int64 value, int dscale, char *dst)
 {
-	/* 19 decimals: one digit of up to 3, and up to 5 of 4 */
+	/* an int64 has 19 decimals: a digit of up to 3 of them, then 5 of 4 */
 	int16		digits[DIGITS_MAX];
 	int			first = DIGITS_MAX;
 	int			end = DIGITS_MAX;
 	int			partial = dscale % DIGIT_DECIMALS;
 	bool		negative = value < 0;
-	uint64		rest = negative ? UINT64CONST(0) - (uint64) value : (uint64) value;
+	uint64 rest = negative ? UINT64CONST(0) - (uint64) value : (uint64) value;
 	int			weight;
 	uint16		header;
 	size_t		nbytes;
 
-	/* The last digit holds only part of a digit's decimals: pad it. */
+	/* The last digit may hold fewer than four decimals: pad it with zeros. */
 	if (partial > 0)
 	{
 		uint32		decimals = split_decimals(&rest, partial);
 
-		digits[--first] = (int16) (decimals * power_of_ten[DIGIT_DECIMALS - partial]);
+		digits[--first] = (int16) (decimals *
+								   power_of_ten[DIGIT_DECIMALS - partial]);
 	}
 	while (rest > 0)
 	{
@@ -223,7 +253,7 @@ px_numeric_from_scaled(int64 value, int dscale, char *dst)
 		negative = false;
 	}
 
-	/* |weight| <= 5 and dscale <= 18 always fit the short form. */
+	/* |weight| <= 5 and dscale <= 18, which fit the short form. */
 	header = (uint16) (HEADER_SHORT | (negative ? SHORT_NEGATIVE : 0) |
 					   dscale << SHORT_SCALE_SHIFT |
 					   (weight < 0 ? SHORT_WEIGHT_SIGN : 0) |

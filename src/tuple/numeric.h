@@ -14,21 +14,24 @@
 
 #define PX_NUMERIC_SCALE_MAX	18
 
-/* Largest datum px_numeric_from_scaled writes: header, word, 10 digits. */
+/*
+ * Room for the largest datum that px_numeric_from_scaled writes: a header of 4
+ * bytes, a word of 2 and 6 digits of 2, rounded up.
+ */
 #define PX_NUMERIC_SCALED_NBYTES_MAX	32
 
 /*
- * Read a numeric datum that is neither compressed nor external (its header
- * may be short).  Returns false, and sets nothing, for NaN, infinities, and
- * whatever has more than 18 decimal digits counting all of its dscale.
+ * Read a numeric datum, which must be neither compressed nor external, but may
+ * have a short header.  Returns false, and sets nothing, for NaN, infinities
+ * and numbers that have more than 18 decimal digits including dscale.
  */
 extern bool px_numeric_to_scaled(const struct varlena *datum,
 								 int64 *value, int *dscale);
 
 /*
- * The same for the bytes behind the datum's header, and in line, for what
- * most numerics are: up to four base-10000 digits in the short form.  Returns
- * false for all others, too; ask px_numeric_to_scaled then.
+ * The same, inline, for most numerics: those with up to four base-10000 digits
+ * in the short form.  bytes[nbytes] are those after the datum's header.
+ * Returns false for all other numerics, too: try px_numeric_to_scaled then.
  */
 static inline bool
 px_numeric_short_to_scaled(const char *bytes, size_t nbytes,
@@ -62,7 +65,7 @@ px_numeric_short_to_scaled(const char *bytes, size_t nbytes,
 		sum = sum * 10000 + digit;
 	}
 
-	/* Below 10^16, and thus below 10^18 with an exponent of up to 2. */
+	/* sum is below 10^16, and exponent is at most 2: so it fits 64 bits. */
 	if (exponent >= 0)
 		sum *= powers[exponent];
 	else
@@ -92,10 +95,10 @@ px_numeric_short_to_scaled(const char *bytes, size_t nbytes,
 
 /*
  * Write value / 10^dscale with display scale dscale (0 ..
- * PX_NUMERIC_SCALE_MAX) as a numeric datum with a 4-byte header to dst, which
- * must be 4-aligned and have PX_NUMERIC_SCALED_NBYTES_MAX bytes.  Returns its
- * size.  Any value will do; the result is what numeric_in would make of the
- * same number.
+ * PX_NUMERIC_SCALE_MAX) as a numeric datum with a 4-byte header to dst.  dst
+ * must be 4-aligned and have PX_NUMERIC_SCALED_NBYTES_MAX bytes.  Returns the
+ * size of the datum.  Any value is allowed.  The result has the same bytes as
+ * that of numeric_in for the same number.
  */
 extern size_t px_numeric_from_scaled(int64 value, int dscale, char *dst);
 

@@ -3,23 +3,22 @@
  * policy.c
  *		Which types may travel raw, and how.
  *
- * A type is listed only if the receiver can check every value of it before
- * the executor sees it, and if its representation is the same in all versions
- * that speak the protocol.  Not listed, and why:
+ * A type is listed only if the receiver can check every value of it before the
+ * executor sees it, and if its representation is the same in all versions of
+ * PostgreSQL that we support.  These are not listed:
  *
  *	other arrays, ranges, jsonb, inet, bit, tsvector, geometric types, ...
- *		structured: unchecked bytes could crash a backend
+ *		they are structured: unchecked bytes could crash a backend
  *	enums, reg*, composites
  *		their values name objects, whose OIDs differ from server to server
  *	money, aclitem, user-defined types
- *		their text depends on settings or on code we know nothing of
+ *		their text depends on settings or on unknown code
  *	xml
- *		xml_out drops the encoding from the declaration, so the stored bytes
- *		are not always what postgres_fdw would get
+ *		xml_out removes the encoding from the declaration, so the stored bytes
+ *		are not always those that postgres_fdw would get
  *
- * This decides about types only.  Whether a column of a certain stream goes
- * raw also depends on both ends having the same type and typmod: see
- * send/fill.c.
+ * This table is about types only.  A column of a stream is raw only if both
+ * ends also have the same type and typmod: see fill_columns.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -40,8 +39,8 @@ typedef struct policy_entry
 #define FIXED_BYVAL(w, s, c) \
 	{.class = PX_CLASS_FIXED, .width = (w), .is_signed = (s), \
 	 .kind = PX_DATUM_BYVAL, .check = (c)}
-#define FIXED_BYREF(w, a, c) \
-	{.class = PX_CLASS_FIXED, .width = (w), .align = (a), \
+#define FIXED_BYREF(w, c) \
+	{.class = PX_CLASS_FIXED, .width = (w), \
 	 .kind = PX_DATUM_BYREF, .check = (c)}
 #define ARRAY(e, w, s, c) \
 	{.class = PX_CLASS_ARRAY, .width = (w), .is_signed = (s), \
@@ -50,8 +49,8 @@ typedef struct policy_entry
 	{.class = PX_CLASS_BYTES, .kind = (k), .check = (c)}
 
 /*
- * is_signed follows the type's own ...GetDatum function, so that a decoded
- * Datum equals one that the server made; floats travel as their bits, which
+ * is_signed is that of the type's ...GetDatum function, so that a decoded
+ * Datum equals one that the server makes.  Floats travel as their bits, which
  * Float4GetDatum and Float8GetDatum treat as signed integers.
  */
 static const policy_entry policies[] = {
@@ -59,8 +58,8 @@ static const policy_entry policies[] = {
 #if CHAR_MIN < 0
 
 	/*
-	 * CharGetDatum extends as C's char does.  The order of values is part of
-	 * the format, so where char is unsigned, "char" goes as text.
+	 * CharGetDatum extends the sign if C's char is signed.  That is part of
+	 * the format: so on machines where char is unsigned, "char" is text.
 	 */
 	{CHAROID, FIXED_BYVAL(1, true, PX_CHECK_NONE)},
 #endif
@@ -78,12 +77,12 @@ static const policy_entry policies[] = {
 	{TIMESTAMPOID, FIXED_BYVAL(8, true, PX_CHECK_TIMESTAMP)},
 	{TIMESTAMPTZOID, FIXED_BYVAL(8, true, PX_CHECK_TIMESTAMP)},
 
-	{TIMETZOID, FIXED_BYREF(12, TYPALIGN_DOUBLE, PX_CHECK_TIMETZ)},
-	{INTERVALOID, FIXED_BYREF(16, TYPALIGN_DOUBLE, PX_CHECK_NONE)},
-	{UUIDOID, FIXED_BYREF(16, TYPALIGN_CHAR, PX_CHECK_NONE)},
-	{MACADDROID, FIXED_BYREF(6, TYPALIGN_INT, PX_CHECK_NONE)},
-	{MACADDR8OID, FIXED_BYREF(8, TYPALIGN_INT, PX_CHECK_NONE)},
-	{TIDOID, FIXED_BYREF(6, TYPALIGN_SHORT, PX_CHECK_NONE)},
+	{TIMETZOID, FIXED_BYREF(12, PX_CHECK_TIMETZ)},
+	{INTERVALOID, FIXED_BYREF(16, PX_CHECK_NONE)},
+	{UUIDOID, FIXED_BYREF(16, PX_CHECK_NONE)},
+	{MACADDROID, FIXED_BYREF(6, PX_CHECK_NONE)},
+	{MACADDR8OID, FIXED_BYREF(8, PX_CHECK_NONE)},
+	{TIDOID, FIXED_BYREF(6, PX_CHECK_NONE)},
 
 	{TEXTOID, BYTES(PX_DATUM_VARLENA, PX_CHECK_ENCODING)},
 	{VARCHAROID, BYTES(PX_DATUM_VARLENA, PX_CHECK_ENCODING)},
@@ -107,7 +106,7 @@ static const policy_entry policies[] = {
 	.kind = PX_DATUM_NUMERIC, .check = PX_CHECK_NONE}},
 };
 
-/* interval got infinite values, which older servers would misread, in 17. */
+/* Since this version, an interval may be infinite. */
 #define INTERVAL_INFINITY_VERSION	170000
 
 px_type_policy

@@ -3,9 +3,9 @@
  * policy.h
  *		Which types may travel raw, and how.
  *
- * Both ends look a type up here, so that they agree.  A type that is not
- * listed travels as the text of its output function and is read back by the
- * receiver's input function, which is what postgres_fdw does with every value.
+ * Both ends look types up here, so they agree.  A type that is not listed
+ * travels as text: the sender calls its output function, and the receiver its
+ * input function, as postgres_fdw does for every value.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,7 +26,7 @@ typedef enum px_datum_kind
 	PX_DATUM_NUMERIC			/* scaled integer or numeric_send form */
 } px_datum_kind;
 
-/* What the receiver checks in a raw value before the executor sees it. */
+/* How the receiver checks a raw value before the executor sees it. */
 typedef enum px_value_check
 {
 	PX_CHECK_NONE,				/* every bit pattern is a value */
@@ -41,20 +41,20 @@ typedef enum px_value_check
 typedef struct px_type_policy
 {
 	uint8_t		class;			/* px_class */
-	uint8_t		width;			/* PX_CLASS_FIXED: bytes per value; ARRAY: per
-								 * element; else 0 */
+	uint8_t		width;			/* PX_CLASS_FIXED: bytes per value;
+								 * PX_CLASS_ARRAY: bytes per element; else 0 */
 	bool		is_signed;		/* by value: sign-extend */
-	uint8_t		align;			/* by reference: alignment of the datum */
 	px_datum_kind kind;
 	px_value_check check;		/* of the value, or of each element */
 	uint32_t	element;		/* PX_CLASS_ARRAY: OID of its elements' type */
 } px_type_policy;
 
 /*
- * The policy for a type, domains already flattened.  Never fails: class
- * PX_CLASS_TEXT and kind PX_DATUM_INPUT for everything not listed.
- * peer_version is the other end's server_version_num: interval changed its
- * meaning with 17 (infinity), so it is raw only if both ends agree.
+ * The policy for a type, domains already flattened.  Never fails: types that
+ * are not listed have class PX_CLASS_TEXT and kind PX_DATUM_INPUT.
+ * peer_version is the other end's server_version_num.  It matters for
+ * interval: since version 17 some of its bit patterns mean infinity, which
+ * older servers would misread.
  */
 extern px_type_policy px_type_lookup(Oid type, uint32 peer_version);
 

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * verify.c
- *		A sender's own frames, read as their receiver reads them.
+ *		Reading a sender's frames with the checks of their receiver.
  *
- * Called in assertions only: a frame that a receiver refuses fails where it is
- * made, in whichever test that is.
+ * This is for assertions only.  It makes a wrong frame fail in the sender, in
+ * whichever test makes it, and not in a receiver that has other limits.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,24 +22,29 @@ take(void *arg, size_t nbytes)
 }
 
 static px_status
-verify_batch(const uint8_t *body, const px_frame_header *header, const px_request *request,
-			 const px_fill *fill, px_codec_context *codec, px_fault *fault)
+verify_batch(const uint8_t *body, const px_frame_header *header,
+			 const px_request *request, const px_fill *fill,
+			 px_codec_context *codec, px_fault *fault)
 {
 	px_batch_limits limits = {request->batch_rows, PX_RAW_RATIO_MAX};
 	px_verify_memory memory = {take, NULL};
 	px_status	status;
 
-	memory.arg = AllocSetContextCreate(CurrentMemoryContext, "ExchangeSend verification",
+	memory.arg = AllocSetContextCreate(CurrentMemoryContext,
+									   "ExchangeSend verification",
 									   ALLOCSET_DEFAULT_SIZES);
-	status = px_verify_written(body, header, &limits, fill->columns, codec, &memory, fault);
+	status = px_verify_written(body, header, &limits, fill->columns, codec,
+							   &memory, fault);
 	MemoryContextDelete((MemoryContext) memory.arg);
 	return status;
 }
 
 static px_status
-verify_schema(const uint8_t *body, const px_frame_header *header, px_fault *fault)
+verify_schema(const uint8_t *body, const px_frame_header *header,
+			  px_fault *fault)
 {
-	px_schema_column *columns = palloc(header->columns * sizeof(px_schema_column));
+	px_schema_column *columns = palloc(header->columns *
+									   sizeof(px_schema_column));
 	px_status	status = px_schema_read(body, header, columns, fault);
 
 	pfree(columns);
@@ -47,8 +52,9 @@ verify_schema(const uint8_t *body, const px_frame_header *header, px_fault *faul
 }
 
 bool
-px_frame_is_acceptable(const uint8_t *frame, size_t nbytes, const px_request *request,
-			   const px_fill *fill, px_codec_context *codec)
+px_frame_is_acceptable(const uint8_t *frame, size_t nbytes,
+					   const px_request *request, const px_fill *fill,
+					   px_codec_context *codec)
 {
 	const uint8_t *body = frame + PX_FRAME_HEADER_NBYTES;
 	char		text[PX_FAULT_NBYTES_MAX];
@@ -62,7 +68,8 @@ px_frame_is_acceptable(const uint8_t *frame, size_t nbytes, const px_request *re
 	if (status == PX_OK)
 		status = px_frame_verify(frame, &header, &fault);
 	if (status == PX_OK && nbytes > PX_FRAME_SENT_NBYTES_MAX)
-		status = px_fail(&fault, PX_OVER_LIMIT, "frame", PX_FRAME_SENT_NBYTES_MAX, nbytes);
+		status = px_fail(&fault, PX_OVER_LIMIT, "frame",
+						 PX_FRAME_SENT_NBYTES_MAX, nbytes);
 	if (status == PX_OK)
 	{
 		switch (header.kind)
@@ -71,7 +78,8 @@ px_frame_is_acceptable(const uint8_t *frame, size_t nbytes, const px_request *re
 				status = verify_schema(body, &header, &fault);
 				break;
 			case PX_FRAME_BATCH:
-				status = verify_batch(body, &header, request, fill, codec, &fault);
+				status = verify_batch(body, &header, request, fill, codec,
+									  &fault);
 				break;
 			case PX_FRAME_SLICE:
 				status = px_slice_read(body, &header, &slice, &fault);
@@ -82,7 +90,7 @@ px_frame_is_acceptable(const uint8_t *frame, size_t nbytes, const px_request *re
 		}
 	}
 	if (status != PX_OK)
-		elog(ERROR, "exchange frame is not one that its receiver takes: %s: %s",
+		elog(ERROR, "exchange frame would be refused by its receiver: %s: %s",
 			 px_status_text(status), px_fault_text(&fault, text));
 	return true;
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * verify.h
- *		A sender's own frames, read as their receiver reads them.
+ *		Reading a sender's frames with the checks of their receiver.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,13 +11,15 @@
 #include "tuple/fill.h"
 
 /*
- * For assertions: would the receiver that has made the request, with its
- * settings as they come, take a frame that has just been made?  For a batch,
- * fill holds its columns.  codec is NULL only if the request has none.
- * Returns true, or raises an error that says what is wrong.
+ * For assertions: check that the receiver that has made the request accepts
+ * the frame, if its limits have their defaults.  For a batch, fill holds its
+ * columns; their values are not compared.  codec is NULL only if the request
+ * has no codec.  Returns true, or raises an internal error that says what is
+ * wrong.
  */
 extern bool px_frame_is_acceptable(const uint8_t *frame, size_t nbytes,
-						   const px_request *request, const px_fill *fill,
-						   px_codec_context *codec);
+								   const px_request *request,
+								   const px_fill *fill,
+								   px_codec_context *codec);
 
 #endif							/* PX_TUPLE_VERIFY_H */

@@ -3,8 +3,8 @@
  * admission.c
  *		Write and read the admission.
  *
- * The form stands in admission.h and in doc/wire.md.  What a server says in
- * it is admit/admit.c's business.
+ * The form is described in admission.h and in doc/wire.md.  admit/admit.c
+ * decides what a server says in it.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,12 +15,15 @@
 
 static const char hex_digits[] = "0123456789ABCDEF";
 
-/* Digits and letters, whatever the locale. */
+/*
+ * Is this a character that stands for itself?  isalnum() would depend on the
+ * locale.
+ */
 static bool
 is_plain(char c)
 {
-	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-		c == '_' || c == '.' || c == '-';
+	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+		(c >= 'a' && c <= 'z') || c == '_' || c == '.' || c == '-';
 }
 
 static void
@@ -65,12 +68,13 @@ px_admission_write(char *buffer, size_t cap, const px_admission *admission)
 static px_status
 take_key(const char **at, const char *key, px_fault *fault)
 {
-	if (!px_text_take(at, " ") || !px_text_take(at, key) || !px_text_take(at, "="))
+	if (!px_text_take(at, " ") || !px_text_take(at, key) ||
+		!px_text_take(at, "="))
 		return px_fail(fault, PX_BAD_HEADER, key, 0, 0);
 	return PX_OK;
 }
 
-/* The hello's words: all before those of the admission. */
+/* Read the words before pid, which are those of the hello. */
 static px_status
 take_hello(const char **at, px_hello *hello, px_fault *fault)
 {
@@ -112,7 +116,11 @@ take_session(const char **at, uint64_t *session, px_fault *fault)
 	return PX_OK;
 }
 
-/* "-", or what begins with a digit: it is to stand in a command there. */
+/*
+ * Read the snapshot: "-", or a name that does not begin with "-".  The name is
+ * going to be part of a command to the remote, so only the characters that
+ * pg_export_snapshot uses are accepted.
+ */
 static px_status
 take_snapshot(const char **at, char *snapshot, size_t cap, px_fault *fault)
 {
@@ -123,15 +131,20 @@ take_snapshot(const char **at, char *snapshot, size_t cap, px_fault *fault)
 	snapshot[0] = '\0';
 	if (px_text_take(at, "- "))
 	{
-		(*at)--;
+		(*at)--;				/* the blank belongs to the next word */
 		return PX_OK;
 	}
-	if (**at == '-' || px_text_take_chars(at, "0123456789ABCDEF-", snapshot, cap) == 0)
+	if (**at == '-' ||
+		px_text_take_chars(at, "0123456789ABCDEF-", snapshot, cap) == 0)
 		return px_fail(fault, PX_BAD_HEADER, "snapshot", 0, 0);
 	return PX_OK;
 }
 
-/* Read one character of against, or false if there is none. */
+/*
+ * Read one character of against.  Returns false if it is malformed.  A
+ * character that stands for itself must not be escaped: so each text has one
+ * spelling.
+ */
 static bool
 take_char(const char **at, char *c)
 {
@@ -152,7 +165,7 @@ take_char(const char **at, char *c)
 	return *c != '\0' && !is_plain(*c);
 }
 
-/* The rest of the text. */
+/* Read against, which is the rest of the text. */
 static px_status
 take_against(const char **at, char *against, size_t cap, px_fault *fault)
 {
@@ -194,7 +207,8 @@ px_admission_read(const char *text, px_admission *admission, px_fault *fault)
 	if (status != PX_OK)
 		return status;
 
-	status = take_snapshot(&at, admission->snapshot, sizeof(admission->snapshot), fault);
+	status = take_snapshot(&at, admission->snapshot,
+						   sizeof(admission->snapshot), fault);
 	if (status != PX_OK)
 		return status;
 
@@ -203,5 +217,6 @@ px_admission_read(const char *text, px_admission *admission, px_fault *fault)
 		return status;
 	admission->idle_ms = (uint32_t) number;
 
-	return take_against(&at, admission->against, sizeof(admission->against), fault);
+	return take_against(&at, admission->against, sizeof(admission->against),
+						fault);
 }

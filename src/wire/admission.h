@@ -3,24 +3,26 @@
  * admission.h
  *		The admission: what exchange.admit says about a query.
  *
- * Before a coordinator reads a query by a stream, a session of its own, it
- * asks the remote session that postgres_fdw has there whether anybody could
- * tell the difference.  The answer is one line of text: the words of the
- * remote's hello (hello.h), in whatever order, and then these, in this order:
+ * A stream is read in a session of its own.  Before the coordinator opens
+ * one, it asks postgres_fdw's session on the remote whether another session
+ * would return the same rows.  The answer is one line of text.  It has the
+ * words of the remote's hello (hello.h), in any order, and then these words,
+ * in this order:
  *
  *	pid=4711			process id of the session that was asked
- *	session=0123456789abcdef	fingerprint of its settings and users, 16 hex digits
+ *	session=0123456789abcdef	fingerprint of its settings and users
  *	snapshot=00000003-0000001B-1	exported snapshot; - if there is none
  *	idle=60000			its idle_in_transaction_session_timeout, in ms
- *	against=calls%20function%20now	why only it can run the query; empty if others can
+ *	against=calls%20function%20now	why only it can run the query
  *
- * Later versions may add words before pid: unknown ones are skipped, as in a
- * hello.
+ * session has 16 hex digits.  against is empty if another session can run the
+ * query.  Later versions may add words before pid.  Unknown words are skipped,
+ * as in a hello.
  *
  * In against, all bytes but letters, digits, "_", "." and "-" are written as %
- * and two upper-case hex digits.  So nothing of it needs an escape in XML, and
- * nothing of it is converted between encodings: it is in the encoding of the
- * client, the coordinator.
+ * and two upper-case hex digits.  So the word needs no escapes in XML, and is
+ * not changed by a conversion between encodings.  Its bytes are in the
+ * encoding of the client, that is, the coordinator.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,7 +31,7 @@
 
 #include "wire/hello.h"
 
-/* Beyond the hello, with every word as long as it may be. */
+/* A hello, and the other words at their greatest length. */
 #define PX_ADMISSION_NBYTES_MAX	(PX_HELLO_NBYTES_MAX + 520)
 
 typedef struct px_admission
@@ -39,18 +41,23 @@ typedef struct px_admission
 	uint64_t	session;
 	char		snapshot[64];	/* digits, A to F and "-"; empty: none */
 	uint32_t	idle_ms;		/* .. INT32_MAX; 0: no time-out */
-	char		against[128];	/* empty: nothing.  What was read is no more than
-								 * bytes: whoever shows it verifies its encoding */
+	char		against[128];	/* empty: nothing.  The encoding of what was
+								 * read is unverified: verify it before you
+								 * show it */
 } px_admission;
 
-/* Write to buffer, NUL-terminated; returns the length as snprintf does. */
+/*
+ * Write the admission to buffer[cap], NUL-terminated.  Returns the length that
+ * it has, or would have with a larger cap, without the NUL, as snprintf does.
+ */
 extern size_t px_admission_write(char *buffer, size_t cap,
 								 const px_admission *admission);
 
 /*
- * Parse.  Errors: those of px_hello_read; PX_BAD_HEADER (fault->what names the
- * key) for words that are missing, malformed or in another order, or anything
- * after the last; PX_OVER_LIMIT if a number or the text is out of range.
+ * Parse an admission.  Errors: those of px_hello_read; PX_BAD_HEADER
+ * (fault->what names the key) if a word is missing, malformed or out of order,
+ * or if anything follows the last word; PX_OVER_LIMIT if a number or a text is
+ * out of range.  *admission is undefined after an error.
  */
 extern px_status px_admission_read(const char *text, px_admission *admission,
 								   px_fault *fault);

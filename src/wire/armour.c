@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * armour.c
- *		Bytes as 7-bit text.
+ *		The armour: bytes written as 7-bit text.
  *
- * The form stands in armour.h and in doc/wire.md.  Eight symbols are handled
- * at a time, as the bytes of a 64-bit word.
+ * The form is described in armour.h and in doc/wire.md.  Eight symbols are
+ * processed at a time, as the bytes of a 64-bit word.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,29 +21,38 @@
 #define HIGH_BITS		UINT64_C(0x8080808080808080)
 #define SEVEN_BITS		UINT64_C(0x7f7f7f7f7f7f7f7f)
 
-/* 56 bits, seven to each byte. */
+/* Spread the low 56 bits over the eight bytes, seven to each. */
 static inline uint64_t
-spread(uint64_t x)
+spread_bits(uint64_t x)
 {
-	x = (x & UINT64_C(0x000000000fffffff)) | ((x << 4) & UINT64_C(0x0fffffff00000000));
-	x = (x & UINT64_C(0x00003fff00003fff)) | ((x << 2) & UINT64_C(0x3fff00003fff0000));
-	x = (x & UINT64_C(0x007f007f007f007f)) | ((x << 1) & UINT64_C(0x7f007f007f007f00));
+	x = (x & UINT64_C(0x000000000fffffff)) |
+		((x << 4) & UINT64_C(0x0fffffff00000000));
+	x = (x & UINT64_C(0x00003fff00003fff)) |
+		((x << 2) & UINT64_C(0x3fff00003fff0000));
+	x = (x & UINT64_C(0x007f007f007f007f)) |
+		((x << 1) & UINT64_C(0x7f007f007f007f00));
 	return x;
 }
 
-/* The reverse. */
+/* Undo spread_bits. */
 static inline uint64_t
-gather(uint64_t x)
+gather_bits(uint64_t x)
 {
-	x = (x & UINT64_C(0x007f007f007f007f)) | ((x & UINT64_C(0x7f007f007f007f00)) >> 1);
-	x = (x & UINT64_C(0x00003fff00003fff)) | ((x & UINT64_C(0x3fff00003fff0000)) >> 2);
-	x = (x & UINT64_C(0x000000000fffffff)) | ((x & UINT64_C(0x0fffffff00000000)) >> 4);
+	x = (x & UINT64_C(0x007f007f007f007f)) |
+		((x & UINT64_C(0x7f007f007f007f00)) >> 1);
+	x = (x & UINT64_C(0x00003fff00003fff)) |
+		((x & UINT64_C(0x3fff00003fff0000)) >> 2);
+	x = (x & UINT64_C(0x000000000fffffff)) |
+		((x & UINT64_C(0x0fffffff00000000)) >> 4);
 	return x;
 }
 
-/* Zero in the high bit of each byte that is 0; all bytes are below 128. */
+/*
+ * Set the high bit of each byte that is not 0.  All bytes of x must be below
+ * 128.  The low bits of the result mean nothing.
+ */
 static inline uint64_t
-nonzero_bytes(uint64_t x)
+mark_nonzero_bytes(uint64_t x)
 {
 	return x + SEVEN_BITS;
 }
@@ -66,9 +75,9 @@ store_partly(void *dst, uint64_t x, size_t n)
 	memcpy(dst, bytes, n);
 }
 
-/* How many symbols a block of n bytes has. */
+/* The number of symbols that a block of n bytes has. */
 static inline size_t
-symbols(size_t n)
+symbol_count(size_t n)
 {
 	return n + (n + GROUP_NBYTES - 1) / GROUP_NBYTES;
 }
@@ -79,7 +88,7 @@ px_armour_nbytes(size_t n)
 	size_t		rest = n % PX_ARMOUR_BLOCK_NBYTES;
 
 	return n / PX_ARMOUR_BLOCK_NBYTES * PX_ARMOUR_BLOCK_NCHARS +
-		(rest > 0 ? 1 + symbols(rest) : 0);
+		(rest > 0 ? 1 + symbol_count(rest) : 0);
 }
 
 size_t
@@ -87,13 +96,13 @@ px_armour_decoded_nbytes(size_t nchars)
 {
 	size_t		rest = nchars % PX_ARMOUR_BLOCK_NCHARS;
 
-	/* the first is the mask; of each eight symbols, begun or not, one is gone */
+	/* the first character is the mask; n bytes are n + 1 symbols, n <= 7 */
 	rest = rest > 0 ? rest - 1 : 0;
 	return nchars / PX_ARMOUR_BLOCK_NCHARS * PX_ARMOUR_BLOCK_NBYTES +
 		rest - (rest + GROUP_NCHARS - 1) / GROUP_NCHARS;
 }
 
-/* The greatest of 1 .. 127 that is no byte of words[n]. */
+/* The greatest of 1 .. 127 that is not among the bytes of words[n]. */
 static inline uint64_t
 find_mask(const uint64_t *words, size_t n)
 {
@@ -102,23 +111,27 @@ find_mask(const uint64_t *words, size_t n)
 		uint64_t	all = HIGH_BITS;
 
 		for (size_t i = 0; i < n; i++)
-			all &= nonzero_bytes(words[i] ^ mask);
+			all &= mark_nonzero_bytes(words[i] ^ mask);
 		if (all == HIGH_BITS)
 			return mask;
 	}
 }
 
-/* A block of all its bytes; room says that more than those may be read. */
+/*
+ * Encode a block of 105 bytes.  may_overread says that src has another byte
+ * after them: the last group can then be loaded as a word of eight.
+ */
 static inline void
-encode_block(char *dst, const uint8_t *src, bool room)
+encode_block(char *dst, const uint8_t *src, bool may_overread)
 {
 	uint64_t	words[BLOCK_GROUPS];
 	uint64_t	mask;
 
 	for (int i = 0; i < BLOCK_GROUPS - 1; i++)
-		words[i] = spread(px_load_u64(src + i * GROUP_NBYTES));
+		words[i] = spread_bits(px_load_u64(src + i * GROUP_NBYTES));
 	src += (BLOCK_GROUPS - 1) * GROUP_NBYTES;
-	words[BLOCK_GROUPS - 1] = spread(room ? px_load_u64(src) : load_partly(src, GROUP_NBYTES));
+	words[BLOCK_GROUPS - 1] = spread_bits(
+		may_overread ? px_load_u64(src) : load_partly(src, GROUP_NBYTES));
 
 	mask = find_mask(words, BLOCK_GROUPS);
 	*dst++ = (char) (mask & 127);
@@ -126,19 +139,20 @@ encode_block(char *dst, const uint8_t *src, bool room)
 		px_store_u64((uint8_t *) dst + i * GROUP_NCHARS, words[i] ^ mask);
 }
 
-/* The last block, of n bytes. */
+/* Encode the last block, of n bytes. */
 static void
 encode_rest(char *dst, const uint8_t *src, size_t n)
 {
 	uint64_t	words[BLOCK_GROUPS];
 	size_t		ngroups = 0;
-	size_t		nchars = symbols(n);
+	size_t		nchars = symbol_count(n);
 	uint64_t	mask;
 
 	for (size_t at = 0; at < n; at += GROUP_NBYTES)
-		words[ngroups++] = spread(load_partly(src + at, Min(n - at, GROUP_NBYTES)));
+		words[ngroups++] = spread_bits(
+			load_partly(src + at, Min(n - at, GROUP_NBYTES)));
 
-	/* what is in words beyond nchars symbols is 0, which no mask is */
+	/* the bytes of words after nchars symbols are 0, and no mask is 0 */
 	mask = find_mask(words, ngroups);
 	*dst++ = (char) (mask & 127);
 	for (size_t i = 0; i < ngroups; i++)
@@ -160,18 +174,23 @@ px_armour_encode(char *dst, const uint8_t *src, size_t n)
 }
 
 /*
- * Has one of eight characters a high bit, or is one 0?  Adding carries into
- * another byte only if there is a high bit, which is then seen itself.
+ * Returns 0 if all eight characters are in 1 .. 127.  The addition in
+ * mark_nonzero_bytes carries into another byte only if a high bit is set, and
+ * this bit is then in the result itself.
  */
 static inline uint64_t
 bad_chars(uint64_t x)
 {
-	return (x | ~nonzero_bytes(x)) & HIGH_BITS;
+	return (x | ~mark_nonzero_bytes(x)) & HIGH_BITS;
 }
 
-/* A block of all its characters; room says that dst has room behind it. */
+/*
+ * Decode a block of 121 characters.  may_overwrite says that dst has room for
+ * another byte after the block: the last group can then be stored as a word of
+ * eight.  Returns false if a character is bad.
+ */
 static inline bool
-decode_block(uint8_t *dst, const char *src, bool room)
+decode_block(uint8_t *dst, const char *src, bool may_overwrite)
 {
 	uint64_t	first = (uint8_t) *src++;
 	uint64_t	mask = first * LOW_BITS;
@@ -182,8 +201,8 @@ decode_block(uint8_t *dst, const char *src, bool room)
 		uint64_t	x = px_load_u64((const uint8_t *) src + i * GROUP_NCHARS);
 
 		bad |= bad_chars(x);
-		x = gather((x ^ mask) & SEVEN_BITS);
-		if (room || i < BLOCK_GROUPS - 1)
+		x = gather_bits((x ^ mask) & SEVEN_BITS);
+		if (may_overwrite || i < BLOCK_GROUPS - 1)
 			px_store_u64(dst + i * GROUP_NBYTES, x);
 		else
 			store_partly(dst + i * GROUP_NBYTES, x, GROUP_NBYTES);
@@ -191,7 +210,10 @@ decode_block(uint8_t *dst, const char *src, bool room)
 	return bad == 0;
 }
 
-/* The last block, of nchars characters. */
+/*
+ * Decode the last block, of nchars characters.  Returns false if a character
+ * is bad.
+ */
 static bool
 decode_rest(uint8_t *dst, const char *src, size_t nchars)
 {
@@ -205,12 +227,12 @@ decode_rest(uint8_t *dst, const char *src, size_t nchars)
 		size_t		n = Min(nchars, GROUP_NCHARS);
 		uint64_t	x = load_partly(src, n);
 
-		/* what is not there is a symbol 0 */
+		/* missing symbols of the last group are 0 */
 		if (n < GROUP_NCHARS)
 			x |= mask << 8 * n;
 		if (bad_chars(x) != 0)
 			return false;
-		x = gather(x ^ mask);
+		x = gather_bits(x ^ mask);
 		if (x >> 8 * (n - 1) != 0)
 			return false;
 		store_partly(dst, x, n - 1);
@@ -229,13 +251,14 @@ px_armour_decode(const char *src, size_t nchars, uint8_t *dst, size_t cap,
 	size_t		n = px_armour_decoded_nbytes(nchars);
 	bool		ok = true;
 
-	/* a mask alone, or one symbol of a group, is no byte */
+	/* a mask without symbols, or a group of one symbol, has no bytes */
 	if (rest == 1 || rest % GROUP_NCHARS == 2)
 		return px_fail(fault, PX_TRUNCATED, "armour", 0, 0);
 	if (n > cap)
 		return px_fail(fault, PX_NO_SPACE, "armour", cap, n);
 
-	for (; ok && nchars >= PX_ARMOUR_BLOCK_NCHARS; nchars -= PX_ARMOUR_BLOCK_NCHARS)
+	for (; ok && nchars >= PX_ARMOUR_BLOCK_NCHARS;
+		 nchars -= PX_ARMOUR_BLOCK_NCHARS)
 	{
 		ok = decode_block(dst, src, cap > PX_ARMOUR_BLOCK_NBYTES);
 		src += PX_ARMOUR_BLOCK_NCHARS;

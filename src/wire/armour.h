@@ -1,21 +1,24 @@
 /*-------------------------------------------------------------------------
  *
  * armour.h
- *		Bytes as 7-bit text: what frames are where only text can travel.
+ *		The armour: bytes written as 7-bit text.
  *
- * In the session transport frames come as values of type text, through
- * postgres_fdw's cursor.  Text must be valid in every encoding, so it is made
- * of the characters 1 to 127 alone, which stand for themselves in all of them.
+ * In the session transport, frames are values of type text that are read
+ * through postgres_fdw's cursor.  Text must be valid in every encoding, so
+ * armoured text has only the characters 1 to 127, which are the same in all of
+ * them.
  *
- * A block of up to 105 bytes becomes symbols of 7 bits: 7 bytes, taken as one
- * little-endian number, are 8 symbols, the lowest bits first; a last group of
- * n < 7 bytes is n + 1 symbols, whose unused bits are 0.  A block has 120
- * symbols at most, so one of the numbers 1 to 127 is none of them: this mask is
- * the block's first character, and each symbol follows XORed with it, which
- * makes none of them 0.  The encoder takes the greatest mask that it can; the
- * decoder takes any.
+ * Bytes are armoured in blocks of 105; only the last block of a text may be
+ * shorter.  A block becomes symbols of 7 bits.  A group of 7 bytes is taken as
+ * a little-endian number and becomes 8 symbols, the lowest bits first.  A last
+ * group of n < 7 bytes becomes n + 1 symbols, whose unused bits are 0.
  *
- * Every piece of text is armoured by itself: only its last block is shorter.
+ * A symbol may be 0, but a character of text may not.  So each block has a
+ * mask.  A block has at most 120 symbols, so at least one of the numbers 1 to
+ * 127 is not among them: this is the mask.  It is the block's first character,
+ * and each symbol follows XORed with it.  As no symbol equals the mask, no
+ * character is 0.  The encoder uses the greatest possible mask; the decoder
+ * accepts any.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,28 +30,29 @@
 #define PX_ARMOUR_BLOCK_NBYTES	105
 #define PX_ARMOUR_BLOCK_NCHARS	121
 
-/* How many characters n bytes become. */
+/* The number of characters that n bytes become. */
 extern size_t px_armour_nbytes(size_t n);
 
 /*
- * How many bytes nchars characters can at most become: exactly so many, if
- * px_armour_decode accepts them.
+ * The number of bytes that nchars characters become if px_armour_decode
+ * accepts them.
  */
 extern size_t px_armour_decoded_nbytes(size_t nchars);
 
 /*
- * Write src[n] as px_armour_nbytes(n) characters to dst, without a NUL.  The
- * two must not overlap.
+ * Write src[n] as px_armour_nbytes(n) characters to dst, without a NUL.  src
+ * and dst must not overlap.
  */
 extern void px_armour_encode(char *dst, const uint8_t *src, size_t n);
 
 /*
- * Read src[nchars]; *nbytes bytes are then in dst[cap], which must not overlap
- * src.  What is in dst behind those, or after an error, is undefined.
+ * Decode src[nchars] into dst[cap], and set *nbytes to the number of bytes.
+ * src and dst must not overlap.  The contents of dst are undefined after these
+ * bytes, and after an error.
  *
- * Errors: PX_TRUNCATED if the text cannot end there, PX_BAD_VALUE if a
- * character is none of 1 .. 127 or a symbol has bits behind the last byte,
- * PX_NO_SPACE if cap is too small.
+ * Errors: PX_TRUNCATED if no armoured text has this length, PX_BAD_VALUE if a
+ * character is not in 1 .. 127 or an unused bit is set, PX_NO_SPACE if cap is
+ * too small.
  */
 extern px_status px_armour_decode(const char *src, size_t nchars,
 								  uint8_t *dst, size_t cap,

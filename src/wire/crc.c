@@ -3,9 +3,9 @@
  * crc.c
  *		CRC32C (Castagnoli), by PostgreSQL's own implementation.
  *
- * The only file of the pure layers that needs code from PostgreSQL beyond
- * c.h and inline functions: libpgport picks the CPU's CRC instructions at run
- * time where there are any.
+ * No other file of the pure layers links code of PostgreSQL: they use c.h and
+ * inline functions only.  We use libpgport here because it selects the CPU's
+ * CRC instructions at run time.
  *
  *-------------------------------------------------------------------------
  */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* CRC32C of a followed by b; either may be empty (NULL, 0). */
+/* CRC32C of a[a_nbytes] followed by b[b_nbytes].  Either may be NULL and 0. */
 extern uint32_t px_crc32c(const void *a, size_t a_nbytes,
 						  const void *b, size_t b_nbytes);
 

@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * frame.c
- *		Frame headers, and the bodies of schema and end frames.
+ *		Frame headers, and the bodies of all frames but batches.
  *
- * The byte layout is that of doc/wire.md, field after field; the bodies of
- * batch frames are column/batch.c's.  Nothing here looks at the order of
- * frames: that a stream begins with a schema, that sequence numbers count up
- * and that the totals of the end frame agree is for the receiver to check,
- * who sees all frames of a stream.
+ * The byte layout is that of doc/wire.md, field after field.  column/batch.c
+ * writes and reads the bodies of batch frames.
+ *
+ * These functions see one frame at a time, so they cannot check the order of
+ * frames.  transport/stream_reader.c does, and compares the totals of the end
+ * frame.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,7 +20,7 @@
 /* "PGXF", read as a little-endian integer. */
 #define PX_FRAME_MAGIC			0x46584750
 
-/* The CRC is the last field of the header, and covers all before it. */
+/* The CRC is the last field of the header, and covers the fields before it. */
 #define PX_FRAME_CRC_OFFSET		(PX_FRAME_HEADER_NBYTES - 4)
 
 void
@@ -93,7 +94,7 @@ px_frame_check_counts(const px_frame_header *header, px_fault *fault)
 	return PX_OK;
 }
 
-/* Check body_nbytes against its limit and against what is there. */
+/* Check body_nbytes against its limit and against the bytes that follow. */
 static px_status
 px_frame_check_nbytes(const px_frame_header *header, size_t body_nbytes,
 					  px_fault *fault)
@@ -143,10 +144,12 @@ px_frame_peek_header(const uint8_t *data, size_t nbytes,
 		return px_fail(fault, PX_BAD_VERSION, "version",
 					   PX_PROTOCOL_MAX, header->version);
 	if (header->kind < PX_FRAME_SCHEMA || header->kind > PX_FRAME_PLAN)
-		return px_fail(fault, PX_BAD_KIND, "kind", PX_FRAME_PLAN, header->kind);
+		return px_fail(fault, PX_BAD_KIND, "kind", PX_FRAME_PLAN,
+					   header->kind);
 	choice_max = header->kind == PX_FRAME_BATCH ? PX_CHOICE_COUNT - 1 : 0;
 	if (header->choice > choice_max)
-		return px_fail(fault, PX_BAD_HEADER, "choice", choice_max, header->choice);
+		return px_fail(fault, PX_BAD_HEADER, "choice", choice_max,
+					   header->choice);
 	if (reserved != 0)
 		return px_fail(fault, PX_BAD_HEADER, "reserved", 0, reserved);
 	if (header->sender > PX_FRAME_SENDER_MAX)
@@ -164,7 +167,8 @@ px_frame_peek(const uint8_t *data, size_t nbytes,
 
 	if (status != PX_OK)
 		return status;
-	return px_frame_check_nbytes(header, nbytes - PX_FRAME_HEADER_NBYTES, fault);
+	return px_frame_check_nbytes(header, nbytes - PX_FRAME_HEADER_NBYTES,
+								 fault);
 }
 
 px_status
@@ -181,7 +185,7 @@ px_frame_verify(const uint8_t *data, const px_frame_header *header,
 	return PX_OK;
 }
 
-/* Is the body exactly as long as its contents call for? */
+/* Check that the body has exactly the length that its kind requires. */
 static px_status
 px_body_check_nbytes(const px_frame_header *header, uint32_t expected,
 					 const char *what, px_fault *fault)
@@ -292,7 +296,8 @@ px_slice_read(const uint8_t *body, const px_frame_header *header,
 	px_reader	r = {body, header->body_nbytes, 0};
 	px_status	status;
 
-	status = px_body_check_nbytes(header, PX_SLICE_NBYTES, "slice body", fault);
+	status = px_body_check_nbytes(header, PX_SLICE_NBYTES, "slice body",
+								  fault);
 	if (status != PX_OK)
 		return status;
 
@@ -339,9 +344,11 @@ px_plan_read(const uint8_t *body, const px_frame_header *header,
 		!px_read_u32(&r, &plan->json_nbytes) ||
 		!px_read_bytes(&r, plan->text_nbytes, &plan->text) ||
 		!px_read_bytes(&r, plan->json_nbytes, &plan->json))
-		return px_fail(fault, PX_TRUNCATED, "plan body", r.pos, header->body_nbytes);
+		return px_fail(fault, PX_TRUNCATED, "plan body", r.pos,
+					   header->body_nbytes);
 	if (px_reader_left(&r) > 0)
-		return px_fail(fault, PX_TRAILING, "plan body", r.pos, header->body_nbytes);
+		return px_fail(fault, PX_TRAILING, "plan body", r.pos,
+					   header->body_nbytes);
 
 	return PX_OK;
 }

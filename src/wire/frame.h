@@ -3,14 +3,16 @@
  * frame.h
  *		Frames: what travels between an ExchangeSend and an ExchangeReceive.
  *
- * A stream is a sequence of frames, each the value of one bytea.  Every
- * sender of a stream (the backend itself, and each parallel worker) numbers
- * its own frames from 0: one schema frame, any number of batch frames, one
- * end frame.  If the stream is to be a slice, a slice frame comes first.  doc/wire.md is normative; this header is its C face.
+ * A stream is a sequence of frames, each the value of one bytea.  Every sender
+ * of a stream (the backend itself, and each parallel worker) numbers its own
+ * frames from 0.  It sends one schema frame, any number of batch frames and
+ * one end frame.  If a slice was requested, a slice frame comes first.  If the
+ * remote plan was requested, a plan frame follows the end frames of all
+ * senders.  doc/wire.md is the normative description of the bytes.
  *
- * Reading goes peek, verify, read: px_frame_peek looks at the header only and
- * applies the limits, px_frame_verify checks the CRC over every byte, and
- * only then are bodies read.  No function here allocates.
+ * A frame is read in three steps.  px_frame_peek reads the header and applies
+ * the limits.  px_frame_verify checks the CRC over every byte.  Only then is
+ * the body read.  No function here allocates memory.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,22 +29,26 @@
 #define PX_FRAME_HEADER_NBYTES	40
 
 /*
- * Hard limits, applied before anything is allocated.  A frame is the value
- * of a bytea, so it cannot pass 1 GB; rows and columns have PostgreSQL's
- * limits (MaxTupleAttributeNumber) and a generous multiple of the default
- * batch_rows_max.
+ * Hard limits, applied before anything is allocated.  A frame is the value of
+ * a bytea, so it is smaller than 1 GB.  A batch may have 16 times the default
+ * of pg_exchange.batch_rows_max, and MaxTupleAttributeNumber columns.
  */
 #define PX_FRAME_NBYTES_MAX		0x3fffffff
 #define PX_FRAME_ROWS_MAX		65536
-
-/* A frame has to fit into a tuple, with its headers: here, and if it is spooled. */
-#define PX_FRAME_SENT_NBYTES_MAX	(PX_FRAME_NBYTES_MAX - 1024)
 #define PX_FRAME_COLUMNS_MAX	1664
 
 /*
- * What the values of a batch may measure as plain chunks (raw_nbytes), if its
- * body has so many bytes: LZ4 makes 255 bytes of one at most, so this concerns
- * Zstandard, and what is compressed twice, and values of megabytes.
+ * The limit for frames that we send.  A frame has to fit into a tuple with its
+ * headers: parallel workers send tuples, and a receiver may spool frames to a
+ * tuplestore.
+ */
+#define PX_FRAME_SENT_NBYTES_MAX	(PX_FRAME_NBYTES_MAX - 1024)
+
+/*
+ * The greatest raw_nbytes of a batch whose body has body_nbytes: a few bytes
+ * must not make the receiver allocate a lot.  LZ4 makes at most 255 bytes of
+ * one, so the ratio matters for Zstandard, for values that are compressed
+ * twice, and for values of megabytes.
  */
 #define PX_RAW_FREE_NBYTES		(8 * 1024 * 1024)
 #define PX_RAW_RATIO_MAX		256
@@ -62,9 +68,9 @@ typedef enum px_frame_kind
 } px_frame_kind;
 
 /*
- * How a batch was compressed, as far as that helped; chunks say what became of
- * it.  In the order of what it costs a sender: each includes the ones before,
- * but for LZ4 of zstd.
+ * How a batch was to be compressed.  Where that does not make a column
+ * smaller, its chunk travels with less, and says so.  The order is that of the
+ * costs for the sender.
  */
 typedef enum px_choice
 {
@@ -81,20 +87,21 @@ typedef struct px_frame_header
 	uint16_t	version;
 	uint8_t		kind;			/* px_frame_kind */
 	uint8_t		choice;			/* batch: px_choice; else 0 */
-	uint32_t	sender;			/* 0 the backend itself, n parallel worker n-1;
-								 * .. PX_FRAME_SENDER_MAX */
+	uint32_t	sender;			/* 0: the backend itself, n: parallel worker
+								 * n-1; .. PX_FRAME_SENDER_MAX */
 	uint32_t	sequence;		/* counts this sender's frames from 0 */
 	uint32_t	rows;			/* batch: 1 .. PX_FRAME_ROWS_MAX; else 0 */
-	uint16_t	columns;		/* schema, batch: 1 .. PX_FRAME_COLUMNS_MAX; else 0 */
+	uint16_t	columns;		/* schema, batch: 1 .. PX_FRAME_COLUMNS_MAX;
+								 * else 0 */
 	uint64_t	raw_nbytes;		/* batch: size of its values as plain chunks */
 	uint32_t	body_nbytes;	/* bytes after the header */
 	uint32_t	crc;			/* CRC32C of header (without this) and body */
 } px_frame_header;
 
 /*
- * Write the header of a frame whose body already stands at
- * frame + PX_FRAME_HEADER_NBYTES (header->body_nbytes bytes), and compute the
- * CRC over both.  header->crc is ignored.
+ * Write the header of a frame, and compute the CRC over header and body.  The
+ * body, of header->body_nbytes bytes, must already be at
+ * frame + PX_FRAME_HEADER_NBYTES.  header->crc is ignored.
  */
 extern void px_frame_finish(uint8_t *frame, const px_frame_header *header);
 
@@ -102,20 +109,23 @@ extern void px_frame_finish(uint8_t *frame, const px_frame_header *header);
  * Read and check the header of the frame in [data, data + nbytes).
  *
  * Checks, in this order: length, magic, version, kind, choice and reserved
- * bytes, limits of sender, of rows, columns and raw size for the kind, and that
- * body_nbytes is exactly what follows.  Errors: PX_TRUNCATED, PX_TRAILING,
- * PX_BAD_MAGIC, PX_BAD_VERSION, PX_BAD_KIND, PX_BAD_HEADER, PX_OVER_LIMIT.
- * Nothing has been authenticated yet: call px_frame_verify next.
+ * bytes, limits of sender, of rows, columns and raw size for the kind, and
+ * that body_nbytes is exactly what follows.  Errors: PX_TRUNCATED,
+ * PX_TRAILING, PX_BAD_MAGIC, PX_BAD_VERSION, PX_BAD_KIND, PX_BAD_HEADER,
+ * PX_OVER_LIMIT.  The checksum has not been checked yet: call px_frame_verify
+ * next.
  */
 extern px_status px_frame_peek(const uint8_t *data, size_t nbytes,
 							   px_frame_header *header, px_fault *fault);
 
 /*
- * The same of the header alone, where more or less than the frame is at hand:
- * all but what follows it is checked.
+ * The same, but body_nbytes is not compared with the bytes that follow the
+ * header.  For a caller that has only the beginning of a frame, or several
+ * frames.
  */
 extern px_status px_frame_peek_header(const uint8_t *data, size_t nbytes,
-									  px_frame_header *header, px_fault *fault);
+									  px_frame_header *header,
+									  px_fault *fault);
 
 /* Check the CRC of a frame that px_frame_peek accepted: PX_BAD_CHECKSUM. */
 extern px_status px_frame_verify(const uint8_t *data,
@@ -123,19 +133,19 @@ extern px_status px_frame_verify(const uint8_t *data,
 								 px_fault *fault);
 
 /*
- * How the values of one column travel for a whole stream (not how a batch
- * encodes them: that is chosen per chunk, see column/column.h).
+ * How the values of one column travel in a whole stream.  The encoding is
+ * another thing: it is chosen for each chunk, see column/column.h.
  */
 typedef enum px_class
 {
-	PX_CLASS_TEXT = 0,			/* output function's text; bytes form */
+	PX_CLASS_TEXT = 0,			/* text of the output function; form bytes */
 	PX_CLASS_FIXED = 1,			/* fixed width, little-endian */
 	PX_CLASS_BYTES = 2,			/* the value's bytes: text-like types, bytea */
-	PX_CLASS_NUMERIC = 3,		/* per batch scaled int64, else numeric_send */
+	PX_CLASS_NUMERIC = 3,		/* scaled int64; or numeric_send's bytes */
 	PX_CLASS_ARRAY = 4			/* arrays of fixed-width elements */
 } px_class;
 
-/* The widths that fixed-width values can have. */
+/* May fixed-width values have this width? */
 static inline bool
 px_width_is_valid(uint8_t width)
 {
@@ -143,7 +153,7 @@ px_width_is_valid(uint8_t width)
 		width == 8 || width == 12 || width == 16;
 }
 
-/* Those of them that are integers, which encodings can compute with. */
+/* Are values of this width integers, which encodings can compute with? */
 static inline bool
 px_width_is_int(uint8_t width)
 {
@@ -157,11 +167,15 @@ typedef struct px_schema_column
 	uint32_t	type_oid;		/* sender's type, domains flattened */
 	int32_t		typmod;
 	uint8_t		class;			/* px_class */
-	uint8_t		width;			/* PX_CLASS_FIXED: bytes per value; ARRAY: per
-								 * element, 1, 2, 4 or 8; else 0 */
+	uint8_t		width;			/* PX_CLASS_FIXED: bytes per value;
+								 * PX_CLASS_ARRAY: bytes per element, 1, 2, 4
+								 * or 8; else 0 */
 } px_schema_column;
 
-/* Write ncolumns descriptions (PX_SCHEMA_COLUMN_NBYTES each) to *out. */
+/*
+ * Write ncolumns descriptions of PX_SCHEMA_COLUMN_NBYTES each to *out.
+ * Returns PX_NO_SPACE if they do not fit.
+ */
 extern px_status px_schema_write(px_writer *out,
 								 const px_schema_column *columns,
 								 uint16_t ncolumns);
@@ -177,36 +191,42 @@ extern px_status px_schema_read(const uint8_t *body,
 								px_schema_column *columns,
 								px_fault *fault);
 
-/* Why a stream is not a slice, though it was asked to be one. */
+/* Why a stream is not a slice, although a slice was requested. */
 typedef enum px_unsliced
 {
-	PX_SLICED,					/* it is one */
-	PX_UNSLICED_SHAPE,			/* not rows of tables: aggregates, LIMIT, UNION … */
-	PX_UNSLICED_SORTED,			/* the order of all rows is wanted */
-	PX_UNSLICED_NO_HEAP,		/* no plain table of which each row counts once */
+	PX_SLICED,					/* it is a slice */
+	PX_UNSLICED_SHAPE,			/* more than a join: aggregates, LIMIT, … */
+	PX_UNSLICED_SORTED,			/* the rows must come sorted */
+	PX_UNSLICED_NO_HEAP,		/* no heap table of which each row of the
+								 * result has exactly one row */
 	PX_UNSLICED_SMALL			/* the table is too small */
 } px_unsliced;
 
 #define PX_SLICE_NBYTES	16
 
 /*
- * A slice is a range of the blocks of one table: slice k of n, of a table
- * taken to have blocks of them, begins with block (uint64) blocks * k / n, and
- * the last one has no end.
+ * A slice is a range of the blocks of one table.  Slice k of n begins with
+ * block (uint64) blocks * k / n and ends before slice k + 1 begins.  The last
+ * slice has no end: so it includes blocks that were added after the table was
+ * measured.
  */
 typedef struct px_slice
 {
-	uint32_t	slices;			/* n; 1: all rows come by this stream */
-	uint32_t	blocks;			/* n = 1: 0 */
-	uint32_t	file;			/* changes when the table is rewritten; n = 1: 0 */
-	uint32_t	reason;			/* px_unsliced, PX_SLICED if and only if n > 1 */
+	uint32_t	slices;			/* n; 1: all rows come in this stream */
+	uint32_t	blocks;			/* of the table as measured; n = 1: 0 */
+	uint32_t	file;			/* relfilenode, which changes when the table
+								 * is rewritten; n = 1: 0 */
+	uint32_t	reason;			/* px_unsliced; PX_SLICED if and only if
+								 * n > 1 */
 } px_slice;
 
+/* Write the body of a slice frame.  Returns PX_NO_SPACE if it does not fit. */
 extern px_status px_slice_write(px_writer *out, const px_slice *slice);
 
 /*
- * Read the body of a slice frame: PX_TRUNCATED, PX_TRAILING, PX_BAD_HEADER
- * (slices is 0; reason unknown; blocks, file or reason not as above).
+ * Read the body of a slice frame.  Errors: PX_TRUNCATED, PX_TRAILING,
+ * PX_BAD_HEADER (slices is 0, the reason is unknown, or blocks, file or reason
+ * contradict slices).
  */
 extern px_status px_slice_read(const uint8_t *body,
 							   const px_frame_header *header,
@@ -215,8 +235,9 @@ extern px_status px_slice_read(const uint8_t *body,
 #define PX_PLAN_HEAD_NBYTES	8
 
 /*
- * What EXPLAIN ANALYZE says of the plan that has sent the stream, in two of its
- * formats.  Not NUL-terminated; when read, pointers into the body.
+ * What EXPLAIN ANALYZE says of the plan that has sent the stream, in two of
+ * its formats.  The texts are not NUL-terminated.  px_plan_read sets pointers
+ * into the frame's body.
  */
 typedef struct px_plan
 {
@@ -226,9 +247,10 @@ typedef struct px_plan
 	uint32_t	json_nbytes;
 } px_plan;
 
+/* Write the body of a plan frame.  Returns PX_NO_SPACE if it does not fit. */
 extern px_status px_plan_write(px_writer *out, const px_plan *plan);
 
-/* Read the body of a plan frame: PX_TRUNCATED, PX_TRAILING. */
+/* Read the body of a plan frame.  Errors: PX_TRUNCATED, PX_TRAILING. */
 extern px_status px_plan_read(const uint8_t *body,
 							  const px_frame_header *header,
 							  px_plan *plan, px_fault *fault);
@@ -241,16 +263,18 @@ typedef struct px_end
 	uint64_t	rows;
 	uint64_t	batches;
 	uint64_t	raw_nbytes;		/* sum of the batches' raw_nbytes */
-	uint64_t	wire_nbytes;	/* sum of all frames' sizes, headers included */
+	uint64_t	wire_nbytes;	/* sum of all frames' sizes, with headers */
 	uint64_t	encode_us;		/* encoding and compressing */
-	uint64_t	send_wait_us;	/* outside the node, handing frames on */
-	uint64_t	link_rate;		/* bytes per second that the link carried while it
-								 * was in the way; 0: not measured, or never */
+	uint64_t	send_wait_us;	/* outside the node, sending frames */
+	uint64_t	link_rate;		/* bytes per second that the link carried
+								 * while it was the bottleneck; 0: not
+								 * measured, or it never was */
 } px_end;
 
+/* Write the body of an end frame.  Returns PX_NO_SPACE if it does not fit. */
 extern px_status px_end_write(px_writer *out, const px_end *end);
 
-/* Read the body of an end frame: PX_TRUNCATED, PX_TRAILING. */
+/* Read the body of an end frame.  Errors: PX_TRUNCATED, PX_TRAILING. */
 extern px_status px_end_read(const uint8_t *body,
 							 const px_frame_header *header,
 							 px_end *end, px_fault *fault);

@@ -3,11 +3,11 @@
  * hello.c
  *		Write and read the hello, and find a common protocol version.
  *
- * The form stands in hello.h and in doc/wire.md.  Unlike a request, a hello
- * is read before the versions are known to agree, so its words may come in
- * any order and unknown ones are skipped; a known word must be right.
+ * The form is described in hello.h and in doc/wire.md.  Unlike a request, a
+ * hello is read before a common version is known.  So its words may come in
+ * any order, and unknown ones are skipped.  A known word must be right.
  *
- * What a server says about itself is conn/hello_self.c's business.
+ * conn/hello_self.c decides what a server says about itself.
  *
  *-------------------------------------------------------------------------
  */
@@ -94,7 +94,7 @@ take_protocol(const char **at, px_hello *hello, px_fault *fault)
 	status = px_text_take_number(at, what, 0, UINT16_MAX, &max, fault);
 	if (status != PX_OK)
 		return status;
-	/* 0 means "none" to px_hello_common_version, so it cannot be spoken */
+	/* 0 means "none" to px_hello_common_version, so it is not a version */
 	if (min < 1 || min > max)
 		return px_fail(fault, PX_BAD_HEADER, what, 0, 0);
 	hello->protocol_min = (uint16_t) min;
@@ -119,11 +119,13 @@ take_value(const char **at, hello_key key, px_hello *hello, px_fault *fault)
 			status = take_protocol(at, hello, fault);
 			break;
 		case KEY_CODECS:
-			status = px_text_take_number(at, what, 0, UINT32_MAX, &number, fault);
+			status = px_text_take_number(at, what, 0, UINT32_MAX, &number,
+										 fault);
 			hello->codecs = (uint32_t) number;
 			break;
 		case KEY_ENCODINGS:
-			status = px_text_take_number(at, what, 0, UINT32_MAX, &number, fault);
+			status = px_text_take_number(at, what, 0, UINT32_MAX, &number,
+										 fault);
 			hello->encodings = (uint32_t) number;
 			break;
 		case KEY_ENDIAN:
@@ -135,12 +137,14 @@ take_value(const char **at, hello_key key, px_hello *hello, px_fault *fault)
 									sizeof(hello->encoding)) > 0;
 			break;
 		case KEY_SERVER_VERSION:
-			status = px_text_take_number(at, what, 0, INT32_MAX, &number, fault);
+			status = px_text_take_number(at, what, 0, INT32_MAX, &number,
+										 fault);
 			hello->server_version = (uint32_t) number;
 			break;
 		case KEY_INSTANCE:
 			ok = px_text_take_chars(at, "0123456789abcdef", hello->instance,
-									sizeof(hello->instance)) == sizeof(hello->instance) - 1;
+									sizeof(hello->instance)) ==
+				sizeof(hello->instance) - 1;
 			break;
 		case KEY_EXPORT:
 			status = px_text_take_number(at, what, 0, 1, &number, fault);
@@ -152,7 +156,7 @@ take_value(const char **at, hello_key key, px_hello *hello, px_fault *fault)
 	return status;
 }
 
-/* Read one word; *seen has a bit for each key. */
+/* Read one word.  *seen has a bit for each key that has been read. */
 static px_status
 take_word(const char **at, uint32_t *seen, px_hello *hello, px_fault *fault)
 {

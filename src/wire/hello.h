@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * hello.h
- *		The hello: how two ends of a new stream connection introduce themselves.
+ *		The hello: what the two ends of a stream say about themselves.
  *
  * The coordinator calls exchange.hello(its own hello) and gets the remote's
- * hello back.  Both are one line of text, key=value words separated by single
- * spaces.  Unknown keys are skipped, so that later versions can add some; all
- * keys below must be there.
+ * hello back.  A hello is one line of text: key=value words separated by
+ * single spaces.  All keys below are required.  Unknown keys are skipped, so
+ * that later versions can add some.
  *
- *	protocol=1-1		lowest and highest protocol version spoken
+ *	protocol=1-1		lowest and highest protocol version
  *	codecs=7			bit set of px_codec_id it can decode and encode
  *	encodings=7			bit set of px_encoding it can decode
  *	endian=little		or big
@@ -24,6 +24,7 @@
 
 #include "base/status.h"
 
+/* Limit of a hello, which leaves room for words of later versions. */
 #define PX_HELLO_NBYTES_MAX	512
 
 typedef struct px_hello
@@ -39,16 +40,22 @@ typedef struct px_hello
 	bool		can_export;
 } px_hello;
 
-/* Write to buffer, NUL-terminated; returns the length as snprintf does. */
+/*
+ * Write the hello to buffer[cap], NUL-terminated.  Returns the length that it
+ * has, or would have with a larger cap, without the NUL, as snprintf does.
+ */
 extern size_t px_hello_write(char *buffer, size_t cap, const px_hello *hello);
 
-/* Parse: PX_BAD_HEADER (fault->what names the key), PX_TRUNCATED (missing). */
+/*
+ * Parse a hello.  Errors, where fault->what names the key: PX_BAD_HEADER if a
+ * word is malformed or a key comes twice, PX_TRUNCATED if a key is missing,
+ * PX_OVER_LIMIT if a number or the hello's length is out of range.  *hello is
+ * undefined after an error.
+ */
 extern px_status px_hello_read(const char *text, px_hello *hello,
 							   px_fault *fault);
 
-/*
- * The highest protocol version that both speak, or 0 if there is none.
- */
+/* The highest protocol version that both ends have, or 0 if there is none. */
 extern uint16_t px_hello_common_version(const px_hello *a, const px_hello *b);
 
 #endif							/* PX_WIRE_HELLO_H */

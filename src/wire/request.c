@@ -3,9 +3,9 @@
  * request.c
  *		Write and read the request, the first argument of exchange.send.
  *
- * The form stands in request.h and in doc/wire.md.  The keys come in a fixed
- * order and each number has one spelling, so a request that reads well is
- * also what px_request_write would write, byte for byte.
+ * The form is described in request.h and in doc/wire.md.  The keys come in a
+ * fixed order and each number has one spelling.  So px_request_read accepts a
+ * text only if px_request_write would write the same bytes.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,7 +35,10 @@ px_request_write(char *buffer, size_t cap, const px_request *request,
 	put_word(&text, "version", request->version);
 	put_word(&text, "encodings", request->encodings);
 	px_text_put(&text, "codec=");
-	px_text_put(&text, request->adaptive ? "auto" : codec ? codec->name : "unknown");
+	px_text_put(&text,
+				request->adaptive ? "auto"
+					: codec       ? codec->name
+								  : "unknown");
 	px_text_put(&text, " ");
 	put_word(&text, "level", request->level);
 	put_word(&text, "batch_rows", request->batch_rows);
@@ -108,13 +111,13 @@ take_codec(const char **at, px_request *request, px_fault *fault)
 		return PX_OK;
 	for (int id = 0; id < PX_CODEC_COUNT; id++)
 	{
-		const char *behind = *at;
+		const char *after = *at;
 
-		if (px_text_take(&behind, px_codec_by_id((uint8_t) id)->name) &&
-			px_text_take(&behind, " "))
+		if (px_text_take(&after, px_codec_by_id((uint8_t) id)->name) &&
+			px_text_take(&after, " "))
 		{
 			request->codec = (uint8_t) id;
-			*at = behind;
+			*at = after;
 			return PX_OK;
 		}
 	}
@@ -159,7 +162,7 @@ take_columns(const char **at, px_request *request,
 	return PX_OK;
 }
 
-/* Read what follows if the codec is auto. */
+/* Read the words that are there only with codec=auto. */
 static px_status
 take_adaptive(const char **at, px_request *request, px_fault *fault)
 {
@@ -172,9 +175,12 @@ take_adaptive(const char **at, px_request *request, px_fault *fault)
 
 	if (request->adaptive)
 	{
-		if ((status = take_word(at, "codecs", 0, UINT32_MAX, &codecs, fault)) != PX_OK ||
-			(status = take_word(at, "cpu_limit", 0, 1000, &cpu_limit, fault)) != PX_OK ||
-			(status = take_word(at, "link", 0, PX_REQUEST_LINK_RATE_MAX, &link_rate, fault)) != PX_OK ||
+		if ((status = take_word(at, "codecs", 0, UINT32_MAX, &codecs,
+								fault)) != PX_OK ||
+			(status = take_word(at, "cpu_limit", 0, 1000, &cpu_limit,
+								fault)) != PX_OK ||
+			(status = take_word(at, "link", 0, PX_REQUEST_LINK_RATE_MAX,
+								&link_rate, fault)) != PX_OK ||
 			(status = take_word(at, "idle", 0, 1000, &idle, fault)) != PX_OK ||
 			(status = take_word(at, "random", 0, 1, &random, fault)) != PX_OK)
 			return status;
@@ -187,17 +193,17 @@ take_adaptive(const char **at, px_request *request, px_fault *fault)
 	return PX_OK;
 }
 
-/* Read "slices=n slice=k blocks=m ", if it is there. */
+/* Read "slices=n slice=k blocks=m " if it is there. */
 static px_status
 take_slice(const char **at, px_request *request, px_fault *fault)
 {
-	const char *behind = *at;
+	const char *after = *at;
 	int64_t		number;
 	px_status	status;
 
 	request->slices = 1;
 	request->slice = request->blocks = 0;
-	if (!px_text_take(&behind, "slices="))
+	if (!px_text_take(&after, "slices="))
 		return PX_OK;
 
 	status = take_word(at, "slices", 2, PX_REQUEST_SLICES_MAX, &number, fault);
@@ -210,7 +216,7 @@ take_slice(const char **at, px_request *request, px_fault *fault)
 		return status;
 	request->slice = (uint32_t) number;
 
-	/* The first slice decides about the blocks. */
+	/* The sender of slice 0 measures the table, the others are told. */
 	status = take_word(at, "blocks", number > 0 ? 1 : 0,
 					   number > 0 ? UINT32_MAX : 0, &number, fault);
 	if (status != PX_OK)
@@ -219,17 +225,17 @@ take_slice(const char **at, px_request *request, px_fault *fault)
 	return PX_OK;
 }
 
-/* Read "key=number ", if it is there; *number is 0 if not. */
+/* Read "key=number " if it is there, else set *number to 0. */
 static px_status
 take_optional(const char **at, const char *key, int64_t max, uint32_t *number,
 			  px_fault *fault)
 {
-	const char *behind = *at;
+	const char *after = *at;
 	int64_t		value;
 	px_status	status;
 
 	*number = 0;
-	if (!px_text_take(&behind, key) || !px_text_take(&behind, "="))
+	if (!px_text_take(&after, key) || !px_text_take(&after, "="))
 		return PX_OK;
 	status = take_word(at, key, 1, max, &value, fault);
 	if (status == PX_OK)
@@ -237,14 +243,15 @@ take_optional(const char **at, const char *key, int64_t max, uint32_t *number,
 	return status;
 }
 
-/* Read "fetch_rows=n fixed=1 ", as far as it is there. */
+/* Read "fetch_rows=n " or "fetch_rows=n fixed=1 " if it is there. */
 static px_status
 take_fetch(const char **at, px_request *request, px_fault *fault)
 {
 	uint32_t	fixed;
 	px_status	status;
 
-	status = take_optional(at, "fetch_rows", INT32_MAX, &request->fetch_rows, fault);
+	status = take_optional(at, "fetch_rows", INT32_MAX, &request->fetch_rows,
+						   fault);
 	if (status != PX_OK)
 		return status;
 	status = take_optional(at, "fixed", 1, &fixed, fault);
@@ -256,7 +263,7 @@ take_fetch(const char **at, px_request *request, px_fault *fault)
 	return PX_OK;
 }
 
-/* Read "session=hex ", if it is there. */
+/* Read "session=hex " if it is there. */
 static px_status
 take_session(const char **at, px_request *request, px_fault *fault)
 {
@@ -268,56 +275,90 @@ take_session(const char **at, px_request *request, px_fault *fault)
 	return PX_OK;
 }
 
-px_status
-px_request_read(const char *text, px_request *request,
-				px_request_column *columns, px_fault *fault)
+/* Read "version=n ". */
+static px_status
+take_version(const char **at, px_request *request, px_fault *fault)
 {
-	const char *at = text;
 	int64_t		number;
 	px_status	status;
 
-	/* The version comes first: of another one, nothing more can be read. */
-	status = take_word(&at, "version", 0, UINT16_MAX, &number, fault);
+	status = take_word(at, "version", 0, UINT16_MAX, &number, fault);
 	if (status != PX_OK)
 		return status;
 	if (number < PX_PROTOCOL_MIN || number > PX_PROTOCOL_MAX)
 		return px_fail(fault, PX_BAD_VERSION, "version", PX_PROTOCOL_MAX,
 					   (uint64_t) number);
 	request->version = (uint16_t) number;
+	return PX_OK;
+}
 
-	status = take_word(&at, "encodings", 0, UINT32_MAX, &number, fault);
+/* Read "encodings=n ". */
+static px_status
+take_encodings(const char **at, px_request *request, px_fault *fault)
+{
+	int64_t		number;
+	px_status	status;
+
+	status = take_word(at, "encodings", 0, UINT32_MAX, &number, fault);
 	if (status != PX_OK)
 		return status;
-	/* bit 0 is plain, without which there is no fallback */
+	/* bit 0 is plain, which is needed where no other encoding is possible */
 	if ((number & 1) == 0)
 		return px_fail(fault, PX_BAD_HEADER, "encodings", 1,
 					   (uint64_t) number);
 	request->encodings = (uint32_t) number;
+	return PX_OK;
+}
+
+/* Read "level=n batch_rows=n batch_bytes=n server_version=n ". */
+static px_status
+take_sizes(const char **at, px_request *request, px_fault *fault)
+{
+	int64_t		level;
+	int64_t		batch_rows;
+	int64_t		batch_bytes;
+	int64_t		server_version;
+	px_status	status;
+
+	if ((status = take_word(at, "level", INT32_MIN, INT32_MAX, &level,
+							fault)) != PX_OK ||
+		(status = take_word(at, "batch_rows", 1, PX_FRAME_ROWS_MAX,
+							&batch_rows, fault)) != PX_OK ||
+		(status = take_word(at, "batch_bytes", 1, PX_REQUEST_BATCH_BYTES_MAX,
+							&batch_bytes, fault)) != PX_OK ||
+		(status = take_word(at, "server_version", 0, INT32_MAX,
+							&server_version, fault)) != PX_OK)
+		return status;
+	request->level = (int32_t) level;
+	request->batch_rows = (uint32_t) batch_rows;
+	request->batch_bytes = (uint32_t) batch_bytes;
+	request->server_version = (uint32_t) server_version;
+	return PX_OK;
+}
+
+px_status
+px_request_read(const char *text, px_request *request,
+				px_request_column *columns, px_fault *fault)
+{
+	const char *at = text;
+	px_status	status;
+
+	/* Other versions may have other words, so the version is checked first. */
+	status = take_version(&at, request, fault);
+	if (status != PX_OK)
+		return status;
+
+	status = take_encodings(&at, request, fault);
+	if (status != PX_OK)
+		return status;
 
 	status = take_codec(&at, request, fault);
 	if (status != PX_OK)
 		return status;
 
-	status = take_word(&at, "level", INT32_MIN, INT32_MAX, &number, fault);
+	status = take_sizes(&at, request, fault);
 	if (status != PX_OK)
 		return status;
-	request->level = (int32_t) number;
-
-	status = take_word(&at, "batch_rows", 1, PX_FRAME_ROWS_MAX, &number, fault);
-	if (status != PX_OK)
-		return status;
-	request->batch_rows = (uint32_t) number;
-
-	status = take_word(&at, "batch_bytes", 1, PX_REQUEST_BATCH_BYTES_MAX,
-					   &number, fault);
-	if (status != PX_OK)
-		return status;
-	request->batch_bytes = (uint32_t) number;
-
-	status = take_word(&at, "server_version", 0, INT32_MAX, &number, fault);
-	if (status != PX_OK)
-		return status;
-	request->server_version = (uint32_t) number;
 
 	status = take_adaptive(&at, request, fault);
 	if (status != PX_OK)
@@ -327,7 +368,8 @@ px_request_read(const char *text, px_request *request,
 	if (status != PX_OK)
 		return status;
 
-	status = take_optional(&at, "explain", PX_EXPLAIN_MAX, &request->explain, fault);
+	status = take_optional(&at, "explain", PX_EXPLAIN_MAX, &request->explain,
+						   fault);
 	if (status != PX_OK)
 		return status;
 

@@ -3,46 +3,51 @@
  * request.h
  *		The request: what a receiver asks of exchange.send.
  *
- * A request is the first argument of exchange.send, a line of text made of
- * key=value words separated by single spaces, in the order below, so that it
- * can be read in logs and in EXPLAIN:
+ * A request is the first argument of exchange.send.  It is text, so that it
+ * can be read in logs and in EXPLAIN: one line of key=value words in the order
+ * below, separated by single spaces.
  *
  *	version=1			protocol version of the stream
- *	encodings=7			bit i set: encoding i may be used (bit 0, plain, always)
+ *	encodings=7			bit i: encoding i may be used; bit 0, plain, is set
  *	codec=lz4			codec to try: none, lz4 or zstd; auto: see below
  *	level=0				the codec's level, 0 for its default
  *	batch_rows=4096		a batch ends at this many rows
- *	batch_bytes=1048576	or when its raw size passes this
+ *	batch_bytes=1048576	or when its raw size exceeds this
  *	server_version=150020	the receiver's server_version_num
- *	codecs=6 cpu_limit=1000 link=6250000 idle=900 random=0	only with codec=auto
+ *	codecs=6 cpu_limit=1000 link=6250000 idle=900 random=0	see below
  *	slices=3 slice=1 blocks=1024	only if the stream is to be a slice
- *	explain=3			only if the plan is to follow: what to measure of it
- *	fetch_rows=100		rows that a FETCH of postgres_fdw would take
- *	fixed=1				only after fetch_rows: so many rows at a time, no more
- *	session=0123456789abcdef	only if the session must be such a one
+ *	explain=3			only to have the plan sent: what to measure of it
+ *	fetch_rows=100		optional: rows of a FETCH of postgres_fdw
+ *	fixed=1				optional, after fetch_rows: see below
+ *	session=0123456789abcdef	optional: the session's fingerprint
  *	columns=20:-1,1700:983042,0:-1
  *
- * With codec=auto the sender chooses for each batch, by what it measures, among
- * plain columns, encodings, and encodings with one of the codecs (bit i set:
- * codec i).  Encoding may take cpu_limit thousandths of a core.  The link to
- * the receiver carried so many bytes per second when it was last in the way (0:
- * never), and the last stream's receiver waited for frames for idle thousandths
- * of its time.  random=1 has choices drawn instead, for tests.
+ * With codec=auto the sender chooses for each batch by what it measures:
+ * plain columns, encodings, or encodings with one of the codecs (bit i set:
+ * codec i).  These five words are there only then:
  *
- * The last three may each be missing.  fetch_rows is the unit in which a
- * statement is measured for time-outs, and the first batch has no more.
- * fixed=1 has rows fetched by the query in steps of so many, a step no sooner
- * than its first frame is wanted: because the query locks them.  session is
- * that of an admission (admission.h): a session with another fingerprint
- * declines.
+ *	codecs		the codecs to choose from, a bit set
+ *	cpu_limit	the thousandths of a core that encoding may take
+ *	link		the bytes per second that the link to the receiver carried
+ *				when it was last the bottleneck; 0: it never was
+ *	idle		the thousandths of its time that the receiver of the last
+ *				stream waited for frames
+ *	random		1: make random choices instead, for tests
  *
  * slice counts from 0.  blocks is what the slice frame of slice 0 said, or 0
  * for slice 0 itself.
  *
- * Each column names the built-in type (domains flattened) and typmod that the
- * receiver stores the column in; type 0 asks for text.  The sender ships a
- * column raw only where its own type and typmod agree, and says in the schema
- * frame what it does.
+ * A time-out of the sender measures fetch_rows rows as if they were a
+ * statement, and the first batch has no more rows than that.  With fixed=1
+ * the sender evaluates the query in steps of fetch_rows rows, and begins a
+ * step only when its first frame is wanted: for queries that lock rows, or
+ * have other effects.  session is the word of an admission (admission.h): a
+ * session with another fingerprint declines the request.
+ *
+ * Each of columns names the built-in type (domains flattened) and the typmod
+ * that the receiver has for the column; type 0 asks for text.  The sender
+ * sends a column raw only if it has the same type and typmod, and says in the
+ * schema frame what it does.
  *
  *-------------------------------------------------------------------------
  */
@@ -55,7 +60,7 @@
 #define PX_REQUEST_SLICES_MAX		64
 #define PX_REQUEST_LINK_RATE_MAX	(INT64_C(1) << 48)	/* bytes per second */
 
-/* What to measure of the plan, which is then sent as well: a bit set. */
+/* What to measure of the plan for a plan frame: a bit set. */
 #define PX_EXPLAIN_ROWS		1
 #define PX_EXPLAIN_TIMING	2
 #define PX_EXPLAIN_BUFFERS	4
@@ -83,7 +88,7 @@ typedef struct px_request
 	uint64_t	link_rate;		/* adaptive: .. PX_REQUEST_LINK_RATE_MAX */
 	uint32_t	idle;			/* adaptive: .. 1000 */
 	bool		random;			/* adaptive */
-	uint32_t	slices;			/* 1: not to be sliced; .. PX_REQUEST_SLICES_MAX */
+	uint32_t	slices;			/* 1: no slices; .. PX_REQUEST_SLICES_MAX */
 	uint32_t	slice;			/* < slices */
 	uint32_t	blocks;			/* of the table; 0 if slice is */
 	uint32_t	explain;		/* 0: no plan; .. PX_EXPLAIN_MAX */
@@ -95,18 +100,20 @@ typedef struct px_request
 } px_request;
 
 /*
- * Write the request as a NUL-terminated string to buffer.  Returns the length
- * it has, or would have were cap larger, without the NUL, as snprintf does.
+ * Write the request with its columns[request->ncolumns] to buffer[cap],
+ * NUL-terminated.  Returns the length that it has, or would have with a larger
+ * cap, without the NUL, as snprintf does.
  */
 extern size_t px_request_write(char *buffer, size_t cap,
 							   const px_request *request,
 							   const px_request_column *columns);
 
 /*
- * Parse a request.  columns must have room for PX_FRAME_COLUMNS_MAX.
- * Strict: any deviation from the form above is PX_BAD_HEADER (fault->what
- * names the key), a number out of range PX_OVER_LIMIT, a version that is not
- * spoken PX_BAD_VERSION, an unknown codec PX_BAD_CODEC.
+ * Parse a request.  columns must have room for PX_FRAME_COLUMNS_MAX.  Errors,
+ * where fault->what names the key: PX_BAD_HEADER for any deviation from the
+ * form above, PX_OVER_LIMIT for a number out of range, PX_BAD_VERSION for a
+ * version outside PX_PROTOCOL_MIN .. MAX, PX_BAD_CODEC for an unknown codec.
+ * *request and columns are undefined after an error.
  */
 extern px_status px_request_read(const char *text, px_request *request,
 								 px_request_column *columns,

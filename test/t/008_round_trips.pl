@@ -31,7 +31,7 @@ if ($proxy == 0)
 	POSIX::_exit(0);
 }
 close $listener;
-END { kill 'TERM', $proxy if $proxy; }
+END { kill 'KILL', $proxy if $proxy; }
 
 sub run_proxy
 {

@@ -111,7 +111,7 @@ $shard->append_conf('pg_hba.conf', "local all all trust\n");
 $shard->reload;
 is_refused('plain', qr/ERROR:  08001: could not connect to server "shard"\n.*authentication/s, 'a shard that asks for nothing');
 like($session->query('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;'),
-	qr/Transport: postgres_fdw \(could not connect: .*authentication/, 'a shard that asks for nothing: left to postgres_fdw');
+	qr/Transport: exchange v1, session \(could not connect: .*authentication/, 'a shard that asks for nothing: the session reads');
 $session->quit;
 $coordinator->safe_psql('postgres', q{ALTER SERVER shard OPTIONS (ADD require_auth 'none')});
 is_refused('plain', qr/ERROR:  08001: /, 'whatever require_auth the server has');
