@@ -93,11 +93,14 @@ sub add_server
 	return;
 }
 
-# A psql that stays, and goes on after an error.
+# A psql that stays, and goes on after an error.  Its time is that of a query,
+# not of all of them.
 sub open_session
 {
 	my ($node) = @_;
-	return $node->background_psql('postgres', on_error_stop => 0);
+	my $session = $node->background_psql('postgres', on_error_stop => 0);
+	$session->set_query_timer_restart;
+	return $session;
 }
 
 # A gate at which a query stops on its way through the rows of a stream, so that

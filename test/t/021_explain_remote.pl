@@ -59,7 +59,7 @@ like(explained('COSTS OFF', 'SELECT * FROM events WHERE id > 10'),
 	qr/Remote Plan:\n\s+Custom Scan \(ExchangeForward\)\n\s+->  Gather\n\s+Workers Planned: 2\n\s+->  Custom Scan \(ExchangeSend\)\n.*->  Parallel Seq Scan on events\n/s, 'EXPLAIN shows it without ANALYZE, too');
 
 # Off: nothing of the kind, and plain EXPLAIN does not connect.
-unlike(explained('ANALYZE', 'SELECT * FROM events', 'SET pg_exchange.explain_remote = off'), qr/Remote Plan/, 'off');
+unlike(explained('ANALYZE', 'SELECT * FROM events', 'SET pg_exchange.explain_remote = off'), qr/Remote Plan/, 'there is no remote plan when explain_remote is off');
 is($coordinator->safe_psql('postgres',
 	'SET pg_exchange.explain_remote = off; CREATE TEMP TABLE x AS SELECT 1; PREPARE p AS SELECT * FROM events; EXPLAIN (COSTS OFF) EXECUTE p; SELECT count(*) FROM exchange.connections') =~ /\n(\d+)$/ && $1,
 	'0', 'when it is off, EXPLAIN does not connect');
