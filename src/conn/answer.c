@@ -189,7 +189,8 @@ px_answer_text(PGconn *pg, px_answer answer, const PGresult *result)
 		case PX_ANSWER_BROKEN:
 			return shorten(pchomp(PQerrorMessage(pg)));
 		case PX_ANSWER_UNEXPECTED:
-			return psprintf("unexpected %s", result == NULL ? "end of results" :
+			return psprintf("unexpected %s", result == NULL ?
+							"end of results" :
 							PQresStatus(PQresultStatus(result)));
 	}
 	return pstrdup("no message");
@@ -245,7 +246,7 @@ px_come_to_rest(PGconn *pg, px_rest_limit limit, TimestampTz deadline)
 bool
 px_send_command(PGconn *pg, const char *sql)
 {
-	/* Single rows, so that none are collected for want of an end. */
+	/* In single-row mode libpq does not collect rows until there is an end. */
 	return PQsendQuery(pg, sql) && PQsetSingleRowMode(pg);
 }
 
@@ -257,7 +258,8 @@ px_send_command(PGconn *pg, const char *sql)
 static px_answer
 skip_row(PGconn *pg, TimestampTz deadline, PGresult **result)
 {
-	px_answer	answer = expect_result(pg, PGRES_SINGLE_TUPLE, deadline, result);
+	px_answer	answer = expect_result(pg, PGRES_SINGLE_TUPLE, deadline,
+									   result);
 
 	if (answer != PX_ANSWER_OK)
 		return answer;
@@ -300,12 +302,13 @@ take_lines(PGconn *pg, TimestampTz deadline, StringInfo text,
 	}
 }
 
-char *
-px_exec_lines(PGconn *pg, const char *sql, const char **reason, bool *usable)
+px_outcome
+px_exec_lines(PGconn *pg, const char *sql, char **lines, bool *usable)
 {
 	TimestampTz deadline = px_setup_deadline();
 	px_answer	answer = PX_ANSWER_BROKEN;
 	PGresult   *volatile result = NULL;
+	px_outcome	outcome = px_ok();
 	StringInfoData text;
 
 	*usable = false;
@@ -325,7 +328,7 @@ px_exec_lines(PGconn *pg, const char *sql, const char **reason, bool *usable)
 									(PGresult **) &result);
 		}
 		if (answer != PX_ANSWER_OK)
-			*reason = px_answer_text(pg, answer, result);
+			outcome = px_failed(px_answer_text(pg, answer, result));
 		if (answer == PX_ANSWER_OK || answer == PX_ANSWER_ERROR)
 			*usable = px_come_to_rest(pg, PX_REST_OF_ALL, deadline);
 	}
@@ -334,7 +337,8 @@ px_exec_lines(PGconn *pg, const char *sql, const char **reason, bool *usable)
 		PQclear(result);
 	}
 	PG_END_TRY();
-	return answer == PX_ANSWER_OK ? text.data : NULL;
+	*lines = px_is_ok(outcome) ? text.data : NULL;
+	return outcome;
 }
 
 /* ---------------------------------------------------------------------
@@ -383,8 +387,10 @@ px_report_remote_error(int elevel, PGresult *res, PGconn *pg,
 
 		/* A broken connection leaves a message without fields. */
 		if (message == NULL)
-			message = show_text(pchomp(res && PQresultErrorMessage(res)[0] != '\0' ?
-									   PQresultErrorMessage(res) : PQerrorMessage(pg)));
+			message = show_text(pchomp(res &&
+									   PQresultErrorMessage(res)[0] != '\0' ?
+									   PQresultErrorMessage(res) :
+									   PQerrorMessage(pg)));
 
 		ereport(elevel,
 				(errcode(px_result_sqlstate(res)),
@@ -394,7 +400,8 @@ px_report_remote_error(int elevel, PGresult *res, PGconn *pg,
 				 detail ? errdetail_internal("%s", detail) : 0,
 				 hint ? errhint("%s", hint) : 0,
 				 errdetail_log("%s%sThe error was raised by server \"%s\".",
-							   detail ? detail : "", detail ? "\n" : "", servername),
+							   detail ? detail : "", detail ? "\n" : "",
+							   servername),
 				 context ? errcontext("%s", context) : 0,
 				 errcontext("remote SQL command: %s", sql)));
 	}

@@ -73,13 +73,15 @@ px_cancel(PGconn *pg, TimestampTz deadline)
  * PQcancel waits for the remote to connect and to hang up, for ever if need
  * be: a postmaster that is stopped keeps neither promise.  It goes on after
  * signals, and has no socket that we know of; but what it opens first gets the
- * lowest free descriptor.  When the time is up, /dev/null takes its place, with
- * which every call that is made for a socket fails.
+ * lowest free descriptor.  When the time is up, /dev/null takes its place,
+ * with which every call that is made for a socket fails.
  */
 static int	cancel_fd;
 static int	null_fd;
 
-/* In a signal handler; again and again, in case that there is no socket yet. */
+/*
+ * In a signal handler; again and again, in case that there is no socket yet.
+ */
 static void
 give_up_cancel(void)
 {

@@ -398,14 +398,6 @@ check_form(const px_decoder *decoder, const px_chunk *chunk,
 		px_require(decoder->servername, "chunk scale", 0, chunk->scale);
 }
 
-void
-px_decode_account(const px_decoder *decoder, uint64 *sum, uint64 nbytes)
-{
-	*sum += nbytes;
-	px_require_within(decoder->servername, "decoded bytes",
-					  decoder->raw_nbytes, *sum);
-}
-
 static void
 decode_error_context(void *arg)
 {

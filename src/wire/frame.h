@@ -134,7 +134,7 @@ extern px_status px_frame_verify(const uint8_t *data,
 
 /*
  * How the values of one column travel in a whole stream.  The encoding is
- * another thing: it is chosen for each chunk, see column/column.h.
+ * another thing: it is chosen for each chunk, see column/encode.c.
  */
 typedef enum px_class
 {
