@@ -39,22 +39,25 @@ UNITS = r"(?:bytes|[kMG]?B|us|ms|s|min|%)\b"
 
 # Where reasons not to read by a stream, or not by an exchange at all, are written, and how. What is filled in, or added, ends the
 # part that is looked for. fail_beginning completes what it is given with the remote's message.
+OUTCOME = r'\bpx_(?:busy|silent|failed|refused)\((?:psprintf\()?"([^"]*)"'
 ASSIGNED = r'\b(?:reason|refusal|against) = (?:psprintf\(|pstrdup\()?"([^"]*)"'
 RETURNED = r'\breturn (?:psprintf\(|pstrdup\()?"([^"]*)"'
 EITHER = r'[?:]\s*"([a-z][^"]*)"'
 REASONS = {
-    "exec/start.c": (ASSIGNED, RETURNED, EITHER, r'start_child\(state, "([^"]*)"'),
-    "exec/read_slices.c": (ASSIGNED,),
-    "exec/ask_plan.c": (ASSIGNED,),
-    "exec/explain.c": (r'reason = [^;]*\?\s*"([^"]*)" : "[^"]*";', r'reason = [^;]*\?\s*"[^"]*" : "([^"]*)";'),
+    "exec/start.c": (OUTCOME, RETURNED, r'start_child\(state, "([^"]*)"'),
+    "exec/ask_session.c": (OUTCOME, EITHER),
+    "exec/read_slices.c": (r'px_open_session\(state, reader, "([^"]*)"',),
+    "exec/ask_plan.c": (OUTCOME,),
+    "exec/explain.c": (r'px_refused\([^;]*\?\s*"([^"]*)"', r'px_refused\([^;]*\?\s*"[^"]*" :\s*"([^"]*)"'),
     "conn/genuine.h": (r'#define PX_REMOTE_\w+\s+(?:\\\n\s*)?"([^"]*)"',),
     "conn/answer.c": (r'"(session does not answer [^"]*)"',),
-    "conn/introduce.c": (RETURNED, r'\? NULL : "([^"]*)"'),
-    "conn/connect.c": (ASSIGNED,),
-    "conn/pool.c": (ASSIGNED,),
-    "transport/stream.c": (ASSIGNED, r'fail_beginning\(stream, "([^"]*)"'),
+    "conn/introduce.c": (OUTCOME, ASSIGNED, RETURNED),
+    "conn/connect.c": (OUTCOME,),
+    "conn/pool.c": (OUTCOME,),
+    "transport/question.c": (OUTCOME,),
+    "transport/stream.c": (OUTCOME, r'fail_beginning\(stream, "([^"]*)"'),
     "admit/admit.c": (ASSIGNED, RETURNED),
-    "admit/session.c": (r'\bfound\([^";]*"((?:[^"\\]|\\.)*)"',),
+    "admit/session.c": (r'\bset_reason\([^";]*"((?:[^"\\]|\\.)*)"',),
     "plan/marker.c": (r'PX_ERRCODE_DECLINED\),\s*errmsg\("((?:[^"\\]|\\.)*)"',),
 }
 

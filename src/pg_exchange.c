@@ -11,7 +11,10 @@
 
 #include "exec/run.h"
 #include "guc.h"
+#include "node/armour.h"
+#include "node/forward.h"
 #include "node/gather.h"
+#include "node/plan.h"
 #include "node/receive.h"
 #include "node/send.h"
 #include "plan/marker.h"
@@ -29,6 +32,9 @@ _PG_init(void)
 	px_guc_init();
 	px_stats_init();
 	px_send_init();
+	px_forward_node_init();
+	px_plan_node_init();
+	px_armour_node_init();
 	px_marker_init();
 	px_receive_init();
 	px_gather_init();

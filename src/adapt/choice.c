@@ -13,7 +13,7 @@
 
 /* Only zstd makes integers smaller that are already packed. */
 const px_choice_entry px_choices[PX_CHOICE_COUNT] = {
-	[PX_CHOICE_PLAIN] = {"plain", BIT(PX_ENC_PLAIN), PX_CODEC_NONE, false},
+	[PX_CHOICE_PLAIN] = {"plain", PX_ENCODINGS_PLAIN, PX_CODEC_NONE, false},
 	[PX_CHOICE_ENCODED] = {"encoded", PX_ENCODINGS_ALL, PX_CODEC_NONE, false},
 	[PX_CHOICE_LZ4] = {"lz4", PX_ENCODINGS_ALL, PX_CODEC_LZ4, false},
 	[PX_CHOICE_ZSTD] = {"zstd", PX_ENCODINGS_ALL, PX_CODEC_ZSTD, true},
@@ -63,7 +63,7 @@ px_choices_asked(const px_request *request)
 	 * Any encoding may contain integers, which any of these may encode.  If
 	 * the receiver does not have all of them, columns are sent plain.
 	 */
-	if ((request->encodings & PX_ENCODINGS_INTS) != PX_ENCODINGS_INTS)
+	if (!px_encodings_have(request->encodings, PX_ENCODINGS_INTS))
 		return choices;
 	if (!request->adaptive)
 		return BIT(choice_with_codec(request->codec));

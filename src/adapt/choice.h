@@ -19,14 +19,14 @@
 #define PX_ADAPT_CHOICE_H
 
 #include "codec/codec.h"
-#include "column/column.h"
+#include "column/encode.h"
 #include "wire/frame.h"
 #include "wire/request.h"
 
 typedef struct px_choice_entry
 {
 	const char *name;			/* as EXPLAIN spells it */
-	uint32_t	encodings;		/* bit set of px_encoding */
+	uint32_t	encodings;		/* set of encodings */
 	px_codec_id codec;
 	bool		codec_on_ints;	/* try the codec on packed integers, too */
 } px_choice_entry;

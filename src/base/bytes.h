@@ -266,4 +266,26 @@ px_write_align(px_writer *w)
 	return true;
 }
 
+/*
+ * Skip to the next multiple of PX_ALIGN_NBYTES.  PX_TRUNCATED, or
+ * PX_BAD_HEADER if a byte in between is not zero.
+ */
+static inline px_status
+px_read_align(px_reader *r, px_fault *fault)
+{
+	size_t		n = PX_ALIGN(r->pos) - r->pos;
+	size_t		left = px_reader_left(r);
+	const uint8_t *padding;
+
+	if (!px_read_bytes(r, n, &padding))
+		return px_fail(fault, PX_TRUNCATED, "padding", n, left);
+	for (; n > 0; n--)
+	{
+		if (padding[n - 1] != 0)
+			return px_fail(fault, PX_BAD_HEADER, "padding", 0, padding[n - 1]);
+	}
+
+	return PX_OK;
+}
+
 #endif							/* PX_BASE_BYTES_H */

@@ -45,6 +45,10 @@ px_status_text(px_status status)
 			return "size exceeds the limit";
 		case PX_CODEC_FAILED:
 			return "compression library reported a failure";
+		case PX_UNSUITABLE:
+			return "values do not suit the encoding";
+		case PX_NOT_SMALLER:
+			return "result would not be smaller";
 		case PX_NO_SPACE:
 			return "output buffer is too small";
 	}

@@ -8,6 +8,9 @@
  * what it expected and what it got.  Only the layers above turn that into an
  * ereport.
  *
+ * A status has one meaning.  PX_OK from a function that writes means that all
+ * of it was written.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef PX_BASE_STATUS_H
@@ -32,7 +35,17 @@ typedef enum px_status
 	PX_BAD_VALUE,				/* an encoded value is malformed */
 	PX_OVER_LIMIT,				/* a size or count exceeds its hard limit */
 	PX_CODEC_FAILED,			/* the codec library refused the bytes */
-	PX_NO_SPACE					/* output does not fit; not an error of the input */
+
+	/*
+	 * The rest are no errors of the input.  After each of them, what stands
+	 * after the writer's old position means nothing.
+	 */
+	PX_UNSUITABLE,				/* the values are not of the form that this
+								 * encoding is for */
+	PX_NOT_SMALLER,				/* the result would exceed the size that makes
+								 * it worth while */
+	PX_NO_SPACE					/* the caller's buffer is smaller than the
+								 * function asks for */
 } px_status;
 
 /*

@@ -28,6 +28,10 @@ typedef enum px_codec_id
 
 #define PX_CODEC_COUNT	3
 
+/* Sets of codecs, as hello and request have them: bit i is codec i. */
+#define PX_CODEC_BIT(id)	(UINT32_C(1) << (id))
+#define PX_CODECS_ALL		(PX_CODEC_BIT(PX_CODEC_COUNT) - 1)
+
 typedef struct px_codec_context px_codec_context;
 
 /*
@@ -41,9 +45,10 @@ typedef struct px_codec
 
 	/*
 	 * Compress src into at most dst_cap bytes of dst.  Returns PX_OK and sets
-	 * *out_nbytes, or PX_NO_SPACE if the result would not fit (callers pass a
-	 * dst_cap below src_nbytes to have incompressible data refused), or
-	 * PX_CODEC_FAILED.  level is the codec's own; 0 means its default.
+	 * *out_nbytes, or PX_NOT_SMALLER if the result would be larger than
+	 * dst_cap (callers pass less than src_nbytes, so that incompressible data
+	 * is refused), or PX_CODEC_FAILED.  level is the codec's own; 0 means its
+	 * default.
 	 */
 	px_status	(*compress) (px_codec_context *context, int level,
 							 const uint8_t *src, size_t src_nbytes,

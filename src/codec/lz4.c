@@ -33,7 +33,7 @@ px_lz4_compress(px_codec_context *context, int level,
 	if (src_nbytes > LZ4_MAX_INPUT_SIZE)
 		return PX_CODEC_FAILED;
 	if (dst_cap == 0)
-		return PX_NO_SPACE;
+		return PX_NOT_SMALLER;
 
 	if (context->lz4_state == NULL)
 		context->lz4_state = malloc(LZ4_sizeofState());
@@ -46,7 +46,7 @@ px_lz4_compress(px_codec_context *context, int level,
 										(int) Min(dst_cap, INT_MAX),
 										level ? level : PX_LZ4_LEVEL_DEFAULT);
 	if (result <= 0)
-		return PX_NO_SPACE;		/* the only failure it knows */
+		return PX_NOT_SMALLER;		/* the only failure it knows */
 	*out_nbytes = (size_t) result;
 
 	return PX_OK;

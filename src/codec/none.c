@@ -21,7 +21,7 @@ px_none_compress(px_codec_context *context, int level,
 	(void) level;
 
 	if (src_nbytes > dst_cap)
-		return PX_NO_SPACE;
+		return PX_NOT_SMALLER;
 	if (src_nbytes > 0)
 		memcpy(dst, src, src_nbytes);
 	*out_nbytes = src_nbytes;

@@ -18,7 +18,7 @@
 #include "codec/codec.h"
 #include "codec/context.h"
 
-/* Higher ones gain little behind column encodings and cost a lot of time. */
+/* Higher ones gain little after column encodings and cost a lot of time. */
 #define PX_ZSTD_LEVEL_DEFAULT	1
 
 static px_status
@@ -39,7 +39,7 @@ px_zstd_compress(px_codec_context *context, int level,
 	if (ZSTD_isError(result))
 	{
 		if (ZSTD_getErrorCode(result) == ZSTD_error_dstSize_tooSmall)
-			return PX_NO_SPACE;
+			return PX_NOT_SMALLER;
 		return PX_CODEC_FAILED;
 	}
 	*out_nbytes = result;

@@ -5,8 +5,8 @@
  *
  * Writing goes column by column: null bitmap, choice of the encoding, codec,
  * header.  Reading checks everything that can be known without undoing a
- * codec or an encoding, so that nothing behind it allocates or indexes by a
- * number from the wire that has not been looked at.  Decoding is chunk.c's.
+ * codec or an encoding, so that nothing after it allocates or indexes by a
+ * number from the wire that has not been looked at.  Decoding is decode.c's.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,9 +14,8 @@
 
 #include "port/pg_bitutils.h"
 
-#include "column/encode.h"
-#include "column/for.h"
-#include "column/ints.h"
+#include "column/batch.h"
+#include "column/ints/plan.h"
 
 /* numeric's dscale, where a numeric is a scaled 64-bit integer. */
 #define PX_SCALE_MAX				18
@@ -24,25 +23,6 @@
 /* ---------------------------------------------------------------------
  * Writing
  * --------------------------------------------------------------------- */
-
-static px_status
-px_chunk_header_write(px_writer *out, const px_chunk *chunk)
-{
-	if (!px_write_u8(out, chunk->encoding) ||
-		!px_write_u8(out, chunk->codec) ||
-		!px_write_u8(out, chunk->null_layout) ||
-		!px_write_u8(out, chunk->form) ||
-		!px_write_u8(out, chunk->width) ||
-		!px_write_u8(out, chunk->scale) ||
-		!px_write_u16(out, 0) ||
-		!px_write_u32(out, chunk->nvalues) ||
-		!px_write_u32(out, chunk->encoded_nbytes) ||
-		!px_write_u32(out, chunk->stored_nbytes) ||
-		!px_write_u32(out, chunk->head_nbytes))
-		return PX_NO_SPACE;
-
-	return PX_OK;
-}
 
 /* Does the column have a null bitmap? */
 static inline bool
@@ -105,7 +85,8 @@ px_payload_write(px_writer *out, const px_column *columns, uint16_t index,
 			return PX_NO_SPACE;
 	}
 
-	status = px_values_write(out, columns, index, options, state, spare_nbytes, chunk);
+	status = px_values_write(out, columns, index, options, state, spare_nbytes,
+							 chunk);
 	if (status == PX_OK && !px_write_align(out))
 		status = PX_NO_SPACE;
 
@@ -116,8 +97,9 @@ px_status
 px_batch_write(px_writer *out, const px_column *columns, uint16_t ncolumns,
 			   const px_encode_options *options, px_column_state *states)
 {
-	static const px_encode_options plain = {.encodings = 1 << PX_ENC_PLAIN};
-	px_writer	headers = {NULL, (size_t) ncolumns * PX_CHUNK_HEADER_NBYTES, 0};
+	static const px_encode_options plain = {.encodings = PX_ENCODINGS_PLAIN};
+	px_writer	headers =
+		{NULL, (size_t) ncolumns * PX_CHUNK_HEADER_NBYTES, 0};
 	size_t		start = out->pos;
 	bool		large = px_writer_left(out) > PX_RAW_FREE_NBYTES;
 	size_t		spare_nbytes = px_batch_spare_nbytes(columns, ncolumns);
@@ -142,7 +124,8 @@ px_batch_write(px_writer *out, const px_column *columns, uint16_t ncolumns,
 		if (status == PX_OK && large)
 		{
 			raw_nbytes += px_column_plain_nbytes(&columns[i]);
-			if (raw_nbytes > PX_RAW_NBYTES_MAX(out->pos - start, PX_RAW_RATIO_MAX))
+			if (raw_nbytes > PX_RAW_NBYTES_MAX(out->pos - start,
+											   PX_RAW_RATIO_MAX))
 			{
 				out->pos = begin;
 				spare_nbytes = spare_before;
@@ -163,33 +146,6 @@ px_batch_write(px_writer *out, const px_column *columns, uint16_t ncolumns,
  * Reading
  * --------------------------------------------------------------------- */
 
-/* Read one chunk header; bitmap and stored are set later. */
-static px_status
-px_chunk_header_read(px_reader *r, px_chunk *chunk, px_fault *fault)
-{
-	size_t		left = px_reader_left(r);
-	uint16_t	reserved16;
-
-	if (!px_read_u8(r, &chunk->encoding) ||
-		!px_read_u8(r, &chunk->codec) ||
-		!px_read_u8(r, &chunk->null_layout) ||
-		!px_read_u8(r, &chunk->form) ||
-		!px_read_u8(r, &chunk->width) ||
-		!px_read_u8(r, &chunk->scale) ||
-		!px_read_u16(r, &reserved16) ||
-		!px_read_u32(r, &chunk->nvalues) ||
-		!px_read_u32(r, &chunk->encoded_nbytes) ||
-		!px_read_u32(r, &chunk->stored_nbytes) ||
-		!px_read_u32(r, &chunk->head_nbytes))
-		return px_fail(fault, PX_TRUNCATED, "chunk header",
-					   PX_CHUNK_HEADER_NBYTES, left);
-
-	if (reserved16 != 0)
-		return px_fail(fault, PX_BAD_HEADER, "chunk reserved", 0, reserved16);
-
-	return PX_OK;
-}
-
 /* Is the width one of the chunk's form? */
 static bool
 px_width_suits(const px_chunk *chunk)
@@ -207,47 +163,14 @@ px_width_suits(const px_chunk *chunk)
 	return false;
 }
 
-/* Is the encoding one of the chunk's form and width? */
-static bool
-px_encoding_suits(const px_chunk *chunk)
-{
-	bool		fixed = chunk->form == PX_FORM_FIXED;
-
-	switch ((px_encoding) chunk->encoding)
-	{
-		case PX_ENC_PLAIN:
-			return true;
-		case PX_ENC_CONSTANT:
-			return chunk->form != PX_FORM_ARRAY;
-		case PX_ENC_FOR:
-		case PX_ENC_DELTA:
-		case PX_ENC_RLE:
-		case PX_ENC_SCALED:
-		case PX_ENC_RELATED:
-			return fixed && px_width_is_int(chunk->width);
-		case PX_ENC_DECIMAL:
-			return fixed && (chunk->width == 4 || chunk->width == 8);
-		case PX_ENC_PATCHED:
-			return fixed && chunk->width == 8;
-		case PX_ENC_PLANES:
-			return fixed;
-		case PX_ENC_SPLIT:
-		case PX_ENC_DICTIONARY:
-		case PX_ENC_TEMPLATE:
-		case PX_ENC_TOASTED:
-			return chunk->form == PX_FORM_BYTES;
-	}
-
-	return false;
-}
-
 /* Check the fields that say how the values are laid out. */
 static px_status
 px_chunk_check_layout(const px_chunk *chunk, px_fault *fault)
 {
+	const px_encoding *encoding = px_encoding_by_id(chunk->encoding);
 	bool		fixed = chunk->form == PX_FORM_FIXED;
 
-	if (chunk->encoding >= PX_ENCODING_COUNT)
+	if (encoding == NULL)
 		return px_fail(fault, PX_BAD_ENCODING, "encoding",
 					   PX_ENCODING_COUNT - 1, chunk->encoding);
 	if (px_codec_by_id(chunk->codec) == NULL)
@@ -264,9 +187,10 @@ px_chunk_check_layout(const px_chunk *chunk, px_fault *fault)
 	if (chunk->scale > (fixed ? PX_SCALE_MAX : 0))
 		return px_fail(fault, PX_BAD_HEADER, "scale",
 					   fixed ? PX_SCALE_MAX : 0, chunk->scale);
-	if (!px_encoding_suits(chunk))
-		return px_fail(fault, PX_BAD_ENCODING, "encoding of this form and width",
-					   PX_ENC_PLAIN, chunk->encoding);
+	if (!encoding->suits(chunk->form, chunk->width))
+		return px_fail(fault, PX_BAD_ENCODING,
+					   "encoding of this form and width", PX_ENC_PLAIN,
+					   chunk->encoding);
 
 	return PX_OK;
 }
@@ -311,32 +235,17 @@ px_chunk_check_nvalues(const px_chunk *chunk, px_fault *fault)
 static void
 px_chunk_encoded_range(const px_chunk *chunk, uint64_t *min, uint64_t *max)
 {
+	const px_encoding *encoding = px_encoding_by_id(chunk->encoding);
+
 	if (chunk->nvalues == 0)
 		*min = *max = 0;
-	else if (chunk->encoding == PX_ENC_FOR)
-	{
-		*min = px_for_nbytes(chunk->nvalues, 1);
-		*max = px_for_nbytes(chunk->nvalues, Min(8 * chunk->width - 1, 63));
-	}
-	else if (chunk->form == PX_FORM_ARRAY ||
-			 (chunk->encoding != PX_ENC_PLAIN && chunk->encoding != PX_ENC_CONSTANT))
-	{
-		/* The decoders check: these have children, each with a header. */
-		*min = PX_CHILD_HEADER_NBYTES;
-		*max = PX_FRAME_NBYTES_MAX;
-	}
+	else if (encoding->range)
+		encoding->range(chunk, min, max);
 	else
 	{
-		/* A packed value takes one byte at least. */
-		uint32_t	n = chunk->encoding == PX_ENC_PLAIN ? chunk->nvalues : 1;
-
-		if (chunk->form == PX_FORM_FIXED)
-			*min = *max = (uint64_t) n * chunk->width;
-		else
-		{
-			*min = n;
-			*max = PX_FRAME_NBYTES_MAX;
-		}
+		/* It has children, which its decoder checks. */
+		*min = PX_CHILD_HEADER_NBYTES;
+		*max = PX_FRAME_NBYTES_MAX;
 	}
 }
 
@@ -369,7 +278,8 @@ px_chunk_check_sizes(const px_chunk *chunk, uint64_t raw_nbytes,
 		chunk->stored_nbytes >= chunk->encoded_nbytes)
 		return px_fail(fault, PX_BAD_HEADER, "stored_nbytes",
 					   chunk->encoded_nbytes, chunk->stored_nbytes);
-	if (chunk->head_nbytes > (chunk->codec == PX_CODEC_NONE ? 0 : chunk->stored_nbytes))
+	if (chunk->head_nbytes > (chunk->codec == PX_CODEC_NONE ? 0 :
+							  chunk->stored_nbytes))
 		return px_fail(fault, PX_BAD_HEADER, "head_nbytes",
 					   chunk->stored_nbytes, chunk->head_nbytes);
 
@@ -399,7 +309,7 @@ px_bitmap_read(px_reader *r, px_chunk *chunk, px_fault *fault)
 		return px_fail(fault, PX_BAD_HEADER, "nulls in null bitmap",
 					   chunk->rows - chunk->nvalues, nnulls);
 
-	return px_padding_read(r, fault);
+	return px_read_align(r, fault);
 }
 
 /* Find a chunk's payload in the body. */
@@ -422,7 +332,7 @@ px_payload_read(px_reader *r, px_chunk *chunk, px_fault *fault)
 		return px_fail(fault, PX_TRUNCATED, "chunk payload",
 					   chunk->stored_nbytes, left);
 
-	return px_padding_read(r, fault);
+	return px_read_align(r, fault);
 }
 
 px_status
@@ -442,7 +352,7 @@ px_batch_read(const uint8_t *body, const px_frame_header *header,
 			(status = px_chunk_check_layout(chunk, fault)) != PX_OK ||
 			(status = px_chunk_check_nvalues(chunk, fault)) != PX_OK ||
 			(status = px_chunk_check_sizes(chunk, header->raw_nbytes,
-											   &total_nbytes, fault)) != PX_OK)
+										   &total_nbytes, fault)) != PX_OK)
 			return status;
 	}
 
@@ -462,9 +372,11 @@ px_batch_read(const uint8_t *body, const px_frame_header *header,
 
 px_status
 px_batch_verify(const uint8_t *body, const px_frame_header *header,
-				const px_batch_limits *limits, px_chunk *chunks, px_fault *fault)
+				const px_batch_limits *limits, px_chunk *chunks,
+				px_fault *fault)
 {
-	uint64_t	raw_nbytes_max = PX_RAW_NBYTES_MAX(header->body_nbytes, limits->ratio_max);
+	uint64_t	raw_nbytes_max = PX_RAW_NBYTES_MAX(header->body_nbytes,
+												   limits->ratio_max);
 
 	if (header->rows > limits->rows_max)
 		return px_fail(fault, PX_OVER_LIMIT, "rows of a batch",

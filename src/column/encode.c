@@ -5,9 +5,9 @@
  *
  * A column is sampled in the first batch of a stream, and then at intervals
  * that double; in between, the encoding that was chosen is used without
- * looking further, unless the form is another.  Where it turns out not to suit a batch (a value that is
- * no multiple, a dictionary that overflows), that batch is written plain, and
- * the next one is sampled.
+ * looking further, unless the form is another.  Where it turns out not to
+ * suit a batch (a value that is no multiple, a dictionary that overflows),
+ * that batch is written plain, and the next one is sampled.
  *
  * The codec is tried on what encodings leave of text.  If that saves too
  * little it is not tried for a number of batches, which doubles with each
@@ -15,21 +15,18 @@
  *
  * Readers limit what the encoded values of a batch add up to, before the
  * codec.  An encoding that is written in full before the codec has it cannot
- * take more than plain values, as the writer has no more room.  The one that
- * goes through the codec piece by piece (lengths and bytes) is measured first.
+ * take more than plain values, as the writer has no more room.  One that
+ * leaves its tail to the codec (lengths and bytes) is measured first.
  *
  *-------------------------------------------------------------------------
  */
 #include "c.h"
 
-#include "column/array.h"
 #include "column/choose.h"
-#include "column/constant.h"
 #include "column/encode.h"
-#include "column/fixed.h"
-#include "column/patched.h"
-#include "column/plain.h"
-#include "column/toasted.h"
+#include "column/fixed/patched.h"
+#include "column/size.h"
+#include "column/strings/toasted.h"
 
 /*
  * A compressed chunk is kept if it saves at least this fraction of the
@@ -41,10 +38,6 @@
 /* Batches between two samples, and without a codec, are at most so many. */
 #define PX_SAMPLE_INTERVAL_MAX		64
 #define PX_CODEC_SKIP_MAX			64
-
-/* Entries of a dictionary, and a constant, that are worth a codec. */
-#define PX_DICTIONARY_CODEC_NBYTES	512
-#define PX_CONSTANT_CODEC_NBYTES	4096
 
 /* ---------------------------------------------------------------------
  * Codec
@@ -69,7 +62,7 @@ px_codec_is_due(const px_encode_options *options, px_column_state *state)
 
 /*
  * Compress bytes to the writer's position, if that saves enough.  Does not
- * move the writer.  PX_NO_SPACE if it does not save enough.
+ * move the writer.  PX_NOT_SMALLER if it does not save enough.
  */
 static px_status
 px_codec_try(const px_writer *out, const uint8_t *bytes, size_t nbytes,
@@ -77,8 +70,9 @@ px_codec_try(const px_writer *out, const uint8_t *bytes, size_t nbytes,
 			 size_t *stored_nbytes)
 {
 	const px_codec *codec = px_codec_by_id(options->codec);
-	size_t		saving = (nbytes + PX_CODEC_SAVING_FRACTION - 1) / PX_CODEC_SAVING_FRACTION;
-	px_status	status = PX_NO_SPACE;
+	size_t		saving =
+		(nbytes + PX_CODEC_SAVING_FRACTION - 1) / PX_CODEC_SAVING_FRACTION;
+	px_status	status;
 	uint32_t   *skip;
 	uint32_t   *skip_next;
 
@@ -88,7 +82,7 @@ px_codec_try(const px_writer *out, const uint8_t *bytes, size_t nbytes,
 	skip_next = &state->codec_skip_next[codec->id];
 	saving = Max(saving, PX_ALIGN_NBYTES);
 	if (nbytes <= saving)
-		return PX_NO_SPACE;
+		return PX_NOT_SMALLER;
 
 	status = codec->compress(options->context, options->level, bytes, nbytes,
 							 out->data + out->pos,
@@ -96,7 +90,7 @@ px_codec_try(const px_writer *out, const uint8_t *bytes, size_t nbytes,
 							 stored_nbytes);
 	if (status == PX_OK)
 		*skip_next = 1;
-	else if (status == PX_NO_SPACE)
+	else if (status == PX_NOT_SMALLER)
 	{
 		*skip = Max(*skip_next, 1);
 		*skip_next = Min(*skip * 2, PX_CODEC_SKIP_MAX);
@@ -123,7 +117,7 @@ px_tail_write(px_writer *out, const uint8_t *bytes, size_t nbytes,
 			*codec = options->codec;
 			out->pos += stored_nbytes;
 		}
-		if (status != PX_NO_SPACE)
+		if (status != PX_NOT_SMALLER)
 			return status;
 	}
 
@@ -132,7 +126,7 @@ px_tail_write(px_writer *out, const uint8_t *bytes, size_t nbytes,
 
 /*
  * The same for bytes that stand before the writer's position already, from
- * start on: they are compressed to the room behind them, and moved back.
+ * start on: they are compressed to the room after them, and moved back.
  */
 static px_status
 px_tail_compress(px_writer *out, size_t start,
@@ -146,7 +140,7 @@ px_tail_compress(px_writer *out, size_t start,
 		return PX_OK;
 	status = px_codec_try(out, out->data + start, out->pos - start, options,
 						  state, &stored_nbytes);
-	if (status == PX_NO_SPACE)
+	if (status == PX_NOT_SMALLER)
 		return PX_OK;
 	if (status != PX_OK)
 		return status;
@@ -158,274 +152,157 @@ px_tail_compress(px_writer *out, size_t start,
 }
 
 /* ---------------------------------------------------------------------
- * Encodings
+ * Encoding
  * --------------------------------------------------------------------- */
 
-/* What an encoder has to say of its result. */
-typedef struct px_encoded
+size_t
+px_encode_scratch_nbytes(uint32_t rows_max)
 {
-	uint8_t		encoding;
-	uint8_t		codec;
-	size_t		head_nbytes;	/* in front of what the codec may have */
-	size_t		encoded_nbytes; /* of all */
-} px_encoded;
+	size_t		fixed_nbytes = 0;
 
-static px_status
-px_plain_write(px_writer *out, const px_column *column,
-			   const px_encode_options *options, px_column_state *state,
-			   px_encoded *result)
+	for (uint8_t id = 0; id < PX_ENCODING_COUNT; id++)
+		fixed_nbytes = Max(fixed_nbytes,
+						   px_encoding_by_id(id)->scratch_nbytes);
+
+	return PX_ALIGN(fixed_nbytes) + (size_t) rows_max * 4 * 8;
+}
+
+static px_encode_scratch
+px_encode_scratch_take(uint8_t *scratch, uint32_t rows)
 {
-	size_t		start = out->pos;
-	px_status	status;
+	px_encode_scratch result;
 
-	result->encoding = PX_ENC_PLAIN;
-	if (px_column_is_patched(column))
-	{
-		status = px_patched_write(out, column, NULL, NULL, NULL);
-		result->encoding = PX_ENC_PATCHED;
-		result->encoded_nbytes = out->pos - start;
-		return status;
-	}
-	if (column->form == PX_FORM_FIXED)
-	{
-		result->encoded_nbytes = column->values_nbytes;
-		return px_tail_write(out, column->values, column->values_nbytes,
-							 options, state, &result->codec);
-	}
+	result.values = scratch;
+	result.rest = result.values + (size_t) rows * 8;
+	result.fixed = result.rest + (size_t) rows * 24;
 
-	status = px_packed_values_write(out, column);
-	if (status != PX_OK)
-		return status;
-	result->encoded_nbytes = out->pos - start;
+	return result;
+}
 
-	/* A codec that has no room to try says nothing about the values. */
-	if (px_writer_left(out) < result->encoded_nbytes)
-		return PX_OK;
+/* The chunk that is being written. */
+typedef struct px_encode_job
+{
+	px_encode_input input;
+	const px_encode_options *options;
+	px_column_state *state;
+	size_t		plain_nbytes;	/* of the values */
+	size_t		encoded_max;	/* that they may take before the codec */
+	px_chunk   *chunk;
+} px_encode_job;
 
-	return px_tail_compress(out, start, options, state, &result->codec);
+/* Was an encoding not worth while, rather than something wrong? */
+static inline bool
+px_is_refusal(px_status status)
+{
+	return status == PX_UNSUITABLE || status == PX_NOT_SMALLER;
 }
 
 /*
- * Is there only one value?  Then write it.  A large one is good for the codec:
- * a row that fills a batch has nothing but such values.
- */
-static bool
-px_constant_write(px_writer *out, const px_column *column,
-				  const px_encode_options *options, px_column_state *state,
-				  px_encoded *result)
-{
-	size_t		start = out->pos;
-	uint8_t    *encoded;
-
-	if (column->form == PX_FORM_BYTES)
-	{
-		uint32_t	nbytes = column->lengths[0];
-
-		if (!px_constant_bytes(column->values, column->lengths, column->nvalues))
-			return false;
-		result->encoded_nbytes = px_packed_end(0, Max(nbytes, column->pad));
-		if (nbytes >= PX_CONSTANT_CODEC_NBYTES && column->pad == 0)
-		{
-			result->head_nbytes = result->encoded_nbytes - nbytes;
-			if (!px_write_u32(out, (nbytes + 4) << 2) ||
-				px_tail_write(out, column->values, nbytes, options, state, &result->codec) != PX_OK)
-			{
-				*result = (px_encoded) {0};
-				out->pos = start;
-				return false;
-			}
-		}
-		else
-		{
-			if (!px_write_reserve(out, result->encoded_nbytes, &encoded))
-				return false;
-			(void) px_plain_encode_value(encoded, 0, column->values, nbytes, column->pad);
-		}
-	}
-	else
-	{
-		if (px_constant_measure_fixed(column->values, column->nvalues, column->width) == 0)
-			return false;
-		result->encoded_nbytes = column->width;
-		if (!px_write_bytes(out, column->values, column->width))
-			return false;
-	}
-	result->encoding = PX_ENC_CONSTANT;
-
-	return true;
-}
-
-static px_status
-px_dictionary_encode(px_writer *out, const px_column *column,
-					 const px_encode_options *options, px_column_state *state,
-					 const px_encode_scratch *scratch, px_encoded *result,
-					 bool *stale)
-{
-	size_t		start = out->pos;
-	uint8_t    *entries;
-	px_status	status;
-
-	if (!px_dictionary_build(column, Min(state->entries_max, column->nvalues),
-							 scratch->dictionary, scratch->values))
-	{
-		*stale = true;
-		return PX_NO_SPACE;
-	}
-	status = px_dictionary_write(out, scratch->dictionary, scratch->values,
-								 column->nvalues, &state->ints, scratch->rest,
-								 stale);
-	if (status != PX_OK)
-		return status;
-	if (!px_write_reserve(out, scratch->dictionary->nbytes, &entries))
-		return PX_NO_SPACE;
-	px_dictionary_pack(scratch->dictionary, column->pad, entries);
-
-	result->encoding = PX_ENC_DICTIONARY;
-	result->encoded_nbytes = out->pos - start;
-	result->head_nbytes = result->encoded_nbytes - scratch->dictionary->nbytes;
-	if (scratch->dictionary->nbytes < PX_DICTIONARY_CODEC_NBYTES)
-		return PX_OK;
-
-	return px_tail_compress(out, start + result->head_nbytes, options, state,
-							&result->codec);
-}
-
-static px_status
-px_split_encode(px_writer *out, const px_column *column, size_t encoded_max,
-				const px_encode_options *options, px_column_state *state,
-				const px_encode_scratch *scratch, px_encoded *result,
-				bool *stale)
-{
-	size_t		start = out->pos;
-	px_status	status;
-
-	status = px_split_write(out, column, &state->ints, scratch->rest, stale);
-	if (status != PX_OK)
-		return status;
-	result->encoding = PX_ENC_SPLIT;
-	result->head_nbytes = out->pos - start;
-	result->encoded_nbytes = result->head_nbytes + column->values_nbytes;
-
-	/* A few short values: their lengths take more than plain headers do. */
-	if (result->encoded_nbytes > encoded_max)
-		return PX_NO_SPACE;
-
-	return px_tail_write(out, column->values, column->values_nbytes, options,
-						 state, &result->codec);
-}
-
-/* The encodings that leave nothing but packed integers. */
-static px_status
-px_packed_encode(px_writer *out, const px_column *columns, uint16_t index,
-				 px_column_state *state, const px_encode_scratch *scratch,
-				 px_encoded *result, bool *stale)
-{
-	const px_column *column = &columns[index];
-	px_ints		ints = {column->values, column->nvalues, column->width, column->is_signed};
-	px_template template;
-
-	if (px_column_is_patched(column))
-	{
-		result->encoding = PX_ENC_PATCHED;
-		return px_patched_write(out, column, &state->ints, scratch->rest, stale);
-	}
-	result->encoding = state->planned;
-	switch (state->planned)
-	{
-		case PX_ENC_DECIMAL:
-			return px_decimal_write(out, column->values, column->nvalues,
-									column->width, state->decimals,
-									&state->ints, scratch->values, stale);
-		case PX_ENC_PLANES:
-			return px_planes_write(out, column->values, column->nvalues,
-								   column->width, scratch->values);
-		case PX_ENC_RELATED:
-			if (px_related_suits(column, &columns[state->related]))
-				return px_related_write(out, columns, index, state->related,
-										scratch->values);
-			break;
-		case PX_ENC_TEMPLATE:
-			if (px_template_find(column, &template, scratch->values))
-				return px_template_write(out, column, &template, scratch->values,
-										 &state->ints, scratch->rest, stale);
-			break;
-		default:
-			return px_ints_write(out, &ints, &state->ints, scratch->rest,
-								 &result->encoding, stale);
-	}
-	*stale = true;
-
-	return PX_NO_SPACE;
-}
-
-/* Write by the plan; PX_NO_SPACE if the values are to be plain. */
-static px_status
-px_planned_write(px_writer *out, const px_column *columns, uint16_t index,
-				 size_t encoded_max, const px_encode_options *options,
-				 px_column_state *state, const px_encode_scratch *scratch,
-				 px_encoded *result, bool *stale)
-{
-	const px_column *column = &columns[index];
-	size_t		start = out->pos;
-	px_status	status;
-
-	switch (state->planned)
-	{
-		case PX_ENC_PLAIN:
-			return PX_NO_SPACE;
-		case PX_ENC_SPLIT:
-			return px_split_encode(out, column, encoded_max, options, state,
-								   scratch, result, stale);
-		case PX_ENC_DICTIONARY:
-			return px_dictionary_encode(out, column, options, state, scratch,
-										result, stale);
-		default:
-			status = px_packed_encode(out, columns, index, state, scratch,
-									  result, stale);
-			break;
-	}
-	if (status != PX_OK)
-		return status;
-	if (*stale && out->pos == start)
-		return PX_NO_SPACE;
-	result->encoded_nbytes = out->pos - start;
-	if (options->codec_on_ints || result->encoding == PX_ENC_PLAIN)
-		return px_tail_compress(out, start, options, state, &result->codec);
-
-	return PX_OK;
-}
-
-/*
- * Arrays, and values as TOAST has compressed some: there is no choice but
- * whether to pack the integers in front.  The codec may be of use to what is
- * behind them, and finds out soon if it is not.
+ * Write the values in an encoding, by the state's plan, then let the codec
+ * have what it may.  *stale is set if the plan suits the values in part only.
+ * PX_UNSUITABLE; PX_NOT_SMALLER if they would take too much before the codec;
+ * PX_NO_SPACE.
  */
 static px_status
-px_headed_encode(px_writer *out, const px_column *column, bool encodings,
-				 const px_encode_options *options, px_column_state *state,
-				 px_encoded *result)
+px_encode(px_writer *out, const px_encode_job *job, px_encoding_id id,
+		  bool *stale)
 {
+	px_encoded	result = {.encoding = id};
 	size_t		start = out->pos;
+	size_t		encoded_nbytes;
+	uint8_t		codec = PX_CODEC_NONE;
 	px_status	status;
 
-	if (column->form == PX_FORM_ARRAY)
-	{
-		result->encoding = PX_ENC_PLAIN;
-		status = px_array_write(out, column, encodings, &result->head_nbytes);
-	}
-	else
-	{
-		result->encoding = PX_ENC_TOASTED;
-		status = px_toasted_write(out, column, encodings, &result->head_nbytes);
-	}
+	status = px_encoding_by_id(id)->write(out, &job->input, &job->state->plan,
+										  &result);
+	*stale = result.stale;
 	if (status != PX_OK)
 		return status;
-	result->encoded_nbytes = out->pos - start;
-	if (result->head_nbytes == result->encoded_nbytes)
-		return PX_OK;
+	encoded_nbytes = out->pos - start + result.tail_nbytes;
+	if (encoded_nbytes > job->encoded_max)
+		return PX_NOT_SMALLER;
 
-	return px_tail_compress(out, start + result->head_nbytes, options, state,
-							&result->codec);
+	if (result.tail)
+		status = px_tail_write(out, result.tail, result.tail_nbytes,
+							   job->options, job->state, &codec);
+	else if (result.codec_use == PX_CODEC_USE ||
+			 (result.codec_use == PX_CODEC_USE_ON_INTS &&
+			  job->options->codec_on_ints))
+		status = px_tail_compress(out, start + result.head_nbytes,
+								  job->options, job->state, &codec);
+
+	job->chunk->encoding = result.encoding;
+	job->chunk->codec = codec;
+	job->chunk->encoded_nbytes = (uint32_t) encoded_nbytes;
+	job->chunk->head_nbytes = codec == PX_CODEC_NONE ? 0 :
+		(uint32_t) result.head_nbytes;
+
+	return status;
+}
+
+/* The same in no more room than plain values take; else PX_NOT_SMALLER. */
+static px_status
+px_encode_smaller(px_writer *out, const px_encode_job *job, px_encoding_id id,
+				  bool *stale)
+{
+	px_writer	limited =
+		{out->data, Min(out->cap, out->pos + job->plain_nbytes), out->pos};
+	px_status	status = px_encode(&limited, job, id, stale);
+
+	if (status == PX_OK)
+		out->pos = limited.pos;
+
+	return status == PX_NO_SPACE ? PX_NOT_SMALLER : status;
+}
+
+/* Nothing is packed: each value as it is. */
+static px_status
+px_encode_plain(px_writer *out, px_encode_job *job)
+{
+	bool		stale;
+
+	job->input.pack = false;
+	return px_encode(out, job, px_column_is_patched(job->input.column) ?
+					 PX_ENC_PATCHED : PX_ENC_PLAIN, &stale);
+}
+
+/* A constant, or by the plan, which is made if that is due; or plain. */
+static px_status
+px_encode_planned(px_writer *out, px_encode_job *job)
+{
+	const px_column *column = job->input.column;
+	px_column_state *state = job->state;
+	bool		patched = px_column_is_patched(column);
+	bool		stale = false;
+	px_status	status;
+
+	if (!patched)
+	{
+		status = px_encode_smaller(out, job, PX_ENC_CONSTANT, &stale);
+		if (!px_is_refusal(status))
+			return status;
+	}
+
+	if (state->sample_in == 0 || state->form != column->form)
+	{
+		state->form = column->form;
+		px_choose(&job->input, job->options->encodings, &state->plan);
+		state->sample_interval = Min(Max(state->sample_interval * 2, 1),
+									 PX_SAMPLE_INTERVAL_MAX);
+		state->sample_in = state->sample_interval;
+		state->sampled = true;
+	}
+	state->sample_in--;
+	if (state->plan.encoding == PX_ENC_PLAIN && !patched)
+		return px_encode_plain(out, job);
+
+	status = px_encode_smaller(out, job,
+							   patched ? PX_ENC_PATCHED : state->plan.encoding,
+							   &stale);
+	if (stale || status == PX_UNSUITABLE)
+		state->sample_in = state->sample_interval = 0;
+
+	return px_is_refusal(status) ? px_encode_plain(out, job) : status;
 }
 
 px_status
@@ -435,66 +312,48 @@ px_values_write(px_writer *out, const px_column *columns, uint16_t index,
 {
 	const px_column *column = &columns[index];
 	size_t		plain_nbytes = px_column_values_nbytes(column);
-	px_writer	limited = {out->data, Min(out->cap, out->pos + plain_nbytes), out->pos};
-	px_encoded	result = {0};
-	bool		encodings = (options->encodings & PX_ENCODINGS_INTS) == PX_ENCODINGS_INTS;
-	px_status	status = PX_NO_SPACE;
+	px_encode_job job = {
+		.input = {columns, column, index},
+		.options = options,
+		.state = state,
+		.plain_nbytes = plain_nbytes,
+		.encoded_max = plain_nbytes + *spare_nbytes,
+		.chunk = chunk
+	};
+	size_t		start = out->pos;
+	bool		stale;
+	px_status	status;
 
-	if (column->form == PX_FORM_ARRAY || px_column_is_toasted(column))
+	if (px_encodings_have(options->encodings, PX_ENCODINGS_INTS))
 	{
-		if (column->form == PX_FORM_ARRAY)
-			limited.cap = out->cap;
-		status = px_headed_encode(&limited, column, encodings, options, state, &result);
-		if (status != PX_OK)
-			return status;
+		job.input.pack = true;
+		job.input.scratch = px_encode_scratch_take(options->scratch,
+												   column->nvalues);
 	}
-	else if (encodings && (px_column_is_patched(column) ||
-						   !px_constant_write(&limited, column, options, state, &result)))
+
+	/* Of the first two only the integers in front can be packed. */
+	if (column->form == PX_FORM_ARRAY)
+		status = px_encode(out, &job, PX_ENC_PLAIN, &stale);
+	else if (px_column_is_toasted(column))
 	{
-		px_encode_scratch scratch = px_encode_scratch_take(options->scratch, column->nvalues);
-		bool		stale = false;
-
-		if (state->sample_in == 0 || state->form != column->form)
-		{
-			state->form = column->form;
-			px_choose(columns, index, options->encodings, &scratch, state);
-			state->sample_interval = Min(Max(state->sample_interval * 2, 1),
-										 PX_SAMPLE_INTERVAL_MAX);
-			state->sample_in = state->sample_interval;
-			state->sampled = true;
-		}
-		state->sample_in--;
-
-		status = px_planned_write(&limited, columns, index,
-								  plain_nbytes + *spare_nbytes, options, state,
-								  &scratch, &result, &stale);
-		if (stale)
-			state->sample_in = state->sample_interval = 0;
+		/* PX_TOAST_SAVING_MIN sees to it that this is smaller than plain. */
+		status = px_encode_smaller(out, &job, PX_ENC_TOASTED, &stale);
+		if (status == PX_NOT_SMALLER)
+			status = PX_NO_SPACE;
 	}
-	else if (encodings)
-		status = PX_OK;
-
-	if (status == PX_NO_SPACE)
-	{
-		result = (px_encoded) {0};
-		limited = *out;
-		status = px_plain_write(&limited, column, options, state, &result);
-	}
+	else if (job.input.pack)
+		status = px_encode_planned(out, &job);
+	else
+		status = px_encode_plain(out, &job);
 	if (status != PX_OK)
 		return status;
 
-	Assert(result.encoded_nbytes <= plain_nbytes + *spare_nbytes);
-	Assert(limited.pos - out->pos <= plain_nbytes);
-	*spare_nbytes += plain_nbytes - result.encoded_nbytes;
-
-	chunk->encoding = result.encoding;
-	chunk->codec = result.codec;
-	chunk->encoded_nbytes = (uint32_t) result.encoded_nbytes;
-	chunk->stored_nbytes = (uint32_t) (limited.pos - out->pos);
-	chunk->head_nbytes = result.codec == PX_CODEC_NONE ? 0 : (uint32_t) result.head_nbytes;
+	chunk->stored_nbytes = (uint32_t) (out->pos - start);
+	Assert(chunk->encoded_nbytes <= plain_nbytes + *spare_nbytes);
+	Assert(chunk->stored_nbytes <= plain_nbytes);
+	*spare_nbytes += plain_nbytes - chunk->encoded_nbytes;
 	state->encoding = chunk->encoding;
 	state->codec = chunk->codec;
-	out->pos = limited.pos;
 
 	return PX_OK;
 }

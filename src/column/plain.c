@@ -1,205 +1,122 @@
 /*-------------------------------------------------------------------------
  *
  * plain.c
- *		The plain encoding.
+ *		The plain encoding: values as they stand in a px_column.
  *
- * Fixed-width values need no checks: whoever calls has compared the size with
- * count and width.  Packed values are walked one by one, because each one's
- * length decides where the next one starts; this walk is all that stands
- * between a forged length and a read out of bounds.
+ * Encoded form: fixed values one after the other; values of any length packed
+ * (packed.h); arrays as array.h says.
+ *
+ * Fixed-width values need no checks: px_batch_read has compared their size
+ * with count and width.
  *
  *-------------------------------------------------------------------------
  */
 #include "c.h"
 
+#include "column/array.h"
+#include "column/encoding.h"
+#include "column/ints/ints.h"
+#include "column/ints/load.h"
+#include "column/packed.h"
 #include "column/plain.h"
 
-size_t
-px_plain_encode_value(uint8_t *out, size_t pos, const uint8_t *value,
-					  size_t nbytes, size_t pad)
-{
-	size_t		padded = Max(nbytes, pad);
-	uint8_t    *p;
-
-	if (padded <= PX_PACKED_SHORT_MAX)
-	{
-		p = out + pos;
-		*p++ = (uint8_t) ((padded + 1) << 1 | 1);
-	}
-	else
-	{
-		while (pos & 3)
-			out[pos++] = 0;
-		p = out + pos;
-		px_store_u32(p, (uint32_t) (padded + 4) << 2);
-		p += 4;
-	}
-	if (nbytes > 0)
-		memcpy(p, value, nbytes);
-	if (padded > nbytes)
-		memset(p + nbytes, ' ', padded - nbytes);
-
-	return (size_t) (p - out) + padded;
-}
-
-size_t
-px_packed_values_nbytes(const px_column *column)
-{
-	uint32_t	longest = column->pad;
-	size_t		pos = 0;
-
-	for (uint32_t i = 0; i < column->nvalues; i++)
-		longest = Max(longest, column->lengths[i]);
-	if (longest <= PX_PACKED_SHORT_MAX)
-		return column->nvalues + (column->pad > 0 ?
-								  (size_t) column->nvalues * column->pad :
-								  column->values_nbytes);
-	for (uint32_t i = 0; i < column->nvalues; i++)
-		pos = px_packed_end(pos, Max(column->lengths[i], column->pad));
-
-	return pos;
-}
-
-px_status
-px_packed_values_write(px_writer *out, const px_column *column)
-{
-	const uint8_t *value = column->values;
-	size_t		nbytes = px_packed_values_nbytes(column);
-	size_t		pos = 0;
-	uint8_t    *packed;
-
-	if (!px_write_reserve(out, nbytes, &packed))
-		return PX_NO_SPACE;
-	for (uint32_t i = 0; i < column->nvalues; i++)
-	{
-		pos = px_plain_encode_value(packed, pos, value, column->lengths[i],
-									column->pad);
-		value += column->lengths[i];
-	}
-	Assert(pos == nbytes);
-
-	return PX_OK;
-}
-
-/* Loops over one type each, which compilers can turn into vector code. */
-#define PX_PLAIN_DECODE(ctype, load) \
-	do { \
-		for (uint32_t i = 0; i < n; i++) \
-			out[i] = (int64_t) (ctype) load(encoded + i * sizeof(ctype)); \
-	} while (0)
-
 void
-px_plain_decode_ints(const uint8_t *encoded, uint32_t n, unsigned width,
-					 bool is_signed, int64_t *pg_restrict out)
-{
-	switch (width)
-	{
-		case 1:
-			if (is_signed)
-				PX_PLAIN_DECODE(int8_t, *);
-			else
-				PX_PLAIN_DECODE(uint8_t, *);
-			break;
-		case 2:
-			if (is_signed)
-				PX_PLAIN_DECODE(int16_t, px_load_u16);
-			else
-				PX_PLAIN_DECODE(uint16_t, px_load_u16);
-			break;
-		case 4:
-			if (is_signed)
-				PX_PLAIN_DECODE(int32_t, px_load_u32);
-			else
-				PX_PLAIN_DECODE(uint32_t, px_load_u32);
-			break;
-		default:
-			PX_PLAIN_DECODE(int64_t, px_load_u64);
-			break;
-	}
-}
-
-void
-px_plain_decode_fixed(const uint8_t *encoded, uint32_t n, unsigned width,
-					  const uint8_t **out)
+px_plain_pointers(const uint8_t *encoded, uint32_t n, unsigned width,
+				  const uint8_t **values)
 {
 	for (uint32_t i = 0; i < n; i++)
-		out[i] = encoded + (size_t) i * width;
+		values[i] = encoded + (size_t) i * width;
 }
 
-/*
- * Check the long value that starts, after its padding, at or after *pos;
- * move *pos to it and return its size in *nbytes.
- */
 static px_status
-px_packed_check_long(const uint8_t *encoded, size_t encoded_nbytes,
-					 size_t *pos, size_t *nbytes, px_fault *fault)
+px_plain_write(px_writer *out, const px_encode_input *input,
+			   const px_encode_plan *plan, px_encoded *result)
 {
-	size_t		padding = -*pos & 3;
-	uint32_t	header;
+	const px_column *column = input->column;
+	size_t		start = out->pos;
+	px_status	status;
 
-	if (padding + 4 > encoded_nbytes - *pos)
-		return px_fail(fault, PX_TRUNCATED, "packed value header",
-					   padding + 4, encoded_nbytes - *pos);
+	(void) plan;
 
-	for (; padding > 0; padding--)
+	if (column->form == PX_FORM_ARRAY)
+		return px_array_write(out, column, input->pack, result);
+
+	result->codec_use = PX_CODEC_USE;
+	if (column->form == PX_FORM_FIXED)
 	{
-		if (encoded[*pos] != 0)
-			return px_fail(fault, PX_BAD_VALUE, "packed value padding",
-						   0, encoded[*pos]);
-		(*pos)++;
+		result->tail = column->values;
+		result->tail_nbytes = column->values_nbytes;
+		return PX_OK;
 	}
 
-	header = px_load_u32(encoded + *pos);
-	*nbytes = header >> 2;
-	if ((header & 3) != 0)
-		return px_fail(fault, PX_BAD_VALUE, "packed value header",
-					   0, header & 3);
-	if (*nbytes <= 4 + PX_PACKED_SHORT_MAX)
-		return px_fail(fault, PX_BAD_VALUE, "packed value size",
-					   4 + PX_PACKED_SHORT_MAX + 1, *nbytes);
+	status = px_packed_values_write(out, column);
+
+	/* A codec that has no room to try says nothing about the values. */
+	if (px_writer_left(out) < out->pos - start)
+		result->codec_use = PX_CODEC_USE_NEVER;
+
+	return status;
+}
+
+static void
+px_plain_range(const px_chunk *chunk, uint64_t *min, uint64_t *max)
+{
+	*max = PX_FRAME_NBYTES_MAX;
+	if (chunk->form == PX_FORM_ARRAY)
+		*min = PX_CHILD_HEADER_NBYTES;
+	else if (chunk->form == PX_FORM_BYTES)
+		*min = chunk->nvalues;	/* a packed value takes one byte at least */
+	else
+		*min = *max = (uint64_t) chunk->nvalues * chunk->width;
+}
+
+static px_status
+px_plain_read_pointers(const px_chunk *chunk, const uint8_t *encoded,
+					   const px_decode_room *room, const uint8_t **values,
+					   px_fault *fault)
+{
+	(void) room;
+
+	if (chunk->form == PX_FORM_BYTES)
+		return px_packed_values_read(encoded, chunk->encoded_nbytes,
+									 chunk->nvalues, values, fault);
+	px_plain_pointers(encoded, chunk->nvalues, chunk->width, values);
 
 	return PX_OK;
 }
 
-px_status
-px_plain_decode_bytes(const uint8_t *encoded, size_t encoded_nbytes,
-					  uint32_t n, const uint8_t **out, px_fault *fault)
+static void
+px_plain_text(const px_chunk *chunk, const uint8_t *encoded,
+			  const uint8_t **text, size_t *text_nbytes)
 {
-	size_t		pos = 0;
-
-	for (uint32_t i = 0; i < n; i++)
-	{
-		size_t		nbytes;
-
-		if (pos == encoded_nbytes)
-			return px_fail(fault, PX_TRUNCATED, "packed values", n, i);
-
-		if (encoded[pos] & 1)
-		{
-			nbytes = encoded[pos] >> 1;
-			if (nbytes == 0)
-				return px_fail(fault, PX_BAD_VALUE, "packed value size", 1, 0);
-		}
-		else
-		{
-			px_status	status;
-
-			status = px_packed_check_long(encoded, encoded_nbytes,
-										  &pos, &nbytes, fault);
-			if (status != PX_OK)
-				return status;
-		}
-
-		if (nbytes > encoded_nbytes - pos)
-			return px_fail(fault, PX_TRUNCATED, "packed value",
-						   nbytes, encoded_nbytes - pos);
-		out[i] = encoded + pos;
-		pos += nbytes;
-	}
-
-	if (pos != encoded_nbytes)
-		return px_fail(fault, PX_TRAILING, "packed values",
-					   pos, encoded_nbytes);
-
-	return PX_OK;
+	*text = encoded;
+	*text_nbytes = chunk->encoded_nbytes;
 }
+
+static px_status
+px_plain_read_stream(const px_int_stream *stream, int64_t *scratch,
+					 int64_t *values, px_fault *fault)
+{
+	px_status	status;
+
+	(void) scratch;
+
+	status = px_ints_check_nbytes("plain integers",
+								  (size_t) stream->n * stream->width,
+								  stream->nbytes, fault);
+	if (status == PX_OK)
+		px_ints_load(stream->encoded, stream->n, stream->width,
+					 stream->is_signed, values);
+
+	return status;
+}
+
+const px_encoding px_encoding_plain = {
+	.name = "plain",
+	.suits = px_suits_any,
+	.write = px_plain_write,
+	.range = px_plain_range,
+	.read_pointers = px_plain_read_pointers,
+	.text = px_plain_text,
+	.read_stream = px_plain_read_stream
+};

@@ -12,7 +12,7 @@
 #ifndef PX_COLUMN_VERIFY_H
 #define PX_COLUMN_VERIFY_H
 
-#include "column/column.h"
+#include "column/batch.h"
 
 /*
  * The caller's memory: take returns nbytes of it, 8-aligned, which stay until

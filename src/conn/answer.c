@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * answer.c
- *		What a remote answers, taken for no more than it can be.
+ *		Reading what a remote answers, without trusting it.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,10 +18,10 @@
 #include "conn/remote_text.h"
 #include "stats/wait_event.h"
 
-/* Of a plan, which is the only thing that is asked for in lines. */
+/* Largest answer in lines.  Only a plan is asked for in that way. */
 #define LINES_NBYTES_MAX	(4 * 1024 * 1024)
 
-/* Of a reason: more than anybody reads in a line of EXPLAIN. */
+/* A reason is one line of EXPLAIN: it is cut off after so many bytes. */
 #define REASON_NBYTES_MAX	1024
 
 /* ---------------------------------------------------------------------
@@ -38,7 +38,7 @@ px_setup_deadline(void)
 bool
 px_wait_for_result(PGconn *pg, TimestampTz deadline)
 {
-	/* A remote that keeps us busy must not keep us from this. */
+	/* The loop may end without having waited: so check here, too. */
 	CHECK_FOR_INTERRUPTS();
 
 	for (;;)
@@ -78,8 +78,8 @@ px_wait_for_result(PGconn *pg, TimestampTz deadline)
  * --------------------------------------------------------------------- */
 
 /*
- * The next result of the pipeline is to have this status, or to be none
- * (PGRES_EMPTY_QUERY, which is never expected, stands for that).
+ * Take the next result of the pipeline, which must have this status.  With
+ * PGRES_EMPTY_QUERY, which no statement returns, there must be no result.
  */
 static px_answer
 expect_result(PGconn *pg, ExecStatusType expected, TimestampTz deadline,
@@ -102,7 +102,7 @@ expect_result(PGconn *pg, ExecStatusType expected, TimestampTz deadline,
 		PX_ANSWER_UNEXPECTED;
 }
 
-/* What follows the result of interest. */
+/* Take what follows the first result of an answer. */
 static px_answer
 expect_end(PGconn *pg, bool has_row, TimestampTz deadline, PGresult **result)
 {
@@ -130,9 +130,9 @@ px_take_answer(PGconn *pg, bool has_row, TimestampTz deadline,
 	*result = NULL;
 
 	/*
-	 * Else libpq would collect rows as long as some come, asked for or not.
-	 * If some of the first answer was read already, it does nothing: then
-	 * whoever sent all this has done so.
+	 * Without this libpq would collect all rows that come, even if none were
+	 * asked for.  It has no effect once some of the first answer was read:
+	 * then the caller has set it before.
 	 */
 	(void) PQsetSingleRowMode(pg);
 
@@ -189,7 +189,8 @@ px_answer_text(PGconn *pg, px_answer answer, const PGresult *result)
 		case PX_ANSWER_BROKEN:
 			return shorten(pchomp(PQerrorMessage(pg)));
 		case PX_ANSWER_UNEXPECTED:
-			return psprintf("unexpected %s", result == NULL ? "end of results" :
+			return psprintf("unexpected %s", result == NULL ?
+							"end of results" :
 							PQresStatus(PQresultStatus(result)));
 	}
 	return pstrdup("no message");
@@ -245,7 +246,7 @@ px_come_to_rest(PGconn *pg, px_rest_limit limit, TimestampTz deadline)
 bool
 px_send_command(PGconn *pg, const char *sql)
 {
-	/* Single rows, so that none are collected for want of an end. */
+	/* In single-row mode libpq does not collect rows until there is an end. */
 	return PQsendQuery(pg, sql) && PQsetSingleRowMode(pg);
 }
 
@@ -257,7 +258,8 @@ px_send_command(PGconn *pg, const char *sql)
 static px_answer
 skip_row(PGconn *pg, TimestampTz deadline, PGresult **result)
 {
-	px_answer	answer = expect_result(pg, PGRES_SINGLE_TUPLE, deadline, result);
+	px_answer	answer = expect_result(pg, PGRES_SINGLE_TUPLE, deadline,
+									   result);
 
 	if (answer != PX_ANSWER_OK)
 		return answer;
@@ -300,12 +302,13 @@ take_lines(PGconn *pg, TimestampTz deadline, StringInfo text,
 	}
 }
 
-char *
-px_exec_lines(PGconn *pg, const char *sql, const char **reason, bool *usable)
+px_outcome
+px_exec_lines(PGconn *pg, const char *sql, char **lines, bool *usable)
 {
 	TimestampTz deadline = px_setup_deadline();
 	px_answer	answer = PX_ANSWER_BROKEN;
 	PGresult   *volatile result = NULL;
+	px_outcome	outcome = px_ok();
 	StringInfoData text;
 
 	*usable = false;
@@ -325,7 +328,7 @@ px_exec_lines(PGconn *pg, const char *sql, const char **reason, bool *usable)
 									(PGresult **) &result);
 		}
 		if (answer != PX_ANSWER_OK)
-			*reason = px_answer_text(pg, answer, result);
+			outcome = px_failed(px_answer_text(pg, answer, result));
 		if (answer == PX_ANSWER_OK || answer == PX_ANSWER_ERROR)
 			*usable = px_come_to_rest(pg, PX_REST_OF_ALL, deadline);
 	}
@@ -334,7 +337,8 @@ px_exec_lines(PGconn *pg, const char *sql, const char **reason, bool *usable)
 		PQclear(result);
 	}
 	PG_END_TRY();
-	return answer == PX_ANSWER_OK ? text.data : NULL;
+	*lines = px_is_ok(outcome) ? text.data : NULL;
+	return outcome;
 }
 
 /* ---------------------------------------------------------------------
@@ -383,8 +387,10 @@ px_report_remote_error(int elevel, PGresult *res, PGconn *pg,
 
 		/* A broken connection leaves a message without fields. */
 		if (message == NULL)
-			message = show_text(pchomp(res && PQresultErrorMessage(res)[0] != '\0' ?
-									   PQresultErrorMessage(res) : PQerrorMessage(pg)));
+			message = show_text(pchomp(res &&
+									   PQresultErrorMessage(res)[0] != '\0' ?
+									   PQresultErrorMessage(res) :
+									   PQerrorMessage(pg)));
 
 		ereport(elevel,
 				(errcode(px_result_sqlstate(res)),
@@ -394,7 +400,8 @@ px_report_remote_error(int elevel, PGresult *res, PGconn *pg,
 				 detail ? errdetail_internal("%s", detail) : 0,
 				 hint ? errhint("%s", hint) : 0,
 				 errdetail_log("%s%sThe error was raised by server \"%s\".",
-							   detail ? detail : "", detail ? "\n" : "", servername),
+							   detail ? detail : "", detail ? "\n" : "",
+							   servername),
 				 context ? errcontext("%s", context) : 0,
 				 errcontext("remote SQL command: %s", sql)));
 	}

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * answer.h
- *		What a remote answers, taken for no more than it can be.
+ *		Reading what a remote answers, without trusting it.
  *
  * A server that is broken, or hostile, may send any message at any time: a
  * COPY in answer to a SELECT (libpq then returns such results for ever), more
@@ -16,6 +16,8 @@
 
 #include "datatype/timestamp.h"
 #include "libpq-fe.h"
+
+#include "conn/outcome.h"
 
 /*
  * How long a session may take to answer a trivial command.  Behind a pooler
@@ -41,16 +43,18 @@ typedef enum px_answer
 	PX_ANSWER_ERROR,			/* the remote says no: it is in the result */
 	PX_ANSWER_SILENT,			/* nothing was heard by the deadline */
 	PX_ANSWER_BROKEN,			/* the connection is */
-	PX_ANSWER_UNEXPECTED		/* not what a server would say: in the result */
+	PX_ANSWER_UNEXPECTED		/* not what a server would answer: in the
+								 * result */
 } px_answer;
 
 /*
  * Take the answer to the next statement of a pipeline, which returns a row if
  * has_row, else nothing.  To be called after PQsetSingleRowMode where input
- * may have been consumed since the pipeline was sent.  *result, if it is not NULL, is to be PQclear'ed by
- * the caller: with PX_ANSWER_OK the row, if any, of one column or more.  After
- * anything but PX_ANSWER_OK the pipeline cannot be read on; close the
- * connection, or abandon it.  Serves interrupts, then leaves *result NULL.
+ * may have been consumed since the pipeline was sent.  *result, if it is not
+ * NULL, is to be PQclear'ed by the caller: with PX_ANSWER_OK the row, if any,
+ * of one column or more.  After anything but PX_ANSWER_OK the pipeline cannot
+ * be read on; close the connection, or abandon it.  Serves interrupts, then
+ * leaves *result NULL.
  */
 extern px_answer px_take_answer(PGconn *pg, bool has_row,
 								TimestampTz deadline, PGresult **result);
@@ -103,14 +107,15 @@ extern bool px_come_to_rest(PGconn *pg, px_rest_limit limit,
 							TimestampTz deadline);
 
 /*
- * The rows of a query of one text column, a line each (palloc'd), in a
- * session that was introduced; that the extension is genuine is made sure of
- * once more.  NULL, with *reason set (palloc'd), if the remote cannot say.
- * *usable is whether the connection still is.  Blocks for some seconds at most,
- * serving interrupts: then the connection is not usable either.
+ * Run a query of one text column in a session that was introduced.  Its rows
+ * become the lines of *lines (palloc'd).  It is checked once more that the
+ * extension there is genuine.  PX_OUTCOME_FAILED if the remote cannot answer;
+ * then *lines is NULL.  *usable is whether the connection can still be used.
+ * Blocks for some seconds at most, serving interrupts; after an interrupt the
+ * connection cannot be used.
  */
-extern char *px_exec_lines(PGconn *pg, const char *sql, const char **reason,
-						   bool *usable);
+extern px_outcome px_exec_lines(PGconn *pg, const char *sql, char **lines,
+								bool *usable);
 
 /* The SQLSTATE of a failed result, ERRCODE_CONNECTION_FAILURE without one. */
 extern int	px_result_sqlstate(const PGresult *res);

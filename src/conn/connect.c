@@ -20,7 +20,6 @@
 #include "libpq/libpq-be-fe-helpers.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "postmaster/postmaster.h"
 #include "utils/guc.h"
 #include "utils/timestamp.h"
@@ -30,10 +29,15 @@
 #include "conn/remote_text.h"
 #include "stats/wait_event.h"
 
-/* Files that others may open: a few sets to wait by, and connections of postgres_fdw. */
+/*
+ * File descriptors that are left to others: for wait event sets, and for
+ * connections of postgres_fdw.
+ */
 #define FILES_LEFT	8
 
-/* Of a notice, which goes to the server's log: a line or some. */
+/*
+ * A notice is cut off after so many bytes before it goes to the server's log.
+ */
 #define NOTICE_NBYTES_MAX	1024
 
 /* Keywords and values for PQconnectStartParams, NULL-terminated. */
@@ -42,7 +46,8 @@ typedef struct connection_params
 	const char **keywords;
 	const char **values;
 	int			n;
-	bool		scram_passthrough;	/* logs in with the keys of this session's client */
+	bool		scram_passthrough;	/* logs in with the keys of this
+									 * session's client */
 } connection_params;
 
 static void
@@ -73,7 +78,8 @@ is_connection_option(const PQconninfoOption *known, const char *keyword)
 }
 
 static void
-add_options(connection_params *params, const PQconninfoOption *known, List *options)
+add_options(connection_params *params, const PQconninfoOption *known,
+			List *options)
 {
 	ListCell   *lc;
 
@@ -84,6 +90,13 @@ add_options(connection_params *params, const PQconninfoOption *known, List *opti
 		if (is_connection_option(known, def->defname))
 			add_param(params, def->defname, defGetString(def));
 	}
+}
+
+/* Who logged in, whoever the session has become since. */
+static char *
+authenticated_user(void)
+{
+	return GetUserNameFromId(GetAuthenticatedUserId(), false);
 }
 
 /* Replace the escapes of postgres_fdw.application_name. */
@@ -112,22 +125,23 @@ expand_application_name(const char *name)
 				appendStringInfoString(&buf, application_name);
 				break;
 			case 'c':
-				appendStringInfo(&buf, "%llx.%x", (long long) MyStartTime, MyProcPid);
+				appendStringInfo(&buf, "%llx.%x", (long long) MyStartTime,
+								 MyProcPid);
 				break;
 			case 'C':
 				appendStringInfoString(&buf, cluster_name);
 				break;
 			case 'd':
 				appendStringInfoString(&buf, MyProcPort ?
-									   get_database_name(MyDatabaseId) : "[unknown]");
+									   get_database_name(MyDatabaseId) :
+									   "[unknown]");
 				break;
 			case 'p':
 				appendStringInfo(&buf, "%d", MyProcPid);
 				break;
 			case 'u':
-				/* who logged in, whoever the session has become since */
 				appendStringInfoString(&buf, MyProcPort ?
-									   GetUserNameFromId(GetAuthenticatedUserId(), false) : "[unknown]");
+									   authenticated_user() : "[unknown]");
 				break;
 			default:
 				break;			/* postgres_fdw ignores unknown escapes */
@@ -141,7 +155,7 @@ expand_application_name(const char *name)
  * those given, as with postgres_fdw.
  */
 static void
-settle_application_name(connection_params *params)
+choose_application_name(connection_params *params)
 {
 	for (int i = params->n - 1; i >= 0; i--)
 	{
@@ -160,7 +174,9 @@ settle_application_name(connection_params *params)
 	}
 }
 
-/* use_scram_passthrough: the user mapping's word goes before the server's. */
+/*
+ * use_scram_passthrough: the user mapping's option counts, else the server's.
+ */
 static bool
 wants_scram_passthrough(ForeignServer *server, UserMapping *user)
 {
@@ -187,7 +203,8 @@ wants_scram_passthrough(ForeignServer *server, UserMapping *user)
  * last counts: this must come after the options of server and user mapping.
  */
 static void
-add_scram_passthrough(connection_params *params, ForeignServer *server, UserMapping *user)
+add_scram_passthrough(connection_params *params, ForeignServer *server,
+					  UserMapping *user)
 {
 	char	   *client_key = NULL;
 	char	   *server_key = NULL;
@@ -206,8 +223,10 @@ build_params(ForeignServer *server, UserMapping *user)
 {
 	connection_params params = {0};
 	PQconninfoOption *known = PQconndefaults();
-	const char *fdw_name = GetConfigOption("postgres_fdw.application_name", true, false);
-	int			nmax = list_length(server->options) + list_length(user->options) + 7;
+	const char *fdw_name =
+		GetConfigOption("postgres_fdw.application_name", true, false);
+	int			nmax = list_length(server->options) +
+		list_length(user->options) + 7;
 
 	if (known == NULL)
 		ereport(ERROR,
@@ -222,7 +241,7 @@ build_params(ForeignServer *server, UserMapping *user)
 
 	if (fdw_name && *fdw_name)
 		add_param(&params, "application_name", fdw_name);
-	settle_application_name(&params);
+	choose_application_name(&params);
 	add_param(&params, "fallback_application_name", "pg_exchange");
 	add_param(&params, "client_encoding", GetDatabaseEncodingName());
 	add_scram_passthrough(&params, server, user);
@@ -271,32 +290,38 @@ connect_timeout_ms(const connection_params *params)
 		if (strcmp(params->keywords[i], "connect_timeout") == 0)
 			seconds = atoi(params->values[i]);
 	}
-	return seconds <= 0 ? PX_CONNECT_TIMEOUT_MS : Min(Max(seconds, 2), INT_MAX / 1000) * 1000;
+	return seconds <= 0 ? PX_CONNECT_TIMEOUT_MS :
+		Min(Max(seconds, 2), INT_MAX / 1000) * 1000;
 }
 
 /*
- * Bring a connection that was started to its end, good or bad.  False if the
- * remote takes too long: connect_timeout is the caller's to keep where libpq
- * is polled.
+ * Wait until a connection that was started is made, or has failed.  False if
+ * the remote takes too long: libpq does not apply connect_timeout where the
+ * caller polls it.
  */
 static bool
 finish_connecting(PGconn *pg, int timeout_ms)
 {
-	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), timeout_ms);
+	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+													   timeout_ms);
 	PostgresPollingStatusType status = PGRES_POLLING_WRITING;
 
 	while (PQstatus(pg) != CONNECTION_BAD && status != PGRES_POLLING_OK &&
 		   status != PGRES_POLLING_FAILED)
 	{
-		int			wanted = status == PGRES_POLLING_READING ? WL_SOCKET_READABLE : WL_SOCKET_WRITEABLE;
-		long		ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
+		int			wanted = status == PGRES_POLLING_READING ?
+			WL_SOCKET_READABLE : WL_SOCKET_WRITEABLE;
+		long		ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
+														 deadline);
 		int			rc;
 
 		if (ms <= 0)
 			return false;
 		rc = WaitLatchOrSocket(MyLatch,
-							   WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH | wanted,
-							   PQsocket(pg), ms, px_wait_event(PX_WAIT_CONNECT));
+							   WL_LATCH_SET | WL_TIMEOUT |
+							   WL_EXIT_ON_PM_DEATH | wanted,
+							   PQsocket(pg), ms,
+							   px_wait_event(PX_WAIT_CONNECT));
 		if (rc & WL_LATCH_SET)
 		{
 			ResetLatch(MyLatch);
@@ -345,68 +370,71 @@ log_notice(void *arg, const char *message)
 	pfree(text);
 }
 
-PGconn *
-px_connect(ForeignServer *server, UserMapping *user, char **reason, bool *silent)
+/* Wait for a connection that was started, and check how it logged in. */
+static px_outcome
+finish_and_check(PGconn *pg, const connection_params *params,
+				 bool password_required)
+{
+	int			timeout_ms = connect_timeout_ms(params);
+
+	if (!finish_connecting(pg, timeout_ms))
+		return px_silent(psprintf("could not connect: no answer within %d ms",
+								  timeout_ms));
+	if (PQstatus(pg) != CONNECTION_OK)
+		return px_failed(psprintf("could not connect: %s",
+								  px_remote_text(pchomp(PQerrorMessage(pg)))));
+	if (password_required && !params->scram_passthrough &&
+		!PQconnectionUsedPassword(pg))
+		return px_failed("password is required");
+	if (PQsetnonblocking(pg, 1) != 0)
+		return px_failed("could not connect: out of memory");
+	return px_ok();
+}
+
+px_outcome
+px_connect(ForeignServer *server, UserMapping *user, PGconn **pg)
 {
 	connection_params params = build_params(server, user);
 	bool		password_required = is_password_required(user);
-	int			timeout_ms = connect_timeout_ms(&params);
-	PGconn	   *pg;
+	px_outcome	outcome;
+	PGconn	   *started;
 
-	*silent = false;
+	*pg = NULL;
 
 	/*
 	 * A non-superuser must not use the server's own identity: see
 	 * postgres_fdw.  Keys of the client's are its own, and nothing but keys
 	 * gets through with them.
 	 */
-	if (password_required && !has_password(&params) && !params.scram_passthrough)
-	{
-		*reason = pstrdup("password is required");
-		return NULL;
-	}
+	if (password_required && !has_password(&params) &&
+		!params.scram_passthrough)
+		return px_failed("password is required");
 
 	if (!reserve_file())
-	{
-		*reason = pstrdup("too many open files here");
-		return NULL;
-	}
-	pg = PQconnectStartParams(params.keywords, params.values, false);
-	if (pg == NULL)
+		return px_failed("too many open files here");
+	started = PQconnectStartParams(params.keywords, params.values, false);
+	if (started == NULL)
 	{
 		ReleaseExternalFD();
-		*reason = pstrdup("could not connect: out of memory");
-		return NULL;
+		return px_failed("could not connect: out of memory");
 	}
-	(void) PQsetNoticeProcessor(pg, log_notice, NULL);
+	(void) PQsetNoticeProcessor(started, log_notice, NULL);
 	PG_TRY();
 	{
-		*reason = NULL;
-		*silent = !finish_connecting(pg, timeout_ms);
-		if (*silent)
-			*reason = psprintf("could not connect: no answer within %d ms", timeout_ms);
-		else if (PQstatus(pg) != CONNECTION_OK)
-			*reason = psprintf("could not connect: %s",
-							   px_remote_text(pchomp(PQerrorMessage(pg))));
-		else if (password_required && !params.scram_passthrough &&
-				 !PQconnectionUsedPassword(pg))
-			*reason = pstrdup("password is required");
-		else if (PQsetnonblocking(pg, 1) != 0)
-			*reason = pstrdup("could not connect: out of memory");
+		outcome = finish_and_check(started, &params, password_required);
 	}
 	PG_CATCH();
 	{
-		libpqsrv_disconnect(pg);
+		libpqsrv_disconnect(started);
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
 
-	if (*reason)
-	{
-		libpqsrv_disconnect(pg);
-		return NULL;
-	}
-	return pg;
+	if (px_is_ok(outcome))
+		*pg = started;
+	else
+		libpqsrv_disconnect(started);
+	return outcome;
 }
 
 void

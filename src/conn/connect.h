@@ -16,7 +16,7 @@
 #include "foreign/foreign.h"
 #include "libpq-fe.h"
 
-#include "guc.h"
+#include "conn/outcome.h"
 
 /*
  * How long connecting may take where the server has no connect_timeout.  TCP
@@ -25,23 +25,25 @@
 #define PX_CONNECT_TIMEOUT_MS	10000
 
 /*
- * Connect to server as user.  Returns NULL, with *reason set to a short
- * phrase (palloc'd), where postgres_fdw would refuse or fail: it then does so
- * itself, in its own words, when the fallback runs.  *silent is set to whether
- * that is for want of an answer in time.  Nothing was asked yet.  Sending on the
- * connection does not block: px_wait_for_result sends what is left.  Blocks,
- * serving interrupts; errors out only on those.  Close with px_disconnect.
+ * Connect to server as user, into *pg, which is to be closed by px_disconnect.
+ * Nothing was asked of the remote yet.  Sending on the connection does not
+ * block: px_wait_for_result sends what is left.
+ *
+ * Where postgres_fdw would refuse or fail, the outcome is PX_OUTCOME_SILENT or
+ * PX_OUTCOME_FAILED, and *pg is NULL.  postgres_fdw then refuses or fails
+ * itself, in its own words, when it runs the scan.  Blocks, serving
+ * interrupts, which are the only errors.
  */
-extern PGconn *px_connect(ForeignServer *server, UserMapping *user,
-						  char **reason, bool *silent);
+extern px_outcome px_connect(ForeignServer *server, UserMapping *user,
+							 PGconn **pg);
 
 /* Close the connection; NULL is allowed.  Never errors, never waits. */
 extern void px_disconnect(PGconn *pg);
 
 /*
- * Do both ends of the socket have the same address?  True for
- * Unix sockets.  A pure question of addresses: two network namespaces of one
- * machine are different hosts.
+ * Do both ends of the socket have the same address?  True for Unix sockets.
+ * Only addresses are compared: two network namespaces of one machine are
+ * different hosts.
  */
 extern bool px_socket_is_same_host(pgsocket socket);
 

@@ -16,7 +16,7 @@
 #include "utils/timestamp.h"
 
 #include "codec/codec.h"
-#include "column/column.h"
+#include "column/encoding.h"
 #include "compat.h"
 #include "conn/hello_self.h"
 #include "wire/frame.h"
@@ -24,7 +24,7 @@
 /*
  * The name of this run of this server: the same for all its backends, another
  * for every other server and after a restart.  A hash, so that nobody takes
- * it for the numbers it is made of; 128 bits, so that two never meet.
+ * it for the numbers it is made of; 128 bits, so that no two are the same.
  */
 static void
 instance_id(char *out, size_t cap)
@@ -36,7 +36,8 @@ instance_id(char *out, size_t cap)
 	parts[0] = GetSystemIdentifier();
 	parts[1] = (uint64) PgStartTime;
 	parts[2] = (uint64) PostPortNumber;
-	high = hash_bytes_extended((const unsigned char *) parts, sizeof(parts), 0);
+	high =
+		hash_bytes_extended((const unsigned char *) parts, sizeof(parts), 0);
 	low = hash_bytes_extended((const unsigned char *) parts, sizeof(parts), 1);
 	snprintf(out, cap, "%016llx%016llx",
 			 (unsigned long long) high, (unsigned long long) low);
@@ -48,8 +49,8 @@ px_hello_self(px_hello *hello)
 	memset(hello, 0, sizeof(*hello));
 	hello->protocol_min = PX_PROTOCOL_MIN;
 	hello->protocol_max = PX_PROTOCOL_MAX;
-	hello->codecs = (1u << PX_CODEC_COUNT) - 1;
-	hello->encodings = (1u << PX_ENCODING_COUNT) - 1;
+	hello->codecs = PX_CODECS_ALL;
+	hello->encodings = PX_ENCODINGS_ALL;
 #ifndef WORDS_BIGENDIAN
 	hello->little_endian = true;
 #endif

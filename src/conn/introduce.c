@@ -1,17 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * introduce.c
- *		The first words on a new connection.
+ *		How a new connection begins.
  *
- * They are one pipeline of three statements.  A server does not even parse a
- * statement of a pipeline after one that has failed: so exchange.hello is
- * not looked up before the second one has found that it is the extension's.
+ * It begins with one pipeline of three statements.  A server does not even
+ * parse a statement of a pipeline after one that has failed: so exchange.hello
+ * is not looked up before the second one has found that it is the extension's.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include "utils/timestamp.h"
 
 #include "conn/answer.h"
 #include "conn/connect.h"
@@ -32,7 +31,7 @@
 /* With its exact type, so that no other function can be meant. */
 #define HELLO	"SELECT exchange.hello($1::pg_catalog.text)"
 
-/* Say everything at once; reading the answers fails if this does. */
+/* Send everything at once.  If that fails, so does reading the answers. */
 static void
 send_all(PGconn *pg, const char *hello)
 {
@@ -65,115 +64,129 @@ judge_fault(PGconn *pg, const PGresult *error)
 					px_answer_text(pg, PX_ANSWER_ERROR, error));
 }
 
-const char *
-px_hello_refusal(const px_hello *self, const px_hello *remote, uint16 *version)
+px_outcome
+px_hello_judge(const px_hello *self, const px_hello *remote, uint16 *version)
 {
 	*version = px_hello_common_version(self, remote);
 	if (*version == 0)
-		return psprintf("no common protocol version: here %d to %d, remote %d to %d",
-						self->protocol_min, self->protocol_max,
-						remote->protocol_min, remote->protocol_max);
+		return px_refused(psprintf("no common protocol version: "
+								   "here %d to %d, remote %d to %d",
+								   self->protocol_min, self->protocol_max,
+								   remote->protocol_min,
+								   remote->protocol_max));
 	if (!self->little_endian || !remote->little_endian)
-		return "architecture is not little-endian";
-	return NULL;
+		return px_refused("architecture is not little-endian");
+	return px_ok();
 }
 
 px_locality
-px_hello_locality(const px_hello *self, const px_hello *remote, pgsocket socket)
+px_hello_locality(const px_hello *self, const px_hello *remote,
+				  pgsocket socket)
 {
 	if (strcmp(self->instance, remote->instance) == 0)
 		return PX_SAME_INSTANCE;
 	return px_socket_is_same_host(socket) ? PX_SAME_HOST : PX_REMOTE;
 }
 
-/* NULL if we get on with the remote by what it has said. */
-static const char *
+/* Can we read what the remote sends, by the hello that it has answered? */
+static px_outcome
 judge_hello(px_connection *connection, const px_hello *self,
 			const PGresult *answer)
 {
 	px_fault	fault;
-	const char *refusal;
+	px_outcome	outcome;
 
 	if (PQnfields(answer) != 1 || PQgetisnull(answer, 0, 0) ||
-		px_hello_read(PQgetvalue(answer, 0, 0), &connection->hello, &fault) != PX_OK)
-		return "remote's hello is malformed";
-	refusal = px_hello_refusal(self, &connection->hello, &connection->version);
-	if (refusal)
-		return refusal;
+		px_hello_read(PQgetvalue(answer, 0, 0), &connection->hello,
+					  &fault) != PX_OK)
+		return px_refused("remote's hello is malformed");
+	outcome = px_hello_judge(self, &connection->hello, &connection->version);
+	if (!px_is_ok(outcome))
+		return outcome;
 	if (!connection->hello.can_export)
-		return "remote user may not call pg_export_snapshot";
+		return px_refused("remote user may not call pg_export_snapshot");
 
-	connection->locality = px_hello_locality(self, &connection->hello, PQsocket(connection->pg));
-	return NULL;
+	connection->locality = px_hello_locality(self, &connection->hello,
+											 PQsocket(connection->pg));
+	return px_ok();
+}
+
+/* The session has said something other than a hello, or nothing at all. */
+static px_outcome
+fail_hello(px_connection *connection, px_answer answer, const PGresult *result)
+{
+	const char *reason;
+
+	if (answer == PX_ANSWER_SILENT)
+	{
+		px_peer_avoid(connection->peer);
+		return px_refused("hello failed: no answer");
+	}
+	reason = psprintf("hello failed: %s",
+					  px_answer_text(connection->pg, answer, result));
+	return answer == PX_ANSWER_BROKEN ? px_failed(reason) : px_refused(reason);
 }
 
 /* Take the answers to all three, up to the first that speaks against it. */
-static const char *
+static px_outcome
 take_answers(px_connection *connection, const px_hello *self,
-			 PGresult **result, bool *lasting)
+			 PGresult **result)
 {
 	TimestampTz deadline = px_setup_deadline();
 	PGconn	   *pg = connection->pg;
 	px_answer	answer;
-	const char *refusal;
+	px_outcome	outcome;
 
-	*lasting = false;
 	answer = px_take_answer(pg, true, deadline, result);
 	if (answer == PX_ANSWER_SILENT)
 	{
 		px_peer_avoid(connection->peer);
-		return px_answer_text(pg, answer, *result);
+		return px_failed(px_answer_text(pg, answer, *result));
 	}
 	if (answer != PX_ANSWER_OK)
-		return psprintf("could not configure the session: %s",
-						px_answer_text(pg, answer, *result));
+		return px_failed(psprintf("could not configure the session: %s",
+								  px_answer_text(pg, answer, *result)));
 	PQclear(*result);
 
 	answer = px_take_answer(pg, true, deadline, result);
-	*lasting = answer != PX_ANSWER_BROKEN;
 	if (answer == PX_ANSWER_ERROR)
-		return judge_fault(pg, *result);
+		return px_refused(judge_fault(pg, *result));
 	if (answer == PX_ANSWER_OK)
 	{
 		PQclear(*result);
 		answer = px_take_answer(pg, true, deadline, result);
-		*lasting = answer != PX_ANSWER_BROKEN;
-	}
-	if (answer == PX_ANSWER_SILENT)
-	{
-		px_peer_avoid(connection->peer);
-		return "hello failed: no answer";
 	}
 	if (answer != PX_ANSWER_OK)
-		return psprintf("hello failed: %s", px_answer_text(pg, answer, *result));
-	refusal = judge_hello(connection, self, *result);
-	if (refusal)
-		return refusal;
+		return fail_hello(connection, answer, *result);
+	outcome = judge_hello(connection, self, *result);
+	if (!px_is_ok(outcome))
+		return outcome;
 
 	/* The end of the pipeline. */
-	*lasting = false;
-	return px_come_to_rest(pg, PX_REST_OF_QUERY, deadline) ? NULL : "hello does not end";
+	if (!px_come_to_rest(pg, PX_REST_OF_QUERY, deadline))
+		return px_failed("hello does not end");
+	return px_ok();
 }
 
-const char *
-px_introduce(px_connection *connection, bool *lasting)
+px_outcome
+px_introduce(px_connection *connection)
 {
 	px_hello	self;
 	char		hello[PX_HELLO_NBYTES_MAX];
 	PGresult   *volatile result = NULL;
-	const char *refusal;
+	px_outcome	outcome;
 
 	px_hello_self(&self);
 	px_hello_write(hello, sizeof(hello), &self);
 	send_all(connection->pg, hello);
 	PG_TRY();
 	{
-		refusal = take_answers(connection, &self, (PGresult **) &result, lasting);
+		outcome = take_answers(connection, &self, (PGresult **) &result);
 	}
 	PG_FINALLY();
 	{
 		PQclear(result);
 	}
 	PG_END_TRY();
-	return refusal;
+	return outcome;
 }

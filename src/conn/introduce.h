@@ -1,35 +1,39 @@
 /*-------------------------------------------------------------------------
  *
  * introduce.h
- *		The first words on a new connection.
+ *		How a new connection begins.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PX_CONN_INTRODUCE_H
 #define PX_CONN_INTRODUCE_H
 
+#include "conn/outcome.h"
 #include "conn/peer.h"
 
 /*
  * Configure the session, see that the functions of the extension there are
- * genuine, and exchange hellos: all in one round trip.  Returns NULL if the
- * remote was accepted; hello, version and locality of the connection are
- * then known, and it may be used.  Else why the connection cannot be used
- * (palloc'd or static); *lasting is whether any other one would fare alike, and
- * the peer has been told if it is silent.  Blocks for PX_SETUP_TIMEOUT_MS at
- * most, serving interrupts: to be closed, then.
+ * genuine, and exchange hellos: all in one round trip.
+ *
+ * PX_OUTCOME_OK: the remote was accepted.  Hello, version and locality of the
+ * connection are known, and it may be used.  PX_OUTCOME_FAILED or
+ * PX_OUTCOME_REFUSED: the connection cannot be used and is to be closed.  If
+ * the remote did not answer, the peer is avoided from now on (px_peer_avoid).
+ *
+ * Blocks for PX_SETUP_TIMEOUT_MS at most, serving interrupts; after an
+ * interrupt the connection is to be closed, too.
  */
-extern const char *px_introduce(px_connection *connection, bool *lasting);
+extern px_outcome px_introduce(px_connection *connection);
 
 /*
- * By its hello, why an exchange with the remote cannot be (palloc'd or static);
- * or NULL, and *version is the newest that both speak.
+ * Judge the remote by its hello: PX_OUTCOME_OK, and *version is the newest
+ * protocol version that both speak; or PX_OUTCOME_REFUSED.
  */
-extern const char *px_hello_refusal(const px_hello *self, const px_hello *remote,
-									uint16 *version);
+extern px_outcome px_hello_judge(const px_hello *self, const px_hello *remote,
+								 uint16 *version);
 
-/* Where the remote with that hello is, which is at the other end of socket. */
-extern px_locality px_hello_locality(const px_hello *self, const px_hello *remote,
-									 pgsocket socket);
+/* Where the remote with that hello is, at the other end of socket. */
+extern px_locality px_hello_locality(const px_hello *self,
+									 const px_hello *remote, pgsocket socket);
 
 #endif							/* PX_CONN_INTRODUCE_H */

@@ -18,14 +18,16 @@
 void
 px_peer_avoid(px_peer *peer)
 {
-	peer->avoid_until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), AVOID_MS);
+	peer->avoid_until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+													AVOID_MS);
 }
 
 void
 px_peer_refuse(px_peer *peer, const char *refusal, bool lacks_extension)
 {
 	ereport(DEBUG1,
-			(errmsg_internal("no exchange with server %u: %s", peer->serverid, refusal)));
+			(errmsg_internal("no exchange with server %u: %s",
+							 peer->serverid, refusal)));
 	peer->refusal = MemoryContextStrdup(CacheMemoryContext, refusal);
 	peer->lacks_extension = lacks_extension;
 }

@@ -8,7 +8,6 @@
 #ifndef PX_CONN_PEER_H
 #define PX_CONN_PEER_H
 
-
 #include "datatype/timestamp.h"
 #include "foreign/foreign.h"
 #include "lib/ilist.h"
@@ -32,13 +31,18 @@ typedef struct px_peer_key
 
 #define PX_SNAPSHOT_ID_NBYTES	64
 
-/* What the last stream of mode auto has taught, for the next one. */
-typedef struct px_lesson
+/*
+ * What the last stream in mode auto has measured.  The next one begins with
+ * it.
+ */
+typedef struct px_link_history
 {
-	uint64		link_rate;		/* bytes per second that the link carried while it
-								 * was in the way; 0: not known, or never was */
-	uint32		idle;			/* thousandths of its time that we waited for frames */
-} px_lesson;
+	uint64		link_rate;		/* bytes per second that the link carried
+								 * while it was the bottleneck; 0: not known,
+								 * or it never was */
+	uint32		idle;			/* thousandths of the stream's time in which
+								 * the receiver waited for frames */
+} px_link_history;
 
 typedef struct px_peer
 {
@@ -73,7 +77,7 @@ typedef struct px_peer
 	px_locality session_locality;
 	char		snapshot[PX_SNAPSHOT_ID_NBYTES];
 
-	px_lesson	lesson;
+	px_link_history link_history;
 } px_peer;
 
 struct px_connection;
@@ -103,7 +107,8 @@ typedef struct px_connection
 	px_hello	hello;			/* the remote's */
 	uint16		version;		/* protocol version agreed on */
 	px_locality locality;
-	bool		in_use;			/* a stream has it, or left without a word */
+	bool		in_use;			/* a stream has it, or was freed without
+								 * giving it back */
 	px_connection_holder *holder;	/* the stream that has it, or NULL */
 	bool		reused;			/* not its first stream */
 	TimestampTz since;			/* when it was made */
@@ -120,7 +125,11 @@ typedef struct px_connection
  */
 extern void px_peer_avoid(px_peer *peer);
 
-/* Remember for the session why the peer cannot be used; lacks_extension as there. */
-extern void px_peer_refuse(px_peer *peer, const char *refusal, bool lacks_extension);
+/*
+ * Remember for the session why the peer cannot be used; lacks_extension as in
+ * px_peer.
+ */
+extern void px_peer_refuse(px_peer *peer, const char *refusal,
+						   bool lacks_extension);
 
 #endif							/* PX_CONN_PEER_H */

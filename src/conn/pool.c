@@ -38,7 +38,7 @@
  */
 #define ABANDON_TIMEOUT_MS	5000
 
-/* How long to wait for a cancel to be heeded before another one, at first. */
+/* How long to wait, at first, until a cancel is sent again. */
 #define CANCEL_AGAIN_MS		50
 
 static HTAB *peers = NULL;		/* NULL until the first exchange */
@@ -59,8 +59,10 @@ create_peers(void)
 
 	RegisterXactCallback(xact_callback, NULL);
 	RegisterSubXactCallback(subxact_callback, NULL);
-	CacheRegisterSyscacheCallback(FOREIGNSERVEROID, invalidation_callback, (Datum) 0);
-	CacheRegisterSyscacheCallback(USERMAPPINGOID, invalidation_callback, (Datum) 0);
+	CacheRegisterSyscacheCallback(FOREIGNSERVEROID, invalidation_callback,
+								  (Datum) 0);
+	CacheRegisterSyscacheCallback(USERMAPPINGOID, invalidation_callback,
+								  (Datum) 0);
 }
 
 px_peer *
@@ -79,10 +81,12 @@ px_peer_get(UserMapping *user)
 	if (!found)
 	{
 		peer->serverid = user->serverid;
-		peer->server_hash = GetSysCacheHashValue1(FOREIGNSERVEROID,
-												  ObjectIdGetDatum(user->serverid));
-		peer->mapping_hash = GetSysCacheHashValue1(USERMAPPINGOID,
-												   ObjectIdGetDatum(user->umid));
+		peer->server_hash =
+			GetSysCacheHashValue1(FOREIGNSERVEROID,
+								  ObjectIdGetDatum(user->serverid));
+		peer->mapping_hash =
+			GetSysCacheHashValue1(USERMAPPINGOID,
+								  ObjectIdGetDatum(user->umid));
 		dlist_init(&peer->connections);
 		peer->refusal = NULL;
 		peer->lacks_extension = false;
@@ -90,7 +94,7 @@ px_peer_get(UserMapping *user)
 		peer->avoid_until = 0;
 		peer->admitted = false;
 		peer->snapshot[0] = '\0';
-		memset(&peer->lesson, 0, sizeof(peer->lesson));
+		memset(&peer->link_history, 0, sizeof(peer->link_history));
 	}
 	return peer;
 }
@@ -111,7 +115,7 @@ keeps_connections(ForeignServer *server)
 	return true;
 }
 
-/* Hand a connection to a stream. */
+/* Give a connection to a stream. */
 static void
 give_connection(px_connection *connection, px_connection_holder *holder)
 {
@@ -135,7 +139,8 @@ take_connection(px_connection *connection)
 static TimestampTz
 abandon_deadline(void)
 {
-	return TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ABANDON_TIMEOUT_MS);
+	return TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+									   ABANDON_TIMEOUT_MS);
 }
 
 /*
@@ -143,22 +148,19 @@ abandon_deadline(void)
  * the peer from the start, so that errors do not leak it; but whatever takes
  * it back before it was accepted closes it.
  */
-static px_connection *
-open_connection(px_peer *peer, UserMapping *user, px_connection_holder *holder,
-				const char **reason)
+static px_outcome
+open_connection(px_peer *peer, UserMapping *user, px_connection_holder *holder)
 {
 	ForeignServer *server = GetForeignServer(user->serverid);
 	px_connection *connection;
-	const char *refusal;
-	char	   *failure;
-	bool		silent;
-	bool		lasting;
+	px_outcome	outcome;
 	PGconn	   *pg;
 
-	connection = MemoryContextAllocZero(CacheMemoryContext, sizeof(px_connection));
+	connection =
+		MemoryContextAllocZero(CacheMemoryContext, sizeof(px_connection));
 	PG_TRY();
 	{
-		pg = px_connect(server, user, &failure, &silent);
+		outcome = px_connect(server, user, &pg);
 	}
 	PG_CATCH();
 	{
@@ -167,13 +169,12 @@ open_connection(px_peer *peer, UserMapping *user, px_connection_holder *holder,
 	}
 	PG_END_TRY();
 
-	if (pg == NULL)
+	if (!px_is_ok(outcome))
 	{
 		pfree(connection);
-		if (silent)
+		if (outcome.kind == PX_OUTCOME_SILENT)
 			px_peer_avoid(peer);
-		*reason = failure;
-		return NULL;
+		return outcome;
 	}
 
 	connection->peer = peer;
@@ -183,20 +184,20 @@ open_connection(px_peer *peer, UserMapping *user, px_connection_holder *holder,
 	give_connection(connection, holder);
 	dlist_push_tail(&peer->connections, &connection->node);
 
-	refusal = px_introduce(connection, &lasting);
-	if (refusal == NULL)
+	outcome = px_introduce(connection);
+	if (px_is_ok(outcome))
 	{
 		connection->accepted = true;
-		return connection;
+		return outcome;
 	}
 
-	if (lasting)
-		peer->stream_refusal = MemoryContextStrdup(CacheMemoryContext, refusal);
-	*reason = refusal;
+	if (outcome.kind == PX_OUTCOME_REFUSED)
+		peer->stream_refusal = MemoryContextStrdup(CacheMemoryContext,
+												   outcome.reason);
 	if (PQtransactionStatus(connection->pg) == PQTRANS_ACTIVE)
 		(void) px_cancel(connection->pg, abandon_deadline());
 	px_connection_discard(connection);
-	return NULL;
+	return outcome;
 }
 
 /*
@@ -211,8 +212,10 @@ drain(PGconn *pg, px_rest_limit limit, TimestampTz deadline)
 
 	while (rest == PX_REST_MORE)
 	{
-		long		ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
-		int			wanted = WL_SOCKET_READABLE | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH;
+		long		ms =
+			TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
+		int			wanted = WL_SOCKET_READABLE | WL_TIMEOUT |
+			WL_EXIT_ON_PM_DEATH;
 		int			rc;
 
 		if (ms <= 0)
@@ -265,7 +268,8 @@ is_usable(px_connection *connection)
 		PQstatus(connection->pg) != CONNECTION_OK)
 		return false;
 	if (PQtransactionStatus(connection->pg) == PQTRANS_ACTIVE &&
-		!px_come_to_rest(connection->pg, PX_REST_OF_COMMAND, abandon_deadline()))
+		!px_come_to_rest(connection->pg, PX_REST_OF_COMMAND,
+						 abandon_deadline()))
 		return false;
 	return PQtransactionStatus(connection->pg) == PQTRANS_IDLE;
 }
@@ -282,7 +286,8 @@ streams_running(px_peer *peer)
 
 	dlist_foreach_modify(iter, &peer->connections)
 	{
-		px_connection *connection = dlist_container(px_connection, node, iter.cur);
+		px_connection *connection =
+			dlist_container(px_connection, node, iter.cur);
 
 		if (connection->in_use && connection->holder == NULL)
 			px_connection_abandon(connection);
@@ -310,7 +315,8 @@ px_connection_in_use(Oid serverid)
 		(void) streams_running(peer);
 		dlist_foreach(iter, &peer->connections)
 		{
-			px_connection *connection = dlist_container(px_connection, node, iter.cur);
+			px_connection *connection =
+				dlist_container(px_connection, node, iter.cur);
 
 			if (connection->in_use)
 			{
@@ -322,21 +328,23 @@ px_connection_in_use(Oid serverid)
 	return NULL;
 }
 
-px_connection *
-px_connection_acquire(px_peer *peer, UserMapping *user, px_connection_holder *holder,
-					  const char **reason)
+px_outcome
+px_connection_acquire(px_peer *peer, UserMapping *user,
+					  px_connection_holder *holder)
 {
 	dlist_mutable_iter iter;
 
-	*reason = peer->stream_refusal;
 	if (peer->avoid_until != 0 && peer->avoid_until > GetCurrentTimestamp())
-		*reason = "a session did not answer within the last minute";
-	if (*reason || streams_running(peer) >= px_max_connections_per_server)
-		return NULL;
+		return px_failed("a session did not answer within the last minute");
+	if (peer->stream_refusal)
+		return px_refused(peer->stream_refusal);
+	if (streams_running(peer) >= px_max_connections_per_server)
+		return px_busy("no connection is free");
 
 	dlist_foreach_modify(iter, &peer->connections)
 	{
-		px_connection *connection = dlist_container(px_connection, node, iter.cur);
+		px_connection *connection =
+			dlist_container(px_connection, node, iter.cur);
 
 		if (connection->in_use)
 			continue;
@@ -344,11 +352,11 @@ px_connection_acquire(px_peer *peer, UserMapping *user, px_connection_holder *ho
 		{
 			give_connection(connection, holder);
 			connection->reused = true;
-			return connection;
+			return px_ok();
 		}
 		px_connection_discard(connection);
 	}
-	return open_connection(peer, user, holder, reason);
+	return open_connection(peer, user, holder);
 }
 
 void
@@ -377,12 +385,14 @@ come_to_rest(PGconn *pg, TimestampTz deadline)
 	if (PQstatus(pg) != CONNECTION_OK)
 		return false;
 
-	if (PQtransactionStatus(pg) == PQTRANS_ACTIVE && !cancel_and_drain(pg, deadline))
+	if (PQtransactionStatus(pg) == PQTRANS_ACTIVE &&
+		!cancel_and_drain(pg, deadline))
 		return false;
 
 	if (PQtransactionStatus(pg) != PQTRANS_IDLE)
 	{
-		if (!px_send_command(pg, "ROLLBACK") || !drain(pg, PX_REST_OF_COMMAND, deadline))
+		if (!px_send_command(pg, "ROLLBACK") ||
+			!drain(pg, PX_REST_OF_COMMAND, deadline))
 			return false;
 	}
 	return PQtransactionStatus(pg) == PQTRANS_IDLE;
@@ -393,7 +403,9 @@ abandon_until(px_connection *connection, TimestampTz deadline)
 {
 	take_connection(connection);
 
-	/* Closing alone would let a query that sends nothing run on for a while. */
+	/*
+	 * Closing alone would let a query that sends nothing run on for a while.
+	 */
 	if (!connection->accepted || !come_to_rest(connection->pg, deadline) ||
 		connection->invalidated)
 		px_connection_discard(connection);
@@ -423,7 +435,8 @@ abandon_streams(int nest_level)
 
 		dlist_foreach_modify(iter, &peer->connections)
 		{
-			px_connection *connection = dlist_container(px_connection, node, iter.cur);
+			px_connection *connection =
+				dlist_container(px_connection, node, iter.cur);
 
 			if (connection->in_use && connection->nest_level >= nest_level)
 			{
@@ -454,9 +467,11 @@ inherit_streams(int nest_level)
 
 		dlist_foreach(iter, &peer->connections)
 		{
-			px_connection *connection = dlist_container(px_connection, node, iter.cur);
+			px_connection *connection =
+				dlist_container(px_connection, node, iter.cur);
 
-			connection->nest_level = Min(connection->nest_level, nest_level - 1);
+			connection->nest_level =
+				Min(connection->nest_level, nest_level - 1);
 		}
 	}
 }
@@ -474,7 +489,8 @@ close_all(void)
 		dlist_mutable_iter iter;
 
 		dlist_foreach_modify(iter, &peer->connections)
-			px_connection_discard(dlist_container(px_connection, node, iter.cur));
+			px_connection_discard(dlist_container(px_connection, node,
+												  iter.cur));
 	}
 }
 
@@ -511,7 +527,8 @@ subxact_callback(SubXactEvent event, SubTransactionId mySubid,
 }
 
 void
-px_pool_read(void (*consume) (const px_connection *connection, void *arg), void *arg)
+px_pool_read(void (*consume) (const px_connection *connection, void *arg),
+			 void *arg)
 {
 	List	   *all = NIL;
 	ListCell   *lc;
@@ -535,7 +552,7 @@ px_pool_read(void (*consume) (const px_connection *connection, void *arg), void 
 	list_free(all);
 }
 
-/* Try again as if nothing had ever spoken against it. */
+/* Forget what speaks against the peer: it is tried again. */
 static void
 forgive_peer(px_peer *peer)
 {
@@ -565,10 +582,13 @@ px_pool_disconnect(Oid serverid)
 		if (OidIsValid(serverid) && peer->serverid != serverid)
 			continue;
 		forgive_peer(peer);
-		(void) streams_running(peer);	/* from here on, in use means a stream */
+
+		/* After this, what is in use is used by a stream. */
+		(void) streams_running(peer);
 		dlist_foreach_modify(iter, &peer->connections)
 		{
-			px_connection *connection = dlist_container(px_connection, node, iter.cur);
+			px_connection *connection =
+				dlist_container(px_connection, node, iter.cur);
 
 			if (connection->in_use)
 				ereport(WARNING,
@@ -597,14 +617,17 @@ invalidation_callback(Datum arg, int cacheid, uint32 hashvalue)
 		dlist_mutable_iter iter;
 
 		if (hashvalue != 0 &&
-			hashvalue != (cacheid == FOREIGNSERVEROID ? peer->server_hash : peer->mapping_hash))
+			hashvalue !=
+				(cacheid == FOREIGNSERVEROID ? peer->server_hash :
+											   peer->mapping_hash))
 			continue;
 
 		forgive_peer(peer);
-		memset(&peer->lesson, 0, sizeof(peer->lesson));
+		memset(&peer->link_history, 0, sizeof(peer->link_history));
 		dlist_foreach_modify(iter, &peer->connections)
 		{
-			px_connection *connection = dlist_container(px_connection, node, iter.cur);
+			px_connection *connection =
+				dlist_container(px_connection, node, iter.cur);
 
 			if (connection->in_use)
 				connection->invalidated = true;

@@ -6,33 +6,35 @@
  * A peer is a server as one user sees it; it is known for the session and
  * owns the connections made to it.  A connection carries one stream at a time
  * and is kept for the next one.  Its remote transaction lasts for one stream,
- * so that no lock stays behind on the remote when the rows have been read: a
+ * so that no lock is left on the remote when the rows have been read: a
  * later TRUNCATE by the same local transaction would wait for it for ever.
  *
  * Everything lives in CacheMemoryContext or in libpq, and is cleaned up by
- * transaction callbacks: a caller that errors out leaves nothing behind.
+ * transaction callbacks: a caller that errors out leaves nothing.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PX_CONN_POOL_H
 #define PX_CONN_POOL_H
 
+#include "conn/outcome.h"
 #include "conn/peer.h"
 
 /* The peer of server for user; made on first use. */
 extern px_peer *px_peer_get(UserMapping *user);
 
 /*
- * An idle connection to the peer, made if need be, now in use by holder: the
- * two point to each other until it is given back, or taken away at the end of
- * the (sub)transaction.  NULL, with *reason set, if there is none to be had:
- * the peer refuses (see px_peer), or connecting failed.  NULL and *reason NULL
- * if max_connections_per_server are in use.  Blocks while connecting, serving
- * interrupts.
+ * Give holder an idle connection to the peer, which is made if need be.  The
+ * two point to each other until the connection is given back, or is taken away
+ * at the end of the (sub)transaction.
+ *
+ * Else PX_OUTCOME_BUSY if max_connections_per_server are in use;
+ * PX_OUTCOME_REFUSED if the peer refuses streams (see px_peer); or
+ * PX_OUTCOME_SILENT or PX_OUTCOME_FAILED if there is no connection to be had
+ * this time.  Blocks while connecting, serving interrupts.
  */
-extern px_connection *px_connection_acquire(px_peer *peer, UserMapping *user,
-											px_connection_holder *holder,
-											const char **reason);
+extern px_outcome px_connection_acquire(px_peer *peer, UserMapping *user,
+										px_connection_holder *holder);
 
 /*
  * Any connection of this session that a stream has, to the server, or to any
@@ -57,14 +59,15 @@ extern void px_connection_abandon(px_connection *connection);
 extern void px_connection_discard(px_connection *connection);
 
 /* Call consume for each connection of this session; it may raise errors. */
-extern void px_pool_read(void (*consume) (const px_connection *connection, void *arg),
+extern void px_pool_read(void (*consume) (const px_connection *connection,
+										  void *arg),
 						 void *arg);
 
 /*
  * Close this session's idle connections to a server, or to all with
- * InvalidOid, and forget what spoke against using it.  Connections in use stay,
- * each with a WARNING.  True if any was closed.  Waits only to bring to rest what an
- * error has left.
+ * InvalidOid, and forget what spoke against using it.  Connections in use
+ * stay, each with a WARNING.  True if any was closed.  Waits only for
+ * connections that an error has left in use.
  */
 extern bool px_pool_disconnect(Oid serverid);
 

@@ -13,8 +13,8 @@
  * a line of EXPLAIN or a column of a view, whatever the remote has sent: valid
  * in the database encoding, on one line, and without control characters, which
  * a terminal would obey and XML has no place for.  White space other than a
- * blank becomes a blank, and each byte of what else is not allowed a '?'.  Never
- * raises an error but for want of memory.
+ * blank becomes a blank, and each byte of what else is not allowed a '?'.
+ * Raises an error only if memory is exhausted.
  */
 extern char *px_remote_text(const char *text);
 

@@ -7,57 +7,59 @@
  */
 #include "postgres.h"
 
-#include "executor/executor.h"
 #include "mb/pg_wchar.h"
 
-#include "compat.h"
 #include "conn/answer.h"
 #include "exec/ask_plan.h"
+#include "exec/open_reader.h"
 #include "exec/request.h"
-#include "exec/start.h"
 
 /* server_version_num of the first that can EXPLAIN a query with parameters. */
 #define GENERIC_PLAN_SINCE	160000
 
-char *
-px_receive_ask_plan(px_receive_state *state, const char *options, const char **reason)
+/* Send the EXPLAIN on the reader's connection, and read the answer. */
+static px_outcome
+exec_explain(px_receive_state *state, px_stream_reader *reader,
+			 const char *options, char **plan)
 {
-	px_stream_reader *reader = state->readers ? state->readers[0] : px_start_add_reader(state);
-	px_stream  *stream = reader->stream;
-	char	   *text;
-	bool		usable;
+	px_connection *connection = reader->stream->holder.connection;
 	const char *generic = "";
+	px_outcome	outcome;
+	bool		usable;
 
-	if (px_transport_setting == PX_TRANSPORT_SESSION)
-	{
-		*reason = "pg_exchange.transport is session";
-		return NULL;
-	}
-	if (!px_start_connect(state, reader, reason))
-	{
-		if (*reason == NULL)
-			*reason = "all connections are in use";
-		return NULL;
-	}
 	if (state->foreign->fdw_exprs != NIL)
 	{
 		generic = ", GENERIC_PLAN";
 		if (reader->peer_version < GENERIC_PLAN_SINCE)
-		{
-			*reason = "the query has parameters, and the remote server is before PostgreSQL 16";
-			px_stream_close(stream);
-			return NULL;
-		}
+			return px_refused("the query has parameters, and the remote server is before PostgreSQL 16");
 	}
 
 	px_slices_init(&state->local_slices, state->nslices_max);
 	px_request_for_stream(state, reader);
-	text = px_exec_lines(stream->holder.connection->pg,
-						 psprintf("EXPLAIN (%s%s) %s", options, generic, stream->sql),
-						 reason, &usable);
-	stream->holder.connection->invalidated |= !usable;
-	if (text)
-		(void) pg_verifymbstr(text, strlen(text), false);
-	px_stream_close(stream);
-	return text;
+	outcome = px_exec_lines(connection->pg,
+							psprintf("EXPLAIN (%s%s) %s", options, generic,
+									 reader->stream->sql),
+							plan, &usable);
+	connection->invalidated |= !usable;
+	if (px_is_ok(outcome))
+		(void) pg_verifymbstr(*plan, strlen(*plan), false);
+	return outcome;
+}
+
+px_outcome
+px_ask_plan(px_receive_state *state, const char *options, char **plan)
+{
+	px_stream_reader *reader = px_open_first_reader(state);
+	px_outcome	outcome;
+
+	if (px_transport_setting == PX_TRANSPORT_SESSION)
+		return px_refused("pg_exchange.transport is session");
+	outcome = px_open_connect(state, reader);
+	if (outcome.kind == PX_OUTCOME_BUSY)
+		return px_busy("all connections are in use");
+	if (!px_is_ok(outcome))
+		return outcome;
+	outcome = exec_explain(state, reader, options, plan);
+	px_stream_close(reader->stream);
+	return outcome;
 }

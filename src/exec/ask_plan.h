@@ -11,11 +11,11 @@
 #include "exec/receive_state.h"
 
 /*
- * Ask the server for its plan of the query, with options of EXPLAIN.  NULL, with
- * *reason set, if it does not tell.  Connects, and blocks for a round trip, at
- * most a few seconds, serving interrupts.  For plain EXPLAIN.
+ * Ask the server for its plan of the query, with options of EXPLAIN.  *plan is
+ * palloc'd, and valid with PX_OUTCOME_OK only.  Connects, and blocks for a
+ * round trip, at most a few seconds, serving interrupts.  For plain EXPLAIN.
  */
-extern char *px_receive_ask_plan(px_receive_state *state, const char *options,
-								 const char **reason);
+extern px_outcome px_ask_plan(px_receive_state *state, const char *options,
+							  char **plan);
 
 #endif							/* PX_EXEC_ASK_PLAN_H */

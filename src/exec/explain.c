@@ -67,7 +67,8 @@ compression_text(const px_receive_state *state)
 	if (state->fallback_reason)
 		return "NONE (postgres_fdw)";
 	if (used && state->mode == PX_MODE_AUTO)
-		return psprintf("AUTO (lz4 " UINT64_FORMAT " batches, zstd " UINT64_FORMAT ", none " UINT64_FORMAT ")",
+		return psprintf("AUTO (lz4 " UINT64_FORMAT " batches, zstd "
+						UINT64_FORMAT ", none " UINT64_FORMAT ")",
 						choices[PX_CHOICE_LZ4], choices[PX_CHOICE_ZSTD],
 						choices[PX_CHOICE_PLAIN] + choices[PX_CHOICE_ENCODED]);
 	if (used && state->mode != PX_MODE_NONE)
@@ -105,20 +106,23 @@ size_text(uint64 nbytes)
 static double
 ratio(const px_receive_stats *stats)
 {
-	return stats->wire_nbytes > 0 ? (double) stats->raw_nbytes / stats->wire_nbytes : 0.0;
+	return stats->wire_nbytes > 0 ?
+		(double) stats->raw_nbytes / stats->wire_nbytes : 0.0;
 }
 
 static void
 explain_stats_text(const px_receive_stats *stats, ExplainState *es)
 {
 	ExplainPropertyText("Wire",
-						psprintf("%s in " UINT64_FORMAT " batches, raw %s, ratio %.2f",
+						psprintf("%s in " UINT64_FORMAT
+								 " batches, raw %s, ratio %.2f",
 								 size_text(stats->wire_nbytes), stats->batches,
 								 size_text(stats->raw_nbytes), ratio(stats)),
 						es);
 	if (es->timing)
 		ExplainPropertyText("Time",
-							psprintf("encode %.1f ms, send wait %.1f ms, receive wait %.1f ms, decode %.1f ms",
+							psprintf("encode %.1f ms, send wait %.1f ms, "
+									 "receive wait %.1f ms, decode %.1f ms",
 									 stats->encode_us / 1000.0,
 									 stats->send_wait_us / 1000.0,
 									 INSTR_TIME_GET_MILLISEC(stats->receive_wait),
@@ -140,7 +144,8 @@ explain_stats_properties(const px_receive_stats *stats, ExplainState *es)
 		ExplainPropertyFloat("Send Wait Time (ms)", NULL,
 							 stats->send_wait_us / 1000.0, 3, es);
 		ExplainPropertyFloat("Receive Wait Time (ms)", NULL,
-							 INSTR_TIME_GET_MILLISEC(stats->receive_wait), 3, es);
+							 INSTR_TIME_GET_MILLISEC(stats->receive_wait), 3,
+							 es);
 		ExplainPropertyFloat("Decode Time (ms)", NULL,
 							 INSTR_TIME_GET_MILLISEC(stats->decode), 3, es);
 	}
@@ -151,18 +156,26 @@ static void
 explain_auto(const px_receive_stats *stats, ExplainState *es)
 {
 	bool		measured = stats->link_rate > 0;
-	double		mbit = (measured ? stats->link_rate : stats->link_rate_min) * 8 / 1e6;
+	uint64		rate = measured ? stats->link_rate : stats->link_rate_min;
+	double		mbit = rate * 8 / 1e6;
 
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
 		if (mbit >= 0.05)
-			ExplainPropertyText("Link", psprintf(measured ? "%.1f Mbit/s" : "%.1f Mbit/s or more", mbit), es);
+			ExplainPropertyText("Link",
+								psprintf("%.1f Mbit/s%s", mbit,
+										 measured ? "" : " or more"),
+								es);
 		return;
 	}
-	ExplainPropertyUInteger("Plain Batches", NULL, stats->choices[PX_CHOICE_PLAIN], es);
-	ExplainPropertyUInteger("Encoded Batches", NULL, stats->choices[PX_CHOICE_ENCODED], es);
-	ExplainPropertyUInteger("LZ4 Batches", NULL, stats->choices[PX_CHOICE_LZ4], es);
-	ExplainPropertyUInteger("Zstd Batches", NULL, stats->choices[PX_CHOICE_ZSTD], es);
+	ExplainPropertyUInteger("Plain Batches", NULL,
+							stats->choices[PX_CHOICE_PLAIN], es);
+	ExplainPropertyUInteger("Encoded Batches", NULL,
+							stats->choices[PX_CHOICE_ENCODED], es);
+	ExplainPropertyUInteger("LZ4 Batches", NULL, stats->choices[PX_CHOICE_LZ4],
+							es);
+	ExplainPropertyUInteger("Zstd Batches", NULL,
+							stats->choices[PX_CHOICE_ZSTD], es);
 	ExplainPropertyFloat("Link Rate (Mbit/s)", NULL, mbit, 3, es);
 	ExplainPropertyBool("Link Was Bottleneck", measured, es);
 }
@@ -215,32 +228,47 @@ explain_slices(const px_receive_state *state, ExplainState *es)
 		ExplainPropertyText("Not Sliced", unsliced_text(slice->reason), es);
 }
 
+/* The plan that has come after the rows of a stream. */
+static px_outcome
+received_plan(const px_receive_state *state, bool text, char **plan)
+{
+	for (int i = 0; i < state->nreaders; i++)
+	{
+		const px_stream_reader *reader = state->readers[i];
+
+		*plan = text ? reader->plan_text : reader->plan_json;
+		if (*plan)
+			return px_ok();
+	}
+	return px_refused(state->css.ss.ps.plan->parallel_aware ?
+					  "workers have read the scan" :
+					  "the scan was not read to its end");
+}
+
 /*
- * The remote's plan: what came behind the rows of a stream; or, where nothing is
- * to run, what the remote says when asked.
+ * The remote's plan: what has come after the rows; or, if nothing is to run,
+ * what the remote answers.
  */
 static void
 explain_remote(px_receive_state *state, ExplainState *es)
 {
 	bool		text = es->format == EXPLAIN_FORMAT_TEXT;
-	const char *plan = NULL;
-	const char *reason = state->css.ss.ps.plan->parallel_aware ?
-		"workers have read the scan" : "the scan was not read to its end";
+	char	   *plan;
+	px_outcome	outcome;
 
 	if (state->child == NULL)
-		plan = px_receive_ask_plan(state, psprintf("VERBOSE %s%s", es->verbose ? "ON" : "OFF",
-												   text ? "" : ", FORMAT JSON"),
-								   &reason);
+		outcome = px_ask_plan(state,
+							  psprintf("VERBOSE %s%s",
+									   es->verbose ? "ON" : "OFF",
+									   text ? "" : ", FORMAT JSON"),
+							  &plan);
 	else if (!es->analyze || state->fallback_reason || !has_read(state))
 		return;
 	else
-	{
-		for (int i = 0; i < state->nreaders && plan == NULL; i++)
-			plan = text ? state->readers[i]->plan_text : state->readers[i]->plan_json;
-	}
+		outcome = received_plan(state, text, &plan);
 
-	if (plan == NULL)
-		ExplainPropertyText("No Remote Plan", reason, es);
+	if (!px_is_ok(outcome))
+		ExplainPropertyText("No Remote Plan", outcome.reason, es);
 	else if (text)
 		px_remote_plan_text(plan, es);
 	else
@@ -272,7 +300,8 @@ px_receive_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 		/* Of several slices, the first is as good as any. */
 		if (es->verbose && state->nreaders > 0)
 			ExplainPropertyList("Column Encodings",
-								px_decoder_report(state->readers[0]->decoder), es);
+								px_decoder_report(state->readers[0]->decoder),
+								es);
 	}
 	explain_foreign(state, es);
 	if (px_explain_remote)

@@ -8,7 +8,8 @@
 #ifndef PX_EXEC_EXPLAIN_H
 #define PX_EXEC_EXPLAIN_H
 
-#include "exec/receive_state.h"
+#include "commands/explain.h"
+#include "nodes/execnodes.h"
 
 /* ExplainCustomScan callback. */
 extern void px_receive_explain(CustomScanState *css, List *ancestors,

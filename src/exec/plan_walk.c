@@ -16,7 +16,8 @@ bool
 px_plan_is_receive(const Plan *plan)
 {
 	return IsA(plan, CustomScan) &&
-		strcmp(((const CustomScan *) plan)->methods->CustomName, PX_RECEIVE_NAME) == 0;
+		strcmp(((const CustomScan *) plan)->methods->CustomName,
+			   PX_RECEIVE_NAME) == 0;
 }
 
 List **
@@ -29,7 +30,9 @@ px_plan_list(Plan *plan)
 		case T_MergeAppend:
 			return &((MergeAppend *) plan)->mergeplans;
 		case T_CustomScan:
-			return px_plan_is_receive(plan) ? NULL : &((CustomScan *) plan)->custom_plans;
+			return px_plan_is_receive(plan) ?
+				NULL :
+				&((CustomScan *) plan)->custom_plans;
 		default:
 			return NULL;
 	}

@@ -25,12 +25,13 @@ extern bool px_plan_is_receive(const Plan *plan);
 extern List **px_plan_list(Plan *plan);
 
 /*
- * Visit a plan, which may be NULL, and what is below it, but not the child of an
- * ExchangeReceive, which is its own business.  Whether a visit returned true.
+ * Visit a plan, which may be NULL, and the nodes below it, but not the child
+ * of an ExchangeReceive.  Returns whether a visit returned true.
  */
 extern bool px_plan_walk(Plan *plan, px_plan_visitor visit, void *arg);
 
 /* The same for all plans of a statement, those of subqueries, too. */
-extern bool px_plan_walk_all(const PlannedStmt *stmt, px_plan_visitor visit, void *arg);
+extern bool px_plan_walk_all(const PlannedStmt *stmt, px_plan_visitor visit,
+							 void *arg);
 
 #endif							/* PX_EXEC_PLAN_WALK_H */

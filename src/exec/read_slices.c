@@ -1,36 +1,31 @@
 /*-------------------------------------------------------------------------
  *
  * read_slices.c
- *		Slices after the first, which several streams share.
+ *		The slices of a scan after the first: who reads them, and when.
  *
- * A slice that no stream can read, for want of a connection or because of
- * anything else that comes before its first row, goes back to the others; what
- * is left in the end is read by the session of postgres_fdw, which only the
- * leader of a parallel query has.
+ * A stream may not get a connection, or fail before its first row.  Then its
+ * slice is given back, and another stream reads it.  Slices that are left in
+ * the end are read by postgres_fdw's session, which only the leader of a
+ * parallel query has.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include "access/parallel.h"
-#include "executor/executor.h"
-#include "miscadmin.h"
-
-#include "compat.h"
-#include "exec/parallel.h"
+#include "exec/open_reader.h"
 #include "exec/read_slices.h"
-#include "exec/start.h"
 
-/* Wait for a stream that was begun; false, and its slice is given back, if it will not be. */
+/*
+ * Wait for a stream that was begun.  False if it cannot read: then its slice
+ * is given back.
+ */
 static bool
 confirm_slice(px_receive_state *state, px_stream_reader *reader)
 {
-	const char *reason;
-
 	if (reader->stream->phase == PX_STREAM_BEGUN &&
-		px_stream_confirm(reader->stream, &reason) == PX_STREAM_OK)
+		px_is_ok(px_stream_confirm(reader->stream)))
 	{
-		px_start_accept(state, reader);
+		px_open_accept(state, reader);
 		return true;
 	}
 	px_stream_close(reader->stream);
@@ -39,7 +34,7 @@ confirm_slice(px_receive_state *state, px_stream_reader *reader)
 }
 
 void
-px_receive_spread(px_receive_state *state)
+px_read_other_slices(px_receive_state *state)
 {
 	MemoryContext oldcontext = MemoryContextSwitchTo(state->stream_context);
 	int			nbegun = 1;
@@ -50,15 +45,15 @@ px_receive_spread(px_receive_state *state)
 	{
 		int			slice = px_slices_claim(state->slices, false);
 		px_stream_reader *reader;
-		const char *reason;
 
 		if (slice < 0)
 			break;
-		reader = nbegun < state->nreaders ? state->readers[nbegun] : px_start_add_reader(state);
+		reader = nbegun < state->nreaders ? state->readers[nbegun] :
+			px_open_add_reader(state);
 		reader->slice = slice;
-		if (!px_start_stream(state, reader, &reason))
+		if (!px_is_ok(px_open_stream(state, reader)))
 		{
-			/* Then one of the others will have to read it. */
+			/* One of the other streams reads it when it is done. */
 			px_slices_return(state->slices, slice);
 			break;
 		}
@@ -68,19 +63,17 @@ px_receive_spread(px_receive_state *state)
 	MemoryContextSwitchTo(oldcontext);
 }
 
-/* Have reader go on with a slice; false if that cannot be by a stream. */
+/* Have reader's stream read slice; false if it cannot. */
 static bool
-read_next_slice(px_receive_state *state, px_stream_reader *reader, int slice)
+read_slice(px_receive_state *state, px_stream_reader *reader, int slice)
 {
-	const char *reason;
-
 	reader->slice = slice;
 	if (reader->stream->holder.connection)
 	{
-		px_start_next_query(state, reader);
+		px_open_next_query(state, reader);
 		return true;
 	}
-	if (!px_start_stream(state, reader, &reason))
+	if (!px_is_ok(px_open_stream(state, reader)))
 	{
 		px_slices_return(state->slices, slice);
 		return false;
@@ -89,7 +82,7 @@ read_next_slice(px_receive_state *state, px_stream_reader *reader, int slice)
 }
 
 void
-px_receive_end_slice(px_receive_state *state, px_stream_reader *reader)
+px_read_next_slice(px_receive_state *state, px_stream_reader *reader)
 {
 	MemoryContext oldcontext = MemoryContextSwitchTo(state->stream_context);
 	int			slice = -1;
@@ -99,34 +92,34 @@ px_receive_end_slice(px_receive_state *state, px_stream_reader *reader)
 		reader->session_active = false;
 	else
 		slice = px_slices_claim(state->slices, false);
-	if (slice < 0 || !read_next_slice(state, reader, slice))
+	if (slice < 0 || !read_slice(state, reader, slice))
 		px_stream_close(reader->stream);
 	MemoryContextSwitchTo(oldcontext);
 }
 
 bool
-px_receive_take_left_slice(px_receive_state *state)
+px_read_left_slice(px_receive_state *state)
 {
-	MemoryContext oldcontext = MemoryContextSwitchTo(state->stream_context);
+	MemoryContext oldcontext;
 	px_stream_reader *reader = state->readers[0];
-	int			slice = -1;
+	px_outcome	outcome;
+	int			slice;
 
-	/* Workers leave that to the leader. */
-	if (state->session_cursor)
-		slice = px_slices_claim(state->slices, true);
+	/* Workers have no session, and leave that to the leader. */
+	if (state->session_cursor == NULL)
+		return false;
+	oldcontext = MemoryContextSwitchTo(state->stream_context);
+	slice = px_slices_claim(state->slices, true);
 	if (slice >= 0)
 	{
-		const char *reason = "slice is left";
-		const char *refusal;
-
 		reader->slice = slice;
-		refusal = px_start_session(state, reader, reason);
-		if (refusal)
+		outcome = px_open_session(state, reader, "slice is left");
+		if (!px_is_ok(outcome))
 			ereport(ERROR,
 					(errcode(ERRCODE_FDW_UNABLE_TO_CREATE_EXECUTION),
 					 errmsg("could not read slice %d of a scan on server \"%s\"",
 							slice, state->servername),
-					 errdetail_internal("%s", refusal)));
+					 errdetail_internal("%s", outcome.reason)));
 		state->reader = reader;
 	}
 	MemoryContextSwitchTo(oldcontext);

@@ -11,23 +11,24 @@
 #include "exec/receive_state.h"
 
 /*
- * When it is known what the slices are: begin streams for those that there
- * are connections for.  Blocks for a round trip, serving interrupts.
+ * It is known now what the slices are: begin streams for as many of them as
+ * there are connections for.  Blocks for a round trip, serving interrupts.
  */
-extern void px_receive_spread(px_receive_state *state);
+extern void px_read_other_slices(px_receive_state *state);
 
 /*
- * A reader has come to the end of its slice: have it go on with another one,
- * if there is any, or be done.  Blocks, serving interrupts, where that takes a
- * new connection.
+ * A reader has come to the end of its slice: have it read another one, if
+ * there is any left.  Blocks, serving interrupts, where that takes a new
+ * connection.
  */
-extern void px_receive_end_slice(px_receive_state *state, px_stream_reader *reader);
+extern void px_read_next_slice(px_receive_state *state,
+							   px_stream_reader *reader);
 
 /*
- * No stream is read any more: read slices that are left, if there are any, by
- * the session.  False if there are none.  May wait for other participants to
- * begin theirs, serving interrupts.
+ * No stream is being read: have postgres_fdw's session read a slice that is
+ * left.  False if there is none.  May wait until other participants have begun
+ * to read theirs, serving interrupts.
  */
-extern bool px_receive_take_left_slice(px_receive_state *state);
+extern bool px_read_left_slice(px_receive_state *state);
 
 #endif							/* PX_EXEC_READ_SLICES_H */

@@ -1,135 +1,196 @@
 /*-------------------------------------------------------------------------
  *
  * receive_state.h
- *		Run-time state of an ExchangeReceive, shared by receive.c, start.c,
- *		read_slices.c, request.c and explain.c.
+ *		Run-time state of an ExchangeReceive.
+ *
+ * Several files work on it.  Each group of fields below names the file that
+ * writes it, and from when to when it is valid; all others only read it.  From
+ * low to high, the files are:
+ *
+ *		exec/shared.c		what the participants of a parallel scan share
+ *		exec/request.c		what the remote is asked for
+ *		exec/ask_session.c	what postgres_fdw's session is asked
+ *		exec/open_reader.c	has one reader read, by a stream or the session
+ *		exec/read_slices.c	which reader reads which slice
+ *		exec/start.c		which way the scan takes
+ *		exec/parallel.c		callbacks of a parallel plan
+ *		node/receive.c		the node
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PX_EXEC_RECEIVE_STATE_H
 #define PX_EXEC_RECEIVE_STATE_H
 
-#include "commands/explain.h"
 #include "foreign/foreign.h"
 #include "nodes/execnodes.h"
-#include "portability/instr_time.h"
 
+#include "conn/pool.h"
 #include "guc.h"
 #include "transport/fdw_cursor.h"
 #include "transport/slices.h"
 #include "transport/stream_reader.h"
 
+/* Written by start.c alone. */
 typedef enum px_receive_phase
 {
 	PX_RECEIVE_NEW,				/* nothing was done yet for this (re)scan */
-	PX_RECEIVE_BEGUN,			/* a stream was begun, and not waited for */
+	PX_RECEIVE_BEGUN,			/* a stream was begun, and not confirmed */
 	PX_RECEIVE_FRAMES,			/* rows come in frames */
 	PX_RECEIVE_CHILD			/* the child runs instead, for good */
 } px_receive_phase;
+
+/*
+ * What postgres_fdw's session was asked, and has said.  Written by
+ * ask_session.c alone.  The answer itself is in the px_peer, where the
+ * question of another scan may replace it.
+ */
+typedef struct px_receive_asked
+{
+	bool		pending;		/* a question was sent, and its answer was not
+								 * read */
+	bool		answered;		/* about the query, since the (re)scan began;
+								 * also set while that is pending */
+	bool		allows_stream;	/* it does, in command */
+	CommandId	command;		/* in which the query was last asked about */
+	uint32		idle_ms;		/* the session's idle time-out; 0: none.  Valid
+								 * in PX_RECEIVE_FRAMES */
+	TimestampTz contact_at;		/* when the session was last asked for
+								 * something */
+} px_receive_asked;
 
 typedef struct px_receive_state
 {
 	CustomScanState css;		/* must be first */
 
-	/* Fixed at begin. */
+	/*
+	 * Facts about the plan and settings.  Written by receive.c when the
+	 * executor starts, and fixed from then on.
+	 */
 	ForeignScan *foreign;		/* child plan */
 	const char *remote_sql;		/* what postgres_fdw deparsed */
 	const char *servername;
 	Index		rtindex;		/* a foreign table of the scan */
 	Oid			userid;			/* whom to connect as */
-	UserMapping *user;			/* as it is when the executor starts */
-	int			fetch_size;		/* rows that postgres_fdw would fetch at a time */
+	UserMapping *user;			/* as it is when the executor starts; NULL in
+								 * plain EXPLAIN without explain_remote */
+	int			fetch_size;		/* rows that postgres_fdw would fetch at a
+								 * time */
 	int			nstreams;		/* of the query, which share receive_buffer */
 	int			nslices_max;	/* streams that this node may have at once */
 	bool		small;			/* too little is expected for a stream */
-	bool		locks_rows;		/* FOR UPDATE and its kin */
+	bool		locks_rows;		/* FOR UPDATE and the like */
 	bool		user_code;		/* may run while the scan is being read */
 	bool		few_rows;		/* a LIMIT is going to end the scan early */
-	bool		nested_in_worker;	/* below a function that a parallel worker calls */
-	List	   *param_exprs;	/* ExprStates of the remote query's parameters */
+	bool		nested_in_worker;	/* below a function that a parallel worker
+									 * calls */
+	List	   *param_exprs;	/* ExprStates of the remote query's
+								 * parameters */
 	bool		params_change;	/* from one rescan to the next */
 	FmgrInfo   *param_output;	/* their output functions */
-	const char **param_values;
 	ExprState  *recheck_quals;	/* which the remote has evaluated */
+	px_stream **waiting;		/* room for nslices_max streams: scratch */
 
 	/*
-	 * The child, set up but not run unless it must: so the connection to the
-	 * server is made, or fails, when the executor starts, as ever.  With it
-	 * are set up two cursors on that connection.  All three are NULL in plain
-	 * EXPLAIN, and in a parallel plan's workers.
+	 * What runs on postgres_fdw's connection.  Set up by receive.c when the
+	 * executor starts, but not run before it is needed.  So the connection is
+	 * made, or fails, at the same time as without pg_exchange.  All three are
+	 * NULL in plain EXPLAIN, and in a parallel plan's workers.
 	 */
 	PlanState  *child;
-	px_fdw_cursor *question;	/* asks whether there can be a stream */
-	px_fdw_cursor *session_cursor;	/* of the session transport */
+	px_fdw_cursor *question;	/* ask_session.c asks by it */
+	px_fdw_cursor *session_cursor;	/* session reads come by it */
 
 	/*
-	 * Set by an ExchangeGather: at the end of a batch, return no row instead
-	 * of waiting for the next one.
+	 * Written by an ExchangeGather at its begin: at the end of a batch, return
+	 * no row instead of waiting for the next one.
 	 */
 	bool		yields;
 
-	/* The way taken. */
+	/*
+	 * Written by request.c when a stream begins, and valid as long as it is.
+	 */
+	const char **param_values;	/* text, NULL for null */
+
+	/* Written by ask_session.c. */
+	px_receive_asked asked;
+
+	/* Which way the scan takes.  Written by start.c. */
 	px_receive_phase phase;
-	const char *fallback_reason;	/* with PX_RECEIVE_CHILD, else NULL */
-	px_fallback fallback;		/* what kind of reason the next one would be */
-	bool		exact_portions; /* the session evaluates as many rows at a time as
-								 * postgres_fdw would, and no more than it wants */
-	const char *session_reason; /* why the session transport was taken, since the
-								 * query began; or NULL */
-	const char *session_next;	/* why it will be taken, when rows are wanted; or NULL */
-	bool		asked;			/* the question, and its answer was not read */
-	bool		verdict_known;	/* for this scan, and it is the peer's last */
-	bool		judged;			/* a stream is allowed, in this command */
-	CommandId	command;		/* in which that was said */
-	uint32		idle_ms;		/* time-out of postgres_fdw's session; 0: none */
-	TimestampTz contact_at;		/* when postgres_fdw's session last heard of us */
+	const char *session_next;	/* in PX_RECEIVE_NEW: why the session is going
+								 * to read it, when rows are wanted; NULL if
+								 * that is not known */
+	const char *fallback_reason;	/* why the child runs; NULL unless it
+									 * does */
+	MemoryContext stream_context;	/* parameters; made with the first reader,
+									 * reset when a stream begins */
+	px_stream_reader *reader;	/* of which rows are returned.  Also written
+								 * where another one has rows: by receive.c
+								 * and read_slices.c */
+	bool		finished;		/* all rows were read: no slice is left.  Set
+								 * by receive.c, too, and by parallel.c when no
+								 * more rows are wanted */
 
 	/*
-	 * The streams: one, or one for each slice.  What is said of them in
-	 * PX_RECEIVE_BEGUN is about the first.
+	 * The readers: one, or one for each slice that was begun.  Written by
+	 * open_reader.c.  In PX_RECEIVE_BEGUN there is but the first.
 	 */
 	px_stream_reader **readers; /* NULL before the first stream */
 	int			nreaders;
-	px_stream_reader *reader;	/* of which rows are returned */
-	px_slices  *slices;			/* local_slices, or shared by participants */
-	px_slices	local_slices;
-	px_stream **waiting;		/* nslices_max, scratch */
-	struct px_receive_shared *shared;	/* in a parallel plan, else NULL */
-	uint32		worker_codecs;	/* that workers have seen */
-	bool		spread;			/* streams were begun for the other slices */
-	bool		finished;		/* all rows were read: no slice is left */
-	MemoryContext stream_context;	/* parameters; reset when a stream begins */
-	px_mode		mode;			/* settings' choice for the server */
+	px_mode		mode;			/* settings' choice for the server; written by
+								 * receive.c before there is a reader */
 	px_locality locality;		/* of the connection */
 	bool		local;			/* locality counts: nothing is compressed */
+	bool		exact_portions; /* the session evaluates as many rows at a time
+								 * as postgres_fdw would, and no more than it
+								 * wants */
+	const char *session_reason; /* why the session has read, the first time
+								 * since the query began; or NULL */
 
+	/*
+	 * The slices.  parallel.c has slices and shared point to shared memory
+	 * while there is some.  start.c and read_slices.c write spread.
+	 */
+	px_slices  *slices;			/* local_slices, or shared by participants */
+	px_slices	local_slices;
+	struct px_receive_shared *shared;	/* in a parallel plan, else NULL */
+	bool		spread;			/* streams were begun for the other slices, or
+								 * are other participants' to begin */
+
+	/*
+	 * For EXPLAIN.  Written by all files that count; shared.c adds what
+	 * workers have counted, and writes worker_codecs.
+	 */
 	px_receive_stats stats;
+	uint32		worker_codecs;	/* that workers have seen */
 } px_receive_state;
+
+/* The peer of the scan. */
+static inline px_peer *
+px_receive_peer(const px_receive_state *state)
+{
+	return px_peer_get(state->user);
+}
 
 /* Is there a row, or the end, of a stream, for the next ExecProcNode? */
 static inline bool
 px_receive_has_rows(const px_receive_state *state)
 {
 	return state->phase == PX_RECEIVE_FRAMES &&
-		(state->reader->next_row < state->reader->batch_rows || state->finished);
+		(state->reader->next_row < state->reader->batch_rows ||
+		 state->finished);
 }
 
-/* Have all rows of a stream been returned? */
+/* The node has returned no row: is it done? */
 static inline bool
-px_receive_at_end(const px_receive_state *state)
+px_receive_is_done(const px_receive_state *state)
 {
+	if (state->phase == PX_RECEIVE_CHILD)
+		return true;
 	return state->phase == PX_RECEIVE_FRAMES && state->finished &&
 		state->reader->next_row >= state->reader->batch_rows;
 }
 
-/* The node has returned no row: was that its last word? */
-static inline bool
-px_receive_is_done(const px_receive_state *state)
-{
-	return state->phase == PX_RECEIVE_CHILD || px_receive_at_end(state);
-}
-
-/* Do its rows come by the session of postgres_fdw, one at a time? */
+/* Do its rows come by the session of postgres_fdw, by child or by frames? */
 static inline bool
 px_receive_uses_session(const px_receive_state *state)
 {

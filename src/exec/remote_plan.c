@@ -84,8 +84,8 @@ px_remote_plan_text(const char *text, ExplainState *es)
 typedef struct level
 {
 	bool		is_array;
-	bool		is_open;		/* as a group of EXPLAIN's; an array that has only
-								 * scalars is a list instead */
+	bool		is_open;		/* as a group of EXPLAIN's; an array that has
+								 * only scalars is a list instead */
 	char	   *label;			/* NULL: an element of an array */
 	List	   *scalars;		/* of an array so far */
 } level;
@@ -121,7 +121,8 @@ safe_label(const char *label)
 
 	for (char *p = copy; *p; p++)
 	{
-		if (!is_letter(*p) && !(*p >= '0' && *p <= '9') && strchr(" -_()/%", *p) == NULL)
+		if (!is_letter(*p) && !(*p >= '0' && *p <= '9') &&
+			strchr(" -_()/%", *p) == NULL)
 			*p = '?';
 	}
 	return copy;
@@ -150,7 +151,8 @@ open_array(walk *w)
 
 	if (array && array->is_array && !array->is_open)
 	{
-		ExplainOpenGroup(array->label ? array->label : "Item", array->label, false, w->es);
+		ExplainOpenGroup(array->label ? array->label : "Item", array->label,
+						 false, w->es);
 		array->is_open = true;
 	}
 }
@@ -164,7 +166,8 @@ push(walk *w, bool is_array, bool is_open)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("invalid plan of a remote server"),
-				 errdetail("Expected at most %d levels of JSON.", LEVELS_MAX)));
+				 errdetail("Expected at most %d levels of JSON.",
+						   LEVELS_MAX)));
 	l->is_array = is_array;
 	l->is_open = is_open;
 	l->label = w->label;
@@ -195,7 +198,8 @@ object_end(void *arg)
 		return PX_JSON_DONE;
 	w->levels = list_delete_first(w->levels);
 	w->label = l->label;
-	ExplainCloseGroup(w->levels || l->label ? group_type(w) : REMOTE_PLAN, l->label, true, w->es);
+	ExplainCloseGroup(w->levels || l->label ? group_type(w) : REMOTE_PLAN,
+					  l->label, true, w->es);
 	w->label = NULL;
 	return PX_JSON_DONE;
 }
@@ -227,7 +231,8 @@ array_end(void *arg)
 		return PX_JSON_DONE;
 	w->levels = list_delete_first(w->levels);
 	if (l->is_open)
-		ExplainCloseGroup(l->label ? l->label : "Item", l->label, false, w->es);
+		ExplainCloseGroup(l->label ? l->label : "Item", l->label, false,
+						  w->es);
 	else if (l->scalars && l->label)
 		ExplainPropertyList(l->label, l->scalars, w->es);
 	else if (l->scalars)
@@ -252,8 +257,9 @@ field_start(void *arg, char *name, bool isnull)
 static bool
 is_cost(const char *label)
 {
-	return strcmp(label, "Startup Cost") == 0 || strcmp(label, "Total Cost") == 0 ||
-		strcmp(label, "Plan Rows") == 0 || strcmp(label, "Plan Width") == 0;
+	return strcmp(label, "Startup Cost") == 0 ||
+		strcmp(label, "Total Cost") == 0 || strcmp(label, "Plan Rows") == 0 ||
+		strcmp(label, "Plan Width") == 0;
 }
 
 static void
@@ -275,7 +281,10 @@ put_scalar(walk *w, const char *token, JsonTokenType type)
 				ExplainPropertyText(w->label, token, w->es);
 			else if (strpbrk(token, ".eE"))
 				ExplainPropertyFloat(w->label, NULL, number,
-									 point ? Min((int) strspn(point + 1, "0123456789"), 9) : 0,
+									 point ? Min((int) strspn(point + 1,
+															  "0123456789"),
+												 9) :
+											 0,
 									 w->es);
 			else
 			{
@@ -304,7 +313,8 @@ scalar(void *arg, char *token, JsonTokenType type)
 
 	if (l && l->is_array && !l->is_open)
 		l->scalars = lappend(l->scalars, px_remote_text(token));
-	else if (l && !l->is_array && w->label && (w->es->costs || !is_cost(w->label)))
+	else if (l && !l->is_array && w->label &&
+			 (w->es->costs || !is_cost(w->label)))
 		put_scalar(w, token, type);
 	w->label = NULL;
 	return PX_JSON_DONE;

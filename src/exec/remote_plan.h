@@ -21,7 +21,8 @@ extern void px_remote_plan_text(const char *text, ExplainState *es);
 
 /*
  * json is an object with the field Plan, or an array of one such object.
- * Errors: ERRCODE_INVALID_TEXT_REPRESENTATION and other errors of the type json.
+ * Errors: ERRCODE_INVALID_TEXT_REPRESENTATION and other errors of the type
+ * json.
  */
 extern void px_remote_plan_json(const char *json, ExplainState *es);
 

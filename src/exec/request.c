@@ -11,6 +11,7 @@
 
 #include "access/parallel.h"
 #include "executor/executor.h"
+#include "executor/instrument.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
@@ -20,7 +21,6 @@
 #include "adapt/choice.h"
 #include "compat.h"
 #include "exec/request.h"
-#include "exec/start.h"
 #include "tuple/decode.h"
 #include "wire/request.h"
 
@@ -37,21 +37,22 @@
 #define REQUEST_COLUMN_NBYTES	24
 
 /*
- * The choices to ask for: those of the mode in force, but nothing is compressed
- * that stays on the instance.  Mode auto also gets what the last stream has
- * learned.
+ * The choices to ask for: those of the mode in force, but nothing is
+ * compressed that stays on the instance.  Mode auto also gets what the last
+ * stream has measured.
  */
 static void
 choose_compression(px_receive_state *state, const px_hello *remote,
-				   const px_lesson *lesson, px_request *request)
+				   const px_link_history *history, px_request *request)
 {
-	px_choices_ask(request, px_mode_choices(state->local ? PX_MODE_NONE : state->mode),
+	px_choices_ask(request,
+				   px_mode_choices(state->local ? PX_MODE_NONE : state->mode),
 				   remote->codecs);
 	if (!request->adaptive)
 		return;
 	request->cpu_limit = (uint32) rint(px_compression_cpu_limit * 1000);
-	request->link_rate = lesson->link_rate;
-	request->idle = lesson->idle;
+	request->link_rate = history->link_rate;
+	request->idle = history->idle;
 	request->random = px_debug_random_choices;
 }
 
@@ -74,13 +75,16 @@ wanted_plan(const px_receive_state *state)
 
 /* Fill in what both transports ask for; the compression is already chosen. */
 static void
-fill_request(px_receive_state *state, px_stream_reader *reader, px_request *request)
+fill_request(px_receive_state *state, px_stream_reader *reader,
+			 px_request *request)
 {
 	request->version = reader->version;
 	request->batch_rows = reader->batch_rows_max = px_batch_rows_max;
-	request->batch_bytes = Max(Min(px_batch_bytes_max,
-								   px_receive_buffer / BUFFER_SHARE_OF_A_BATCH /
-								   Max(state->nstreams, 1) / state->nslices_max), 1);
+	request->batch_bytes =
+		Max(Min(px_batch_bytes_max,
+				px_receive_buffer / BUFFER_SHARE_OF_A_BATCH /
+					Max(state->nstreams, 1) / state->nslices_max),
+			1);
 	request->batch_bytes = Min(request->batch_bytes, px_max_frame_bytes / 2);
 	request->server_version = PG_VERSION_NUM;
 	request->fetch_rows = state->fetch_size;
@@ -95,10 +99,11 @@ fill_request(px_receive_state *state, px_stream_reader *reader, px_request *requ
  * be the column of that name, if there is one.
  */
 static char *
-wrap_query(px_receive_state *state, px_stream_reader *reader, px_request *request,
-		   const char *marker)
+wrap_query(px_receive_state *state, px_stream_reader *reader,
+		   px_request *request, const char *marker)
 {
-	const px_request_column *columns = px_decoder_columns(reader->decoder, &request->ncolumns);
+	const px_request_column	*columns =
+		px_decoder_columns(reader->decoder, &request->ncolumns);
 	size_t		nbytes = px_request_write(NULL, 0, request, columns);
 	char	   *text = palloc(nbytes + 1);
 
@@ -115,15 +120,17 @@ px_request_for_stream(px_receive_state *state, px_stream_reader *reader)
 	px_request	request = {0};
 	char	   *sql;
 
-	choose_compression(state, &stream->holder.connection->hello, &peer->lesson, &request);
-	reader->lesson = request.adaptive ? &peer->lesson : NULL;
+	choose_compression(state, &stream->holder.connection->hello,
+					   &peer->link_history, &request);
+	reader->link_history = request.adaptive ? &peer->link_history : NULL;
 	fill_request(state, reader, &request);
 	request.has_session = peer->admitted;	/* not in plain EXPLAIN */
 	request.session = peer->admission.session;
 	sql = wrap_query(state, reader, &request, "send");
 	if (stream->sql)
 		pfree(unconstify(char *, stream->sql));
-	stream->sql = MemoryContextStrdup(state->css.ss.ps.state->es_query_cxt, sql);
+	stream->sql =
+		MemoryContextStrdup(state->css.ss.ps.state->es_query_cxt, sql);
 }
 
 char *
@@ -132,10 +139,11 @@ px_request_for_session(px_receive_state *state, px_stream_reader *reader)
 	const px_peer *peer = px_receive_peer(state);
 	px_request	request = {0};
 
-	choose_compression(state, &peer->admission.hello, &peer->lesson, &request);
+	choose_compression(state, &peer->admission.hello, &peer->link_history,
+					   &request);
 
-	/* What a session learns of the link is not what a stream would. */
-	reader->lesson = NULL;
+	/* What a session read measures of the link is not what a stream would. */
+	reader->link_history = NULL;
 	fill_request(state, reader, &request);
 	if (state->exact_portions)
 	{
@@ -167,21 +175,25 @@ px_request_evaluate_params(px_receive_state *state)
 
 	nestlevel = NewGUCNestLevel();
 	if (DateStyle != USE_ISO_DATES)
-		(void) set_config_option("datestyle", "ISO", PGC_USERSET, PGC_S_SESSION,
-								 GUC_ACTION_SAVE, true, 0, false);
+		(void) set_config_option("datestyle", "ISO", PGC_USERSET,
+								 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+								 false);
 	if (IntervalStyle != INTSTYLE_POSTGRES)
-		(void) set_config_option("intervalstyle", "postgres", PGC_USERSET, PGC_S_SESSION,
-								 GUC_ACTION_SAVE, true, 0, false);
+		(void) set_config_option("intervalstyle", "postgres", PGC_USERSET,
+								 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+								 false);
 	if (extra_float_digits < 3)
-		(void) set_config_option("extra_float_digits", "3", PGC_USERSET, PGC_S_SESSION,
-								 GUC_ACTION_SAVE, true, 0, false);
-	(void) set_config_option("search_path", "pg_catalog", PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
+		(void) set_config_option("extra_float_digits", "3", PGC_USERSET,
+								 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+								 false);
+	(void) set_config_option("search_path", "pg_catalog", PGC_USERSET,
+							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 
 	foreach(lc, state->param_exprs)
 	{
 		bool		isnull;
-		Datum		value = ExecEvalExpr((ExprState *) lfirst(lc), econtext, &isnull);
+		Datum		value =
+			ExecEvalExpr((ExprState *) lfirst(lc), econtext, &isnull);
 
 		state->param_values[i] = isnull ? NULL :
 			OutputFunctionCall(&state->param_output[i], value);

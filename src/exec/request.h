@@ -14,18 +14,22 @@
  * The query of a stream, for reader's slice, goes into its px_stream; the
  * connection must be there.
  */
-extern void px_request_for_stream(px_receive_state *state, px_stream_reader *reader);
+extern void px_request_for_stream(px_receive_state *state,
+								  px_stream_reader *reader);
 
 /*
  * The query for postgres_fdw's session, for reader's slice, palloc'd; the peer
  * must be admitted.
  */
-extern char *px_request_for_session(px_receive_state *state, px_stream_reader *reader);
+extern char *px_request_for_session(px_receive_state *state,
+									px_stream_reader *reader);
 
 /* Room that any query of px_request_for_session takes. */
 extern Size px_request_for_session_nbytes(const px_receive_state *state);
 
-/* Evaluate the parameters of the remote query, under postgres_fdw's settings. */
+/*
+ * Evaluate the parameters of the remote query, under postgres_fdw's settings.
+ */
 extern void px_request_evaluate_params(px_receive_state *state);
 
 #endif							/* PX_EXEC_REQUEST_H */

@@ -4,12 +4,11 @@
  *		What the executor is about to do with a query that has exchanges.
  *
  * A stream reads in a remote session of its own, whose locks on the remote
- * tables last until it has sent all.  Should the session of postgres_fdw want
- * a stronger lock meanwhile, it would wait for the stream, and the stream for
- * us.  So there are streams only while a query runs to its end in one go; and
- * before something runs inside of that, as a function may, which writes to
- * foreign tables or has postgres_fdw read them, all streams are read to their
- * end.
+ * tables last until it has sent all.  If postgres_fdw's session wanted a
+ * stronger lock meanwhile, it would wait for the stream, and the stream for
+ * us.  So there are streams only while a query runs to its end in one go.  A
+ * function may run another query inside it, which writes to foreign tables or
+ * has postgres_fdw read them: before that, all streams are read to their end.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,6 +27,7 @@
 #include "utils/reltrigger.h"
 
 #include "compat.h"
+#include "conn/pool.h"
 #include "exec/plan_walk.h"
 #include "exec/run.h"
 #include "transport/stream.h"
@@ -62,8 +62,9 @@ is_foreign(Oid relid)
 {
 	char		relkind = get_rel_relkind(relid);
 
-	/* Which partition a row is for, nobody knows before. */
-	return relkind == RELKIND_FOREIGN_TABLE || relkind == RELKIND_PARTITIONED_TABLE;
+	/* Rows may be routed to a partition that is foreign. */
+	return relkind == RELKIND_FOREIGN_TABLE ||
+		relkind == RELKIND_PARTITIONED_TABLE;
 }
 
 bool
@@ -89,13 +90,18 @@ px_run_has_early_triggers(const EState *estate)
 	while ((rti = bms_next_member(targets, rti)) >= 0)
 	{
 		Oid			relid = rt_fetch(rti, estate->es_range_table)->relid;
-		Relation	relation = table_open(relid, NoLock);	/* the executor has locked it */
+
+		/* The executor has locked it. */
+		Relation	relation = table_open(relid, NoLock);
 		const TriggerDesc *triggers = relation->trigdesc;
 		bool		early = triggers &&
-		(triggers->trig_insert_before_row || triggers->trig_insert_instead_row ||
-		 triggers->trig_insert_before_statement || triggers->trig_update_before_row ||
-		 triggers->trig_update_before_statement || triggers->trig_delete_before_row ||
-		 triggers->trig_delete_before_statement);
+			(triggers->trig_insert_before_row ||
+			 triggers->trig_insert_instead_row ||
+			 triggers->trig_insert_before_statement ||
+			 triggers->trig_update_before_row ||
+			 triggers->trig_update_before_statement ||
+			 triggers->trig_delete_before_row ||
+			 triggers->trig_delete_before_statement);
 
 		table_close(relation, NoLock);
 		if (early)
@@ -105,8 +111,8 @@ px_run_has_early_triggers(const EState *estate)
 }
 
 /*
- * Does postgres_fdw run the scan by itself?  What it reads may be a view there,
- * which takes any lock.
+ * Does postgres_fdw run the scan by itself?  What it reads may be a view
+ * there, which takes any lock.
  */
 static bool
 is_foreign_scan(Plan *plan, void *arg)
@@ -114,11 +120,12 @@ is_foreign_scan(Plan *plan, void *arg)
 	return IsA(plan, ForeignScan);
 }
 
-/* May the session of postgres_fdw want locks that a stream is in the way of? */
+/* May postgres_fdw's session want locks that conflict with a stream's? */
 static bool
 may_lock_there(const PlannedStmt *plan)
 {
-	return px_run_writes_foreign(plan) || px_plan_walk_all(plan, is_foreign_scan, NULL);
+	return px_run_writes_foreign(plan) ||
+		px_plan_walk_all(plan, is_foreign_scan, NULL);
 }
 
 /* ---------------------------------------------------------------------
@@ -128,9 +135,9 @@ may_lock_there(const PlannedStmt *plan)
 static void
 executor_start(QueryDesc *query, int eflags)
 {
-	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0 && px_connection_in_use(InvalidOid) &&
-		may_lock_there(query->plannedstmt))
-		px_streams_settle(InvalidOid);
+	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0 &&
+		px_connection_in_use(InvalidOid) && may_lock_there(query->plannedstmt))
+		px_streams_spool_all(InvalidOid);
 
 	if (next_executor_start)
 		next_executor_start(query, eflags);
@@ -173,7 +180,8 @@ truncates_foreign(const TruncateStmt *stmt)
 
 		if (!OidIsValid(relid))
 			continue;
-		members = relation->inh ? find_all_inheritors(relid, NoLock, NULL) : list_make1_oid(relid);
+		members = relation->inh ? find_all_inheritors(relid, NoLock, NULL) :
+			list_make1_oid(relid);
 		foreach(member, members)
 		{
 			if (get_rel_relkind(lfirst_oid(member)) == RELKIND_FOREIGN_TABLE)
@@ -190,7 +198,8 @@ utility_writes_foreign(const Node *stmt)
 		return truncates_foreign((const TruncateStmt *) stmt);
 	if (IsA(stmt, CopyStmt) && ((const CopyStmt *) stmt)->is_from)
 	{
-		Oid			relid = RangeVarGetRelid(((const CopyStmt *) stmt)->relation, NoLock, true);
+		const CopyStmt *copy = (const CopyStmt *) stmt;
+		Oid			relid = RangeVarGetRelid(copy->relation, NoLock, true);
 
 		return OidIsValid(relid) && is_foreign(relid);
 	}
@@ -200,10 +209,12 @@ utility_writes_foreign(const Node *stmt)
 static void
 process_utility(PlannedStmt *pstmt, const char *query, bool read_only_tree,
 				ProcessUtilityContext context, ParamListInfo params,
-				QueryEnvironment *environment, DestReceiver *dest, QueryCompletion *completion)
+				QueryEnvironment *environment, DestReceiver *dest,
+				QueryCompletion *completion)
 {
-	if (px_connection_in_use(InvalidOid) && utility_writes_foreign(pstmt->utilityStmt))
-		px_streams_settle(InvalidOid);
+	if (px_connection_in_use(InvalidOid) &&
+		utility_writes_foreign(pstmt->utilityStmt))
+		px_streams_spool_all(InvalidOid);
 
 	if (next_process_utility)
 		next_process_utility(pstmt, query, read_only_tree, context, params,

@@ -17,7 +17,7 @@
  */
 extern bool px_run_is_complete(const EState *estate);
 
-/* Does the plan write to foreign tables, or may it, by routing to partitions? */
+/* Does the plan write to foreign tables, or may it route rows to some? */
 extern bool px_run_writes_foreign(const PlannedStmt *plan);
 
 /*

@@ -22,13 +22,15 @@
 static const Var *
 scan_tuple_var(const ForeignScan *foreign, int attno)
 {
-	TargetEntry *target = list_nth_node(TargetEntry, foreign->fdw_scan_tlist, attno - 1);
+	TargetEntry *target =
+		list_nth_node(TargetEntry, foreign->fdw_scan_tlist, attno - 1);
 
 	return IsA(target->expr, Var) ? (const Var *) target->expr : NULL;
 }
 
 TupleDesc
-px_scan_tuple_desc(const ForeignScan *foreign, EState *estate, const TupleTableSlot *slot)
+px_scan_tuple_desc(const ForeignScan *foreign, EState *estate,
+				   const TupleTableSlot *slot)
 {
 	TupleDesc	tupdesc = CreateTupleDescCopy(slot->tts_tupleDescriptor);
 
@@ -45,7 +47,8 @@ px_scan_tuple_desc(const ForeignScan *foreign, EState *estate, const TupleTableS
 			var == NULL || var->varattno != 0)
 			continue;
 		rte = exec_rt_fetch(var->varno, estate);
-		if (rte->rtekind == RTE_RELATION && OidIsValid(get_rel_type_id(rte->relid)))
+		if (rte->rtekind == RTE_RELATION &&
+			OidIsValid(get_rel_type_id(rte->relid)))
 			attr->atttypid = get_rel_type_id(rte->relid);
 	}
 	return tupdesc;
@@ -66,7 +69,8 @@ column_context(EState *estate, Index varno, AttrNumber attno)
 		column = "ctid";
 	else
 		return NULL;
-	return psprintf("column \"%s\" of foreign table \"%s\"", column, rte->eref->aliasname);
+	return psprintf("column \"%s\" of foreign table \"%s\"", column,
+					rte->eref->aliasname);
 }
 
 const char **
@@ -79,13 +83,16 @@ px_scan_tuple_contexts(const ForeignScan *foreign, EState *estate, int natts)
 		const Var  *var;
 
 		if (foreign->scan.scanrelid > 0)
-			contexts[attno - 1] = column_context(estate, foreign->scan.scanrelid, attno);
+			contexts[attno - 1] =
+				column_context(estate, foreign->scan.scanrelid, attno);
 		else if ((var = scan_tuple_var(foreign, attno)) != NULL)
-			contexts[attno - 1] = column_context(estate, var->varno, var->varattno);
+			contexts[attno - 1] =
+				column_context(estate, var->varno, var->varattno);
 
 		if (contexts[attno - 1] == NULL)
-			contexts[attno - 1] = psprintf("processing expression at position %d in select list",
-										   attno);
+			contexts[attno - 1] =
+				psprintf("processing expression at position %d in select list",
+						 attno);
 	}
 	return contexts;
 }

@@ -19,14 +19,15 @@
 #include "exec/timeout.h"
 
 /*
- * Is the node's query what the client has asked for, and is it limited?  If the
- * time is up already, that is for the next check for interrupts to report.
+ * Is the node's query what the client has asked for, and is it limited?  If
+ * the time is up already, the next check for interrupts reports it.
  */
 static bool
 is_limited(const CustomScanState *node)
 {
 	return StatementTimeout > 0 && !IsParallelWorker() && ActivePortal &&
-		ActivePortal->queryDesc && ActivePortal->queryDesc->estate == node->ss.ps.state &&
+		ActivePortal->queryDesc &&
+		ActivePortal->queryDesc->estate == node->ss.ps.state &&
 		!get_timeout_indicator(STATEMENT_TIMEOUT, false);
 }
 
@@ -47,6 +48,8 @@ px_timeout_stop(const CustomScanState *node)
 void
 px_timeout_reset_lock(void)
 {
-	(void) set_config_option("lock_timeout", GetConfigOptionResetString("lock_timeout"),
-							 PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
+	(void) set_config_option("lock_timeout",
+							 GetConfigOptionResetString("lock_timeout"),
+							 PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL,
+							 true, 0, false);
 }

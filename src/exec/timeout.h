@@ -4,10 +4,10 @@
  *		Time-outs of the session that sends.
  *
  * postgres_fdw fetches by statements of fetch_size rows, and each of them may
- * take as long as statement_timeout says.  A stream is one statement however
- * long it is: so it is to be measured in portions, of which each may take that
- * long.  The time in which a frame is handed over does not count, nor that in
- * which the receiver does something else.
+ * take as long as statement_timeout says.  A stream is one statement, however
+ * long it is.  So it is measured in portions, each of which may take that
+ * long.  The time in which a frame is handed over does not count, nor the time
+ * in which the receiver does something else.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,9 +18,9 @@
 
 /*
  * The next portion begins, or the receiver has got the last one and nothing is
- * done for it.  Nothing happens without a time-out, nor in a parallel worker,
- * nor if the node's query is part of another statement.  The end of the statement
- * may find the time-out either way.
+ * done for it.  Nothing happens if there is no time-out, in a parallel worker,
+ * or if the node's query is part of another statement.  At the end of the
+ * statement the time-out may be active or not.
  */
 extern void px_timeout_restart(const CustomScanState *node);
 extern void px_timeout_stop(const CustomScanState *node);

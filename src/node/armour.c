@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  *
- * armour_node.c
+ * armour.c
  *		ExchangeArmour: frames in, pieces of text out.
  *
  * The node stands on top of the plan of exchange.send_text, which a cursor
- * reads: each call is a FETCH of the receiver's, and waits for it.  So one call
- * returns as much as is worth a round trip, without making the receiver wait
- * for what it may not want: the first piece has the first batch, and each next
- * one may have some times the rows of the last, up to a size.
+ * reads.  Each call is a FETCH of the receiver's, and the receiver waits for
+ * it.  So a call returns as much as is worth a round trip, but not much more
+ * than the receiver has shown to want.  The first piece has the first batch;
+ * each next one may have some times the rows of the last, up to a size.
  *
  * A FETCH puts its rows into a tuplestore, which goes to disk beyond work_mem.
- * So a piece has a limit, and frames that are larger go into several.
+ * So a piece has a limit, and larger frames go into several pieces.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,6 +23,7 @@
 
 #include "compat.h"
 #include "exec/auto.h"
+#include "node/armour.h"
 #include "node/send.h"
 #include "wire/armour.h"
 
@@ -50,8 +51,8 @@ typedef struct px_armour_state
 	size_t		len;
 	size_t		pos;
 	bool		done;			/* there are no more frames */
-	uint64		rows;			/* of the batches that were got for this piece */
-	uint64		rows_max;		/* of the next piece; 0: that of the first batch */
+	uint64		rows;			/* of the batches got for this piece */
+	uint64		rows_max;		/* of the next piece; 0: one batch */
 
 	/* The piece last returned. */
 	text	   *piece;			/* NULL until the first */
@@ -70,17 +71,21 @@ keep_frame(px_armour_state *state, const uint8_t *frame, size_t nbytes)
 {
 	if (state->pos > 0)
 	{
-		memmove(state->data, state->data + state->pos, state->len - state->pos);
+		memmove(state->data, state->data + state->pos,
+				state->len - state->pos);
 		state->len -= state->pos;
 		state->pos = 0;
 	}
 	if (nbytes > state->cap - state->len)
 	{
-		size_t		cap = Max(state->len + nbytes, Max(state->cap * 2, PIECE_NBYTES));
+		size_t		cap = Max(state->len + nbytes,
+							  Max(state->cap * 2, PIECE_NBYTES));
 
 		/* With fixed=1 all frames of a FETCH wait, so this may be large. */
-		state->data = state->data == NULL ?
-			MemoryContextAllocHuge(state->context, cap) : repalloc_huge(state->data, cap);
+		if (state->data == NULL)
+			state->data = MemoryContextAllocHuge(state->context, cap);
+		else
+			state->data = repalloc_huge(state->data, cap);
 		state->cap = cap;
 	}
 	memcpy(state->data + state->len, frame, nbytes);
@@ -92,18 +97,22 @@ static bool
 next_frame(px_armour_state *state, uint8_t *kind)
 {
 	TupleTableSlot *slot = ExecProcNode(linitial(state->css.custom_ps));
-	struct varlena *frame;
+	struct varlena *datum;
+	const uint8_t *frame;
+	size_t		nbytes;
 	px_frame_header header;
 	px_fault	fault;
 
 	if (TupIsNull(slot))
 		return false;
 	slot_getallattrs(slot);
-	frame = (struct varlena *) DatumGetPointer(slot->tts_values[0]);
-	if (px_frame_peek((const uint8_t *) VARDATA_ANY(frame), VARSIZE_ANY_EXHDR(frame),
-					  &header, &fault) != PX_OK)
-		elog(ERROR, "unexpected exchange frame: %s", px_status_text(fault.status));
-	keep_frame(state, (const uint8_t *) VARDATA_ANY(frame), VARSIZE_ANY_EXHDR(frame));
+	datum = (struct varlena *) DatumGetPointer(slot->tts_values[0]);
+	frame = (const uint8_t *) VARDATA_ANY(datum);
+	nbytes = VARSIZE_ANY_EXHDR(datum);
+	if (px_frame_peek(frame, nbytes, &header, &fault) != PX_OK)
+		elog(ERROR, "unexpected exchange frame: %s",
+			 px_status_text(fault.status));
+	keep_frame(state, frame, nbytes);
 	state->rows += header.rows;
 	*kind = header.kind;
 	return true;
@@ -111,7 +120,7 @@ next_frame(px_armour_state *state, uint8_t *kind)
 
 /*
  * Is what has been got so far, since the call began, enough for a piece?  What
- * comes after the last row costs nothing, and spares the receiver a round trip.
+ * comes after the last row takes no time, and would cost a round trip later.
  */
 static bool
 is_enough(const px_armour_state *state, instr_time begin)
@@ -123,14 +132,15 @@ is_enough(const px_armour_state *state, instr_time begin)
 		return false;
 	if (request->fixed)
 		return state->rows >= request->fetch_rows;
-	if (state->rows >= state->rows_max || state->len - state->pos >= PIECE_NBYTES)
+	if (state->rows >= state->rows_max ||
+		state->len - state->pos >= PIECE_NBYTES)
 		return true;
 	INSTR_TIME_SET_CURRENT(now);
 	INSTR_TIME_SUBTRACT(now, begin);
 	return INSTR_TIME_GET_MILLISEC(now) >= PIECE_MS;
 }
 
-/* Get frames for a piece, of which some bytes may have been left by the last. */
+/* Get frames for a piece; the last one may have left some bytes for it. */
 static void
 gather_frames(px_armour_state *state)
 {
@@ -152,7 +162,8 @@ gather_frames(px_armour_state *state)
 static size_t
 piece_nbytes_max(void)
 {
-	size_t		nchars = Min((size_t) PIECE_NCHARS_MAX, (size_t) work_mem * 1024 / 2);
+	size_t		nchars = Min((size_t) PIECE_NCHARS_MAX,
+							 (size_t) work_mem * 1024 / 2);
 
 	return nchars / PX_ARMOUR_BLOCK_NCHARS * PX_ARMOUR_BLOCK_NBYTES;
 }
@@ -193,8 +204,9 @@ armour_exec(CustomScanState *node)
 	if (adaptive)
 		px_auto_fetching(adaptive);
 
-	/* Rows that are locked together are all returned before others are locked. */
-	if (state->pos == state->len || (!fixed && state->len - state->pos < PIECE_NBYTES))
+	/* Rows that are locked together are returned before others are locked. */
+	if (state->pos == state->len ||
+		(!fixed && state->len - state->pos < PIECE_NBYTES))
 		gather_frames(state);
 
 	nbytes = Min(state->len - state->pos, piece_nbytes_max());
@@ -229,10 +241,9 @@ armour_begin(CustomScanState *node, EState *estate, int eflags)
 	PlanState  *child = ExecInitNode(plan, estate, eflags);
 
 	node->custom_ps = list_make1(child);
-	if (castNode(CustomScan, plan)->methods == &px_plan_scan_methods)
-		child = linitial(castNode(CustomScanState, child)->custom_ps);
-	state->send = child;
-	state->context = AllocSetContextCreate(estate->es_query_cxt, "ExchangeArmour",
+	state->send = px_send_below(child);
+	state->context = AllocSetContextCreate(estate->es_query_cxt,
+										   "ExchangeArmour",
 										   ALLOCSET_DEFAULT_SIZES);
 }
 
@@ -268,3 +279,9 @@ static const CustomExecMethods armour_exec_methods = {
 	.EndCustomScan = armour_end,
 	.ReScanCustomScan = armour_rescan,
 };
+
+void
+px_armour_node_init(void)
+{
+	RegisterCustomScanMethods(&px_armour_scan_methods);
+}

@@ -3,13 +3,13 @@
  * forward.c
  *		ExchangeForward: what the leader of a parallel query sees of the link.
  *
- * A frame counts as a statement for time-outs (timeout.h), whoever made it.
+ * Below a Gather, mode auto sees nothing of the link: workers have no socket,
+ * and a leader that has enough to do with their frames does not run its own
+ * part of the plan.  This node stands above the Gather.  It passes frames on,
+ * and tells the leader's ExchangeSend when each has been handed over.  What
+ * ExchangeSend learns so of the link, it shares with the workers.
  *
- * Below a Gather, mode auto is in the dark: workers have no socket, and a leader
- * that has enough to do with their frames does not run its own part of the plan.
- * This node stands above the Gather.  It passes frames on, and tells the leader's
- * ExchangeSend when each has been handed over; what that learns of the link, it
- * shares with the workers.
+ * A frame counts as a statement for time-outs (timeout.h), whoever made it.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,6 +20,7 @@
 #include "compat.h"
 #include "exec/auto.h"
 #include "exec/timeout.h"
+#include "node/forward.h"
 #include "node/send.h"
 
 typedef struct px_forward_state
@@ -44,10 +45,12 @@ static void
 forward_begin(CustomScanState *node, EState *estate, int eflags)
 {
 	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
-	PlanState  *gather = ExecInitNode(linitial(scan->custom_plans), estate, eflags);
+	px_forward_state *state = (px_forward_state *) node;
+	PlanState  *gather = ExecInitNode(linitial(scan->custom_plans), estate,
+									  eflags);
 
 	node->custom_ps = list_make1(gather);
-	((px_forward_state *) node)->adaptive = px_send_adaptive(outerPlanState(gather));
+	state->adaptive = px_send_adaptive(outerPlanState(gather));
 }
 
 static TupleTableSlot *
@@ -62,9 +65,12 @@ forward_exec(CustomScanState *node)
 	slot = ExecProcNode(linitial(node->custom_ps));
 	if (!TupIsNull(slot))
 	{
+		struct varlena *frame;
+
 		slot_getallattrs(slot);
+		frame = (struct varlena *) DatumGetPointer(slot->tts_values[0]);
 		if (adaptive)
-			px_auto_forwarded(adaptive, VARSIZE_ANY(DatumGetPointer(slot->tts_values[0])));
+			px_auto_forwarded(adaptive, VARSIZE_ANY(frame));
 		px_timeout_stop(node);
 	}
 	return slot;
@@ -88,3 +94,9 @@ static const CustomExecMethods forward_exec_methods = {
 	.EndCustomScan = forward_end,
 	.ReScanCustomScan = px_send_rescan_child,
 };
+
+void
+px_forward_node_init(void)
+{
+	RegisterCustomScanMethods(&px_forward_scan_methods);
+}

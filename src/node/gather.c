@@ -4,18 +4,20 @@
  *		ExchangeGather: several streams at once, in place of an Append.
  *
  * When its first row is wanted, the node begins the streams of all its
- * children, as far as there are connections for them.  Then, in place of an
- * Append, it returns rows of whichever child has some, a batch at a time:
+ * children, as far as there are connections for them.
+ *
+ * In place of an Append, it then returns rows of whichever child has some, a
+ * batch at a time:
  *
  * - a stream, as soon as a frame of it is there;
  * - meanwhile a child without a stream: a local table, a join over streams, a
  *   scan that is left to postgres_fdw;
  * - if there is neither, it waits on the sockets of all streams.
  *
- * Or else in the order of the children, if the planner may count on that.
+ * If the planner may rely on the order of the children, it reads one after
+ * the other instead.
  *
- * In place of a MergeAppend, it merges the children's rows by a binary heap;
- * while it waits for one stream, the others fill their sockets.
+ * In place of a MergeAppend, it merges the children's rows (exec/merge.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -23,15 +25,13 @@
 
 #include "executor/execPartition.h"
 #include "executor/executor.h"
-#include "lib/binaryheap.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
-#include "utils/ruleutils.h"
-#include "utils/sortsupport.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
-#include "exec/receive_state.h"
+#include "exec/ask_session.h"
+#include "exec/merge.h"
 #include "exec/start.h"
 #include "node/gather.h"
 #include "node/receive.h"
@@ -40,11 +40,11 @@
 #define LOCAL_ROWS	100
 
 /*
- * An Append returns its children's rows one child after the other, and
- * queries that do not say what they want have come to like that.  So do we
- * for small results: as long as no other stream is held up, which can store as
- * much (less, if compressed) in its socket, or is made to wait for a child that
- * is slow.
+ * An Append returns its children's rows one child after the other, and users
+ * rely on that even where a query has no ORDER BY.  So the children are read
+ * in order at first, until that would hold up another child's stream: because
+ * the current child has sent more than another stream can store in its socket
+ * meanwhile, or because it is slow.
  */
 #define FIRST_IN_ORDER_NBYTES	(256 * 1024)
 #define FIRST_IN_ORDER_TURNS	100 /* of LOCAL_ROWS rows */
@@ -53,9 +53,9 @@
 typedef struct gather_child
 {
 	PlanState  *node;
-	px_receive_state *receive;	/* if its rows come right from there, else NULL */
+	px_receive_state *receive;	/* if its rows come right from there, else
+								 * NULL */
 	bool		done;
-	TupleTableSlot *slot;		/* when merging: its next row */
 } gather_child;
 
 typedef struct px_gather_state
@@ -63,28 +63,30 @@ typedef struct px_gather_state
 	CustomScanState css;		/* must be first */
 
 	/* Fixed at begin. */
-	const Plan *append;			/* what we stand for */
+	const Plan *append;			/* Append or MergeAppend that it replaces */
 	int			nchildren;
 	gather_child *children;
 	PartitionPruneState *prune_state;	/* NULL without run-time pruning */
 	int			npruned;		/* removed before execution began */
+	px_merge   *merge;			/* NULL in place of an Append */
+	px_stream **waiting;		/* room for all streams of the children */
 
 	/* Of the current scan. */
 	bool		started;
-	bool		any_order;		/* whatever child comes first is fine */
-	px_gather_order order;		/* as long as that holds up nobody */
-	long		patience_ms;	/* to wait for a child out of mere order */
+	bool		any_order;		/* the plan does not rely on the children's
+								 * order */
+	px_gather_order order;		/* PX_GATHER_FIRST_IN_ORDER becomes
+								 * PX_GATHER_ANY when a child holds up
+								 * others */
+	long		patience_ms;	/* how long children may still be waited for,
+								 * in PX_GATHER_FIRST_IN_ORDER */
 	int			local_turns;	/* of children without a stream */
 	Bitmapset  *valid;			/* children that were not pruned away */
-	int			current;		/* whose turn it is; -1 before the first */
-	int			local_rows;		/* it returned since we looked at the sockets */
+	int			current;		/* the child whose turn it is; -1 before the
+								 * first */
+	int			local_rows;		/* it has returned since the sockets were
+								 * looked at */
 	instr_time	receive_wait;	/* when no child was ready; over all scans */
-	px_stream **waiting;		/* room for all streams of the children */
-
-	/* Merging, else NULL. */
-	binaryheap *heap;
-	SortSupport sort_keys;
-	int			nsort_keys;
 } px_gather_state;
 
 static Node *create_state(CustomScan *scan);
@@ -92,7 +94,8 @@ static void begin_gather(CustomScanState *css, EState *estate, int eflags);
 static TupleTableSlot *exec_gather(CustomScanState *css);
 static void end_gather(CustomScanState *css);
 static void rescan_gather(CustomScanState *css);
-static void explain_gather(CustomScanState *css, List *ancestors, ExplainState *es);
+static void explain_gather(CustomScanState *css, List *ancestors,
+						   ExplainState *es);
 
 const CustomScanMethods px_gather_scan_methods = {
 	.CustomName = PX_GATHER_NAME,
@@ -126,8 +129,8 @@ create_state(CustomScan *scan)
 
 /*
  * If each row of the node comes right from an ExchangeReceive, projected and
- * filtered maybe, return that.  Not through a filter that is evaluated once: it
- * may end the scan before that begins.
+ * filtered maybe, return that.  Not through a filter that is evaluated once:
+ * it may end the scan before that begins.
  */
 static px_receive_state *
 find_receive(PlanState *node)
@@ -148,46 +151,6 @@ find_receive(PlanState *node)
 	}
 }
 
-static int
-compare_slots(Datum a, Datum b, void *arg)
-{
-	px_gather_state *state = arg;
-	TupleTableSlot *x = state->children[DatumGetInt32(a)].slot;
-	TupleTableSlot *y = state->children[DatumGetInt32(b)].slot;
-
-	for (int i = 0; i < state->nsort_keys; i++)
-	{
-		SortSupport key = &state->sort_keys[i];
-		bool		xnull;
-		bool		ynull;
-		Datum		xvalue = slot_getattr(x, key->ssup_attno, &xnull);
-		Datum		yvalue = slot_getattr(y, key->ssup_attno, &ynull);
-		int			order = ApplySortComparator(xvalue, xnull, yvalue, ynull, key);
-
-		if (order != 0)
-			return order < 0 ? 1 : -1;	/* the heap has the greatest on top */
-	}
-	return 0;
-}
-
-static void
-begin_merge(px_gather_state *state, const MergeAppend *merge)
-{
-	state->heap = binaryheap_allocate(Max(state->nchildren, 1), compare_slots, state);
-	state->nsort_keys = merge->numCols;
-	state->sort_keys = palloc0(merge->numCols * sizeof(SortSupportData));
-	for (int i = 0; i < merge->numCols; i++)
-	{
-		SortSupport key = &state->sort_keys[i];
-
-		key->ssup_cxt = CurrentMemoryContext;
-		key->ssup_collation = merge->collations[i];
-		key->ssup_nulls_first = merge->nullsFirst[i];
-		key->ssup_attno = merge->sortColIdx[i];
-		PrepareSortSupportFromOrderingOp(merge->sortOperators[i], key);
-	}
-}
-
 static void
 begin_gather(CustomScanState *css, EState *estate, int eflags)
 {
@@ -203,13 +166,15 @@ begin_gather(CustomScanState *css, EState *estate, int eflags)
 	css->ss.ps.resultopsfixed = false;
 
 	state->append = linitial(scan->custom_private);
-	state->prune_state = px_begin_pruning(&css->ss.ps, nplans, state->append, &valid);
+	state->prune_state =
+		px_begin_pruning(&css->ss.ps, nplans, state->append, &valid);
 	state->children = palloc0(nplans * sizeof(gather_child));
 	while ((i = bms_next_member(valid, i)) >= 0)
 	{
 		gather_child *child = &state->children[state->nchildren++];
 
-		child->node = ExecInitNode(list_nth(scan->custom_plans, i), estate, eflags);
+		child->node =
+			ExecInitNode(list_nth(scan->custom_plans, i), estate, eflags);
 		css->custom_ps = lappend(css->custom_ps, child->node);
 		child->receive = find_receive(child->node);
 		if (child->receive)
@@ -218,12 +183,15 @@ begin_gather(CustomScanState *css, EState *estate, int eflags)
 	state->waiting = palloc(nstreams * sizeof(px_stream *));
 	state->npruned = nplans - state->nchildren;
 
-	/* What remains is numbered anew; all of it is valid unless pruned later. */
+	/*
+	 * What remains is numbered anew; all of it is valid unless pruned later.
+	 */
 	if (state->prune_state == NULL && state->nchildren > 0)
 		state->valid = bms_add_range(NULL, 0, state->nchildren - 1);
 
 	if (IsA(state->append, MergeAppend))
-		begin_merge(state, (const MergeAppend *) state->append);
+		state->merge =
+			px_merge_new((const MergeAppend *) state->append, css->custom_ps);
 	else
 	{
 		for (i = 0; i < state->nchildren; i++)
@@ -238,22 +206,32 @@ begin_gather(CustomScanState *css, EState *estate, int eflags)
  * Starting
  * --------------------------------------------------------------------- */
 
-/* Begin a stream if there can be one, and a connection for it. */
+/* Is the session going to read it, as soon as its rows are wanted? */
 static bool
-begin_receive(px_receive_state *receive)
+waits_for_session(const px_receive_state *receive)
 {
-	/* What it was told about parameters, it must know before it begins. */
-	if (receive->css.ss.ps.chgParam != NULL)
-		ExecReScan(&receive->css.ss.ps);
-	return receive->phase != PX_RECEIVE_NEW ||
-		(receive->session_next == NULL && px_receive_begin(receive, false));
+	return receive->phase == PX_RECEIVE_NEW && receive->session_next != NULL;
 }
 
 /*
- * Begin what can be begun before its rows are wanted.  A child that postgres_fdw's
- * session reads is one that may have effects, for all that is known, and those
- * after it must see them: so nobody overtakes it, unless the order of execution
- * is open.
+ * Begin a stream.  False if there can be none, or if there is no connection
+ * for it now.
+ */
+static bool
+begin_receive(px_receive_state *receive)
+{
+	/* A rescan with other parameters has to come before it begins. */
+	if (receive->css.ss.ps.chgParam != NULL)
+		ExecReScan(&receive->css.ss.ps);
+	return receive->phase != PX_RECEIVE_NEW ||
+		(!waits_for_session(receive) && px_start_begin(receive, false));
+}
+
+/*
+ * Begin what can be begun before its rows are wanted.  If the session is going
+ * to read a child, its query may have effects, and later children must see
+ * them.  So these are not begun before it, unless the order of execution is
+ * open.
  */
 static void
 begin_ahead(px_gather_state *state)
@@ -266,11 +244,11 @@ begin_ahead(px_gather_state *state)
 		px_receive_state *receive = child->receive;
 
 		if (receive == NULL || child->done || begin_receive(receive) ||
-			receive->session_next == NULL)
+			!waits_for_session(receive))
 			continue;
 		if (!state->any_order)
 			break;
-		(void) px_receive_begin(receive, true);
+		(void) px_start_begin(receive, true);
 	}
 }
 
@@ -284,7 +262,7 @@ begin_nested(PlanState *node, void *context)
 	if (IsA(node, GatherState) || IsA(node, GatherMergeState))
 		return false;
 
-	/* What is behind a filter that is evaluated once may not be wanted. */
+	/* Below a filter that is evaluated once, rows may not be wanted. */
 	if (IsA(node, ResultState) && ((ResultState *) node)->resconstantqual)
 		return false;
 	if (receive == NULL)
@@ -299,11 +277,13 @@ begin_nested(PlanState *node, void *context)
 static void
 start_gather(px_gather_state *state)
 {
+	const CustomScan *scan = (const CustomScan *) state->css.ss.ps.plan;
 	int			i = -1;
 
 	if (state->prune_state && state->valid == NULL)
 	{
-		MemoryContext oldcontext = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+		MemoryContext oldcontext =
+			MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
 
 		state->valid = px_prune(state->prune_state);
 		MemoryContextSwitchTo(oldcontext);
@@ -316,10 +296,12 @@ start_gather(px_gather_state *state)
 
 		if (rescanned)
 			ExecReScan(child->node);
-		if (child->receive == NULL && !rescanned)	/* else the news may be on its way down */
+
+		/* After a rescan, nodes below learn of it only when they are run. */
+		if (child->receive == NULL && !rescanned)
 			(void) begin_nested(child->node, NULL);
 	}
-	state->order = intVal(lsecond(((CustomScan *) state->css.ss.ps.plan)->custom_private));
+	state->order = intVal(lsecond(scan->custom_private));
 	state->any_order = state->order == PX_GATHER_ANY;
 	begin_ahead(state);
 	state->patience_ms = FIRST_IN_ORDER_MS;
@@ -346,9 +328,9 @@ next_valid(const px_gather_state *state, int i)
 }
 
 /*
- * A child without a stream, by preference one after the current child: so all
- * servers are asked in turn.  At first one that reads here, as Append does:
- * what was asked of servers is on its way.  -1 if there is none.
+ * A child without a stream, if possible one after the current child, so that
+ * all of them get their turn.  At first one that is local, as Append does: it
+ * can run while streams begin.  -1 if there is none.
  */
 static int
 find_local(px_gather_state *state)
@@ -365,7 +347,8 @@ find_local(px_gather_state *state)
 				return i;
 		}
 	}
-	for (int i = next_valid(state, state->current); n > 0; n--, i = next_valid(state, i))
+	for (int i = next_valid(state, state->current); n > 0;
+		 n--, i = next_valid(state, i))
 	{
 		if (is_local(&state->children[i]) && !state->children[i].done)
 			return i;
@@ -374,15 +357,16 @@ find_local(px_gather_state *state)
 }
 
 /*
- * A child that can return a row now: by preference a stream after the current
- * child, else one without a stream; -1 if there is none.
+ * A child that can return a row now: if possible a stream after the current
+ * child, else a child without a stream; -1 if there is none.
  */
 static int
 find_ready(px_gather_state *state)
 {
 	int			n = bms_num_members(state->valid);
 
-	for (int i = next_valid(state, state->current); n > 0; n--, i = next_valid(state, i))
+	for (int i = next_valid(state, state->current); n > 0;
+		 n--, i = next_valid(state, i))
 	{
 		gather_child *child = &state->children[i];
 
@@ -401,9 +385,9 @@ earlier(long a, long b)
 }
 
 /*
- * Nothing can be had at once.  Begin streams that had no connection before; if
- * there is nothing else left, by postgres_fdw's session.  Else wait until one
- * is heard of.  False if all children are done.
+ * No child has a row now.  Begin streams that had no connection before, and
+ * wait until one of all streams has something.  If there is no stream, let
+ * postgres_fdw's session read a child.  False if all children are done.
  */
 static bool
 wait_for_streams(px_gather_state *state)
@@ -423,19 +407,20 @@ wait_for_streams(px_gather_state *state)
 		if (!begin_receive(child->receive))
 		{
 			unbegun = unbegun ? unbegun : child;
-			if (child->receive->session_next && !state->any_order)
+			if (waits_for_session(child->receive) && !state->any_order)
 				break;			/* see begin_ahead */
 			continue;
 		}
 		n = px_receive_waiting(child->receive, state->waiting + nwaiting);
 		if (n == 0)
-			return true;		/* fell back, or was set aside: look again */
+			return true;		/* it fell back, or was spooled */
 		nwaiting += n;
-		timeout_ms = earlier(timeout_ms, px_start_keep_session_awake(child->receive));
+		timeout_ms = earlier(timeout_ms, px_ask_keep_awake(child->receive));
 	}
 
 	if (nwaiting > 0)
-		px_stream_wait_any(state->waiting, nwaiting, timeout_ms, &state->receive_wait);
+		px_stream_wait_any(state->waiting, nwaiting, timeout_ms,
+						   &state->receive_wait);
 	else if (unbegun)
 		(void) px_receive_advance(unbegun->receive, true);
 	return nwaiting > 0 || unbegun;
@@ -453,8 +438,52 @@ has_more(px_gather_state *state, const gather_child *child)
 }
 
 /*
- * The first child that is not done, ready to be run; -1 if all are done, or if
- * its turn must not be waited for.
+ * Wait until the child whose turn it is in order can be run.  False if others
+ * must not be held up any longer by it.
+ */
+static bool
+wait_for_turn(px_gather_state *state, gather_child *child)
+{
+	px_receive_state *receive = child->receive;
+
+	while (!is_local(child) && !px_receive_advance(receive, false))
+	{
+		int			nwaiting = px_receive_waiting(receive, state->waiting);
+		TimestampTz began;
+		long		timeout_ms;
+
+		if (state->order == PX_GATHER_IN_ORDER || nwaiting == 0)
+		{
+			(void) px_receive_advance(receive, true);
+			break;
+		}
+		if (state->patience_ms <= 0)
+			return false;
+		began = GetCurrentTimestamp();
+		timeout_ms = earlier(state->patience_ms, px_ask_keep_awake(receive));
+		px_stream_wait_any(state->waiting, nwaiting, timeout_ms,
+						   &state->receive_wait);
+		state->patience_ms -=
+			TimestampDifferenceMilliseconds(began, GetCurrentTimestamp());
+	}
+	return true;
+}
+
+/*
+ * May the child have another turn in PX_GATHER_FIRST_IN_ORDER, without holding
+ * up others?
+ */
+static bool
+may_have_turn(px_gather_state *state, const gather_child *child)
+{
+	if (is_local(child))
+		return state->local_turns++ < FIRST_IN_ORDER_TURNS;
+	return child->receive->stats.raw_nbytes <= FIRST_IN_ORDER_NBYTES;
+}
+
+/*
+ * The first child that is not done, ready to be run.  -1 if all are done, or
+ * if it would hold up others.
  */
 static int
 choose_first(px_gather_state *state)
@@ -464,31 +493,13 @@ choose_first(px_gather_state *state)
 	while ((i = bms_next_member(state->valid, i)) >= 0)
 	{
 		gather_child *child = &state->children[i];
-		px_receive_state *receive = child->receive;
 
 		if (child->done)
 			continue;
-		while (!is_local(child) && !px_receive_advance(receive, false))
-		{
-			int			nwaiting = px_receive_waiting(receive, state->waiting);
-			TimestampTz began;
-
-			if (state->order == PX_GATHER_IN_ORDER || nwaiting == 0)
-			{
-				(void) px_receive_advance(receive, true);
-				break;
-			}
-			if (state->patience_ms <= 0)
-				return -1;
-			began = GetCurrentTimestamp();
-			px_stream_wait_any(state->waiting, nwaiting,
-							   earlier(state->patience_ms, px_start_keep_session_awake(receive)),
-							   &state->receive_wait);
-			state->patience_ms -= TimestampDifferenceMilliseconds(began, GetCurrentTimestamp());
-		}
+		if (!wait_for_turn(state, child))
+			return -1;
 		if (state->order == PX_GATHER_FIRST_IN_ORDER &&
-			(is_local(child) ? state->local_turns++ >= FIRST_IN_ORDER_TURNS :
-			 receive->stats.raw_nbytes > FIRST_IN_ORDER_NBYTES))
+			!may_have_turn(state, child))
 			return -1;
 		return i;
 	}
@@ -499,7 +510,7 @@ choose_first(px_gather_state *state)
 static int
 choose_any(px_gather_state *state)
 {
-	/* Before anything was heard of the streams, it is no use to look. */
+	/* The streams have just been begun: nothing of them is there yet. */
 	int			ready = state->current < 0 ? find_local(state) : -1;
 
 	while (ready < 0)
@@ -512,22 +523,23 @@ choose_any(px_gather_state *state)
 }
 
 /*
- * Whose turn is it?  -1 when all are done.  The current child goes on while
- * its batch lasts, or, without a stream, for a number of rows.
+ * The child whose turn it is; -1 when all are done.  The current child goes on
+ * until its batch is used up, or, without a stream, for some rows.
  */
 static int
 choose_child(px_gather_state *state)
 {
 	int			chosen = -1;
 
-	if (state->current >= 0 && has_more(state, &state->children[state->current]))
+	if (state->current >= 0 &&
+		has_more(state, &state->children[state->current]))
 		return state->current;
 
 	if (state->order != PX_GATHER_ANY)
 	{
 		chosen = choose_first(state);
 
-		/* Others must not wait for it any longer. */
+		/* The first one holds up others. */
 		if (chosen < 0 && state->order == PX_GATHER_FIRST_IN_ORDER)
 			state->order = PX_GATHER_ANY;
 	}
@@ -556,49 +568,11 @@ next_ready_row(px_gather_state *state)
 			return slot;
 
 		/* The end, unless a filter let no row of the batch through. */
-		child->done = child->receive == NULL || px_receive_is_done(child->receive);
+		child->done = child->receive == NULL ||
+			px_receive_is_done(child->receive);
 		if (child->done)
 			begin_ahead(state);
 	}
-}
-
-/* ---------------------------------------------------------------------
- * In order
- * --------------------------------------------------------------------- */
-
-static TupleTableSlot *
-next_row_in_order(px_gather_state *state)
-{
-	CHECK_FOR_INTERRUPTS();
-	if (state->current < 0)
-	{
-		int			i = -1;
-
-		/* The first row of each. */
-		while ((i = bms_next_member(state->valid, i)) >= 0)
-		{
-			state->children[i].slot = ExecProcNode(state->children[i].node);
-			if (!TupIsNull(state->children[i].slot))
-				binaryheap_add_unordered(state->heap, Int32GetDatum(i));
-		}
-		binaryheap_build(state->heap);
-		state->current = 0;
-	}
-	else if (!binaryheap_empty(state->heap))
-	{
-		/* The next one of the child that the last row came from. */
-		int			i = DatumGetInt32(binaryheap_first(state->heap));
-
-		state->children[i].slot = ExecProcNode(state->children[i].node);
-		if (TupIsNull(state->children[i].slot))
-			(void) binaryheap_remove_first(state->heap);
-		else
-			binaryheap_replace_first(state->heap, Int32GetDatum(i));
-	}
-
-	if (binaryheap_empty(state->heap))
-		return NULL;
-	return state->children[DatumGetInt32(binaryheap_first(state->heap))].slot;
 }
 
 /* ---------------------------------------------------------------------
@@ -613,7 +587,8 @@ exec_gather(CustomScanState *css)
 
 	if (!state->started)
 		start_gather(state);
-	slot = state->heap ? next_row_in_order(state) : next_ready_row(state);
+	slot = state->merge ? px_merge_next_row(state->merge, state->valid) :
+		next_ready_row(state);
 	return slot ? slot : ExecClearTuple(css->ss.ps.ps_ResultTupleSlot);
 }
 
@@ -623,7 +598,8 @@ rescan_gather(CustomScanState *css)
 	px_gather_state *state = (px_gather_state *) css;
 	Bitmapset  *changed = css->ss.ps.chgParam;
 
-	if (state->prune_state && bms_overlap(changed, state->prune_state->execparamids))
+	if (state->prune_state &&
+		bms_overlap(changed, state->prune_state->execparamids))
 	{
 		bms_free(state->valid);
 		state->valid = NULL;
@@ -640,10 +616,9 @@ rescan_gather(CustomScanState *css)
 		if (child->node->chgParam == NULL)
 			ExecReScan(child->node);
 		child->done = false;
-		child->slot = NULL;
 	}
-	if (state->heap)
-		binaryheap_reset(state->heap);
+	if (state->merge)
+		px_merge_reset(state->merge);
 	state->started = false;
 }
 
@@ -659,27 +634,6 @@ end_gather(CustomScanState *css)
 /* ---------------------------------------------------------------------
  * EXPLAIN
  * --------------------------------------------------------------------- */
-
-/* The columns that rows are merged by. */
-static void
-explain_sort_key(px_gather_state *state, List *ancestors, ExplainState *es)
-{
-	const MergeAppend *merge = (const MergeAppend *) state->append;
-	Plan	   *plan = state->css.ss.ps.plan;
-	List	   *context = set_deparse_context_plan(es->deparse_cxt, plan, ancestors);
-	bool		useprefix = list_length(es->rtable) > 1 || es->verbose;
-	List	   *keys = NIL;
-
-	for (int i = 0; i < merge->numCols; i++)
-	{
-		TargetEntry *target = list_nth_node(TargetEntry, plan->targetlist,
-											merge->sortColIdx[i] - 1);
-
-		keys = lappend(keys, deparse_expression((Node *) target->expr, context,
-												useprefix, true));
-	}
-	ExplainPropertyList("Sort Key", keys, es);
-}
 
 /* Name the modes of all streams below. */
 static bool
@@ -708,23 +662,29 @@ explain_gather(CustomScanState *css, List *ancestors, ExplainState *es)
 	for (int mode = PX_MODE_NONE; mode <= PX_MODE_AUTO; mode++)
 	{
 		if (seen & (1u << mode))
-			appendStringInfo(&modes, "%s%s", modes.len > 0 ? ", " : "", px_mode_name(mode));
+			appendStringInfo(&modes, "%s%s", modes.len > 0 ? ", " : "",
+							 px_mode_name(mode));
 	}
 
-	ExplainPropertyText("Exchange Type", state->heap ? "Merge" : "Gather", es);
+	ExplainPropertyText("Exchange Type", state->merge ? "Merge" : "Gather",
+						es);
 	if (modes.len > 0)
 		ExplainPropertyText("Compression", modes.data, es);
-	if (state->heap)
-		explain_sort_key(state, ancestors, es);
-	if (es->analyze && es->timing && state->started && state->heap == NULL)
+	if (state->merge)
+		px_merge_explain((const MergeAppend *) state->append, css->ss.ps.plan,
+						 ancestors, es);
+	if (es->analyze && es->timing && state->started && state->merge == NULL)
 	{
 		double		wait_ms = INSTR_TIME_GET_MILLISEC(state->receive_wait);
 
 		if (es->format == EXPLAIN_FORMAT_TEXT)
-			ExplainPropertyText("Time", psprintf("receive wait %.1f ms", wait_ms), es);
+			ExplainPropertyText("Time",
+								psprintf("receive wait %.1f ms", wait_ms), es);
 		else
-			ExplainPropertyFloat("Receive Wait Time (ms)", NULL, wait_ms, 3, es);
+			ExplainPropertyFloat("Receive Wait Time (ms)", NULL, wait_ms, 3,
+								 es);
 	}
-	if (state->npruned > 0 || (state->prune_state && es->format != EXPLAIN_FORMAT_TEXT))
+	if (state->npruned > 0 ||
+		(state->prune_state && es->format != EXPLAIN_FORMAT_TEXT))
 		ExplainPropertyInteger("Subplans Removed", NULL, state->npruned, es);
 }

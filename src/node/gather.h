@@ -22,8 +22,8 @@ typedef enum px_gather_order
 
 /*
  * For a CustomScan with the custom plans that an Append or MergeAppend had.
- * custom_private has that node, without its target list and children: it
- * says how to prune, and what to merge by; and for an Append, as an Integer, the
+ * custom_private has that node, without its target list and children: it says
+ * how to prune, and what to merge by; and for an Append, as an Integer, the
  * px_gather_order.  The target list is all columns.
  */
 extern const CustomScanMethods px_gather_scan_methods;

@@ -18,6 +18,8 @@
 #include "mb/pg_wchar.h"
 
 #include "compat.h"
+#include "node/armour.h"
+#include "node/plan.h"
 #include "node/send.h"
 #include "wire/frame.h"
 
@@ -245,7 +247,7 @@ static const CustomExecMethods plan_exec_methods = {
 };
 
 void
-px_send_plan_init(void)
+px_plan_node_init(void)
 {
 	RegisterCustomScanMethods(&px_plan_scan_methods);
 	prev_executor_start = ExecutorStart_hook;

@@ -3,11 +3,11 @@
  * receive.c
  *		ExchangeReceive: the scan node that reads a stream of frames.
  *
- * The node starts when its first row is asked for (start.c), and then either
- * reads frames, checks and decodes them, and yields their rows; or passes on
- * the scan tuples of its child, the ForeignScan that postgres_fdw planned.
- * Quals and projection are evaluated here in both cases, so that the child
- * need not be planned twice.
+ * The node starts when its first row is asked for (exec/start.c).  Then it
+ * either reads frames, checks and decodes them, and yields their rows; or it
+ * passes on the scan tuples of its child, the ForeignScan that postgres_fdw
+ * planned.  Quals and projection are evaluated here in both cases, so that the
+ * child need not be planned twice.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,17 +16,17 @@
 #include "access/parallel.h"
 #include "executor/executor.h"
 #include "foreign/foreign.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
-#include "miscadmin.h"
-#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/timestamp.h"
 
 #include "compat.h"
+#include "exec/ask_session.h"
 #include "exec/explain.h"
 #include "exec/parallel.h"
+#include "exec/plan_walk.h"
 #include "exec/read_slices.h"
 #include "exec/request.h"
 #include "exec/run.h"
@@ -52,11 +52,11 @@ static const CustomExecMethods receive_exec_methods = {
 	.ExecCustomScan = exec_receive,
 	.EndCustomScan = end_receive,
 	.ReScanCustomScan = rescan_receive,
-	.EstimateDSMCustomScan = px_receive_estimate_dsm,
-	.InitializeDSMCustomScan = px_receive_initialize_dsm,
-	.ReInitializeDSMCustomScan = px_receive_reinitialize_dsm,
-	.InitializeWorkerCustomScan = px_receive_initialize_worker,
-	.ShutdownCustomScan = px_receive_shutdown,
+	.EstimateDSMCustomScan = px_parallel_estimate_dsm,
+	.InitializeDSMCustomScan = px_parallel_initialize_dsm,
+	.ReInitializeDSMCustomScan = px_parallel_reinitialize_dsm,
+	.InitializeWorkerCustomScan = px_parallel_initialize_worker,
+	.ShutdownCustomScan = px_parallel_shutdown,
 	.ExplainCustomScan = px_receive_explain,
 };
 
@@ -130,66 +130,91 @@ begin_session(px_receive_state *state, int eflags)
 	const ForeignScan *foreign = state->foreign;
 
 	state->child = ExecInitNode((Plan *) foreign, estate, eflags);
-	state->question = px_fdw_cursor_new(estate, foreign->fs_server, state->rtindex,
-										state->userid, NIL, state->remote_sql,
+	state->question = px_fdw_cursor_new(estate, foreign->fs_server,
+										state->rtindex, state->userid,
+										NIL, state->remote_sql,
 										px_question_nbytes(state->remote_sql));
-	state->session_cursor = px_fdw_cursor_new(estate, foreign->fs_server, state->rtindex,
-											  state->userid, foreign->fdw_exprs,
-											  state->remote_sql,
-											  px_request_for_session_nbytes(state));
+	state->session_cursor =
+		px_fdw_cursor_new(estate, foreign->fs_server, state->rtindex,
+						  state->userid, foreign->fdw_exprs,
+						  state->remote_sql,
+						  px_request_for_session_nbytes(state));
+}
+
+/* The Integer that stands at that place of custom_private. */
+static int
+private_int(const CustomScan *scan, px_receive_private at)
+{
+	return intVal(list_nth(scan->custom_private, at));
+}
+
+/* Whom to connect as, and to which server. */
+static void
+begin_server(px_receive_state *state, const CustomScan *scan, EState *estate,
+			 int eflags)
+{
+	const ForeignScan *foreign = state->foreign;
+	RangeTblEntry *rte;
+
+	state->servername = GetForeignServer(foreign->fs_server)->servername;
+	state->mode = px_mode_for_server(state->servername);
+	state->rtindex = scan->scan.scanrelid;
+	if (state->rtindex == 0)	/* join or upper: any member will do */
+		state->rtindex = bms_next_member(px_foreignscan_relids(foreign), -1);
+	rte = exec_rt_fetch(state->rtindex, estate);
+	state->userid = px_foreignscan_user(foreign, rte);
+	if (!OidIsValid(state->userid))
+		state->userid = GetUserId();
+	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY) || px_explain_remote)
+		state->user = GetUserMapping(state->userid, foreign->fs_server);
+}
+
+/* How many slices to ask for, at most. */
+static void
+begin_slices(px_receive_state *state, const CustomScan *scan)
+{
+	/* Sorted rows must come by one stream; so do those of a nested loop. */
+	state->nslices_max = 1;
+	if (state->foreign->fdw_exprs == NIL &&
+		private_int(scan, PX_RECEIVE_PRIVATE_SORTED) == 0)
+		state->nslices_max = px_slices_setting;
+	state->slices = &state->local_slices;
+	px_slices_init(&state->local_slices, state->nslices_max);
+	state->waiting = palloc(state->nslices_max * sizeof(px_stream *));
 }
 
 static void
 begin_receive(CustomScanState *css, EState *estate, int eflags)
 {
 	px_receive_state *state = (px_receive_state *) css;
-	CustomScan *scan = (CustomScan *) css->ss.ps.plan;
-	RangeTblEntry *rte;
+	const CustomScan *scan = (const CustomScan *) css->ss.ps.plan;
 
 	state->foreign = linitial_node(ForeignScan, scan->custom_plans);
 	state->remote_sql = strVal(linitial(state->foreign->fdw_private));
 	state->fetch_size = intVal(lthird(state->foreign->fdw_private));
-	state->servername = GetForeignServer(state->foreign->fs_server)->servername;
-	state->mode = px_mode_for_server(state->servername);
-	state->rtindex = scan->scan.scanrelid;
-	if (state->rtindex == 0)	/* join or upper: any member will do */
-		state->rtindex = bms_next_member(px_foreignscan_relids(state->foreign), -1);
-	rte = exec_rt_fetch(state->rtindex, estate);
-	state->userid = px_foreignscan_user(state->foreign, rte);
-	if (!OidIsValid(state->userid))
-		state->userid = GetUserId();
-	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY) || px_explain_remote)
-		state->user = GetUserMapping(state->userid, state->foreign->fs_server);
+	begin_server(state, scan, estate, eflags);
 
-	state->nstreams = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_STREAMS));
-	state->small = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_SMALL)) != 0;
-	state->locks_rows = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_LOCKS)) != 0;
-
+	state->nstreams = private_int(scan, PX_RECEIVE_PRIVATE_STREAMS);
+	state->small = private_int(scan, PX_RECEIVE_PRIVATE_SMALL) != 0;
+	state->locks_rows = private_int(scan, PX_RECEIVE_PRIVATE_LOCKS) != 0;
 	state->user_code = px_run_has_early_triggers(estate) ||
-		intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_USER_CODE)) != 0;
+		private_int(scan, PX_RECEIVE_PRIVATE_USER_CODE) != 0;
+	state->few_rows = private_int(scan, PX_RECEIVE_PRIVATE_FEW_ROWS) != 0;
 
-	state->few_rows = intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_FEW_ROWS)) != 0;
+	/* Workers share a scan only if it is parallel_aware. */
+	state->nested_in_worker = IsParallelWorker() &&
+		!scan->scan.plan.parallel_aware;
+	begin_slices(state, scan);
 
-	/* A scan that workers share is aware of them: others are in functions. */
-	state->nested_in_worker = IsParallelWorker() && !scan->scan.plan.parallel_aware;
+	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
+		return;
 
-	/* Sorted rows must come by one stream; so do those of a nested loop. */
-	state->slices = &state->local_slices;
-	state->nslices_max = 1;
-	if (state->foreign->fdw_exprs == NIL &&
-		intVal(list_nth(scan->custom_private, PX_RECEIVE_PRIVATE_SORTED)) == 0)
-		state->nslices_max = px_slices_setting;
-	px_slices_init(&state->local_slices, state->nslices_max);
-	state->waiting = palloc(state->nslices_max * sizeof(px_stream *));
-
-	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
-	{
-		/* What runs in postgres_fdw's own session is the leader's. */
-		if (!IsParallelWorker() || state->nested_in_worker)
-			begin_session(state, eflags);
-		begin_params(state);
-		state->recheck_quals = ExecInitQual(state->foreign->fdw_recheck_quals, &css->ss.ps);
-	}
+	/* The leader has postgres_fdw's session; workers have none. */
+	if (!IsParallelWorker() || state->nested_in_worker)
+		begin_session(state, eflags);
+	begin_params(state);
+	state->recheck_quals = ExecInitQual(state->foreign->fdw_recheck_quals,
+										&css->ss.ps);
 }
 
 /* ---------------------------------------------------------------------
@@ -213,43 +238,45 @@ next_child_row(px_receive_state *state, TupleTableSlot *slot)
 }
 
 /*
- * Read from a stream of the node.  True if something came of it: then look
- * at the node anew.
+ * Read from one of the node's streams, or from the session.  False if nothing
+ * is there, which is possible without wait only.  Else the state of the node
+ * has changed.
  */
 static bool
 advance_reader(px_receive_state *state, px_stream_reader *reader, bool wait)
 {
 	px_stream_status status = px_stream_reader_next(reader, wait);
 
-	if (!reader->has_begun && (status == PX_STREAM_OK || status == PX_STREAM_END))
+	if (!reader->has_begun &&
+		(status == PX_STREAM_OK || status == PX_STREAM_END))
 	{
 		reader->has_begun = true;
 		px_slices_accept(state->slices, reader->slice);
 	}
 
-	/* The first thing that is said is what the slices are. */
+	/* The first frame says what the slices are. */
 	if (!state->spread && state->slices->announced && !reader->session_active)
-		px_receive_spread(state);
+		px_read_other_slices(state);
 
 	switch (status)
 	{
 		case PX_STREAM_OK:
 			state->reader = reader;
 			if (reader->session_active)
-				state->contact_at = GetCurrentTimestamp();
+				px_ask_note_contact(state);
 			return true;
 		case PX_STREAM_PENDING:
 			return false;
 		case PX_STREAM_END:
-			px_receive_end_slice(state, reader);
+			px_read_next_slice(state, reader);
 			return true;
 		default:
-			px_receive_declined(state, reader, status);
+			px_start_declined(state, reader, status);
 			return true;
 	}
 }
 
-/* Read from whichever stream has something; false if that takes waiting. */
+/* Read from whichever stream has something; false if none has. */
 static bool
 advance_streams(px_receive_state *state)
 {
@@ -267,7 +294,7 @@ advance_streams(px_receive_state *state)
 	}
 	if (any)
 		return false;
-	state->finished = !px_receive_take_left_slice(state);
+	state->finished = !px_read_left_slice(state);
 	return true;
 }
 
@@ -283,9 +310,32 @@ px_receive_waiting(px_receive_state *state, px_stream **streams)
 		if (stream->holder.connection && stream->phase != PX_STREAM_CLOSED)
 			streams[n++] = stream;
 		else if (stream->phase != PX_STREAM_CLOSED)
-			return 0;			/* what it has is in its spool */
+			return 0;			/* it was spooled, and need not wait */
 	}
 	return n;
+}
+
+/* Wait until one of the node's streams has something, or for some time. */
+static void
+wait_for_streams(px_receive_state *state)
+{
+	int			n = px_receive_waiting(state, state->waiting);
+
+	if (n > 0)
+		px_stream_wait_any(state->waiting, n, px_ask_keep_awake(state),
+						   &state->stats.receive_wait);
+}
+
+/*
+ * May the node wait in the only reader that it has?  That takes fewer system
+ * calls than to look at the socket, wait and look again.  While a stream is
+ * read, the session may have to be kept awake meanwhile.
+ */
+static bool
+may_block_in_reader(const px_receive_state *state)
+{
+	return state->nreaders == 1 && state->reader->active &&
+		(state->asked.idle_ms == 0 || state->reader->session_active);
 }
 
 bool
@@ -301,14 +351,14 @@ px_receive_advance(px_receive_state *state, bool wait)
 			case PX_RECEIVE_NEW:
 				if (!wait)
 					return false;
-				px_receive_confirm(state);
+				px_start_confirm(state);
 				break;
 
 			case PX_RECEIVE_BEGUN:
 				if (state->reader->stream->phase == PX_STREAM_CLOSED)
-					px_receive_begin_anew(state);	/* its connection was taken */
+					px_start_anew(state);	/* its connection was taken */
 				else if (wait || px_stream_is_ready(state->reader->stream))
-					px_receive_confirm(state);
+					px_start_confirm(state);
 				else
 					return false;
 				break;
@@ -316,23 +366,13 @@ px_receive_advance(px_receive_state *state, bool wait)
 			case PX_RECEIVE_FRAMES:
 				if (px_receive_has_rows(state))
 					return true;
-				if (wait && state->nreaders == 1 && state->reader->active &&
-					(state->idle_ms == 0 || state->reader->session_active))
-				{
-					/* Not one look at the socket too many. */
+				if (wait && may_block_in_reader(state))
 					(void) advance_reader(state, state->reader, true);
-				}
 				else if (!advance_streams(state))
 				{
-					int			n;
-
 					if (!wait)
 						return false;
-					n = px_receive_waiting(state, state->waiting);
-					if (n > 0)
-						px_stream_wait_any(state->waiting, n,
-										   px_start_keep_session_awake(state),
-										   &state->stats.receive_wait);
+					wait_for_streams(state);
 				}
 				break;
 		}
@@ -347,10 +387,11 @@ receive_next(ScanState *node)
 	TupleTableSlot *slot = ExecClearTuple(node->ss_ScanTupleSlot);
 	px_stream_reader *reader;
 
-	if (state->idle_ms > 0 && state->phase == PX_RECEIVE_FRAMES)
-		(void) px_start_keep_session_awake(state);
+	if (state->asked.idle_ms > 0 && state->phase == PX_RECEIVE_FRAMES)
+		(void) px_ask_keep_awake(state);
 	if (!px_receive_has_rows(state) &&
-		!px_receive_advance(state, !state->yields || px_receive_uses_session(state)))
+		!px_receive_advance(state, !state->yields ||
+							px_receive_uses_session(state)))
 		return NULL;
 	if (state->phase == PX_RECEIVE_CHILD)
 		slot = next_child_row(state, slot);
@@ -386,7 +427,9 @@ exec_receive(CustomScanState *css)
 	return ExecScan(&css->ss, receive_next, receive_recheck);
 }
 
-/* Does the decoder have all rows that have come, and would they be the same? */
+/*
+ * Does the decoder have all rows that have come, and would they be the same?
+ */
 static bool
 is_rewindable(const px_receive_state *state)
 {
@@ -413,22 +456,11 @@ rescan_receive(CustomScanState *css)
 		return;
 	}
 
-	/* Like postgres_fdw, go back in what has come, if that is all in one place. */
+	/* Like postgres_fdw, return the same rows again if they are all here. */
 	if (is_rewindable(state))
-	{
 		state->reader->next_row = 0;
-		return;
-	}
-	for (int i = 0; i < state->nreaders; i++)
-	{
-		px_stream_close(state->readers[i]->stream);
-		state->readers[i]->active = state->readers[i]->session_active = false;
-	}
-	if (state->session_cursor)
-		px_fdw_cursor_rescan(state->session_cursor);
-	state->session_next = NULL;
-	state->verdict_known = false;
-	state->phase = PX_RECEIVE_NEW;
+	else
+		px_start_rescan(state);
 }
 
 static void

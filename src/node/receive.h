@@ -10,20 +10,23 @@
 
 #include "nodes/extensible.h"
 
-#include "exec/plan_walk.h"
 #include "exec/receive_state.h"
 
 /* What stands in CustomScan.custom_private: Integers, in this order. */
 typedef enum px_receive_private
 {
-	PX_RECEIVE_PRIVATE_STREAMS, /* how many of the query share receive_buffer */
-	PX_RECEIVE_PRIVATE_SORTED,	/* 1 if the planner may rely on the rows' order */
-	PX_RECEIVE_PRIVATE_ASYNC,	/* 1 if postgres_fdw would run asynchronously */
+	PX_RECEIVE_PRIVATE_STREAMS, /* of the query, which share
+								 * receive_buffer */
+	PX_RECEIVE_PRIVATE_SORTED,	/* 1 if the planner may rely on the order of
+								 * rows */
+	PX_RECEIVE_PRIVATE_ASYNC,	/* 1 if postgres_fdw would run
+								 * asynchronously */
 	PX_RECEIVE_PRIVATE_SMALL,	/* 1 if less than min_bytes is expected */
 	PX_RECEIVE_PRIVATE_LOCKS,	/* 1 if the remote query locks rows */
-	PX_RECEIVE_PRIVATE_USER_CODE,	/* 1 if the query calls functions that might run
-									 * others */
-	PX_RECEIVE_PRIVATE_FEW_ROWS /* 1 if a LIMIT is going to end the scan early */
+	PX_RECEIVE_PRIVATE_USER_CODE,	/* 1 if the query calls functions that
+									 * might run others */
+	PX_RECEIVE_PRIVATE_FEW_ROWS /* 1 if a LIMIT is going to end the scan
+								 * early */
 } px_receive_private;
 
 /*
@@ -33,9 +36,9 @@ typedef enum px_receive_private
 extern const CustomScanMethods px_receive_scan_methods;
 
 /*
- * See to it that a row of a stream, or its end, or the child is at hand for
- * the next ExecProcNode.  If wait is false, false where that takes waiting or
- * the stream was not begun.
+ * Read on until the next ExecProcNode has a row, or the end, or the child to
+ * run.  If wait is false, do not wait for that, and return false if it would
+ * take waiting, or if no stream was begun.
  */
 extern bool px_receive_advance(px_receive_state *state, bool wait);
 
@@ -43,9 +46,9 @@ extern bool px_receive_advance(px_receive_state *state, bool wait);
 extern px_receive_state *px_receive_from_node(PlanState *node);
 
 /*
- * Collect the streams that a node which cannot advance waits for: at most
- * nslices_max of them.  Returns how many.  0 if no stream of it was begun, or
- * if it need not wait.
+ * The node cannot advance: collect the streams that it waits for, at most
+ * nslices_max of them, and return how many they are.  0 if no stream of it was
+ * begun, or if it need not wait.
  */
 extern int	px_receive_waiting(px_receive_state *state, px_stream **streams);
 

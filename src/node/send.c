@@ -258,7 +258,8 @@ fill_batch(px_send_state *state)
 	 * Values that TOAST has compressed are sent as they are, which saves time.
 	 * But zstd compresses the original values better.
 	 */
-	fill->toasted = (state->request.encodings & (1 << PX_ENC_TOASTED)) != 0 &&
+	fill->toasted = px_encodings_have(state->request.encodings,
+									  PX_ENCODING_BIT(PX_ENC_TOASTED)) &&
 		state->maker->options.codec != PX_CODEC_ZSTD;
 	px_fill_reset(fill);
 	INSTR_TIME_SET_CURRENT(begin);
@@ -667,6 +668,14 @@ px_send_adaptive(PlanState *send)
 	return ((px_send_state *) send)->adaptive;
 }
 
+PlanState *
+px_send_below(PlanState *top)
+{
+	while (castNode(CustomScanState, top)->methods != &send_exec_methods)
+		top = linitial(castNode(CustomScanState, top)->custom_ps);
+	return top;
+}
+
 const px_request *
 px_send_request(PlanState *send)
 {
@@ -685,7 +694,4 @@ void
 px_send_init(void)
 {
 	RegisterCustomScanMethods(&px_send_scan_methods);
-	RegisterCustomScanMethods(&px_forward_scan_methods);
-	RegisterCustomScanMethods(&px_armour_scan_methods);
-	px_send_plan_init();
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * send.h
- *		The nodes of a sender, above all ExchangeSend.
+ *		ExchangeSend, and what the other nodes of a sender ask of it.
  *
  * A receiver requests frames by the query
  *
@@ -49,21 +49,17 @@ typedef enum px_send_private
 extern const CustomScanMethods px_send_scan_methods;
 
 /*
- * ExchangePlan.  Its custom_private is an IntList: explain and version of the
- * request.
- */
-extern const CustomScanMethods px_plan_scan_methods;
-
-/* ExchangeForward and ExchangeArmour.  Their custom_private is NIL. */
-extern const CustomScanMethods px_forward_scan_methods;
-extern const CustomScanMethods px_armour_scan_methods;
-
-/*
  * The state of mode auto of an ExchangeSend, which owns it.  NULL if the
  * request has one choice only.
  */
 struct px_auto;
 extern struct px_auto *px_send_adaptive(PlanState *send);
+
+/*
+ * Find the ExchangeSend of a plan without workers: top itself, or a node below
+ * it.
+ */
+extern PlanState *px_send_below(PlanState *top);
 
 /* The request of an ExchangeSend, which owns it. */
 extern const px_request *px_send_request(PlanState *send);
@@ -72,18 +68,12 @@ extern const px_request *px_send_request(PlanState *send);
 extern bool px_send_is_exhausted(PlanState *send);
 
 /*
- * Rescan the only child of one of these nodes, with the node's changed
+ * Rescan the only child of one of the nodes above, with the node's changed
  * parameters.
  */
 extern void px_send_rescan_child(CustomScanState *node);
 
-/*
- * Register ExchangePlan, and install the hook that makes the executor measure
- * its plan; called by px_send_init.
- */
-extern void px_send_plan_init(void);
-
-/* Register all nodes of a sender; called by _PG_init. */
+/* Register ExchangeSend; called by _PG_init. */
 extern void px_send_init(void);
 
 /*

@@ -21,6 +21,9 @@
 #include "optimizer/optimizer.h"
 
 #include "compat.h"
+#include "node/armour.h"
+#include "node/forward.h"
+#include "node/plan.h"
 #include "node/send.h"
 #include "plan/attach.h"
 

@@ -28,6 +28,7 @@
 #include "utils/rel.h"
 
 #include "compat.h"
+#include "exec/plan_walk.h"
 #include "guc.h"
 #include "node/receive.h"
 #include "plan/eligible.h"

@@ -27,7 +27,7 @@
 #include "utils/tuplestore.h"
 
 #include "codec/codec.h"
-#include "column/column.h"
+#include "column/encoding.h"
 #include "stats/counters.h"
 #include "stats/progress.h"
 

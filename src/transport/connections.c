@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * connections.c
- *		The functions behind exchange.connections, and exchange.disconnect.
+ *		The functions of exchange.connections and exchange.disconnect.
  *
  * Like postgres_fdw_get_connections and postgres_fdw_disconnect they are about
  * the session that calls them, for its own connections.
@@ -16,6 +16,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 
 #include "compat.h"
 #include "conn/pool.h"
@@ -72,7 +73,8 @@ put_connection(const px_connection *connection, void *arg)
 {
 	ReturnSetInfo *result = arg;
 	const px_peer *peer = connection->peer;
-	ForeignServer *server = GetForeignServerExtended(peer->serverid, FSV_MISSING_OK);
+	ForeignServer *server =
+		GetForeignServerExtended(peer->serverid, FSV_MISSING_OK);
 	int			pid = PQbackendPID(connection->pg);
 	Datum		values[CONNECTIONS_NCOLUMNS];
 	bool		nulls[CONNECTIONS_NCOLUMNS] = {false};
@@ -107,7 +109,8 @@ px_sql_disconnect(PG_FUNCTION_ARGS)
 {
 	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(0));
 
-	PG_RETURN_BOOL(px_pool_disconnect(GetForeignServerByName(name, false)->serverid));
+	PG_RETURN_BOOL(
+		px_pool_disconnect(GetForeignServerByName(name, false)->serverid));
 }
 
 Datum

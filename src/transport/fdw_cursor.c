@@ -32,8 +32,8 @@
 #include "transport/fdw_cursor.h"
 
 /*
- * A row for each FETCH: what a row holds is the remote's to decide, and the
- * first row is there after as many round trips as with postgres_fdw.
+ * A row for each FETCH: the remote decides how much a row holds, and the first
+ * row is there after as many round trips as with postgres_fdw.
  */
 #define ROWS_OF_A_FETCH		1
 
@@ -54,11 +54,13 @@ struct px_fdw_cursor
 	TupleTableSlot *result;		/* room for requestor's results */
 	bool		asked;			/* for a row that was not fetched */
 	bool		arrived;		/* postgres_fdw has it */
-	ErrorData  *error;			/* came in place of it, to be raised; or NULL */
+	ErrorData  *error;			/* that has come instead of the row, and is to
+								 * be raised; or NULL */
 	pgsocket	socket;
 
-	SubTransactionId subid;		/* the cursor's; the parent's once that has ended well */
-	struct query_link *query;	/* NULL if the query's memory is gone */
+	SubTransactionId subid;		/* of the cursor; the parent's once that was
+								 * committed */
+	struct query_link *query;	/* NULL if the query's memory was freed */
 	dlist_node	link;			/* in cursors */
 	MemoryContextCallback forget;
 };
@@ -66,11 +68,11 @@ struct px_fdw_cursor
 /* In the memory of the query that has the cursor. */
 typedef struct query_link
 {
-	px_fdw_cursor *cursor;		/* NULL if its memory is gone */
+	px_fdw_cursor *cursor;		/* NULL if its memory was freed */
 	MemoryContextCallback forget;
 } query_link;
 
-/* Those whose memory is there. */
+/* All cursors of this backend. */
 static dlist_head cursors = DLIST_STATIC_INIT(cursors);
 
 static void subxact_callback(SubXactEvent event, SubTransactionId mySubid,
@@ -88,7 +90,8 @@ make_scan(Oid serverid, Index rtindex, Oid userid, List *params, char *sql)
 	Var		   *var = makeVar(INDEX_VAR, 1, TEXTOID, -1, InvalidOid, 0);
 
 	scan->fdw_scan_tlist = list_make1(makeTargetEntry(null, 1, NULL, false));
-	scan->scan.plan.targetlist = list_make1(makeTargetEntry((Expr *) var, 1, NULL, false));
+	scan->scan.plan.targetlist =
+		list_make1(makeTargetEntry((Expr *) var, 1, NULL, false));
 	scan->scan.plan.async_capable = true;
 	scan->operation = CMD_SELECT;
 	scan->fs_server = serverid;
@@ -107,7 +110,7 @@ stop_pending(px_fdw_cursor *cursor)
 	cursor->error = NULL;
 }
 
-/* The memory goes, and with it the subtransaction in which the request was made. */
+/* The cursor's memory is freed, when its subtransaction ends at the latest. */
 static void
 forget_cursor(void *arg)
 {
@@ -118,7 +121,9 @@ forget_cursor(void *arg)
 		cursor->query->cursor = NULL;
 }
 
-/* The query's memory goes, maybe after an error: nobody will fetch the row. */
+/*
+ * The query's memory is freed, maybe after an error: nobody fetches the row.
+ */
 static void
 forget_query(void *arg)
 {
@@ -133,10 +138,10 @@ forget_query(void *arg)
 
 /*
  * postgres_fdw remembers a request that has failed until its own remote
- * subtransaction is rolled back.  If that is an outer one, and the request was
- * made for a portal of its, then the portal's memory is gone before.  So a
- * cursor has an executor state, and memory, that last as long as its
- * subtransaction does.  What is evaluated, parameters, is still the query's.
+ * subtransaction is rolled back.  If that is an outer subtransaction, and the
+ * request was made for a portal in it, then the portal's memory is freed
+ * before that.  So a cursor has an executor state, and memory, that last as
+ * long as its subtransaction.  Parameters are still evaluated in the query.
  */
 static EState *
 make_estate(EState *query)
@@ -186,7 +191,8 @@ px_fdw_cursor_new(EState *estate, Oid serverid, Index rtindex, Oid userid,
 	cursor->reported = reported;
 	cursor->socket = PGINVALID_SOCKET;
 	scan = make_scan(serverid, rtindex, userid, params, cursor->sql);
-	cursor->node = castNode(ForeignScanState, ExecInitNode((Plan *) scan, own, 0));
+	cursor->node =
+		castNode(ForeignScanState, ExecInitNode((Plan *) scan, own, 0));
 	cursor->routine = cursor->node->fdwroutine;
 
 	cursor->requestor = makeNode(AppendState);
@@ -230,12 +236,6 @@ px_fdw_cursor_socket(const px_fdw_cursor *cursor)
 }
 
 bool
-px_fdw_cursor_is_pending(const px_fdw_cursor *cursor)
-{
-	return cursor->asked;
-}
-
-bool
 px_fdw_cursor_is_innermost(const px_fdw_cursor *cursor)
 {
 	return cursor->subid == GetCurrentSubTransactionId();
@@ -253,8 +253,8 @@ report_other_query(const px_fdw_cursor *cursor, char *context)
 
 	if (ours == NULL || cursor->sql[0] == '\0')
 		return context;
-	return psprintf("%.*s%s%s", (int) (ours - context), context, cursor->reported,
-					ours + strlen(cursor->sql));
+	return psprintf("%.*s%s%s", (int) (ours - context), context,
+					cursor->reported, ours + strlen(cursor->sql));
 }
 
 /* A text of an error, which postgres_fdw takes from the remote as it is. */
@@ -267,9 +267,9 @@ verified(char *text)
 }
 
 /*
- * In a PG_CATCH: end error handling, and return the error as it would be if the
- * query were the one that postgres_fdw has planned.  Whoever catches it may store
- * its text.
+ * In a PG_CATCH: end error handling, and return the error as it would be if
+ * the query were the one that postgres_fdw has planned.  Whoever catches it
+ * may store its text.
  */
 static ErrorData *
 copy_error(px_fdw_cursor *cursor)
@@ -282,7 +282,10 @@ copy_error(px_fdw_cursor *cursor)
 	error->hint = verified(error->hint);
 	error->context = verified(report_other_query(cursor, error->context));
 
-	/* If postgres_fdw meets the request again, it does not know better. */
+	/*
+	 * If postgres_fdw raises an error of this request again, it names
+	 * cursor->sql.
+	 */
 	strlcpy(cursor->sql, cursor->reported, cursor->sql_nbytes);
 	return error;
 }
@@ -378,7 +381,7 @@ wait_for_event(px_fdw_cursor *cursor, WaitEventSet *set, TimestampTz deadline,
 
 /*
  * After an error: nobody waits for the row any more.  postgres_fdw may still
- * have it in mind as a request that it will have to process itself.
+ * have the request on its connection, and then processes it itself.
  */
 static void
 leave_to_fdw(px_fdw_cursor *cursor)
@@ -429,7 +432,7 @@ wait_for_row(px_fdw_cursor *cursor, TimestampTz deadline)
 	return true;
 }
 
-/* What was wrong when the row came, which was no time to say so. */
+/* Raise an error that has come when no error could be raised. */
 static void
 raise_kept_error(px_fdw_cursor *cursor)
 {
@@ -441,21 +444,22 @@ raise_kept_error(px_fdw_cursor *cursor)
 	ReThrowError(error);
 }
 
-text *
-px_fdw_cursor_fetch(px_fdw_cursor *cursor, long timeout_ms, bool *timed_out)
+/*
+ * Ask for the next row, and wait until it is there: for timeout_ms at most, or
+ * for ever with -1.  False if it is not there by then.
+ */
+static bool
+request_and_wait(px_fdw_cursor *cursor, long timeout_ms)
 {
 	MemoryContext context = CurrentMemoryContext;
 	TimestampTz deadline = DT_NOEND;
-	TupleTableSlot *slot;
 	bool		arrived;
 
 	raise_kept_error(cursor);
 	px_fdw_cursor_request(cursor);
 	if (timeout_ms >= 0)
-	{
-		deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), timeout_ms);
-		*timed_out = false;
-	}
+		deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+											   timeout_ms);
 	PG_TRY();
 	{
 		arrived = wait_for_row(cursor, deadline);
@@ -466,12 +470,21 @@ px_fdw_cursor_fetch(px_fdw_cursor *cursor, long timeout_ms, bool *timed_out)
 		rethrow(cursor, context);
 	}
 	PG_END_TRY();
-	if (!arrived)
-	{
-		*timed_out = true;
-		return NULL;
-	}
+	return arrived;
+}
 
+bool
+px_fdw_cursor_wait(px_fdw_cursor *cursor, long timeout_ms)
+{
+	return request_and_wait(cursor, timeout_ms);
+}
+
+text *
+px_fdw_cursor_fetch(px_fdw_cursor *cursor)
+{
+	TupleTableSlot *slot;
+
+	(void) request_and_wait(cursor, -1);
 	stop_pending(cursor);
 	slot = cursor->request.result;
 	if (TupIsNull(slot))
@@ -568,10 +581,10 @@ cancel_again(void)
 }
 
 /*
- * The same where no error may be raised: whoever rolls back a subtransaction
- * that is not quite begun, as who catches an error in another one does, ends
- * the session.  An error of the remote is kept for whoever fetches the row.  A
- * cancel leaves the request as it is.
+ * The same where no error may be raised, because a subtransaction is just
+ * beginning: if it is rolled back before it has begun, the session ends.  An
+ * error of the remote is kept for whoever fetches the row.  A cancel leaves
+ * the request as it is.
  */
 static void
 collect_quietly(px_fdw_cursor *cursor)
@@ -651,6 +664,6 @@ subxact_callback(SubXactEvent event, SubTransactionId mySubid,
 			inherit_cursors(mySubid, parentSubid);
 			break;
 		case SUBXACT_EVENT_ABORT_SUB:
-			break;				/* with its memory go its cursors */
+			break;				/* its cursors are freed with its memory */
 	}
 }

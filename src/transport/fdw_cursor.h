@@ -9,10 +9,10 @@
  * connection, user, remote transaction, savepoint, interrupts and errors are
  * then its care, as for any foreign scan.
  *
- * A row is fetched at a time.  It can be asked for before it is waited for,
- * by the callbacks for asynchronous execution: whoever uses the connection
- * next has postgres_fdw complete the request first, so nobody gets in the
- * way of anybody.  The exceptions, savepoints, are seen to here.
+ * A row is fetched at a time.  It can be asked for before it is waited for, by
+ * the callbacks for asynchronous execution: whoever uses the connection next
+ * has postgres_fdw complete the request first.  Savepoints do not, so
+ * fdw_cursor.c takes care of them.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,19 +25,20 @@ typedef struct px_fdw_cursor px_fdw_cursor;
 
 /*
  * A cursor for a foreign scan of estate's query: on the server of the foreign
- * table rtindex, as userid, with the scan's parameters, which are evaluated
- * as postgres_fdw does.  To be made when the executor starts, and in the same
+ * table rtindex, as userid, with the scan's parameters, which are evaluated as
+ * postgres_fdw does.  To be made when the executor starts, and in the same
  * subtransaction as the scan: so that it lives as long as the scan's own
- * cursor would.  reported is the query that errors are to name.  sql_nbytes
- * is the room for the query.  Is to be ended with the query; after an error, it
- * goes with its subtransaction.
+ * cursor would.  reported is the query that errors are to name.  sql_nbytes is
+ * the room for the query.  The cursor is to be ended with the query; after an
+ * error, it is freed with its subtransaction.
  *
- * If postgres_fdw has no connection yet, this makes one.  Its errors are
- * those of postgres_fdw.
+ * If postgres_fdw has no connection yet, this makes one.  Its errors are those
+ * of postgres_fdw.
  */
-extern px_fdw_cursor *px_fdw_cursor_new(EState *estate, Oid serverid, Index rtindex,
-										Oid userid, List *params,
-										const char *reported, Size sql_nbytes);
+extern px_fdw_cursor *px_fdw_cursor_new(EState *estate, Oid serverid,
+										Index rtindex, Oid userid,
+										List *params, const char *reported,
+										Size sql_nbytes);
 
 /* Set the query, before the first row is asked for, or after a rescan. */
 extern void px_fdw_cursor_set_sql(px_fdw_cursor *cursor, const char *sql);
@@ -50,19 +51,21 @@ extern void px_fdw_cursor_set_sql(px_fdw_cursor *cursor, const char *sql);
 extern void px_fdw_cursor_request(px_fdw_cursor *cursor);
 
 /*
- * Wait for the row that was asked for, asking for it if need be.  Returns the
- * text, valid until the next call for this cursor, or NULL at the end.
- * Blocks, serving interrupts, for at most timeout_ms (-1 for ever): *timed_out
- * is then set, which may be NULL otherwise, and the row can still be fetched.
+ * Wait until the next row is there, asking for it if need be, for at most
+ * timeout_ms.  False if it is not there by then.  Blocks, serving interrupts.
  */
-extern text *px_fdw_cursor_fetch(px_fdw_cursor *cursor, long timeout_ms, bool *timed_out);
-
-/* Was a row asked for that was not fetched? */
-extern bool px_fdw_cursor_is_pending(const px_fdw_cursor *cursor);
+extern bool px_fdw_cursor_wait(px_fdw_cursor *cursor, long timeout_ms);
 
 /*
- * Does the cursor belong to the current subtransaction?  In another one that is
- * rolled back postgres_fdw would cancel what was asked for, and with it the
+ * The next row, which is asked for and waited for if need be: the text, valid
+ * until the next call for this cursor, or NULL at the end.  Blocks, serving
+ * interrupts.
+ */
+extern text *px_fdw_cursor_fetch(px_fdw_cursor *cursor);
+
+/*
+ * Does the cursor belong to the current subtransaction?  In another one that
+ * is rolled back postgres_fdw would cancel what was asked for, and with it the
  * cursor.
  */
 extern bool px_fdw_cursor_is_innermost(const px_fdw_cursor *cursor);

@@ -6,11 +6,11 @@
  * Whoever may create a schema on a server without the extension could name it
  * "exchange" and put functions into it, which we would call with the rights of
  * the remote user.  So first the catalogs are asked whether the function is
- * the extension's, by nothing that is not in pg_catalog.  That and the call are
- * one statement, as another one would take two more round trips.  But a call
- * must not stand in it: a function that claims to be immutable is called when
- * the statement is planned, wherever it stands.  Hence query_to_xml(), which
- * takes a query as a string.
+ * the extension's, by nothing that is not in pg_catalog.  That and the call
+ * are one statement, as another one would take two more round trips.  But a
+ * call must not stand in it: a function that claims to be immutable is called
+ * when the statement is planned, wherever it stands.  Hence query_to_xml(),
+ * which takes a query as a string.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,28 +19,26 @@
 #include "utils/builtins.h"
 
 #include "compat.h"
-#include "conn/answer.h"
 #include "conn/genuine.h"
 #include "conn/hello_self.h"
 #include "conn/introduce.h"
 #include "conn/remote_text.h"
 #include "transport/question.h"
-#include "tuple/decode.h"
 
-/* What is asked, around the hello, the query and the rest. */
+/* Room for a question without its query. */
 #define QUESTION_NBYTES		(4096 + 4 * PX_HELLO_NBYTES_MAX)
 
 /* How the admission is embedded in the answer. */
 #define ADMISSION_BEGIN	"<admit>"
 #define ADMISSION_END	"</admit>"
 
-/* Of a fault no more is kept: it is a phrase of ours, from an honest remote. */
+/* No more is kept of a fault.  From an honest remote it is a short phrase. */
 #define FAULT_NBYTES_MAX	255
 
 Size
 px_question_nbytes(const char *query)
 {
-	/* It is quoted twice: what is a quote or backslash may become four. */
+	/* It is quoted twice: a quote or backslash may become four characters. */
 	return QUESTION_NBYTES + (query ? 4 * strlen(query) : 0);
 }
 
@@ -55,12 +53,15 @@ px_question_ask(px_fdw_cursor *cursor, const px_peer *peer, const char *query,
 
 	px_hello_self(&self);
 	px_hello_write(hello, sizeof(hello), &self);
-	call = psprintf("SELECT exchange.admit(%s::pg_catalog.text, %s::pg_catalog.text, %s)",
+	call = psprintf("SELECT exchange.admit(%s::pg_catalog.text,"
+					" %s::pg_catalog.text, %s)",
 					quote_literal_cstr(hello),
 					query ? quote_literal_cstr(query) : "NULL",
-					wants_snapshot && peer->snapshot[0] == '\0' ? "true" : "false");
+					wants_snapshot && peer->snapshot[0] == '\0' ?
+					"true" : "false");
 	sql = psprintf("SELECT CASE WHEN " PX_IS_GENUINE
-				   " THEN pg_catalog.query_to_xml(%s, true, true, '')::pg_catalog.text END",
+				   " THEN pg_catalog.query_to_xml(%s, true, true, '')"
+				   "::pg_catalog.text END",
 				   quote_literal_cstr(call));
 	px_fdw_cursor_set_sql(cursor, sql);
 	pfree(sql);
@@ -82,7 +83,7 @@ find_admission(char *answer)
 }
 
 static void
-read_admission(px_peer *peer, const char *servername, char *answer, px_admission *admission)
+read_admission(const char *servername, char *answer, px_admission *admission)
 {
 	char	   *text = find_admission(answer);
 	px_fault	fault;
@@ -93,7 +94,9 @@ read_admission(px_peer *peer, const char *servername, char *answer, px_admission
 	ereport(ERROR,
 			(errcode(ERRCODE_PROTOCOL_VIOLATION),
 			 errmsg("invalid response from server \"%s\"", servername),
-			 text ? errdetail_internal("%s", px_remote_text(px_fault_text(&fault, detail))) :
+			 text ? errdetail_internal("%s",
+									   px_remote_text(px_fault_text(&fault,
+																	detail))) :
 			 errdetail("Expected the answer of exchange.admit.")));
 }
 
@@ -101,7 +104,7 @@ read_admission(px_peer *peer, const char *servername, char *answer, px_admission
  * The functions are not the extension's.  Ask for the reason, which would have
  * taken long to plan, and remember it.
  */
-static const char *
+static px_outcome
 ask_for_fault(px_fdw_cursor *cursor, px_peer *peer)
 {
 	text	   *row;
@@ -109,34 +112,37 @@ ask_for_fault(px_fdw_cursor *cursor, px_peer *peer)
 
 	px_fdw_cursor_rescan(cursor);
 	px_fdw_cursor_set_sql(cursor, "SELECT " PX_GENUINE_FAULT);
-	row = px_fdw_cursor_fetch(cursor, -1, NULL);
+	row = px_fdw_cursor_fetch(cursor);
 	fault = row == NULL ? pstrdup(PX_REMOTE_LACKS_EXTENSION) :
-		px_remote_text(pnstrdup(VARDATA_ANY(row), Min(VARSIZE_ANY_EXHDR(row), FAULT_NBYTES_MAX)));
+		px_remote_text(pnstrdup(VARDATA_ANY(row),
+								Min(VARSIZE_ANY_EXHDR(row),
+									FAULT_NBYTES_MAX)));
 	px_peer_refuse(peer, fault, strcmp(fault, PX_REMOTE_LACKS_EXTENSION) == 0);
-	return fault;
+	return px_refused(fault);
 }
 
-const char *
-px_question_answer(px_fdw_cursor *cursor, px_peer *peer, const char *servername,
-				   long timeout_ms, bool *timed_out)
+px_outcome
+px_question_answer(px_fdw_cursor *cursor, px_peer *peer,
+				   const char *servername, long timeout_ms)
 {
-	text	   *row = px_fdw_cursor_fetch(cursor, timeout_ms, timed_out);
+	text	   *row;
 	px_admission admission;
 	px_hello	self;
-	const char *refusal;
+	px_outcome	outcome;
 
-	if (timeout_ms >= 0 && *timed_out)
-		return NULL;
+	if (timeout_ms >= 0 && !px_fdw_cursor_wait(cursor, timeout_ms))
+		return px_silent("a lock was waited for");
+	row = px_fdw_cursor_fetch(cursor);
 	if (row == NULL)
 		return ask_for_fault(cursor, peer);
 
-	read_admission(peer, servername, text_to_cstring(row), &admission);
+	read_admission(servername, text_to_cstring(row), &admission);
 	px_hello_self(&self);
-	refusal = px_hello_refusal(&self, &admission.hello, &peer->session_version);
-	if (refusal)
+	outcome = px_hello_judge(&self, &admission.hello, &peer->session_version);
+	if (!px_is_ok(outcome))
 	{
-		px_peer_refuse(peer, refusal, false);
-		return refusal;
+		px_peer_refuse(peer, outcome.reason, false);
+		return outcome;
 	}
 
 	peer->session_locality = px_hello_locality(&self, &admission.hello,
@@ -145,5 +151,5 @@ px_question_answer(px_fdw_cursor *cursor, px_peer *peer, const char *servername,
 		strlcpy(peer->snapshot, admission.snapshot, PX_SNAPSHOT_ID_NBYTES);
 	peer->admission = admission;
 	peer->admitted = true;
-	return NULL;
+	return outcome;
 }

@@ -6,15 +6,16 @@
  * One statement asks all: is pg_exchange there, and is it the extension's own;
  * what does it speak; which snapshot has the session; and would a query answer
  * the same in another session?  For that, the remote parses and plans the
- * query, and keeps the locks which that takes until its transaction ends, as it
- * would for postgres_fdw's own cursor.
+ * query, and keeps the locks which that takes until its transaction ends, as
+ * it would for postgres_fdw's own cursor.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PX_TRANSPORT_QUESTION_H
 #define PX_TRANSPORT_QUESTION_H
 
-#include "conn/pool.h"
+#include "conn/outcome.h"
+#include "conn/peer.h"
 #include "transport/fdw_cursor.h"
 
 /* How much room a question about query (or NULL) takes. */
@@ -22,22 +23,23 @@ extern Size px_question_nbytes(const char *query);
 
 /*
  * Ask, by a cursor with so much room; query may be NULL if nothing is to be
- * judged.  A snapshot is asked for if the peer has none yet in this transaction
- * and wants_snapshot is true.  Waits until the remote has planned the question,
- * not for the answer.
+ * judged.  A snapshot is asked for if the peer has none yet in this
+ * transaction and wants_snapshot is true.  Waits until the remote has planned
+ * the question, not for the answer.
  */
 extern void px_question_ask(px_fdw_cursor *cursor, const px_peer *peer,
 							const char *query, bool wants_snapshot);
 
 /*
- * Wait for the answer, which stands in peer->admission until the transaction
- * ends.  Returns NULL, or why the peer cannot be used at all; that
- * is remembered for the session.  *timed_out is set if there is none within
- * timeout_ms: ask again then.  Errors are postgres_fdw's, and
+ * Wait for the answer for at most timeout_ms, or for ever with -1.
+ *
+ * PX_OUTCOME_OK: it stands in peer->admission until the transaction ends.
+ * PX_OUTCOME_REFUSED: the peer cannot be used at all, which is remembered for
+ * the session.  PX_OUTCOME_SILENT: there is no answer yet, most likely because
+ * of a lock, and it can be waited for again.  Errors are postgres_fdw's, and
  * ERRCODE_PROTOCOL_VIOLATION if the answer cannot be read.
  */
-extern const char *px_question_answer(px_fdw_cursor *cursor, px_peer *peer,
-									  const char *servername, long timeout_ms,
-									  bool *timed_out);
+extern px_outcome px_question_answer(px_fdw_cursor *cursor, px_peer *peer,
+									 const char *servername, long timeout_ms);
 
 #endif							/* PX_TRANSPORT_QUESTION_H */

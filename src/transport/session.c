@@ -10,14 +10,12 @@
  */
 #include "postgres.h"
 
-#include "access/xact.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "compat.h"
 #include "guc.h"
 #include "transport/session.h"
-#include "tuple/decode.h"
 #include "tuple/fault.h"
 #include "wire/armour.h"
 #include "wire/frame.h"
@@ -61,19 +59,22 @@ px_session_new(px_fdw_cursor *cursor, const char *servername)
 }
 
 void
-px_session_begin(px_session *session, const char *sql, bool ahead, uint32 portion_rows)
+px_session_begin(px_session *session, const char *sql, bool ahead,
+				 uint32 portion_rows)
 {
 	session->ahead = ahead;
 	session->grown = false;
 	session->portion_rows = portion_rows;
 	session->pieces = 0;
 	session->used = session->filled = 0;
-	px_fdw_cursor_rescan(session->cursor);	/* it may have read another slice */
+
+	/* The cursor may have read another slice. */
+	px_fdw_cursor_rescan(session->cursor);
 	px_fdw_cursor_set_sql(session->cursor, sql);
 	px_fdw_cursor_request(session->cursor);
 }
 
-/* Make room for n more bytes, behind those that are still to be returned. */
+/* Make room for n more bytes, after those that are still to be returned. */
 static uint8_t *
 make_room(px_session *session, size_t n)
 {
@@ -81,7 +82,8 @@ make_room(px_session *session, size_t n)
 	size_t		needed = left + n;
 
 	if (needed > session->buffer_cap ||
-		(session->buffer_cap > BUFFER_KEPT_NBYTES && needed < session->buffer_cap / 4))
+		(session->buffer_cap > BUFFER_KEPT_NBYTES &&
+		 needed < session->buffer_cap / 4))
 	{
 		size_t		cap = Max(needed + needed / 4, 8192);
 		uint8_t    *buffer = MemoryContextAllocHuge(session->context, cap);
@@ -100,7 +102,9 @@ make_room(px_session *session, size_t n)
 	return session->buffer + left;
 }
 
-/* The header of the first frame in the buffer; false if it is not there yet. */
+/*
+ * The header of the first frame in the buffer; false if it is not there yet.
+ */
 static bool
 peek_frame(px_session *session, px_frame_header *header)
 {
@@ -109,9 +113,11 @@ peek_frame(px_session *session, px_frame_header *header)
 
 	if (left < PX_FRAME_HEADER_NBYTES)
 		return false;
-	if (px_frame_peek_header(session->buffer + session->used, left, header, &fault) != PX_OK)
+	if (px_frame_peek_header(session->buffer + session->used, left, header,
+							 &fault) != PX_OK)
 		px_raise_fault(session->servername, &fault);
-	px_require_within(session->servername, "frame size", (uint64) px_max_frame_bytes,
+	px_require_within(session->servername, "frame size",
+					  (uint64) px_max_frame_bytes,
 					  (uint64) header->body_nbytes + PX_FRAME_HEADER_NBYTES);
 	return true;
 }
@@ -124,9 +130,11 @@ has_end(const px_session *session)
 	px_frame_header header;
 
 	while (session->filled - at >= PX_FRAME_HEADER_NBYTES &&
-		   px_frame_peek_header(session->buffer + at, session->filled - at, &header, NULL) == PX_OK)
+		   px_frame_peek_header(session->buffer + at, session->filled - at,
+								&header, NULL) == PX_OK)
 	{
-		size_t		nbytes = PX_FRAME_HEADER_NBYTES + (size_t) header.body_nbytes;
+		size_t		nbytes = PX_FRAME_HEADER_NBYTES +
+			(size_t) header.body_nbytes;
 
 		if (header.kind == PX_FRAME_END)
 			return true;
@@ -150,7 +158,7 @@ receive_piece(px_session *session, instr_time *wait)
 	px_fault	fault;
 
 	INSTR_TIME_SET_CURRENT(begin);
-	piece = px_fdw_cursor_fetch(session->cursor, -1, NULL);
+	piece = px_fdw_cursor_fetch(session->cursor);
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_ACCUM_DIFF(*wait, end, begin);
 	if (piece == NULL)
@@ -158,8 +166,8 @@ receive_piece(px_session *session, instr_time *wait)
 
 	room = px_armour_decoded_nbytes(VARSIZE_ANY_EXHDR(piece));
 	dst = make_room(session, room);
-	if (px_armour_decode(VARDATA_ANY(piece), VARSIZE_ANY_EXHDR(piece), dst, room,
-						 &nbytes, &fault) != PX_OK)
+	if (px_armour_decode(VARDATA_ANY(piece), VARSIZE_ANY_EXHDR(piece), dst,
+						 room, &nbytes, &fault) != PX_OK)
 		px_raise_fault(session->servername, &fault);
 	session->filled += nbytes;
 	session->pieces++;
@@ -169,7 +177,8 @@ receive_piece(px_session *session, instr_time *wait)
 	 * In a subtransaction that is rolled back postgres_fdw would cancel what
 	 * was asked for, and with it the cursor of an outer one.
 	 */
-	if (session->ahead && session->grown && session->pieces >= PIECES_BEFORE_ASKING_AHEAD &&
+	if (session->ahead && session->grown &&
+		session->pieces >= PIECES_BEFORE_ASKING_AHEAD &&
 		px_fdw_cursor_is_innermost(session->cursor) && !has_end(session))
 		px_fdw_cursor_request(session->cursor);
 	return true;
@@ -181,9 +190,10 @@ px_session_next(px_session *session, const uint8_t **frame, size_t *nbytes,
 {
 	px_frame_header header;
 
-	/* A piece without anything is allowed, but not for ever without interrupts. */
+	/* Pieces may be empty: serve interrupts while such pieces come. */
 	while (!peek_frame(session, &header) ||
-		   session->filled - session->used < PX_FRAME_HEADER_NBYTES + (size_t) header.body_nbytes)
+		   session->filled - session->used <
+			   PX_FRAME_HEADER_NBYTES + (size_t) header.body_nbytes)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (!receive_piece(session, wait))
@@ -194,7 +204,9 @@ px_session_next(px_session *session, const uint8_t **frame, size_t *nbytes,
 		}
 	}
 
-	/* Frames follow one another without gaps: put this one where it is aligned. */
+	/*
+	 * There are no gaps between frames: move this one to an aligned address.
+	 */
 	if (session->used % 8 != 0)
 		(void) make_room(session, 0);
 	session->grown |= header.rows > session->portion_rows;

@@ -7,8 +7,8 @@
  * text, which are frames in a 7-bit armour (wire/armour.h), cut wherever the
  * sender likes.  Here they become frames again.
  *
- * As the cursor is postgres_fdw's own, snapshot, locks, own writes, savepoints,
- * time-outs and rights are those of an ordinary foreign scan.
+ * As the cursor is postgres_fdw's own, snapshot, locks, own writes,
+ * savepoints, time-outs and rights are those of an ordinary foreign scan.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,13 +26,14 @@ typedef struct px_session px_session;
  * A session read by cursor, of which nothing was asked yet and which has room
  * for the query.  Lives in the current memory context.
  */
-extern px_session *px_session_new(px_fdw_cursor *cursor, const char *servername);
+extern px_session *px_session_new(px_fdw_cursor *cursor,
+								  const char *servername);
 
 /*
  * Begin: sql wraps the query, and returns pieces.  Waits until the remote has
  * planned it, not for the first piece.  If ahead is true, later pieces may be
- * asked for before they are wanted, once the sender has sent a batch of more than
- * portion_rows rows: it does not where that could be noticed.
+ * asked for before they are wanted, once the sender has sent a batch of more
+ * than portion_rows rows: it does not where that could be noticed.
  */
 extern void px_session_begin(px_session *session, const char *sql, bool ahead,
 							 uint32 portion_rows);
@@ -41,11 +42,12 @@ extern void px_session_begin(px_session *session, const char *sql, bool ahead,
  * The next frame: PX_STREAM_OK, and *frame (8-aligned) is valid until the next
  * call; or PX_STREAM_END if the cursor has no more.  Its length is checked,
  * against the header and pg_exchange.max_frame_bytes; nothing else is.  Remote
- * errors are raised as postgres_fdw does.  Blocks, serving interrupts; the time
- * spent waiting is added to *wait.
+ * errors are raised as postgres_fdw does.  Blocks, serving interrupts; the
+ * time spent waiting is added to *wait.
  */
-extern px_stream_status px_session_next(px_session *session, const uint8_t **frame,
-										size_t *nbytes, instr_time *wait);
+extern px_stream_status px_session_next(px_session *session,
+										const uint8_t **frame, size_t *nbytes,
+										instr_time *wait);
 
 /* Bytes that have come beyond those of frames, since this was last asked. */
 extern uint64 px_session_take_overhead(px_session *session);

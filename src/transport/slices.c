@@ -12,7 +12,6 @@
 
 #include "stats/wait_event.h"
 #include "transport/slices.h"
-#include "tuple/decode.h"
 #include "tuple/fault.h"
 #include "wire/request.h"
 
@@ -25,7 +24,8 @@ px_slices_init(px_slices *slices, uint32 wanted)
 	SpinLockInit(&slices->mutex);
 	ConditionVariableInit(&slices->changed);
 	slices->wanted = wanted;
-	slices->pending = wanted == 64 ? PG_UINT64_MAX : (UINT64CONST(1) << wanted) - 1;
+	slices->pending = wanted == 64 ? PG_UINT64_MAX :
+		(UINT64CONST(1) << wanted) - 1;
 	slices->unsure = 0;
 	slices->announced = false;
 	memset(&slices->slice, 0, sizeof(px_slice));
@@ -40,7 +40,8 @@ px_slices_claim(px_slices *slices, bool may_wait)
 		bool		known;
 
 		SpinLockAcquire(&slices->mutex);
-		known = slices->announced || (slices->pending & 1) != 0 || slices->wanted == 1;
+		known = slices->announced || (slices->pending & 1) != 0 ||
+			slices->wanted == 1;
 		if (known && slices->pending != 0)
 		{
 			slice = pg_rightmost_one_pos64(slices->pending);

@@ -22,7 +22,7 @@ typedef struct px_slices
 {
 	slock_t		mutex;			/* protects the rest */
 	uint32		wanted;			/* how many we ask for */
-	uint64		pending;		/* bit k is set: slice k is nobody's yet */
+	uint64		pending;		/* bit k is set: slice k is not claimed */
 	uint64		unsure;			/* bit k is set: it was claimed, and may be
 								 * returned */
 	bool		announced;		/* slice is valid */
@@ -30,7 +30,7 @@ typedef struct px_slices
 	ConditionVariable changed;	/* announced was set, or a slice returned */
 } px_slices;
 
-/* All of wanted slices are nobody's. */
+/* There are wanted slices, and none of them is claimed. */
 extern void px_slices_init(px_slices *slices, uint32 wanted);
 
 /*
@@ -53,7 +53,7 @@ extern void px_slices_return(px_slices *slices, int slice);
  * agree.  Errors name the server: ERRCODE_PROTOCOL_VIOLATION, and
  * ERRCODE_T_R_SERIALIZATION_FAILURE if the table was rewritten.
  */
-extern void px_slices_announce(px_slices *slices, int slice, const px_slice *said,
-							   const char *servername);
+extern void px_slices_announce(px_slices *slices, int slice,
+							   const px_slice *said, const char *servername);
 
 #endif							/* PX_TRANSPORT_SLICES_H */

@@ -15,7 +15,6 @@
  */
 #include "postgres.h"
 
-#include "access/tupdesc.h"
 #include "catalog/pg_type_d.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
@@ -27,7 +26,7 @@
 #include "compat.h"
 #include "conn/answer.h"
 #include "conn/genuine.h"
-#include "conn/remote_text.h"
+#include "conn/pool.h"
 #include "conn/sqlstate.h"
 #include "guc.h"
 #include "stats/wait_event.h"
@@ -36,12 +35,16 @@
 #define FRAME_FORMAT	1		/* binary */
 
 /*
- * What a transaction begins with once it has its snapshot.  A lock that
- * somebody is queueing for may be one that this very local transaction keeps
- * them waiting for, by the session of postgres_fdw, of which the server knows
- * nothing: it would be a deadlock that nobody finds.  And whoever reads here
- * may be another backend than was asked at first, behind a pooler.
+ * What a transaction begins with once it has its snapshot.
+ *
+ * A stream must not wait long for a lock.  Another session may be queued for
+ * that lock, and wait for postgres_fdw's session, which waits for us.  The
+ * server does not know that, and would not find the deadlock.
+ *
+ * Behind a pooler this may be another backend than the one that has answered
+ * the hello: so it is checked once more that the extension is genuine.
  */
+#define START	"START TRANSACTION ISOLATION LEVEL REPEATABLE READ"
 #define PREPARE \
 	"SELECT pg_catalog.set_config('lock_timeout', '100ms', true), " \
 	PX_REQUIRE_STILL_GENUINE
@@ -66,8 +69,8 @@ break_off(px_stream *stream)
 }
 
 /*
- * The memory goes.  An error may have brought that about, so this is not the
- * time to talk to the remote: the pool sees to a connection without a stream.
+ * The stream's memory is freed.  An error may be the cause, so this must not
+ * talk to the remote: the pool cleans up connections without a stream.
  */
 static void
 forget_stream(void *arg)
@@ -89,8 +92,9 @@ lose_connection(px_connection_holder *holder)
 
 	break_off(stream);
 
-	/* If it was only begun, it can as well begin again. */
-	stream->phase = stream->phase == PX_STREAM_RUNNING ? PX_STREAM_LOST : PX_STREAM_CLOSED;
+	/* A stream that was only begun can begin again. */
+	stream->phase = stream->phase == PX_STREAM_RUNNING ?
+		PX_STREAM_LOST : PX_STREAM_CLOSED;
 }
 
 px_stream *
@@ -142,7 +146,7 @@ wait_for_result(px_stream *stream, instr_time *wait)
 	}
 	PG_FINALLY();
 	{
-		/* A wait that is cancelled was one, too. */
+		/* Count a wait that is cancelled, too. */
 		INSTR_TIME_SET_CURRENT(end);
 		INSTR_TIME_ACCUM_DIFF(*wait, end, begin);
 		INSTR_TIME_ACCUM_DIFF(stream->counters->receive_wait, end, begin);
@@ -158,9 +162,9 @@ is_frame(const PGresult *res)
 }
 
 /*
- * The remote has sent what nobody could have asked for, or nothing where
- * there should be something.  The connection is not to be used again, not
- * even for a ROLLBACK: after a COPY, libpq would return results for ever.
+ * The remote has sent what was not asked for, or nothing where an answer is
+ * due.  The connection is not to be used again, not even for a ROLLBACK: after
+ * a COPY, libpq would return results for ever.
  */
 pg_noreturn static void
 fail_protocol(px_stream *stream, const char *expected, const char *got)
@@ -169,8 +173,20 @@ fail_protocol(px_stream *stream, const char *expected, const char *got)
 		px_connection_discard(stream->holder.connection);
 	ereport(ERROR,
 			(errcode(ERRCODE_PROTOCOL_VIOLATION),
-			 errmsg("invalid response from server \"%s\"", stream->holder.servername),
+			 errmsg("invalid response from server \"%s\"",
+					stream->holder.servername),
 			 errdetail("Expected %s, got %s.", expected, got)));
+}
+
+/* Raise a remote error, res, which this frees; the connection's with NULL. */
+pg_noreturn static void
+raise_error(px_stream *stream, PGresult *res)
+{
+	px_connection *connection = stream->holder.connection;
+
+	px_report_remote_error(ERROR, res, connection ? connection->pg : NULL,
+						   stream->holder.servername, stream->remote_sql);
+	pg_unreachable();
 }
 
 /* Read what follows the query's last result, and leave pipeline mode. */
@@ -192,36 +208,9 @@ finish_query(px_stream *stream, instr_time *wait)
  * Spooling
  * --------------------------------------------------------------------- */
 
-/* A tuple of the spool is a frame. */
-static TupleDesc
-spool_desc(void)
-{
-	TupleDesc	tupdesc = CreateTemplateTupleDesc(1);
-
-	TupleDescInitEntry(tupdesc, 1, "frame", BYTEAOID, -1, 0);
-	TupleDescFinalize(tupdesc);
-	return tupdesc;
-}
-
-static void
-begin_spool(px_stream *stream)
-{
-	MemoryContext oldcontext = MemoryContextSwitchTo(stream->context);
-	ResourceOwner oldowner = CurrentResourceOwner;
-
-	/* The file must live as long as the stream's query, not as ours. */
-	CurrentResourceOwner = stream->resowner;
-	stream->spool = tuplestore_begin_heap(false, false, work_mem);
-	CurrentResourceOwner = oldowner;
-
-	if (stream->spool_slot == NULL)
-		stream->spool_slot = MakeSingleTupleTableSlot(spool_desc(), &TTSOpsMinimalTuple);
-	MemoryContextSwitchTo(oldcontext);
-}
-
 /*
- * Is the row a frame: one bytea in binary, and not too large?  libpq holds it
- * already, but nothing that it calls for has been allocated.
+ * Is the row a frame: one bytea in binary, and not too large?  libpq holds the
+ * row already, but nothing was allocated for its contents yet.
  */
 static void
 check_frame(px_stream *stream, const PGresult *res)
@@ -231,8 +220,7 @@ check_frame(px_stream *stream, const PGresult *res)
 	if (PQnfields(res) != 1)
 		fail_protocol(stream, "one column with a frame",
 					  psprintf("%d columns", PQnfields(res)));
-	if (!stream->rehearsal &&
-		(PQftype(res, 0) != BYTEAOID || PQfformat(res, 0) != FRAME_FORMAT))
+	if (PQftype(res, 0) != BYTEAOID || PQfformat(res, 0) != FRAME_FORMAT)
 		fail_protocol(stream, "a frame as bytea in binary",
 					  psprintf("type %u in format %d", PQftype(res, 0),
 							   PQfformat(res, 0)));
@@ -241,7 +229,8 @@ check_frame(px_stream *stream, const PGresult *res)
 	if (nbytes > (size_t) px_max_frame_bytes)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROTOCOL_VIOLATION),
-				 errmsg("invalid response from server \"%s\"", stream->holder.servername),
+				 errmsg("invalid response from server \"%s\"",
+						stream->holder.servername),
 				 errdetail("Expected a frame of at most %d bytes, got %zu.",
 						   px_max_frame_bytes, nbytes),
 				 errhint("A row of that size takes a higher \"pg_exchange.max_frame_bytes\".")));
@@ -251,24 +240,15 @@ static void
 spool_frame(px_stream *stream, const PGresult *res)
 {
 	size_t		nbytes = PQgetlength(res, 0, 0);
-	bytea	   *frame;
-	Datum		value;
-	bool		isnull = false;
 
 	check_frame(stream, res);
 	stream->holder.connection->nbytes += nbytes;
-	frame = palloc(VARHDRSZ + nbytes);
-	value = PointerGetDatum(frame);
-	SET_VARSIZE(frame, VARHDRSZ + nbytes);
-	memcpy(VARDATA(frame), PQgetvalue(res, 0, 0), nbytes);
-	tuplestore_putvalues(stream->spool, stream->spool_slot->tts_tupleDescriptor,
-						 &value, &isnull);
-	pfree(frame);
+	px_spool_put(stream->spool, PQgetvalue(res, 0, 0), nbytes);
 }
 
 /*
- * Read all that is still to come, and give up the connection.  An error of
- * the remote is its owner's to raise, when it has read so far.
+ * Read all frames that are still to come, and give up the connection.  An
+ * error of the remote is raised by px_stream_next, after the frames before it.
  */
 static void
 spool_rest(px_stream *stream)
@@ -279,8 +259,10 @@ spool_rest(px_stream *stream)
 	INSTR_TIME_SET_ZERO(wait);
 	if (stream->progress)
 		stream->progress->remote_pid = 0;
+
+	/* There is a spool if an error has interrupted us the last time. */
 	if (stream->spool == NULL)
-		begin_spool(stream);	/* else an error interrupted us last time */
+		stream->spool = px_spool_new(stream->context, stream->resowner);
 	for (;;)
 	{
 		PGresult   *res;
@@ -316,8 +298,8 @@ spool_rest(px_stream *stream)
 }
 
 /*
- * A frame where the decoder can read integers from it.  libpq aligns values in
- * binary, but only as much as the machine's integers need.
+ * A copy of a frame, at an address where the decoder can read integers.  libpq
+ * aligns values only as much as the machine's integers need.
  */
 static const uint8_t *
 copy_frame(px_stream *stream, const void *frame, size_t nbytes)
@@ -337,16 +319,11 @@ copy_frame(px_stream *stream, const void *frame, size_t nbytes)
 static bool
 read_spool(px_stream *stream, const uint8_t **frame, size_t *nbytes)
 {
-	bytea	   *value;
-	bool		isnull;
+	const void *spooled = px_spool_next(stream->spool, nbytes);
 
-	if (!tuplestore_gettupleslot(stream->spool, true, false, stream->spool_slot))
+	if (spooled == NULL)
 		return false;
-
-	/* Its place in the tuple is aligned for a varlena only. */
-	value = (bytea *) DatumGetPointer(slot_getattr(stream->spool_slot, 1, &isnull));
-	*nbytes = VARSIZE_ANY_EXHDR(value);
-	*frame = copy_frame(stream, VARDATA_ANY(value), *nbytes);
+	*frame = copy_frame(stream, spooled, *nbytes);
 	stream->has_frames = true;
 	return true;
 }
@@ -375,15 +352,14 @@ give_up_connection(px_stream *stream)
 	}
 }
 
-bool
-px_stream_connect(px_stream *stream, px_peer *peer, UserMapping *user,
-				  const char **reason)
+px_outcome
+px_stream_connect(px_stream *stream, px_peer *peer, UserMapping *user)
 {
-	return px_connection_acquire(peer, user, &stream->holder, reason) != NULL;
+	return px_connection_acquire(peer, user, &stream->holder);
 }
 
 void
-px_streams_settle(Oid serverid)
+px_streams_spool_all(Oid serverid)
 {
 	px_connection *connection;
 
@@ -395,33 +371,34 @@ px_streams_settle(Oid serverid)
  * Beginning
  * --------------------------------------------------------------------- */
 
-/* The stream will not be: give its connection back. */
-static px_stream_status
-refuse(px_stream *stream, px_stream_status status)
+/* The stream cannot begin: give its connection back. */
+static px_outcome
+leave_beginning(px_stream *stream, px_outcome outcome)
 {
-	if (status == PX_STREAM_BROKEN)
+	if (outcome.kind == PX_OUTCOME_FAILED)
 		px_connection_discard(stream->holder.connection);
 	else
 		px_connection_abandon(stream->holder.connection);
 	finish_run(stream);
-	return status;
+	return outcome;
 }
 
-/* Because of the answer to a statement of the beginning. */
-static px_stream_status
-fail_beginning(px_stream *stream, const char *text, px_answer answer,
-			   const char **reason)
+/* It cannot because of the answer to one of the statements that begin it. */
+static px_outcome
+fail_beginning(px_stream *stream, const char *text, px_answer answer)
 {
-	PGconn	   *pg = stream->holder.connection->pg;
+	px_connection *connection = stream->holder.connection;
+	const char *reason = psprintf("%s: %s", text,
+								  px_answer_text(connection->pg, answer,
+												 stream->result));
 
-	*reason = psprintf("%s: %s", text, px_answer_text(pg, answer, stream->result));
 	if (answer == PX_ANSWER_SILENT)
-		px_peer_avoid(stream->holder.connection->peer);
-	return refuse(stream, answer == PX_ANSWER_ERROR ? PX_STREAM_REFUSED :
-				  PX_STREAM_BROKEN);
+		px_peer_avoid(connection->peer);
+	return leave_beginning(stream, answer == PX_ANSWER_ERROR ?
+						   px_refused(reason) : px_failed(reason));
 }
 
-/* The answer to the next statement of the beginning, into stream->result. */
+/* The answer to the next of these statements, into stream->result. */
 static px_answer
 take_answer(px_stream *stream, bool has_row, TimestampTz deadline)
 {
@@ -439,7 +416,8 @@ px_stream_begin(px_stream *stream)
 	char	   *import;
 
 	/* The snapshot id comes from the remote: quote it like any string. */
-	import = psprintf("SET TRANSACTION SNAPSHOT %s", quote_literal_cstr(peer->snapshot));
+	import = psprintf("SET TRANSACTION SNAPSHOT %s",
+					  quote_literal_cstr(peer->snapshot));
 
 	/*
 	 * Parameter types are in the query's text: "$1::type", as postgres_fdw
@@ -448,49 +426,49 @@ px_stream_begin(px_stream *stream)
 	stream->has_frames = false;
 	stream->phase = PX_STREAM_BEGUN;
 	(void) (PQenterPipelineMode(pg) &&
-			PQsendQueryParams(pg, "START TRANSACTION ISOLATION LEVEL REPEATABLE READ",
-							  0, NULL, NULL, NULL, NULL, 0) &&
+			PQsendQueryParams(pg, START, 0, NULL, NULL, NULL, NULL, 0) &&
 			PQsendQueryParams(pg, import, 0, NULL, NULL, NULL, NULL, 0) &&
 			PQsendQueryParams(pg, PREPARE, 0, NULL, NULL, NULL, NULL, 0) &&
 			PQsendFlushRequest(pg) &&
-			PQsendQueryParams(pg, stream->sql, stream->nparams, NULL, stream->values,
-							  NULL, NULL, FRAME_FORMAT) &&
+			PQsendQueryParams(pg, stream->sql, stream->nparams, NULL,
+							  stream->values, NULL, NULL, FRAME_FORMAT) &&
 			PQpipelineSync(pg) &&
 			PQsetSingleRowMode(pg));
 	pfree(import);
 }
 
-px_stream_status
-px_stream_confirm(px_stream *stream, const char **reason)
+px_outcome
+px_stream_confirm(px_stream *stream)
 {
 	TimestampTz deadline = px_setup_deadline();
 	px_answer	answer;
 
 	answer = take_answer(stream, false, deadline);
 	if (answer != PX_ANSWER_OK)
-		return fail_beginning(stream, "transaction cannot be started", answer, reason);
+		return fail_beginning(stream, "transaction cannot be started", answer);
 	answer = take_answer(stream, false, deadline);
 	if (answer != PX_ANSWER_OK)
-		return fail_beginning(stream, "snapshot cannot be imported", answer, reason);
+		return fail_beginning(stream, "snapshot cannot be imported", answer);
 	answer = take_answer(stream, true, deadline);
 	if (answer == PX_ANSWER_ERROR &&
 		px_result_sqlstate(stream->result) == ERRCODE_DIVISION_BY_ZERO)
 	{
-		/* A new connection will say what has become of it. */
-		*reason = "remote's pg_exchange is gone, or not the extension's any more";
-		return refuse(stream, PX_STREAM_BROKEN);
+		/* A new connection finds out what has become of the extension. */
+		return leave_beginning(stream,
+							   px_failed("remote's pg_exchange is gone, or not the extension's any more"));
 	}
+	if (answer == PX_ANSWER_OK && PQnfields(stream->result) != 2)
+		answer = PX_ANSWER_UNEXPECTED;
 	if (answer != PX_ANSWER_OK)
-		return fail_beginning(stream, "transaction cannot be prepared", answer, reason);
-	if (PQnfields(stream->result) != 2)
 		return fail_beginning(stream, "transaction cannot be prepared",
-							  PX_ANSWER_UNEXPECTED, reason);
+							  answer);
 
 	if (!PQsetSingleRowMode(stream->holder.connection->pg))
-		return fail_beginning(stream, "query cannot be sent", PX_ANSWER_BROKEN, reason);
+		return fail_beginning(stream, "query cannot be sent",
+							  PX_ANSWER_BROKEN);
 	stream->phase = PX_STREAM_RUNNING;
 	px_progress_blocked(stream->progress, PX_BLOCKED_QUERY);
-	return PX_STREAM_OK;
+	return px_ok();
 }
 
 void
@@ -500,25 +478,24 @@ px_stream_go_on(px_stream *stream)
 
 	stream->has_frames = false;
 	stream->phase = PX_STREAM_RUNNING;
-	if (!PQsendQueryParams(pg, stream->sql, stream->nparams, NULL, stream->values,
-						   NULL, NULL, FRAME_FORMAT) ||
+	if (!PQsendQueryParams(pg, stream->sql, stream->nparams, NULL,
+						   stream->values, NULL, NULL, FRAME_FORMAT) ||
 		!PQsetSingleRowMode(pg))
-		px_report_remote_error(ERROR, NULL, pg, stream->holder.servername, stream->remote_sql);
+		raise_error(stream, NULL);
 }
 
 /* ---------------------------------------------------------------------
  * Reading
  * --------------------------------------------------------------------- */
 
-/* Nothing of the run is left: neither frames nor the memory they took. */
+/* Forget the run: its frames, and the memory that they took. */
 static void
 finish_run(px_stream *stream)
 {
 	PQclear(stream->result);
 	PQclear(stream->spooled_error);
 	stream->result = stream->spooled_error = NULL;
-	if (stream->spool)
-		tuplestore_end(stream->spool);
+	px_spool_free(stream->spool);
 	stream->spool = NULL;
 	stream->phase = PX_STREAM_CLOSED;
 	px_progress_end(stream->progress);
@@ -543,23 +520,24 @@ is_marker_missing(const PGresult *res)
 }
 
 /*
- * The query ended with an error, res, which this frees, or the connection
- * broke (NULL).  Raise that, unless it is about the marker, or the remote
- * declined.
+ * The query has ended with an error, res, which this frees, or the connection
+ * broke (NULL).  Raise that, unless the query can still be read in another
+ * way.
  */
 static px_stream_status
 fail_query(px_stream *stream, PGresult *res)
 {
-	PGconn	   *pg = stream->holder.connection ? stream->holder.connection->pg : NULL;
-
-	/* After the first frame rows may have been used: there is no way back. */
+	/* After the first frame, rows may have been returned already. */
 	if (res == NULL || stream->has_frames)
-		px_report_remote_error(ERROR, res, pg, stream->holder.servername, stream->remote_sql);
+		raise_error(stream, res);
 	if (px_result_sqlstate(res) == PX_ERRCODE_DECLINED)
 	{
-		char	   *text = px_answer_text(pg, PX_ANSWER_ERROR, res);
+		/* The error has a message: so the connection is not needed. */
+		char	   *text = px_answer_text(NULL, PX_ANSWER_ERROR, res);
+		int			nbytes = pg_mbcliplen(text, strlen(text),
+										  PX_DECLINED_NBYTES - 1);
 
-		strlcpy(stream->declined, text, pg_mbcliplen(text, strlen(text), PX_DECLINED_NBYTES - 1) + 1);
+		strlcpy(stream->declined, text, nbytes + 1);
 		PQclear(res);
 		return PX_STREAM_DECLINED;
 	}
@@ -569,65 +547,55 @@ fail_query(px_stream *stream, PGresult *res)
 		return PX_STREAM_LOCKED;
 	}
 	if (!is_marker_missing(res))
-		px_report_remote_error(ERROR, res, pg, stream->holder.servername, stream->remote_sql);
+		raise_error(stream, res);
 	PQclear(res);
 	return PX_STREAM_NOT_PLANNED;
 }
 
-px_stream_status
-px_stream_next(px_stream *stream, const uint8_t **frame, size_t *nbytes,
-			   instr_time *wait)
+/* There is no connection any more, and no frame in the spool. */
+static px_stream_status
+end_spooled(px_stream *stream)
 {
-	PGconn	   *pg;
-	PGresult   *res;
+	PGresult   *error = stream->spooled_error;
 
-	PQclear(stream->result);
-	stream->result = NULL;
+	stream->spooled_error = NULL;
+	if (error)
+		return fail_query(stream, error);
+	finish_run(stream);
+	return PX_STREAM_END;
+}
 
-	if (stream->phase == PX_STREAM_LOST)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_CURSOR_STATE),
-				 errmsg("stream from server \"%s\" is gone", stream->holder.servername),
-				 errdetail("It began in a subtransaction that was rolled back.")));
-	if (stream->spool)
-	{
-		if (read_spool(stream, frame, nbytes))
-			return PX_STREAM_OK;
-		tuplestore_end(stream->spool);
-		stream->spool = NULL;
-	}
-	if (stream->holder.connection == NULL)
-	{
-		res = stream->spooled_error;
-		stream->spooled_error = NULL;
-		if (res)
-			return fail_query(stream, res);
-		finish_run(stream);
-		return PX_STREAM_END;
-	}
+/* The frame that has arrived, in stream->result. */
+static const uint8_t *
+take_frame(px_stream *stream, size_t *nbytes)
+{
+	const uint8_t *frame;
 
-	pg = stream->holder.connection->pg;
-	wait_for_result(stream, wait);
-	stream->result = res = PQgetResult(pg);
-	if (is_frame(res))
-	{
-		check_frame(stream, res);
-		*frame = (const uint8_t *) PQgetvalue(res, 0, 0);
-		*nbytes = PQgetlength(res, 0, 0);
-		if (!PointerIsAligned(*frame, int64))
-			*frame = copy_frame(stream, *frame, *nbytes);
-		stream->holder.connection->nbytes += *nbytes;
-		stream->has_frames = true;
-		return PX_STREAM_OK;
-	}
+	check_frame(stream, stream->result);
+	frame = (const uint8_t *) PQgetvalue(stream->result, 0, 0);
+	*nbytes = PQgetlength(stream->result, 0, 0);
+	if (!PointerIsAligned(frame, int64))
+		frame = copy_frame(stream, frame, *nbytes);
+	stream->holder.connection->nbytes += *nbytes;
+	stream->has_frames = true;
+	return frame;
+}
+
+/* The query has ended, as stream->result says. */
+static px_stream_status
+end_query(px_stream *stream, instr_time *wait)
+{
+	PGconn	   *pg = stream->holder.connection->pg;
+	PGresult   *res = stream->result;
 
 	if (PQresultStatus(res) == PGRES_TUPLES_OK)
 	{
 		if (finish_query(stream, wait) != PX_REST_DONE)
 		{
 			if (PQstatus(pg) == CONNECTION_OK)
-				fail_protocol(stream, "the end of the query", "another result");
-			px_report_remote_error(ERROR, NULL, pg, stream->holder.servername, stream->remote_sql);
+				fail_protocol(stream, "the end of the query",
+							  "another result");
+			raise_error(stream, NULL);
 		}
 		finish_run(stream);
 		return PX_STREAM_END;
@@ -635,11 +603,42 @@ px_stream_next(px_stream *stream, const uint8_t **frame, size_t *nbytes,
 	if (res && PQresultStatus(res) != PGRES_FATAL_ERROR)
 		fail_protocol(stream, "frames", PQresStatus(PQresultStatus(res)));
 
-	/* An idle connection need not be cancelled by whoever cleans up. */
+	/* Once it is idle, nobody has to cancel what runs on the connection. */
 	if (res)
 		(void) finish_query(stream, wait);
 	stream->result = NULL;
 	return fail_query(stream, res);
+}
+
+px_stream_status
+px_stream_next(px_stream *stream, const uint8_t **frame, size_t *nbytes,
+			   instr_time *wait)
+{
+	PQclear(stream->result);
+	stream->result = NULL;
+
+	if (stream->phase == PX_STREAM_LOST)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_CURSOR_STATE),
+				 errmsg("stream from server \"%s\" is gone",
+						stream->holder.servername),
+				 errdetail("It began in a subtransaction that was rolled back.")));
+	if (stream->spool)
+	{
+		if (read_spool(stream, frame, nbytes))
+			return PX_STREAM_OK;
+		px_spool_free(stream->spool);
+		stream->spool = NULL;
+	}
+	if (stream->holder.connection == NULL)
+		return end_spooled(stream);
+
+	wait_for_result(stream, wait);
+	stream->result = PQgetResult(stream->holder.connection->pg);
+	if (!is_frame(stream->result))
+		return end_query(stream, wait);
+	*frame = take_frame(stream, nbytes);
+	return PX_STREAM_OK;
 }
 
 bool
@@ -647,7 +646,7 @@ px_stream_is_ready(px_stream *stream)
 {
 	PGconn	   *pg;
 
-	/* Without a connection all is at hand, be it an error. */
+	/* Without a connection, all there is to read was spooled. */
 	if (stream->holder.connection == NULL || stream->phase == PX_STREAM_CLOSED)
 		return true;
 	pg = stream->holder.connection->pg;
@@ -680,11 +679,13 @@ px_stream_wait_any(px_stream *const *streams, int n, long timeout_ms,
 		PGconn	   *pg = streams[i]->holder.connection->pg;
 		int			unsent = PQflush(pg) > 0 ? WL_SOCKET_WRITEABLE : 0;
 
-		AddWaitEventToSet(set, WL_SOCKET_READABLE | unsent, PQsocket(pg), NULL, NULL);
+		AddWaitEventToSet(set, WL_SOCKET_READABLE | unsent, PQsocket(pg), NULL,
+						  NULL);
 	}
 	show_blocked(streams, n, PX_BLOCKED_SERVER);
 	INSTR_TIME_SET_CURRENT(begin);
-	nevents = WaitEventSetWait(set, timeout_ms, &event, 1, px_wait_event(PX_WAIT_RECEIVE));
+	nevents = WaitEventSetWait(set, timeout_ms, &event, 1,
+							   px_wait_event(PX_WAIT_RECEIVE));
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_ACCUM_DIFF(*wait, end, begin);
 	for (int i = 0; i < n; i++)

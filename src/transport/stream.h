@@ -8,41 +8,42 @@
  * with the first one; the next slice of the same table goes on in it.
  *
  * Before postgres_fdw writes or truncates while streams run, they give up
- * their connections: the rest of their frames is read into a spool, in memory
- * up to work_mem and beyond that in a temporary file, from where their owners
- * read on without noticing.
+ * their connections: the rest of their frames is read into spools.  Whoever
+ * reads the streams reads on from there, and notices nothing.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PX_TRANSPORT_STREAM_H
 #define PX_TRANSPORT_STREAM_H
 
-#include "executor/tuptable.h"
 #include "portability/instr_time.h"
 #include "utils/resowner.h"
-#include "utils/tuplestore.h"
 
-#include "conn/pool.h"
+#include "conn/outcome.h"
+#include "conn/peer.h"
 #include "stats/counters.h"
 #include "stats/progress.h"
+#include "transport/spool.h"
 
+/* What came of waiting for a frame. */
 typedef enum px_stream_status
 {
-	PX_STREAM_OK,				/* confirmed; or: here is a frame */
+	PX_STREAM_OK,				/* here is a frame */
 	PX_STREAM_PENDING,			/* nothing has arrived yet */
 	PX_STREAM_END,				/* the remote query is complete */
-	PX_STREAM_NOT_PLANNED,		/* the remote backend does not know ExchangeSend */
-	PX_STREAM_DECLINED,			/* the query must run in postgres_fdw's session */
-	PX_STREAM_LOCKED,			/* a lock is waited for there */
-	PX_STREAM_REFUSED,			/* no such snapshot: see reason */
-	PX_STREAM_BROKEN			/* the connection is dead, or as good as */
+	PX_STREAM_NOT_PLANNED,		/* the remote backend does not know
+								 * ExchangeSend */
+	PX_STREAM_DECLINED,			/* the query must run in postgres_fdw's
+								 * session */
+	PX_STREAM_LOCKED			/* a lock is waited for there */
 } px_stream_status;
 
 typedef enum px_stream_phase
 {
 	PX_STREAM_CLOSED,			/* no query runs; the connection may be kept */
-	PX_STREAM_BEGUN,			/* all is sent, nothing was heard yet */
-	PX_STREAM_RUNNING,			/* frames come, from the connection or the spool */
+	PX_STREAM_BEGUN,			/* all is sent, nothing was answered yet */
+	PX_STREAM_RUNNING,			/* frames come, from the connection or the
+								 * spool */
 	PX_STREAM_LOST				/* its subtransaction was rolled back */
 } px_stream_phase;
 
@@ -57,9 +58,9 @@ typedef struct px_stream
 	px_connection_holder holder;
 
 	/* The query, to be set before it is begun.  Pointers are the caller's. */
-	const char *remote_sql;		/* for error contexts: what postgres_fdw sends */
+	const char *remote_sql;		/* what postgres_fdw sends: for error
+								 * contexts */
 	const char *sql;			/* what is sent; its rows are frames */
-	bool		rehearsal;		/* they are those of an EXPLAIN of that instead */
 	int			nparams;
 	const char *const *values;	/* text, NULL for null */
 	px_counters *counters;		/* of server and user */
@@ -75,29 +76,29 @@ typedef struct px_stream
 	/* stream.c's own. */
 	MemoryContext context;		/* which the stream lives in */
 	ResourceOwner resowner;		/* of the local query, for the spool's file */
-	PGresult   *result;			/* the frame being read, or the error to raise */
+	PGresult   *result;			/* the frame being read, or the error to
+								 * raise */
 	PGresult   *spooled_error;	/* that comes after the spool */
 	bool		has_frames;		/* the query has yielded some */
-	Tuplestorestate *spool;		/* frames read ahead; NULL if there are none */
-	TupleTableSlot *spool_slot; /* NULL before the first spool */
+	px_spool   *spool;			/* frames read ahead; NULL if there are none */
 	uint8_t    *aligned_frame;	/* room for a copy of the frame being read, or
 								 * NULL */
 	MemoryContextCallback forget;
 } px_stream;
 
 /*
- * A stream that lives in, and is left and freed with, the current memory
- * context, which must be that of a local query; to be made while that query's
- * resource owner is the current one.
+ * A stream that lives in the current memory context, which must be that of a
+ * local query.  It is left and freed with that context.  The query's resource
+ * owner must be the current one.
  */
 extern px_stream *px_stream_new(void);
 
 /*
- * Get a connection to the peer.  False if there is none; *reason then says why,
- * or is NULL if all are in use.  Blocks while connecting.  Serves interrupts.
+ * Get a connection to the peer: see px_connection_acquire.  Blocks while
+ * connecting, serving interrupts.
  */
-extern bool px_stream_connect(px_stream *stream, px_peer *peer,
-							  UserMapping *user, const char **reason);
+extern px_outcome px_stream_connect(px_stream *stream, px_peer *peer,
+									UserMapping *user);
 
 /*
  * Send what starts a remote transaction on the peer's snapshot, and the
@@ -106,12 +107,13 @@ extern bool px_stream_connect(px_stream *stream, px_peer *peer,
 extern void px_stream_begin(px_stream *stream);
 
 /*
- * Wait until the transaction of a stream that was begun is known to be fit:
- * PX_STREAM_OK; or PX_STREAM_REFUSED or PX_STREAM_BROKEN with *reason set
- * (palloc'd), and the connection given back.  Blocks for one round trip, at
- * most a few seconds, serving interrupts; does not wait for the query.
+ * Wait until the transaction of a stream that was begun has its snapshot.
+ * Else PX_OUTCOME_REFUSED (there is no such snapshot, for instance) or
+ * PX_OUTCOME_FAILED (the connection is dead, or does not answer), and the
+ * stream is closed.  Blocks for one round trip, at most a few seconds, serving
+ * interrupts; does not wait for the query.
  */
-extern px_stream_status px_stream_confirm(px_stream *stream, const char **reason);
+extern px_outcome px_stream_confirm(px_stream *stream);
 
 /*
  * Send another query, in sql, in the transaction of the last run, which ended
@@ -121,10 +123,10 @@ extern void px_stream_go_on(px_stream *stream);
 
 /*
  * The next frame: PX_STREAM_OK, and *frame (8-aligned) is valid until the
- * next call for this stream; PX_STREAM_END; or, before the first frame,
+ * next call for this stream; or PX_STREAM_END.  Before the first frame also
  * PX_STREAM_NOT_PLANNED, PX_STREAM_DECLINED, or PX_STREAM_LOCKED if a lock is
- * not to be had at once: then close the stream.  Remote errors are raised as such.  Blocks, serving interrupts; the time
- * spent waiting is added to *wait.
+ * not to be had at once: then close the stream.  Remote errors are raised as
+ * such.  Blocks, serving interrupts; the time spent waiting is added to *wait.
  */
 extern px_stream_status px_stream_next(px_stream *stream,
 									   const uint8_t **frame, size_t *nbytes,
@@ -141,21 +143,21 @@ extern bool px_stream_is_ready(px_stream *stream);
  * connections and are not ready, or for timeout_ms (-1 for ever).  Blocks,
  * serving interrupts; the time spent is added to *wait.
  */
-extern void px_stream_wait_any(px_stream *const *streams, int n, long timeout_ms,
-							   instr_time *wait);
+extern void px_stream_wait_any(px_stream *const *streams, int n,
+							   long timeout_ms, instr_time *wait);
 
 /*
- * Leave the stream, wherever it stands, and give its connection back.  What
- * still runs is cancelled.  Allowed for one that is closed.
+ * Leave the stream, whatever its phase, and give its connection back.  What
+ * still runs is cancelled.  A stream that is closed may be closed again.
  */
 extern void px_stream_close(px_stream *stream);
 
 /*
- * Have all streams of the session from the server, or from all with InvalidOid,
- * give up their connections: so no remote
- * session but postgres_fdw's holds a lock for this transaction.  Blocks until what they have yet to read is spooled, serving
- * interrupts.
+ * Have all streams of this session from the server, or from all servers with
+ * InvalidOid, give up their connections.  Then no remote session but
+ * postgres_fdw's holds a lock for this transaction.  Blocks until the rest of
+ * their frames is in spools, serving interrupts.
  */
-extern void px_streams_settle(Oid serverid);
+extern void px_streams_spool_all(Oid serverid);
 
 #endif							/* PX_TRANSPORT_STREAM_H */

@@ -10,17 +10,18 @@
 #include "mb/pg_wchar.h"
 #include "utils/memutils.h"
 
-#include "column/column.h"
+#include "column/encoding.h"
 #include "transport/stream_reader.h"
 #include "tuple/decode.h"
 #include "tuple/fault.h"
 #include "wire/request.h"
 
-/* A stream of fewer bytes may all fit into buffers on the way. */
-#define LESSON_NBYTES_MIN	(1024 * 1024)
+/* A shorter stream may fit into the buffers on its way. */
+#define LINK_NBYTES_MIN	(1024 * 1024)
 
 px_stream_reader *
-px_stream_reader_new(px_stream *stream, px_decoder *decoder, px_receive_stats *stats)
+px_stream_reader_new(px_stream *stream, px_decoder *decoder,
+					 px_receive_stats *stats)
 {
 	px_stream_reader *reader = palloc0(sizeof(px_stream_reader));
 
@@ -75,12 +76,13 @@ find_sender(px_stream_reader *reader, uint32 sender)
 }
 
 static void
-require(const px_stream_reader *reader, const char *what, uint64 expected, uint64 got)
+require(const px_stream_reader *reader, const char *what, uint64 expected,
+		uint64 got)
 {
 	px_require(reader->stream->holder.servername, what, expected, got);
 }
 
-/* All who have sent must have ended. */
+/* Every sender must have ended. */
 static void
 require_ends(const px_stream_reader *reader)
 {
@@ -89,7 +91,7 @@ require_ends(const px_stream_reader *reader)
 		require(reader, "end frame", 1, reader->senders[i].ended);
 }
 
-/* Hold a sender's end frame against what has arrived. */
+/* Compare a sender's end frame with what has arrived. */
 static void
 finish_sender(px_stream_reader *reader, px_sender_totals *totals,
 			  const uint8_t *body, const px_frame_header *header)
@@ -101,8 +103,10 @@ finish_sender(px_stream_reader *reader, px_sender_totals *totals,
 		px_raise_fault(reader->stream->holder.servername, &fault);
 	require(reader, "total rows", end.rows, totals->received.rows);
 	require(reader, "total batches", end.batches, totals->received.batches);
-	require(reader, "total raw bytes", end.raw_nbytes, totals->received.raw_nbytes);
-	require(reader, "total wire bytes", end.wire_nbytes, totals->received.wire_nbytes);
+	require(reader, "total raw bytes", end.raw_nbytes,
+			totals->received.raw_nbytes);
+	require(reader, "total wire bytes", end.wire_nbytes,
+			totals->received.wire_nbytes);
 
 	totals->ended = true;
 	reader->stats->encode_us += end.encode_us;
@@ -114,12 +118,13 @@ finish_sender(px_stream_reader *reader, px_sender_totals *totals,
 }
 
 static void
-take_batch(px_stream_reader *reader, px_sender_totals *totals, const uint8_t *body,
-		   const px_frame_header *header, size_t nbytes)
+take_batch(px_stream_reader *reader, px_sender_totals *totals,
+		   const uint8_t *body, const px_frame_header *header, size_t nbytes)
 {
-	/* What is decoded takes memory by rows, however small the frame. */
+	/* Decoding takes memory for each row, however small the frame is. */
 	if (header->rows > reader->batch_rows_max)
-		require(reader, "rows of a batch", reader->batch_rows_max, header->rows);
+		require(reader, "rows of a batch", reader->batch_rows_max,
+				header->rows);
 	px_decoder_batch(reader->decoder, body, header);
 
 	totals->received.wire_nbytes += nbytes;
@@ -135,8 +140,8 @@ take_batch(px_stream_reader *reader, px_sender_totals *totals, const uint8_t *bo
 }
 
 /*
- * Count a frame for the statistics of all.  Headers, and what else is not a
- * compressed payload, are bytes without a codec.
+ * Count a frame in the statistics of the server.  Headers, and what else is
+ * not a compressed payload, are bytes without a codec.
  */
 static void
 count_frame(px_stream_reader *reader, px_frame_kind kind, size_t nbytes,
@@ -162,23 +167,27 @@ count_frame(px_stream_reader *reader, px_frame_kind kind, size_t nbytes,
 		counters->rows += header->rows;
 		counters->raw_nbytes += header->raw_nbytes;
 		counters->batches++;
-		if (contents->encodings == 1u << PX_ENC_PLAIN && contents->codecs == 1u << PX_CODEC_NONE)
+		if (contents->encodings == PX_ENCODINGS_PLAIN &&
+			contents->codecs == PX_CODEC_BIT(PX_CODEC_NONE))
 			counters->batches_plain++;
-		px_progress_batch(reader->stream->progress, header->rows, header->raw_nbytes,
-						  contents->encodings, contents->codecs);
+		px_progress_batch(reader->stream->progress, header->rows,
+						  header->raw_nbytes, contents->encodings,
+						  contents->codecs);
 	}
 	wire_nbytes[PX_CODEC_NONE] += nbytes - compressed;
 }
 
 static void
-take_slice(px_stream_reader *reader, const uint8_t *body, const px_frame_header *header)
+take_slice(px_stream_reader *reader, const uint8_t *body,
+		   const px_frame_header *header)
 {
 	px_slice	slice;
 	px_fault	fault;
 
 	if (px_slice_read(body, header, &slice, &fault) != PX_OK)
 		px_raise_fault(reader->stream->holder.servername, &fault);
-	px_slices_announce(reader->slices, reader->slice, &slice, reader->stream->holder.servername);
+	px_slices_announce(reader->slices, reader->slice, &slice,
+					   reader->stream->holder.servername);
 }
 
 /* A copy of a text from the remote, which must be in our encoding. */
@@ -193,9 +202,10 @@ copy_text(px_stream_reader *reader, const uint8_t *text, uint32 nbytes)
 	return copy;
 }
 
-/* It comes last, and is no sender's. */
+/* The plan comes last, and is of no sender. */
 static void
-take_plan(px_stream_reader *reader, const uint8_t *body, const px_frame_header *header)
+take_plan(px_stream_reader *reader, const uint8_t *body,
+		  const px_frame_header *header)
 {
 	px_plan		plan;
 	px_fault	fault;
@@ -230,12 +240,32 @@ keep_first_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
 	return reader->first_frame;
 }
 
+/*
+ * Is it the frame's turn among those of its sender?  Returns what the sender
+ * has sent so far, this frame included.
+ */
+static px_sender_totals *
+check_order(px_stream_reader *reader, const px_frame_header *header)
+{
+	/* A slice frame comes first where slices were asked for. */
+	uint32		schema_sequence = reader->slices->wanted > 1 ? 1 : 0;
+	px_sender_totals *totals = find_sender(reader, header->sender);
+
+	require(reader, "frames after the end", 0, totals->ended ? 1 : 0);
+	require(reader, "sequence number", totals->next_sequence,
+			header->sequence);
+	require(reader, "slice frame first", header->sequence < schema_sequence,
+			header->kind == PX_FRAME_SLICE);
+	require(reader, "schema frame first", header->sequence == schema_sequence,
+			header->kind == PX_FRAME_SCHEMA);
+	totals->next_sequence++;
+	return totals;
+}
+
 /* Take one frame apart; returns its kind. */
 static px_frame_kind
 take_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
 {
-	/* A slice frame comes first where slices were asked for. */
-	uint32		schema_sequence = reader->slices->wanted > 1 ? 1 : 0;
 	px_frame_header header;
 	px_sender_totals *totals;
 	const uint8_t *body = frame + PX_FRAME_HEADER_NBYTES;
@@ -256,15 +286,7 @@ take_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
 	}
 	require(reader, "frames after the plan", 0, reader->has_plan);
 
-	totals = find_sender(reader, header.sender);
-	require(reader, "frames after the end", 0, totals->ended ? 1 : 0);
-	require(reader, "sequence number", totals->next_sequence, header.sequence);
-	require(reader, "slice frame first", header.sequence < schema_sequence,
-			header.kind == PX_FRAME_SLICE);
-	require(reader, "schema frame first", header.sequence == schema_sequence,
-			header.kind == PX_FRAME_SCHEMA);
-	totals->next_sequence++;
-
+	totals = check_order(reader, &header);
 	switch (header.kind)
 	{
 		case PX_FRAME_SLICE:
@@ -273,13 +295,15 @@ take_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
 			break;
 
 		case PX_FRAME_SCHEMA:
-			px_decoder_schema(reader->decoder, body, &header, reader->peer_version);
+			px_decoder_schema(reader->decoder, body, &header,
+							  reader->peer_version);
 			totals->received.wire_nbytes += nbytes;
 			break;
 
 		case PX_FRAME_BATCH:
 			if (reader->keeps_first && reader->nbatches == 0)
-				body = keep_first_frame(reader, frame, nbytes) + PX_FRAME_HEADER_NBYTES;
+				body = keep_first_frame(reader, frame, nbytes) +
+					PX_FRAME_HEADER_NBYTES;
 			take_batch(reader, totals, body, &header, nbytes);
 			break;
 
@@ -292,28 +316,32 @@ take_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
 }
 
 /*
- * What the stream has taught about the link.  One that was too short to be
- * slowed down by it takes nothing back.
+ * Keep what the stream has measured of the link.  What an earlier stream has
+ * measured stays if this one was too short for the link to slow it down.
  */
 static void
-learn_lesson(px_stream_reader *reader)
+update_link_history(px_stream_reader *reader)
 {
 	instr_time	now;
 	double		us;
 	double		rate;
 
-	if (reader->lesson == NULL || !reader->has_frames)
+	if (reader->link_history == NULL || !reader->has_frames)
 		return;
 	INSTR_TIME_SET_CURRENT(now);
 	INSTR_TIME_SUBTRACT(now, reader->first_frame_at);
 	us = Max((double) INSTR_TIME_GET_MICROSEC(now), 1);
-	rate = Min(reader->wire_nbytes / us * 1e6, (double) PX_REQUEST_LINK_RATE_MAX);
-	reader->stats->link_rate_min = Max(reader->stats->link_rate_min, (uint64) rate);
+	rate =
+		Min(reader->wire_nbytes / us * 1e6, (double) PX_REQUEST_LINK_RATE_MAX);
+	reader->stats->link_rate_min =
+		Max(reader->stats->link_rate_min, (uint64) rate);
 
-	if (reader->link_rate == 0 && reader->wire_nbytes < LESSON_NBYTES_MIN)
+	if (reader->link_rate == 0 && reader->wire_nbytes < LINK_NBYTES_MIN)
 		return;
-	reader->lesson->link_rate = Min(reader->link_rate, (uint64) PX_REQUEST_LINK_RATE_MAX);
-	reader->lesson->idle = (uint32) Min(INSTR_TIME_GET_MICROSEC(reader->idle) / us * 1000, 1000);
+	reader->link_history->link_rate = Min(reader->link_rate,
+										  (uint64) PX_REQUEST_LINK_RATE_MAX);
+	reader->link_history->idle =
+		(uint32) Min(INSTR_TIME_GET_MICROSEC(reader->idle) / us * 1000, 1000);
 }
 
 /* The remote query is complete: was every sender? */
@@ -323,10 +351,14 @@ finish_stream(px_stream_reader *reader)
 	require_ends(reader);
 	require(reader, "plan frame", reader->explain != 0, reader->has_plan);
 	reader->finished = true;
-	learn_lesson(reader);
+	update_link_history(reader);
 }
 
-/* A frame is here that was wanted for some time, of which wait_before is known. */
+/*
+ * A frame is here.  Add the time in which it was wanted: since wanting_since;
+ * or, if it was waited for at once, what was added to receive_wait since that
+ * was wait_before.
+ */
 static void
 count_idle(px_stream_reader *reader, instr_time wait_before)
 {
@@ -370,7 +402,8 @@ next_frame(px_stream_reader *reader, const uint8_t **frame, size_t *nbytes)
 	uint64		overhead_nbytes;
 
 	if (!reader->session_active)
-		return px_stream_next(reader->stream, frame, nbytes, &reader->stats->receive_wait);
+		return px_stream_next(reader->stream, frame, nbytes,
+							  &reader->stats->receive_wait);
 
 	/* A cursor is not asked for what cannot come. */
 	if (is_complete(reader))
@@ -379,10 +412,12 @@ next_frame(px_stream_reader *reader, const uint8_t **frame, size_t *nbytes)
 		return PX_STREAM_END;
 	}
 	px_progress_blocked(reader->stream->progress, PX_BLOCKED_SERVER);
-	status = px_session_next(reader->session, frame, nbytes, &reader->stats->receive_wait);
+	status = px_session_next(reader->session, frame, nbytes,
+							 &reader->stats->receive_wait);
 	overhead_nbytes = px_session_take_overhead(reader->session);
 	reader->stats->wire_nbytes += overhead_nbytes;
-	reader->stream->counters->wire_nbytes[reader->same_host][PX_CODEC_NONE] += overhead_nbytes;
+	reader->stream->counters->wire_nbytes[reader->same_host][PX_CODEC_NONE] +=
+		overhead_nbytes;
 	px_progress_blocked(reader->stream->progress, PX_BLOCKED_QUERY);
 	return status;
 }
@@ -400,7 +435,8 @@ px_stream_reader_next(px_stream_reader *reader, bool wait)
 		px_stream_status status;
 		instr_time	wait_before = reader->stats->receive_wait;
 
-		if (!wait && !reader->session_active && !px_stream_is_ready(reader->stream))
+		if (!wait && !reader->session_active &&
+			!px_stream_is_ready(reader->stream))
 		{
 			if (!reader->wanting)
 				INSTR_TIME_SET_CURRENT(reader->wanting_since);

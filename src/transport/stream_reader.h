@@ -14,7 +14,6 @@
 
 #include "portability/instr_time.h"
 
-#include "stats/counters.h"
 #include "transport/session.h"
 #include "transport/slices.h"
 #include "transport/stream.h"
@@ -31,14 +30,15 @@ typedef struct px_receive_stats
 	uint64		encode_us;		/* told by the end frames */
 	uint64		send_wait_us;
 	uint64		choices[PX_CHOICE_COUNT];	/* batches, by px_choice */
-	uint64		link_rate;		/* bytes per second, as a sender saw it last; 0: none
-								 * has, but it was at least ... */
-	uint64		link_rate_min;	/* ... so much */
+	uint64		link_rate;		/* bytes per second, as a sender measured it
+								 * last; 0: the link was never the bottleneck,
+								 * and carried at least ... */
+	uint64		link_rate_min;	/* ... that much */
 	instr_time	receive_wait;
 	instr_time	decode;
 } px_receive_stats;
 
-/* What one sender has sent so far, to be held against its end frame. */
+/* What one sender has sent so far, to be compared with its end frame. */
 typedef struct px_sender_totals
 {
 	uint32		sender;
@@ -47,68 +47,80 @@ typedef struct px_sender_totals
 	px_end		received;		/* rows, batches and sizes counted here */
 } px_sender_totals;
 
+/*
+ * Whoever has the reader (exec/open_reader.c) writes the first two groups of
+ * fields, before and while a stream or session read begins.  The third one is
+ * stream_reader.c's own, but that next_row is advanced by whoever takes rows.
+ */
 typedef struct px_stream_reader
 {
+	/* Fixed when the reader is made. */
 	px_stream  *stream;
-	px_session *session;		/* NULL unless it has read */
-	bool		session_active; /* frames come by session, not by stream */
 	px_decoder *decoder;
 	px_receive_stats *stats;	/* of the node */
+	MemoryContext context;		/* for senders, and what is kept */
+	bool		keeps_first;	/* the first batch stays for a rescan */
 
-	/* To be set with the stream that is begun. */
+	/* What is read now. */
 	px_slices  *slices;			/* of the node */
+	int			slice;			/* of slices; 0 if there is but one */
+	bool		active;			/* the slice is being read */
+	bool		has_begun;		/* a frame of it has come */
+	px_session *session;		/* NULL before the first session read */
+	bool		session_active; /* frames come by session, not by stream */
 	uint16		version;		/* protocol version agreed on */
 	uint32		peer_version;	/* the server's server_version_num */
+	bool		same_host;		/* whatever the settings make of that */
 	uint32		batch_rows_max; /* as requested */
-	bool		same_host;		/* whatever the settings make of it */
-	px_lesson  *lesson;			/* the peer's, to be learned; NULL if mode is not auto */
-
-	int			slice;			/* of slices; 0 if there is but one */
-	bool		active;			/* a slice is being read */
-	bool		has_begun;		/* a frame of it has come */
-	bool		begins_scan;	/* its next frame makes a scan of it, in statistics */
 	uint32		explain;		/* as requested; 0: no plan is to follow */
-	bool		retried;		/* on a new connection, for want of ExchangeSend */
+	px_link_history *link_history;	/* the peer's, updated at the end of the
+									 * stream; NULL if mode is not auto */
+	bool		begins_scan;	/* count a scan with the next frame */
+	bool		retried;		/* on a new connection, because the backend did
+								 * not know exchange.send */
 
-	/* For the lesson: of this stream, since its first frame. */
+	/* Of the stream or session read so far. */
 	bool		has_frames;
 	instr_time	first_frame_at;
 	uint64		wire_nbytes;
-	uint64		link_rate;
-	instr_time	idle;			/* time in which a frame was wanted */
-	bool		wanting;		/* since when we do, without waiting for it */
-	instr_time	wanting_since;
-
-	bool		finished;		/* every sender has ended */
-	bool		has_plan;		/* it has come, after those */
-	char	   *plan_text;		/* of the last stream that had one; NULL before */
-	char	   *plan_json;
-	uint64		nbatches;		/* that have come */
-	bool		keeps_first;	/* the first of them stays for a rescan */
-	uint8_t    *first_frame;	/* its frame, in context; else NULL */
-	uint32		batch_rows;		/* of the batch in the decoder */
-	uint32		next_row;		/* of these */
+	uint64		link_rate;		/* told by the end frames; 0: not known */
+	instr_time	idle;			/* time since the first frame in which the next
+								 * one was wanted */
+	bool		wanting;		/* one is wanted, but was not waited for ... */
+	instr_time	wanting_since;	/* ... since then */
 	px_sender_totals *senders;
 	int			nsenders;
 	int			senders_max;
-	MemoryContext context;		/* for senders, and what is kept */
+	uint64		nbatches;		/* that have come */
+	uint8_t    *first_frame;	/* the first batch's, in context; NULL unless
+								 * keeps_first */
+	uint32		batch_rows;		/* of the batch in the decoder */
+	uint32		next_row;		/* of these */
+	bool		finished;		/* every sender has ended */
+	bool		has_plan;		/* it has come, after the ends */
+	char	   *plan_text;		/* of the last stream that had one; or NULL */
+	char	   *plan_json;
 } px_stream_reader;
 
-/* A reader in the current memory context; takes stream and decoder as they are. */
-extern px_stream_reader *px_stream_reader_new(px_stream *stream, px_decoder *decoder,
+/*
+ * A reader in the current memory context.  stream, decoder and stats must last
+ * as long.
+ */
+extern px_stream_reader *px_stream_reader_new(px_stream *stream,
+											  px_decoder *decoder,
 											  px_receive_stats *stats);
 
 /* Forget the last stream before the next one. */
 extern void px_stream_reader_reset(px_stream_reader *reader);
 
 /*
- * Read up to the next batch, when the rows of the last one were taken:
- * PX_STREAM_OK and its rows can be picked, or there are none yet but it is now
- * known what the slices are; PX_STREAM_END if there are no more;
- * PX_STREAM_NOT_PLANNED or PX_STREAM_DECLINED, as px_stream_next.  Blocks,
- * serving interrupts; or, if wait is false, returns PX_STREAM_PENDING where it
- * would.
+ * Read up to the next batch, when the rows of the last one were taken.
+ * PX_STREAM_OK: its rows can be picked; or it is now known what the slices
+ * are, and there are no rows yet.  PX_STREAM_END: there are no more.  What
+ * else px_stream_next returns is passed on.  Blocks, serving interrupts; or,
+ * if wait is false, returns PX_STREAM_PENDING instead.
  */
-extern px_stream_status px_stream_reader_next(px_stream_reader *reader, bool wait);
+extern px_stream_status px_stream_reader_next(px_stream_reader *reader,
+											  bool wait);
 
 #endif							/* PX_TRANSPORT_STREAM_READER_H */

@@ -14,6 +14,7 @@
 #include "utils/date.h"
 #include "utils/timestamp.h"
 
+#include "column/decode.h"
 #include "tuple/check.h"
 
 static void

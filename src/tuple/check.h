@@ -11,7 +11,7 @@
 #ifndef PX_TUPLE_CHECK_H
 #define PX_TUPLE_CHECK_H
 
-#include "column/column.h"
+#include "column/chunk.h"
 #include "tuple/policy.h"
 
 /*

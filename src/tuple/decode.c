@@ -375,7 +375,7 @@ prepare_batch(px_decoder *decoder, uint32 rows)
 	}
 }
 
-/* The chunk's form must be one of the class that the schema announced. */
+/* Check that a chunk has a form of the class that the schema announced. */
 static void
 check_form(const px_decoder *decoder, const px_chunk *chunk,
 		   const px_schema_column *schema)
@@ -396,14 +396,6 @@ check_form(const px_decoder *decoder, const px_chunk *chunk,
 	px_require(decoder->servername, "chunk width", width, chunk->width);
 	if (schema->class != PX_CLASS_NUMERIC)
 		px_require(decoder->servername, "chunk scale", 0, chunk->scale);
-}
-
-void
-px_decode_account(const px_decoder *decoder, uint64 *sum, uint64 nbytes)
-{
-	*sum += nbytes;
-	px_require_within(decoder->servername, "decoded bytes",
-					  decoder->raw_nbytes, *sum);
 }
 
 static void

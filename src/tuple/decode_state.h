@@ -15,7 +15,8 @@
 #include "lib/stringinfo.h"
 
 #include "codec/codec.h"
-#include "column/column.h"
+#include "column/batch.h"
+#include "column/decode.h"
 #include "tuple/numeric.h"
 #include "tuple/policy.h"
 #include "wire/request.h"
@@ -118,7 +119,7 @@ typedef struct px_decoder
 	uint32		window_end;		/* row of the batch before which late steps are
 								 * done; PG_UINT32_MAX: none are needed */
 
-	/* Of the current batch, see px_decode_account. */
+	/* Of the current batch, see account in decode_values.c. */
 	uint64		raw_nbytes;		/* from the frame's header */
 	uint64		buffered_nbytes;	/* in buffers of columns, without slack */
 	uint64		converted_nbytes;	/* passed to functions of the types */

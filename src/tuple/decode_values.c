@@ -31,6 +31,19 @@
 #define ARRAY_HEADER_NBYTES	(sizeof(ArrayType) + 2 * sizeof(int))
 
 /*
+ * Add nbytes to one of the decoder's sums, before memory is allocated for
+ * them.  Raises ERRCODE_PROTOCOL_VIOLATION if the sum exceeds the batch's raw
+ * size: no batch of a correct sender does that.
+ */
+static void
+account(const px_decoder *decoder, uint64 *sum, uint64 nbytes)
+{
+	*sum += nbytes;
+	px_require_within(decoder->servername, "decoded bytes",
+					  decoder->raw_nbytes, *sum);
+}
+
+/*
  * Give a column a buffer that its values are going to point to.  As with the
  * arena, the buffer is replaced by a smaller one after an unusually large
  * batch.
@@ -74,7 +87,7 @@ decode_pointers(px_decoder *decoder, decode_column *column,
 
 	if (px_chunk_buffer_nbytes(chunk, encoded, &needed, &fault) != PX_OK)
 		px_raise_fault(decoder->servername, &fault);
-	px_decode_account(decoder, &decoder->buffered_nbytes,
+	account(decoder, &decoder->buffered_nbytes,
 					  px_buffer_counted_nbytes(needed, chunk->rows));
 	resize_buffer(decoder, column, needed);
 	decoder->room.buffer = column->buffer;
@@ -236,7 +249,7 @@ receive_numeric(px_decoder *decoder, const decode_column *column,
 	StringInfoData buf;
 	Datum		value;
 
-	px_decode_account(decoder, &decoder->converted_nbytes,
+	account(decoder, &decoder->converted_nbytes,
 					  px_packed_nbytes(packed));
 	buf.data = unconstify(char *, (const char *) px_packed_data(packed));
 	buf.len = (int) px_packed_nbytes(packed);
@@ -355,11 +368,11 @@ decode_elements(px_decoder *decoder, const decode_column *column,
 	uint8_t    *narrow = (uint8_t *) numbers;
 	px_fault	fault;
 
-	if (arrays->elements_encoding == PX_ENC_PLAIN &&
+	if (arrays->elements.encoding == PX_ENC_PLAIN &&
 		column->policy.check == PX_CHECK_NONE)
-		return arrays->elements;
+		return arrays->elements.encoded;
 
-	if (px_chunk_decode_elements(chunk, arrays, column->policy.is_signed,
+	if (px_chunk_decode_elements(arrays, column->policy.is_signed,
 								 (int64_t *) numbers, &fault) != PX_OK)
 		px_raise_fault(decoder->servername, &fault);
 	px_check_values(column->policy.check, (const Datum *) numbers, NULL,
@@ -396,7 +409,7 @@ check_arrays(px_decoder *decoder, const px_chunk *chunk,
 	uint64		nelements_max = (MaxAllocSize - ARR_OVERHEAD_NONULLS(1)) /
 		chunk->width;
 
-	px_decode_account(decoder, &decoder->buffered_nbytes,
+	account(decoder, &decoder->buffered_nbytes,
 					  (uint64) arrays->nelements * chunk->width);
 	if (arrays->nelements <= nelements_max)
 		return;
@@ -548,7 +561,7 @@ px_decode_values(px_decoder *decoder, decode_column *column,
 static Datum
 input_value(px_decoder *decoder, decode_column *column, const uint8_t *packed)
 {
-	px_decode_account(decoder, &decoder->converted_nbytes,
+	account(decoder, &decoder->converted_nbytes,
 					  px_packed_nbytes(packed));
 	resetStringInfo(&decoder->text);
 	appendBinaryStringInfo(&decoder->text,

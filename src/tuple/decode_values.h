@@ -26,14 +26,6 @@ extern void px_decode_values(px_decoder *decoder, decode_column *column,
  */
 extern void px_decode_window(px_decoder *decoder, uint32 begin, uint32 end);
 
-/*
- * Add nbytes to one of the decoder's sums, before memory is allocated for
- * them.  Raises ERRCODE_PROTOCOL_VIOLATION if the sum exceeds the batch's raw
- * size: no batch of a correct sender does that.
- */
-extern void px_decode_account(const px_decoder *decoder, uint64 *sum,
-							  uint64 nbytes);
-
 /* Take nbytes from the arena, which prepare_batch has made large enough. */
 static inline char *
 px_decode_take(px_decoder *decoder, Size nbytes)

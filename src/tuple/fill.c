@@ -22,6 +22,7 @@
 #include "utils/array.h"
 #include "utils/memutils.h"
 
+#include "column/array.h"
 #include "compat.h"
 #include "tuple/fill.h"
 #include "tuple/fill_values.h"

@@ -16,6 +16,7 @@
 #include "executor/tuptable.h"
 #include "nodes/pg_list.h"
 
+#include "column/chunk.h"
 #include "tuple/fill_state.h"
 #include "wire/request.h"
 

@@ -18,8 +18,9 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "column/patched.h"
-#include "column/toasted.h"
+#include "column/encoding.h"
+#include "column/fixed/patched.h"
+#include "column/strings/toasted.h"
 #include "compat.h"
 #include "tuple/fill.h"
 #include "tuple/fill_values.h"
@@ -200,9 +201,8 @@ px_fill_new(TupleDesc desc, List *columns, const px_request *request,
 	fill->sources = palloc0(ncolumns * sizeof(px_fill_source));
 	fill->rows_max = request->batch_rows;
 	fill->keep_nbytes = (size_t) request->batch_bytes * 4;
-	fill->patches = (request->encodings & PX_ENCODINGS_INTS) ==
-			PX_ENCODINGS_INTS &&
-		(request->encodings & (1 << PX_ENC_PATCHED)) != 0;
+	fill->patches = px_encodings_have(request->encodings, PX_ENCODINGS_INTS |
+									  PX_ENCODING_BIT(PX_ENC_PATCHED));
 	fill->encoding = client_encoding();
 	fill->context = CurrentMemoryContext;
 

@@ -6,8 +6,8 @@
  * The numerics of a batch are scaled integers of one display scale: that of
  * the first value that can be scaled.  Values that do not fit are exceptions:
  * they travel beside the integers in the form of numeric_send
- * (column/patched.h).  If there are too many exceptions, or the receiver
- * cannot read them, all values of the batch travel in that form.
+ * (column/fixed/patched.h).  If there are too many exceptions, or the
+ * receiver cannot read them, all values of the batch travel in that form.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,7 +16,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
 
-#include "column/patched.h"
+#include "column/fixed/patched.h"
 #include "tuple/fill_values.h"
 #include "tuple/numeric.h"
 

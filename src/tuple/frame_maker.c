@@ -9,6 +9,7 @@
 
 #include "utils/memutils.h"
 
+#include "column/batch.h"
 #include "compat.h"
 #include "tuple/frame_maker.h"
 #include "tuple/verify.h"
@@ -74,7 +75,7 @@ px_frame_maker_begin(px_frame_maker *maker)
 	maker->columns = MemoryContextAllocZero(maker->context,
 											Max(maker->fill->ncolumns, 1) *
 											sizeof(px_column_state));
-	if ((request->encodings & PX_ENCODINGS_ALL) != UINT32_C(1) << PX_ENC_PLAIN)
+	if ((request->encodings & PX_ENCODINGS_ALL) != PX_ENCODINGS_PLAIN)
 		maker->options.scratch =
 			MemoryContextAlloc(maker->context,
 							   px_encode_scratch_nbytes(request->batch_rows));

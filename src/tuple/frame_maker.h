@@ -18,7 +18,7 @@
 
 #include "portability/instr_time.h"
 
-#include "column/column.h"
+#include "column/encode.h"
 #include "tuple/fill.h"
 #include "wire/frame.h"
 #include "wire/request.h"

@@ -288,14 +288,14 @@ decode_arrays(const unpacked *u)
 			nelements += (uint64_t) arrays.counts[i] - 1;
 	}
 	FUZZ_REQUIRE(nsent == arrays.nsent && nelements == arrays.nelements);
-	fuzz_touch(arrays.elements, arrays.elements_nbytes);
+	fuzz_touch(arrays.elements.encoded, arrays.elements.nbytes);
 	if (nelements * sizeof(int64_t) > FUZZ_NBYTES_MAX)
 		return;
 
 	elements = (int64_t *) fuzz_guarded(SLOT_ELEMENTS, nelements * sizeof(int64_t));
 	for (int is_signed = 0; is_signed < 2; is_signed++)
 	{
-		status = px_chunk_decode_elements(chunk, &arrays, is_signed, elements, &fault);
+		status = px_chunk_decode_elements(&arrays, is_signed, elements, &fault);
 		FUZZ_REQUIRE(status == PX_OK || status == fault.status);
 		for (uint32_t i = 0; status == PX_OK && i < arrays.nelements; i++)
 			check_int(chunk, is_signed, elements[i]);

@@ -13,7 +13,8 @@
 #define PX_TEST_FUZZ_H
 
 #include "codec/codec.h"
-#include "column/column.h"
+#include "column/batch.h"
+#include "column/decode.h"
 
 extern int	LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -16,8 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "column/patched.h"
-#include "column/toasted.h"
+#include "column/fixed/patched.h"
+#include "column/strings/toasted.h"
 #include "column/verify.h"
 #include "common/pg_lzcompress.h"
 #include "fuzz.h"
@@ -550,7 +550,7 @@ check_arrays(const stream_column *c, const px_chunk *chunk, const px_arrays *arr
 	size_t		at = 0;
 	uint32_t	nsent = 0;
 
-	FUZZ_REQUIRE(px_chunk_decode_elements(chunk, arrays, c->column.is_signed, elements, NULL) == PX_OK);
+	FUZZ_REQUIRE(px_chunk_decode_elements(arrays, c->column.is_signed, elements, NULL) == PX_OK);
 	for (uint32_t value = 0; value < chunk->nvalues; value++)
 	{
 		uint32_t	nbytes = c->lengths[value];
@@ -716,7 +716,7 @@ choose(px_encode_options *options, uint32_t encodings)
 {
 	px_choice	choice = next_random() % PX_CHOICE_COUNT;
 
-	options->encodings = choice == PX_CHOICE_PLAIN ? 1 << PX_ENC_PLAIN : encodings;
+	options->encodings = choice == PX_CHOICE_PLAIN ? PX_ENCODINGS_PLAIN : encodings;
 	options->codec = choice == PX_CHOICE_ZSTD ? PX_CODEC_ZSTD :
 		choice == PX_CHOICE_LZ4 ? PX_CODEC_LZ4 : PX_CODEC_NONE;
 	options->codec_on_ints = choice == PX_CHOICE_ZSTD;

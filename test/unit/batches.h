@@ -11,7 +11,8 @@
 #ifndef PX_TEST_BATCHES_H
 #define PX_TEST_BATCHES_H
 
-#include "column/column.h"
+#include "column/batch.h"
+#include "column/decode.h"
 #include "unit.h"
 
 /* The context of all tests of a program; px_codec_close is for nobody. */

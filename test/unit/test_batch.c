@@ -14,7 +14,8 @@
 #include <stdlib.h>
 
 #include "batches.h"
-#include "column/column.h"
+#include "column/batch.h"
+#include "column/decode.h"
 #include "wire/crc.h"
 
 /* Offsets of chunk header fields, as in doc/wire.md. */

@@ -171,7 +171,7 @@ check_corrupt_input(const px_codec *codec, px_codec_context *context)
 	free(src);
 }
 
-/* Every cap: either the result fits, or PX_NO_SPACE and nothing beyond it. */
+/* Every cap: either the result fits, or PX_NOT_SMALLER and nothing beyond it. */
 static void
 check_cap(const px_codec *codec, px_codec_context *context)
 {
@@ -189,7 +189,7 @@ check_cap(const px_codec *codec, px_codec_context *context)
 		px_status	status;
 
 		status = codec->compress(context, 0, src, n, out.data, cap, &got);
-		CHECK(status == PX_OK || status == PX_NO_SPACE);
+		CHECK(status == PX_OK || status == PX_NOT_SMALLER);
 		if (status == PX_OK)
 		{
 			CHECK(got <= cap);
@@ -199,7 +199,7 @@ check_cap(const px_codec *codec, px_codec_context *context)
 		else
 			CHECK(cap < need + 64);
 		if (cap < need / 2)
-			CHECK_EQ(status, PX_NO_SPACE);
+			CHECK_EQ(status, PX_NOT_SMALLER);
 		unit_guarded_free(&out);
 	}
 	free(dst);
@@ -216,7 +216,7 @@ check_incompressible_is_refused(const px_codec *codec, px_codec_context *context
 
 	unit_random_bytes(src, n);
 	CHECK_EQ(codec->compress(context, 0, src, n, out.data, n - 1, &got),
-			 PX_NO_SPACE);
+			 PX_NOT_SMALLER);
 	unit_guarded_free(&out);
 	free(src);
 }

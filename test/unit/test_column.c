@@ -9,9 +9,9 @@
 
 #include <stdlib.h>
 
-#include "column/column.h"
-#include "column/constant.h"
-#include "column/plain.h"
+#include "column/encoding.h"
+#include "column/ints/load.h"
+#include "column/packed.h"
 #include "unit.h"
 
 #define LONG_NBYTES		1048576
@@ -25,7 +25,7 @@ decode_packed(const uint8_t *encoded, size_t nbytes, uint32_t n,
 	const uint8_t **out = unit_alloc(n * sizeof(*out));
 	px_status	status;
 
-	status = px_plain_decode_bytes(g.data, nbytes, n, out, fault);
+	status = px_packed_values_read(g.data, nbytes, n, out, fault);
 	for (uint32_t i = 0; status == PX_OK && i < n; i++)
 	{
 		const uint8_t *data = px_packed_data(out[i]);
@@ -127,7 +127,7 @@ pack(uint8_t *out, const uint8_t *text, const size_t *sizes, uint32_t n)
 	{
 		size_t		expected = px_packed_end(pos, sizes[i]);
 
-		pos = px_plain_encode_value(out, pos, text, sizes[i], 0);
+		pos = px_packed_put(out, pos, text, sizes[i], 0);
 		CHECK_EQ(pos, expected);
 	}
 
@@ -142,11 +142,11 @@ packed_values_have_the_documented_layout(void)
 	size_t		pos = 0;
 
 	memset(text, 'x', sizeof(text));
-	pos = px_plain_encode_value(values, pos, text, 0, 0);
-	pos = px_plain_encode_value(values, pos, (const uint8_t *) "ab", 2, 0);
-	pos = px_plain_encode_value(values, pos, text, 126, 100);
+	pos = px_packed_put(values, pos, text, 0, 0);
+	pos = px_packed_put(values, pos, (const uint8_t *) "ab", 2, 0);
+	pos = px_packed_put(values, pos, text, 126, 100);
 	CHECK_EQ(pos, 1 + 3 + 127);
-	pos = px_plain_encode_value(values, pos, text, 126, 127);
+	pos = px_packed_put(values, pos, text, 126, 127);
 
 	CHECK_EQ(values[0], 3);
 	CHECK_EQ(values[1], 7);
@@ -174,7 +174,7 @@ packed_values_of_every_size_round_trip(void)
 
 	unit_random_bytes(text, LONG_NBYTES + 1);
 	g = unit_guarded_copy(values, pack(values, text, sizes, lengthof(sizes)));
-	CHECK_EQ(px_plain_decode_bytes(g.data, g.nbytes, lengthof(sizes), out,
+	CHECK_EQ(px_packed_values_read(g.data, g.nbytes, lengthof(sizes), out,
 								   NULL), PX_OK);
 	for (size_t i = 0; i < lengthof(sizes); i++)
 	{
@@ -344,10 +344,20 @@ random_packed_values_never_crash(void)
 	}
 }
 
+/* A constant's integers. */
+static px_status
+read_constant(const uint8_t *encoded, uint32_t n, uint8_t width, bool is_signed,
+			  int64_t *out)
+{
+	px_int_stream stream = {PX_ENC_CONSTANT, width, is_signed, 0, n, encoded, width};
+
+	return px_encoding_constant.read_stream(&stream, NULL, out, NULL);
+}
+
 static void
 plain_ints_are_extended_by_sign(void)
 {
-	for (unsigned width = 1; width <= 8; width *= 2)
+	for (uint8_t width = 1; width <= 8; width *= 2)
 	{
 		unit_guarded g = unit_guarded_new(2 * width);
 		int64_t		out[2];
@@ -355,17 +365,40 @@ plain_ints_are_extended_by_sign(void)
 		memset(g.data, 0xff, width);
 		memset(g.data + width, 0, width);
 		g.data[2 * width - 1] = 0x80;
-		px_plain_decode_ints(g.data, 2, width, true, out);
+		px_ints_load(g.data, 2, width, true, out);
 		CHECK_EQ(out[0], -1);
 		CHECK_EQ(out[1], (int64_t) (UINT64_MAX << (8 * width - 1)));
-		px_plain_decode_ints(g.data, 2, width, false, out);
+		px_ints_load(g.data, 2, width, false, out);
 		CHECK_EQ(out[0], UINT64_MAX >> (64 - 8 * width));
 		CHECK_EQ(out[1], UINT64_C(1) << (8 * width - 1));
-		px_constant_decode_ints(g.data + width, 2, width, true, out);
+		CHECK_EQ(read_constant(g.data + width, 2, width, true, out), PX_OK);
 		CHECK_EQ(out[0], (int64_t) (UINT64_MAX << (8 * width - 1)));
 		CHECK_EQ(out[1], out[0]);
 		unit_guarded_free(&g);
 	}
+}
+
+/* Is the column written as a constant?  If so, of the first value alone. */
+static bool
+is_constant(const px_column *column)
+{
+	static uint8_t encoded[5008];
+	px_encode_input input = {.columns = column, .column = column, .pack = true};
+	px_encode_plan plan = {.encoding = PX_ENC_CONSTANT};
+	px_encoded	result = {.encoding = PX_ENC_CONSTANT};
+	px_writer	out = {encoded, sizeof(encoded), 0};
+	size_t		nbytes = column->form == PX_FORM_FIXED ? column->width :
+	px_packed_end(0, column->lengths[0]);
+	px_status	status = px_encoding_constant.write(&out, &input, &plan, &result);
+
+	if (status != PX_OK)
+	{
+		CHECK_EQ(status, PX_UNSUITABLE);
+		return false;
+	}
+	CHECK_EQ(out.pos + result.tail_nbytes, nbytes);
+
+	return true;
 }
 
 static void
@@ -381,20 +414,24 @@ constants_are_found_in_bytes(void)
 		{
 			unit_guarded g = unit_guarded_new(n * nbytes);
 			uint32_t	lengths[5];
+			px_column	column = {
+				.form = PX_FORM_BYTES, .nvalues = n, .values = g.data,
+				.values_nbytes = n * nbytes, .lengths = lengths
+			};
 
 			for (uint32_t k = 0; k < n; k++)
 				lengths[k] = (uint32_t) nbytes;
-			CHECK(px_constant_bytes(g.data, lengths, n));
+			CHECK(is_constant(&column));
 			for (size_t k = 0; n > 1 && k < n * nbytes; k += Max(nbytes - 1, 1))
 			{
 				g.data[k] ^= 1;
-				CHECK(!px_constant_bytes(g.data, lengths, n));
+				CHECK(!is_constant(&column));
 				g.data[k] ^= 1;
 			}
 			if (n > 1 && nbytes > 0)
 			{
 				lengths[n - 1]--;
-				CHECK(!px_constant_bytes(g.data, lengths, n));
+				CHECK(!is_constant(&column));
 			}
 			unit_guarded_free(&g);
 		}
@@ -410,16 +447,21 @@ constants_are_found_in_fixed_values(void)
 	{
 		uint8_t		width = widths[w];
 		unit_guarded g = unit_guarded_new(5 * width);
+		px_column	column = {
+			.form = PX_FORM_FIXED, .width = width, .nvalues = 5, .values = g.data
+		};
 
 		for (int i = 0; i < 5; i++)
 			for (int k = 0; k < width; k++)
 				g.data[i * width + k] = (uint8_t) k;
-		CHECK_EQ(px_constant_measure_fixed(g.data, 5, width), width);
-		CHECK_EQ(px_constant_measure_fixed(g.data, 1, width), width);
+		CHECK(is_constant(&column));
+		column.nvalues = 1;
+		CHECK(is_constant(&column));
+		column.nvalues = 5;
 		for (int k = 0; k < 5 * width; k++)
 		{
 			g.data[k] ^= 0x80;
-			CHECK_EQ(px_constant_measure_fixed(g.data, 5, width), 0);
+			CHECK(!is_constant(&column));
 			g.data[k] ^= 0x80;
 		}
 		unit_guarded_free(&g);

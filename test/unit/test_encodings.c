@@ -15,10 +15,8 @@
 #include <stdlib.h>
 
 #include "batches.h"
-#include "column/column.h"
-#include "column/fixed.h"
-#include "column/ints.h"
-#include "column/strings.h"
+#include "column/batch.h"
+#include "column/decode.h"
 
 #define ROWS_MAX		5000
 #define VALUES_CAP		(4 * 1024 * 1024)
@@ -184,7 +182,7 @@ round_trip(void)
 		write_batch(PX_ENCODINGS_ALL, codec);
 		CHECK_EQ(read_body(true), PX_OK);
 	}
-	write_batch(1, PX_CODEC_NONE);
+	write_batch(PX_ENCODINGS_PLAIN, PX_CODEC_NONE);
 	CHECK_EQ(read_body(true), PX_OK);
 	memset(states, 0, sizeof(states));
 	write_batch(PX_ENCODINGS_ALL, PX_CODEC_NONE);
@@ -496,7 +494,7 @@ digits_make_a_template(void)
 			add_string(column, text);
 		}
 		/* a dictionary does just as well for ten or a hundred values */
-		write_batch(PX_ENCODINGS_ALL & ~(UINT32_C(1) << PX_ENC_DICTIONARY), PX_CODEC_NONE);
+		write_batch(PX_ENCODINGS_ALL & ~PX_ENCODING_BIT(PX_ENC_DICTIONARY), PX_CODEC_NONE);
 		CHECK_EQ(states[0].encoding, PX_ENC_TEMPLATE);
 		CHECK_EQ(read_body(true), PX_OK);
 		damage();
@@ -523,7 +521,7 @@ templates_have_limits(void)
 					text[frame + d] = (char) ('0' + (i == 0 ? 0 : i == 1 ? 9 : unit_random() % 10));
 				px_column_append_bytes(column, text, (size_t) (frame + ndigits));
 			}
-			write_batch(PX_ENCODINGS_ALL & ~(UINT32_C(1) << PX_ENC_DICTIONARY), PX_CODEC_NONE);
+			write_batch(PX_ENCODINGS_ALL & ~PX_ENCODING_BIT(PX_ENC_DICTIONARY), PX_CODEC_NONE);
 			CHECK_EQ(states[0].encoding == PX_ENC_TEMPLATE, ndigits <= 18 && frame + ndigits <= 126);
 			CHECK_EQ(read_body(true), PX_OK);
 		}
@@ -660,9 +658,14 @@ malformed_lengths_are_refused(void)
 	{
 		uint8_t		bytes[64] = {0};
 		size_t		nbytes = 8 + 8 + 16 + cases[c].text_nbytes;
+		px_chunk	chunk = {
+			.encoding = PX_ENC_SPLIT, .form = PX_FORM_BYTES, .rows = 3, .nvalues = 3,
+			.encoded_nbytes = (uint32_t) nbytes
+		};
+		int64_t		scratch[PX_DECODE_SCRATCH_WORDS(3)];
+		px_decode_room room = {.scratch = scratch};
 		unit_guarded g;
 		size_t		buffer_nbytes;
-		int64_t		scratch[6];
 		const uint8_t *out[3];
 		px_status	status;
 
@@ -673,12 +676,13 @@ malformed_lengths_are_refused(void)
 		for (int i = 0; i < 3; i++)
 			px_store_u32(bytes + 16 + i * 4, cases[c].lengths[i]);
 		g = unit_guarded_copy(bytes, nbytes);
-		status = px_split_nbytes(g.data, nbytes, 3, &buffer_nbytes, NULL);
+		status = px_chunk_buffer_nbytes(&chunk, g.data, &buffer_nbytes, NULL);
 		if (status == PX_OK)
 		{
 			unit_guarded buffer = unit_guarded_new(PX_ALIGN(buffer_nbytes));
 
-			status = px_split_decode(g.data, nbytes, 3, scratch, buffer.data, out, NULL);
+			room.buffer = buffer.data;
+			status = px_chunk_decode_pointers(&chunk, g.data, &room, out, NULL);
 			unit_guarded_free(&buffer);
 		}
 		if (!CHECK_EQ(status, cases[c].status))
@@ -692,15 +696,19 @@ static void
 padding_leaves_room_for_the_header(void)
 {
 	uint8_t		bytes[32] = {0};
+	px_chunk	chunk = {
+		.encoding = PX_ENC_SPLIT, .form = PX_FORM_BYTES, .rows = 1, .nvalues = 1,
+		.encoded_nbytes = 24
+	};
 	size_t		nbytes = 0;
 
 	bytes[8] = PX_ENC_PLAIN;
 	bytes[9] = 4;
 	px_store_u32(bytes + 12, 4);
 	px_store_u32(bytes, PX_FRAME_NBYTES_MAX - 4);
-	CHECK_EQ(px_split_nbytes(bytes, 24, 1, &nbytes, NULL), PX_OK);
+	CHECK_EQ(px_chunk_buffer_nbytes(&chunk, bytes, &nbytes, NULL), PX_OK);
 	px_store_u32(bytes, PX_FRAME_NBYTES_MAX - 3);
-	CHECK_EQ(px_split_nbytes(bytes, 24, 1, &nbytes, NULL), PX_OVER_LIMIT);
+	CHECK_EQ(px_chunk_buffer_nbytes(&chunk, bytes, &nbytes, NULL), PX_OVER_LIMIT);
 }
 
 static void
@@ -712,7 +720,12 @@ malformed_dictionaries_are_refused(void)
 		for (uint32_t entries = 0; entries < 7; entries++)
 		{
 			uint8_t		bytes[64] = {0};
-			int64_t		scratch[8];
+			px_chunk	chunk = {
+				.encoding = PX_ENC_DICTIONARY, .form = PX_FORM_BYTES, .rows = 4,
+				.nvalues = 4, .encoded_nbytes = 30
+			};
+			int64_t		scratch[PX_DECODE_SCRATCH_WORDS(4)];
+			px_decode_room room = {.scratch = scratch};
 			const uint8_t *out[4];
 			unit_guarded g;
 			px_status	status;
@@ -725,7 +738,7 @@ malformed_dictionaries_are_refused(void)
 				px_store_u16(bytes + 16 + i * 2, (uint16_t) (i == 2 ? code : 0));
 			memcpy(bytes + 24, "\5a\5b\5c", 6);
 			g = unit_guarded_copy(bytes, 30);
-			status = px_dictionary_decode(g.data, 30, 4, scratch, out, NULL);
+			status = px_chunk_decode_pointers(&chunk, g.data, &room, out, NULL);
 			CHECK_EQ(status == PX_OK, entries == 3 && code < 3);
 			unit_guarded_free(&g);
 		}
@@ -861,7 +874,12 @@ malformed_decimals_are_refused(void)
 	for (size_t c = 0; c < lengthof(cases); c++)
 	{
 		uint8_t		bytes[128] = {0};
-		int64_t		scratch[6];
+		px_chunk	chunk = {
+			.encoding = PX_ENC_DECIMAL, .form = PX_FORM_FIXED, .width = 8, .rows = 3,
+			.nvalues = 3, .encoded_nbytes = 40 + 16
+		};
+		int64_t		scratch[PX_DECODE_SCRATCH_WORDS(3)];
+		px_decode_room room = {.scratch = scratch};
 		int64_t		out[3];
 		unit_guarded g;
 
@@ -878,7 +896,7 @@ malformed_decimals_are_refused(void)
 		px_store_u32(bytes + 32, cases[c].positions[0]);
 		px_store_u32(bytes + 36, cases[c].positions[1]);
 		g = unit_guarded_copy(bytes, 40 + 16);
-		if (!CHECK_EQ(px_decimal_decode(g.data, g.nbytes, 3, 8, out, scratch, NULL), cases[c].status))
+		if (!CHECK_EQ(px_chunk_decode_ints(&chunk, g.data, true, &room, out, NULL), cases[c].status))
 			printf("# case %zu\n", c);
 		unit_guarded_free(&g);
 	}
@@ -932,7 +950,7 @@ related_columns_round_trip(void)
 		write_batch(PX_ENCODINGS_ALL, PX_CODEC_NONE);
 		CHECK_EQ(states[0].encoding, PX_ENC_FOR);
 		CHECK_EQ(states[2].encoding, PX_ENC_RELATED);
-		CHECK_EQ(states[2].related, 0);
+		CHECK_EQ(states[2].plan.parameter, 0);
 		CHECK_EQ(read_body(true), PX_OK);
 
 		/* a null in either of them: no relation, in this batch */
@@ -955,8 +973,13 @@ malformed_relations_are_refused(void)
 			static const int64_t other[2] = {100, 127};
 			static const int64_t *const references[3] = {NULL, other, NULL};
 			uint8_t		bytes[24] = {0};
+			px_chunk	chunk = {
+				.encoding = PX_ENC_RELATED, .form = PX_FORM_FIXED, .width = 1, .rows = 2,
+				.nvalues = 2, .encoded_nbytes = sizeof(bytes)
+			};
 			int64_t		out[2];
-			int64_t		scratch[4];
+			int64_t		scratch[PX_DECODE_SCRATCH_WORDS(2)];
+			px_decode_room room = {.scratch = scratch, .references = references, .nreferences = 3};
 			px_status	status;
 
 			px_store_u16(bytes, (uint16_t) reference);
@@ -965,7 +988,7 @@ malformed_relations_are_refused(void)
 			bytes[12] = 8;
 			bytes[16] = (uint8_t) (extra == 1);	/* 128 is no int1 */
 			bytes[4] = (uint8_t) (extra == 2);
-			status = px_related_decode(bytes, sizeof(bytes), 2, 1, true, references, 3, out, scratch, NULL);
+			status = px_chunk_decode_ints(&chunk, bytes, true, &room, out, NULL);
 			CHECK_EQ(status == PX_OK, reference == 1 && extra == 0);
 		}
 	}
@@ -997,7 +1020,7 @@ read_arrays(px_column *column, bool compare)
 	if (status == PX_OK)
 	{
 		elements = unit_guarded_new((size_t) arrays.nelements * 8);
-		status = px_chunk_decode_elements(&chunk, &arrays, column->is_signed,
+		status = px_chunk_decode_elements(&arrays, column->is_signed,
 										  (int64_t *) elements.data, NULL);
 	}
 	if (status == PX_OK && compare)
@@ -1168,7 +1191,7 @@ random_bytes_make_the_codec_pause(void)
 				memset(value, i % 3, sizeof(value));
 			px_column_append_bytes(column, value, 40 + unit_random() % 20);
 		}
-		write_batch(PX_ENCODINGS_ALL & ~(UINT32_C(1) << PX_ENC_DICTIONARY), PX_CODEC_LZ4);
+		write_batch(PX_ENCODINGS_ALL & ~PX_ENCODING_BIT(PX_ENC_DICTIONARY), PX_CODEC_LZ4);
 		CHECK_EQ(read_body(true), PX_OK);
 		if (batch == 99)
 			CHECK(states[0].codec_skip_next[PX_CODEC_LZ4] >= 32);

@@ -12,11 +12,18 @@
 
 #include <stdlib.h>
 
-#include "column/ints.h"
-#include "column/transform.h"
+#include "column/ints/ints.h"
 #include "unit.h"
 
 #define N_MAX	5000
+
+/* Every way to transform a stream, without a factor. */
+static const px_ints_plan plans[] = {
+	{{PX_ENC_PLAIN}, 0},
+	{{PX_ENC_DELTA}, 0},
+	{{PX_ENC_RLE}, 0},
+	{{PX_ENC_RLE, PX_ENC_DELTA}, 0}
+};
 
 static const uint32_t counts[] = {16, 17, 255, 256, 257, 1000, N_MAX};
 
@@ -53,16 +60,29 @@ stream_set(stream *s, uint32_t i, int64_t number)
 	s->numbers[i] = number;
 }
 
+/* The same with a factor before it; 1: without. */
+static px_ints_plan
+scaled_plan(px_ints_plan plan, uint64_t factor)
+{
+	if (factor == 1)
+		return plan;
+	memmove(plan.transforms + 1, plan.transforms, PX_TRANSFORMS_MAX);
+	plan.transforms[0] = PX_ENC_SCALED;
+	plan.factor = factor;
+
+	return plan;
+}
+
 static px_status
 read_stream(uint8_t encoding, const uint8_t *bytes, size_t nbytes, uint32_t n,
 			uint8_t width, bool is_signed)
 {
 	unit_guarded g = unit_guarded_copy(bytes, nbytes);
+	px_int_stream stream = {encoding, width, is_signed, 0, n, g.data, nbytes};
 	px_fault	fault = {0};
 	px_status	status;
 
-	status = px_ints_read(encoding, g.data, nbytes, n, width, is_signed,
-						  decoded, read_scratch, &fault);
+	status = px_ints_read(&stream, read_scratch, decoded, &fault);
 	CHECK_EQ(fault.status, status);
 	unit_guarded_free(&g);
 
@@ -101,14 +121,15 @@ choose_and_round_trip(const stream *s, size_t *nbytes)
 	CHECK(!stale);
 	/* Padding of children; differences of more than 63 bits are estimated modulo 2^64. */
 	if (s->ints.width < 8 && !CHECK(*nbytes <= estimate + 64))
-		printf("# %zu bytes by shape %u, factor %llu, width %u, of %u values; %zu expected\n",
-			   *nbytes, plan.shape, (unsigned long long) plan.factor, s->ints.width, s->ints.n, estimate);
+		printf("# %zu bytes by %s, factor %llu, width %u, of %u values; %zu expected\n",
+			   *nbytes, px_encoding_name(plan.transforms[0]),
+			   (unsigned long long) plan.factor, s->ints.width, s->ints.n, estimate);
 
 	return encoding;
 }
 
 static void
-every_shape_of_random_values_round_trips(void)
+every_plan_for_random_values_round_trips(void)
 {
 	for (uint8_t width = 1; width <= 8; width *= 2)
 	{
@@ -125,13 +146,12 @@ every_shape_of_random_values_round_trips(void)
 
 					stream_set(s, i, is_signed ? (int64_t) bits >> shift : (int64_t) (bits >> shift));
 				}
-				for (uint8_t shape = PX_INTS_FLAT; shape <= PX_INTS_RLE_DELTA; shape++)
+				for (size_t p = 0; p < lengthof(plans); p++)
 				{
-					px_ints_plan plan = {shape, 1};
 					uint8_t		encoding;
 					bool		stale;
 
-					(void) round_trip(s, &plan, &encoding, &stale);
+					(void) round_trip(s, &plans[p], &encoding, &stale);
 				}
 			}
 		}
@@ -143,17 +163,19 @@ the_least_and_the_greatest_integers_round_trip(void)
 {
 	static const int64_t limits[] = {INT64_MIN, INT64_MAX, 0, -1, 1, INT64_MIN + 1};
 
-	for (uint8_t shape = PX_INTS_FLAT; shape <= PX_INTS_RLE_DELTA; shape++)
+	for (size_t p = 0; p < lengthof(plans); p++)
 	{
+		bool		runs = plans[p].transforms[0] == PX_ENC_RLE;
+
 		for (uint64_t factor = 1; factor <= 3; factor++)
 		{
 			stream	   *s = stream_init(600, 8, true);
-			px_ints_plan plan = {shape, factor};
+			px_ints_plan plan = scaled_plan(plans[p], factor);
 			uint8_t		encoding;
 			bool		stale;
 
 			for (uint32_t i = 0; i < 600; i++)
-				stream_set(s, i, limits[i / (shape >= PX_INTS_RLE ? 4 : 1) % lengthof(limits)]);
+				stream_set(s, i, limits[i / (runs ? 4 : 1) % lengthof(limits)]);
 			(void) round_trip(s, &plan, &encoding, &stale);
 		}
 	}
@@ -221,7 +243,7 @@ static void
 unsuitable_plans_fall_back(void)
 {
 	stream	   *s = stream_init(1000, 8, true);
-	px_ints_plan plan = {PX_INTS_RLE, 1};
+	px_ints_plan plan = {{PX_ENC_RLE}, 0};
 	uint8_t		encoding;
 	bool		stale;
 
@@ -230,22 +252,23 @@ unsuitable_plans_fall_back(void)
 	(void) round_trip(s, &plan, &encoding, &stale);
 	CHECK(stale);
 	CHECK_EQ(encoding, PX_ENC_FOR);
-	plan = (px_ints_plan) {PX_INTS_FLAT, 10};
+	plan = (px_ints_plan) {{PX_ENC_SCALED}, 10};
 	(void) round_trip(s, &plan, &encoding, &stale);
 	CHECK(stale);
 	CHECK_EQ(encoding, PX_ENC_FOR);
 	for (uint32_t i = 0; i < 1000; i++)
 		stream_set(s, i, s->numbers[i] * 10);
-	plan = (px_ints_plan) {PX_INTS_RLE_DELTA, 10};
+	plan = (px_ints_plan) {{PX_ENC_SCALED, PX_ENC_RLE, PX_ENC_DELTA}, 10};
 	(void) round_trip(s, &plan, &encoding, &stale);
 	CHECK(stale);
 	CHECK_EQ(encoding, PX_ENC_FOR);
-	plan = (px_ints_plan) {PX_INTS_DELTA, 10};
+	plan = (px_ints_plan) {{PX_ENC_SCALED, PX_ENC_DELTA}, 10};
 	(void) round_trip(s, &plan, &encoding, &stale);
 	CHECK(!stale);
 	CHECK_EQ(encoding, PX_ENC_SCALED);
 }
 
+/* Any difference to the smallest value there is. */
 static void
 quotients_are_whole_or_refused(void)
 {
@@ -254,26 +277,32 @@ quotients_are_whole_or_refused(void)
 	for (size_t f = 0; f < lengthof(factors); f++)
 	{
 		uint64_t	factor = factors[f];
+		px_ints_plan plan = {{PX_ENC_SCALED}, factor};
 
 		for (int i = 0; i < 2000; i++)
 		{
-			uint64_t	base = unit_random();
 			uint64_t	quotient = unit_random() % (UINT64_MAX / factor + 1 ? UINT64_MAX / factor + 1 : 1);
 			uint64_t	more = unit_random() % factor;
-			uint64_t	values[2] = {base + quotient * factor, base + quotient * factor + more};
-			bool		fits = quotient * factor <= UINT64_MAX - more;
+			uint64_t	base = (uint64_t) INT64_MIN;
+			uint64_t	values[2] = {base, base + quotient * factor};
+			uint64_t	lengths[2];
+			px_writer	out = {encoded, sizeof(encoded), 0};
 
-			CHECK(px_scaled_encode(values, 1, base, factor));
-			CHECK_EQ(values[0], quotient);
-			px_scaled_decode(values, 1, base, factor);
-			CHECK_EQ(values[0], base + quotient * factor);
-			if (fits && more > 0)
-				CHECK(!px_scaled_encode(values + 1, 1, base, factor));
+			CHECK_EQ(px_encoding_scaled.write_stream(&out, values, 2, &plan, 0, lengths), PX_OK);
+			CHECK_EQ(values[1], quotient);
+			CHECK_EQ(read_stream(PX_ENC_SCALED, encoded, out.pos, 2, 8, true), PX_OK);
+			CHECK_EQ(decoded[0], base);
+			CHECK_EQ(decoded[1], base + quotient * factor);
+			if (quotient * factor > UINT64_MAX - more || more == 0)
+				continue;
+			values[0] = base;
+			values[1] = base + quotient * factor + more;
+			CHECK_EQ(px_encoding_scaled.write_stream(&out, values, 2, &plan, 0, lengths), PX_UNSUITABLE);
 		}
 	}
-	CHECK_EQ(px_scaled_gcd(12, 18), 6);
-	CHECK_EQ(px_scaled_gcd(0, 5), 5);
-	CHECK_EQ(px_scaled_gcd(UINT64_MAX, 0), UINT64_MAX);
+	CHECK_EQ(px_ints_gcd(12, 18), 6);
+	CHECK_EQ(px_ints_gcd(0, 5), 5);
+	CHECK_EQ(px_ints_gcd(UINT64_MAX, 0), UINT64_MAX);
 }
 
 static void
@@ -310,9 +339,10 @@ random_streams_round_trip(void)
 static size_t
 make_stream(int kind, uint8_t *encoding, uint32_t *n)
 {
-	static const px_ints_plan plans[] = {
-		{PX_INTS_DELTA, 1}, {PX_INTS_RLE, 1}, {PX_INTS_RLE_DELTA, 1}, {PX_INTS_FLAT, 5},
-		{PX_INTS_DELTA, 5}, {PX_INTS_RLE_DELTA, 5},
+	static const px_ints_plan kinds[] = {
+		{{PX_ENC_DELTA}, 0}, {{PX_ENC_RLE}, 0}, {{PX_ENC_RLE, PX_ENC_DELTA}, 0},
+		{{PX_ENC_SCALED}, 5}, {{PX_ENC_SCALED, PX_ENC_DELTA}, 5},
+		{{PX_ENC_SCALED, PX_ENC_RLE, PX_ENC_DELTA}, 5},
 	};
 	stream	   *s = stream_init(40, 4, true);
 	bool		stale;
@@ -320,7 +350,7 @@ make_stream(int kind, uint8_t *encoding, uint32_t *n)
 	for (uint32_t i = 0; i < 40; i++)
 		stream_set(s, i, (int64_t) (i / 3 * 5 * (i / 3)));
 	*n = 40;
-	return round_trip(s, &plans[kind], encoding, &stale);
+	return round_trip(s, &kinds[kind], encoding, &stale);
 }
 
 #define KINDS	6
@@ -502,7 +532,7 @@ values_beyond_the_width_are_refused(void)
 int
 main(void)
 {
-	RUN(every_shape_of_random_values_round_trips);
+	RUN(every_plan_for_random_values_round_trips);
 	RUN(the_least_and_the_greatest_integers_round_trip);
 	RUN(growing_values_are_written_as_differences);
 	RUN(runs_are_written_as_runs);

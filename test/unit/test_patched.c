@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "batches.h"
-#include "column/patched.h"
+#include "column/decode.h"
 
 #define ROWS_MAX		2000
 #define SENT_NBYTES_MAX	200

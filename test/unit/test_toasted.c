@@ -16,7 +16,8 @@
 #include "common/pg_lzcompress.h"
 
 #include "batches.h"
-#include "column/toasted.h"
+#include "column/decode.h"
+#include "column/strings/toasted.h"
 
 #define ROWS_MAX		500
 #define NBYTES_MAX		20000

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "column/column.h"
+#include "column/batch.h"
 #include "base/status.h"
 
 /* The test goes on after a failed check; the result is the condition. */

@@ -1,0 +1,209 @@
+/*-------------------------------------------------------------------------
+ *
+ * link.c
+ *		What the link carries, or the receiver takes.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "c.h"
+
+#include "adapt/link.h"
+
+/*
+ * A shorter backlog says nothing about a link: timers jitter by about a
+ * millisecond.  With 0, simulated streams of 8 MB take 8 % longer.
+ */
+#define PX_LINK_KNOWN_NS		1e6
+
+/*
+ * A shorter backlog does not make a link slow that had none a moment ago, and
+ * its rate is not reported: where cores are few, packets wait for one.  See
+ * stall_does_not_make_link_slow in test_adapt.c.
+ */
+#define PX_LINK_DOUBT_NS		8e6
+
+/*
+ * Fewer bytes say nothing about a link: acknowledgements come in bursts, for
+ * several packets of 64 kB at a time.
+ */
+#define PX_LINK_BURST_NBYTES	(256.0 * 1024)
+
+/*
+ * After so many samples of each sender without a backlog, the link is taken to
+ * be faster, by so much with each further one.  With 32, simulated streams
+ * over links that become faster take 1 % longer.
+ */
+#define PX_QUIET_MIN			8
+#define PX_QUIET_DECAY			0.9
+
+/* Rates that differ by less are the same: the mean need not begin anew. */
+#define PX_SAME_RATE			0.7
+
+void
+px_link_init(px_link *link, px_costs *costs, double rate, bool receiver_waits)
+{
+	memset(link, 0, sizeof(*link));
+	link->receiver_waits = receiver_waits;
+	link->quiet_max = PX_QUIET_MIN;
+	if (rate > 0)
+	{
+		costs->link_ns = link->drain_ns = 1e9 / rate;
+		link->is_measured = true;
+	}
+}
+
+/* Were there too many samples without a backlog for the last rate to hold? */
+static bool
+px_quiet_is_long(const px_link *link, const px_costs *costs)
+{
+	return link->quiet > link->quiet_max * costs->senders;
+}
+
+/*
+ * There is no backlog: all that was handed over has left.  So the bottleneck
+ * may be another one by now.
+ */
+static void
+px_learn_quiet(px_link *link, px_costs *costs, const px_link_sample *sample)
+{
+	if (sample->nbytes > 0)
+		costs->link_ns = Min(costs->link_ns, sample->ns / sample->nbytes);
+	memset(&link->drain, 0, sizeof(link->drain));
+	memset(&link->recent, 0, sizeof(link->recent));
+	memset(&link->receiver, 0, sizeof(link->receiver));
+	link->quiet++;
+	if (px_quiet_is_long(link, costs))
+	{
+		costs->link_ns *= PX_QUIET_DECAY;
+		costs->consume_ns *= PX_QUIET_DECAY;
+	}
+}
+
+/*
+ * What has left in the time of drain.  A burst may have left that was not
+ * acknowledged yet, and is added.  The more has left, the less is added:
+ * nothing from four bursts on.  So a link that stands still for a moment is
+ * not slow, and one that goes on standing still becomes so.
+ */
+static double
+px_drained(const px_link *link)
+{
+	return link->drain.sum +
+		Max(PX_LINK_BURST_NBYTES - link->drain.sum / 4, 0);
+}
+
+/*
+ * Add to the mean.  When a burst has left since the last comparison, or should
+ * have left, compare the rates: if they differ, the mean begins anew.
+ */
+static void
+px_learn_drain(px_link *link, double ns, double nbytes)
+{
+	px_mean    *recent = &link->recent;
+	double		expected;
+
+	px_mean_add(&link->drain, ns, nbytes, PX_TIME_MEMORY_NS);
+	recent->weight += ns;
+	recent->sum += nbytes;
+	expected = recent->weight / link->drain.weight * px_drained(link);
+	if (recent->weight < PX_LINK_KNOWN_NS ||
+		Max(recent->sum, expected) < PX_LINK_BURST_NBYTES)
+		return;
+	if (recent->sum < expected * PX_SAME_RATE ||
+		recent->sum * PX_SAME_RATE > expected)
+		link->drain = *recent;
+	memset(recent, 0, sizeof(*recent));
+}
+
+/*
+ * In how much of the sample's time was the receiver the bottleneck?  If the
+ * sample does not tell: as shortly before, else as in the last stream.
+ */
+static double
+px_receiver_ns(const px_link *link, const px_link_sample *sample)
+{
+	if (sample->receiver_ns >= 0)
+		return Min(sample->receiver_ns, sample->ns);
+	if (link->receiver.weight > 0)
+		return sample->ns * px_mean_get(&link->receiver);
+	return link->receiver_waits ? 0 : sample->ns;
+}
+
+/*
+ * The rate was measured again.  If it is the same, it was wrong to take the
+ * link for faster: wait four times as long before that is done again.  So all
+ * such attempts together cost little, however long the stream is.
+ */
+static void
+px_learn_rate(px_link *link, const px_costs *costs, double drain_ns)
+{
+	if (drain_ns < link->drain_ns * PX_SAME_RATE ||
+		drain_ns * PX_SAME_RATE > link->drain_ns)
+		link->quiet_max = PX_QUIET_MIN;
+	else if (px_quiet_is_long(link, costs))
+		link->quiet_max *= 4;
+	link->quiet = 0;
+	link->drain_ns = drain_ns;
+}
+
+/* What the receiver does besides reading and decoding, per raw byte. */
+static double
+px_consume_ns(const px_link *link, const px_costs *costs, px_choice current)
+{
+	px_cost		cost = px_costs_expect(costs, current);
+
+	return Max((link->drain_ns - px_mean_get(&costs->handover)) * cost.ratio -
+			   cost.cpu_ns * PX_DECODE_SHARE, 0);
+}
+
+void
+px_link_learn(px_link *link, px_costs *costs, px_choice current,
+			  const px_link_sample *sample)
+{
+	double		receiver_ns;
+	double		drain_ns;
+
+	link->backlog = sample->backlog;
+	if (!sample->backlog)
+	{
+		px_learn_quiet(link, costs, sample);
+		return;
+	}
+	if (sample->ns <= 0)
+		return;
+
+	receiver_ns = px_receiver_ns(link, sample);
+	px_learn_drain(link, sample->ns, sample->nbytes);
+	px_mean_add(&link->receiver, sample->ns, receiver_ns, PX_TIME_MEMORY_NS);
+	if (link->drain.sum >= PX_LINK_BURST_NBYTES)
+		link->is_measured = true;
+	if (link->drain.weight < PX_LINK_KNOWN_NS)
+		return;
+	drain_ns = link->drain.weight / px_drained(link);
+	if (link->quiet > 0 && drain_ns > costs->link_ns &&
+		link->drain.weight < PX_LINK_DOUBT_NS)
+		return;
+	px_learn_rate(link, costs, drain_ns);
+
+	if (px_mean_get(&link->receiver) < 0.5)
+	{
+		costs->link_ns = drain_ns;
+		costs->consume_ns = 0;
+		if (px_costs_link_is_bottleneck(costs, current))
+			px_mean_add(&link->carried, sample->ns, sample->nbytes,
+						PX_TIME_MEMORY_NS);
+	}
+	else
+	{
+		costs->link_ns = 0;
+		costs->consume_ns = px_consume_ns(link, costs, current);
+	}
+}
+
+double
+px_link_rate(const px_link *link)
+{
+	if (link->carried.weight < PX_LINK_DOUBT_NS)
+		return 0;
+	return px_mean_get(&link->carried) * 1e9;
+}

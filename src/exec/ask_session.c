@@ -1,0 +1,185 @@
+/*-------------------------------------------------------------------------
+ *
+ * ask_session.c
+ *		What an ExchangeReceive asks postgres_fdw's session.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "utils/timestamp.h"
+
+#include "conn/remote_text.h"
+#include "exec/ask_session.h"
+#include "exec/shared.h"
+#include "transport/question.h"
+
+/*
+ * How long the answer to a question may take once a stream was begun.  The
+ * stream may hold a lock that a third session waits for, and the question may
+ * then be queued after that session.  The remote does not know that the stream
+ * waits for us, and we for the question: so it finds no deadlock.
+ */
+#define ANSWER_TIMEOUT_MS	1000
+
+void
+px_ask_forget(px_receive_state *state)
+{
+	state->asked.answered = false;
+}
+
+bool
+px_ask_is_known(px_receive_state *state)
+{
+	px_receive_asked *asked = &state->asked;
+
+	asked->pending = false;
+	if (asked->allows_stream && asked->command != GetCurrentCommandId(false))
+		asked->allows_stream = false;
+	asked->allows_stream |= px_receive_has_participants(state);
+	return asked->allows_stream;
+}
+
+void
+px_ask_note_contact(px_receive_state *state)
+{
+	state->asked.contact_at = GetCurrentTimestamp();
+}
+
+void
+px_ask_note_idle_timeout(px_receive_state *state)
+{
+	state->asked.idle_ms = px_receive_peer(state)->admission.idle_ms;
+}
+
+/*
+ * Ask about the query, or about the peer alone with NULL.  The snapshot is
+ * wanted in any case: it cannot be had later if a subtransaction begins first.
+ */
+static void
+send_question(px_receive_state *state, const char *query)
+{
+	px_fdw_cursor_rescan(state->question);
+	px_question_ask(state->question, px_receive_peer(state), query,
+					px_transport_setting != PX_TRANSPORT_SESSION);
+	px_ask_note_contact(state);
+}
+
+/* Wait for the answer for timeout_ms, or for ever with -1. */
+static px_outcome
+wait_for_answer(px_receive_state *state, long timeout_ms)
+{
+	return px_question_answer(state->question, px_receive_peer(state),
+							  state->servername, timeout_ms);
+}
+
+/* Does the answer allow a stream?  outcome is whether the peer can be used. */
+static px_outcome
+judge_answer(px_receive_state *state, px_outcome outcome)
+{
+	const px_peer *peer = px_receive_peer(state);
+
+	if (px_is_ok(outcome))
+	{
+		if (peer->admission.against[0] != '\0')
+			outcome = px_refused(px_remote_text(peer->admission.against));
+		else if (peer->snapshot[0] == '\0')
+			outcome = px_refused(GetCurrentTransactionNestLevel() > 1 ?
+								 "first use of the server is in a subtransaction" :
+								 "snapshot cannot be shared");
+	}
+	state->asked.allows_stream = px_is_ok(outcome);
+	return outcome;
+}
+
+px_outcome
+px_ask_peer(px_receive_state *state)
+{
+	send_question(state, NULL);
+	return wait_for_answer(state, -1);
+}
+
+px_outcome
+px_ask_query(px_receive_state *state)
+{
+	state->asked.command = GetCurrentCommandId(false);
+	state->asked.answered = true;
+	send_question(state, state->remote_sql);
+	return judge_answer(state, wait_for_answer(state, -1));
+}
+
+void
+px_ask_query_ahead(px_receive_state *state)
+{
+	state->asked.command = GetCurrentCommandId(false);
+	state->asked.answered = true;
+	send_question(state, state->remote_sql);
+	state->asked.pending = true;
+}
+
+px_outcome
+px_ask_collect(px_receive_state *state)
+{
+	px_outcome	outcome;
+
+	if (!state->asked.pending)
+		return px_ok();
+	state->asked.pending = false;
+	outcome = wait_for_answer(state, ANSWER_TIMEOUT_MS);
+	if (outcome.kind == PX_OUTCOME_SILENT)
+	{
+		px_outcome	late;
+
+		/* Give up the locks of the stream: then there will be an answer. */
+		px_stream_close(state->readers[0]->stream);
+		late = wait_for_answer(state, -1);
+		return px_is_ok(late) ? outcome : late;
+	}
+	return judge_answer(state, outcome);
+}
+
+bool
+px_ask_conflicts(px_receive_state *state)
+{
+	if (px_connection_in_use(state->foreign->fs_server) == NULL ||
+		state->asked.allows_stream)
+		return false;
+	if (!state->asked.answered)
+	{
+		send_question(state, state->remote_sql);
+		if (!px_is_ok(wait_for_answer(state, -1)))
+			return true;
+		state->asked.answered = true;
+	}
+	return px_receive_peer(state)->admission.against[0] != '\0';
+}
+
+/*
+ * While we read a stream, nothing may be asked of postgres_fdw's session; and
+ * while we use up a large batch that came by it, too little.  The remote may
+ * then end it as idle in a transaction.  Without pg_exchange it would not be:
+ * postgres_fdw would fetch some rows now and then.
+ */
+long
+px_ask_keep_awake(px_receive_state *state)
+{
+	long		idle_ms = (long) state->asked.idle_ms;
+	TimestampTz now;
+
+	/* While it runs something for us it is not idle. */
+	if (idle_ms == 0 || state->question == NULL ||
+		(state->reader->session_active && state->exact_portions))
+		return -1;
+	now = GetCurrentTimestamp();
+	if (TimestampDifferenceExceeds(state->asked.contact_at, now,
+								   (int) (idle_ms / 2)))
+	{
+		px_fdw_cursor_rescan(state->question);
+		px_fdw_cursor_set_sql(state->question,
+							  "SELECT NULL::pg_catalog.text");
+		(void) px_fdw_cursor_fetch(state->question);
+		state->asked.contact_at = now;
+	}
+	return Max(idle_ms / 4, 1);
+}

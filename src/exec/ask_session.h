@@ -1,0 +1,73 @@
+/*-------------------------------------------------------------------------
+ *
+ * ask_session.h
+ *		What an ExchangeReceive asks postgres_fdw's session.
+ *
+ * May a stream read the query, or would another session than postgres_fdw's
+ * return something else?  The question itself is transport/question.h.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_EXEC_ASK_SESSION_H
+#define PX_EXEC_ASK_SESSION_H
+
+#include "exec/receive_state.h"
+
+/* A (re)scan begins: nothing was asked about the query for it. */
+extern void px_ask_forget(px_receive_state *state);
+
+/*
+ * A stream is about to begin: is it still known that the query allows one?
+ * That is so in the command in which the session was asked, and wherever the
+ * leader of a parallel plan has asked it.
+ */
+extern bool px_ask_is_known(px_receive_state *state);
+
+/*
+ * Ask whether the peer can be used at all, and wait for the answer:
+ * PX_OUTCOME_OK, then peer->admission is valid, or PX_OUTCOME_REFUSED.
+ * Blocks for two round trips, serving interrupts.
+ */
+extern px_outcome px_ask_peer(px_receive_state *state);
+
+/*
+ * Ask about the query, and wait for the answer: PX_OUTCOME_OK if a stream may
+ * read it, and the peer has a snapshot for that; else PX_OUTCOME_REFUSED.
+ * Blocks for two round trips, serving interrupts.
+ */
+extern px_outcome px_ask_query(px_receive_state *state);
+
+/*
+ * Ask about the query while its stream begins.  The peer must have a snapshot
+ * already.  Blocks for one round trip, serving interrupts.
+ */
+extern void px_ask_query_ahead(px_receive_state *state);
+
+/*
+ * Wait for the answer to that: PX_OUTCOME_OK if the stream may go on; else it
+ * may have been closed.  PX_OUTCOME_OK also if nothing was asked ahead.
+ */
+extern px_outcome px_ask_collect(px_receive_state *state);
+
+/*
+ * The session is about to read the query: may the locks that this takes
+ * conflict with those of a stream from there, which waits for us?  Asks about
+ * the query, if that was not done.
+ */
+extern bool px_ask_conflicts(px_receive_state *state);
+
+/* The session was asked for something: it is not idle. */
+extern void px_ask_note_contact(px_receive_state *state);
+
+/* The scan reads frames now.  Note how long the session may be idle. */
+extern void px_ask_note_idle_timeout(px_receive_state *state);
+
+/*
+ * A row is wanted: send the session a trivial query if nothing was asked of it
+ * for half of its idle time-out.  Returns how many ms the next row may be
+ * waited for before this must be called again, or -1 for ever.  Blocks for a
+ * round trip if it sends one.
+ */
+extern long px_ask_keep_awake(px_receive_state *state);
+
+#endif							/* PX_EXEC_ASK_SESSION_H */

@@ -1,0 +1,54 @@
+/*-------------------------------------------------------------------------
+ *
+ * shared.h
+ *		What the participants of a parallel scan share.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_EXEC_SHARED_H
+#define PX_EXEC_SHARED_H
+
+#include "exec/receive_state.h"
+
+/*
+ * In the shared memory of a parallel plan.  The leader writes all fields
+ * before workers are launched.
+ */
+typedef struct px_receive_shared
+{
+	px_slices	slices;			/* has a mutex of its own */
+	int			participants;	/* with the leader; 1: there are no workers */
+	char		snapshot[PX_SNAPSHOT_ID_NBYTES];
+	px_admission admission;		/* of the leader's peer */
+
+	slock_t		mutex;			/* protects the rest */
+	px_receive_stats stats;		/* of workers */
+	uint32		codecs;			/* that they have seen */
+	bool		has_measured;	/* link_history is a worker's ... */
+	px_link_history link_history;	/* ... else the leader's */
+} px_receive_shared;
+
+/* Do others read the scan, too? */
+static inline bool
+px_receive_has_participants(const px_receive_state *state)
+{
+	return state->shared && state->shared->participants > 1;
+}
+
+/*
+ * Leader, before workers are launched: let them read under the snapshot that
+ * the peer has for it.
+ */
+extern void px_shared_offer_peer(px_receive_shared *shared,
+								 const px_peer     *peer);
+
+/* Worker, before a stream begins: read under the leader's snapshot. */
+extern void px_shared_join_peer(px_receive_shared *shared, px_peer *peer);
+
+/* Worker, at the end: add to what workers have counted and measured. */
+extern void px_shared_add(px_receive_state *state);
+
+/* Leader, when all workers have ended: take that over. */
+extern void px_shared_collect(px_receive_state *state);
+
+#endif							/* PX_EXEC_SHARED_H */
