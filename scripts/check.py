@@ -191,7 +191,8 @@ def tap(work):
     results = folder + "/tmp_check"
     # What prove_installcheck sets: TESTDIR alone up to 15, TESTDATADIR and TESTLOGDIR since 16.
     env = {**harness.environment(work), "TESTDIR": folder, "TESTDATADIR": results, "TESTLOGDIR": results + "/log",
-           "PG_REGRESS": pgxs + "/regress/pg_regress", "PGPORT": "65432", "PERL5LIB": pgxs + "/perl"}
+           "PG_REGRESS": pgxs + "/regress/pg_regress", "PGPORT": "65432", "PERL5LIB": pgxs + "/perl",
+           "PG_TEST_TIMEOUT_DEFAULT": str(TIMEOUT // 2)}    # what a busy machine may need; 180 s otherwise
 
     def run(path):
         """Run one file; what there is to say of it comes in one piece."""

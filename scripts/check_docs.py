@@ -57,7 +57,7 @@ REASONS = {
     "transport/question.c": (OUTCOME,),
     "transport/stream.c": (OUTCOME, r'fail_beginning\(stream, "([^"]*)"'),
     "admit/admit.c": (ASSIGNED, RETURNED),
-    "admit/session.c": (r'\bfound\([^";]*"((?:[^"\\]|\\.)*)"',),
+    "admit/session.c": (r'\bset_reason\([^";]*"((?:[^"\\]|\\.)*)"',),
     "plan/marker.c": (r'PX_ERRCODE_DECLINED\),\s*errmsg\("((?:[^"\\]|\\.)*)"',),
 }
 

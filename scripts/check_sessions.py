@@ -10,7 +10,6 @@
 
 Prints TAP."""
 import argparse
-import concurrent.futures
 import difflib
 import fnmatch
 import glob
@@ -182,9 +181,8 @@ def main():
         report.comment(f"{part}: {time.monotonic() - started:.0f} s")
 
     def body(work):
-        with concurrent.futures.ThreadPoolExecutor() as pool:    # they mostly wait, too
-            for done in [pool.submit(run, part, work) for part in parts]:
-                done.result()
+        for part in parts:
+            run(part, work)
         return report.done()
     return harness.main(body)
 

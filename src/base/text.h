@@ -29,7 +29,7 @@ typedef struct px_text
 	size_t		len;			/* length so far, NUL excluded */
 } px_text;
 
-/* Append a string, or a number in decimal. */
+/* Append a string, or a number in decimal digits. */
 extern void px_text_put(px_text *text, const char *s);
 extern void px_text_put_number(px_text *text, int64_t number);
 

@@ -100,18 +100,24 @@ px_constant_read_pointers(const px_chunk *chunk, const uint8_t *encoded,
 						  const px_decode_room *room, const uint8_t **values,
 						  px_fault *fault)
 {
-	const uint8_t *value = encoded;
-	px_status	status = PX_OK;
+	uint32_t	n = chunk->nvalues;
 
 	(void) room;
 
 	if (chunk->form == PX_FORM_BYTES)
-		status = px_packed_values_read(encoded, chunk->encoded_nbytes, 1,
-									   &value, fault);
-	for (uint32_t i = 0; status == PX_OK && i < chunk->nvalues; i++)
-		values[i] = value;
+	{
+		px_status	status;
 
-	return status;
+		status = px_packed_values_read(encoded, chunk->encoded_nbytes, 1,
+									   values, fault);
+		if (status != PX_OK)
+			return status;
+		encoded = values[0];
+	}
+	for (uint32_t i = 0; i < n; i++)
+		values[i] = encoded;
+
+	return PX_OK;
 }
 
 static void
@@ -126,6 +132,8 @@ static px_status
 px_constant_read_stream(const px_int_stream *stream, int64_t *scratch,
 						int64_t *values, px_fault *fault)
 {
+	uint32_t	n = stream->n;
+	int64_t		first;
 	int64_t		value;
 	px_status	status;
 
@@ -135,8 +143,11 @@ px_constant_read_stream(const px_int_stream *stream, int64_t *scratch,
 								  stream->nbytes, fault);
 	if (status != PX_OK)
 		return status;
-	px_ints_load(stream->encoded, 1, stream->width, stream->is_signed, &value);
-	for (uint32_t i = 0; i < stream->n; i++)
+	px_ints_load(stream->encoded, 1, stream->width, stream->is_signed, &first);
+
+	/* A variable whose address nobody has lets the loop be vectorised. */
+	value = first;
+	for (uint32_t i = 0; i < n; i++)
 		values[i] = value;
 
 	return PX_OK;

@@ -172,9 +172,9 @@ px_encode_scratch_take(uint8_t *scratch, uint32_t rows)
 {
 	px_encode_scratch result;
 
-	result.fixed = scratch;
-	result.values = scratch + px_encode_scratch_nbytes(0);
+	result.values = scratch;
 	result.rest = result.values + (size_t) rows * 8;
+	result.fixed = result.rest + (size_t) rows * 24;
 
 	return result;
 }

@@ -9,17 +9,11 @@
 
 #include "column/encoding.h"
 
-static const px_encoding *const px_encodings[PX_ENCODING_COUNT] = {
+const px_encoding *const px_encodings[PX_ENCODING_COUNT] = {
 #define PX_ENCODING(constant, number, entry)	[constant] = &entry,
 #include "column/encodinglist.h"
 #undef PX_ENCODING
 };
-
-const px_encoding *
-px_encoding_by_id(uint8_t id)
-{
-	return id < PX_ENCODING_COUNT ? px_encodings[id] : NULL;
-}
 
 const char *
 px_encoding_name(uint8_t id)

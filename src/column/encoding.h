@@ -60,9 +60,9 @@ px_encodings_have(uint32_t set, uint32_t wanted)
 /* Working memory of a sender: px_encode_scratch_nbytes(), taken apart. */
 typedef struct px_encode_scratch
 {
-	uint8_t    *fixed;			/* scratch_nbytes of the encoding */
 	uint8_t    *values;			/* 8 bytes for each value */
 	uint8_t    *rest;			/* 24 bytes for each value, right after them */
+	uint8_t    *fixed;			/* scratch_nbytes of the encoding */
 } px_encode_scratch;
 
 /* Transforms inside each other that a plan has at most. */
@@ -228,8 +228,14 @@ typedef struct px_encoding
 #include "column/encodinglist.h"
 #undef PX_ENCODING
 
+extern const px_encoding *const px_encodings[PX_ENCODING_COUNT];
+
 /* The encoding with this number, or NULL if there is none. */
-extern const px_encoding *px_encoding_by_id(uint8_t id);
+static inline const px_encoding *
+px_encoding_by_id(uint8_t id)
+{
+	return id < PX_ENCODING_COUNT ? px_encodings[id] : NULL;
+}
 
 /* EXPLAIN's names; "unknown" for a value out of range. */
 extern const char *px_encoding_name(uint8_t id);

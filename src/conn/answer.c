@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * answer.c
- *		What a remote answers, taken for no more than it can be.
+ *		Reading what a remote answers, without trusting it.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,10 +18,10 @@
 #include "conn/remote_text.h"
 #include "stats/wait_event.h"
 
-/* Of a plan, which is the only thing that is asked for in lines. */
+/* Largest answer in lines.  Only a plan is asked for in that way. */
 #define LINES_NBYTES_MAX	(4 * 1024 * 1024)
 
-/* Of a reason: more than anybody reads in a line of EXPLAIN. */
+/* A reason is one line of EXPLAIN: it is cut off after so many bytes. */
 #define REASON_NBYTES_MAX	1024
 
 /* ---------------------------------------------------------------------
@@ -38,7 +38,7 @@ px_setup_deadline(void)
 bool
 px_wait_for_result(PGconn *pg, TimestampTz deadline)
 {
-	/* A remote that keeps us busy must not keep us from this. */
+	/* The loop may end without having waited: so check here, too. */
 	CHECK_FOR_INTERRUPTS();
 
 	for (;;)
@@ -78,8 +78,8 @@ px_wait_for_result(PGconn *pg, TimestampTz deadline)
  * --------------------------------------------------------------------- */
 
 /*
- * The next result of the pipeline is to have this status, or to be none
- * (PGRES_EMPTY_QUERY, which is never expected, stands for that).
+ * Take the next result of the pipeline, which must have this status.  With
+ * PGRES_EMPTY_QUERY, which no statement returns, there must be no result.
  */
 static px_answer
 expect_result(PGconn *pg, ExecStatusType expected, TimestampTz deadline,
@@ -102,7 +102,7 @@ expect_result(PGconn *pg, ExecStatusType expected, TimestampTz deadline,
 		PX_ANSWER_UNEXPECTED;
 }
 
-/* What follows the result of interest. */
+/* Take what follows the first result of an answer. */
 static px_answer
 expect_end(PGconn *pg, bool has_row, TimestampTz deadline, PGresult **result)
 {
@@ -130,9 +130,9 @@ px_take_answer(PGconn *pg, bool has_row, TimestampTz deadline,
 	*result = NULL;
 
 	/*
-	 * Else libpq would collect rows as long as some come, asked for or not.
-	 * If some of the first answer was read already, it does nothing: then
-	 * whoever sent all this has done so.
+	 * Without this libpq would collect all rows that come, even if none were
+	 * asked for.  It has no effect once some of the first answer was read:
+	 * then the caller has set it before.
 	 */
 	(void) PQsetSingleRowMode(pg);
 

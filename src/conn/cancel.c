@@ -3,10 +3,10 @@
  * cancel.c
  *		Requests to cancel what runs on a connection.
  *
- * The key that a request carries lets whoever has it cancel all that the
- * session will ever run.  So it is sent as the connection itself is: encrypted
- * where that is, or not at all.  libpq can encrypt it since 17, and can then
- * be polled, too.
+ * A request carries a key.  Whoever has it can cancel all that the session
+ * runs later.  So if the connection is encrypted, the request must be
+ * encrypted, too, or is not sent.  libpq can encrypt it since version 17, and
+ * can then be polled, too.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,7 +26,7 @@
 
 #ifdef LIBPQ_HAS_ASYNC_CANCEL
 
-/* Bring a request that was started to its end; false if it fails. */
+/* Wait until a request that was started is sent; false if that fails. */
 static bool
 finish_cancel(PGcancelConn *cancel, TimestampTz deadline)
 {
@@ -58,7 +58,7 @@ px_cancel(PGconn *pg, TimestampTz deadline)
 	PGcancelConn *cancel = PQcancelCreate(pg);
 	bool		sent;
 
-	/* Even if there is no memory for it, this is to be freed. */
+	/* It is to be freed even if it has failed. */
 	sent = PQcancelStart(cancel) && finish_cancel(cancel, deadline);
 	PQcancelFinish(cancel);
 	return sent;
@@ -70,17 +70,17 @@ px_cancel(PGconn *pg, TimestampTz deadline)
 #define CANCEL_GIVE_UP_AGAIN_MS	100
 
 /*
- * PQcancel waits for the remote to connect and to hang up, for ever if need
- * be: a postmaster that is stopped keeps neither promise.  It goes on after
- * signals, and has no socket that we know of; but what it opens first gets the
- * lowest free descriptor.  When the time is up, /dev/null takes its place,
- * with which every call that is made for a socket fails.
+ * PQcancel waits until the remote has accepted a connection and closed it.  A
+ * postmaster that is stopped does neither, so PQcancel may wait for ever.  It
+ * continues after signals, and does not tell its socket.  But the first file
+ * that it opens gets the lowest free descriptor.  When the time is up, that
+ * becomes /dev/null, and every socket call on it fails.
  */
 static int	cancel_fd;
 static int	null_fd;
 
 /*
- * In a signal handler; again and again, in case that there is no socket yet.
+ * In a signal handler.  Called repeatedly, because there may be no socket yet.
  */
 static void
 give_up_cancel(void)

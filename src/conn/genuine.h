@@ -3,24 +3,24 @@
  * genuine.h
  *		Whether a remote's exchange.* functions are those of the extension.
  *
- * Whoever may create a schema in the remote's database could have made a
- * schema "exchange" with functions of our names, to be called with the
- * rights of the user whom we log in as.  So nothing in that schema is called,
- * nor even parsed (an immutable function would be folded while planning),
- * before the remote's catalogs have said that it belongs to the extension.
+ * A user who may create a schema in the remote's database could make a schema
+ * "exchange" with functions of our names.  We would call them with the rights
+ * of the user that we log in as.  So nothing in that schema is called, or even
+ * parsed (an immutable function would be called while planning), before the
+ * remote's catalogs have said that it belongs to the extension.
  *
- * What follows is SQL that names only objects of pg_catalog, each with its
- * schema, operators and types included: whatever the search_path is, none of
- * it can be caught.  Only a superuser can create a function in C, or make an
- * object a member of an extension that is not his.
+ * The SQL below names only objects of pg_catalog, and each with its schema,
+ * operators and types included.  So no search_path makes it call anything
+ * else.  Only a superuser can create a function in C, or make an object a
+ * member of an extension that another user owns.
  *
  * Tables are read with the transaction's snapshot, which may be older than a
- * DROP EXTENSION.  pg_identify_object() looks at what is there now: so a
- * function that has been dropped, and maybe replaced by a stranger's since,
- * has not got its signature any more.  Nor does pg_get_functiondef() say of a
- * function that its owner has replaced, which keeps its oid, that it is in C:
- * its last line, AS and what follows, cannot be imitated, as no body has the
- * quotes around itself in it.
+ * DROP EXTENSION.  pg_identify_object() looks at what is there now: for a
+ * function that was dropped since, it does not return the signature, even if
+ * another one has its name now.  A function that its owner has replaced keeps
+ * its oid.  pg_get_functiondef() then does not say that it is in C: its last
+ * line, AS and what follows, cannot be imitated, because no body contains the
+ * quotes around itself.
  *
  * A call of a function that was found to be genuine has to give each argument
  * its exact type, as in exchange.hello($1::pg_catalog.text): then no other
@@ -31,7 +31,7 @@
 #ifndef PX_CONN_GENUINE_H
 #define PX_CONN_GENUINE_H
 
-/* Why not: the words of PX_GENUINE_FAULT, and what EXPLAIN shows. */
+/* Why they are not: what PX_GENUINE_FAULT returns, and EXPLAIN shows. */
 #define PX_REMOTE_LACKS_EXTENSION	"remote has no pg_exchange"
 #define PX_REMOTE_IS_IMPOSTOR \
 	"remote has functions of pg_exchange's names that are not pg_exchange's"

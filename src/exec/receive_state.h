@@ -63,8 +63,8 @@ typedef struct px_receive_state
 	CustomScanState css;		/* must be first */
 
 	/*
-	 * Facts about the plan.  Written by begin_receive in receive.c, and fixed
-	 * from then on.
+	 * Facts about the plan and settings.  Written by receive.c when the
+	 * executor starts, and fixed from then on.
 	 */
 	ForeignScan *foreign;		/* child plan */
 	const char *remote_sql;		/* what postgres_fdw deparsed */
@@ -91,11 +91,10 @@ typedef struct px_receive_state
 	px_stream **waiting;		/* room for nslices_max streams: scratch */
 
 	/*
-	 * What runs on postgres_fdw's connection.  Set up by begin_session in
-	 * receive.c, and not run unless it must be: so the connection to the
-	 * server is made, or fails, when the executor starts, as without
-	 * pg_exchange.  All three are NULL in plain EXPLAIN, and in a parallel
-	 * plan's workers.
+	 * What runs on postgres_fdw's connection.  Set up by receive.c when the
+	 * executor starts, but not run before it is needed.  So the connection is
+	 * made, or fails, at the same time as without pg_exchange.  All three are
+	 * NULL in plain EXPLAIN, and in a parallel plan's workers.
 	 */
 	PlanState  *child;
 	px_fdw_cursor *question;	/* ask_session.c asks by it */
@@ -122,8 +121,8 @@ typedef struct px_receive_state
 								 * that is not known */
 	const char *fallback_reason;	/* why the child runs; NULL unless it
 									 * does */
-	MemoryContext stream_context;	/* parameters; reset when a stream
-									 * begins */
+	MemoryContext stream_context;	/* parameters; made with the first reader,
+									 * reset when a stream begins */
 	px_stream_reader *reader;	/* of which rows are returned.  Also written
 								 * where another one has rows: by receive.c
 								 * and read_slices.c */
@@ -137,8 +136,8 @@ typedef struct px_receive_state
 	 */
 	px_stream_reader **readers; /* NULL before the first stream */
 	int			nreaders;
-	px_mode		mode;			/* settings' choice for the server; by
-								 * begin_receive before there is a reader */
+	px_mode		mode;			/* settings' choice for the server; written by
+								 * receive.c before there is a reader */
 	px_locality locality;		/* of the connection */
 	bool		local;			/* locality counts: nothing is compressed */
 	bool		exact_portions; /* the session evaluates as many rows at a time
@@ -158,8 +157,8 @@ typedef struct px_receive_state
 								 * are other participants' to begin */
 
 	/*
-	 * For EXPLAIN.  Written by whoever counts; parallel.c adds what workers
-	 * have counted, and writes worker_codecs.
+	 * For EXPLAIN.  Written by all files that count; shared.c adds what
+	 * workers have counted, and writes worker_codecs.
 	 */
 	px_receive_stats stats;
 	uint32		worker_codecs;	/* that workers have seen */

@@ -55,7 +55,10 @@ extern const CustomScanMethods px_send_scan_methods;
 struct px_auto;
 extern struct px_auto *px_send_adaptive(PlanState *send);
 
-/* The ExchangeSend of a sender without workers: top, or below it. */
+/*
+ * Find the ExchangeSend of a plan without workers: top itself, or a node below
+ * it.
+ */
 extern PlanState *px_send_below(PlanState *top);
 
 /* The request of an ExchangeSend, which owns it. */

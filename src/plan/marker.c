@@ -88,6 +88,8 @@ single_subquery(const Query *query)
 
 /*
  * Is this call a marker, exchange.send('...', t.*), where t is the subquery?
+ * The parser makes the same of a plain t, unless the subquery has a column of
+ * that name.  So receivers write t.*.
  *
  * The row of a subquery has type record.  The row of a view has a named type.
  * The rewriter has turned a view into a subquery, too, but permissions to use

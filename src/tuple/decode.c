@@ -375,7 +375,7 @@ prepare_batch(px_decoder *decoder, uint32 rows)
 	}
 }
 
-/* The chunk's form must be one of the class that the schema announced. */
+/* Check that a chunk has a form of the class that the schema announced. */
 static void
 check_form(const px_decoder *decoder, const px_chunk *chunk,
 		   const px_schema_column *schema)

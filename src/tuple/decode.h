@@ -70,9 +70,9 @@ extern void px_decoder_batch(px_decoder *decoder, const uint8_t *body,
 
 /*
  * Pick a row of the batch: set values and isnull of the retrieved columns.
- * Rows must be picked in order.  The values are valid until the next row is
- * picked.  Errors: what input functions and domains raise.  Checks for
- * interrupts.
+ * Rows must be picked in order, but for px_decoder_can_rewind.  The values are
+ * valid until the next row is picked.  Errors: what input functions and
+ * domains raise.  Checks for interrupts.
  */
 extern void px_decoder_row(px_decoder *decoder, uint32 row,
 						   Datum *values, bool *isnull);

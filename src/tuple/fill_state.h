@@ -65,7 +65,7 @@ typedef struct px_fill
 	px_schema_column *schema;	/* [ncolumns] */
 
 	px_fill_source *sources;	/* [ncolumns] */
-	int			last_attribute; /* highest of the sources', from 1 */
+	int			last_attribute; /* the last attribute that is sent, from 1 */
 	TupleDesc	tuple_desc;		/* that attributes describes; NULL at first */
 	bool		can_deform;		/* can append_tuple read such tuples? */
 	px_fill_attribute *attributes;	/* [last_attribute]; NULL at first */

@@ -68,9 +68,9 @@ typedef enum px_frame_kind
 } px_frame_kind;
 
 /*
- * How a batch was to be compressed.  Where that does not make a column
- * smaller, its chunk travels with less, and says so.  The order is that of the
- * costs for the sender.
+ * How a batch was to be compressed.  A chunk that would not become smaller
+ * travels without an encoding or a codec; the chunk's header says which it
+ * has.  The values are in the order of their costs for the sender.
  */
 typedef enum px_choice
 {
@@ -127,7 +127,10 @@ extern px_status px_frame_peek_header(const uint8_t *data, size_t nbytes,
 									  px_frame_header *header,
 									  px_fault *fault);
 
-/* Check the CRC of a frame that px_frame_peek accepted: PX_BAD_CHECKSUM. */
+/*
+ * Check the CRC of a frame whose header px_frame_peek has accepted.  Returns
+ * PX_BAD_CHECKSUM if it differs.
+ */
 extern px_status px_frame_verify(const uint8_t *data,
 								 const px_frame_header *header,
 								 px_fault *fault);
@@ -181,10 +184,9 @@ extern px_status px_schema_write(px_writer *out,
 								 uint16_t ncolumns);
 
 /*
- * Read the body of a schema frame into columns[header->columns].
- * Errors: PX_TRUNCATED, PX_TRAILING, PX_BAD_HEADER (unknown class, a width
- * other than 1, 2, 4, 6, 8, 12, 16 for PX_CLASS_FIXED, than 1, 2, 4, 8 for
- * PX_CLASS_ARRAY or than 0 for the rest, reserved bytes set).
+ * Read the body of a schema frame into columns[header->columns].  Errors:
+ * PX_TRUNCATED, PX_TRAILING, PX_BAD_HEADER (the class is unknown, the class
+ * does not allow the width, or reserved bytes are set).
  */
 extern px_status px_schema_read(const uint8_t *body,
 								const px_frame_header *header,
@@ -197,8 +199,7 @@ typedef enum px_unsliced
 	PX_SLICED,					/* it is a slice */
 	PX_UNSLICED_SHAPE,			/* more than a join: aggregates, LIMIT, … */
 	PX_UNSLICED_SORTED,			/* the rows must come sorted */
-	PX_UNSLICED_NO_HEAP,		/* no heap table of which each row of the
-								 * result has exactly one row */
+	PX_UNSLICED_NO_HEAP,		/* no table can be split, see plan/slice.c */
 	PX_UNSLICED_SMALL			/* the table is too small */
 } px_unsliced;
 

@@ -37,9 +37,8 @@
  * slice counts from 0.  blocks is what the slice frame of slice 0 said, or 0
  * for slice 0 itself.
  *
- * A time-out of the sender measures fetch_rows rows as if they were a
- * statement, and the first batch has no more rows than that.  With fixed=1
- * the sender evaluates the query in steps of fetch_rows rows, and begins a
+ * For the sender's statement_timeout, fetch_rows rows count as one statement,
+ * and the first batch has no more rows than that.  With fixed=1 the sender evaluates the query in steps of fetch_rows rows, and begins a
  * step only when its first frame is wanted: for queries that lock rows, or
  * have other effects.  session is the word of an admission (admission.h): a
  * session with another fingerprint declines the request.

@@ -102,6 +102,6 @@ main(int argc, char **argv)
 		replay(argv[i]);
 	if (ninputs == 0)
 		fail("no input");
-	printf("ok 1 - %s: %lu inputs\n1..1\n", argv[1], ninputs);
+	printf("ok 1 - target %s survives the %lu inputs of its corpus\n1..1\n", argv[1], ninputs);
 	return EXIT_SUCCESS;
 }

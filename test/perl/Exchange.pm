@@ -9,9 +9,10 @@ use Exporter 'import';
 use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Time::HiRes qw(usleep);
+use Test::More;
+use Time::HiRes qw(time usleep);
 
-our @EXPORT = qw(new_shard new_coordinator let_lie add_server wait_until_up open_session make_gate label);
+our @EXPORT = qw(new_shard new_coordinator let_lie add_server wait_until_up open_session make_gate label within);
 
 # A server that others read from, running, with pg_exchange in database
 # postgres.  Options:
@@ -92,30 +93,42 @@ sub add_server
 	return;
 }
 
-# A psql that stays, and goes on after an error.
+# A psql that stays, and goes on after an error.  Its time is that of a query,
+# not of all of them.
 sub open_session
 {
 	my ($node) = @_;
-	return $node->background_psql('postgres', on_error_stop => 0);
+	my $session = $node->background_psql('postgres', on_error_stop => 0);
+	$session->set_query_timer_restart;
+	return $session;
 }
 
 # A gate at which a query stops on its way through the rows of a stream, so that
-# it has the stream open for as long as the test wants: at_gate(id) in a condition
-# that is evaluated on the coordinator.  It is open at first.  Returns a psql
+# it has the stream open for as long as the test wants: at_gate(id), or a function
+# of another name, in a condition that is evaluated on the node.  It is open at first.  Returns a psql
 # that closes it by "SELECT pg_advisory_lock(7)", and opens it by
 # "SELECT pg_advisory_unlock(7)".  (The function says that it is immutable, so
 # that there may be a stream meanwhile.)
 sub make_gate
 {
-	my ($coordinator) = @_;
-	$coordinator->safe_psql('postgres', q{
-		CREATE FUNCTION at_gate(id int) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$
+	my ($node, $function) = @_;
+	$function //= 'at_gate';
+	$node->safe_psql('postgres', qq{
+		CREATE FUNCTION $function(id int) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS \$\$
 		BEGIN
 			PERFORM pg_advisory_lock_shared(7);
 			PERFORM pg_advisory_unlock_shared(7);
 			RETURN true;
-		END $$});
-	return open_session($coordinator);
+		END \$\$});
+	return open_session($node);
+}
+
+# A test that something took at most so many seconds since it was started, and
+# what a busy machine may add: what it would take otherwise is minutes.
+sub within
+{
+	my ($seconds, $started, $name) = @_;
+	return cmp_ok(time() - $started, '<', $seconds + 60, "$name: it takes no more than $seconds s, on a machine that does nothing else");
 }
 
 # What EXPLAIN says after the first such label; all of it if there is none.

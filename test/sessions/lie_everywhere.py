@@ -20,7 +20,7 @@ SIDE_BY_SIDE = 16
 ROWS = 250
 # Seconds that a statement may take, on however busy a machine: postgres_fdw gives its own cancel 30 s, once for each level of a transaction.
 BOUND, DEAF_BOUND = 60, 180
-TIMEOUT = 0.6
+TIMEOUT = 0.6       # seconds after which a statement is stopped; longer if it does not come to the lie so soon
 SCRIPT = ("BEGIN", "SELECT count(*), sum(i), count(s) FROM (SELECT * FROM ft{0} OFFSET 0) x", "SAVEPOINT a",
           "SELECT count(*), sum(i), count(s) FROM (SELECT * FROM ft{0} OFFSET 0) x", "DECLARE c CURSOR FOR SELECT i, s FROM ft{0}",
           "FETCH 2 FROM c", "MOVE 120 IN c", "CLOSE c", "RELEASE a", "COMMIT")
@@ -66,7 +66,7 @@ class Forged:
         session.run(f"SET statement_timeout = '{timeout}s'")
         return session
 
-    def converse(self, session, n, stop=None):
+    def converse(self, session, n, stop=None, timeout=TIMEOUT):
         """The script, to its first error: (what is wrong, its error, seconds that the longest statement took)."""
         longest = 0
         for sql in SCRIPT:
@@ -78,7 +78,7 @@ class Forged:
                 if select.select([session], [], [], 0.05)[0]:
                     session.read()
                 elapsed = time.monotonic() - began
-                if stop and not stopped and elapsed > TIMEOUT:
+                if stop and not stopped and elapsed > timeout:
                     stop(session)
                     stopped = True
                 if elapsed > self.bound:
@@ -102,20 +102,28 @@ class Forged:
 
     def case(self, n, phase, lie, settings, how):
         """What is wrong with how the coordinator takes it; None if nothing is; "not reached"."""
+        timeout, wrong = TIMEOUT, "too slow"
+        while wrong == "too slow" and timeout < BOUND:
+            wrong = self.try_case(n, phase, lie, settings, how, timeout)
+            timeout *= 4
+        return wrong
+
+    def try_case(self, n, phase, lie, settings, how, timeout):
+        """The same; "too slow" if the conversation was stopped before it came to the lie."""
         proxy = self.proxies[n]
         self.bound = DEAF_BOUND if lie.then == "deaf" else BOUND
         bound = self.bound
-        session = self.open(settings, TIMEOUT if how == "statement_timeout" else 0)
+        session = self.open(settings, timeout if how == "statement_timeout" else 0)
         pid = session.pid
         try:
             proxy.arm(phase, lie)
-            wrong, said, longest = self.converse(session, n, self.stop_by(how))
+            wrong, said, longest = self.converse(session, n, self.stop_by(how), timeout)
             told = proxy.told
             proxy.arm()
             if wrong == "does not end":
                 return self.after_hang(session, pid, longest)
             if not told:
-                return "not reached"
+                return "too slow" if "57014" in said or session.lost else "not reached"
             if wrong:
                 return wrong
             if "57P02" in said or (session.lost and how != "pg_terminate_backend"):

@@ -31,11 +31,11 @@ sub explained
 		($settings // '') . ";EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) $query"));
 }
 
-# Backends of exchanges on the shard, other than idle ones.
-sub busy_senders
+# Wait until the shard has no backends of exchanges but idle ones.
+sub no_busy_senders
 {
-	return $shard->safe_psql('postgres', q{
-		SELECT count(*) FROM pg_stat_activity
+	return $shard->poll_query_until('postgres', q{
+		SELECT count(*) = 0 FROM pg_stat_activity
 		WHERE application_name = 'pg_exchange' AND state <> 'idle'});
 }
 
@@ -45,14 +45,14 @@ my $scan = 'SELECT * FROM events';
 is(explained('Transport', $scan), 'postgres_fdw (remote has no pg_exchange)',
 	'a remote without the extension is left to postgres_fdw');
 is($coordinator->safe_psql('postgres', 'SELECT count(*), sum(id) FROM (SELECT id FROM events OFFSET 0) x'),
-	'200000|20000100000', 'and gives the right answer');
+	'200000|20000100000', 'postgres_fdw gives the right answer there');
 $shard->safe_psql('postgres', 'CREATE EXTENSION pg_exchange');
-is(explained('Transport', $scan), 'exchange v1, stream', 'the extension on the shard makes an exchange of it');
+is(explained('Transport', $scan), 'exchange v1, stream', 'with the extension on the shard there is an exchange');
 
 # Locality and modes.
 is(explained('Compression', $scan), 'NONE (same host)', 'servers on one host do not compress');
 like(explained('Compression', $scan, 'SET pg_exchange.local_scope = instance'),
-	qr/^AUTO \(lz4 \d+ batches, zstd \d+, none \d+\)$/, 'unless the host is out of scope');
+	qr/^AUTO \(lz4 \d+ batches, zstd \d+, none \d+\)$/, 'servers on one host compress if the host is out of scope');
 my $remote = 'SET pg_exchange.local_scope = none';
 for my $mode (['none', 'NONE'], ['fast', 'FAST (lz4)'], ['high_compression', 'HIGH_COMPRESSION (zstd)'])
 {
@@ -94,7 +94,7 @@ ask('BEGIN');
 my $before = ask($sum);
 $shard->safe_psql('postgres', 'UPDATE events SET id = id + 1 WHERE id <= 1000');
 is(ask($sum), $before, 'a second scan sees the snapshot of the first');
-is(ask("SET LOCAL pg_exchange.enabled = off; $sum"), $before, 'and so does postgres_fdw');
+is(ask("SET LOCAL pg_exchange.enabled = off; $sum"), $before, 'postgres_fdw sees that snapshot, too');
 ask('COMMIT');
 is(ask($sum), $before + 1000, 'the next transaction sees what was written');
 
@@ -105,17 +105,17 @@ $coordinator->safe_psql('postgres', q{
 	IMPORT FOREIGN SCHEMA public LIMIT TO (endless) FROM SERVER shard INTO public;
 	ALTER FOREIGN TABLE endless OPTIONS (ADD fetch_size '1')});    # more than ten FETCHes are a stream
 ask('BEGIN');
-is(ask('SELECT count(*) FROM (SELECT filler FROM endless WHERE random() < 2 LIMIT 20) x;'), '20', 'LIMIT');
-is(busy_senders(), 0, 'LIMIT leaves nothing running');
+is(ask('SELECT count(*) FROM (SELECT filler FROM endless WHERE random() < 2 LIMIT 20) x;'), '20', 'a query with a LIMIT has its rows');
+ok(no_busy_senders(), 'a LIMIT leaves nothing running');
 is(ask($sum), $before + 1000, 'the transaction goes on using the server');
 ask('COMMIT');
 ask("SET statement_timeout = '2s'; SELECT count(*) FROM (SELECT filler FROM endless OFFSET 0) x;");
 like($session->{stderr}, qr/canceling statement due to statement timeout/, 'statement_timeout ends a stream');
 $session->{stderr} = '';
-is(busy_senders(), 0, 'statement_timeout leaves nothing running');
-is(ask("SET statement_timeout = 0; $sum"), $before + 1000, 'and the session goes on');
+ok(no_busy_senders(), 'statement_timeout leaves nothing running');
+is(ask("SET statement_timeout = 0; $sum"), $before + 1000, 'the session goes on after a statement_timeout');
 is($shard->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pg_exchange'}),
-	1, 'all that on one connection');
+	1, 'all that takes one connection');
 $session->quit;
 
 # A snapshot that cannot be imported: the streams go to another server than
@@ -130,15 +130,15 @@ like($coordinator->safe_psql('postgres', sprintf(q{
 	SELECT count(*) FROM (SELECT id FROM events OFFSET 0) x;
 	ROLLBACK;}, $other->host, $other->port)),
 	qr/^200000\n.*Transport: exchange v1, session \(snapshot cannot be imported.*\n200000$/s,
-	'an unreachable snapshot: by the session that has it');
+	'where a snapshot cannot be reached, the session reads that has it');
 
 # The shard goes away between two scans of a session, and during one.
-is(explained('Transport', $scan), 'exchange v1, stream', 'back to the first shard');
+is(explained('Transport', $scan), 'exchange v1, stream', 'a rolled back change of a server is forgotten');
 {
 	my $script = "SELECT count(*) FROM (SELECT id FROM events OFFSET 0) x;";
 	$shard->safe_psql('postgres', q{
 		CREATE FUNCTION drop_senders() RETURNS bigint LANGUAGE sql AS $$
-			SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE application_name = 'pg_exchange' $$;
+			SELECT count(pg_terminate_backend(pid, 60000)) FROM pg_stat_activity WHERE application_name = 'pg_exchange' $$;
 		CREATE VIEW dropping AS SELECT drop_senders() AS n});
 	$coordinator->safe_psql('postgres', 'IMPORT FOREIGN SCHEMA public LIMIT TO (dropping) FROM SERVER shard INTO public');
 	is($coordinator->safe_psql('postgres', "$script; SET pg_exchange.enabled = off; SELECT n >= 1 FROM dropping; SET pg_exchange.enabled = on; $script"),

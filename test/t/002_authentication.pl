@@ -61,8 +61,8 @@ sub connects
 	my ($user, $who, $name) = @_;
 	my ($out, $err) = run_as($user, "$scan; SELECT who FROM session;
 		EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events");
-	like($out, qr/^1000\|500500\n\Q$who\E\n.*Transport: exchange v1, stream/s, "$name: by exchange");
-	is($err, '', "$name: no error");
+	like($out, qr/^1000\|500500\n\Q$who\E\n.*Transport: exchange v1, stream/s, "$name: the rows come by exchange");
+	is($err, '', "$name: there is no error");
 }
 
 # The user is refused, with the same words whether or not there are exchanges.
@@ -72,7 +72,7 @@ sub is_refused
 	my (undef, $without) = run_as($user, "SET pg_exchange.enabled = off; $scan");
 	my (undef, $with) = run_as($user, "SET pg_exchange.enabled = on; $scan");
 	like($without, $expected, "$name: postgres_fdw refuses");
-	is($with, $without, "$name: and so does an exchange");
+	is($with, $without, "$name: an exchange refuses in the same words");
 }
 
 # Who cannot log in leaves nothing in the shard's pg_stat_activity; so look for
@@ -88,8 +88,8 @@ sub exchange_connections
 }
 
 map_users("user 'asked', password 'secret'");
-connects('chief', 'asked', 'superuser with password');
-connects('plain', 'asked', 'user with password');
+connects('chief', 'asked', 'a superuser with a password connects');
+connects('plain', 'asked', 'a user with a password connects');
 
 map_users("user 'asked', password 'wrong'");
 for my $user (qw(chief plain))
@@ -100,31 +100,31 @@ for my $user (qw(chief plain))
 
 map_users("user 'asked'");
 is_refused('chief', qr/ERROR:  08001: could not connect to server "shard"\n.*no password supplied/s,
-	'superuser without password');
+	'a superuser without the password');
 is_refused('plain', qr/ERROR:  2F003: .*provide a password\b/s,
-	'user without password');
+	'a user without a password');
 
 map_users("user 'trusted'");
 {
 	my $offset = -s $shard->logfile;
-	connects('chief', 'trusted', 'superuser where none is asked for');
+	connects('chief', 'trusted', 'a superuser connects where no password is asked for');
 	is(exchange_connections($offset), 1, 'an exchange connects once');
 	$offset = -s $shard->logfile;
 	is_refused('plain', qr/ERROR:  2F003: .*provide a password\b/s,
-		'user without password where none is asked for');
+		'a user without a password where none is asked for');
 	is(exchange_connections($offset), 0, 'no exchange has connected without the password');
 }
 
 # The password is there but was not used: such a connection is closed again.
 map_users("user 'trusted', password 'secret'");
 is_refused('plain', qr/ERROR:  2F003: .*cannot connect if the server does not request a password/s,
-	'user whose password is not asked for');
+	'a user whose password is not asked for');
 
 map_users("user 'trusted', password_required 'false'");
-connects('plain', 'trusted', 'user who needs no password');
+connects('plain', 'trusted', 'a user who needs no password');
 map_users("user 'asked', password_required 'false'");
 is_refused('plain', qr/ERROR:  08001: could not connect to server "shard"\n.*no password supplied/s,
-	'user who needs no password but is asked for one');
+	'a user who needs no password but is asked for one');
 
 # One mapping for all: what the superuser may is no one else's connection.
 map_users('');
@@ -132,14 +132,14 @@ $coordinator->safe_psql('postgres', q{
 	DROP USER MAPPING FOR plain SERVER shard;
 	DROP USER MAPPING FOR chief SERVER shard;
 	CREATE USER MAPPING FOR PUBLIC SERVER shard OPTIONS (user 'trusted')});
-connects('chief', 'trusted', 'superuser by the mapping of PUBLIC');
-is_refused('plain', qr/ERROR:  2F003: password (is|or .*) required/, 'user by the mapping of PUBLIC');
+connects('chief', 'trusted', 'a superuser by the mapping of PUBLIC');
+is_refused('plain', qr/ERROR:  2F003: password (is|or .*) required/, 'a user by the mapping of PUBLIC');
 {
 	my $switch = "$scan; SET ROLE plain; $scan;";
 	my ($without) = run_as('chief', "SET pg_exchange.enabled = off; $switch");
 	my ($with) = run_as('chief', "$switch EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events");
 	is($without, "1000|500500\n1000|500500", 'postgres_fdw lends a connection to whom the session becomes');
-	like($with, qr/^\Q$without\E\n.*Transport: exchange v1, session \(password is required\)/s, 'an exchange comes by that one');
+	like($with, qr/^\Q$without\E\n.*Transport: exchange v1, session \(password is required\)/s, 'an exchange takes the connection that was lent');
 }
 $coordinator->safe_psql('postgres', 'DROP USER MAPPING FOR PUBLIC SERVER shard');
 
@@ -149,8 +149,8 @@ $shard->safe_psql('postgres', 'ALTER ROLE trusted CONNECTION LIMIT 1');
 {
 	my ($out, $err) = run_as('chief', "$scan; EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events; $scan");
 	like($out, qr/^1000\|500500\n.*Transport: exchange v1, session \(could not connect: .*too many connections.*\n1000\|500500$/s,
-		'no second connection to be had: by the first');
-	is($err, '', 'and no error');
+		'where there is no second connection, the first one reads');
+	is($err, '', 'that is no error');
 }
 $shard->safe_psql('postgres', 'ALTER ROLE trusted CONNECTION LIMIT -1');
 
@@ -162,20 +162,20 @@ sub names
 	my ($out, $err) = run_as('chief', "$settings; SELECT name FROM session; $scan; SELECT name FROM stream; SELECT pg_backend_pid();");
 	is($err, '', "no error: $settings");
 	my @lines = split(/\n/, $out, -1);
-	is(splice(@lines, 1, 1), '1000|500500', 'a scan by a stream');
+	is(splice(@lines, 1, 1), '1000|500500', 'a scan travels by a stream');
 	return @lines;
 }
 {
 	my @names = names("SET application_name = 'mine'");
-	is_deeply([ @names[0, 1] ], [ 'postgres_fdw', 'pg_exchange' ], 'application_name by default');
+	is_deeply([ @names[0, 1] ], [ 'postgres_fdw', 'pg_exchange' ], 'application_name is as by default');
 
 	@names = names(q{SET application_name = 'mine'; SET postgres_fdw.application_name = '%a:%u:%d:%C:%p:%%p:%x:%'});
-	is($names[0], "mine:chief:postgres:coordinator:$names[2]:%p::", 'application_name with escapes');
-	is($names[1], $names[0], 'and of an exchange');
+	is($names[0], "mine:chief:postgres:coordinator:$names[2]:%p::", 'escapes in application_name are replaced');
+	is($names[1], $names[0], 'they are for an exchange, too');
 
 	@names = names(q{SET postgres_fdw.application_name = '%c'});
-	like($names[0], qr/^[0-9a-f]+\.[0-9a-f]+$/, 'application_name %c');
-	is($names[1], $names[0], 'and of an exchange');
+	like($names[0], qr/^[0-9a-f]+\.[0-9a-f]+$/, '%c in application_name is replaced');
+	is($names[1], $names[0], 'they are for an exchange, too');
 
 	# Another user of the session is still the one who logged in.
 	$coordinator->safe_psql('postgres', q{
@@ -185,13 +185,13 @@ sub names
 
 	$coordinator->safe_psql('postgres', q{ALTER SERVER shard OPTIONS (ADD application_name 'of %d')});
 	@names = names('SET postgres_fdw.application_name = DEFAULT');
-	is_deeply([ @names[0, 1] ], [ 'of postgres', 'of postgres' ], 'application_name of the server');
+	is_deeply([ @names[0, 1] ], [ 'of postgres', 'of postgres' ], 'the application_name of the server counts');
 	@names = names(q{SET postgres_fdw.application_name = '%x'});
 	is_deeply([ @names[0, 1] ], [ 'of postgres', 'of postgres' ], 'an empty name does not count');
 	@names = names(q{SET postgres_fdw.application_name = 'mine'});
-	is_deeply([ @names[0, 1] ], [ 'mine', 'mine' ], 'postgres_fdw.application_name goes before it');
+	is_deeply([ @names[0, 1] ], [ 'mine', 'mine' ], 'postgres_fdw.application_name overrides it');
 	@names = names("SET postgres_fdw.application_name = '" . ('n' x 100) . "'");
-	is_deeply([ @names[0, 1] ], [ ('n' x 63) x 2 ], 'a name that is too long');
+	is_deeply([ @names[0, 1] ], [ ('n' x 63) x 2 ], 'an application_name that is too long is cut');
 }
 
 done_testing();

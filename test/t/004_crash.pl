@@ -85,8 +85,8 @@ sub goes_on
 	my ($name) = @_;
 	wait_until_up($shard);
 	is(ask($scan), $rows, "$name: the next query works");
-	is($session->{stderr}, '', "$name: without an error");
-	like(ask('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;'), qr/Transport: exchange v1, stream/, "$name: by exchange");
+	is($session->{stderr}, '', "$name: there is no error");
+	like(ask('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;'), qr/Transport: exchange v1, stream/, "$name: the rows come by exchange");
 	ok($shard->poll_query_until('postgres', q{
 		SELECT count(*) = 0 FROM pg_stat_activity
 		WHERE application_name IN ('pg_exchange', 'postgres_fdw') AND state <> 'idle'}),
@@ -104,7 +104,7 @@ ask('BEGIN');
 send_query('SELECT count(filler) FROM (SELECT * FROM sleepy OFFSET 0) x');
 $shard->safe_psql('postgres', 'SELECT pg_terminate_backend(' . sender_in('PgSleep') . ')');
 ask('');
-like($session->{stderr}, $admin_shutdown, 'backend terminated while it works');
+like($session->{stderr}, $admin_shutdown, 'backend terminated while it works: the query ends with its words');
 ask($scan);
 like($session->{stderr}, qr/25P02: current transaction is aborted/, 'backend terminated: the transaction is over');
 ask('ROLLBACK');
@@ -114,7 +114,7 @@ goes_on('backend terminated while it works');
 begin_endless();
 $shard->safe_psql('postgres', 'SELECT pg_terminate_backend(' . sender_in('ClientWrite') . ')');
 read_on();
-like($session->{stderr}, qr/$connection_failure|$admin_shutdown/m, 'backend terminated while it sends');
+like($session->{stderr}, qr/$connection_failure|$admin_shutdown/m, 'backend terminated while it sends: the query ends with an error');
 ask('ROLLBACK');
 goes_on('backend terminated while it sends');
 
@@ -125,12 +125,12 @@ send_query('SELECT count(filler) FROM (SELECT * FROM sleepy OFFSET 0) x');
 $shard->safe_psql('postgres', 'SELECT pg_terminate_backend(' . sender_in('PgSleep') . ')');
 $shard->safe_psql('postgres', 'INSERT INTO events VALUES (0)');
 ask('');
-like($session->{stderr}, $admin_shutdown, 'backend terminated in a subtransaction');
+like($session->{stderr}, $admin_shutdown, 'backend terminated in a subtransaction: the query ends with its words');
 ask('ROLLBACK TO s');
-is(ask($scan), $rows, 'which is rolled back: the same snapshot');
-like(ask('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;'), qr/Transport: exchange v1, stream/, 'by exchange');
+is(ask($scan), $rows, 'after a rollback to the savepoint the snapshot is the same');
+like(ask('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;'), qr/Transport: exchange v1, stream/, 'the rows come by exchange then');
 ask('COMMIT');
-is($session->{stderr}, '', 'and commits');
+is($session->{stderr}, '', 'the transaction commits');
 $shard->safe_psql('postgres', 'DELETE FROM events WHERE id = 0');
 
 # postgres_fdw's connection is terminated within a transaction: there is no
@@ -140,10 +140,10 @@ for my $enabled (qw(off on))
 {
 	ask("SET pg_exchange.enabled = $enabled; BEGIN; $scan");
 	$shard->safe_psql('postgres', q{
-		SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'postgres_fdw'});
+		SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE application_name = 'postgres_fdw'});
 	ask($scan);
 	like($session->{stderr}, qr/ERROR:  08006: FATAL:  terminating connection due to administrator command/,
-		"postgres_fdw's backend terminated, exchange $enabled");
+		"postgres_fdw's backend terminated: the transaction cannot go on, exchange $enabled");
 	ask('ROLLBACK');
 }
 goes_on("postgres_fdw's backend terminated");
@@ -152,14 +152,14 @@ goes_on("postgres_fdw's backend terminated");
 begin_endless();
 kill('KILL', sender_in('ClientWrite'));
 read_on();
-like($session->{stderr}, $connection_failure, 'backend killed while it sends');
+like($session->{stderr}, $connection_failure, 'backend killed while it sends: the query ends with an error');
 ask('ROLLBACK');
 goes_on('backend killed while it sends');
 
 # The shard stops at once: between queries, …
 $shard->stop('immediate');
 ask($scan);
-like($session->{stderr}, qr/ERROR:  08001: could not connect to server "shard"/, 'no shard: the error of postgres_fdw');
+like($session->{stderr}, qr/ERROR:  08001: could not connect to server "shard"/, 'no shard: the error is that of postgres_fdw');
 $shard->start;
 goes_on('shard restarted after a failed query');
 $shard->stop('immediate');
@@ -180,7 +180,7 @@ begin_endless();
 sender_in('ClientWrite');
 $shard->stop('immediate');
 read_on();
-like($session->{stderr}, $connection_failure, 'shard stopped in the midst of a stream');
+like($session->{stderr}, $connection_failure, 'shard stopped in the midst of a stream: the query ends with an error');
 ask('ROLLBACK');
 $shard->start;
 goes_on('shard stopped in the midst of a stream');
@@ -192,7 +192,7 @@ $waiting->query_until(qr/asked/, "\\echo asked\nSELECT * FROM slow;\n\\echo answ
 sender_in('PgSleep');
 $shard->stop('immediate');
 $waiting->query('SELECT 1;');
-like($waiting->{stderr}, qr/ERROR:  (57P02|08006): /, 'shard stopped before the first frame');
+like($waiting->{stderr}, qr/ERROR:  (57P02|08006): /, 'shard stopped before the first frame: the query ends with an error');
 $waiting->quit;
 $shard->start;
 goes_on('shard stopped before the first frame');

@@ -131,33 +131,33 @@ for my $encoding (sort keys %strings)
 	for my $mode (qw(none fast high_compression))
 	{
 		is(compare('postgres', "SET pg_exchange.compression = $mode", "$remote.words_of", ''), '51|0|0|exchange v1, stream',
-			"$encoding to UTF8, $mode: every type");
+			"$encoding to UTF8, $mode: every type is converted");
 	}
 	is($coordinator->safe_psql('postgres', qq{
 		SELECT count(*) FROM $remote.words_of
 		WHERE random() < 2 AND t = $s AND v = $s AND n = $s AND rtrim(c) = $s AND fits = left($s, 2) AND
 			a = ARRAY[$s, NULL, $s || i] AND (p).word = $s AND j->>$s = i::text AND jb->>$s = i::text AND
 			e::text = $s AND b = convert_to(t, 'UTF8') AND long = repeat($s, 20000) || i}),
-		'50', "$encoding to UTF8: and it is the text that was meant");
-	is(compare('postgres', '', "$remote.named", ''), '51|0|0|exchange v1, stream', "$encoding to UTF8: names of table and column");
+		'50', "$encoding to UTF8: it is the text that was meant");
+	is(compare('postgres', '', "$remote.named", ''), '51|0|0|exchange v1, stream', "$encoding to UTF8: names of table and column are converted");
 	is(compare('postgres', '', "$remote.words_of", "WHERE t = $s AND t >= $s || ''"), '50|0|0|exchange v1, stream',
-		"$encoding to UTF8: constants in the remote query");
+		"$encoding to UTF8: constants in the remote query are converted");
 	is($coordinator->safe_psql('postgres', qq{
 		SET plan_cache_mode = force_generic_plan;
 		PREPARE p (text) AS SELECT count(*) FROM (SELECT * FROM $remote.words_of WHERE t = \$1 OFFSET 0) x;
 		EXECUTE p ($s); EXECUTE p (''); EXECUTE p ($s)}),
-		"50\n0\n50", "$encoding to UTF8: parameters of the remote query");
+		"50\n0\n50", "$encoding to UTF8: parameters of the remote query are converted");
 
-	like($shard->safe_psql($remote, 'EXPLAIN SELECT * FROM many'), qr/Gather/, "$encoding: a parallel plan");
-	is(compare('postgres', '', "$remote.many", ''), '20000|0|0|exchange v1, stream', "$encoding to UTF8: parallel senders");
+	like($shard->safe_psql($remote, 'EXPLAIN SELECT * FROM many'), qr/Gather/, "$encoding: the shard has a parallel plan");
+	is(compare('postgres', '', "$remote.many", ''), '20000|0|0|exchange v1, stream', "$encoding to UTF8: parallel senders send every row once");
 
 	# An error of the remote has its text converted, too.
 	$shard->safe_psql($remote, "CREATE VIEW failing AS SELECT $s\::text::int AS i FROM words_of");
 	$coordinator->safe_psql('postgres', "CREATE FOREIGN TABLE $remote.failing (i int) SERVER $remote OPTIONS (schema_name 'public')");
 	my ($without, $with) = errors('postgres', "SELECT count(i) FROM (SELECT i FROM $remote.failing OFFSET 0) x");
 	my $text = $coordinator->safe_psql('postgres', "SELECT $s");
-	like($without, qr/ERROR:  22P02: invalid input syntax for type integer: "\Q$text\E"/, "$encoding to UTF8: error of the remote");
-	is($with, $without, "$encoding to UTF8: the same by exchange");
+	like($without, qr/ERROR:  22P02: invalid input syntax for type integer: "\Q$text\E"/, "$encoding to UTF8: the error of the remote is converted");
+	is($with, $without, "$encoding to UTF8: an exchange says the same");
 }
 
 # A name of 63 bytes there has more of them here.
@@ -176,7 +176,7 @@ is(compare('postgres', '', 'latin1.lengths', ''), '6|0|0|exchange v1, stream', '
 is(compare('postgres', '', 'latin1.padded', ''), '6|0|0|exchange v1, stream', 'char(6) is padded to 6 characters');
 {
 	my ($without, $with) = errors('postgres', 'SELECT t FROM latin1.too_short');
-	is($with, $without, 'varchar(5) does not: the same error or none');
+	is($with, $without, 'varchar(5) does not, and an exchange says the same');
 }
 
 # LATIN1 here, UTF8 there, with a character that LATIN1 lacks. (Not parallel:
@@ -192,18 +192,18 @@ $shard->safe_psql('utf8', q{
 $coordinator->safe_psql('latin1', q{
 	CREATE FOREIGN TABLE utf8.good (i int, t text, a text[]) SERVER utf8 OPTIONS (schema_name 'public');
 	CREATE FOREIGN TABLE utf8.bad (i int, t text, a text[]) SERVER utf8 OPTIONS (schema_name 'public')});
-is(compare('latin1', '', 'utf8.good', ''), '1000|0|0|exchange v1, stream', 'UTF8 to LATIN1');
+is(compare('latin1', '', 'utf8.good', ''), '1000|0|0|exchange v1, stream', 'UTF8 to LATIN1: text is converted');
 is($coordinator->safe_psql('latin1', q{SELECT count(*) FROM utf8.good WHERE random() < 2 AND octet_length(t) = 5 + length(i::text)}),
-	'1000', 'UTF8 to LATIN1: one byte for a character');
+	'1000', 'UTF8 to LATIN1: a character takes one byte');
 for my $column (qw(t a))
 {
 	my ($without, $with) = errors('latin1', "SELECT count($column) FROM (SELECT $column FROM utf8.bad OFFSET 0) x");
 	like($without, qr/ERROR:  22P05: character with byte sequence 0xe2 0x82 0xac in encoding "UTF8" has no equivalent in encoding "LATIN1"/,
-		"column $column has what LATIN1 lacks: the error of postgres_fdw");
-	is($with, $without, "column $column has what LATIN1 lacks: the same by exchange");
+		"column $column has what LATIN1 lacks: the error is that of postgres_fdw");
+	is($with, $without, "column $column has what LATIN1 lacks: an exchange says the same");
 }
 is($coordinator->safe_psql('latin1', 'SELECT count(*), sum(i) FROM (SELECT i FROM utf8.bad OFFSET 0) x'), '1000|500500',
-	'other columns do not care');
+	'columns without such characters are read');
 
 # SQL_ASCII there: bytes that may be anything. What is not text here is an
 # error of the remote, which knows what its client wants.
@@ -224,12 +224,12 @@ $coordinator->safe_psql('postgres', q{
 	CREATE FOREIGN TABLE ascii.bad (i int, t text) SERVER ascii OPTIONS (schema_name 'public');
 	CREATE FOREIGN TABLE ascii.bad_arrays (t text[]) SERVER ascii OPTIONS (schema_name 'public');
 	CREATE FOREIGN TABLE ascii.bad_names (t name) SERVER ascii OPTIONS (schema_name 'public')});
-is(compare('postgres', '', 'ascii.good', ''), '1000|0|0|exchange v1, stream', 'SQL_ASCII to UTF8');
+is(compare('postgres', '', 'ascii.good', ''), '1000|0|0|exchange v1, stream', 'SQL_ASCII to UTF8: text that is valid is read');
 for my $table (qw(bad bad_arrays bad_names))
 {
 	my ($without, $with) = errors('postgres', "SELECT count(t) FROM (SELECT t FROM ascii.$table OFFSET 0) x");
-	like($without, qr/ERROR:  22021: invalid byte sequence for encoding "UTF8": 0xe9/, "SQL_ASCII, $table: the error of postgres_fdw");
-	is($with, $without, "SQL_ASCII, $table: the same by exchange");
+	like($without, qr/ERROR:  22021: invalid byte sequence for encoding "UTF8": 0xe9/, "SQL_ASCII, $table: the error is that of postgres_fdw");
+	is($with, $without, "SQL_ASCII, $table: an exchange says the same");
 }
 
 # SQL_ASCII here: any bytes are text.
@@ -237,6 +237,6 @@ create_database($coordinator, 'ascii', 'SQL_ASCII');
 connect_databases('ascii', 'latin1');
 $coordinator->safe_psql('ascii', q{
 	CREATE FOREIGN TABLE latin1.lengths (t text) SERVER latin1 OPTIONS (schema_name 'public')});
-is(compare('ascii', '', 'latin1.lengths', ''), '6|0|0|exchange v1, stream', 'LATIN1 to SQL_ASCII');
+is(compare('ascii', '', 'latin1.lengths', ''), '6|0|0|exchange v1, stream', 'LATIN1 to SQL_ASCII: bytes stay as they are');
 
 done_testing();

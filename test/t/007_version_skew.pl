@@ -63,9 +63,9 @@ sub goes_by
 	my ($transport, $name, %options) = @_;
 	my $settings = 'SET pg_exchange.compression = ' . ($options{mode} // 'auto');
 	my $out = $coordinator->safe_psql('postgres', "$settings; EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events; $scan");
-	like(label('Transport', $out), qr/^$transport$/, "$name: transport");
-	is(label('Compression', $out), $options{compression}, "$name: compression") if $options{compression};
-	is((split(/\n/, $out))[-1], $rows, "$name: all rows");
+	like(label('Transport', $out), qr/^$transport$/, "$name: EXPLAIN names the transport");
+	is(label('Compression', $out), $options{compression}, "$name: EXPLAIN names the compression") if $options{compression};
+	is((split(/\n/, $out))[-1], $rows, "$name: all rows come");
 }
 
 sub not_by_stream
@@ -79,8 +79,8 @@ sub is_invalid
 {
 	my ($name) = @_;
 	my ($ret, $out, $err) = $coordinator->psql('postgres', "\\set VERBOSITY verbose\n$scan");
-	is($out, '', "$name: no rows");
-	like($err, qr/ERROR:  08P01: invalid response from server "shard"/, "$name: an error");
+	is($out, '', "$name: no row comes");
+	like($err, qr/ERROR:  08P01: invalid response from server "shard"/, "$name: there is an error");
 }
 
 sub not_by_exchange
@@ -155,7 +155,7 @@ $shard->safe_psql('postgres', q{
 not_by_stream('hello failed: no answer', 'hello that takes for ever');
 ok($shard->poll_query_until('postgres', q{
 	SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pg_exchange' AND state <> 'idle'}),
-	'which is not left running');
+	'a hello that takes for ever is not left running');
 hello('real');
 
 # The reason is remembered by a session until the server changes; the
@@ -165,14 +165,14 @@ sub way
 {
 	return label('Transport', $session->query('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events;'));
 }
-is(way(), 'exchange v1, stream', 'a session');
+is(way(), 'exchange v1, stream', 'a session has the rows');
 $shard->safe_psql('postgres', 'ALTER SCHEMA exchange RENAME TO hidden');
-like(way(), qr/^postgres_fdw \(/, 'pg_exchange has gone from the remote');
+like(way(), qr/^postgres_fdw \(/, 'where pg_exchange has gone from the remote, postgres_fdw reads');
 is($session->query("$scan;"), $rows, 'with all rows');
-is($session->{stderr}, '', 'and no error');
+is($session->{stderr}, '', 'that is no error');
 $shard->safe_psql('postgres', 'ALTER SCHEMA hidden RENAME TO exchange');
 $coordinator->safe_psql('postgres', q{ALTER SERVER shard OPTIONS (ADD fetch_size '1000')});
-is(way(), 'exchange v1, stream', 'it is back, and the server was altered');
+is(way(), 'exchange v1, stream', 'the exchange is back when the server was altered');
 $session->quit;
 
 # A remote that says one thing and sends another: an error, never other rows.
@@ -180,8 +180,8 @@ $session->quit;
 hello_with('server_version', $shard->pg_version >= 17 ? 150000 : 190000);
 {
 	my ($ret, $out, $err) = $coordinator->psql('postgres', "\\set VERBOSITY verbose\nSELECT span FROM events");
-	is($out, '', 'intervals of another version: no rows');
-	like($err, qr/ERROR:  08P01: invalid frame from server "shard"/, 'intervals of another version: an error');
+	is($out, '', 'intervals of another version: no row comes');
+	like($err, qr/ERROR:  08P01: invalid frame from server "shard"/, 'intervals of another version: there is an error');
 }
 hello('real');
 
@@ -198,9 +198,9 @@ $shard->safe_psql('postgres', q{
 		AS $$BEGIN INSERT INTO public.called VALUES ('send_text'); RETURN NULL; END$$});
 {
 	my ($ret, $out, $err) = $coordinator->psql('postgres', "\\set VERBOSITY verbose\nSELECT id FROM events");
-	is($out, '', 'another function send_text: no rows');
-	like($err, qr/ERROR:  PX001: function exchange.send_text.* is not that of pg_exchange/, 'another function send_text: an error');
+	is($out, '', 'another function send_text: no row comes');
+	like($err, qr/ERROR:  PX001: function exchange.send_text.* is not that of pg_exchange/, 'another function send_text: there is an error');
 }
-is($shard->safe_psql('postgres', 'SELECT count(*) FROM called'), 0, 'neither was called');
+is($shard->safe_psql('postgres', 'SELECT count(*) FROM called'), 0, 'neither function was called');
 
 done_testing();

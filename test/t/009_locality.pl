@@ -46,7 +46,7 @@ sub travels
 	my ($wire) = $json =~ /"Wire Bytes": (\d+)/;
 	my ($raw) = $json =~ /"Raw Bytes": (\d+)/;
 	is($coordinator->safe_psql('postgres', "$settings; SELECT count(*), sum(id), count(DISTINCT name) FROM (SELECT * FROM of_$server OFFSET 0) x"),
-		"$rows|" . $rows * ($rows + 1) / 2 . "|$rows", "all rows of $server, local_scope $scope, $mode");
+		"$rows|" . $rows * ($rows + 1) / 2 . "|$rows", "all rows come of $server, local_scope $scope, $mode");
 	return label('Compression', $plan) =~ s/AUTO \(lz4 \d+ batches, zstd \d+, none \d+\)/AUTO (measured)/r . ', ' . (!$wire ? 'nothing' : $wire >= $raw ? 'raw' : 'less');
 }
 
@@ -70,7 +70,7 @@ for my $server (sort keys %servers)
 		for my $mode ($server =~ /other|tcp/ ? 'fast' : sort keys %compressed)
 		{
 			is(travels($server, $scope, $mode), $expected{$server}{$scope} // $compressed{$mode},
-				"$server, local_scope $scope, $mode");
+				"the compression is right of $server, local_scope $scope, $mode");
 		}
 	}
 }

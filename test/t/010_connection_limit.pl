@@ -116,7 +116,7 @@ sub answer
 	my ($settings, $script) = @_;
 	$shard->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE usename = 'reader'})
 		or die 'connections stay';
-	my ($status, $out, $err) = $coordinator->psql('postgres', "SET statement_timeout = '60s'; $settings; $script;",
+	my ($status, $out, $err) = $coordinator->psql('postgres', "SET statement_timeout = '180s'; $settings; $script;",
 		on_error_stop => 0, timeout => $PostgreSQL::Test::Utils::timeout_default);
 	$err =~ s/^psql:<stdin>:\d+: //mg;
 	return "$out\n$err";
@@ -150,9 +150,9 @@ for (@scripts)
 {
 	my ($name, $script) = @$_;
 	is_same(answer('SET pg_exchange.max_connections_per_server = 1', $script), $expected{$name},
-		"$name: the same, with one stream at a time");
+		"$name: the answer is the same with one stream at a time");
 }
-unlike(slurp_file($shard->logfile, $offset), qr/too many connections for role/, 'never a second stream on the remote');
-like(slurp_file($shard->logfile, $offset), qr/exchange\.send/, 'and there were streams');
+unlike(slurp_file($shard->logfile, $offset), qr/too many connections for role/, 'there is never a second stream on the remote');
+like(slurp_file($shard->logfile, $offset), qr/exchange\.send/, 'there were streams');
 
 done_testing();

@@ -41,7 +41,7 @@ sub ask
 	$session->{stderr} = '';
 	return $session->query($sql);
 }
-ask("SET statement_timeout = '60s'");
+ask("SET statement_timeout = '180s'");
 my $pid = ask('SELECT pg_backend_pid()');
 
 # By which ways the scans of a query have come, each once.
@@ -69,16 +69,16 @@ my %plans = (
 for my $name (sort keys %plans)
 {
 	my ($settings, $sql) = @{ $plans{$name} };
-	ask("BEGIN; SET statement_timeout = '60s'; $settings");
+	ask("BEGIN; SET statement_timeout = '180s'; $settings");
 	like(transports($sql), $name eq 'nested loop with a parameter' ? qr/^exchange v1, session \(parameters change\), exchange v1, stream$/ :
-			qr/^(exchange v1, session \(no connection is free\), )?exchange v1, stream$/, "$name: by exchange alone");
-	is($session->{stderr}, '', "$name: no error");
+			qr/^(exchange v1, session \(no connection is free\), )?exchange v1, stream$/, "$name: the rows come by exchange alone");
+	is($session->{stderr}, '', "$name: there is no error");
 	ask('ROLLBACK; RESET ALL');
 }
 is(ask(q{
 	BEGIN; DECLARE c CURSOR FOR SELECT id FROM events ORDER BY id; FETCH 1 FROM c}), '1', 'a cursor');
-is(transports('SELECT * FROM events'), 'exchange v1, stream', 'has no connection of its own');
-is(ask('FETCH 2 FROM c'), "2\n3", 'and goes on');
+is(transports('SELECT * FROM events'), 'exchange v1, stream', 'the stream has no connection of its own then');
+is(ask('FETCH 2 FROM c'), "2\n3", 'the stream goes on');
 ask('COMMIT');
 
 # Memory. A function that writes, for the first row, before a gate that stops at
@@ -103,7 +103,7 @@ sub drained
 		"SELECT count(*), sum(id), max(length(filler)), max(CASE WHEN left(filler, 1024) <> repeat(md5(id::text), 32) THEN id END)
 		FROM (SELECT id, filler FROM $scan OFFSET 0) x
 		WHERE CASE id WHEN 1 THEN write_there(id) WHEN 2 THEN at_gate(id) ELSE true END;\n");
-	ok($coordinator->poll_query_until('postgres', "SELECT wait_event = 'advisory' FROM pg_stat_activity WHERE pid = $pid"), "$scan: in mid-stream");
+	ok($coordinator->poll_query_until('postgres', "SELECT wait_event = 'advisory' FROM pg_stat_activity WHERE pid = $pid"), "$scan: the query is in mid-stream");
 	return;
 }
 ask("BEGIN; SET LOCAL work_mem = '1MB'");
@@ -115,25 +115,25 @@ is($shard->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_activity WHERE a
 cmp_ok(memory_mb(), '<', 96, 'what is drained does not stay in memory');
 note(sprintf('memory: %.1f MB before, %.1f MB after', $before, memory_mb()));
 $gate->query('SELECT pg_advisory_unlock(7)');
-is(ask(''), '300000|45000150000|1024|', 'every row of it can be read');
-is($session->{stderr}, '', 'without an error');
-cmp_ok(memory_mb(), '<', 96, 'without all of them in memory');
-is(ask('SELECT count(*) FROM written'), '1', 'what was written is there');
+is(ask(''), '300000|45000150000|1024|', 'every row of a drained stream can be read');
+is($session->{stderr}, '', 'there is no error');
+cmp_ok(memory_mb(), '<', 96, 'reading them does not take them all into memory');
+is(ask('SELECT count(*) FROM written'), '1', 'what was written meanwhile is there');
 ask('ROLLBACK');
-like(slurp_file($coordinator->logfile, $offset), qr/temporary file: .* size \d{8,}/, 'they were on disk');
+like(slurp_file($coordinator->logfile, $offset), qr/temporary file: .* size \d{8,}/, 'the drained rows were on disk');
 
 # A row that is larger than receive_buffer, of those that are drained and of
 # those that are read.
 my $lengths = "6|21|32000000";
 ask("SET pg_exchange.receive_buffer = '1MB'");
-is(ask('SELECT count(*), sum(id), max(length(filler)) FROM (SELECT * FROM huge OFFSET 0) x'), $lengths, 'rows larger than receive_buffer');
-is(transports('SELECT * FROM huge'), 'exchange v1, stream', 'come by exchange');
-is($session->{stderr}, '', 'without an error');
+is(ask('SELECT count(*), sum(id), max(length(filler)) FROM (SELECT * FROM huge OFFSET 0) x'), $lengths, 'rows larger than receive_buffer come');
+is(transports('SELECT * FROM huge'), 'exchange v1, stream', 'they come by exchange');
+is($session->{stderr}, '', 'there is no error');
 ask('BEGIN');
 drained('huge');
 $gate->query('SELECT pg_advisory_unlock(7)');
-is(ask(''), "$lengths|", 'and can be drained');
-is($session->{stderr}, '', 'without an error');
+is(ask(''), "$lengths|", 'they can be drained');
+is($session->{stderr}, '', 'there is no error');
 ask('ROLLBACK');
 $session->quit;
 $gate->quit;

@@ -17,7 +17,7 @@ max_parallel_workers_per_gather = 2
 parallel_setup_cost = 0
 parallel_tuple_cost = 0
 min_parallel_table_scan_size = 0
-statement_timeout = '60s'
+statement_timeout = '180s'
 EOC
 $coordinator->safe_psql('postgres', q{
 	CREATE TABLE events (shard int, id int, name text) PARTITION BY LIST (shard);
@@ -57,10 +57,10 @@ sub same
 	my $expected = ask("$sql;");
 	ask("ROLLBACK; BEGIN; $settings");
 	my $got = ask("$sql;");
-	is($session->{stderr}, '', "$name: no error");
+	is($session->{stderr}, '', "$name: there is no error");
 	ask('ROLLBACK');
 	ok($expected ne '', "$name: postgres_fdw has an answer");
-	return is($got, $expected, "$name: the same");
+	return is($got, $expected, "$name: the answer is the same");
 }
 
 my $filtered = 'SELECT count(*), sum(id), count(DISTINCT name) FROM events WHERE is_odd(id)';
@@ -69,11 +69,11 @@ my $joined = 'SELECT title, count(*), sum(e.id) FROM events e JOIN groups g ON g
 # The plan.
 {
 	my $plan = ask("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $filtered");
-	like($plan, qr/Gather.*Workers Planned: 2.*Parallel Custom Scan \(Exchange(Gather|Receive)\)/s, 'a parallel plan');
+	like($plan, qr/Gather.*Workers Planned: 2.*Parallel Custom Scan \(Exchange(Gather|Receive)\)/s, 'the plan is parallel');
 	is(label('Local Transport', $plan), 'shm_mq (none)', 'rows between local processes are never compressed');
 	like($plan, qr/Workers Launched: 2/, 'workers are launched');
-	unlike($plan, qr/Transport: postgres_fdw/, 'which exchange');
-	like(ask("EXPLAIN (COSTS OFF) $joined"), qr/Gather.*Partial.*Join.*Parallel Custom Scan/s, 'joins and partial aggregates in the workers');
+	unlike($plan, qr/Transport: postgres_fdw/, 'workers do not read by postgres_fdw');
+	like(ask("EXPLAIN (COSTS OFF) $joined"), qr/Gather.*Partial.*Join.*Parallel Custom Scan/s, 'workers join and aggregate');
 }
 
 # Results, whoever takes part.
@@ -109,7 +109,7 @@ for my $slices (1, 3)
 ask('SET plan_cache_mode = force_generic_plan; SET enable_material = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
 	PREPARE rescanned(int) AS SELECT count(*), sum(e.id) FROM generate_series(0, 2) x
 		LEFT JOIN (SELECT * FROM events WHERE id > $1 OFFSET 0) e ON e.id % 3 = x');
-like(ask('EXPLAIN (COSTS OFF) EXECUTE rescanned(50000)'), qr/Nested Loop.*Gather.*Parallel Custom Scan/s, 'a Gather in a nested loop');
+like(ask('EXPLAIN (COSTS OFF) EXECUTE rescanned(50000)'), qr/Nested Loop.*Gather.*Parallel Custom Scan/s, 'there is a Gather in a nested loop');
 same('', 'EXECUTE rescanned(50000)', 'rescans with parameters');
 ask('DEALLOCATE ALL; RESET plan_cache_mode; RESET enable_material; RESET enable_hashjoin; RESET enable_mergejoin');
 
@@ -117,14 +117,14 @@ ask('DEALLOCATE ALL; RESET plan_cache_mode; RESET enable_material; RESET enable_
 for my $leader (qw(on off))
 {
 	ask("SET parallel_leader_participation = $leader; SELECT count(*) FROM events WHERE fails_at(id, 90003)");
-	like($session->{stderr}, qr/ERROR:  row 90003/, "an error where the leader takes part: $leader");
+	like($session->{stderr}, qr/ERROR:  row 90003/, "an error ends the query where the leader takes part: $leader");
 	ask('SELECT count(*) FROM events WHERE is_odd(id) LIMIT 1');
-	is($session->{stderr}, '', 'and the session goes on');
+	is($session->{stderr}, '', 'the session goes on after that error');
 }
 ask('RESET parallel_leader_participation');
 ok($shards[0]->poll_query_until('postgres', q{
 	SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pg_exchange' AND state <> 'idle'}),
-	'nothing is left running');
+	'nothing is left running on the shards');
 
 # Slices: no row is lost or doubled while the table is updated, vacuumed and
 # grows. The writer keeps count and sum of what a snapshot may see.
@@ -152,7 +152,7 @@ ok($shards[0]->poll_query_until('postgres', q{
 	});
 	my ($wrong, $scans) = ('', 0);
 	ask('SET pg_exchange.slices = 3');
-	while ($scans < 40)
+	while ($scans < 40 || $shard->safe_psql('postgres', 'SELECT n FROM rounds') <= 10)
 	{
 		$shard->safe_psql('postgres', 'VACUUM moving') if $scans % 5 == 0;
 		ask('SET max_parallel_workers_per_gather = ' . ($scans % 2 ? 0 : 2));
@@ -161,10 +161,9 @@ ok($shards[0]->poll_query_until('postgres', q{
 		$scans++;
 	}
 	is($wrong, '', "all of $scans scans see each row once");
-	cmp_ok($shard->safe_psql('postgres', 'INSERT INTO stop VALUES (true); SELECT n FROM rounds'), '>', 10,
-		'in a table that was changing all the time');
+	$shard->safe_psql('postgres', 'INSERT INTO stop VALUES (true)');
 	like($shard->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pg_exchange'}), qr/^[3-9]$/,
-		'over three connections at least');
+		'the slices come over three connections at least');
 	$writer->quit;
 
 	# What cannot be sliced is one stream, and right.

@@ -67,8 +67,8 @@ sub connects
 {
 	my ($user, $name) = @_;
 	my ($out, $err) = run_as($user, "$scan; EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM events");
-	like($out, qr/^1000\|500500\n.*Transport: exchange v1, stream/s, "$name: by exchange");
-	is($err, '', "$name: no error");
+	like($out, qr/^1000\|500500\n.*Transport: exchange v1, stream/s, "$name: the rows come by exchange");
+	is($err, '', "$name: there is no error");
 }
 
 # The same words from both, and no session for an exchange.
@@ -79,8 +79,8 @@ sub is_refused
 	my (undef, $without) = run_as($user, "SET pg_exchange.enabled = off; $scan");
 	my (undef, $with) = run_as($user, $scan);
 	like($without, $expected, "$name: postgres_fdw refuses");
-	is($with =~ s/stdin>:\d+/stdin>:/r, $without =~ s/stdin>:\d+/stdin>:/r, "$name: and so does an exchange");
-	is(exchange_connections($offset), 0, "$name: no exchange has connected");
+	is($with =~ s/stdin>:\d+/stdin>:/r, $without =~ s/stdin>:\d+/stdin>:/r, "$name: an exchange refuses in the same words");
+	is(exchange_connections($offset), 0, "$name: no exchange connects");
 }
 
 connects('plain', 'option of the server');

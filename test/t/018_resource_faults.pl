@@ -70,8 +70,8 @@ sub goes_on
 {
 	my ($name) = @_;
 	is(ask($scan), $rows, "$name: the next query works");
-	is($session->{stderr}, '', "$name: without an error");
-	is(transport(), 'exchange v1, stream', "$name: by exchange");
+	is($session->{stderr}, '', "$name: there is no error");
+	is(transport(), 'exchange v1, stream', "$name: the rows come by exchange");
 	no_temporary_files($name);
 	ok($shard->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity
 		WHERE usename = 'reader' AND state <> 'idle'}), "$name: nothing is left running");
@@ -89,25 +89,26 @@ for (1 .. 9)
 {
 	push @takers, $shard->background_psql('postgres', extra_params => [ '-U', 'reader' ]);
 }
-is(ask($scan), $rows, 'remote out of connections: all rows');
-is($session->{stderr}, '', 'remote out of connections: no error');
-like(transport(), qr/^exchange v1, session \(could not connect: .*(too many clients already|remaining connection slots)/, 'remote out of connections: and why');
+is(ask($scan), $rows, 'remote out of connections: all rows come');
+is($session->{stderr}, '', 'remote out of connections: there is no error');
+like(transport(), qr/^exchange v1, session \(could not connect: .*(too many clients already|remaining connection slots)/, 'remote out of connections: EXPLAIN says why');
 is(ask('SET pg_exchange.slices = 4; SELECT count(*) FROM (SELECT * FROM spread OFFSET 0) x; RESET pg_exchange.slices'), 40000,
-	'remote out of connections: slices, too');
+	'remote out of connections: all rows of slices come, too');
 my $other = open_session($coordinator);
 $other->query('\set VERBOSITY verbose');
 $other->query($scan);
-like($other->{stderr}, qr/ERROR:  08001: could not connect to server "shard"/, "remote out of connections: where postgres_fdw has none, its error");
+like($other->{stderr}, qr/ERROR:  08001: could not connect to server "shard"/, "remote out of connections: where postgres_fdw has none, the query ends with its error");
 
 # Some are free again, but not as many as are wanted.
 (shift @takers)->quit for 1 .. 2;
-usleep(200_000);
+$shard->poll_query_until('postgres', q{
+	SELECT count(*) = 7 FROM pg_stat_activity WHERE usename = 'reader' AND application_name NOT IN ('pg_exchange', 'postgres_fdw')});
 is(ask('SET pg_exchange.slices = 8; SET pg_exchange.max_connections_per_server = 8; SELECT count(*), sum(id) FROM (SELECT * FROM spread OFFSET 0) x'),
-	'40000|800020000', 'remote nearly out of connections: all rows of many slices');
-is($session->{stderr}, '', 'remote nearly out of connections: no error');
+	'40000|800020000', 'remote nearly out of connections: all rows of many slices come');
+is($session->{stderr}, '', 'remote nearly out of connections: there is no error');
 ask('RESET pg_exchange.slices; RESET pg_exchange.max_connections_per_server');
 $_->quit for @takers;
-is($other->query($scan), $rows, 'connections are free again: the session that had failed works');
+is($other->query($scan), $rows, 'when connections are free again, the session that had failed works');
 $other->quit;
 goes_on('connections are free again');
 
@@ -124,11 +125,11 @@ goes_on('connections are free again');
 	$shard->restart;
 	begin_session();
 	ask('SET pg_exchange.slices = 40; SET pg_exchange.max_connections_per_server = 40');
-	is(ask('SELECT count(*), sum(id) FROM (SELECT * FROM spread OFFSET 0) x'), '40000|800020000', 'out of files: all rows');
-	is($session->{stderr}, '', 'out of files: no error');
+	is(ask('SELECT count(*), sum(id) FROM (SELECT * FROM spread OFFSET 0) x'), '40000|800020000', 'out of files: all rows come');
+	is($session->{stderr}, '', 'out of files: there is no error');
 	my $streams = $shard->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pg_exchange'});
-	cmp_ok($streams, '>', 2, 'out of files: some streams');
-	cmp_ok($streams, '<', 40, 'out of files: but not as many as were wanted');
+	cmp_ok($streams, '>', 2, 'out of files: there are some streams');
+	cmp_ok($streams, '<', 40, 'out of files: there are fewer streams than were wanted');
 	ask('RESET pg_exchange.slices; RESET pg_exchange.max_connections_per_server');
 	goes_on('out of files');
 }
@@ -141,7 +142,7 @@ for my $exchange (qw(off on))
 	$shard->safe_psql('postgres', q{ALTER ROLE reader SET temp_file_limit = '4MB'; ALTER ROLE reader SET work_mem = '1MB'});
 	begin_session();
 	ask("SET pg_exchange.enabled = $exchange; SELECT count(filler) FROM (SELECT filler FROM sorted OFFSET 0) x");
-	like($session->{stderr}, qr/ERROR:  53400: temporary file size exceeds "?temp_file_limit/, "remote out of disk, exchange $exchange: its error");
+	like($session->{stderr}, qr/ERROR:  53400: temporary file size exceeds "?temp_file_limit/, "remote out of disk, exchange $exchange: the query ends with its error");
 }
 goes_on('remote out of disk');
 $shard->safe_psql('postgres', q{ALTER ROLE reader RESET ALL});
@@ -151,7 +152,7 @@ $shard->safe_psql('postgres', q{ALTER ROLE reader RESET ALL});
 begin_session();
 ask("SET work_mem = '1MB'; SET temp_file_limit = '4MB'");
 ask($drained);
-like($session->{stderr}, qr/ERROR:  53400: temporary file size exceeds "?temp_file_limit/, 'coordinator out of disk: its error');
+like($session->{stderr}, qr/ERROR:  53400: temporary file size exceeds "?temp_file_limit/, 'coordinator out of disk: the query ends with its error');
 ask('RESET temp_file_limit');
 goes_on('coordinator out of disk');
 
@@ -173,7 +174,7 @@ SKIP:
 	{
 		begin_session();
 		ask("SET pg_exchange.enabled = $exchange; SELECT count(filler) FROM (SELECT filler FROM sorted OFFSET 0) x");
-		like($session->{stderr}, qr/ERROR:  53100: could not write to file .*No space left on device/, "remote disk full, exchange $exchange: its error");
+		like($session->{stderr}, qr/ERROR:  53100: could not write to file .*No space left on device/, "remote disk full, exchange $exchange: the query ends with its error");
 	}
 	goes_on('remote disk full');
 	$shard->safe_psql('postgres', q{ALTER ROLE reader RESET ALL});
@@ -181,7 +182,7 @@ SKIP:
 	begin_session();
 	ask("SET work_mem = '1MB'; SET temp_tablespaces = 'small'");
 	ask($drained);
-	like($session->{stderr}, qr/ERROR:  53100: could not write to file .*No space left on device/, 'coordinator disk full: its error');
+	like($session->{stderr}, qr/ERROR:  53100: could not write to file .*No space left on device/, 'coordinator disk full: the query ends with its error');
 	goes_on('coordinator disk full');
 	is_deeply([ glob("$folder/*/PG_*/pgsql_tmp/*") ], [], 'disk full: no temporary file is left');
 	ask('RESET temp_tablespaces');
@@ -199,31 +200,31 @@ for my $exchange (qw(off on))
 	begin_session();
 	ask("SET pg_exchange.enabled = $exchange; $nested");
 	like($session->{stderr}, qr/ERROR:  (25P03|08006): .*(idle-in-transaction timeout|server closed the connection unexpectedly)/s,
-		"idle_in_transaction_session_timeout, exchange $exchange: an error");
+		"idle_in_transaction_session_timeout, exchange $exchange: there is an error");
 }
 $shard->safe_psql('postgres', q{ALTER ROLE reader RESET ALL});
 goes_on('idle_in_transaction_session_timeout');
 begin_session();
-is(ask($nested), '3|6', 'without it: all rows');
+is(ask($nested), '3|6', 'all rows come without idle_in_transaction_session_timeout');
 
 # Kept connections that are ended while nothing runs are no error.
 $shard->safe_psql('postgres', q{ALTER ROLE reader SET idle_session_timeout = '300ms'});
 begin_session();
 ask('SET pg_exchange.slices = 4');
-is(ask('SELECT count(*) FROM (SELECT * FROM spread OFFSET 0) x'), 40000, 'idle_session_timeout: the first query');
+is(ask('SELECT count(*) FROM (SELECT * FROM spread OFFSET 0) x'), 40000, 'idle_session_timeout: the first query works');
 ok($shard->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE usename = 'reader'}), 'idle_session_timeout: sessions end');
 is(ask('SELECT count(*) FROM (SELECT * FROM spread OFFSET 0) x'), 40000, 'idle_session_timeout: four kept connections are gone, and the next query works');
-is($session->{stderr}, '', 'idle_session_timeout: without an error');
+is($session->{stderr}, '', 'idle_session_timeout: there is no error');
 $shard->safe_psql('postgres', q{ALTER ROLE reader RESET ALL});
 begin_session();
 goes_on('idle_session_timeout');
 
 # The shard has a statement_timeout of its own.
-$shard->safe_psql('postgres', q{ALTER ROLE reader SET statement_timeout = '300ms'});
+$shard->safe_psql('postgres', q{ALTER ROLE reader SET statement_timeout = '2s'});
 begin_session();
 ask('BEGIN; DECLARE c CURSOR FOR SELECT id FROM (SELECT id, filler FROM big ORDER BY md5(filler || md5(filler)) OFFSET 0) x');
 ask('SELECT count(*) FROM big a JOIN big b ON a.filler < b.filler');
-like($session->{stderr}, qr/ERROR:  57014: canceling statement due to statement timeout/, 'remote statement_timeout: its error');
+like($session->{stderr}, qr/ERROR:  57014: canceling statement due to statement timeout/, 'remote statement_timeout: the query ends with its error');
 ask('ROLLBACK');
 $shard->safe_psql('postgres', q{ALTER ROLE reader RESET ALL});
 begin_session();
@@ -242,14 +243,14 @@ ok($shard->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activ
 $shard->safe_psql('postgres', 'REVOKE USAGE ON SCHEMA exchange FROM PUBLIC');
 $gate->query('SELECT pg_advisory_unlock(7)');
 is(ask(''), 50000, 'USAGE revoked: the stream goes on');
-is(ask($scan), $rows, 'USAGE revoked: all rows');
-is($session->{stderr}, '', 'USAGE revoked: no error');
-like(transport(), qr/^postgres_fdw \(remote user may not use pg_exchange\)/, 'USAGE revoked: and why');
+is(ask($scan), $rows, 'USAGE revoked: all rows come');
+is($session->{stderr}, '', 'USAGE revoked: there is no error');
+like(transport(), qr/^postgres_fdw \(remote user may not use pg_exchange\)/, 'USAGE revoked: EXPLAIN says why');
 is(ask('MOVE 49998 FROM c; FETCH ALL FROM c') =~ /^\d+\|/ ? 1 : 0, 1, 'USAGE revoked: the cursor goes on');
 ask('COMMIT');
 begin_session();
-is(ask($scan), $rows, 'without USAGE: all rows');
-like(transport(), qr/^postgres_fdw \(remote user may not use pg_exchange\)/, 'without USAGE: and why');
+is(ask($scan), $rows, 'without USAGE: all rows come');
+like(transport(), qr/^postgres_fdw \(remote user may not use pg_exchange\)/, 'without USAGE: EXPLAIN says why');
 $shard->safe_psql('postgres', 'GRANT USAGE ON SCHEMA exchange TO PUBLIC');
 begin_session();
 goes_on('USAGE granted');
@@ -270,21 +271,21 @@ $coordinator->safe_psql('postgres', q{
 		$$BEGIN RETURN truncate_now(name); END$$});
 for my $truncated (qw(wide_too wides))
 {
-	ask(q{SET statement_timeout = '60s'; BEGIN});
+	ask(q{SET statement_timeout = '180s'; BEGIN});
 	is(ask("SELECT count(filler), sum(id) FROM (SELECT id, filler FROM wide OFFSET 0) x
 		WHERE CASE WHEN id = 1 THEN truncate_there('$truncated', id) ELSE true END"), $rows, "TRUNCATE $truncated: the stream has its rows");
-	is($session->{stderr}, '', "TRUNCATE $truncated: does not wait for the stream");
-	is(ask('SELECT count(*) FROM wide'), 0, "TRUNCATE $truncated: it is empty now");
+	is($session->{stderr}, '', "TRUNCATE $truncated: it does not wait for the stream");
+	is(ask('SELECT count(*) FROM wide'), 0, "TRUNCATE $truncated: the table is empty now");
 	ask('ROLLBACK');
-	is(ask('SELECT count(*) FROM wide'), 20000, "TRUNCATE $truncated: and is not, when rolled back");
+	is(ask('SELECT count(*) FROM wide'), 20000, "TRUNCATE $truncated: the table has its rows when that is rolled back");
 	# A cursor is one of postgres_fdw's session, and in the way of that.
 	for my $exchange (qw(off on))
 	{
 		ask("BEGIN; SET LOCAL pg_exchange.enabled = $exchange; DECLARE c CURSOR FOR SELECT id FROM wide WHERE length(filler) > 1");
-		like(ask('FETCH 1 FROM c'), qr{^\d+$}, "TRUNCATE $truncated, exchange $exchange: a cursor");
+		like(ask('FETCH 1 FROM c'), qr{^\d+$}, "TRUNCATE $truncated, exchange $exchange: a cursor is open");
 		ask("TRUNCATE $truncated");
 		like($session->{stderr}, qr/ERROR:  55006: cannot TRUNCATE "wide" because it is being used by active queries in this session/,
-			"TRUNCATE $truncated, exchange $exchange: is refused");
+			"TRUNCATE $truncated, exchange $exchange: it is refused");
 		ask('ROLLBACK');
 	}
 }

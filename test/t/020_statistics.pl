@@ -66,18 +66,18 @@ my $pid = $running->query('SELECT pg_backend_pid()');
 $running->query_until(qr/begun/, "\\echo begun\nSELECT count(name), sum(id) FROM held WHERE random() < 2;\n");
 ok($coordinator->poll_query_until('postgres',
 	"SELECT count(*) = 1 FROM exchange.pg_stat_progress_exchange WHERE pid = $pid AND blocked_on = 'server' AND rows > 10000"),
-	'a running stream is seen from another session, and what it waits for');
+	'a running stream and what it waits for are seen from another session');
 is($coordinator->safe_psql('postgres', qq{
 	SELECT srvname, slice, rows > 0, rows <= 100001, estimated_rows > 0, percent > 0, wire_bytes > 0, raw_bytes > wire_bytes,
 		encodings <> '', codecs <> '', remote_query
 	FROM exchange.pg_stat_progress_exchange WHERE pid = $pid}),
-	'shard|0|t|t|t|t|t|t|t|t|SELECT id, name FROM public.held', 'with its figures');
+	'shard|0|t|t|t|t|t|t|t|t|SELECT id, name FROM public.held', 'the view has its figures');
 is($coordinator->safe_psql('postgres', "SELECT count(*) FROM exchange.pg_stat_progress_exchange WHERE blocked_on = 'server' AND remote_pid IN (SELECT remote_pid FROM exchange.pg_stat_progress_exchange WHERE pid = $pid)"),
-	'1', 'and the remote process');
+	'1', 'the view has the remote process');
 is($shard->safe_psql('postgres', 'SELECT count(*) FROM pg_stat_activity WHERE pid = ' .
-	$coordinator->safe_psql('postgres', "SELECT remote_pid FROM exchange.pg_stat_progress_exchange WHERE pid = $pid")), '1', 'which is one of the shard');
+	$coordinator->safe_psql('postgres', "SELECT remote_pid FROM exchange.pg_stat_progress_exchange WHERE pid = $pid")), '1', 'that process is one of the shard');
 my $event = $coordinator->safe_psql('postgres', "SELECT wait_event_type || ':' || wait_event FROM pg_stat_activity WHERE pid = $pid");
-is($event, $coordinator->pg_version >= 17 ? 'Extension:ExchangeReceive' : 'Extension:Extension', 'the wait event');
+is($event, $coordinator->pg_version >= 17 ? 'Extension:ExchangeReceive' : 'Extension:Extension', 'pg_stat_activity has the wait event');
 
 # What others may see of it.
 $coordinator->safe_psql('postgres', 'CREATE ROLE curious LOGIN');
@@ -97,12 +97,12 @@ $coordinator->safe_psql('postgres', q{
 	$caller->query_until(qr/begun/, "\\echo begun\nSELECT report();\n");
 	ok($coordinator->poll_query_until('postgres',
 		"SELECT count(*) = 1 FROM exchange.pg_stat_progress_exchange WHERE pid = $called AND blocked_on = 'server' AND rows > 10000"),
-		'a stream in a function with the rights of its definer');
+		'a stream in a function with the rights of its definer is seen');
 	is($coordinator->safe_psql('postgres', $shown, extra_params => [ '-U', $_ ]), 't|not shown', "$_ sees it without its query")
 		for 'curious', 'clerk';
 	like($coordinator->safe_psql('postgres', $shown), qr/^t\|SELECT .*secret/, 'a superuser sees all of it');
 	$coordinator->safe_psql('postgres', 'GRANT pg_read_all_stats TO clerk');
-	like($coordinator->safe_psql('postgres', $shown, extra_params => [ '-U', 'clerk' ]), qr/^t\|SELECT .*secret/, 'so does who may read all statistics');
+	like($coordinator->safe_psql('postgres', $shown, extra_params => [ '-U', 'clerk' ]), qr/^t\|SELECT .*secret/, 'who may read all statistics sees all of it, too');
 	$coordinator->safe_psql('postgres', "SELECT pg_terminate_backend($called, 10000)");
 	eval { $caller->quit };
 }
@@ -113,15 +113,15 @@ sleep(1);
 $coordinator->safe_psql('postgres', "SELECT pg_cancel_backend($pid)");
 ok($coordinator->poll_query_until('postgres', 'SELECT count(*) = 0 FROM exchange.pg_stat_progress_exchange'), 'a cancelled stream is gone');
 ok($coordinator->poll_query_until('postgres', "SELECT errors = 2 AND scans = 27 FROM exchange.pg_stat_exchange WHERE srvname = 'shard'"),
-	'and counts as an error');
-cmp_ok(stat_of('receive_wait_time') - $waited, '>=', 500, 'with the time that it has waited');
+	'it counts as an error');
+cmp_ok(stat_of('receive_wait_time') - $waited, '>=', 500, 'the time that it has waited is counted');
 
 # So does one whose backend is terminated.
 $running->query_until(qr/begun/, "\\echo begun\nSELECT count(name), sum(id) FROM held WHERE random() < 2;\n");
-ok($coordinator->poll_query_until('postgres', "SELECT count(*) = 1 FROM exchange.pg_stat_progress_exchange WHERE pid = $pid AND blocked_on = 'server'"), 'another one');
+ok($coordinator->poll_query_until('postgres', "SELECT count(*) = 1 FROM exchange.pg_stat_progress_exchange WHERE pid = $pid AND blocked_on = 'server'"), 'another stream is seen');
 $coordinator->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 10000)");
 is($coordinator->safe_psql('postgres', 'SELECT count(*) FROM exchange.pg_stat_progress_exchange'), '0', 'a terminated backend leaves no stream behind');
-is(stat_of('errors'), '3', 'and counts as an error');
+is(stat_of('errors'), '3', 'it counts as an error');
 eval { $running->quit };
 $lock->query('SELECT pg_advisory_unlock(42)');
 $lock->quit;
@@ -133,7 +133,7 @@ $lock->quit;
 	$slow->query_until(qr/begun/, "\\echo begun\nSELECT sum(id), count(filler) FROM slow WHERE random() < 2;\n");
 	ok($coordinator->poll_query_until('postgres', "SELECT rows > $rows FROM exchange.pg_stat_exchange WHERE srvname = 'shard'"),
 		'a running stream is counted');
-	is($coordinator->safe_psql('postgres', 'SELECT count(*), sum(rows) < 2000 FROM exchange.pg_stat_progress_exchange'), '1|t', 'while it runs');
+	is($coordinator->safe_psql('postgres', 'SELECT count(*), sum(rows) < 2000 FROM exchange.pg_stat_progress_exchange'), '1|t', 'it is counted while it runs');
 	$coordinator->safe_psql('postgres', q{SELECT pg_terminate_backend(pid, 10000) FROM exchange.pg_stat_progress_exchange});
 	eval { $slow->quit };
 }
@@ -148,20 +148,20 @@ for my $i (1 .. 12)
 }
 is(stat_of('string_agg(srvname, $$ $$ ORDER BY substr(srvname, 6)::int)', "srvname LIKE 'other%'"),
 	join(' ', map { "other$_" } 3 .. 12), 'the table has stat_max entries, the latest ones');
-is(stat_of('sum(scans)', "srvname LIKE 'other%'"), '10', 'with their counts');
+is(stat_of('sum(scans)', "srvname LIKE 'other%'"), '10', 'these entries have their counts');
 
 # Users and databases of their own; a server that is renamed.
 $coordinator->safe_psql('postgres', q{
 	ALTER SERVER shard RENAME TO renamed;
 	SELECT count(*) FROM (SELECT * FROM events OFFSET 0) x});
-is(stat_of('scans', "srvname = 'renamed'"), '1', 'a server that is renamed');
+is(stat_of('scans', "srvname = 'renamed'"), '1', 'a server that is renamed keeps its counts');
 $coordinator->safe_psql('postgres', q{
 	CREATE USER MAPPING FOR curious SERVER renamed OPTIONS (user 'postgres', password_required 'false');
 	GRANT SELECT ON events TO curious});
 $coordinator->safe_psql('postgres', "SELECT count(*) FROM (SELECT * FROM events OFFSET 0) x", extra_params => [ '-U', 'curious' ]);
 is(stat_of('usename, scans', "srvname = 'renamed' ORDER BY usename = 'curious'"),
 	$coordinator->safe_psql('postgres', 'SELECT current_user') . "|1\ncurious|1", 'users count for themselves');
-is($coordinator->safe_psql('postgres', "SELECT DISTINCT datname FROM exchange.pg_stat_exchange"), 'postgres', 'the database is told');
+is($coordinator->safe_psql('postgres', "SELECT DISTINCT datname FROM exchange.pg_stat_exchange"), 'postgres', 'the view has the database');
 
 # exchange.disconnect forgets what spoke against a server.
 {
@@ -171,11 +171,11 @@ is($coordinator->safe_psql('postgres', "SELECT DISTINCT datname FROM exchange.pg
 	$coordinator->safe_psql('postgres', 'CREATE FOREIGN TABLE bare (id int) SERVER bare');
 	my $session = open_session($coordinator);
 	my $transport = 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM bare;';
-	is(label('Transport', $session->query($transport)), 'postgres_fdw (remote has no pg_exchange)', 'a server without the extension');
+	is(label('Transport', $session->query($transport)), 'postgres_fdw (remote has no pg_exchange)', 'a server without the extension is read');
 	$bare->safe_psql('postgres', 'CREATE EXTENSION pg_exchange');
-	is(label('Transport', $session->query($transport)), 'postgres_fdw (remote has no pg_exchange)', 'is remembered as such');
+	is(label('Transport', $session->query($transport)), 'postgres_fdw (remote has no pg_exchange)', 'it is remembered as such');
 	$session->query(q{SELECT exchange.disconnect('bare')});
-	is(label('Transport', $session->query($transport)), 'exchange v1, stream', 'until it is disconnected');
+	is(label('Transport', $session->query($transport)), 'exchange v1, stream', 'it is remembered until it is disconnected');
 	$session->quit;
 	is(stat_of('scans, fallbacks, fallbacks_no_extension', "srvname = 'bare'"), '1|2|2', 'fallbacks are counted by reason');
 }
@@ -184,17 +184,17 @@ is($coordinator->safe_psql('postgres', "SELECT DISTINCT datname FROM exchange.pg
 my ($ret, $out, $err) = $coordinator->psql('postgres', 'SELECT exchange.reset_stats()', extra_params => [ '-U', 'curious' ]);
 like($err, qr/permission denied for function reset_stats/, 'not everyone may reset');
 $coordinator->safe_psql('postgres', 'SELECT exchange.reset_stats()');
-is(stat_of('count(*)', 'true'), '0', 'reset, for all sessions');
+is(stat_of('count(*)', 'true'), '0', 'a reset is one for all sessions');
 $coordinator->safe_psql('postgres', $scan);
-is(stat_of("scans, stats_reset > now() - interval '1 minute'", "srvname = 'renamed'"), '1|t', 'and counting goes on');
+is(stat_of("scans, stats_reset > now() - interval '1 minute'", "srvname = 'renamed'"), '1|t', 'counting goes on after a reset');
 
 # A restart: from zero. A crash as well.
 $coordinator->restart;
-is(stat_of('count(*)', 'true'), '0', 'a restart begins anew');
+is(stat_of('count(*)', 'true'), '0', 'counting begins anew after a restart');
 $coordinator->safe_psql('postgres', $scan);
 $coordinator->stop('immediate');
 $coordinator->start;
-is(stat_of('count(*)', 'true'), '0', 'so does a crash');
+is(stat_of('count(*)', 'true'), '0', 'counting begins anew after a crash');
 
 # Without shared memory a session sees what it did itself.
 $coordinator->append_conf('postgresql.conf', "shared_preload_libraries = ''\n");

@@ -52,22 +52,22 @@ sub log_of
 # A parallel sender: the plan has what its workers have measured.
 my $plan = explained('ANALYZE, BUFFERS OFF, COSTS OFF, TIMING OFF, SUMMARY OFF', 'SELECT * FROM events WHERE id > 10');
 like($plan, qr/Remote Plan:\n\s+Custom Scan \(ExchangeForward\).*\n\s+->  Gather \(actual rows=\d+.*\n\s+Workers Planned: 2\n\s+Workers Launched: [12]\n\s+->  Custom Scan \(ExchangeSend\)/,
-	'the plan of a parallel sender');
+	'EXPLAIN shows the plan of a parallel sender');
 my ($rows, $loops) = $plan =~ /Parallel Seq Scan on events \(actual rows=([\d.]+) loops=(\d)\)/;
-ok($loops > 1 && abs($rows * $loops - 49990) <= $loops, 'with the rows of all its workers') or diag($plan);
+ok($loops > 1 && abs($rows * $loops - 49990) <= $loops, 'it has the rows of all its workers') or diag($plan);
 like(explained('COSTS OFF', 'SELECT * FROM events WHERE id > 10'),
-	qr/Remote Plan:\n\s+Custom Scan \(ExchangeForward\)\n\s+->  Gather\n\s+Workers Planned: 2\n\s+->  Custom Scan \(ExchangeSend\)\n.*->  Parallel Seq Scan on events\n/s, 'and without ANALYZE');
+	qr/Remote Plan:\n\s+Custom Scan \(ExchangeForward\)\n\s+->  Gather\n\s+Workers Planned: 2\n\s+->  Custom Scan \(ExchangeSend\)\n.*->  Parallel Seq Scan on events\n/s, 'EXPLAIN shows it without ANALYZE, too');
 
 # Off: nothing of the kind, and plain EXPLAIN does not connect.
-unlike(explained('ANALYZE', 'SELECT * FROM events', 'SET pg_exchange.explain_remote = off'), qr/Remote Plan/, 'off');
+unlike(explained('ANALYZE', 'SELECT * FROM events', 'SET pg_exchange.explain_remote = off'), qr/Remote Plan/, 'there is no remote plan when explain_remote is off');
 is($coordinator->safe_psql('postgres',
 	'SET pg_exchange.explain_remote = off; CREATE TEMP TABLE x AS SELECT 1; PREPARE p AS SELECT * FROM events; EXPLAIN (COSTS OFF) EXECUTE p; SELECT count(*) FROM exchange.connections') =~ /\n(\d+)$/ && $1,
-	'0', 'off, EXPLAIN does not connect');
+	'0', 'when it is off, EXPLAIN does not connect');
 
 # A receiver in parallel: leader alone, or with workers.
 my $parallel = 'SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET pg_exchange.slices = 3';
 like(explained('ANALYZE, COSTS OFF, TIMING OFF', 'SELECT count(*) FROM events WHERE random() < 2', $parallel),
-	qr/Remote Plan:|No Remote Plan: workers have read the scan/, 'a parallel receiver');
+	qr/Remote Plan:|No Remote Plan: workers have read the scan/, 'EXPLAIN shows the remote plan of a parallel receiver');
 like(explained('ANALYZE, COSTS OFF, TIMING OFF', 'SELECT sum(id) FROM events WHERE abs(id) + length(name) > random()',
 	"$parallel; SET parallel_leader_participation = off"),
 	qr/Remote Plan/, 'a receiver whose leader does not read');
@@ -82,17 +82,17 @@ my ($json) = $log =~ /plan:\n(\s*\{.*?\n\t\}\n)/s;
 ok(defined $json, 'auto_explain logs JSON');
 $json =~ s/^\t//mg;
 is($coordinator->safe_psql('postgres', "SELECT jsonb_path_query_first(\$json\$$json\$json\$::jsonb, '\$.**.\"Remote Plan\".**.\"Relation Name\"')"),
-	'"events"', 'which has the remote plan');
+	'"events"', 'the logged JSON has the remote plan');
 $log = log_of($coordinator, 'ExchangeReceive', sub { $coordinator->safe_psql('postgres', "SET auto_explain.log_min_duration = 0; SET auto_explain.log_analyze = off; $query") });
 like($log, qr/Custom Scan \(ExchangeReceive\) on events/, 'auto_explain without ANALYZE logs the plan');
-unlike($log, qr/Remote Plan/, 'but asks nobody for another');
+unlike($log, qr/Remote Plan/, 'auto_explain without ANALYZE asks nobody for a remote plan');
 
 # The log of the shard: the sender's own plan, with the node on top if asked for.
 $shard->safe_psql('postgres', 'ALTER SYSTEM SET auto_explain.log_min_duration = 0; SELECT pg_reload_conf()');
 for my $remote ('on', 'off')
 {
 	$log = log_of($shard, 'ExchangeSend', sub { explained('ANALYZE, COSTS OFF', $query, "SET pg_exchange.explain_remote = $remote") });
-	like($log, qr/Query Text: SELECT exchange\.send.*Custom Scan \(ExchangeSend\).*Seq Scan on events/s, "auto_explain on the shard, explain_remote $remote");
+	like($log, qr/Query Text: SELECT exchange\.send.*Custom Scan \(ExchangeSend\).*Seq Scan on events/s, "auto_explain on the shard logs the query, explain_remote $remote");
 	is($log =~ /ExchangePlan/ ? 'on' : 'off', $remote, 'ExchangePlan is there if, and only if, it was asked for');
 }
 $shard->safe_psql('postgres', 'ALTER SYSTEM RESET auto_explain.log_min_duration; SELECT pg_reload_conf()');
@@ -105,9 +105,9 @@ for my $remote ('on', 'off')
 	explained('ANALYZE', 'SELECT name FROM events WHERE id > 5', "SET pg_exchange.explain_remote = $remote");
 }
 is($coordinator->safe_psql('postgres', q{SELECT calls, rows FROM pg_stat_statements WHERE query LIKE 'SELECT count(name)%'}), '2|2',
-	'pg_stat_statements of the coordinator');
+	'pg_stat_statements of the coordinator counts the query');
 is($shard->safe_psql('postgres', q{SELECT sum(calls), count(*) FROM pg_stat_statements WHERE query LIKE 'SELECT exchange.send($1::pg_catalog.text, t.*)%public.events WHERE%'}), '2|1',
-	'pg_stat_statements of the shard: two requests, one query');
+	'pg_stat_statements of the shard takes two requests for one query');
 
 # Another encoding, here and there.
 $shard->safe_psql('postgres', q{
@@ -120,14 +120,14 @@ $coordinator->safe_psql('latin1', 'CREATE FOREIGN TABLE words (id int, word text
 for my $options ('ANALYZE', 'COSTS OFF', 'ANALYZE, FORMAT JSON', 'FORMAT XML')
 {
 	like(explained($options, q{SELECT * FROM words WHERE word = U&'gr\00fcn' AND id > 0}, "SET client_encoding = utf8", 'latin1'),
-		qr/Remote.Plan.*gr\xc3\xbcn/s, "in Latin 1: $options");
+		qr/Remote.Plan.*gr\xc3\xbcn/s, "EXPLAIN works in Latin 1: $options");
 }
 
 # A remote that says something else than EXPLAIN would.
 $shard->safe_psql('postgres', 'ALTER EXTENSION pg_exchange DROP FUNCTION exchange.send(text, record); ALTER FUNCTION exchange.send(text, record) RENAME TO saved');
-like(explained('COSTS OFF', $query), qr/No Remote Plan: remote has functions of pg_exchange's names that are not pg_exchange's/, 'a remote that cannot tell');
+like(explained('COSTS OFF', $query), qr/No Remote Plan: remote has functions of pg_exchange's names that are not pg_exchange's/, 'a remote that cannot tell its plan is no error');
 $shard->safe_psql('postgres', 'ALTER FUNCTION exchange.saved(text, record) RENAME TO send; ALTER EXTENSION pg_exchange ADD FUNCTION exchange.send(text, record)');
-like(explained('COSTS OFF', $query), qr/Remote Plan:/, 'and one that can');
+like(explained('COSTS OFF', $query), qr/Remote Plan:/, 'a remote that can tell its plan does so');
 $shard->stop('immediate');
 like(explained('COSTS OFF', $query), qr/No Remote Plan: could not connect/, 'a remote that is away is no error of EXPLAIN');
 

@@ -33,8 +33,8 @@ sub is_refused
 {
 	my ($database, $what, $name, $sql) = @_;
 	my ($status, $out, $err) = $node->psql($database, $sql // 'CREATE EXTENSION pg_exchange');
-	isnt($status, 0, "$name: refused");
-	like($err, qr/ERROR:  schema "exchange" is not safe for extension "pg_exchange".*DETAIL:  $what.*HINT:/s, "$name: says why");
+	isnt($status, 0, "$name: it is refused");
+	like($err, qr/ERROR:  schema "exchange" is not safe for extension "pg_exchange".*DETAIL:  $what.*HINT:/s, "$name: the error says why");
 	return;
 }
 
@@ -61,7 +61,7 @@ is($node->safe_psql($db, 'SELECT count(*) FROM pg_extension WHERE extname = \'pg
 
 $db = new_database();
 $node->safe_psql($db, 'CREATE SCHEMA exchange; GRANT CREATE, USAGE ON SCHEMA exchange TO PUBLIC');
-is_refused($db, 'Role "PUBLIC" may create objects in it', 'a schema for all to create in');
+is_refused($db, 'Role "PUBLIC" may create objects in it', 'a schema that all may create in');
 
 $db = new_database();
 $node->safe_psql($db, 'CREATE SCHEMA exchange; GRANT CREATE, USAGE ON SCHEMA exchange TO eve');

@@ -107,7 +107,7 @@ for my $kind (sort keys %kinds)
 		SET pg_exchange.enabled = on");
 	is(ask("SELECT count(*) FROM expected WHERE kind = '$kind'"), 300, "$kind: postgres_fdw has 300 rows");
 	like(ask("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT $columns FROM $kind WHERE id <= 20"), qr/Transport: exchange v1, stream/,
-		"$kind: come by exchange");
+		"$kind: the rows come by exchange");
 }
 
 for my $mode (@modes)
@@ -128,7 +128,7 @@ for my $mode (@modes)
 					FROM (SELECT $columns FROM $kind WHERE id <= e.n OFFSET 0) t) x
 				WHERE e.kind = '$kind' AND e.n BETWEEN $first AND $last AND (x.count, x.hash) IS DISTINCT FROM (e.count, e.hash)});
 		}
-		is($wrong, '', "$kind: the same in any number, SET $mode");
+		is($wrong, '', "$kind: any number of rows comes as it is, SET $mode");
 	}
 }
 ask('RESET pg_exchange.batch_rows_max; RESET pg_exchange.debug_random_choices');
@@ -137,9 +137,9 @@ ask('RESET pg_exchange.batch_rows_max; RESET pg_exchange.debug_random_choices');
 {
 	my $count = 'SELECT count(*), sum(hashtextextended(x::text, 0)) FROM (SELECT * FROM columns OFFSET 0) x';
 	my $expected = ask("SET pg_exchange.enabled = off; $count");
-	like($expected, qr/^300\|/, 'rows of 1200 columns');
+	like($expected, qr/^300\|/, 'postgres_fdw has rows of 1200 columns');
 	ask("SET pg_exchange.enabled = on; SET pg_exchange.max_frame_bytes = '64kB'");
-	is(ask("SET pg_exchange.compression = $_; $count"), $expected, "fit small frames, compression $_") for qw(none fast);
+	is(ask("SET pg_exchange.compression = $_; $count"), $expected, "rows of many columns fit small frames, compression $_") for qw(none fast);
 	ask('RESET pg_exchange.max_frame_bytes');
 }
 
@@ -149,7 +149,7 @@ ask('RESET pg_exchange.batch_rows_max; RESET pg_exchange.debug_random_choices');
 	my $expected = ask("SET pg_exchange.enabled = off; $bits");
 	like($expected, qr/^1\|\\x7ff8000000000000\|\\x7fc00000\|/, 'postgres_fdw makes NaNs of one kind');
 	ask('SET pg_exchange.enabled = on');
-	is(ask("SET pg_exchange.compression = $_; $bits"), $expected, "so does an exchange, compression $_") for qw(none fast high_compression);
+	is(ask("SET pg_exchange.compression = $_; $bits"), $expected, "an exchange makes NaNs of that kind, compression $_") for qw(none fast high_compression);
 }
 $session->quit;
 

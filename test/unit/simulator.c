@@ -155,9 +155,9 @@ clocks(const sim *s, double cpu_ns)
 }
 
 static const px_socket *
-read_socket(const sim *s, px_socket *socket)
+read_socket(const sim *s, const px_sender *sender, px_socket *socket)
 {
-	if (s->blind)
+	if (s->blind || sender->is_worker)
 		return NULL;
 	*socket = (px_socket) {
 		.acked_nbytes = (uint64_t) s->sent,
@@ -210,8 +210,7 @@ begin_encoding(sim *s, px_sender *sender, double cpu_ns, double raw_nbytes)
 	double		ns;
 
 	s->choice = px_sender_filled(sender, &s->shared, clocks(s, cpu_ns),
-								 sender->is_worker ? NULL : read_socket(s, &socket),
-								 raw_nbytes);
+								 read_socket(s, sender, &socket), raw_nbytes);
 	s->counts[s->choice]++;
 	s->raw_nbytes += raw_nbytes;
 	s->batches++;
@@ -231,7 +230,7 @@ end_batch(sim *s, px_sender *sender, double cpu_ns, double raw_nbytes)
 	px_socket	socket;
 
 	px_sender_encoded(sender, &s->shared, clocks(s, cpu_ns),
-					  sender->is_worker ? NULL : read_socket(s, &socket),
+					  read_socket(s, sender, &socket),
 					  raw_nbytes, wire_nbytes, !is_sampled(s));
 	return wire_nbytes;
 }
@@ -284,11 +283,11 @@ sim_piece(sim *s)
 	px_socket	socket;
 
 	px_sender_fetching(&s->sender, &s->shared, clocks(s, s->cpu_ns),
-					   read_socket(s, &socket));
+					   read_socket(s, &s->sender, &socket));
 	while (nbytes < PIECE_NBYTES)
 		nbytes += make_batch(s, s->data->batch_nbytes);
 	px_sender_fetched(&s->sender, clocks(s, s->cpu_ns),
-					  read_socket(s, &socket), nbytes);
+					  read_socket(s, &s->sender, &socket), nbytes);
 
 	/* The receiver asks for the next piece before it decodes this one. */
 	hand_over(s, nbytes);
@@ -389,14 +388,8 @@ sim_forward(sim *s)
 	else
 		nbytes = make_batch(s, s->data->batch_nbytes);
 	px_sender_forwarded(&s->sender, &s->shared, clocks(s, s->cpu_ns),
-						read_socket(s, &socket), nbytes);
+						read_socket(s, &s->sender, &socket), nbytes);
 	if (worker)
 		begin_worker_batch(s, worker);
 	hand_over(s, nbytes);
-}
-
-void
-sim_wait(sim *s, double ns)
-{
-	pass(s, ns);
 }

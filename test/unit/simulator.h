@@ -50,7 +50,7 @@ typedef struct sim
 	double		link;			/* bytes per nanosecond */
 	double		consume_ns;		/* of the receiver, per raw byte */
 	double		round_trip_ns;	/* of pieces */
-	bool		blind;			/* the kernel does not say how the socket does */
+	bool		blind;			/* the kernel does not tell about the socket */
 	int			fixed;			/* a px_choice for all batches; -1: choose */
 	uint64_t	noise;			/* > 0: seed of what disturbs a real machine */
 
@@ -112,8 +112,5 @@ extern void sim_piece(sim *s);
  */
 extern void sim_begin_workers(sim *s, int nworkers);
 extern void sim_forward(sim *s);
-
-/* Let time pass. */
-extern void sim_wait(sim *s, double ns);
 
 #endif							/* SIMULATOR_H */

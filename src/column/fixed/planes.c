@@ -146,15 +146,19 @@ px_planes_read_ints(const px_chunk *chunk, const uint8_t *encoded,
 					int64_t *values, px_fault *fault)
 {
 	uint8_t    *bytes = (uint8_t *) values;
+	uint32_t	n = chunk->nvalues;
+	uint8_t		width = chunk->width;
 	px_status	status;
 
 	status = px_planes_read(chunk, encoded, room->scratch, bytes,
 							sizeof(*values), fault);
-	for (uint32_t i = 0; status == PX_OK && i < chunk->nvalues; i++)
-		px_ints_load(bytes + i * sizeof(*values), 1, chunk->width, is_signed,
+	if (status != PX_OK)
+		return status;
+	for (uint32_t i = 0; i < n; i++)
+		px_ints_load(bytes + i * sizeof(*values), 1, width, is_signed,
 					 &values[i]);
 
-	return status;
+	return PX_OK;
 }
 
 static px_status
