@@ -38,7 +38,6 @@ SHARD = """
     ANALYZE;"""
 
 COORDINATOR = """
-    CREATE EXTENSION postgres_fdw; CREATE EXTENSION pg_exchange;
     CREATE SERVER shard FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '127.0.0.1', port '{port}', dbname 'postgres', fetch_size '1000');
     CREATE SERVER tight FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '127.0.0.1', port '{port}', dbname 'postgres',
         fetch_size '1000', keep_connections 'on');
@@ -150,8 +149,7 @@ def judge(name, samples):
 
 def run(work, transactions):
     shard = harness.Server(work, "shard", SETTINGS)
-    coordinator = harness.Server(work, "coordinator", {**SETTINGS, "session_preload_libraries": "pg_exchange",
-                                                       "pg_exchange.local_scope": "none", "pg_exchange.min_bytes": "1000"})
+    coordinator = harness.coordinator(work, {**SETTINGS, "pg_exchange.min_bytes": "1000"})
     shard.sql(SHARD.format(tight=TIGHT))
     coordinator.sql(COORDINATOR.format(port=shard.port))
     once = "\n".join(sql for _, sql in SCRIPTS.values())
