@@ -499,12 +499,64 @@ px_fdw_cursor_fetch(px_fdw_cursor *cursor)
  * The end
  * --------------------------------------------------------------------- */
 
+/*
+ * Is the fetch in progress on the connection the one for our request?  Then
+ * postgres_fdw adds the socket to the set.  While the fetch is for a request
+ * of somebody else, it adds nothing, and does nothing as long as the set has
+ * other events than the postmaster's death.
+ */
+static bool
+is_in_progress(px_fdw_cursor *cursor)
+{
+	WaitEventSet *set;
+	bool		added;
+
+	note_arrival(cursor);
+	if (cursor->arrived)
+		return false;
+
+	set = px_create_wait_event_set(CURSOR_EVENTS);
+	PG_TRY();
+	{
+		AddWaitEventToSet(set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL,
+						  NULL);
+		AddWaitEventToSet(set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
+		cursor->requestor->as_eventset = set;
+		cursor->routine->ForeignAsyncConfigureWait(&cursor->request);
+		added = GetNumRegisteredWaitEvents(set) > 2;
+	}
+	PG_FINALLY();
+	{
+		cursor->requestor->as_eventset = NULL;
+		FreeWaitEventSet(set);
+	}
+	PG_END_TRY();
+	return added;
+}
+
+/*
+ * A fetch in progress must have ended before postgres_fdw begins its scan
+ * anew: ExecReScanAppend waits for that, and postgres_fdw asserts it in all
+ * minor versions since August 2026.
+ */
 void
 px_fdw_cursor_rescan(px_fdw_cursor *cursor)
 {
+	MemoryContext context = CurrentMemoryContext;
 	PlanState  *node = &cursor->node->ss.ps;
 
 	raise_kept_error(cursor);
+	PG_TRY();
+	{
+		if (cursor->asked && is_in_progress(cursor))
+			(void) wait_for_row(cursor, DT_NOEND);
+	}
+	PG_CATCH();
+	{
+		leave_to_fdw(cursor);
+		rethrow(cursor, context);
+	}
+	PG_END_TRY();
 	stop_pending(cursor);
 
 	/*
