@@ -82,8 +82,8 @@ unit_body_write(unit_batch_writer write, uint8_t *body, size_t *nbytes,
 	px_writer	out = {body, unit_plain_nbytes(columns, ncolumns), 0};
 	px_status	status;
 
-	options.scratch =
-		unit_alloc(px_encode_scratch_nbytes(px_column_rows(&columns[0])));
+	options.scratch = unit_alloc(
+		px_encode_scratch_nbytes(px_column_rows(&columns[0])));
 	status = write(&out, columns, ncolumns, &options, states);
 	*nbytes = out.pos;
 	free(options.scratch);
@@ -118,8 +118,8 @@ unit_chunk_open(unit_chunk *opened, const px_chunk *chunk, px_fault *fault)
 		opened->unpacked = unit_guarded_new(chunk->encoding == PX_ENC_TOASTED ?
 											PX_ALIGN(chunk->encoded_nbytes) :
 											chunk->encoded_nbytes);
-	opened->scratch =
-		unit_guarded_new(PX_DECODE_SCRATCH_WORDS(chunk->rows) * 8);
+	opened->scratch = unit_guarded_new(PX_DECODE_SCRATCH_WORDS(chunk->rows) *
+									   8);
 	opened->room.scratch = (int64_t *) opened->scratch.data;
 
 	return px_chunk_unpack(chunk, unit_codec_context(), opened->unpacked.data,

@@ -33,19 +33,18 @@ extern bool unit_column_null(const px_column *column, uint32_t row);
 extern size_t unit_plain_nbytes(const px_column *columns, uint16_t ncolumns);
 
 /* px_batch_write, or unit_batch_write, which verifies the result. */
-typedef px_status (*unit_batch_writer) (px_writer *, const px_column *,
-										uint16_t, const px_encode_options *,
-										px_column_state *);
+typedef px_status (*unit_batch_writer)(px_writer *, const px_column *,
+									   uint16_t, const px_encode_options *,
+									   px_column_state *);
 
 /*
  * Write columns as a body of *nbytes, by `write`.  It has the room that plain
  * chunks would take.
  */
-extern px_status unit_body_write(unit_batch_writer write,
-								 uint8_t *body, size_t *nbytes,
-								 const px_column *columns, uint16_t ncolumns,
-								 uint32_t encodings, uint8_t codec,
-								 px_column_state *states);
+extern px_status unit_body_write(unit_batch_writer write, uint8_t *body,
+								 size_t *nbytes, const px_column *columns,
+								 uint16_t ncolumns, uint32_t encodings,
+								 uint8_t codec, px_column_state *states);
 
 /* The header that a body of these columns has. */
 extern px_frame_header unit_body_header(const px_column *columns,
