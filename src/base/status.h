@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * status.h
- *		What the pure layers (wire/, codec/, column/) return.
+ *		What the pure layers (base/ to adapt/) return.
  *
  * These layers never raise errors and never allocate: a function returns
  * PX_OK or says what was wrong, and where that helps fills a px_fault with
