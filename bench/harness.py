@@ -195,6 +195,16 @@ class Server:
         return sum(map(int, re.findall(r"bytes_received:(\d+)", out)))
 
 
+def coordinator(work, settings, name="coordinator"):
+    """A server for tests: it has the extensions, and all its scans are exchanges,
+    however small they are, and though the other server is on this host."""
+    server = Server(work, name, {"session_preload_libraries": "pg_exchange",
+                                 "pg_exchange.local_scope": "none",
+                                 "pg_exchange.min_bytes": "0", **settings})
+    server.sql("CREATE EXTENSION postgres_fdw; CREATE EXTENSION pg_exchange;")
+    return server
+
+
 class Session:
     """One backend: a psql that stays open, so that a second statement finds it warm."""
     open = set()

@@ -170,10 +170,8 @@ def start(work):
     single = cluster.load_single(work, SCALE)
     shards = [harness.Server(work, name, cluster.SETTINGS) for name in SERVERS]
     cluster.spread(single, shards)
-    coordinator = harness.Server(work, "coordinator", {
-        **cluster.SETTINGS, "session_preload_libraries": "pg_exchange", "pg_exchange.local_scope": "none",
-        "pg_exchange.min_bytes": "0", "max_worker_processes": "16"})
-    coordinator.sql("CREATE EXTENSION postgres_fdw; CREATE EXTENSION pg_exchange; CREATE TABLE big (i int, filler text);")
+    coordinator = harness.coordinator(work, {**cluster.SETTINGS, "max_worker_processes": "16"})
+    coordinator.sql("CREATE TABLE big (i int, filler text);")
     for name, shard in zip(SERVERS, shards):
         cluster.add_server(coordinator, name, shard)
         shard.sql(BIG)

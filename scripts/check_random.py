@@ -227,7 +227,7 @@ def prepare(shard, coordinator):
         f"CREATE TABLE {name} ({column_list()}); INSERT INTO {name} SELECT {values(name)} FROM generate_series(1, {rows}) i;"
         for name, rows in TABLES.items()) + "".join(
             f"CREATE TABLE parts_{number} AS SELECT * FROM parts WHERE id % {PARTITIONS} = {number};" for number in range(PARTITIONS)) + "ANALYZE;")
-    coordinator.sql("CREATE EXTENSION postgres_fdw; CREATE EXTENSION pg_exchange; CREATE SCHEMA here; CREATE SCHEMA there;" + "".join(
+    coordinator.sql("CREATE SCHEMA here; CREATE SCHEMA there;" + "".join(
         f"""CREATE SERVER s{number} FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '127.0.0.1', port '{shard.port}', dbname 'postgres',
                 fetch_size '1000', async_capable '{'true' if number else 'false'}');
             CREATE USER MAPPING FOR CURRENT_USER SERVER s{number} OPTIONS (user 'postgres');""" for number in range(PARTITIONS)))
@@ -272,8 +272,7 @@ def difference(answers):
 
 def run(work, count, seed):
     shard = harness.Server(work, "shard", SERVERS)
-    coordinator = harness.Server(work, "coordinator", {**SERVERS, "session_preload_libraries": "pg_exchange",
-                                                       "pg_exchange.local_scope": "none", "pg_exchange.min_bytes": "0"})
+    coordinator = harness.coordinator(work, SERVERS)
     prepare(shard, coordinator)
     local = Asker(coordinator, "SET search_path = here;")
     off = Asker(coordinator, "SET search_path = there; SET pg_exchange.enabled = off;")

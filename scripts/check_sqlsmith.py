@@ -35,7 +35,6 @@ SHARD = """
 
 # The coordinator's role is no superuser: functions that harm a server are out of its reach.
 COORDINATOR = """
-    CREATE EXTENSION postgres_fdw; CREATE EXTENSION pg_exchange;
     CREATE ROLE smith LOGIN;
     ALTER ROLE smith SET statement_timeout = '2s';
     ALTER ROLE smith SET pg_exchange.slices = 2;
@@ -80,8 +79,7 @@ def main(work):
     count, seed = (sys.argv[1:] + ["20000", "1"][len(sys.argv) - 1:])[:2]
     subprocess.check_call([ROOT + "/scripts/install_deps.sh", "sqlsmith"])
     shard = harness.Server(work, "shard", {**SETTINGS, "log_statement": "all"})
-    coordinator = harness.Server(work, "coordinator", {**SETTINGS, "session_preload_libraries": "pg_exchange",
-                                                       "pg_exchange.local_scope": "none", "pg_exchange.min_bytes": "0"})
+    coordinator = harness.coordinator(work, SETTINGS)
     shard.sql(SHARD)
     coordinator.sql(COORDINATOR.format(port=shard.port))
     with open(work + "/sqlsmith.log", "w", encoding="utf-8") as log:

@@ -300,7 +300,6 @@ def set_up_receiver(server, coordinator):
         CREATE FUNCTION public.always(bigint, int) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT true';
         UPDATE pg_operator SET oprcode = 'public.always' WHERE oprcode = 'int84eq'::regproc;""", "by_hand")
     coordinator.sql(f"""
-        CREATE EXTENSION postgres_fdw; CREATE EXTENSION pg_exchange;
         CREATE SERVER by_hand FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '127.0.0.1', port '{server.port}', dbname 'by_hand');
         CREATE USER MAPPING FOR CURRENT_USER SERVER by_hand OPTIONS (user 'postgres');""")
     for name, (sample, _) in samples.GOOD.items():
@@ -336,8 +335,7 @@ def check(work):
     check_samples()
     check_examples()
     server = harness.Server(work, "shard", {})
-    coordinator = harness.Server(work, "coordinator", {
-        "session_preload_libraries": "pg_exchange", "pg_exchange.min_bytes": "0", "pg_exchange.local_scope": "none"})
+    coordinator = harness.coordinator(work, {})
     check_captured(server)
     check_receiver(server, coordinator)
     return report.done()

@@ -1,7 +1,8 @@
-"""The results of tests, as every script here prints them: TAP, and the totals as the last line.
+"""Print the results of tests: TAP, and the totals as the last line.
 
-A script says ok(), skip() or comment() as it goes, from any thread, and ends with the exit status
-that done() returns. The name of a test is a sentence that is true if the test passes."""
+A script calls ok(), skip() and comment() as it goes, from any thread. It ends
+with the exit status that done() returns. The name of a test is a sentence that
+is true if the test passes."""
 import re
 import threading
 
@@ -16,7 +17,9 @@ def comment(text):
 
 
 def ok(condition, name, detail="", todo=""):
-    """Count a test; detail is printed if it failed. todo: why it may fail. Returns whether it passed."""
+    """Count a test, and return whether it passed.
+
+    detail is printed if it failed. todo says why it may fail."""
     with _lock:
         counts["passed" if condition or todo else "failed"] += 1
         _print_result(condition, name + (f" # TODO {todo}" if todo else ""))
@@ -47,18 +50,24 @@ def done():
 
 def totals(numbers):
     """A line that read_totals understands."""
-    skipped = f", {numbers['skipped']} skipped" if numbers["skipped"] else ""
-    return f"{numbers['passed']} passed, {numbers['failed']} failed{skipped}"
+    text = f"{numbers['passed']} passed, {numbers['failed']} failed"
+    if numbers["skipped"]:
+        text += f", {numbers['skipped']} skipped"
+    return text
 
 
 def read_totals(line):
     """What a line of totals says; None if it is another line."""
-    found = re.fullmatch(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?", line.strip())
-    return dict(zip(counts, (int(number or 0) for number in found.groups()))) if found else None
+    found = re.fullmatch(
+        r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?", line.strip())
+    if not found:
+        return None
+    return dict(zip(counts, (int(number or 0) for number in found.groups())))
 
 
 def _print_result(passed, name):
-    print(f"{'ok' if passed else 'not ok'} {sum(counts.values())} - {name}", flush=True)
+    result = "ok" if passed else "not ok"
+    print(f"{result} {sum(counts.values())} - {name}", flush=True)
 
 
 def _print_comment(text):

@@ -119,7 +119,7 @@ extern void px_sender_join(px_adapt_shared *shared);
 extern void px_sender_continue_alone(const px_sender *sender,
 									 px_adapt_shared *shared);
 
-/* A new stream begins, with what earlier ones have taught. */
+/* A new stream begins.  What earlier ones have measured stays. */
 extern void px_sender_restart(px_sender *sender);
 
 /*

@@ -10,51 +10,6 @@
 #include "column/chunk.h"
 
 px_status
-px_chunk_header_write(px_writer *out, const px_chunk *chunk)
-{
-	if (!px_write_u8(out, chunk->encoding) ||
-		!px_write_u8(out, chunk->codec) ||
-		!px_write_u8(out, chunk->null_layout) ||
-		!px_write_u8(out, chunk->form) ||
-		!px_write_u8(out, chunk->width) ||
-		!px_write_u8(out, chunk->scale) ||
-		!px_write_u16(out, 0) ||
-		!px_write_u32(out, chunk->nvalues) ||
-		!px_write_u32(out, chunk->encoded_nbytes) ||
-		!px_write_u32(out, chunk->stored_nbytes) ||
-		!px_write_u32(out, chunk->head_nbytes))
-		return PX_NO_SPACE;
-
-	return PX_OK;
-}
-
-px_status
-px_chunk_header_read(px_reader *r, px_chunk *chunk, px_fault *fault)
-{
-	size_t		left = px_reader_left(r);
-	uint16_t	reserved16;
-
-	if (!px_read_u8(r, &chunk->encoding) ||
-		!px_read_u8(r, &chunk->codec) ||
-		!px_read_u8(r, &chunk->null_layout) ||
-		!px_read_u8(r, &chunk->form) ||
-		!px_read_u8(r, &chunk->width) ||
-		!px_read_u8(r, &chunk->scale) ||
-		!px_read_u16(r, &reserved16) ||
-		!px_read_u32(r, &chunk->nvalues) ||
-		!px_read_u32(r, &chunk->encoded_nbytes) ||
-		!px_read_u32(r, &chunk->stored_nbytes) ||
-		!px_read_u32(r, &chunk->head_nbytes))
-		return px_fail(fault, PX_TRUNCATED, "chunk header",
-					   PX_CHUNK_HEADER_NBYTES, left);
-
-	if (reserved16 != 0)
-		return px_fail(fault, PX_BAD_HEADER, "chunk reserved", 0, reserved16);
-
-	return PX_OK;
-}
-
-px_status
 px_chunk_unpack(const px_chunk *chunk, px_codec_context *context,
 				uint8_t *buffer, const uint8_t **encoded, px_fault *fault)
 {

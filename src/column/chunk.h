@@ -5,7 +5,7 @@
  *
  * A chunk is a header, a null bitmap if some rows are null, and the values
  * that are not null, encoded, then perhaps compressed by a codec.  Here the
- * header is read and written, and the codec undone; decode.h undoes the
+ * codec is undone; batch.h reads and writes headers, and decode.h undoes the
  * encoding.
  *
  *-------------------------------------------------------------------------
@@ -44,16 +44,6 @@ typedef struct px_chunk
 	const uint8_t *bitmap;		/* NULL unless PX_NULLS_BITMAP */
 	const uint8_t *stored;		/* stored_nbytes bytes */
 } px_chunk;
-
-/* Write the header.  PX_NO_SPACE. */
-extern px_status px_chunk_header_write(px_writer *out, const px_chunk *chunk);
-
-/*
- * Read the header; rows, bitmap and stored are set by px_batch_read, which
- * also checks what the fields say.  PX_TRUNCATED, PX_BAD_HEADER.
- */
-extern px_status px_chunk_header_read(px_reader *r, px_chunk *chunk,
-									  px_fault *fault);
 
 /*
  * Undo the codec.  Without one *encoded is chunk->stored; with one the bytes

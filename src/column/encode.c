@@ -313,7 +313,7 @@ px_values_write(px_writer *out, const px_column *columns, uint16_t index,
 	const px_column *column = &columns[index];
 	size_t		plain_nbytes = px_column_values_nbytes(column);
 	px_encode_job job = {
-		.input = {columns, column, index},
+		.input = {.columns = columns, .column = column, .index = index},
 		.options = options,
 		.state = state,
 		.plain_nbytes = plain_nbytes,

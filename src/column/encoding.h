@@ -190,8 +190,9 @@ typedef struct px_encoding
 	/*
 	 * Read the nvalues dense values: as integers, extended to 64 bits; as
 	 * pointers to values of form fixed, or to packed ones.  The contracts are
-	 * those of px_chunk_decode_ints and px_chunk_decode_pointers, but nulls
-	 * are not looked at.  NULL: the encoding cannot be read like that.
+	 * those of px_chunk_decode_ints and px_chunk_decode_pointers (decode.h),
+	 * but nulls are not looked at.  NULL: the encoding cannot be read like
+	 * that.
 	 */
 	px_status	(*read_ints) (const px_chunk *chunk, const uint8_t *encoded,
 							  bool is_signed, const px_decode_room *room,
@@ -203,7 +204,8 @@ typedef struct px_encoding
 
 	/*
 	 * Where in encoded, which read_pointers has accepted, the bytes of all
-	 * strings are: see px_chunk_text.  NULL: nowhere.
+	 * strings are: see px_chunk_text (decode.h).  They need not be whole
+	 * characters.  NULL: nowhere.
 	 */
 	void		(*text) (const px_chunk *chunk, const uint8_t *encoded,
 						 const uint8_t **text, size_t *text_nbytes);

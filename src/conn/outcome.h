@@ -25,8 +25,9 @@ typedef struct px_outcome
 	px_outcome_kind kind;
 
 	/*
-	 * A short phrase, NULL with PX_OUTCOME_OK only.  It is a constant, belongs
-	 * to the peer, or was palloc'd in the memory context of the attempt.
+	 * A short phrase, NULL with PX_OUTCOME_OK only.  It is a constant, or was
+	 * palloc'd in the memory context of the attempt.  It is never the peer's:
+	 * an invalidation frees that.
 	 */
 	const char *reason;
 } px_outcome;

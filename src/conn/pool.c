@@ -337,7 +337,7 @@ px_connection_acquire(px_peer *peer, UserMapping *user,
 	if (peer->avoid_until != 0 && peer->avoid_until > GetCurrentTimestamp())
 		return px_failed("a session did not answer within the last minute");
 	if (peer->stream_refusal)
-		return px_refused(peer->stream_refusal);
+		return px_refused(pstrdup(peer->stream_refusal));
 	if (streams_running(peer) >= px_max_connections_per_server)
 		return px_busy("no connection is free");
 

@@ -35,7 +35,7 @@ typedef struct px_auto
 /* For a request with codec=auto; allocated in the current context. */
 extern px_auto *px_auto_new(const px_request *request);
 
-/* A new stream begins, with what earlier ones have taught. */
+/* A new stream begins.  What earlier ones have measured stays. */
 extern void px_auto_restart(px_auto *state);
 
 extern void px_auto_called(px_auto *state);

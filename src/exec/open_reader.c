@@ -252,7 +252,7 @@ px_open_session(px_receive_state *state, px_stream_reader *reader,
 	px_outcome	outcome = px_ok();
 
 	if (peer->refusal)
-		outcome = px_refused(peer->refusal);
+		outcome = px_refused(pstrdup(peer->refusal));
 	else if (!peer->admitted)
 		outcome = px_ask_peer(state);
 	if (!px_is_ok(outcome))

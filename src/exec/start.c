@@ -169,7 +169,7 @@ begin_stream(px_receive_state *state)
 		return outcome;
 	known = px_ask_is_known(state);
 	if (peer->refusal)
-		return px_refused(peer->refusal);
+		return px_refused(pstrdup(peer->refusal));
 	if (!known && peer->snapshot[0] == '\0')
 	{
 		outcome = px_ask_query(state);

@@ -4,8 +4,8 @@
  *		Which foreign scans an exchange may take over.
  *
  * Reasons against an exchange that are known only at run time (no extension on
- * the remote, own writes, …) are found by exec/start.c.  Then the ForeignScan
- * runs, which is kept in the plan.
+ * the remote, own writes, …) are found by exec/start.c.  Then postgres_fdw's
+ * session is read instead, or the ForeignScan runs, which is kept in the plan.
  *
  *-------------------------------------------------------------------------
  */

@@ -367,7 +367,10 @@ wait_for_event(px_fdw_cursor *cursor, WaitEventSet *set, TimestampTz deadline,
 {
 	long		ms = -1;
 
-	AddWaitEventToSet(set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL, NULL);
+	/* In single-user mode there is no postmaster, and nothing to wait for. */
+	if (IsUnderPostmaster)
+		AddWaitEventToSet(set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL,
+						  NULL);
 	cursor->requestor->as_eventset = set;
 	cursor->routine->ForeignAsyncConfigureWait(&cursor->request);
 	note_arrival(cursor);

@@ -672,7 +672,10 @@ px_stream_wait_any(px_stream *const *streams, int n, long timeout_ms,
 	instr_time	begin;
 	instr_time	end;
 
-	AddWaitEventToSet(set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL, NULL);
+	/* In single-user mode there is no postmaster, and nothing to wait for. */
+	if (IsUnderPostmaster)
+		AddWaitEventToSet(set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL,
+						  NULL);
 	AddWaitEventToSet(set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
 	for (int i = 0; i < n; i++)
 	{

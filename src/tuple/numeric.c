@@ -197,7 +197,7 @@ px_numeric_to_scaled(const struct varlena *datum, int64 *value, int *dscale)
 		return false;
 	if (parts.ndigits > 0)
 	{
-		/* The first digit is not 0, so at least so many decimals are needed. */
+		/* The first digit is not 0: so many decimals are needed, at least. */
 		if (parts.ndigits > DIGITS_MAX ||
 			parts.weight * DIGIT_DECIMALS + parts.scale >= DECIMALS_MAX)
 			return false;

@@ -38,10 +38,11 @@
  * for slice 0 itself.
  *
  * For the sender's statement_timeout, fetch_rows rows count as one statement,
- * and the first batch has no more rows than that.  With fixed=1 the sender evaluates the query in steps of fetch_rows rows, and begins a
- * step only when its first frame is wanted: for queries that lock rows, or
- * have other effects.  session is the word of an admission (admission.h): a
- * session with another fingerprint declines the request.
+ * and the first batch has no more rows than that.  With fixed=1 the sender
+ * evaluates the query in steps of fetch_rows rows, and begins a step only when
+ * its first frame is wanted: for queries that lock rows, or have other
+ * effects.  session is the word of an admission (admission.h): a session with
+ * another fingerprint declines the request.
  *
  * Each of columns names the built-in type (domains flattened) and the typmod
  * that the receiver has for the column; type 0 asks for text.  The sender

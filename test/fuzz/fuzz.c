@@ -57,7 +57,8 @@ fuzz_guarded(fuzz_slot slot, size_t n)
 			munmap(map->start, (size_t) (map->end - map->start) + page);
 		mapped = mmap(NULL, nbytes + page, PROT_READ | PROT_WRITE,
 					  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (mapped == MAP_FAILED || mprotect((uint8_t *) mapped + nbytes, page, PROT_NONE) != 0)
+		if (mapped == MAP_FAILED ||
+			mprotect((uint8_t *) mapped + nbytes, page, PROT_NONE) != 0)
 		{
 			perror("mmap");
 			exit(EXIT_FAILURE);
@@ -160,11 +161,15 @@ check_packed(const unpacked *u, const uint8_t *packed)
 	size_t		header_nbytes = *packed & 1 ? 1 : 4;
 	size_t		n;
 
-	FUZZ_REQUIRE(is_within(packed, header_nbytes, u->encoded, u->chunk->encoded_nbytes) ||
-				 is_within(packed, header_nbytes, u->room.buffer, u->buffer_nbytes));
+	FUZZ_REQUIRE(
+		is_within(packed, header_nbytes, u->encoded,
+				  u->chunk->encoded_nbytes) ||
+		is_within(packed, header_nbytes, u->room.buffer, u->buffer_nbytes));
 	n = px_packed_nbytes(packed);
-	FUZZ_REQUIRE(is_within(packed, header_nbytes + n, u->encoded, u->chunk->encoded_nbytes) ||
-				 is_within(packed, header_nbytes + n, u->room.buffer, u->buffer_nbytes));
+	FUZZ_REQUIRE(is_within(packed, header_nbytes + n, u->encoded,
+						   u->chunk->encoded_nbytes) ||
+				 is_within(packed, header_nbytes + n, u->room.buffer,
+						   u->buffer_nbytes));
 	FUZZ_REQUIRE(header_nbytes + n <= PX_FRAME_NBYTES_MAX);
 	fuzz_touch(px_packed_data(packed), n);
 }
@@ -188,7 +193,8 @@ decode_ints(const unpacked *u, bool is_signed, int64_t *numbers)
 	px_fault	fault = {0};
 	px_status	status;
 
-	status = px_chunk_decode_ints(chunk, u->encoded, is_signed, &u->room, numbers, &fault);
+	status = px_chunk_decode_ints(chunk, u->encoded, is_signed, &u->room,
+								  numbers, &fault);
 	FUZZ_REQUIRE(status == fault.status);
 	if (status != PX_OK)
 		return false;
@@ -208,13 +214,15 @@ decode_numerics(const unpacked *u, int64_t *numbers)
 	px_status	status;
 	int64_t		previous = -1;
 
-	status = px_chunk_decode_patched(u->chunk, u->encoded, &u->room, numbers, &patches, &fault);
+	status = px_chunk_decode_patched(u->chunk, u->encoded, &u->room, numbers,
+									 &patches, &fault);
 	FUZZ_REQUIRE(status == fault.status);
 	if (status != PX_OK)
 		return;
 	for (uint32_t i = 0; i < patches.n; i++)
 	{
-		FUZZ_REQUIRE(patches.rows[i] > previous && patches.rows[i] < (int64_t) u->chunk->rows);
+		FUZZ_REQUIRE(patches.rows[i] > previous &&
+					 patches.rows[i] < (int64_t) u->chunk->rows);
 		FUZZ_REQUIRE(!is_null(u->chunk, (uint32_t) patches.rows[i]));
 		previous = patches.rows[i];
 		check_packed(u, patches.sent[i]);
@@ -225,19 +233,22 @@ static void
 decode_pointers(unpacked *u)
 {
 	const px_chunk *chunk = u->chunk;
-	const uint8_t **values = (const uint8_t **) fuzz_guarded(SLOT_VALUES, chunk->rows * sizeof(*values));
+	const uint8_t **values = (const uint8_t **) fuzz_guarded(
+		SLOT_VALUES, chunk->rows * sizeof(*values));
 	const uint8_t *text;
 	size_t		text_nbytes;
 	bool		ascii;
 	px_fault	fault = {0};
 	px_status	status;
 
-	status = px_chunk_buffer_nbytes(chunk, u->encoded, &u->buffer_nbytes, &fault);
+	status = px_chunk_buffer_nbytes(chunk, u->encoded, &u->buffer_nbytes,
+									&fault);
 	FUZZ_REQUIRE(status == fault.status);
 	if (status != PX_OK || u->buffer_nbytes > FUZZ_NBYTES_MAX)
 		return;
 	u->room.buffer = fuzz_guarded(SLOT_BUFFER, PX_ALIGN(u->buffer_nbytes));
-	status = px_chunk_decode_pointers(chunk, u->encoded, &u->room, values, &fault);
+	status = px_chunk_decode_pointers(chunk, u->encoded, &u->room, values,
+									  &fault);
 	FUZZ_REQUIRE(status == fault.status);
 	if (status != PX_OK)
 		return;
@@ -253,7 +264,8 @@ decode_pointers(unpacked *u)
 		return;
 	}
 	ascii = px_chunk_text(chunk, u->encoded, &text, &text_nbytes);
-	FUZZ_REQUIRE(is_within(text, text_nbytes, u->encoded, chunk->encoded_nbytes));
+	FUZZ_REQUIRE(
+		is_within(text, text_nbytes, u->encoded, chunk->encoded_nbytes));
 	ascii = ascii && is_ascii(text, text_nbytes);
 	for (uint32_t row = 0; row < chunk->rows; row++)
 	{
@@ -261,7 +273,9 @@ decode_pointers(unpacked *u)
 		if (values[row] == NULL)
 			continue;
 		check_packed(u, values[row]);
-		FUZZ_REQUIRE(!ascii || is_ascii(px_packed_data(values[row]), px_packed_nbytes(values[row])));
+		FUZZ_REQUIRE(!ascii ||
+					 is_ascii(px_packed_data(values[row]),
+							  px_packed_nbytes(values[row])));
 	}
 }
 
@@ -276,7 +290,8 @@ decode_arrays(const unpacked *u)
 	px_fault	fault = {0};
 	px_status	status;
 
-	status = px_chunk_decode_arrays(chunk, u->encoded, &u->room, &arrays, &fault);
+	status = px_chunk_decode_arrays(chunk, u->encoded, &u->room, &arrays,
+									&fault);
 	FUZZ_REQUIRE(status == fault.status);
 	if (status != PX_OK)
 		return;
@@ -292,10 +307,12 @@ decode_arrays(const unpacked *u)
 	if (nelements * sizeof(int64_t) > FUZZ_NBYTES_MAX)
 		return;
 
-	elements = (int64_t *) fuzz_guarded(SLOT_ELEMENTS, nelements * sizeof(int64_t));
+	elements = (int64_t *) fuzz_guarded(SLOT_ELEMENTS,
+										nelements * sizeof(int64_t));
 	for (int is_signed = 0; is_signed < 2; is_signed++)
 	{
-		status = px_chunk_decode_elements(&arrays, is_signed, elements, &fault);
+		status = px_chunk_decode_elements(&arrays, is_signed, elements,
+										  &fault);
 		FUZZ_REQUIRE(status == PX_OK || status == fault.status);
 		for (uint32_t i = 0; status == PX_OK && i < arrays.nelements; i++)
 			check_int(chunk, is_signed, elements[i]);
@@ -316,11 +333,13 @@ fuzz_decode_chunk(const px_chunk *chunk, const int64_t *const *references,
 		return false;
 	if (chunk->codec != PX_CODEC_NONE)
 		buffer = fuzz_guarded(SLOT_UNPACKED, chunk->encoded_nbytes);
-	status = px_chunk_unpack(chunk, fuzz_codec_context(), buffer, &u.encoded, &fault);
+	status = px_chunk_unpack(chunk, fuzz_codec_context(), buffer, &u.encoded,
+							 &fault);
 	FUZZ_REQUIRE(status == fault.status);
 	if (status != PX_OK)
 		return false;
-	u.room.scratch = (int64_t *) fuzz_guarded(SLOT_SCRATCH, PX_DECODE_SCRATCH_WORDS(chunk->rows) * sizeof(int64_t));
+	u.room.scratch = (int64_t *) fuzz_guarded(
+		SLOT_SCRATCH, PX_DECODE_SCRATCH_WORDS(chunk->rows) * sizeof(int64_t));
 	u.room.references = references;
 	u.room.nreferences = nreferences;
 
@@ -333,7 +352,8 @@ fuzz_decode_chunk(const px_chunk *chunk, const int64_t *const *references,
 			if (chunk->width == sizeof(int64_t))
 				decode_numerics(&u, numbers);
 			(void) decode_ints(&u, false, numbers);
-			integers = decode_ints(&u, true, numbers) && chunk->null_layout == PX_NULLS_NONE;
+			integers = decode_ints(&u, true, numbers) &&
+				chunk->null_layout == PX_NULLS_NONE;
 			break;
 		case PX_FORM_BYTES:
 			decode_pointers(&u);

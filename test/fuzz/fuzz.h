@@ -21,7 +21,8 @@ extern int	LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define FUZZ_REQUIRE(condition) \
 	((condition) ? (void) 0 : fuzz_fail(#condition, __FILE__, __LINE__))
 
-extern void fuzz_fail(const char *text, const char *file, int line) __attribute__((noreturn));
+extern void fuzz_fail(const char *text, const char *file, int line)
+	__attribute__((noreturn));
 
 /*
  * Memory of n bytes that ends at a page that cannot be accessed; 8-aligned if

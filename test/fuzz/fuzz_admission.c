@@ -26,12 +26,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 
 	/* What follows the hello has one spelling. */
-	FUZZ_REQUIRE(px_admission_write(written, sizeof(written), &admission) < sizeof(written));
+	FUZZ_REQUIRE(px_admission_write(written, sizeof(written), &admission) <
+				 sizeof(written));
 	FUZZ_REQUIRE(strcmp(strstr(written, " pid="), strstr(text, " pid=")) == 0);
 	FUZZ_REQUIRE(px_admission_read(written, &again, NULL) == PX_OK);
 	FUZZ_REQUIRE(again.hello.protocol_max == admission.hello.protocol_max &&
 				 strcmp(again.hello.instance, admission.hello.instance) == 0 &&
-				 again.pid == admission.pid && again.session == admission.session &&
+				 again.pid == admission.pid &&
+				 again.session == admission.session &&
 				 strcmp(again.snapshot, admission.snapshot) == 0 &&
 				 again.idle_ms == admission.idle_ms &&
 				 strcmp(again.against, admission.against) == 0);

@@ -13,12 +13,14 @@
 static void
 decode(const uint8_t *data, size_t size)
 {
-	const char *text = (const char *) fuzz_guarded_copy(SLOT_INPUT, data, size);
+	const char *text = (const char *) fuzz_guarded_copy(SLOT_INPUT, data,
+														size);
 	size_t		cap = px_armour_decoded_nbytes(size);
 	uint8_t    *decoded = fuzz_guarded(SLOT_BUFFER, cap);
 	size_t		nbytes = 0;
 	px_fault	fault = {0};
-	px_status	status = px_armour_decode(text, size, decoded, cap, &nbytes, &fault);
+	px_status	status = px_armour_decode(text, size, decoded, cap, &nbytes,
+										&fault);
 	char	   *again;
 
 	FUZZ_REQUIRE(status == fault.status);
@@ -34,7 +36,8 @@ decode(const uint8_t *data, size_t size)
 	for (size_t begin = 0; begin < size; begin += PX_ARMOUR_BLOCK_NCHARS)
 	{
 		FUZZ_REQUIRE(again[begin] >= text[begin]);
-		for (size_t i = begin; i < Min(size, begin + PX_ARMOUR_BLOCK_NCHARS); i++)
+		for (size_t i = begin; i < Min(size, begin + PX_ARMOUR_BLOCK_NCHARS);
+			 i++)
 			FUZZ_REQUIRE(i == begin ||
 						 (again[i] ^ again[begin]) == (text[i] ^ text[begin]));
 	}
@@ -50,7 +53,8 @@ encode(const uint8_t *data, size_t size)
 	size_t		nbytes = SIZE_MAX;
 
 	px_armour_encode(text, bytes, size);
-	FUZZ_REQUIRE(px_armour_decode(text, nchars, decoded, size, &nbytes, NULL) == PX_OK);
+	FUZZ_REQUIRE(
+		px_armour_decode(text, nchars, decoded, size, &nbytes, NULL) == PX_OK);
 	FUZZ_REQUIRE(nbytes == size && memcmp(decoded, bytes, size) == 0);
 }
 

@@ -34,7 +34,8 @@ read_batch(const uint8_t *body, const px_frame_header *header)
 	FUZZ_REQUIRE(numbers != NULL);
 	status = px_batch_read(body, header, chunks, &fault);
 	FUZZ_REQUIRE(status == fault.status);
-	if (status != PX_OK || (size_t) header->columns * header->rows > REFERENCES_MAX)
+	if (status != PX_OK ||
+		(size_t) header->columns * header->rows > REFERENCES_MAX)
 		return;
 
 	for (uint16_t i = 0; i < header->columns; i++)
@@ -56,9 +57,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < PX_FRAME_HEADER_NBYTES)
 		return 0;
 	frame = fuzz_guarded_copy(SLOT_FRAME, data, size);
-	px_store_u32(frame + OFF_BODY_NBYTES, (uint32_t) (size - PX_FRAME_HEADER_NBYTES));
-	px_store_u32(frame + OFF_CRC, px_crc32c(frame, OFF_CRC, frame + PX_FRAME_HEADER_NBYTES,
-											size - PX_FRAME_HEADER_NBYTES));
+	px_store_u32(frame + OFF_BODY_NBYTES,
+				 (uint32_t) (size - PX_FRAME_HEADER_NBYTES));
+	px_store_u32(frame + OFF_CRC,
+				 px_crc32c(frame, OFF_CRC, frame + PX_FRAME_HEADER_NBYTES,
+						   size - PX_FRAME_HEADER_NBYTES));
 	if (px_frame_peek(frame, size, &header, NULL) == PX_OK &&
 		header.kind == PX_FRAME_BATCH)
 	{

@@ -33,9 +33,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint32_t	rows = fuzz_take_u16(&input) + 1;
 	uint32_t	nvalues = rows;
 	uint8_t		header[PX_CHUNK_HEADER_NBYTES];
-	px_frame_header frame = {
-		.kind = PX_FRAME_BATCH, .rows = rows, .columns = 1, .raw_nbytes = PX_FRAME_NBYTES_MAX
-	};
+	px_frame_header frame = {.kind = PX_FRAME_BATCH,
+							 .rows = rows,
+							 .columns = 1,
+							 .raw_nbytes = PX_FRAME_NBYTES_MAX};
 	px_writer	out = {0};
 	size_t		bitmap_nbytes = 0;
 	px_chunk	chunk;
@@ -67,12 +68,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	else if (header[OFF_NULLS] == PX_NULLS_ALL)
 		nvalues = 0;
-	(void) px_write_bytes(&out, input.data + bitmap_nbytes, input.left - bitmap_nbytes);
+	(void) px_write_bytes(&out, input.data + bitmap_nbytes,
+						  input.left - bitmap_nbytes);
 	px_store_u32(header + OFF_NVALUES, nvalues);
-	px_store_u32(header + OFF_STORED_NBYTES, (uint32_t) (input.left - bitmap_nbytes));
+	px_store_u32(header + OFF_STORED_NBYTES,
+				 (uint32_t) (input.left - bitmap_nbytes));
 	if (header[OFF_CODEC] == PX_CODEC_NONE)
 	{
-		px_store_u32(header + OFF_ENCODED_NBYTES, (uint32_t) (input.left - bitmap_nbytes));
+		px_store_u32(header + OFF_ENCODED_NBYTES,
+					 (uint32_t) (input.left - bitmap_nbytes));
 		px_store_u32(header + OFF_HEAD_NBYTES, 0);
 	}
 	memcpy(out.data, header, sizeof(header));
@@ -85,6 +89,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	for (uint32_t row = 0; row < rows; row++)
 		earlier[row] = (int64_t) row * 1000003 - 7;
-	(void) fuzz_decode_chunk(&chunk, references, lengthof(references), numbers);
+	(void) fuzz_decode_chunk(&chunk, references, lengthof(references),
+							 numbers);
 	return 0;
 }

@@ -17,7 +17,8 @@
 
 /* What was read is written as the same bytes. */
 static void
-check_rewritten(const uint8_t *body, const px_frame_header *header, px_writer *out)
+check_rewritten(const uint8_t *body, const px_frame_header *header,
+				px_writer *out)
 {
 	FUZZ_REQUIRE(out->pos == header->body_nbytes);
 	FUZZ_REQUIRE(memcmp(out->data, body, out->pos) == 0);
@@ -27,7 +28,8 @@ static void
 read_body(const uint8_t *body, const px_frame_header *header)
 {
 	static px_schema_column columns[PX_FRAME_COLUMNS_MAX];
-	px_writer	out = {fuzz_guarded(SLOT_VALUES, header->body_nbytes), header->body_nbytes, 0};
+	px_writer	out = {fuzz_guarded(SLOT_VALUES, header->body_nbytes),
+					 header->body_nbytes, 0};
 	px_slice	slice;
 	px_end		end;
 	px_plan		plan;
@@ -39,7 +41,8 @@ read_body(const uint8_t *body, const px_frame_header *header)
 		case PX_FRAME_SCHEMA:
 			status = px_schema_read(body, header, columns, &fault);
 			if (status == PX_OK)
-				FUZZ_REQUIRE(px_schema_write(&out, columns, header->columns) == PX_OK);
+				FUZZ_REQUIRE(px_schema_write(&out, columns, header->columns) ==
+							 PX_OK);
 			break;
 		case PX_FRAME_SLICE:
 			status = px_slice_read(body, header, &slice, &fault);
@@ -77,14 +80,16 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_REQUIRE(status == fault.status);
 	if (status != PX_OK)
 	{
-		FUZZ_REQUIRE(strlen(px_fault_text(&fault, text)) < PX_FAULT_NBYTES_MAX);
+		FUZZ_REQUIRE(strlen(px_fault_text(&fault, text)) <
+					 PX_FAULT_NBYTES_MAX);
 		FUZZ_REQUIRE(strlen(px_status_text(status)) > 0);
 		return 0;
 	}
 	FUZZ_REQUIRE(header.body_nbytes == size - PX_FRAME_HEADER_NBYTES);
 	(void) px_frame_verify(frame, &header, &fault);
 
-	header.crc = px_crc32c(frame, OFF_CRC, frame + PX_FRAME_HEADER_NBYTES, header.body_nbytes);
+	header.crc = px_crc32c(frame, OFF_CRC, frame + PX_FRAME_HEADER_NBYTES,
+						   header.body_nbytes);
 	px_store_u32(frame + OFF_CRC, header.crc);
 	FUZZ_REQUIRE(px_frame_verify(frame, &header, &fault) == PX_OK);
 	read_body(frame + PX_FRAME_HEADER_NBYTES, &header);

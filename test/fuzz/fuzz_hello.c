@@ -26,15 +26,19 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 
 	/* Unknown keys are gone, the order is ours, the contents are the same. */
-	FUZZ_REQUIRE(px_hello_write(written, sizeof(written), &hello) < sizeof(written));
+	FUZZ_REQUIRE(px_hello_write(written, sizeof(written), &hello) <
+				 sizeof(written));
 	FUZZ_REQUIRE(px_hello_read(written, &again, NULL) == PX_OK);
-	FUZZ_REQUIRE(again.protocol_min == hello.protocol_min && again.protocol_max == hello.protocol_max &&
-				 again.codecs == hello.codecs && again.encodings == hello.encodings &&
+	FUZZ_REQUIRE(again.protocol_min == hello.protocol_min &&
+				 again.protocol_max == hello.protocol_max &&
+				 again.codecs == hello.codecs &&
+				 again.encodings == hello.encodings &&
 				 again.little_endian == hello.little_endian &&
 				 strcmp(again.encoding, hello.encoding) == 0 &&
 				 again.server_version == hello.server_version &&
 				 strcmp(again.instance, hello.instance) == 0 &&
 				 again.can_export == hello.can_export);
-	FUZZ_REQUIRE(px_hello_common_version(&hello, &again) == hello.protocol_max);
+	FUZZ_REQUIRE(px_hello_common_version(&hello, &again) ==
+				 hello.protocol_max);
 	return 0;
 }

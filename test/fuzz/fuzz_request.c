@@ -27,7 +27,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	/* Every request has one spelling. */
 	written = (char *) fuzz_guarded(SLOT_VALUES, strlen(text) + 1);
-	FUZZ_REQUIRE(px_request_write(written, strlen(text) + 1, &request, columns) == strlen(text));
+	FUZZ_REQUIRE(px_request_write(written, strlen(text) + 1, &request,
+								  columns) == strlen(text));
 	FUZZ_REQUIRE(strcmp(written, text) == 0);
 	return 0;
 }

@@ -27,7 +27,9 @@
 #define ROWS_MAX		600
 #define VALUE_NBYTES_MAX	400
 
-/* What is taken to verify a batch: for a column its values, and two buffers. */
+/*
+ * What is taken to verify a batch: for a column its values, and two buffers.
+ */
 #define PIECES_MAX		(3 * COLUMNS_MAX + 3)
 
 typedef enum kind
@@ -110,7 +112,8 @@ next_int(stream_column *c, uint32_t row)
 					return 0;
 			}
 		case 7:					/* a few wide ones among narrow ones */
-			return next_random() % (c->b + 20u) == 0 ? next_random() : next_random() & 7;
+			return next_random() % (c->b + 20u) == 0 ? next_random()
+													 : next_random() & 7;
 		case 8:					/* the first column's, and something */
 			return row * UINT64_C(3600000000) + next_random() % (c->b + 1u);
 		default:
@@ -176,14 +179,19 @@ next_string(stream_column *c, uint32_t row, uint8_t *out)
 			memset(out, (int) ('a' + n % 26), n);
 			return n;
 		case 2:					/* digits in a frame */
-			return (size_t) snprintf((char *) out, VALUE_NBYTES_MAX, "Customer#%09u", (unsigned) next_int(c, row));
+			return (size_t) snprintf((char *) out, VALUE_NBYTES_MAX,
+									 "Customer#%09u",
+									 (unsigned) next_int(c, row));
 		case 3:
-			return (size_t) snprintf((char *) out, VALUE_NBYTES_MAX, "%02u-%03u-%03u", c->a % 90 + 10u,
-									 (unsigned) (next_random() % 1000), (unsigned) (next_random() % 1000));
+			return (size_t) snprintf((char *) out, VALUE_NBYTES_MAX,
+									 "%02u-%03u-%03u", c->a % 90 + 10u,
+									 (unsigned) (next_random() % 1000),
+									 (unsigned) (next_random() % 1000));
 		case 4:					/* text */
 			n = next_random() % (c->b + 1u);
 			for (size_t i = 0; i < n; i++)
-				out[i] = (uint8_t) ("etaoin shrdlu\xc3\xbc")[next_random() % 15];
+				out[i] =
+					(uint8_t) ("etaoin shrdlu\xc3\xbc")[next_random() % 15];
 			return n;
 		case 5:					/* bytes */
 			n = next_random() % (c->b + 1u);
@@ -199,8 +207,11 @@ next_string(stream_column *c, uint32_t row, uint8_t *out)
 			return 0;
 		default:				/* a frame that does not hold in some rows */
 			if (next_random() % (c->b + 2u) == 0)
-				return (size_t) snprintf((char *) out, VALUE_NBYTES_MAX, "code x%u", row);
-			return (size_t) snprintf((char *) out, VALUE_NBYTES_MAX, "code %04u", (unsigned) (next_random() % 10000));
+				return (size_t) snprintf((char *) out, VALUE_NBYTES_MAX,
+										 "code x%u", row);
+			return (size_t) snprintf((char *) out, VALUE_NBYTES_MAX,
+									 "code %04u",
+									 (unsigned) (next_random() % 10000));
 	}
 }
 
@@ -220,7 +231,8 @@ append_number(stream_column *c, uint64_t number)
 	uint32_t	value = column->nvalues;
 
 	px_column_append_u64(column, number);
-	expect(c, value, column->values + column->values_nbytes - column->width, column->width);
+	expect(c, value, column->values + column->values_nbytes - column->width,
+		   column->width);
 }
 
 /* A char(n): blanks up to a length, which some values may not have. */
@@ -314,9 +326,12 @@ append_toasted(stream_column *c, uint32_t row)
 
 	expect(c, column->nvalues, text, n);
 	if (n > PX_TOAST_SAVING_MIN && method == PX_TOAST_LZ4)
-		(void) px_codec_lz4.compress(fuzz_codec_context(), 0, text, n, packed, n, &packed_nbytes);
+		(void) px_codec_lz4.compress(fuzz_codec_context(), 0, text, n, packed,
+									 n, &packed_nbytes);
 	else if (n > PX_TOAST_SAVING_MIN)
-		packed_nbytes = (size_t) pglz_compress((const char *) text, (int32) n, (char *) packed, PGLZ_strategy_always);
+		packed_nbytes = (size_t) pglz_compress((const char *) text, (int32) n,
+											   (char *) packed,
+											   PGLZ_strategy_always);
 	if (packed_nbytes <= n && packed_nbytes + PX_TOAST_SAVING_MIN <= n)
 	{
 		column->positions[column->ntoasts] = column->nvalues;
@@ -382,7 +397,7 @@ append_row(stream_column *c, uint32_t row, uint32_t nvalues)
 static void
 allocate(stream_column *c)
 {
-	size_t		values_nbytes = ROWS_MAX * (2 * VALUE_NBYTES_MAX) + PX_APPEND_SLACK;
+	size_t values_nbytes = ROWS_MAX * (2 * VALUE_NBYTES_MAX) + PX_APPEND_SLACK;
 
 	if (c->is_null)
 		return;
@@ -398,8 +413,10 @@ allocate(stream_column *c)
 	c->sent.values = calloc(1, values_nbytes);
 	c->sent.lengths = calloc(ROWS_MAX, sizeof(uint32_t));
 	c->sent.nulls = calloc(1, PX_BITMAP_NBYTES(ROWS_MAX));
-	FUZZ_REQUIRE(c->is_null && c->expected && c->toasts && c->lengths && c->column.values && c->column.nulls &&
-				 c->column.lengths && c->column.positions && c->sent.values && c->sent.lengths && c->sent.nulls);
+	FUZZ_REQUIRE(c->is_null && c->expected && c->toasts && c->lengths &&
+				 c->column.values && c->column.nulls && c->column.lengths &&
+				 c->column.positions && c->sent.values && c->sent.lengths &&
+				 c->sent.nulls);
 }
 
 static void
@@ -478,8 +495,8 @@ fill_column(stream_column *c, uint32_t rows, fuzz_input *input)
 
 /* Number and packed value that a row has, whichever applies. */
 static void
-check_value(const stream_column *c, uint32_t value, size_t at, const int64_t *number,
-			const uint8_t *packed)
+check_value(const stream_column *c, uint32_t value, size_t at,
+			const int64_t *number, const uint8_t *packed)
 {
 	const uint8_t *expected = c->expected + at;
 	uint32_t	nbytes = c->lengths[value];
@@ -496,12 +513,16 @@ check_value(const stream_column *c, uint32_t value, size_t at, const int64_t *nu
 		px_store_u64(bytes, (uint64_t) *number);
 		FUZZ_REQUIRE(memcmp(bytes, expected, nbytes) == 0);
 		for (size_t i = nbytes; i < 8; i++)
-			FUZZ_REQUIRE(bytes[i] == (c->column.is_signed && expected[nbytes - 1] & 0x80 ? 0xff : 0));
+			FUZZ_REQUIRE(bytes[i] ==
+						 (c->column.is_signed && expected[nbytes - 1] & 0x80
+							  ? 0xff
+							  : 0));
 	}
 }
 
 static void
-check_numbers(const stream_column *c, uint32_t rows, const int64_t *numbers, const px_patches *patches)
+check_numbers(const stream_column *c, uint32_t rows, const int64_t *numbers,
+			  const px_patches *patches)
 {
 	size_t		at = 0;
 	uint32_t	value = 0;
@@ -524,7 +545,8 @@ check_numbers(const stream_column *c, uint32_t rows, const int64_t *numbers, con
 }
 
 static void
-check_pointers(const stream_column *c, uint32_t rows, const uint8_t *const *values)
+check_pointers(const stream_column *c, uint32_t rows,
+			   const uint8_t *const *values)
 {
 	size_t		at = 0;
 	uint32_t	value = 0;
@@ -537,20 +559,24 @@ check_pointers(const stream_column *c, uint32_t rows, const uint8_t *const *valu
 		if (c->column.form == PX_FORM_BYTES)
 			check_value(c, value, at, NULL, values[row]);
 		else
-			FUZZ_REQUIRE(memcmp(values[row], c->expected + at, c->column.width) == 0);
+			FUZZ_REQUIRE(
+				memcmp(values[row], c->expected + at, c->column.width) == 0);
 		at += c->lengths[value++];
 	}
 }
 
 static void
-check_arrays(const stream_column *c, const px_chunk *chunk, const px_arrays *arrays)
+check_arrays(const stream_column *c, const px_chunk *chunk,
+			 const px_arrays *arrays)
 {
-	int64_t    *elements = (int64_t *) fuzz_guarded(SLOT_ELEMENTS, arrays->nelements * sizeof(int64_t));
+	int64_t	   *elements = (int64_t *) fuzz_guarded(
+		SLOT_ELEMENTS, arrays->nelements * sizeof(int64_t));
 	uint8_t		width = c->column.width;
 	size_t		at = 0;
 	uint32_t	nsent = 0;
 
-	FUZZ_REQUIRE(px_chunk_decode_elements(arrays, c->column.is_signed, elements, NULL) == PX_OK);
+	FUZZ_REQUIRE(px_chunk_decode_elements(arrays, c->column.is_signed,
+										  elements, NULL) == PX_OK);
 	for (uint32_t value = 0; value < chunk->nvalues; value++)
 	{
 		uint32_t	nbytes = c->lengths[value];
@@ -572,44 +598,59 @@ check_arrays(const stream_column *c, const px_chunk *chunk, const px_arrays *arr
 	}
 }
 
-/* Decode a column and compare; writes its integers to numbers, if it has any. */
+/*
+ * Decode a column and compare; writes its integers to numbers, if it has any.
+ */
 static void
-check_column(const stream_column *c, const px_chunk *chunk, const int64_t *const *references,
-			 uint16_t index, int64_t *numbers)
+check_column(const stream_column *c, const px_chunk *chunk,
+			 const int64_t *const *references, uint16_t index,
+			 int64_t *numbers)
 {
 	px_decode_room room = {NULL, NULL, references, index};
-	const uint8_t **values = (const uint8_t **) fuzz_guarded(SLOT_VALUES, chunk->rows * sizeof(*values));
+	const uint8_t **values = (const uint8_t **) fuzz_guarded(
+		SLOT_VALUES, chunk->rows * sizeof(*values));
 	const uint8_t *encoded;
 	size_t		needed;
 	px_patches	patches;
 	px_arrays	arrays;
 
-	FUZZ_REQUIRE(chunk->form == c->column.form && chunk->width == c->column.width &&
+	FUZZ_REQUIRE(chunk->form == c->column.form &&
+				 chunk->width == c->column.width &&
 				 chunk->scale == c->column.scale);
-	FUZZ_REQUIRE(px_chunk_unpack(chunk, fuzz_codec_context(),
-								 fuzz_guarded(SLOT_UNPACKED, chunk->encoded_nbytes), &encoded, NULL) == PX_OK);
-	room.scratch = (int64_t *) fuzz_guarded(SLOT_SCRATCH, PX_DECODE_SCRATCH_WORDS(chunk->rows) * sizeof(int64_t));
+	FUZZ_REQUIRE(
+		px_chunk_unpack(chunk, fuzz_codec_context(),
+						fuzz_guarded(SLOT_UNPACKED, chunk->encoded_nbytes),
+						&encoded, NULL) == PX_OK);
+	room.scratch = (int64_t *) fuzz_guarded(
+		SLOT_SCRATCH, PX_DECODE_SCRATCH_WORDS(chunk->rows) * sizeof(int64_t));
 	switch (c->kind)
 	{
 		case KIND_INTS:
 		case KIND_FLOATS:
-			FUZZ_REQUIRE(px_chunk_decode_ints(chunk, encoded, c->column.is_signed, &room, numbers, NULL) == PX_OK);
+			FUZZ_REQUIRE(px_chunk_decode_ints(chunk, encoded,
+											  c->column.is_signed, &room,
+											  numbers, NULL) == PX_OK);
 			check_numbers(c, chunk->rows, numbers, NULL);
 			break;
 		case KIND_NUMERIC:
-			FUZZ_REQUIRE(px_chunk_decode_patched(chunk, encoded, &room, numbers, &patches, NULL) == PX_OK);
+			FUZZ_REQUIRE(px_chunk_decode_patched(chunk, encoded, &room,
+												 numbers, &patches,
+												 NULL) == PX_OK);
 			check_numbers(c, chunk->rows, numbers, &patches);
 			break;
 		case KIND_ARRAY:
 			if (chunk->nvalues == 0)
 				break;
-			FUZZ_REQUIRE(px_chunk_decode_arrays(chunk, encoded, &room, &arrays, NULL) == PX_OK);
+			FUZZ_REQUIRE(px_chunk_decode_arrays(chunk, encoded, &room, &arrays,
+												NULL) == PX_OK);
 			check_arrays(c, chunk, &arrays);
 			break;
 		default:
-			FUZZ_REQUIRE(px_chunk_buffer_nbytes(chunk, encoded, &needed, NULL) == PX_OK);
+			FUZZ_REQUIRE(px_chunk_buffer_nbytes(chunk, encoded, &needed,
+												NULL) == PX_OK);
 			room.buffer = fuzz_guarded(SLOT_BUFFER, PX_ALIGN(needed));
-			FUZZ_REQUIRE(px_chunk_decode_pointers(chunk, encoded, &room, values, NULL) == PX_OK);
+			FUZZ_REQUIRE(px_chunk_decode_pointers(chunk, encoded, &room,
+												  values, NULL) == PX_OK);
 			check_pointers(c, chunk->rows, values);
 			break;
 	}
@@ -627,11 +668,13 @@ check_batch(const uint8_t *body, const px_frame_header *header)
 	const int64_t *references[COLUMNS_MAX] = {NULL};
 	px_chunk	chunks[COLUMNS_MAX];
 
-	FUZZ_REQUIRE(px_batch_verify(body, header, &limits, chunks, NULL) == PX_OK);
+	FUZZ_REQUIRE(px_batch_verify(body, header, &limits, chunks, NULL) ==
+				 PX_OK);
 	for (uint16_t i = 0; i < header->columns; i++)
 	{
 		check_column(&columns[i], &chunks[i], references, i, numbers[i]);
-		if (columns[i].kind == KIND_INTS && chunks[i].null_layout == PX_NULLS_NONE)
+		if (columns[i].kind == KIND_INTS &&
+			chunks[i].null_layout == PX_NULLS_NONE)
 			references[i] = numbers[i];
 	}
 }
@@ -663,24 +706,28 @@ take_piece(void *arg, size_t nbytes)
 
 /* Is a batch within everything that a receiver limits? */
 static void
-verify_batch(const uint8_t *body, const px_frame_header *header, const px_column *batch)
+verify_batch(const uint8_t *body, const px_frame_header *header,
+			 const px_column *batch)
 {
 	const px_batch_limits limits = {header->rows, PX_RAW_RATIO_MAX};
 	const px_verify_memory memory = {take_piece, NULL};
 	px_fault	fault;
 
 	npieces = 0;
-	if (px_verify_written(body, header, &limits, batch, fuzz_codec_context(), &memory, &fault) != PX_OK)
+	if (px_verify_written(body, header, &limits, batch, fuzz_codec_context(),
+						  &memory, &fault) != PX_OK)
 		fuzz_fail(fault.what, __FILE__, __LINE__);
 }
 
 /* Encode what is in the columns to exactly the room that it may take. */
 static void
-write_and_check(uint16_t ncolumns, uint32_t rows, const px_encode_options *options)
+write_and_check(uint16_t ncolumns, uint32_t rows,
+				const px_encode_options *options)
 {
 	px_column	batch[COLUMNS_MAX];
 	px_column_state states[COLUMNS_MAX];
-	px_frame_header header = {.version = PX_PROTOCOL_MAX, .kind = PX_FRAME_BATCH};
+	px_frame_header header = {.version = PX_PROTOCOL_MAX,
+							  .kind = PX_FRAME_BATCH};
 	px_writer	out = {0};
 	uint8_t    *frame;
 	px_frame_header again;
@@ -694,7 +741,8 @@ write_and_check(uint16_t ncolumns, uint32_t rows, const px_encode_options *optio
 	}
 	out.data = fuzz_guarded(SLOT_FRAME, out.cap);
 	out.pos = PX_FRAME_HEADER_NBYTES;
-	FUZZ_REQUIRE(px_batch_write(&out, batch, ncolumns, options, states) == PX_OK);
+	FUZZ_REQUIRE(px_batch_write(&out, batch, ncolumns, options, states) ==
+				 PX_OK);
 	for (uint16_t i = 0; i < ncolumns; i++)
 		columns[i].state = states[i];
 
@@ -716,7 +764,8 @@ choose(px_encode_options *options, uint32_t encodings)
 {
 	px_choice	choice = next_random() % PX_CHOICE_COUNT;
 
-	options->encodings = choice == PX_CHOICE_PLAIN ? PX_ENCODINGS_PLAIN : encodings;
+	options->encodings = choice == PX_CHOICE_PLAIN ? PX_ENCODINGS_PLAIN
+												   : encodings;
 	options->codec = choice == PX_CHOICE_ZSTD ? PX_CODEC_ZSTD :
 		choice == PX_CHOICE_LZ4 ? PX_CODEC_LZ4 : PX_CODEC_NONE;
 	options->codec_on_ints = choice == PX_CHOICE_ZSTD;
@@ -753,7 +802,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			choose(&options, encodings);
 		for (uint16_t i = 0; i < ncolumns; i++)
 			fill_column(&columns[i], rows, &input);
-		options.scratch = fuzz_guarded(SLOT_ENCODE_SCRATCH, PX_ALIGN(px_encode_scratch_nbytes(rows)));
+		options.scratch = fuzz_guarded(
+			SLOT_ENCODE_SCRATCH, PX_ALIGN(px_encode_scratch_nbytes(rows)));
 		write_and_check(ncolumns, rows, &options);
 	}
 	return 0;

@@ -82,7 +82,8 @@ replay(const char *path)
 
 		if (entries[i]->d_name[0] != '.')
 		{
-			if (snprintf(inner, sizeof(inner), "%s/%s", path, entries[i]->d_name) >= (int) sizeof(inner))
+			if (snprintf(inner, sizeof(inner), "%s/%s", path,
+						 entries[i]->d_name) >= (int) sizeof(inner))
 				fail("has too long a name");
 			replay(inner);
 		}
@@ -102,6 +103,7 @@ main(int argc, char **argv)
 		replay(argv[i]);
 	if (ninputs == 0)
 		fail("no input");
-	printf("ok 1 - target %s survives the %lu inputs of its corpus\n1..1\n", argv[1], ninputs);
+	printf("ok 1 - target %s survives the %lu inputs of its corpus\n1..1\n",
+		   argv[1], ninputs);
 	return EXIT_SUCCESS;
 }

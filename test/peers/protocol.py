@@ -1,10 +1,12 @@
-"""PostgreSQL's protocol, as far as programs need it that stand in for a server, or between one and its clients;
-and the loop of those that take commands by standard input."""
+"""PostgreSQL's protocol, for programs that stand in for a server or a proxy.
+
+Also the loop of those that take commands by standard input."""
 import os
 import struct
 import sys
 
-CANCEL, SSL, GSS = 80877102, 80877103, 80877104     # codes in place of a protocol version
+# Codes in place of a protocol version.
+CANCEL, SSL, GSS = 80877102, 80877103, 80877104
 
 
 def message(kind, body=b""):
@@ -12,13 +14,15 @@ def message(kind, body=b""):
 
 
 def error(severity, code, text):
-    return message(b"E", b"S%s\0V%s\0C%s\0M%s\0\0" % (severity, severity, code, text))
+    return message(b"E", b"S%s\0V%s\0C%s\0M%s\0\0"
+                   % (severity, severity, code, text))
 
 
 def description(types, binary=0):
     """A row description of columns of these types."""
-    return message(b"T", struct.pack("!H", len(types)) + b"".join(
-        b"c\0" + struct.pack("!IHIhih", 0, 0, oid, -1, -1, binary) for oid in types))
+    columns = [b"c\0" + struct.pack("!IHIhih", 0, 0, oid, -1, -1, binary)
+               for oid in types]
+    return message(b"T", struct.pack("!H", len(types)) + b"".join(columns))
 
 
 def receive(sock, nbytes):
@@ -32,7 +36,7 @@ def receive(sock, nbytes):
 
 
 def read_startup(client):
-    """The first packet of a connection, and its code; encryption is declined."""
+    """The first packet of a connection, and its code. Declines encryption."""
     while True:
         head = receive(client, 8)
         length, code = struct.unpack("!II", head)
@@ -48,7 +52,9 @@ def is_exchange(packet):
 
 
 def obey(listener, command):
-    """Print the port, then answer each line of standard input by what command(words) returns, to its end (Peer.pm)."""
+    """Print the port, then answer each line of standard input (Peer.pm).
+
+    The answer is what command(words) returns."""
     print(listener.getsockname()[1], flush=True)
     for line in sys.stdin:
         print(command(line.split()), flush=True)

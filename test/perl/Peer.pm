@@ -17,9 +17,11 @@ sub new
 {
 	my ($class, $program, @arguments) = @_;
 	my $self = bless { in => '', out => '' }, $class;
-	$self->{run} = IPC::Run::start([ 'python3', dirname(__FILE__) . "/../peers/$program.py", @arguments ],
-		'<', \$self->{in}, '>', \$self->{out},
-		$self->{timeout} = IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	my $path = dirname(__FILE__) . "/../peers/$program.py";
+	my $seconds = $PostgreSQL::Test::Utils::timeout_default;
+	$self->{timeout} = IPC::Run::timeout($seconds);
+	$self->{run} = IPC::Run::start([ 'python3', $path, @arguments ],
+		'<', \$self->{in}, '>', \$self->{out}, $self->{timeout});
 	$self->{port} = $self->_answer;
 	push @peers, $self;
 	return $self;

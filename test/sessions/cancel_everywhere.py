@@ -28,11 +28,9 @@ RIGHT = f"  {ROWS} | {ROWS * (ROWS + 1) // 2} | {ROWS}"
 class Everywhere:
     def __init__(self, work):
         self.shard = harness.Server(work, "shard", COMMON)
-        self.coord = harness.Server(work, "coord", {**COMMON, "session_preload_libraries": "pg_exchange",
-                                                    "pg_exchange.local_scope": "none", "pg_exchange.min_bytes": "0"})
+        self.coord = harness.coordinator(work, COMMON)
         self.shard.sql(f"""CREATE EXTENSION pg_exchange; CREATE TABLE t AS SELECT i, 'row ' || i AS s FROM generate_series(1, {ROWS}) i;
             GRANT SELECT ON t TO PUBLIC;""")
-        self.coord.sql("CREATE EXTENSION postgres_fdw; CREATE EXTENSION pg_exchange;")
         self.proxies = []
         for n in range(SIDE_BY_SIDE):   # a user each, so that what is left of a conversation is known
             proxy = Proxy(self.shard.port)

@@ -45,10 +45,8 @@ class Forged:
     def __init__(self, work, verbose):
         self.verbose = verbose
         self.shard = harness.Server(work, "shard", COMMON)
-        self.coord = harness.Server(work, "coord", {**COMMON, "session_preload_libraries": "pg_exchange",
-                                                    "pg_exchange.local_scope": "none", "pg_exchange.min_bytes": "0"})
+        self.coord = harness.coordinator(work, COMMON)
         self.shard.sql(f"CREATE EXTENSION pg_exchange; CREATE TABLE t AS SELECT i, 'row ' || i AS s FROM generate_series(1, {ROWS}) i;")
-        self.coord.sql("CREATE EXTENSION postgres_fdw; CREATE EXTENSION pg_exchange;")
         self.proxies = []
         self.reached = set()
         self.stopped = []

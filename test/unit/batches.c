@@ -72,8 +72,8 @@ unit_plain_nbytes(const px_column *columns, uint16_t ncolumns)
 
 px_status
 unit_body_write(unit_batch_writer write, uint8_t *body, size_t *nbytes,
-				const px_column *columns, uint16_t ncolumns, uint32_t encodings,
-				uint8_t codec, px_column_state *states)
+				const px_column *columns, uint16_t ncolumns,
+				uint32_t encodings, uint8_t codec, px_column_state *states)
 {
 	px_encode_options options = {
 		.encodings = encodings, .codec_on_ints = codec == PX_CODEC_ZSTD,
@@ -82,7 +82,8 @@ unit_body_write(unit_batch_writer write, uint8_t *body, size_t *nbytes,
 	px_writer	out = {body, unit_plain_nbytes(columns, ncolumns), 0};
 	px_status	status;
 
-	options.scratch = unit_alloc(px_encode_scratch_nbytes(px_column_rows(&columns[0])));
+	options.scratch = unit_alloc(
+		px_encode_scratch_nbytes(px_column_rows(&columns[0])));
 	status = write(&out, columns, ncolumns, &options, states);
 	*nbytes = out.pos;
 	free(options.scratch);
@@ -91,7 +92,8 @@ unit_body_write(unit_batch_writer write, uint8_t *body, size_t *nbytes,
 }
 
 px_frame_header
-unit_body_header(const px_column *columns, uint16_t ncolumns, size_t body_nbytes)
+unit_body_header(const px_column *columns, uint16_t ncolumns,
+				 size_t body_nbytes)
 {
 	px_frame_header header = {
 		.rows = px_column_rows(&columns[0]), .columns = ncolumns,
@@ -116,7 +118,8 @@ unit_chunk_open(unit_chunk *opened, const px_chunk *chunk, px_fault *fault)
 		opened->unpacked = unit_guarded_new(chunk->encoding == PX_ENC_TOASTED ?
 											PX_ALIGN(chunk->encoded_nbytes) :
 											chunk->encoded_nbytes);
-	opened->scratch = unit_guarded_new(PX_DECODE_SCRATCH_WORDS(chunk->rows) * 8);
+	opened->scratch = unit_guarded_new(PX_DECODE_SCRATCH_WORDS(chunk->rows) *
+									   8);
 	opened->room.scratch = (int64_t *) opened->scratch.data;
 
 	return px_chunk_unpack(chunk, unit_codec_context(), opened->unpacked.data,
@@ -124,21 +127,24 @@ unit_chunk_open(unit_chunk *opened, const px_chunk *chunk, px_fault *fault)
 }
 
 px_status
-unit_chunk_pointers(unit_chunk *opened, const uint8_t **values, px_fault *fault)
+unit_chunk_pointers(unit_chunk *opened, const uint8_t **values,
+					px_fault *fault)
 {
 	size_t		nbytes = 0;
 	px_status	status;
 
-	status = px_chunk_buffer_nbytes(opened->chunk, opened->encoded, &nbytes, fault);
+	status = px_chunk_buffer_nbytes(opened->chunk, opened->encoded, &nbytes,
+									fault);
 	if (status == PX_OK && nbytes > BUFFER_NBYTES_MAX)
-		status = px_fail(fault, PX_OVER_LIMIT, "memory of this test", BUFFER_NBYTES_MAX, nbytes);
+		status = px_fail(fault, PX_OVER_LIMIT, "memory of this test",
+						 BUFFER_NBYTES_MAX, nbytes);
 	if (status != PX_OK)
 		return status;
 	opened->buffer = unit_guarded_new(PX_ALIGN(nbytes));
 	opened->room.buffer = opened->buffer.data;
 
-	return px_chunk_decode_pointers(opened->chunk, opened->encoded, &opened->room,
-									values, fault);
+	return px_chunk_decode_pointers(opened->chunk, opened->encoded,
+									&opened->room, values, fault);
 }
 
 void
@@ -150,7 +156,8 @@ unit_chunk_close(unit_chunk *opened)
 }
 
 bool
-unit_same_packed(const uint8_t *packed, const uint8_t *bytes, size_t nbytes, size_t pad)
+unit_same_packed(const uint8_t *packed, const uint8_t *bytes, size_t nbytes,
+				 size_t pad)
 {
 	size_t		padded = Max(nbytes, pad);
 

@@ -27,7 +27,8 @@ static px_status
 read_admission(const char *text, px_admission *admission, px_fault *fault)
 {
 	unit_guarded g = unit_guarded_copy(text, strlen(text) + 1);
-	px_status	status = px_admission_read((const char *) g.data, admission, fault);
+	px_status	status = px_admission_read((const char *) g.data, admission,
+										 fault);
 
 	unit_guarded_free(&g);
 	return status;
@@ -68,7 +69,8 @@ an_admission_round_trips(void)
 	CHECK(strcmp(admission.snapshot, "00000003-0000001B-1") == 0);
 	CHECK_EQ(admission.idle_ms, 60000);
 	CHECK(strcmp(admission.against, "calls function f") == 0);
-	CHECK_EQ(px_admission_write(text, sizeof(text), &admission), strlen(admission_text));
+	CHECK_EQ(px_admission_write(text, sizeof(text), &admission),
+			 strlen(admission_text));
 	CHECK(strcmp(text, admission_text) == 0);
 }
 
@@ -83,7 +85,8 @@ empty_words_round_trip(void)
 	CHECK_EQ(read_admission(empty, &admission, NULL), PX_OK);
 	CHECK(admission.snapshot[0] == '\0');
 	CHECK(admission.against[0] == '\0');
-	CHECK_EQ(px_admission_write(text, sizeof(text), &admission), strlen(empty));
+	CHECK_EQ(px_admission_write(text, sizeof(text), &admission),
+			 strlen(empty));
 	CHECK(strcmp(text, empty) == 0);
 }
 
@@ -106,7 +109,8 @@ every_byte_round_trips(void)
 		nbytes = px_admission_write(text, sizeof(text), &admission);
 		CHECK(nbytes < sizeof(text));
 		for (size_t i = 0; i < nbytes; i++)
-			CHECK(text[i] >= ' ' && text[i] < 127 && strchr("<>&\"'", text[i]) == NULL);
+			CHECK(text[i] >= ' ' && text[i] < 127 &&
+				  strchr("<>&\"'", text[i]) == NULL);
 		CHECK_EQ(read_admission(text, &again, NULL), PX_OK);
 		CHECK(strcmp(again.against, admission.against) == 0);
 	}
@@ -128,7 +132,8 @@ the_longest_admission_round_trips(void)
 	memset(admission.snapshot, 'A', sizeof(admission.snapshot) - 1);
 	memset(admission.against, ' ', sizeof(admission.against) - 1);
 	nbytes = px_admission_write(text, sizeof(text), &admission);
-	CHECK(nbytes + PX_HELLO_NBYTES_MAX - strlen(HELLO) <= PX_ADMISSION_NBYTES_MAX);
+	CHECK(nbytes + PX_HELLO_NBYTES_MAX - strlen(HELLO) <=
+		  PX_ADMISSION_NBYTES_MAX);
 	CHECK_EQ(read_admission(text, &again, NULL), PX_OK);
 	CHECK_EQ(again.pid, INT32_MAX);
 	CHECK_EQ(again.session, UINT64_MAX);
@@ -149,7 +154,8 @@ the_longest_admission_round_trips(void)
 static void
 truncated_admissions_are_refused(void)
 {
-	size_t		against = (size_t) (strstr(admission_text, "against=") - admission_text) + 8;
+	size_t		against =
+		(size_t) (strstr(admission_text, "against=") - admission_text) + 8;
 	char		text[sizeof(admission_text)];
 	px_admission admission;
 
@@ -164,7 +170,8 @@ truncated_admissions_are_refused(void)
 static void
 malformed_admissions_are_refused(void)
 {
-	static const char *const keys[] = {"pid", "session", "snapshot", "idle", "against"};
+	static const char *const keys[] = {"pid", "session", "snapshot", "idle",
+									   "against"};
 
 	for (size_t i = 0; i < lengthof(keys); i++)
 	{
@@ -192,8 +199,11 @@ malformed_admissions_are_refused(void)
 	expect("snapshot=0", "snapshot='", PX_BAD_HEADER, "snapshot");
 	expect("1B-1", "1b-1", PX_BAD_HEADER, "idle");
 	expect("1B-1", "1B-1'", PX_BAD_HEADER, "idle");
-	expect("snapshot=0", "snapshot=00000000000000000000000000000000000000000000", PX_OK, NULL);
-	expect("snapshot=0", "snapshot=00000000000000000000000000000000000000000000000",
+	expect("snapshot=0",
+		   "snapshot=00000000000000000000000000000000000000000000", PX_OK,
+		   NULL);
+	expect("snapshot=0",
+		   "snapshot=00000000000000000000000000000000000000000000000",
 		   PX_BAD_HEADER, "snapshot");
 	expect("idle=60000", "idle=", PX_BAD_HEADER, "idle");
 	expect("idle=60000", "idle=2147483648", PX_OVER_LIMIT, "idle");
@@ -216,7 +226,8 @@ too_long_admissions_are_refused(void)
 
 	/* a reason of 127 characters, and of one more */
 	snprintf(text, sizeof(text), "%.*s%0127d",
-			 (int) (strstr(admission_text, "calls") - admission_text), admission_text, 0);
+			 (int) (strstr(admission_text, "calls") - admission_text),
+			 admission_text, 0);
 	CHECK_EQ(read_admission(text, &admission, NULL), PX_OK);
 	CHECK_EQ(strlen(admission.against), 127);
 	strcat(text, "0");
@@ -229,7 +240,8 @@ too_long_admissions_are_refused(void)
 		int			n = PX_HELLO_NBYTES_MAX - (int) strlen(HELLO) - 3 + more;
 
 		snprintf(text, sizeof(text), "x=%0*d %s", n, 0, admission_text);
-		CHECK_EQ(read_admission(text, &admission, &fault), more ? PX_OVER_LIMIT : PX_OK);
+		CHECK_EQ(read_admission(text, &admission, &fault),
+				 more ? PX_OVER_LIMIT : PX_OK);
 	}
 	CHECK(strcmp(fault.what, "hello") == 0);
 }

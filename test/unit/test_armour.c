@@ -28,7 +28,8 @@ armour_slowly(char *out, const uint8_t *src, size_t n)
 		int			mask;
 
 		for (size_t bit = 0; bit < nbits; bit++)
-			symbols[bit / 7] |= (uint8_t) ((src[begin + bit / 8] >> bit % 8 & 1) << bit % 7);
+			symbols[bit / 7] |=
+				(uint8_t) ((src[begin + bit / 8] >> bit % 8 & 1) << bit % 7);
 		for (mask = 127; memchr(symbols, mask, nsymbols) != NULL; mask--)
 			;
 		out[length++] = (char) mask;
@@ -54,7 +55,9 @@ expect_round_trip(const uint8_t *data, size_t n)
 		CHECK(text.data[i] >= 1 && text.data[i] <= 127);
 
 	CHECK_EQ(px_armour_decoded_nbytes(text.nbytes), n);
-	CHECK_EQ(px_armour_decode((char *) text.data, text.nbytes, dst.data, n, &got, NULL), PX_OK);
+	CHECK_EQ(px_armour_decode((char *) text.data, text.nbytes, dst.data, n,
+							  &got, NULL),
+			 PX_OK);
 	CHECK_EQ(got, n);
 	CHECK_MEM(dst.data, data, n);
 
@@ -104,7 +107,9 @@ mask_is_found_among_the_last(void)
 		text[0] = (char) mask;
 		for (int i = 0; i < 120; i++)
 			text[1 + i] = (char) (Max(127 - i, least) ^ mask);
-		CHECK_EQ(px_armour_decode(text, sizeof(text), data, sizeof(data), &n, NULL), PX_OK);
+		CHECK_EQ(
+			px_armour_decode(text, sizeof(text), data, sizeof(data), &n, NULL),
+			PX_OK);
 		expect_round_trip(data, sizeof(data));
 		px_armour_encode(again, data, sizeof(data));
 		CHECK_EQ(again[0], mask);
@@ -118,8 +123,8 @@ decode(const char *text, size_t nchars, size_t cap)
 	unit_guarded dst = unit_guarded_new(cap);
 	px_fault	fault = {0};
 	size_t		nbytes;
-	px_status	status = px_armour_decode((char *) src.data, nchars, dst.data, cap,
-										  &nbytes, &fault);
+	px_status	status = px_armour_decode((char *) src.data, nchars, dst.data,
+										cap, &nbytes, &fault);
 
 	CHECK_EQ(fault.status, status);
 	CHECK(status == PX_OK || strcmp(fault.what, "armour") == 0);
@@ -140,7 +145,8 @@ impossible_lengths_are_refused(void)
 		size_t		rest = n % PX_ARMOUR_BLOCK_NCHARS;
 		bool		possible = rest == 0 || (rest > 1 && (rest - 1) % 8 != 1);
 
-		CHECK_EQ(decode(text, n, px_armour_decoded_nbytes(n)), possible ? PX_OK : PX_TRUNCATED);
+		CHECK_EQ(decode(text, n, px_armour_decoded_nbytes(n)),
+				 possible ? PX_OK : PX_TRUNCATED);
 	}
 
 	/* and no length of text is another's */

@@ -121,7 +121,8 @@ add_fixed(batch *batch, uint32_t rows, null_pattern nulls, uint8_t width,
 		if (is_null(nulls, row, rows))
 			px_column_append_null(column);
 		else
-			px_column_append_fixed(column, values + unit_random() % distinct * width);
+			px_column_append_fixed(column,
+								   values + unit_random() % distinct * width);
 	}
 
 	return column;
@@ -181,7 +182,9 @@ batch_free(batch *batch)
 	free(batch->frame);
 }
 
-/* Write the frame, into a buffer that ends at a guard page at its plain size. */
+/*
+ * Write the frame, into a buffer that ends at a guard page at its plain size.
+ */
 static void
 batch_encode(batch *batch, bool encodings, uint8_t codec)
 {
@@ -189,12 +192,15 @@ batch_encode(batch *batch, bool encodings, uint8_t codec)
 	size_t		body_nbytes;
 	unit_guarded g;
 
-	batch->plain_nbytes = PX_FRAME_HEADER_NBYTES + unit_plain_nbytes(batch->columns, batch->ncolumns);
+	batch->plain_nbytes = PX_FRAME_HEADER_NBYTES +
+		unit_plain_nbytes(batch->columns, batch->ncolumns);
 	memset(batch->choices, 0, sizeof(batch->choices));
 	g = unit_guarded_new(batch->plain_nbytes);
-	CHECK_EQ(unit_body_write(unit_batch_write, g.data + PX_FRAME_HEADER_NBYTES, &body_nbytes,
-							 batch->columns, batch->ncolumns, encodings ? PX_ENCODINGS_ALL : 1,
-							 codec, batch->choices), PX_OK);
+	CHECK_EQ(unit_body_write(unit_batch_write, g.data + PX_FRAME_HEADER_NBYTES,
+							 &body_nbytes, batch->columns, batch->ncolumns,
+							 encodings ? PX_ENCODINGS_ALL : 1, codec,
+							 batch->choices),
+			 PX_OK);
 
 	header = unit_body_header(batch->columns, batch->ncolumns, body_nbytes);
 	header.version = PX_PROTOCOL_MAX;
@@ -221,11 +227,13 @@ same_value(const px_column *column, uint32_t value, const uint8_t *appended,
 	size_t		n = column->width;
 
 	if (column->form == PX_FORM_BYTES)
-		return unit_same_packed(pointer, appended, column->lengths[value], column->pad);
+		return unit_same_packed(pointer, appended, column->lengths[value],
+								column->pad);
 	if (number)
 	{
 		uint8_t		bytes[8];
-		uint8_t		extension = column->is_signed && appended[n - 1] & 0x80 ? 0xff : 0;
+		uint8_t extension = column->is_signed && appended[n - 1] & 0x80 ? 0xff
+																		: 0;
 
 		px_store_u64(bytes, (uint64_t) *number);
 		for (size_t i = n; i < 8; i++)
@@ -251,7 +259,8 @@ check_column(const px_column *column, const bool *nulls,
 	for (uint32_t i = 0; i < column->nvalues; i++)
 	{
 		appended[i] = column->values + pos;
-		pos += column->form == PX_FORM_BYTES ? column->lengths[i] : column->width;
+		pos += column->form == PX_FORM_BYTES ? column->lengths[i]
+											 : column->width;
 	}
 
 	for (uint32_t row = 0; row < px_column_rows(column); row++)
@@ -283,7 +292,7 @@ read_chunk(const px_chunk *chunk, bool is_signed, const px_column *column,
 	unit_chunk	opened;
 	bool	   *nulls = unit_alloc(chunk->rows * sizeof(bool));
 	void	   *out = unit_alloc(chunk->rows * 8);
-	bool		ints = chunk->form == PX_FORM_FIXED && px_width_is_int(chunk->width);
+	bool ints = chunk->form == PX_FORM_FIXED && px_width_is_int(chunk->width);
 	const uint8_t **pointers = out;
 	px_fault	fault = {0};
 	volatile uint8_t sink = 0;
@@ -292,9 +301,9 @@ read_chunk(const px_chunk *chunk, bool is_signed, const px_column *column,
 	opened.room.references = references;
 	opened.room.nreferences = index;
 	if (status == PX_OK)
-		status = ints ?
-			px_chunk_decode_ints(chunk, opened.encoded, is_signed, &opened.room, out, &fault) :
-			unit_chunk_pointers(&opened, pointers, &fault);
+		status = ints ? px_chunk_decode_ints(chunk, opened.encoded, is_signed,
+											 &opened.room, out, &fault)
+					  : unit_chunk_pointers(&opened, pointers, &fault);
 	CHECK_EQ(fault.status, status);
 	references[index] = NULL;
 	if (status == PX_OK && ints && chunk->null_layout == PX_NULLS_NONE)
@@ -312,8 +321,10 @@ read_chunk(const px_chunk *chunk, bool is_signed, const px_column *column,
 			CHECK_EQ(pointers[row] == NULL, nulls[row]);
 			if (pointers[row] == NULL)
 				continue;
-			if (chunk->form == PX_FORM_BYTES && px_packed_nbytes(pointers[row]) > 0)
-				sink ^= px_packed_data(pointers[row])[px_packed_nbytes(pointers[row]) - 1];
+			if (chunk->form == PX_FORM_BYTES &&
+				px_packed_nbytes(pointers[row]) > 0)
+				sink ^= px_packed_data(
+					pointers[row])[px_packed_nbytes(pointers[row]) - 1];
 			else if (chunk->form == PX_FORM_FIXED)
 				sink ^= pointers[row][chunk->width - 1];
 		}
@@ -525,16 +536,17 @@ an_output_too_small_is_an_error(void)
 static void
 an_unknown_codec_is_not_written(void)
 {
-	px_encode_options options = {
-		.encodings = PX_ENCODINGS_ALL, .codec = PX_CODEC_COUNT, .context = unit_codec_context()
-	};
+	px_encode_options options = {.encodings = PX_ENCODINGS_ALL,
+								 .codec = PX_CODEC_COUNT,
+								 .context = unit_codec_context()};
 	uint8_t		buffer[2000];
 	px_writer	out = {buffer, sizeof(buffer), 0};
 	batch		b = {0};
 
 	add_bytes(&b, 50, NO_NULLS, 10, 20, 2);
 	options.scratch = unit_alloc(px_encode_scratch_nbytes(50));
-	CHECK_EQ(unit_batch_write(&out, b.columns, 1, &options, b.choices), PX_BAD_CODEC);
+	CHECK_EQ(unit_batch_write(&out, b.columns, 1, &options, b.choices),
+			 PX_BAD_CODEC);
 	free(options.scratch);
 	batch_free(&b);
 }
@@ -559,8 +571,15 @@ a_body_has_the_documented_layout(void)
 	uint32_t	lengths[4];
 	px_column_state states[3] = {0};
 	px_column	columns[3] = {
-		{.width = 2, .is_signed = true, .scale = 1, .values = values[0], .nulls = nulls[0]},
-		{.form = PX_FORM_BYTES, .values = values[1], .nulls = nulls[1], .lengths = lengths},
+		{.width = 2,
+		 .is_signed = true,
+		 .scale = 1,
+		 .values = values[0],
+		 .nulls = nulls[0]},
+		{.form = PX_FORM_BYTES,
+		 .values = values[1],
+		 .nulls = nulls[1],
+		 .lengths = lengths},
 		{.width = 8, .values = values[2], .nulls = nulls[2]},
 	};
 	px_encode_options options = {.codec = PX_CODEC_NONE};
@@ -602,7 +621,9 @@ a_frame_cut_anywhere_is_refused(void)
 	}
 }
 
-/* The same with header and CRC made to fit: the body's own checks must see it. */
+/*
+ * The same with header and CRC made to fit: the body's own checks must see it.
+ */
 static void
 a_forged_body_cut_anywhere_is_refused(void)
 {
@@ -614,7 +635,8 @@ a_forged_body_cut_anywhere_is_refused(void)
 		batch_encode(&b, true, codec);
 		for (size_t n = PX_FRAME_HEADER_NBYTES; n < b.nbytes; n++)
 		{
-			px_store_u32(b.frame + 32, (uint32_t) (n - PX_FRAME_HEADER_NBYTES));
+			px_store_u32(b.frame + 32,
+						 (uint32_t) (n - PX_FRAME_HEADER_NBYTES));
 			forge(b.frame, n);
 			CHECK_EQ(read_frame(b.frame, n, NULL), PX_TRUNCATED);
 		}
@@ -719,7 +741,8 @@ read_with_field(const batch *batch, int column, size_t offset, size_t width,
 
 	memcpy(copy, batch->frame, batch->nbytes);
 	px_store_u32(bytes, value);
-	memcpy(copy + PX_FRAME_HEADER_NBYTES + column * PX_CHUNK_HEADER_NBYTES + offset,
+	memcpy(copy + PX_FRAME_HEADER_NBYTES + column * PX_CHUNK_HEADER_NBYTES +
+			   offset,
 		   bytes, width);
 	forge(copy, batch->nbytes);
 	status = read_frame(copy, batch->nbytes, NULL);
@@ -740,7 +763,8 @@ unknown_fields_are_refused(void)
 	for (int c = 0; c < 2; c++)
 	{
 		for (uint32_t v = PX_ENCODING_COUNT; v < 256; v++)
-			CHECK_EQ(read_with_field(&b, c, OFF_ENCODING, 1, v), PX_BAD_ENCODING);
+			CHECK_EQ(read_with_field(&b, c, OFF_ENCODING, 1, v),
+					 PX_BAD_ENCODING);
 		for (uint32_t v = PX_CODEC_COUNT; v < 256; v++)
 			CHECK_EQ(read_with_field(&b, c, OFF_CODEC, 1, v), PX_BAD_CODEC);
 		for (uint32_t v = PX_NULLS_BITMAP + 1; v < 256; v++)
@@ -750,26 +774,34 @@ unknown_fields_are_refused(void)
 		for (uint32_t v = c == 0 ? 19 : 1; v < 256; v++)
 			CHECK_EQ(read_with_field(&b, c, OFF_SCALE, 1, v), PX_BAD_HEADER);
 		for (int bit = 0; bit < 16; bit++)
-			CHECK_EQ(read_with_field(&b, c, OFF_RESERVED16, 2, 1u << bit), PX_BAD_HEADER);
+			CHECK_EQ(read_with_field(&b, c, OFF_RESERVED16, 2, 1u << bit),
+					 PX_BAD_HEADER);
 		for (int bit = 0; bit < 32; bit++)
-			CHECK_EQ(read_with_field(&b, c, OFF_HEAD_NBYTES, 4, 1u << bit), PX_BAD_HEADER);
+			CHECK_EQ(read_with_field(&b, c, OFF_HEAD_NBYTES, 4, 1u << bit),
+					 PX_BAD_HEADER);
 		for (uint32_t v = 0; v < 256; v++)
 			CHECK_EQ(read_with_field(&b, c, OFF_WIDTH, 1, v),
 					 v == (c == 0 ? 4 : 0) ? PX_OK : PX_BAD_HEADER);
 	}
 	CHECK_EQ(read_with_field(&b, 0, OFF_SCALE, 1, 18), PX_OK);
-	CHECK_EQ(read_with_field(&b, 0, OFF_FORM, 1, PX_FORM_BYTES), PX_BAD_HEADER);
-	CHECK_EQ(read_with_field(&b, 1, OFF_FORM, 1, PX_FORM_FIXED), PX_BAD_HEADER);
-	CHECK_EQ(read_with_field(&b, 1, OFF_ENCODING, 1, PX_ENC_FOR), PX_BAD_ENCODING);
-	CHECK_EQ(read_with_field(&b, 0, OFF_NULLS, 1, PX_NULLS_NONE), PX_BAD_HEADER);
-	CHECK_EQ(read_with_field(&b, 0, OFF_NULLS, 1, PX_NULLS_ALL), PX_BAD_HEADER);
+	CHECK_EQ(read_with_field(&b, 0, OFF_FORM, 1, PX_FORM_BYTES),
+			 PX_BAD_HEADER);
+	CHECK_EQ(read_with_field(&b, 1, OFF_FORM, 1, PX_FORM_FIXED),
+			 PX_BAD_HEADER);
+	CHECK_EQ(read_with_field(&b, 1, OFF_ENCODING, 1, PX_ENC_FOR),
+			 PX_BAD_ENCODING);
+	CHECK_EQ(read_with_field(&b, 0, OFF_NULLS, 1, PX_NULLS_NONE),
+			 PX_BAD_HEADER);
+	CHECK_EQ(read_with_field(&b, 0, OFF_NULLS, 1, PX_NULLS_ALL),
+			 PX_BAD_HEADER);
 	batch_free(&b);
 }
 
 static void
 forged_sizes_are_refused(void)
 {
-	static const size_t fields[] = {OFF_NVALUES, OFF_ENCODED_NBYTES, OFF_STORED_NBYTES};
+	static const size_t fields[] = {OFF_NVALUES, OFF_ENCODED_NBYTES,
+									OFF_STORED_NBYTES};
 	batch		b;
 
 	add_all_kinds(&b, 300, SOME_NULLS);
@@ -791,7 +823,8 @@ forged_sizes_are_refused(void)
 
 				for (size_t v = 0; v < lengthof(values); v++)
 				{
-					if (!CHECK(read_with_field(&b, c, fields[f], 4, values[v]) != PX_OK))
+					if (!CHECK(read_with_field(&b, c, fields[f], 4,
+											   values[v]) != PX_OK))
 						printf("# column %u, field %zu, value %u for %u\n",
 							   c, fields[f], values[v], right);
 				}
@@ -813,7 +846,8 @@ the_sum_of_encoded_sizes_is_limited(void)
 	batch_encode(&b, true, PX_CODEC_LZ4);
 	headers = b.frame + PX_FRAME_HEADER_NBYTES;
 	px_store_u32(headers + OFF_ENCODED_NBYTES, 0x30000000);
-	px_store_u32(headers + PX_CHUNK_HEADER_NBYTES + OFF_ENCODED_NBYTES, 0x30000000);
+	px_store_u32(headers + PX_CHUNK_HEADER_NBYTES + OFF_ENCODED_NBYTES,
+				 0x30000000);
 	forge(b.frame, b.nbytes);
 	CHECK_EQ(read_frame(b.frame, b.nbytes, NULL), PX_OVER_LIMIT);
 	batch_free(&b);
@@ -830,10 +864,14 @@ decompression_to_one_byte_more_or_less_is_refused(void)
 		add_bytes(&b, 1000, NO_NULLS, 5, 9, 2);
 		batch_encode(&b, true, codec);
 		CHECK_EQ(b.choices[0].codec, codec);
-		right = px_load_u32(b.frame + PX_FRAME_HEADER_NBYTES + OFF_ENCODED_NBYTES);
-		CHECK_EQ(read_with_field(&b, 0, OFF_ENCODED_NBYTES, 4, right + 1), PX_CODEC_FAILED);
-		CHECK_EQ(read_with_field(&b, 0, OFF_ENCODED_NBYTES, 4, right - 1), PX_CODEC_FAILED);
-		CHECK_EQ(read_with_field(&b, 0, OFF_CODEC, 1, 3 - codec), PX_CODEC_FAILED);
+		right = px_load_u32(b.frame + PX_FRAME_HEADER_NBYTES +
+							OFF_ENCODED_NBYTES);
+		CHECK_EQ(read_with_field(&b, 0, OFF_ENCODED_NBYTES, 4, right + 1),
+				 PX_CODEC_FAILED);
+		CHECK_EQ(read_with_field(&b, 0, OFF_ENCODED_NBYTES, 4, right - 1),
+				 PX_CODEC_FAILED);
+		CHECK_EQ(read_with_field(&b, 0, OFF_CODEC, 1, 3 - codec),
+				 PX_CODEC_FAILED);
 		batch_free(&b);
 	}
 }
@@ -862,7 +900,8 @@ forged_bitmap_and_padding_are_refused(void)
 	{
 		b.frame[bitmap + 8 + i] ^= 0x10;
 		forge(b.frame, b.nbytes);
-		CHECK_EQ(read_frame(b.frame, b.nbytes, NULL), i < 10 ? PX_OK : PX_BAD_HEADER);
+		CHECK_EQ(read_frame(b.frame, b.nbytes, NULL),
+				 i < 10 ? PX_OK : PX_BAD_HEADER);
 		b.frame[bitmap + 8 + i] ^= 0x10;
 	}
 	batch_free(&b);
@@ -923,7 +962,8 @@ a_forged_number_of_constant_values_is_refused(void)
 	{
 		CHECK_EQ(b.choices[c].encoding, PX_ENC_CONSTANT);
 		for (size_t i = 0; i < lengthof(values); i++)
-			CHECK_EQ(read_with_field(&b, c, OFF_NVALUES, 4, values[i]), PX_BAD_HEADER);
+			CHECK_EQ(read_with_field(&b, c, OFF_NVALUES, 4, values[i]),
+					 PX_BAD_HEADER);
 	}
 	batch_free(&b);
 }
@@ -932,12 +972,14 @@ a_forged_number_of_constant_values_is_refused(void)
 static void
 a_forged_codec_that_saves_nothing_is_refused(void)
 {
-	px_frame_header header = {
-		.version = PX_PROTOCOL_MAX, .kind = PX_FRAME_BATCH, .rows = 3, .columns = 1,
-		.raw_nbytes = PX_CHUNK_HEADER_NBYTES + 8
-	};
-	px_chunk	unpacked = {.codec = PX_CODEC_LZ4, .rows = 3, .nvalues = 3, .width = 1};
-	uint8_t		frame[PX_FRAME_HEADER_NBYTES + PX_CHUNK_HEADER_NBYTES + 8] = {0};
+	px_frame_header header = {.version = PX_PROTOCOL_MAX,
+							  .kind = PX_FRAME_BATCH,
+							  .rows = 3,
+							  .columns = 1,
+							  .raw_nbytes = PX_CHUNK_HEADER_NBYTES + 8};
+	px_chunk	unpacked = {
+		.codec = PX_CODEC_LZ4, .rows = 3, .nvalues = 3, .width = 1};
+	uint8_t frame[PX_FRAME_HEADER_NBYTES + PX_CHUNK_HEADER_NBYTES + 8] = {0};
 	uint8_t    *chunk = frame + PX_FRAME_HEADER_NBYTES;
 	const uint8_t block[] = {0x30, 1, 2, 3};
 	uint8_t		buffer[3];
@@ -957,7 +999,9 @@ a_forged_codec_that_saves_nothing_is_refused(void)
 	unpacked.encoded_nbytes = 3;
 	unpacked.stored_nbytes = sizeof(block);
 	unpacked.stored = block;
-	CHECK_EQ(px_chunk_unpack(&unpacked, unit_codec_context(), buffer, &encoded, NULL), PX_OK);
+	CHECK_EQ(px_chunk_unpack(&unpacked, unit_codec_context(), buffer, &encoded,
+							 NULL),
+			 PX_OK);
 	CHECK(encoded == buffer);
 }
 
@@ -983,21 +1027,26 @@ more_encoded_bytes_than_the_raw_size_are_refused(void)
 	batch_free(&b);
 }
 
-/* Large values that could become so small that readers would take them for a bomb. */
+/*
+ * Large values that could become so small that readers would take them for a
+ * bomb.
+ */
 static void
 batches_stay_within_the_ratio_of_raw_and_body(void)
 {
 	static const size_t lengths[] = {
-		PX_RAW_FREE_NBYTES / 2, PX_RAW_FREE_NBYTES - 200, PX_RAW_FREE_NBYTES, 3 * PX_RAW_FREE_NBYTES
-	};
+		PX_RAW_FREE_NBYTES / 2, PX_RAW_FREE_NBYTES - 200, PX_RAW_FREE_NBYTES,
+		3 * PX_RAW_FREE_NBYTES};
 
 	for (size_t i = 0; i < lengthof(lengths); i++)
 	{
 		size_t		half = lengths[i] / 2;
 		batch		b = {0};
 		px_frame_header header;
-		px_column  *text = add_column(&b, PX_FORM_BYTES, 0, false, 2, lengths[i] + PX_APPEND_SLACK);
-		px_column  *elements = add_column(&b, PX_FORM_ARRAY, 8, true, 2, lengths[i]);
+		px_column  *text = add_column(&b, PX_FORM_BYTES, 0, false, 2,
+									 lengths[i] + PX_APPEND_SLACK);
+		px_column  *elements = add_column(&b, PX_FORM_ARRAY, 8, true, 2,
+										 lengths[i]);
 		uint8_t    *zeros = unit_alloc(half + 1);
 
 		/* long values of zeros, and arrays of them */
@@ -1012,7 +1061,8 @@ batches_stay_within_the_ratio_of_raw_and_body(void)
 		free(zeros);
 		batch_encode(&b, true, PX_CODEC_ZSTD);
 		CHECK_EQ(px_frame_peek(b.frame, b.nbytes, &header, NULL), PX_OK);
-		CHECK(header.raw_nbytes <= PX_RAW_NBYTES_MAX(header.body_nbytes, PX_RAW_RATIO_MAX));
+		CHECK(header.raw_nbytes <=
+			  PX_RAW_NBYTES_MAX(header.body_nbytes, PX_RAW_RATIO_MAX));
 
 		/* what may be small is; else one of the two has to be plain */
 		if (lengths[i] == PX_RAW_FREE_NBYTES / 2)
@@ -1074,8 +1124,10 @@ columns_of_nulls_have_nothing_else(void)
 	add_ints(&b, 5, ALL_NULLS, 4, true, 0, 1);
 	batch_encode(&b, true, PX_CODEC_LZ4);
 	CHECK_EQ(b.nbytes, PX_FRAME_HEADER_NBYTES + PX_CHUNK_HEADER_NBYTES);
-	CHECK_EQ(read_with_field(&b, 0, OFF_ENCODING, 1, PX_ENC_CONSTANT), PX_BAD_ENCODING);
-	CHECK_EQ(read_with_field(&b, 0, OFF_ENCODING, 1, PX_ENC_FOR), PX_BAD_ENCODING);
+	CHECK_EQ(read_with_field(&b, 0, OFF_ENCODING, 1, PX_ENC_CONSTANT),
+			 PX_BAD_ENCODING);
+	CHECK_EQ(read_with_field(&b, 0, OFF_ENCODING, 1, PX_ENC_FOR),
+			 PX_BAD_ENCODING);
 	CHECK_EQ(read_with_field(&b, 0, OFF_CODEC, 1, PX_CODEC_LZ4), PX_BAD_CODEC);
 	CHECK_EQ(read_with_field(&b, 0, OFF_NVALUES, 4, 1), PX_BAD_HEADER);
 	CHECK_EQ(read_with_field(&b, 0, OFF_ENCODED_NBYTES, 4, 4), PX_BAD_HEADER);
@@ -1087,20 +1139,24 @@ static void
 the_wrong_decoder_for_a_chunk_is_an_error(void)
 {
 	uint8_t		encoded[32] = {0};
-	px_chunk	chunk = {.rows = 2, .nvalues = 2, .width = 6, .encoded_nbytes = 12};
+	px_chunk	chunk = {
+		.rows = 2, .nvalues = 2, .width = 6, .encoded_nbytes = 12};
 	int64_t		ints[2];
 	int64_t		scratch[PX_DECODE_SCRATCH_WORDS(2)];
 	px_decode_room room = {.scratch = scratch};
 	const uint8_t *pointers[2];
 
-	CHECK_EQ(px_chunk_decode_ints(&chunk, encoded, true, &room, ints, NULL), PX_BAD_HEADER);
+	CHECK_EQ(px_chunk_decode_ints(&chunk, encoded, true, &room, ints, NULL),
+			 PX_BAD_HEADER);
 	chunk.form = PX_FORM_BYTES;
 	chunk.width = 0;
-	CHECK_EQ(px_chunk_decode_ints(&chunk, encoded, true, &room, ints, NULL), PX_BAD_HEADER);
+	CHECK_EQ(px_chunk_decode_ints(&chunk, encoded, true, &room, ints, NULL),
+			 PX_BAD_HEADER);
 	chunk.form = PX_FORM_FIXED;
 	chunk.width = 4;
 	chunk.encoding = PX_ENC_FOR;
-	CHECK_EQ(px_chunk_decode_pointers(&chunk, encoded, &room, pointers, NULL), PX_BAD_ENCODING);
+	CHECK_EQ(px_chunk_decode_pointers(&chunk, encoded, &room, pointers, NULL),
+			 PX_BAD_ENCODING);
 }
 
 int

@@ -121,8 +121,9 @@ check_round_trip(const uint8_t *values, uint32_t n, unsigned width,
 	encoded = unit_guarded_new(px_bitpack_nbytes(n, b));
 	out = unit_guarded_new(n * sizeof(int64_t));
 	px_bitpack_encode(in.data, n, width, base, b, encoded.data);
-	CHECK_EQ(px_bitpack_decode(encoded.data, encoded.nbytes, n, width, is_signed,
-						   (int64_t *) out.data, NULL), PX_OK);
+	CHECK_EQ(px_bitpack_decode(encoded.data, encoded.nbytes, n, width,
+							   is_signed, (int64_t *) out.data, NULL),
+			 PX_OK);
 
 	decoded = (const int64_t *) out.data;
 	for (uint32_t i = 0; i < n; i++)
@@ -306,7 +307,8 @@ wrong_sizes_are_refused(void)
 				 n < nbytes ? PX_TRUNCATED : n > nbytes ? PX_TRAILING : PX_OK);
 		unit_guarded_free(&g);
 	}
-	CHECK_EQ(px_bitpack_decode(encoded, nbytes, 299, 4, true, out, NULL), PX_TRAILING);
+	CHECK_EQ(px_bitpack_decode(encoded, nbytes, 299, 4, true, out, NULL),
+			 PX_TRAILING);
 	free(encoded);
 }
 
@@ -324,8 +326,9 @@ bad_headers_are_refused(void)
 			bool		valid = b >= 1 && b < 8 * width;
 
 			encoded[8] = (uint8_t) b;
-			CHECK_EQ(px_bitpack_decode(encoded, valid ? px_bitpack_nbytes(8, b) : 80,
-								   8, width, true, out, NULL),
+			CHECK_EQ(px_bitpack_decode(encoded,
+									   valid ? px_bitpack_nbytes(8, b) : 80, 8,
+									   width, true, out, NULL),
 					 valid ? PX_OK : PX_BAD_VALUE);
 		}
 	}
@@ -334,8 +337,9 @@ bad_headers_are_refused(void)
 	for (int i = 9; i < PX_BITPACK_HEADER_NBYTES; i++)
 	{
 		encoded[i] = 0x80;
-		CHECK_EQ(px_bitpack_decode(encoded, px_bitpack_nbytes(8, 1), 8, 4, true, out,
-							   NULL), PX_BAD_VALUE);
+		CHECK_EQ(px_bitpack_decode(encoded, px_bitpack_nbytes(8, 1), 8, 4,
+								   true, out, NULL),
+				 PX_BAD_VALUE);
 		encoded[i] = 0;
 	}
 }
@@ -348,11 +352,14 @@ spare_bits_are_refused(void)
 
 	/* 3 values of 9 bits: 27 bits, 5 spare ones */
 	encoded[8] = 9;
-	CHECK_EQ(px_bitpack_decode(encoded, sizeof(encoded), 3, 2, false, out, NULL), PX_OK);
+	CHECK_EQ(
+		px_bitpack_decode(encoded, sizeof(encoded), 3, 2, false, out, NULL),
+		PX_OK);
 	for (int bit = 0; bit < 32; bit++)
 	{
 		encoded[PX_BITPACK_HEADER_NBYTES + bit / 8] = (uint8_t) (1 << bit % 8);
-		CHECK_EQ(px_bitpack_decode(encoded, sizeof(encoded), 3, 2, false, out, NULL),
+		CHECK_EQ(px_bitpack_decode(encoded, sizeof(encoded), 3, 2, false, out,
+								   NULL),
 				 bit < 27 ? PX_OK : PX_BAD_VALUE);
 		encoded[PX_BITPACK_HEADER_NBYTES + bit / 8] = 0;
 	}
@@ -372,8 +379,8 @@ decode_top(int64_t base, unsigned b, uint32_t n, uint32_t at, unsigned width,
 	put(values, at, 8, UINT64_MAX >> (64 - b));
 	px_bitpack_encode(values, n, 8, 0, b, encoded);
 	px_store_u64(encoded, (uint64_t) base);
-	status = px_bitpack_decode(encoded, px_bitpack_nbytes(n, b), n, width, is_signed,
-						   out, NULL);
+	status = px_bitpack_decode(encoded, px_bitpack_nbytes(n, b), n, width,
+							   is_signed, out, NULL);
 	free(values);
 	free(encoded);
 	free(out);
@@ -388,7 +395,8 @@ results_out_of_range_are_refused(void)
 	{
 		uint32_t	n;
 		uint32_t	at;
-	}			places[] = {{1, 0}, {5, 4}, {256, 0}, {256, 255}, {300, 100}, {300, 299}};
+	} places[] = {{1, 0},     {5, 4},     {256, 0},
+				  {256, 255}, {300, 100}, {300, 299}};
 
 	for (size_t p = 0; p < lengthof(places); p++)
 	{
@@ -398,14 +406,15 @@ results_out_of_range_are_refused(void)
 
 			for (int is_signed = 0; is_signed < 2; is_signed++)
 			{
-				uint64_t	max = (UINT64_MAX >> (64 - 8 * width)) >> is_signed;
+				uint64_t max = (UINT64_MAX >> (64 - 8 * width)) >> is_signed;
 
 				for (unsigned b = 1; b < 8 * width; b++)
 				{
 					uint64_t	top = max - (UINT64_MAX >> (64 - b));
 
 					CHECK_EQ(decode_top((int64_t) top, b, places[p].n,
-										places[p].at, width, is_signed), PX_OK);
+										places[p].at, width, is_signed),
+							 PX_OK);
 					CHECK_EQ(decode_top((int64_t) (top + 1), b, places[p].n,
 										places[p].at, width, is_signed),
 							 PX_BAD_VALUE);
@@ -451,8 +460,8 @@ random_bytes_never_crash(void)
 			px_store_u64(encoded + 8, b);
 			px_store_u64(encoded, unit_random() >> (64 - 8 * width));
 		}
-		(void) px_bitpack_decode(encoded, px_bitpack_nbytes(n, b), n, width, i & 4,
-							 out, NULL);
+		(void) px_bitpack_decode(encoded, px_bitpack_nbytes(n, b), n, width,
+								 i & 4, out, NULL);
 		free(encoded);
 		free(out);
 	}

@@ -21,7 +21,8 @@ static const size_t sizes[] = {
 static void
 fill_compressible(uint8_t *out, size_t n)
 {
-	static const char *const words[] = {"lorem", "ipsum", "dolor", "sit", "amet"};
+	static const char *const words[] = {"lorem", "ipsum", "dolor", "sit",
+										"amet"};
 	size_t		pos = 0;
 
 	while (pos < n)
@@ -139,7 +140,9 @@ check_truncated_input(const px_codec *codec, px_codec_context *context)
 	free(src);
 }
 
-/* Either it fails or it makes exactly the announced bytes; it never crashes. */
+/*
+ * Either it fails or it makes exactly the announced bytes; it never crashes.
+ */
 static void
 check_corrupt_input(const px_codec *codec, px_codec_context *context)
 {
@@ -171,7 +174,9 @@ check_corrupt_input(const px_codec *codec, px_codec_context *context)
 	free(src);
 }
 
-/* Every cap: either the result fits, or PX_NOT_SMALLER and nothing beyond it. */
+/*
+ * Every cap: either the result fits, or PX_NOT_SMALLER and nothing beyond it.
+ */
 static void
 check_cap(const px_codec *codec, px_codec_context *context)
 {
@@ -207,7 +212,8 @@ check_cap(const px_codec *codec, px_codec_context *context)
 }
 
 static void
-check_incompressible_is_refused(const px_codec *codec, px_codec_context *context)
+check_incompressible_is_refused(const px_codec *codec,
+								px_codec_context *context)
 {
 	size_t		n = 10000;
 	uint8_t    *src = unit_alloc(n);

@@ -48,7 +48,8 @@ nulls_are_written_lazily(void)
 		{
 			unit_guarded nulls = unit_guarded_new(PX_BITMAP_NBYTES(rows));
 			uint8_t		values[40];
-			px_column	column = {.width = 1, .values = values, .nulls = nulls.data};
+			px_column	column = {
+				.width = 1, .values = values, .nulls = nulls.data};
 
 			/* nulls at first, first + 3, ... on top of an older batch */
 			memset(nulls.data, 0xff, nulls.nbytes);
@@ -87,7 +88,8 @@ reset_forgets_values_and_nulls(void)
 {
 	uint8_t		values[8];
 	uint8_t		nulls[1];
-	px_column	column = {.width = 4, .is_signed = true, .values = values, .nulls = nulls};
+	px_column	column = {
+		.width = 4, .is_signed = true, .values = values, .nulls = nulls};
 
 	px_column_append_u64(&column, 1);
 	px_column_append_null(&column);
@@ -102,7 +104,8 @@ reset_forgets_values_and_nulls(void)
 static void
 fixed_values_are_little_endian(void)
 {
-	static const uint8_t expected[] = {0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01};
+	static const uint8_t expected[] = {0x08, 0x07, 0x06, 0x05,
+									   0x04, 0x03, 0x02, 0x01};
 
 	for (uint8_t width = 1; width <= 8; width *= 2)
 	{
@@ -235,7 +238,8 @@ static void
 blanks_are_left_out_and_put_back(void)
 {
 	static const char texts[][40] = {
-		"abc         ", "            ", " a          ", "abcdefghijkl", "abcdefghijk ",
+		"abc         ", "            ", " a          ",
+		"abcdefghijkl", "abcdefghijk ",
 	};
 	static const uint32_t lengths[] = {3, 0, 2, 12, 11};
 	small_column small;
@@ -292,25 +296,45 @@ malformed_packed_values_are_refused(void)
 		size_t		nbytes;		/* 0xff follows bytes */
 		uint32_t	n;
 		px_status	status;
-	}			cases[] = {
+	} cases[] = {
 		{"short of total length 0", {0x01}, 1, 1, PX_BAD_VALUE},
 		{"short beyond the end", {0x07, 'a'}, 2, 1, PX_TRUNCATED},
 		{"longest short beyond the end", {0xff}, 127, 1, PX_OK},
 		{"longest short beyond the end by one", {0xff}, 126, 1, PX_TRUNCATED},
 		{"padding, then nothing", {0x03, 0}, 2, 2, PX_TRUNCATED},
 		{"padding, then end", {0x03, 0, 0, 0}, 4, 2, PX_TRUNCATED},
-		{"padding not zero", {0x03, 0x02, 0, 0, 0x0c, 0x02, 0, 0}, 200, 2, PX_BAD_VALUE},
-		{"last padding not zero", {0x03, 0, 0, 0x02, 0x0c, 0x02, 0, 0}, 200, 2, PX_BAD_VALUE},
-		{"short in place of padding", {0x03, 0, 0x03, 0}, 200, 2, PX_BAD_VALUE},
+		{"padding not zero",
+		 {0x03, 0x02, 0, 0, 0x0c, 0x02, 0, 0},
+		 200,
+		 2,
+		 PX_BAD_VALUE},
+		{"last padding not zero",
+		 {0x03, 0, 0, 0x02, 0x0c, 0x02, 0, 0},
+		 200,
+		 2,
+		 PX_BAD_VALUE},
+		{"short in place of padding",
+		 {0x03, 0, 0x03, 0},
+		 200,
+		 2,
+		 PX_BAD_VALUE},
 		{"short behind padding", {0x03, 0, 0, 0, 0x03}, 200, 2, PX_BAD_VALUE},
 		{"half a long header", {0x0c, 0x02, 0}, 3, 1, PX_TRUNCATED},
 		{"long, just right", {0x0c, 0x02, 0, 0}, 131, 1, PX_OK},
 		{"long with 126 bytes", {0x08, 0x02, 0, 0}, 130, 1, PX_BAD_VALUE},
 		{"long of total length 0", {0, 0, 0, 0}, 8, 1, PX_BAD_VALUE},
 		{"long with second bit set", {0x0e, 0x02, 0, 0}, 131, 1, PX_BAD_VALUE},
-		{"long beyond the end by one", {0x0c, 0x02, 0, 0}, 130, 1, PX_TRUNCATED},
+		{"long beyond the end by one",
+		 {0x0c, 0x02, 0, 0},
+		 130,
+		 1,
+		 PX_TRUNCATED},
 		{"long of 1 GB", {0xfc, 0xff, 0xff, 0xff}, 131, 1, PX_TRUNCATED},
-		{"byte behind the last value", {0x0c, 0x02, 0, 0}, 132, 1, PX_TRAILING},
+		{"byte behind the last value",
+		 {0x0c, 0x02, 0, 0},
+		 132,
+		 1,
+		 PX_TRAILING},
 		{"padding behind the last value", {0x03, 0}, 2, 1, PX_TRAILING},
 		{"nothing at all", {0}, 0, 1, PX_TRUNCATED},
 	};
@@ -339,17 +363,19 @@ random_packed_values_never_crash(void)
 		size_t		nbytes = unit_random() % sizeof(encoded);
 
 		for (size_t k = 0; k < nbytes; k++)
-			encoded[k] = unit_random() % 3 ? (uint8_t) (unit_random() % 16) : 0;
+			encoded[k] = unit_random() % 3 ? (uint8_t) (unit_random() % 16)
+										   : 0;
 		(void) decode_packed(encoded, nbytes, 1 + unit_random() % 20, NULL);
 	}
 }
 
 /* A constant's integers. */
 static px_status
-read_constant(const uint8_t *encoded, uint32_t n, uint8_t width, bool is_signed,
-			  int64_t *out)
+read_constant(const uint8_t *encoded, uint32_t n, uint8_t width,
+			  bool is_signed, int64_t *out)
 {
-	px_int_stream stream = {PX_ENC_CONSTANT, width, is_signed, 0, n, encoded, width};
+	px_int_stream stream = {PX_ENC_CONSTANT, width, is_signed, 0, n,
+							encoded,         width};
 
 	return px_encoding_constant.read_stream(&stream, NULL, out, NULL);
 }
@@ -383,13 +409,15 @@ static bool
 is_constant(const px_column *column)
 {
 	static uint8_t encoded[5008];
-	px_encode_input input = {.columns = column, .column = column, .pack = true};
+	px_encode_input input = {
+		.columns = column, .column = column, .pack = true};
 	px_encode_plan plan = {.encoding = PX_ENC_CONSTANT};
 	px_encoded	result = {.encoding = PX_ENC_CONSTANT};
 	px_writer	out = {encoded, sizeof(encoded), 0};
 	size_t		nbytes = column->form == PX_FORM_FIXED ? column->width :
 	px_packed_end(0, column->lengths[0]);
-	px_status	status = px_encoding_constant.write(&out, &input, &plan, &result);
+	px_status	status = px_encoding_constant.write(&out, &input, &plan,
+												  &result);
 
 	if (status != PX_OK)
 	{
@@ -422,7 +450,8 @@ constants_are_found_in_bytes(void)
 			for (uint32_t k = 0; k < n; k++)
 				lengths[k] = (uint32_t) nbytes;
 			CHECK(is_constant(&column));
-			for (size_t k = 0; n > 1 && k < n * nbytes; k += Max(nbytes - 1, 1))
+			for (size_t k = 0; n > 1 && k < n * nbytes;
+				 k += Max(nbytes - 1, 1))
 			{
 				g.data[k] ^= 1;
 				CHECK(!is_constant(&column));
@@ -447,9 +476,10 @@ constants_are_found_in_fixed_values(void)
 	{
 		uint8_t		width = widths[w];
 		unit_guarded g = unit_guarded_new(5 * width);
-		px_column	column = {
-			.form = PX_FORM_FIXED, .width = width, .nvalues = 5, .values = g.data
-		};
+		px_column	column = {.form = PX_FORM_FIXED,
+							.width = width,
+							.nvalues = 5,
+							.values = g.data};
 
 		for (int i = 0; i < 5; i++)
 			for (int k = 0; k < width; k++)
@@ -475,7 +505,8 @@ encodings_have_names(void)
 	CHECK(strcmp(px_encoding_name(PX_ENC_CONSTANT), "constant") == 0);
 	CHECK(strcmp(px_encoding_name(PX_ENC_FOR), "frame of reference") == 0);
 	for (uint8_t i = 0; i < PX_ENCODING_COUNT; i++)
-		CHECK(px_encoding_name(i) != NULL && strcmp(px_encoding_name(i), "unknown") != 0);
+		CHECK(px_encoding_name(i) != NULL &&
+			  strcmp(px_encoding_name(i), "unknown") != 0);
 	CHECK(strcmp(px_encoding_name(PX_ENCODING_COUNT), "unknown") == 0);
 	CHECK(strcmp(px_encoding_name(255), "unknown") == 0);
 }

@@ -70,8 +70,9 @@ add_float(px_column *column, double value)
 static void
 write_batch(uint32_t encodings, uint8_t codec)
 {
-	CHECK_EQ(unit_body_write(unit_batch_write, body, &body_nbytes, columns, ncolumns,
-							 encodings, codec, states), PX_OK);
+	CHECK_EQ(unit_body_write(unit_batch_write, body, &body_nbytes, columns,
+							 ncolumns, encodings, codec, states),
+			 PX_OK);
 }
 
 /* Value i of column c: its bytes without padding, and their number. */
@@ -81,7 +82,8 @@ value_of(uint16_t c, uint32_t value, size_t *nbytes)
 	static size_t offset;		/* walks with value */
 	const px_column *column = &columns[c];
 
-	*nbytes = column->form == PX_FORM_BYTES ? column->lengths[value] : column->width;
+	*nbytes = column->form == PX_FORM_BYTES ?
+		column->lengths[value] : column->width;
 	if (value == 0)
 		offset = 0;
 	offset += *nbytes;
@@ -95,7 +97,8 @@ read_chunk(const px_chunk *chunk, uint16_t c, int64_t **ints, bool compare)
 {
 	int64_t    *values = unit_alloc(chunk->rows * 8);
 	const uint8_t **pointers = (const uint8_t **) values;
-	bool		is_int = chunk->form == PX_FORM_FIXED && px_width_is_int(chunk->width);
+	bool		is_int = chunk->form == PX_FORM_FIXED &&
+		px_width_is_int(chunk->width);
 	unit_chunk	opened;
 	size_t		nbytes;
 	uint32_t	value = 0;
@@ -105,9 +108,10 @@ read_chunk(const px_chunk *chunk, uint16_t c, int64_t **ints, bool compare)
 	opened.room.references = (const int64_t *const *) ints;
 	opened.room.nreferences = c;
 	if (status == PX_OK)
-		status = is_int ?
-			px_chunk_decode_ints(chunk, opened.encoded, columns[c].is_signed, &opened.room, values, NULL) :
-			unit_chunk_pointers(&opened, pointers, NULL);
+		status = is_int
+			? px_chunk_decode_ints(chunk, opened.encoded, columns[c].is_signed,
+								   &opened.room, values, NULL)
+			: unit_chunk_pointers(&opened, pointers, NULL);
 	for (uint32_t row = 0; status == PX_OK && row < chunk->rows; row++)
 	{
 		bool		null = chunk->null_layout == PX_NULLS_ALL ||
@@ -120,9 +124,12 @@ read_chunk(const px_chunk *chunk, uint16_t c, int64_t **ints, bool compare)
 			continue;
 		if (!is_int && chunk->form == PX_FORM_BYTES)
 		{
-			/* look at the last byte, and so at the guard page if it is behind */
+			/*
+			 * look at the last byte, and so at the guard page if it is behind
+			 */
 			if (px_packed_nbytes(pointers[row]) > 0)
-				sink = px_packed_data(pointers[row])[px_packed_nbytes(pointers[row]) - 1];
+				sink = px_packed_data(
+					pointers[row])[px_packed_nbytes(pointers[row]) - 1];
 		}
 		if (!compare)
 			continue;
@@ -137,7 +144,8 @@ read_chunk(const px_chunk *chunk, uint16_t c, int64_t **ints, bool compare)
 		else if (chunk->form == PX_FORM_FIXED)
 			wrong += memcmp(pointers[row], bytes, nbytes) != 0;
 		else
-			wrong += !unit_same_packed(pointers[row], bytes, nbytes, columns[c].pad);
+			wrong += !unit_same_packed(pointers[row], bytes, nbytes,
+									   columns[c].pad);
 	}
 	CHECK_EQ(wrong, 0);
 
@@ -189,7 +197,10 @@ round_trip(void)
 	CHECK_EQ(read_body(true), PX_OK);
 }
 
-/* Damage the payload of an encoded batch in many ways: no crash, no wrong reads. */
+/*
+ * Damage the payload of an encoded batch in many ways: no crash, no wrong
+ * reads.
+ */
 static void
 damage(void)
 {
@@ -197,7 +208,8 @@ damage(void)
 	uint8_t    *saved = unit_alloc(body_nbytes);
 
 	memcpy(saved, body, body_nbytes);
-	for (size_t bit = start * 8; bit < Min(body_nbytes, start + 100) * 8; bit++)
+	for (size_t bit = start * 8; bit < Min(body_nbytes, start + 100) * 8;
+		 bit++)
 	{
 		body[bit / 8] ^= (uint8_t) (1 << bit % 8);
 		(void) read_body(false);
@@ -206,7 +218,8 @@ damage(void)
 	for (int i = 0; i < 500; i++)
 	{
 		for (int k = 0; k < 3; k++)
-			body[start + unit_random() % Min(body_nbytes - start, 200)] = (uint8_t) unit_random();
+			body[start + unit_random() % Min(body_nbytes - start, 200)] =
+				(uint8_t) unit_random();
 		(void) read_body(false);
 		memcpy(body, saved, body_nbytes);
 	}
@@ -234,7 +247,9 @@ damage(void)
 static void
 strings_of_every_length_round_trip(void)
 {
-	static const size_t lengths[] = {0, 1, 3, 15, 16, 31, 32, 33, 125, 126, 127, 128, 131, 1000, 65536, 0, 7};
+	static const size_t lengths[] = {0,   1,    3,     15,  16,  31,
+									 32,  33,   125,   126, 127, 128,
+									 131, 1000, 65536, 0,   7};
 	uint8_t    *text = unit_alloc(65536 + 40);
 
 	unit_random_bytes(text, 65536 + 40);
@@ -247,7 +262,8 @@ strings_of_every_length_round_trip(void)
 		for (int i = 0; i < repeat; i++)
 		{
 			for (size_t k = 0; k < lengthof(lengths); k++)
-				px_column_append_bytes(column, text + (i < 40 ? i : 0), lengths[k]);
+				px_column_append_bytes(column, text + (i < 40 ? i : 0),
+									   lengths[k]);
 			px_column_append_null(column);
 		}
 		round_trip();
@@ -255,7 +271,10 @@ strings_of_every_length_round_trip(void)
 	free(text);
 }
 
-/* A row that fills a batch: its value is a constant, and large enough for the codec. */
+/*
+ * A row that fills a batch: its value is a constant, and large enough for the
+ * codec.
+ */
 static void
 one_large_value_is_compressed(void)
 {
@@ -271,14 +290,18 @@ one_large_value_is_compressed(void)
 				unit_random_bytes(text, lengths[k]);
 			else
 				for (size_t i = 0; i < lengths[k]; i++)
-					text[i] = (uint8_t) ("words of some text "[i % 19] + (unit_random() % 16 == 0));
+					text[i] = (uint8_t) ("words of some text "[i % 19] +
+										 (unit_random() % 16 == 0));
 			ncolumns = 0;
-			px_column_append_bytes(column_new(PX_FORM_BYTES, 0), text, lengths[k]);
+			px_column_append_bytes(column_new(PX_FORM_BYTES, 0), text,
+								   lengths[k]);
 			round_trip();
 			memset(states, 0, sizeof(states[0]));
 			write_batch(PX_ENCODINGS_ALL, PX_CODEC_ZSTD);
 			CHECK_EQ(states[0].encoding, PX_ENC_CONSTANT);
-			CHECK_EQ(states[0].codec, random || lengths[k] < 4096 ? PX_CODEC_NONE : PX_CODEC_ZSTD);
+			CHECK_EQ(states[0].codec,
+					 random || lengths[k] < 4096 ? PX_CODEC_NONE
+												 : PX_CODEC_ZSTD);
 			if (states[0].codec == PX_CODEC_ZSTD)
 				CHECK(body_nbytes < lengths[k] * 3 / 4);
 			CHECK_EQ(read_body(true), PX_OK);
@@ -298,7 +321,8 @@ text_is_split_from_its_lengths(void)
 	{
 		char		text[40];
 
-		snprintf(text, sizeof(text), "%x the words %x", (unsigned) unit_random(), i % 7);
+		snprintf(text, sizeof(text), "%x the words %x",
+				 (unsigned) unit_random(), i % 7);
 		add_string(column, text + i % 5);
 	}
 	write_batch(PX_ENCODINGS_ALL, PX_CODEC_LZ4);
@@ -363,7 +387,8 @@ any_number_of_strings_stays_within_the_raw_size(void)
 						uint8_t		text[5000];
 
 						for (uint32_t k = 0; k < nbytes; k++)
-							text[k] = (uint8_t) words[(i * 7 + k) % (sizeof(words) - 1)];
+							text[k] = (uint8_t)
+								words[(i * 7 + k) % (sizeof(words) - 1)];
 						if (nulls && i % 3 == 1)
 							px_column_append_null(&columns[0]);
 						else
@@ -442,7 +467,9 @@ few_values_make_a_dictionary(void)
 
 			memset(text, 'a', sizeof(text));
 			text[length - 1] = (char) ('a' + unit_random() % 5);
-			px_column_append_bytes(column, text, (size_t) length + (length > 3 ? unit_random() % 2 : 0));
+			px_column_append_bytes(column, text,
+								   (size_t) length +
+									   (length > 3 ? unit_random() % 2 : 0));
 		}
 		write_batch(PX_ENCODINGS_ALL, PX_CODEC_NONE);
 		CHECK_EQ(states[0].encoding, PX_ENC_DICTIONARY);
@@ -463,7 +490,10 @@ clustered_strings_have_runs_of_codes(void)
 	ncolumns = 0;
 	column = column_new(PX_FORM_BYTES, 0);
 	for (int i = 0; i < 4000; i++)
-		add_string(column, i % 1000 < 500 ? "one half of them" : i < 2000 ? "two" : "");
+		add_string(column,
+				   i % 1000 < 500 ? "one half of them"
+					   : i < 2000 ? "two"
+								  : "");
 	write_batch(PX_ENCODINGS_ALL, PX_CODEC_NONE);
 	CHECK_EQ(states[0].encoding, PX_ENC_DICTIONARY);
 	CHECK_EQ(body[PX_CHUNK_HEADER_NBYTES + 8], PX_ENC_RLE);
@@ -489,12 +519,17 @@ digits_make_a_template(void)
 		{
 			char		text[200];
 
-			snprintf(text, sizeof(text), formats[f], (int) (unit_random() % (f == 1 ? 10 : f == 2 ? 100 : 1000)),
+			snprintf(text, sizeof(text), formats[f],
+					 (int) (unit_random() %
+							(f == 1       ? 10
+								 : f == 2 ? 100
+										  : 1000)),
 					 (int) (unit_random() % 10000));
 			add_string(column, text);
 		}
 		/* a dictionary does just as well for ten or a hundred values */
-		write_batch(PX_ENCODINGS_ALL & ~PX_ENCODING_BIT(PX_ENC_DICTIONARY), PX_CODEC_NONE);
+		write_batch(PX_ENCODINGS_ALL & ~PX_ENCODING_BIT(PX_ENC_DICTIONARY),
+					PX_CODEC_NONE);
 		CHECK_EQ(states[0].encoding, PX_ENC_TEMPLATE);
 		CHECK_EQ(read_body(true), PX_OK);
 		damage();
@@ -518,21 +553,32 @@ templates_have_limits(void)
 
 				memset(text, '.', sizeof(text));
 				for (int d = 0; d < ndigits; d++)
-					text[frame + d] = (char) ('0' + (i == 0 ? 0 : i == 1 ? 9 : unit_random() % 10));
-				px_column_append_bytes(column, text, (size_t) (frame + ndigits));
+					text[frame + d] = (char) ('0' +
+											  (i == 0 ? 0
+												   : i == 1
+												   ? 9
+												   : unit_random() % 10));
+				px_column_append_bytes(column, text,
+									   (size_t) (frame + ndigits));
 			}
-			write_batch(PX_ENCODINGS_ALL & ~PX_ENCODING_BIT(PX_ENC_DICTIONARY), PX_CODEC_NONE);
-			CHECK_EQ(states[0].encoding == PX_ENC_TEMPLATE, ndigits <= 18 && frame + ndigits <= 126);
+			write_batch(PX_ENCODINGS_ALL & ~PX_ENCODING_BIT(PX_ENC_DICTIONARY),
+						PX_CODEC_NONE);
+			CHECK_EQ(states[0].encoding == PX_ENC_TEMPLATE,
+					 ndigits <= 18 && frame + ndigits <= 126);
 			CHECK_EQ(read_body(true), PX_OK);
 		}
 	}
 }
 
-/* One value that does not suit, between two samples: the next batch is sampled. */
+/*
+ * One value that does not suit, between two samples: the next batch is
+ * sampled.
+ */
 static void
 values_that_break_the_plan_round_trip(void)
 {
-	static const char *const odd[] = {"Customer#00000001x", "Customer#0000001", "", "customer#000000001"};
+	static const char *const odd[] = {"Customer#00000001x", "Customer#0000001",
+									  "", "customer#000000001"};
 
 	for (size_t o = 0; o < lengthof(odd); o++)
 	{
@@ -566,7 +612,8 @@ values_that_break_the_plan_round_trip(void)
 		{
 			char		text[32];
 
-			snprintf(text, sizeof(text), "%s%d", "value number ", batch == 2 ? i * 7 : i % 6 * 1000);
+			snprintf(text, sizeof(text), "%s%d", "value number ",
+					 batch == 2 ? i * 7 : i % 6 * 1000);
 			add_string(&columns[0], text);
 		}
 		write_batch(PX_ENCODINGS_ALL, PX_CODEC_LZ4);
@@ -575,7 +622,10 @@ values_that_break_the_plan_round_trip(void)
 	}
 }
 
-/* As numeric does, which is scaled integers in some batches and bytes in others. */
+/*
+ * As numeric does, which is scaled integers in some batches and bytes in
+ * others.
+ */
 static void
 columns_may_change_their_form(void)
 {
@@ -594,7 +644,8 @@ columns_may_change_their_form(void)
 
 			snprintf(text, sizeof(text), "%d of them", i * i % 91);
 			if (fixed)
-				px_column_append_u64(&columns[0], (uint64_t) batch * 1000 + (uint64_t) i);
+				px_column_append_u64(&columns[0],
+									 (uint64_t) batch * 1000 + (uint64_t) i);
 			else
 				add_string(&columns[0], text);
 		}
@@ -617,11 +668,15 @@ padded_values_round_trip(void)
 			for (int i = 0; i < 600; i++)
 			{
 				char		text[301];
-				size_t		n = kind == 0 ? unit_random() % (pad + 1) : kind == 1 ? pad / 2 : pad;
+				size_t		n = kind == 0 ? unit_random() % (pad + 1)
+					: kind == 1      ? pad / 2
+									 : pad;
 
 				memset(text, ' ', sizeof(text));
 				for (size_t k = 0; k < n; k++)
-					text[k] = (char) ('0' + (kind == 2 ? unit_random() % 2 : unit_random() % 10));
+					text[k] = (char) ('0' +
+									  (kind == 2 ? unit_random() % 2
+												 : unit_random() % 10));
 				CHECK(px_column_append_padded(column, text, pad));
 				if (i % 7 == 0)
 					px_column_append_null(column);
@@ -658,10 +713,11 @@ malformed_lengths_are_refused(void)
 	{
 		uint8_t		bytes[64] = {0};
 		size_t		nbytes = 8 + 8 + 16 + cases[c].text_nbytes;
-		px_chunk	chunk = {
-			.encoding = PX_ENC_SPLIT, .form = PX_FORM_BYTES, .rows = 3, .nvalues = 3,
-			.encoded_nbytes = (uint32_t) nbytes
-		};
+		px_chunk	chunk = {.encoding = PX_ENC_SPLIT,
+						  .form = PX_FORM_BYTES,
+						  .rows = 3,
+						  .nvalues = 3,
+						  .encoded_nbytes = (uint32_t) nbytes};
 		int64_t		scratch[PX_DECODE_SCRATCH_WORDS(3)];
 		px_decode_room room = {.scratch = scratch};
 		unit_guarded g;
@@ -682,7 +738,8 @@ malformed_lengths_are_refused(void)
 			unit_guarded buffer = unit_guarded_new(PX_ALIGN(buffer_nbytes));
 
 			room.buffer = buffer.data;
-			status = px_chunk_decode_pointers(&chunk, g.data, &room, out, NULL);
+			status = px_chunk_decode_pointers(&chunk, g.data, &room, out,
+											  NULL);
 			unit_guarded_free(&buffer);
 		}
 		if (!CHECK_EQ(status, cases[c].status))
@@ -696,10 +753,11 @@ static void
 padding_leaves_room_for_the_header(void)
 {
 	uint8_t		bytes[32] = {0};
-	px_chunk	chunk = {
-		.encoding = PX_ENC_SPLIT, .form = PX_FORM_BYTES, .rows = 1, .nvalues = 1,
-		.encoded_nbytes = 24
-	};
+	px_chunk	chunk = {.encoding = PX_ENC_SPLIT,
+					  .form = PX_FORM_BYTES,
+					  .rows = 1,
+					  .nvalues = 1,
+					  .encoded_nbytes = 24};
 	size_t		nbytes = 0;
 
 	bytes[8] = PX_ENC_PLAIN;
@@ -708,7 +766,8 @@ padding_leaves_room_for_the_header(void)
 	px_store_u32(bytes, PX_FRAME_NBYTES_MAX - 4);
 	CHECK_EQ(px_chunk_buffer_nbytes(&chunk, bytes, &nbytes, NULL), PX_OK);
 	px_store_u32(bytes, PX_FRAME_NBYTES_MAX - 3);
-	CHECK_EQ(px_chunk_buffer_nbytes(&chunk, bytes, &nbytes, NULL), PX_OVER_LIMIT);
+	CHECK_EQ(px_chunk_buffer_nbytes(&chunk, bytes, &nbytes, NULL),
+			 PX_OVER_LIMIT);
 }
 
 static void
@@ -720,10 +779,11 @@ malformed_dictionaries_are_refused(void)
 		for (uint32_t entries = 0; entries < 7; entries++)
 		{
 			uint8_t		bytes[64] = {0};
-			px_chunk	chunk = {
-				.encoding = PX_ENC_DICTIONARY, .form = PX_FORM_BYTES, .rows = 4,
-				.nvalues = 4, .encoded_nbytes = 30
-			};
+			px_chunk	chunk = {.encoding = PX_ENC_DICTIONARY,
+							  .form = PX_FORM_BYTES,
+							  .rows = 4,
+							  .nvalues = 4,
+							  .encoded_nbytes = 30};
 			int64_t		scratch[PX_DECODE_SCRATCH_WORDS(4)];
 			px_decode_room room = {.scratch = scratch};
 			const uint8_t *out[4];
@@ -735,10 +795,12 @@ malformed_dictionaries_are_refused(void)
 			bytes[9] = 2;
 			px_store_u32(bytes + 12, 8);
 			for (int i = 0; i < 4; i++)
-				px_store_u16(bytes + 16 + i * 2, (uint16_t) (i == 2 ? code : 0));
+				px_store_u16(bytes + 16 + i * 2,
+							 (uint16_t) (i == 2 ? code : 0));
 			memcpy(bytes + 24, "\5a\5b\5c", 6);
 			g = unit_guarded_copy(bytes, 30);
-			status = px_chunk_decode_pointers(&chunk, g.data, &room, out, NULL);
+			status = px_chunk_decode_pointers(&chunk, g.data, &room, out,
+											  NULL);
 			CHECK_EQ(status == PX_OK, entries == 3 && code < 3);
 			unit_guarded_free(&g);
 		}
@@ -764,11 +826,15 @@ decimal_floats_round_trip(void)
 			for (int i = 0; i < 2000; i++)
 			{
 				int			range = width == 4 ? 10000 : 100000000;
-				double		value = (double) ((int) (unit_random() % (2 * (unsigned) range)) - range) / pow(10, decimals);
+				double		value =
+					(double) ((int) (unit_random() % (2 * (unsigned) range)) -
+							  range) /
+					pow(10, decimals);
 
 				if (i % 100 == 99)
 				{
-					const double odd[] = {NAN, INFINITY, -INFINITY, -0.0, 1.0 / 3, 1e300, 5e-324};
+					const double odd[] = {NAN,     INFINITY, -INFINITY, -0.0,
+										  1.0 / 3, 1e300,    5e-324};
 
 					value = odd[i / 100 % lengthof(odd)];
 				}
@@ -796,9 +862,11 @@ other_floats_round_trip(void)
 		column = column_new(PX_FORM_FIXED, width);
 		column->is_float = true;
 		for (int i = 0; i < 2000; i++)
-			add_float(column, 1.0 + (double) unit_random() / 18446744073709551616.0);
+			add_float(column,
+					  1.0 + (double) unit_random() / 18446744073709551616.0);
 		write_batch(PX_ENCODINGS_ALL, PX_CODEC_NONE);
-		CHECK(states[0].encoding == PX_ENC_PLANES || states[0].encoding == PX_ENC_FOR);
+		CHECK(states[0].encoding == PX_ENC_PLANES ||
+			  states[0].encoding == PX_ENC_FOR);
 		CHECK_EQ(read_body(true), PX_OK);
 
 		px_column_reset(column);
@@ -874,10 +942,12 @@ malformed_decimals_are_refused(void)
 	for (size_t c = 0; c < lengthof(cases); c++)
 	{
 		uint8_t		bytes[128] = {0};
-		px_chunk	chunk = {
-			.encoding = PX_ENC_DECIMAL, .form = PX_FORM_FIXED, .width = 8, .rows = 3,
-			.nvalues = 3, .encoded_nbytes = 40 + 16
-		};
+		px_chunk	chunk = {.encoding = PX_ENC_DECIMAL,
+						  .form = PX_FORM_FIXED,
+						  .width = 8,
+						  .rows = 3,
+						  .nvalues = 3,
+						  .encoded_nbytes = 40 + 16};
 		int64_t		scratch[PX_DECODE_SCRATCH_WORDS(3)];
 		px_decode_room room = {.scratch = scratch};
 		int64_t		out[3];
@@ -896,7 +966,9 @@ malformed_decimals_are_refused(void)
 		px_store_u32(bytes + 32, cases[c].positions[0]);
 		px_store_u32(bytes + 36, cases[c].positions[1]);
 		g = unit_guarded_copy(bytes, 40 + 16);
-		if (!CHECK_EQ(px_chunk_decode_ints(&chunk, g.data, true, &room, out, NULL), cases[c].status))
+		if (!CHECK_EQ(
+				px_chunk_decode_ints(&chunk, g.data, true, &room, out, NULL),
+				cases[c].status))
 			printf("# case %zu\n", c);
 		unit_guarded_free(&g);
 	}
@@ -910,19 +982,24 @@ decimals_of_unsigned_integers_are_refused(void)
 	int64_t		scratch[PX_DECODE_SCRATCH_WORDS(2)];
 	int64_t		out[2];
 	px_decode_room room = {.scratch = scratch};
-	px_chunk	chunk = {
-		.encoding = PX_ENC_DECIMAL, .form = PX_FORM_FIXED, .width = 4, .rows = 2,
-		.nvalues = 2, .encoded_nbytes = sizeof(bytes), .stored_nbytes = sizeof(bytes),
-		.stored = bytes
-	};
+	px_chunk	chunk = {.encoding = PX_ENC_DECIMAL,
+					  .form = PX_FORM_FIXED,
+					  .width = 4,
+					  .rows = 2,
+					  .nvalues = 2,
+					  .encoded_nbytes = sizeof(bytes),
+					  .stored_nbytes = sizeof(bytes),
+					  .stored = bytes};
 
 	bytes[8] = PX_ENC_CONSTANT;
 	bytes[9] = 8;
 	bytes[12] = 8;
 	px_store_u64(bytes + 16, (uint64_t) -1);
-	CHECK_EQ(px_chunk_decode_ints(&chunk, bytes, true, &room, out, NULL), PX_OK);
+	CHECK_EQ(px_chunk_decode_ints(&chunk, bytes, true, &room, out, NULL),
+			 PX_OK);
 	CHECK_EQ(out[1], (int32_t) 0xbf800000);
-	CHECK_EQ(px_chunk_decode_ints(&chunk, bytes, false, &room, out, NULL), PX_BAD_ENCODING);
+	CHECK_EQ(px_chunk_decode_ints(&chunk, bytes, false, &room, out, NULL),
+			 PX_BAD_ENCODING);
 }
 
 static void
@@ -973,13 +1050,17 @@ malformed_relations_are_refused(void)
 			static const int64_t other[2] = {100, 127};
 			static const int64_t *const references[3] = {NULL, other, NULL};
 			uint8_t		bytes[24] = {0};
-			px_chunk	chunk = {
-				.encoding = PX_ENC_RELATED, .form = PX_FORM_FIXED, .width = 1, .rows = 2,
-				.nvalues = 2, .encoded_nbytes = sizeof(bytes)
-			};
+			px_chunk	chunk = {.encoding = PX_ENC_RELATED,
+							  .form = PX_FORM_FIXED,
+							  .width = 1,
+							  .rows = 2,
+							  .nvalues = 2,
+							  .encoded_nbytes = sizeof(bytes)};
 			int64_t		out[2];
 			int64_t		scratch[PX_DECODE_SCRATCH_WORDS(2)];
-			px_decode_room room = {.scratch = scratch, .references = references, .nreferences = 3};
+			px_decode_room room = {.scratch = scratch,
+								   .references = references,
+								   .nreferences = 3};
 			px_status	status;
 
 			px_store_u16(bytes, (uint16_t) reference);
@@ -988,7 +1069,8 @@ malformed_relations_are_refused(void)
 			bytes[12] = 8;
 			bytes[16] = (uint8_t) (extra == 1);	/* 128 is no int1 */
 			bytes[4] = (uint8_t) (extra == 2);
-			status = px_chunk_decode_ints(&chunk, bytes, true, &room, out, NULL);
+			status = px_chunk_decode_ints(&chunk, bytes, true, &room, out,
+										  NULL);
 			CHECK_EQ(status == PX_OK, reference == 1 && extra == 0);
 		}
 	}
@@ -1014,7 +1096,8 @@ read_arrays(px_column *column, bool compare)
 	if (status == PX_OK)
 		status = unit_chunk_open(&opened, &chunk, NULL);
 	if (status == PX_OK)
-		status = px_chunk_decode_arrays(&chunk, opened.encoded, &opened.room, &arrays, NULL);
+		status = px_chunk_decode_arrays(&chunk, opened.encoded, &opened.room,
+										&arrays, NULL);
 	if (status == PX_OK && arrays.nelements > 1000000)
 		status = PX_OVER_LIMIT;
 	if (status == PX_OK)
@@ -1028,15 +1111,18 @@ read_arrays(px_column *column, bool compare)
 		uint32_t	wrong = 0;
 
 		CHECK_EQ(arrays.nsent, column->sent->nvalues);
-		CHECK_EQ((size_t) arrays.nelements * column->width, column->values_nbytes);
+		CHECK_EQ((size_t) arrays.nelements * column->width,
+				 column->values_nbytes);
 		for (uint32_t i = 0; i < column->nvalues; i++)
 			wrong += arrays.counts[i] != column->lengths[i];
 		for (uint32_t i = 0; i < arrays.nelements; i++)
 			wrong += memcmp(elements.data + (size_t) i * 8,
-							column->values + (size_t) i * column->width, column->width) != 0;
+							column->values + (size_t) i * column->width,
+							column->width) != 0;
 		for (uint32_t i = 0; i < arrays.nsent; i++)
 		{
-			wrong += !unit_same_packed(arrays.sent[i], sent, column->sent->lengths[i], 0);
+			wrong += !unit_same_packed(arrays.sent[i], sent,
+									   column->sent->lengths[i], 0);
 			sent += column->sent->lengths[i];
 		}
 		CHECK_EQ(wrong, 0);
@@ -1053,7 +1139,8 @@ arrays_round_trip(void)
 {
 	uint32_t	sent_lengths[400];
 	uint8_t    *sent_values = unit_alloc(400 * 250 + PX_APPEND_SLACK);
-	px_column	sent = {.form = PX_FORM_BYTES, .values = sent_values, .lengths = sent_lengths};
+	px_column	sent = {
+		.form = PX_FORM_BYTES, .values = sent_values, .lengths = sent_lengths};
 
 	for (uint8_t width = 1; width <= 8; width *= 2)
 	{
@@ -1068,7 +1155,7 @@ arrays_round_trip(void)
 			for (int i = 0; i < 400; i++)
 			{
 				uint8_t		bytes[250];
-				uint32_t	n = (uint32_t) (kind == 3 ? 0 : unit_random() % 40);
+				uint32_t n = (uint32_t) (kind == 3 ? 0 : unit_random() % 40);
 
 				unit_random_bytes(bytes, sizeof(bytes));
 				if (i % 9 == 0)
@@ -1083,9 +1170,11 @@ arrays_round_trip(void)
 				{
 					for (uint32_t k = 0; k < n; k++)
 					{
-						uint64_t	value = kind == 0 ? unit_random() : unit_random() % 50;
+						uint64_t	value = kind == 0 ? unit_random()
+												   : unit_random() % 50;
 
-						memcpy(column->values + column->values_nbytes, &value, width);
+						memcpy(column->values + column->values_nbytes, &value,
+							   width);
 						column->values_nbytes += width;
 					}
 					column->lengths[column->nvalues] = n + 1;
@@ -1103,7 +1192,10 @@ arrays_round_trip(void)
 			write_batch(PX_ENCODINGS_ALL, PX_CODEC_NONE);
 			for (int i = 0; i < 1500; i++)
 			{
-				size_t		at = PX_CHUNK_HEADER_NBYTES + unit_random() % Min(body_nbytes - PX_CHUNK_HEADER_NBYTES, i % 2 ? 120 : 100000);
+				size_t		at = PX_CHUNK_HEADER_NBYTES +
+					unit_random() %
+						Min(body_nbytes - PX_CHUNK_HEADER_NBYTES,
+							i % 2 ? 120 : 100000);
 				uint8_t		saved = body[at];
 
 				body[at] = (uint8_t) unit_random();
@@ -1144,8 +1236,11 @@ malformed_arrays_are_refused(void)
 	{
 		uint8_t		bytes[64] = {0};
 		size_t		nbytes = 8 + 16 + 8 + 16 + cases[c].sent_nbytes;
-		px_chunk	chunk = {.form = PX_FORM_ARRAY, .width = 4, .rows = 2, .nvalues = 2,
-		.encoded_nbytes = (uint32_t) nbytes};
+		px_chunk	chunk = {.form = PX_FORM_ARRAY,
+						  .width = 4,
+						  .rows = 2,
+						  .nvalues = 2,
+						  .encoded_nbytes = (uint32_t) nbytes};
 		int64_t		scratch[PX_DECODE_SCRATCH_WORDS(2)];
 		px_decode_room room = {.scratch = scratch};
 		px_arrays	arrays;
@@ -1160,7 +1255,9 @@ malformed_arrays_are_refused(void)
 		bytes[28] = (uint8_t) cases[c].elements_nbytes;
 		memcpy(bytes + 48, "\5x", 2);
 		g = unit_guarded_copy(bytes, nbytes);
-		if (!CHECK_EQ(px_chunk_decode_arrays(&chunk, g.data, &room, &arrays, NULL), cases[c].status))
+		if (!CHECK_EQ(
+				px_chunk_decode_arrays(&chunk, g.data, &room, &arrays, NULL),
+				cases[c].status))
 			printf("# %s\n", cases[c].name);
 		unit_guarded_free(&g);
 	}
@@ -1191,7 +1288,8 @@ random_bytes_make_the_codec_pause(void)
 				memset(value, i % 3, sizeof(value));
 			px_column_append_bytes(column, value, 40 + unit_random() % 20);
 		}
-		write_batch(PX_ENCODINGS_ALL & ~PX_ENCODING_BIT(PX_ENC_DICTIONARY), PX_CODEC_LZ4);
+		write_batch(PX_ENCODINGS_ALL & ~PX_ENCODING_BIT(PX_ENC_DICTIONARY),
+					PX_CODEC_LZ4);
 		CHECK_EQ(read_body(true), PX_OK);
 		if (batch == 99)
 			CHECK(states[0].codec_skip_next[PX_CODEC_LZ4] >= 32);
@@ -1208,7 +1306,7 @@ encodings_that_the_reader_does_not_know_are_not_used(void)
 {
 	for (int round = 0; round < 2000; round++)
 	{
-		uint32_t	encodings = (uint32_t) (unit_random() & PX_ENCODINGS_ALL) | 1;
+		uint32_t encodings = (uint32_t) (unit_random() & PX_ENCODINGS_ALL) | 1;
 
 		if (round % 2)
 			encodings |= PX_ENCODINGS_INTS;
@@ -1225,7 +1323,10 @@ encodings_that_the_reader_does_not_know_are_not_used(void)
 			uint8_t		opaque[16] = {0};
 			uint64_t	number = unit_random() % 1000;
 
-			snprintf(text, sizeof(text), "row %04d of %s", (int) number, round % 5 ? "all" : i % 2 ? "some" : "few");
+			snprintf(text, sizeof(text), "row %04d of %s", (int) number,
+					 round % 5   ? "all"
+						 : i % 2 ? "some"
+								 : "few");
 			add_string(&columns[0], text);
 			if (columns[1].is_float)
 				add_float(&columns[1], (double) number / 100);
@@ -1271,16 +1372,19 @@ random_batches_round_trip(void)
 		for (uint32_t row = 0; row < rows; row++)
 		{
 			char		text[300];
-			size_t		n = strings == 4 ? unit_random() % 300 : unit_random() % 20;
+			size_t n = strings == 4 ? unit_random() % 300 : unit_random() % 20;
 
 			memset(text, 'x', sizeof(text));
 			switch (strings)
 			{
 				case 0:
-					n = (size_t) snprintf(text, sizeof(text), "item %07u", (unsigned) (unit_random() % 10000000));
+					n = (size_t) snprintf(
+						text, sizeof(text), "item %07u",
+						(unsigned) (unit_random() % 10000000));
 					break;
 				case 1:
-					n = (size_t) snprintf(text, sizeof(text), "kind %u", (unsigned) (unit_random() % 12));
+					n = (size_t) snprintf(text, sizeof(text), "kind %u",
+										  (unsigned) (unit_random() % 12));
 					break;
 				case 2:
 					unit_random_bytes((uint8_t *) text, n);
@@ -1300,7 +1404,8 @@ random_batches_round_trip(void)
 			else
 				px_column_append_u64(&columns[2], last + unit_random() % 10);
 		}
-		write_batch(PX_ENCODINGS_ALL, (uint8_t) (batch / 100 % PX_CODEC_COUNT));
+		write_batch(PX_ENCODINGS_ALL,
+					(uint8_t) (batch / 100 % PX_CODEC_COUNT));
 		CHECK_EQ(read_body(true), PX_OK);
 	}
 }

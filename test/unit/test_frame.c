@@ -182,8 +182,9 @@ faults_name_field_expected_and_got(void)
 		px_status	status;
 		const char *what;
 		uint64_t	expected;
-	}			cases[] = {
-		{PX_FRAME_BATCH, OFF_MAGIC, 4, 0x46584751, PX_BAD_MAGIC, "magic", 0x46584750},
+	} cases[] = {
+		{PX_FRAME_BATCH, OFF_MAGIC, 4, 0x46584751, PX_BAD_MAGIC, "magic",
+		 0x46584750},
 		{PX_FRAME_BATCH, OFF_VERSION, 2, 0, PX_BAD_VERSION, "version", 1},
 		{PX_FRAME_BATCH, OFF_VERSION, 2, 2, PX_BAD_VERSION, "version", 1},
 		{PX_FRAME_BATCH, OFF_VERSION, 2, 0xffff, PX_BAD_VERSION, "version", 1},
@@ -197,30 +198,38 @@ faults_name_field_expected_and_got(void)
 		{PX_FRAME_SLICE, OFF_CHOICE, 1, 1, PX_BAD_HEADER, "choice", 0},
 		{PX_FRAME_BATCH, OFF_RESERVED, 2, 1, PX_BAD_HEADER, "reserved", 0},
 		{PX_FRAME_BATCH, OFF_SENDER, 4, 1025, PX_OVER_LIMIT, "sender", 1024},
-		{PX_FRAME_END, OFF_SENDER, 4, 0xffffffff, PX_OVER_LIMIT, "sender", 1024},
+		{PX_FRAME_END, OFF_SENDER, 4, 0xffffffff, PX_OVER_LIMIT, "sender",
+		 1024},
 		{PX_FRAME_BATCH, OFF_ROWS, 4, 0, PX_BAD_HEADER, "rows", 1},
 		{PX_FRAME_BATCH, OFF_ROWS, 4, 65537, PX_OVER_LIMIT, "rows", 65536},
-		{PX_FRAME_BATCH, OFF_ROWS, 4, 0xffffffff, PX_OVER_LIMIT, "rows", 65536},
+		{PX_FRAME_BATCH, OFF_ROWS, 4, 0xffffffff, PX_OVER_LIMIT, "rows",
+		 65536},
 		{PX_FRAME_SCHEMA, OFF_ROWS, 4, 1, PX_OVER_LIMIT, "rows", 0},
 		{PX_FRAME_END, OFF_ROWS, 4, 1, PX_OVER_LIMIT, "rows", 0},
 		{PX_FRAME_SLICE, OFF_ROWS, 4, 1, PX_OVER_LIMIT, "rows", 0},
 		{PX_FRAME_BATCH, OFF_COLUMNS, 2, 0, PX_BAD_HEADER, "columns", 1},
 		{PX_FRAME_SCHEMA, OFF_COLUMNS, 2, 0, PX_BAD_HEADER, "columns", 1},
 		{PX_FRAME_BATCH, OFF_COLUMNS, 2, 1665, PX_OVER_LIMIT, "columns", 1664},
-		{PX_FRAME_SCHEMA, OFF_COLUMNS, 2, 0xffff, PX_OVER_LIMIT, "columns", 1664},
+		{PX_FRAME_SCHEMA, OFF_COLUMNS, 2, 0xffff, PX_OVER_LIMIT, "columns",
+		 1664},
 		{PX_FRAME_END, OFF_COLUMNS, 2, 1, PX_OVER_LIMIT, "columns", 0},
-		{PX_FRAME_BATCH, OFF_RAW_NBYTES, 8, 0x40000000, PX_OVER_LIMIT, "raw_nbytes", 0x3fffffff},
-		{PX_FRAME_BATCH, OFF_RAW_NBYTES, 8, UINT64_MAX, PX_OVER_LIMIT, "raw_nbytes", 0x3fffffff},
-		{PX_FRAME_SCHEMA, OFF_RAW_NBYTES, 8, 1, PX_OVER_LIMIT, "raw_nbytes", 0},
+		{PX_FRAME_BATCH, OFF_RAW_NBYTES, 8, 0x40000000, PX_OVER_LIMIT,
+		 "raw_nbytes", 0x3fffffff},
+		{PX_FRAME_BATCH, OFF_RAW_NBYTES, 8, UINT64_MAX, PX_OVER_LIMIT,
+		 "raw_nbytes", 0x3fffffff},
+		{PX_FRAME_SCHEMA, OFF_RAW_NBYTES, 8, 1, PX_OVER_LIMIT, "raw_nbytes",
+		 0},
 		{PX_FRAME_END, OFF_RAW_NBYTES, 8, 1, PX_OVER_LIMIT, "raw_nbytes", 0},
-		{PX_FRAME_BATCH, OFF_BODY_NBYTES, 4, 0xffffffff,
-		PX_OVER_LIMIT, "body_nbytes", 0x3fffffff - 40},
-		{PX_FRAME_BATCH, OFF_BODY_NBYTES, 4, 0x3fffffff - 39,
-		PX_OVER_LIMIT, "body_nbytes", 0x3fffffff - 40},
-		{PX_FRAME_BATCH, OFF_BODY_NBYTES, 4, 0x3fffffff - 40,
-		PX_TRUNCATED, "frame body", 0x3fffffff - 40},
-		{PX_FRAME_BATCH, OFF_BODY_NBYTES, 4, BODY_NBYTES + 1, PX_TRUNCATED, "frame body", BODY_NBYTES + 1},
-		{PX_FRAME_BATCH, OFF_BODY_NBYTES, 4, BODY_NBYTES - 1, PX_TRAILING, "frame body", BODY_NBYTES - 1},
+		{PX_FRAME_BATCH, OFF_BODY_NBYTES, 4, 0xffffffff, PX_OVER_LIMIT,
+		 "body_nbytes", 0x3fffffff - 40},
+		{PX_FRAME_BATCH, OFF_BODY_NBYTES, 4, 0x3fffffff - 39, PX_OVER_LIMIT,
+		 "body_nbytes", 0x3fffffff - 40},
+		{PX_FRAME_BATCH, OFF_BODY_NBYTES, 4, 0x3fffffff - 40, PX_TRUNCATED,
+		 "frame body", 0x3fffffff - 40},
+		{PX_FRAME_BATCH, OFF_BODY_NBYTES, 4, BODY_NBYTES + 1, PX_TRUNCATED,
+		 "frame body", BODY_NBYTES + 1},
+		{PX_FRAME_BATCH, OFF_BODY_NBYTES, 4, BODY_NBYTES - 1, PX_TRAILING,
+		 "frame body", BODY_NBYTES - 1},
 		{PX_FRAME_BATCH, OFF_BODY_NBYTES, 4, 0, PX_TRAILING, "frame body", 0},
 	};
 
@@ -282,11 +291,13 @@ a_schema_round_trips(void)
 		{UINT32_MAX, INT32_MIN, PX_CLASS_BYTES, 0},
 		{1700, INT32_MAX, PX_CLASS_NUMERIC, 0},
 	};
-	static const uint8_t second[] = {23, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 4, 0, 0};
+	static const uint8_t second[] = {23,   0,    0, 0, 0xff, 0xff,
+									 0xff, 0xff, 1, 4, 0,    0};
 	const uint16_t n = lengthof(columns);
 	unit_guarded g = unit_guarded_new(n * PX_SCHEMA_COLUMN_NBYTES);
 	px_writer	w = {g.data, g.nbytes, 0};
-	px_frame_header header = {.columns = n, .body_nbytes = (uint32_t) g.nbytes};
+	px_frame_header header = {.columns = n,
+							  .body_nbytes = (uint32_t) g.nbytes};
 	px_schema_column got[lengthof(columns)];
 
 	CHECK_EQ(px_schema_write(&w, columns, n), PX_OK);
@@ -331,7 +342,8 @@ the_fields_of_a_schema_are_checked(void)
 		for (int width = 0; width < 256; width++)
 		{
 			uint8_t		body[PX_SCHEMA_COLUMN_NBYTES] = {0};
-			px_frame_header header = {.columns = 1, .body_nbytes = sizeof(body)};
+			px_frame_header header = {.columns = 1,
+									  .body_nbytes = sizeof(body)};
 			px_schema_column column;
 			bool		valid;
 
@@ -348,7 +360,8 @@ the_fields_of_a_schema_are_checked(void)
 					 valid ? PX_OK : PX_BAD_HEADER);
 
 			body[10 + width % 2] = 1;
-			CHECK_EQ(px_schema_read(body, &header, &column, NULL), PX_BAD_HEADER);
+			CHECK_EQ(px_schema_read(body, &header, &column, NULL),
+					 PX_BAD_HEADER);
 		}
 	}
 }
@@ -395,7 +408,8 @@ a_plan_round_trips(void)
 
 	for (uint32_t n = 0; n <= strlen(json); n++)
 	{
-		px_plan		plan = {(const uint8_t *) text, (uint32_t) strlen(text), (const uint8_t *) json, n};
+		px_plan		plan = {(const uint8_t *) text, (uint32_t) strlen(text),
+						(const uint8_t *) json, n};
 		uint32_t	nbytes = PX_PLAN_HEAD_NBYTES + plan.text_nbytes + n;
 		unit_guarded g = unit_guarded_new(nbytes);
 		px_frame_header header = {.body_nbytes = nbytes};
@@ -422,8 +436,22 @@ static void
 the_lengths_of_a_plan_are_checked(void)
 {
 	static const uint32_t lengths[][2] = {
-		{4, 4}, {6, 2}, {0, 8}, {8, 0}, {5, 4}, {4, 5}, {9, 0}, {0, 9}, {4, 3}, {3, 4}, {0, 0},
-		{UINT32_MAX, 0}, {0, UINT32_MAX}, {UINT32_MAX, UINT32_MAX}, {UINT32_MAX - 3, 12}, {4, UINT32_MAX - 3},
+		{4, 4},
+		{6, 2},
+		{0, 8},
+		{8, 0},
+		{5, 4},
+		{4, 5},
+		{9, 0},
+		{0, 9},
+		{4, 3},
+		{3, 4},
+		{0, 0},
+		{UINT32_MAX, 0},
+		{0, UINT32_MAX},
+		{UINT32_MAX, UINT32_MAX},
+		{UINT32_MAX - 3, 12},
+		{4, UINT32_MAX - 3},
 	};
 
 	for (size_t i = 0; i < lengthof(lengths); i++)
@@ -468,12 +496,14 @@ the_fields_of_a_slice_are_checked(void)
 
 			body[0] = n;
 			body[12] = (uint8_t) reason;
-			valid = n == 1 ? reason >= PX_UNSLICED_SHAPE && reason <= PX_UNSLICED_SMALL :
-				n > 1 && reason == PX_SLICED;
+			valid = n == 1
+				? reason >= PX_UNSLICED_SHAPE && reason <= PX_UNSLICED_SMALL
+				: n > 1 && reason == PX_SLICED;
 			CHECK_EQ(px_slice_read(body, &header, &slice, NULL),
 					 valid ? PX_OK : PX_BAD_HEADER);
 			body[15] = 1;
-			CHECK_EQ(px_slice_read(body, &header, &slice, NULL), PX_BAD_HEADER);
+			CHECK_EQ(px_slice_read(body, &header, &slice, NULL),
+					 PX_BAD_HEADER);
 
 			/* Blocks and file are those of several slices. */
 			for (int field = 4; field < 12; field++)
@@ -533,13 +563,15 @@ every_status_has_a_text(void)
 	{
 		const char *words = px_status_text((px_status) status);
 
-		CHECK(words[0] >= 'a' && words[0] <= 'z' && words[strlen(words) - 1] != '.');
+		CHECK(words[0] >= 'a' && words[0] <= 'z' &&
+			  words[strlen(words) - 1] != '.');
 		for (int other = PX_OK; other < status; other++)
 			CHECK(strcmp(words, px_status_text((px_status) other)) != 0);
 	}
 	CHECK(strcmp(px_status_text((px_status) 99), "unknown status") == 0);
 
-	CHECK(strcmp(px_fault_text(&fault, text), "Field \"field\": expected 7, got 9.") == 0);
+	CHECK(strcmp(px_fault_text(&fault, text),
+				 "Field \"field\": expected 7, got 9.") == 0);
 	fault.got = fault.expected;
 	CHECK(strcmp(px_fault_text(&fault, text), "Field \"field\" is missing or malformed.") == 0);
 }

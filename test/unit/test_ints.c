@@ -91,13 +91,15 @@ read_stream(uint8_t encoding, const uint8_t *bytes, size_t nbytes, uint32_t n,
 
 /* Write by a plan, read, compare; returns the encoded size. */
 static size_t
-round_trip(const stream *s, const px_ints_plan *plan, uint8_t *encoding, bool *stale)
+round_trip(const stream *s, const px_ints_plan *plan, uint8_t *encoding,
+		   bool *stale)
 {
 	px_writer	out = {encoded, sizeof(encoded), 0};
 	uint32_t	wrong = 0;
 
 	*stale = false;
-	CHECK_EQ(px_ints_write(&out, &s->ints, plan, scratch, encoding, stale), PX_OK);
+	CHECK_EQ(px_ints_write(&out, &s->ints, plan, scratch, encoding, stale),
+			 PX_OK);
 	CHECK_EQ(read_stream(*encoding, encoded, out.pos, s->ints.n, s->ints.width,
 						 s->ints.is_signed), PX_OK);
 	for (uint32_t i = 0; i < s->ints.n; i++)
@@ -107,7 +109,9 @@ round_trip(const stream *s, const px_ints_plan *plan, uint8_t *encoding, bool *s
 	return out.pos;
 }
 
-/* The same by the plan that is chosen; the result is not larger than was said. */
+/*
+ * The same by the plan that is chosen; the result is not larger than was said.
+ */
 static uint8_t
 choose_and_round_trip(const stream *s, size_t *nbytes)
 {
@@ -119,11 +123,16 @@ choose_and_round_trip(const stream *s, size_t *nbytes)
 	px_ints_choose(&s->ints, &plan, &estimate);
 	*nbytes = round_trip(s, &plan, &encoding, &stale);
 	CHECK(!stale);
-	/* Padding of children; differences of more than 63 bits are estimated modulo 2^64. */
+	/*
+	 * Padding of children; differences of more than 63 bits are estimated
+	 * modulo 2^64.
+	 */
 	if (s->ints.width < 8 && !CHECK(*nbytes <= estimate + 64))
-		printf("# %zu bytes by %s, factor %llu, width %u, of %u values; %zu expected\n",
-			   *nbytes, px_encoding_name(plan.transforms[0]),
-			   (unsigned long long) plan.factor, s->ints.width, s->ints.n, estimate);
+		printf(
+			"# %zu bytes by %s, factor %llu, width %u, of %u values; %zu expected\n",
+			*nbytes, px_encoding_name(plan.transforms[0]),
+			(unsigned long long) plan.factor, s->ints.width, s->ints.n,
+			estimate);
 
 	return encoding;
 }
@@ -144,7 +153,9 @@ every_plan_for_random_values_round_trips(void)
 				{
 					uint64_t	bits = unit_random() << shift;
 
-					stream_set(s, i, is_signed ? (int64_t) bits >> shift : (int64_t) (bits >> shift));
+					stream_set(s, i,
+							   is_signed ? (int64_t) bits >> shift
+										 : (int64_t) (bits >> shift));
 				}
 				for (size_t p = 0; p < lengthof(plans); p++)
 				{
@@ -161,7 +172,8 @@ every_plan_for_random_values_round_trips(void)
 static void
 the_least_and_the_greatest_integers_round_trip(void)
 {
-	static const int64_t limits[] = {INT64_MIN, INT64_MAX, 0, -1, 1, INT64_MIN + 1};
+	static const int64_t limits[] = {INT64_MIN, INT64_MAX, 0,
+									 -1,        1,         INT64_MIN + 1};
 
 	for (size_t p = 0; p < lengthof(plans); p++)
 	{
@@ -175,7 +187,8 @@ the_least_and_the_greatest_integers_round_trip(void)
 			bool		stale;
 
 			for (uint32_t i = 0; i < 600; i++)
-				stream_set(s, i, limits[i / (runs ? 4 : 1) % lengthof(limits)]);
+				stream_set(s, i,
+						   limits[i / (runs ? 4 : 1) % lengthof(limits)]);
 			(void) round_trip(s, &plan, &encoding, &stale);
 		}
 	}
@@ -219,7 +232,8 @@ runs_are_written_as_runs(void)
 static void
 multiples_are_written_by_their_factor(void)
 {
-	static const uint64_t factors[] = {2, 3, 7, 100, 1000000, 86400000000, 65536, UINT64_C(1) << 50};
+	static const uint64_t factors[] = {
+		2, 3, 7, 100, 1000000, 86400000000, 65536, UINT64_C(1) << 50};
 
 	for (size_t f = 0; f < lengthof(factors); f++)
 	{
@@ -227,7 +241,8 @@ multiples_are_written_by_their_factor(void)
 		size_t		nbytes;
 
 		for (uint32_t i = 0; i < 1000; i++)
-			stream_set(s, i, -77 + (int64_t) (unit_random() % 4096 * factors[f]));
+			stream_set(s, i,
+					   -77 + (int64_t) (unit_random() % 4096 * factors[f]));
 		stream_set(s, 0, -77);
 		stream_set(s, 1, -77 + (int64_t) factors[f]);
 		if (factors[f] >= 7)
@@ -272,7 +287,17 @@ unsuitable_plans_fall_back(void)
 static void
 quotients_are_whole_or_refused(void)
 {
-	static const uint64_t factors[] = {2, 3, 5, 6, 10, 12, 100, 4096, 999999937, UINT64_MAX, UINT64_C(1) << 63};
+	static const uint64_t factors[] = {2,
+									   3,
+									   5,
+									   6,
+									   10,
+									   12,
+									   100,
+									   4096,
+									   999999937,
+									   UINT64_MAX,
+									   UINT64_C(1) << 63};
 
 	for (size_t f = 0; f < lengthof(factors); f++)
 	{
@@ -281,23 +306,29 @@ quotients_are_whole_or_refused(void)
 
 		for (int i = 0; i < 2000; i++)
 		{
-			uint64_t	quotient = unit_random() % (UINT64_MAX / factor + 1 ? UINT64_MAX / factor + 1 : 1);
+			uint64_t	quotient = unit_random() %
+				(UINT64_MAX / factor + 1 ? UINT64_MAX / factor + 1 : 1);
 			uint64_t	more = unit_random() % factor;
 			uint64_t	base = (uint64_t) INT64_MIN;
 			uint64_t	values[2] = {base, base + quotient * factor};
 			uint64_t	lengths[2];
 			px_writer	out = {encoded, sizeof(encoded), 0};
 
-			CHECK_EQ(px_encoding_scaled.write_stream(&out, values, 2, &plan, 0, lengths), PX_OK);
+			CHECK_EQ(px_encoding_scaled.write_stream(&out, values, 2, &plan, 0,
+													 lengths),
+					 PX_OK);
 			CHECK_EQ(values[1], quotient);
-			CHECK_EQ(read_stream(PX_ENC_SCALED, encoded, out.pos, 2, 8, true), PX_OK);
+			CHECK_EQ(read_stream(PX_ENC_SCALED, encoded, out.pos, 2, 8, true),
+					 PX_OK);
 			CHECK_EQ(decoded[0], base);
 			CHECK_EQ(decoded[1], base + quotient * factor);
 			if (quotient * factor > UINT64_MAX - more || more == 0)
 				continue;
 			values[0] = base;
 			values[1] = base + quotient * factor + more;
-			CHECK_EQ(px_encoding_scaled.write_stream(&out, values, 2, &plan, 0, lengths), PX_UNSUITABLE);
+			CHECK_EQ(px_encoding_scaled.write_stream(&out, values, 2, &plan, 0,
+													 lengths),
+					 PX_UNSUITABLE);
 		}
 	}
 	CHECK_EQ(px_ints_gcd(12, 18), 6);
@@ -312,7 +343,8 @@ random_streams_round_trip(void)
 	{
 		uint8_t		width = (uint8_t) (1 << unit_random() % 4);
 		bool		is_signed = unit_random() % 2;
-		stream	   *s = stream_init(1 + (uint32_t) (unit_random() % 600), width, is_signed);
+		stream *s = stream_init(1 + (uint32_t) (unit_random() % 600), width,
+								is_signed);
 		int			shift = 64 - 8 * width;
 		uint64_t	step = unit_random() >> unit_random() % 64;
 		uint64_t	value = unit_random();
@@ -340,8 +372,11 @@ static size_t
 make_stream(int kind, uint8_t *encoding, uint32_t *n)
 {
 	static const px_ints_plan kinds[] = {
-		{{PX_ENC_DELTA}, 0}, {{PX_ENC_RLE}, 0}, {{PX_ENC_RLE, PX_ENC_DELTA}, 0},
-		{{PX_ENC_SCALED}, 5}, {{PX_ENC_SCALED, PX_ENC_DELTA}, 5},
+		{{PX_ENC_DELTA}, 0},
+		{{PX_ENC_RLE}, 0},
+		{{PX_ENC_RLE, PX_ENC_DELTA}, 0},
+		{{PX_ENC_SCALED}, 5},
+		{{PX_ENC_SCALED, PX_ENC_DELTA}, 5},
 		{{PX_ENC_SCALED, PX_ENC_RLE, PX_ENC_DELTA}, 5},
 	};
 	stream	   *s = stream_init(40, 4, true);
@@ -369,7 +404,8 @@ streams_cut_anywhere_are_refused(void)
 			CHECK(read_stream(encoding, encoded, cut, n, 4, true) != PX_OK);
 		memset(encoded + nbytes, 0, 8);
 		for (size_t more = 1; more <= 8; more++)
-			CHECK(read_stream(encoding, encoded, nbytes + more, n, 4, true) != PX_OK);
+			CHECK(read_stream(encoding, encoded, nbytes + more, n, 4, true) !=
+				  PX_OK);
 		CHECK_EQ(read_stream(encoding, encoded, nbytes, n, 4, true), PX_OK);
 		CHECK(read_stream(encoding, encoded, nbytes, n / 2, 4, true) != PX_OK);
 		CHECK(read_stream(encoding, encoded, nbytes, n * 2, 4, true) != PX_OK);
@@ -399,7 +435,8 @@ flipped_bits_never_crash(void)
 			memcpy(saved, encoded, nbytes);
 			for (int k = 0; k < 4; k++)
 				encoded[unit_random() % nbytes] = (uint8_t) unit_random();
-			(void) read_stream((uint8_t) (unit_random() % 8), encoded, nbytes, n, 4, true);
+			(void) read_stream((uint8_t) (unit_random() % 8), encoded, nbytes,
+							   n, 4, true);
 			memcpy(encoded, saved, nbytes);
 		}
 	}
@@ -407,7 +444,8 @@ flipped_bits_never_crash(void)
 
 /* A child header in front of bytes. */
 static size_t
-put_child(uint8_t *out, uint8_t encoding, uint8_t width, const void *bytes, uint32_t nbytes)
+put_child(uint8_t *out, uint8_t encoding, uint8_t width, const void *bytes,
+		  uint32_t nbytes)
 {
 	memset(out, 0, 8 + PX_ALIGN(nbytes));
 	out[0] = encoding;
@@ -450,7 +488,8 @@ malformed_runs_are_refused(void)
 		px_store_u32(bytes, cases[c].nruns);
 		pos += put_child(bytes + pos, PX_ENC_PLAIN, 8, cases[c].lengths, 24);
 		pos += put_child(bytes + pos, PX_ENC_PLAIN, 8, values, 24);
-		if (!CHECK_EQ(read_stream(PX_ENC_RLE, bytes, pos, 6, 8, true), cases[c].status))
+		if (!CHECK_EQ(read_stream(PX_ENC_RLE, bytes, pos, 6, 8, true),
+					  cases[c].status))
 			printf("# case %zu\n", c);
 		bytes[5] = 1;
 		CHECK(read_stream(PX_ENC_RLE, bytes, pos, 6, 8, true) != PX_OK);
@@ -468,16 +507,21 @@ malformed_children_are_refused(void)
 	CHECK_EQ(read_stream(PX_ENC_DELTA, bytes, nbytes, 4, 8, true), PX_OK);
 	CHECK_EQ(decoded[3], 6);
 	bytes[9] = 4;				/* width */
-	CHECK_EQ(read_stream(PX_ENC_DELTA, bytes, nbytes, 4, 8, true), PX_BAD_VALUE);
+	CHECK_EQ(read_stream(PX_ENC_DELTA, bytes, nbytes, 4, 8, true),
+			 PX_BAD_VALUE);
 	bytes[9] = 8;
 	bytes[10] = 1;				/* reserved */
-	CHECK_EQ(read_stream(PX_ENC_DELTA, bytes, nbytes, 4, 8, true), PX_BAD_VALUE);
+	CHECK_EQ(read_stream(PX_ENC_DELTA, bytes, nbytes, 4, 8, true),
+			 PX_BAD_VALUE);
 	bytes[10] = 0;
 	bytes[8] = PX_ENC_DICTIONARY;
-	CHECK_EQ(read_stream(PX_ENC_DELTA, bytes, nbytes, 4, 8, true), PX_BAD_ENCODING);
+	CHECK_EQ(read_stream(PX_ENC_DELTA, bytes, nbytes, 4, 8, true),
+			 PX_BAD_ENCODING);
 	px_store_u32(bytes + 12, UINT32_MAX);
-	CHECK_EQ(read_stream(PX_ENC_DELTA, bytes, nbytes, 4, 8, true), PX_TRUNCATED);
-	CHECK_EQ(read_stream(PX_ENC_DELTA, bytes, nbytes, 1, 8, true), PX_BAD_VALUE);
+	CHECK_EQ(read_stream(PX_ENC_DELTA, bytes, nbytes, 4, 8, true),
+			 PX_TRUNCATED);
+	CHECK_EQ(read_stream(PX_ENC_DELTA, bytes, nbytes, 1, 8, true),
+			 PX_BAD_VALUE);
 
 	/* runs inside of runs have no room for their lengths */
 	memset(bytes, 0, sizeof(bytes));
@@ -487,7 +531,8 @@ malformed_children_are_refused(void)
 	px_store_u32(bytes, 2);
 	nbytes = 8 + put_child(bytes + 8, PX_ENC_RLE, 8, inner, (uint32_t) nbytes);
 	nbytes += put_child(bytes + nbytes, PX_ENC_PLAIN, 8, values, 16);
-	CHECK_EQ(read_stream(PX_ENC_RLE, bytes, nbytes, 4, 8, true), PX_BAD_ENCODING);
+	CHECK_EQ(read_stream(PX_ENC_RLE, bytes, nbytes, 4, 8, true),
+			 PX_BAD_ENCODING);
 
 	/* transforms nested without end */
 	memset(bytes, 0, sizeof(bytes));
@@ -519,12 +564,15 @@ values_beyond_the_width_are_refused(void)
 		CHECK_EQ(read_stream(PX_ENC_DELTA, bytes, 24, 2, width, true), PX_OK);
 		CHECK_EQ(decoded[1], max);
 		px_store_u64(bytes, (uint64_t) max);
-		CHECK_EQ(read_stream(PX_ENC_DELTA, bytes, 24, 2, width, true), PX_BAD_VALUE);
+		CHECK_EQ(read_stream(PX_ENC_DELTA, bytes, 24, 2, width, true),
+				 PX_BAD_VALUE);
 		CHECK_EQ(read_stream(PX_ENC_DELTA, bytes, 24, 2, width, false), PX_OK);
 		px_store_u64(bytes, (uint64_t) (2 * max + 1));
-		CHECK_EQ(read_stream(PX_ENC_DELTA, bytes, 24, 2, width, false), PX_BAD_VALUE);
+		CHECK_EQ(read_stream(PX_ENC_DELTA, bytes, 24, 2, width, false),
+				 PX_BAD_VALUE);
 		px_store_u64(bytes, UINT64_MAX);
-		CHECK_EQ(read_stream(PX_ENC_DELTA, bytes, 24, 2, width, false), PX_BAD_VALUE);
+		CHECK_EQ(read_stream(PX_ENC_DELTA, bytes, 24, 2, width, false),
+				 PX_BAD_VALUE);
 		CHECK_EQ(read_stream(PX_ENC_DELTA, bytes, 24, 2, width, true), PX_OK);
 	}
 }

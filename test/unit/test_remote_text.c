@@ -42,7 +42,10 @@ harmless_text_stays_as_it_is(void)
 	encoding = PG_UTF8;
 	check_text("", "");
 	check_text("calls now()", "calls now()");
-	check_text("Stra\xC3\x9F" "e \xE2\x82\xAC \xF0\x9F\x98\x80", "Stra\xC3\x9F" "e \xE2\x82\xAC \xF0\x9F\x98\x80");
+	check_text("Stra\xC3\x9F"
+			   "e \xE2\x82\xAC \xF0\x9F\x98\x80",
+			   "Stra\xC3\x9F"
+			   "e \xE2\x82\xAC \xF0\x9F\x98\x80");
 	check_text("\xC2\xA0", "\xC2\xA0");
 	check_text("\xEF\xBF\xBD", "\xEF\xBF\xBD");
 }
@@ -51,7 +54,8 @@ static void
 line_feeds_become_blanks(void)
 {
 	encoding = PG_UTF8;
-	check_text("could not connect:\n\tIs it there?\r\n", "could not connect:  Is it there?  ");
+	check_text("could not connect:\n\tIs it there?\r\n",
+			   "could not connect:  Is it there?  ");
 }
 
 static void

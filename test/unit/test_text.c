@@ -193,7 +193,8 @@ static void
 truncated_requests_are_refused(void)
 {
 	static px_request_column columns[PX_FRAME_COLUMNS_MAX];
-	size_t		first_column_end = (size_t) (strchr(request_text, ',') - request_text);
+	size_t		first_column_end = (size_t) (strchr(request_text, ',') -
+										request_text);
 	char		text[sizeof(request_text)];
 	char		written[sizeof(request_text)];
 	px_request	request;
@@ -238,7 +239,9 @@ a_request_to_explain_round_trips(void)
 {
 	static px_request_column columns[PX_FRAME_COLUMNS_MAX];
 	static const char *const words[] = {
-		"explain=1 columns", "explain=15 columns", "slices=2 slice=1 blocks=1 explain=3 columns",
+		"explain=1 columns",
+		"explain=15 columns",
+		"slices=2 slice=1 blocks=1 explain=3 columns",
 	};
 
 	for (size_t i = 0; i < lengthof(words); i++)
@@ -256,7 +259,8 @@ a_request_to_explain_round_trips(void)
 	expect_request("columns", "explain=0 columns", PX_OVER_LIMIT, "explain");
 	expect_request("columns", "explain=16 columns", PX_OVER_LIMIT, "explain");
 	expect_request("columns", "explain= columns", PX_BAD_HEADER, "explain");
-	expect_request("columns", "explain=1 slices=2 slice=1 blocks=1 columns", PX_BAD_HEADER, "columns");
+	expect_request("columns", "explain=1 slices=2 slice=1 blocks=1 columns",
+				   PX_BAD_HEADER, "columns");
 }
 
 static void
@@ -311,7 +315,8 @@ impossible_fetches_are_refused(void)
 	};
 
 	for (size_t i = 0; i < lengthof(cases); i++)
-		expect_request("columns", cases[i].words, cases[i].status, cases[i].field);
+		expect_request("columns", cases[i].words, cases[i].status,
+					   cases[i].field);
 }
 
 static void
@@ -337,7 +342,8 @@ an_adaptive_request_round_trips(void)
 		CHECK(strcmp(written, text) == 0);
 
 		/* These words are for codec auto alone, and it cannot do without. */
-		CHECK_EQ(read_request(words_added, &request, columns, NULL), PX_BAD_HEADER);
+		CHECK_EQ(read_request(words_added, &request, columns, NULL),
+				 PX_BAD_HEADER);
 		free(words_added);
 		free(text);
 	}
@@ -365,12 +371,13 @@ impossible_adaptive_requests_are_refused(void)
 	for (size_t i = 0; i < lengthof(cases); i++)
 	{
 		static px_request_column columns[PX_FRAME_COLUMNS_MAX];
-		char	   *words_added = replaced(request_text, "columns", cases[i].words);
+		char *words_added = replaced(request_text, "columns", cases[i].words);
 		char	   *text = replaced(words_added, "codec=lz4", "codec=auto");
 		px_request	request;
 		px_fault	fault = {0};
 
-		CHECK_EQ(read_request(text, &request, columns, &fault), cases[i].status);
+		CHECK_EQ(read_request(text, &request, columns, &fault),
+				 cases[i].status);
 		CHECK(fault.what != NULL && strcmp(fault.what, cases[i].field) == 0);
 		free(words_added);
 		free(text);
@@ -399,14 +406,16 @@ impossible_slices_are_refused(void)
 	};
 
 	for (size_t i = 0; i < lengthof(cases); i++)
-		expect_request("columns", cases[i].words, cases[i].status, cases[i].field);
+		expect_request("columns", cases[i].words, cases[i].status,
+					   cases[i].field);
 }
 
 static void
 malformed_requests_are_refused(void)
 {
-	static const char *const keys[] = {"version", "encodings", "codec", "level",
-	"batch_rows", "batch_bytes", "server_version", "columns"};
+	static const char *const keys[] = {
+		"version",    "encodings",   "codec",          "level",
+		"batch_rows", "batch_bytes", "server_version", "columns"};
 
 	for (size_t i = 0; i < lengthof(keys); i++)
 	{
@@ -429,8 +438,10 @@ malformed_requests_are_refused(void)
 	expect_request("version=1", "version=65536", PX_OVER_LIMIT, "version");
 	expect_request("encodings=7", "encodings=6", PX_BAD_HEADER, "encodings");
 	expect_request("encodings=7", "encodings=0x7", PX_BAD_HEADER, "encodings");
-	expect_request("encodings=7", "encodings=4294967297", PX_OVER_LIMIT, "encodings");
-	expect_request("encodings=7", "encodings=18446744073709551623", PX_OVER_LIMIT, "encodings");
+	expect_request("encodings=7", "encodings=4294967297", PX_OVER_LIMIT,
+				   "encodings");
+	expect_request("encodings=7", "encodings=18446744073709551623",
+				   PX_OVER_LIMIT, "encodings");
 	expect_request("codec=lz4", "codec=", PX_BAD_CODEC, "codec");
 	expect_request("codec=lz4", "codec=lz", PX_BAD_CODEC, "codec");
 	expect_request("codec=lz4", "codec=lz44", PX_BAD_CODEC, "codec");
@@ -442,16 +453,22 @@ malformed_requests_are_refused(void)
 	expect_request("level=0", "level=-7", PX_OK, NULL);
 	expect_request("level=0", "level=2147483648", PX_OVER_LIMIT, "level");
 	expect_request("level=0", "level=-2147483649", PX_OVER_LIMIT, "level");
-	expect_request("batch_rows=4096", "batch_rows=0", PX_OVER_LIMIT, "batch_rows");
+	expect_request("batch_rows=4096", "batch_rows=0", PX_OVER_LIMIT,
+				   "batch_rows");
 	expect_request("batch_rows=4096", "batch_rows=65536", PX_OK, NULL);
-	expect_request("batch_rows=4096", "batch_rows=65537", PX_OVER_LIMIT, "batch_rows");
-	expect_request("batch_bytes=1048576", "batch_bytes=0", PX_OVER_LIMIT, "batch_bytes");
-	expect_request("batch_bytes=1048576", "batch_bytes=268435456", PX_OK, NULL);
-	expect_request("batch_bytes=1048576", "batch_bytes=268435457", PX_OVER_LIMIT, "batch_bytes");
+	expect_request("batch_rows=4096", "batch_rows=65537", PX_OVER_LIMIT,
+				   "batch_rows");
+	expect_request("batch_bytes=1048576", "batch_bytes=0", PX_OVER_LIMIT,
+				   "batch_bytes");
+	expect_request("batch_bytes=1048576", "batch_bytes=268435456", PX_OK,
+				   NULL);
+	expect_request("batch_bytes=1048576", "batch_bytes=268435457",
+				   PX_OVER_LIMIT, "batch_bytes");
 	expect_request("columns=20:-1", "columns=", PX_BAD_HEADER, "columns");
 	expect_request("columns=20:-1", "columns=20", PX_BAD_HEADER, "columns");
 	expect_request("columns=20:-1", "columns=20:-2", PX_OVER_LIMIT, "columns");
-	expect_request("columns=20:-1", "columns=4294967296:-1", PX_OVER_LIMIT, "columns");
+	expect_request("columns=20:-1", "columns=4294967296:-1", PX_OVER_LIMIT,
+				   "columns");
 	expect_request("0:-1,1700", "0:-1,,1700", PX_BAD_HEADER, "columns");
 	expect_request("0:-1,1700", "0:-1, 1700", PX_BAD_HEADER, "columns");
 	expect_request(",0:-1", ",0:-1,", PX_BAD_HEADER, "columns");
@@ -462,7 +479,7 @@ static void
 too_many_columns_are_refused(void)
 {
 	static px_request_column columns[PX_FRAME_COLUMNS_MAX];
-	char	   *text = unit_alloc(sizeof(request_text) + 4 * PX_FRAME_COLUMNS_MAX);
+	char *text = unit_alloc(sizeof(request_text) + 4 * PX_FRAME_COLUMNS_MAX);
 	px_request	request;
 	px_fault	fault = {0};
 
@@ -543,15 +560,18 @@ malformed_hellos_are_refused(void)
 	expect_hello("protocol=1-1", "protocol=1", PX_BAD_HEADER, "protocol");
 	expect_hello("protocol=1-1", "protocol=0-1", PX_BAD_HEADER, "protocol");
 	expect_hello("protocol=1-1", "protocol=2-1", PX_BAD_HEADER, "protocol");
-	expect_hello("protocol=1-1", "protocol=1-65536", PX_OVER_LIMIT, "protocol");
+	expect_hello("protocol=1-1", "protocol=1-65536", PX_OVER_LIMIT,
+				 "protocol");
 	expect_hello("codecs=7", "codecs=-1", PX_BAD_HEADER, "codecs");
 	expect_hello("codecs=7", "codecs=7 codecs=7", PX_BAD_HEADER, "codecs");
-	expect_hello("encodings=7", "encodings=4294967296", PX_OVER_LIMIT, "encodings");
+	expect_hello("encodings=7", "encodings=4294967296", PX_OVER_LIMIT,
+				 "encodings");
 	expect_hello("endian=little", "endian=middle", PX_BAD_HEADER, "endian");
 	expect_hello("endian=little", "endian=littler", PX_BAD_HEADER, "endian");
 	expect_hello("encoding=UTF8", "encoding=", PX_BAD_HEADER, "encoding");
 	expect_hello("encoding=UTF8", "encoding=UTF8;", PX_BAD_HEADER, "encoding");
-	expect_hello("encoding=UTF8", "encoding=0123456789abcdef0123456789abcde", PX_OK, NULL);
+	expect_hello("encoding=UTF8", "encoding=0123456789abcdef0123456789abcde",
+				 PX_OK, NULL);
 	expect_hello("encoding=UTF8", "encoding=0123456789abcdef0123456789abcdef",
 				 PX_BAD_HEADER, "encoding");
 	expect_hello("server_version=150020", "server_version=2147483648",
@@ -614,8 +634,9 @@ numbers_have_one_spelling(void)
 			CHECK(strcmp(buffer, "-9223372036854775808") == 0);
 			continue;
 		}
-		CHECK_EQ(px_text_take_number(&at, "n", INT64_MIN, INT64_MAX, &got, NULL),
-				 PX_OK);
+		CHECK_EQ(
+			px_text_take_number(&at, "n", INT64_MIN, INT64_MAX, &got, NULL),
+			PX_OK);
 		CHECK(got == numbers[i]);
 		CHECK(*at == '\0');
 	}

@@ -64,14 +64,15 @@ add_compressed(const uint8_t *bytes, size_t nbytes, uint32_t method)
 
 	if (method == PX_TOAST_PGLZ)
 	{
-		int32		result = pglz_compress((const char *) bytes, (int32) nbytes, (char *) out,
-										   PGLZ_strategy_always);
+		int32 result = pglz_compress((const char *) bytes, (int32) nbytes,
+									 (char *) out, PGLZ_strategy_always);
 
 		if (result < 0)
 			return false;
 		stored = (size_t) result;
 	}
-	else if (px_codec_lz4.compress(unit_codec_context(), 0, bytes, nbytes, out, sizeof(out), &stored) != PX_OK)
+	else if (px_codec_lz4.compress(unit_codec_context(), 0, bytes, nbytes, out,
+								   sizeof(out), &stored) != PX_OK)
 		return false;
 	if (stored + PX_TOAST_SAVING_MIN > nbytes)
 		return false;
@@ -91,7 +92,8 @@ make_text(uint8_t *bytes, size_t nbytes_max)
 	size_t		nbytes = unit_random() % (nbytes_max + 1);
 
 	for (size_t i = 0; i < nbytes; i++)
-		bytes[i] = i >= 40 && unit_random() % 8 != 0 ? bytes[i - 40] : (uint8_t) unit_random();
+		bytes[i] = i >= 40 && unit_random() % 8 != 0 ? bytes[i - 40]
+													 : (uint8_t) unit_random();
 
 	return nbytes;
 }
@@ -99,8 +101,8 @@ make_text(uint8_t *bytes, size_t nbytes_max)
 static px_status
 write_batch(uint32_t encodings, uint8_t codec)
 {
-	return unit_body_write(unit_batch_write, body, &body_nbytes, &column, 1, encodings,
-						   codec, &state);
+	return unit_body_write(unit_batch_write, body, &body_nbytes, &column, 1,
+						   encodings, codec, &state);
 }
 
 static void
@@ -118,7 +120,8 @@ compare_values(const uint8_t **values, uint32_t rows)
 			continue;
 		}
 		wrong += px_packed_nbytes(values[row]) != expected_lengths[value] ||
-			memcmp(px_packed_data(values[row]), bytes, expected_lengths[value]) != 0 ||
+			memcmp(px_packed_data(values[row]), bytes,
+				   expected_lengths[value]) != 0 ||
 			(!(*values[row] & 1) && (uintptr_t) values[row] % 4 != 0);
 		bytes += expected_lengths[value++];
 	}
@@ -143,7 +146,9 @@ read_body(bool compare)
 		if (status == PX_OK)
 			status = unit_chunk_pointers(&opened, values, NULL);
 		if (status == PX_OK)
-			CHECK(opened.buffer.nbytes <= PX_ALIGN((size_t) chunk.encoded_nbytes * PX_TOAST_RATIO_MAX));
+			CHECK(
+				opened.buffer.nbytes <=
+				PX_ALIGN((size_t) chunk.encoded_nbytes * PX_TOAST_RATIO_MAX));
 		if (status == PX_OK && compare)
 			compare_values(values, header.rows);
 		unit_chunk_close(&opened);
@@ -162,7 +167,8 @@ round_trip(void)
 		for (uint8_t codec = PX_CODEC_NONE; codec < PX_CODEC_COUNT; codec++)
 		{
 			memset(&state, 0, sizeof(state));
-			CHECK_EQ(write_batch(encodings ? PX_ENCODINGS_ALL : 1, codec), PX_OK);
+			CHECK_EQ(write_batch(encodings ? PX_ENCODINGS_ALL : 1, codec),
+					 PX_OK);
 			if (column.nvalues > 0)
 				CHECK_EQ(state.encoding == PX_ENC_TOASTED, column.ntoasts > 0);
 			CHECK_EQ(read_body(true), PX_OK);
@@ -184,9 +190,12 @@ compressed_values_round_trip_at_the_limits(void)
 			for (int where = 0; where < 5; where++)
 			{
 				column_reset();
-				for (uint32_t i = 0; i < counts[c] && expected_nbytes < 2000000; i++)
+				for (uint32_t i = 0;
+					 i < counts[c] && expected_nbytes < 2000000; i++)
 				{
-					bool		compressed = where == 0 ? i == 0 : where == 1 ? i + 1 == counts[c] : where < 4;
+					bool		compressed = where == 0 ? i == 0
+						: where == 1             ? i + 1 == counts[c]
+												 : where < 4;
 
 					if (where == 3 && i % 3 == 1)
 						px_column_append_null(&column);
@@ -207,7 +216,8 @@ toasted_values_have_the_documented_layout(void)
 {
 	static const uint8_t aaa[100] = {[0 ... 99] = 'a'};
 	uint8_t		stored[PGLZ_MAX_OUTPUT(100)];
-	int32		nbytes = pglz_compress((const char *) aaa, 100, (char *) stored, PGLZ_strategy_always);
+	int32 nbytes = pglz_compress((const char *) aaa, 100, (char *) stored,
+								 PGLZ_strategy_always);
 	const uint8_t *encoded = body + PX_CHUNK_HEADER_NBYTES;
 	static const uint8_t head[] = {
 		1, 0, 0, 0, 101, 0, 0, 0,	/* one, which makes 101 bytes packed */
@@ -244,24 +254,32 @@ malformed_values_are_refused(void)
 		const char *packed;
 		size_t		packed_nbytes;
 		px_status	status;
-	}			cases[] = {
+	} cases[] = {
 		{"right", 1, 6, 1, 5, "\5x\17\0hello", 9, PX_OK},
 		{"as lz4", 1, 6, 1, 5 | 1u << 30, "\5x\17\120hello", 9, PX_OK},
 		{"no compressed values", 0, 6, 1, 5, "\5x\17\0hello", 9, PX_BAD_VALUE},
 		{"more than values", 3, 6, 1, 5, "\5x\17\0hello", 9, PX_BAD_VALUE},
-		{"more than children have", 2, 6, 1, 5, "\5x\17\0hello", 9, PX_TRUNCATED},
-		{"a position behind the last value", 1, 6, 2, 5, "\5x\17\0hello", 9, PX_BAD_VALUE},
-		{"the highest position", 1, 6, UINT32_MAX, 5, "\5x\17\0hello", 9, PX_BAD_VALUE},
-		{"a method that there is not", 1, 6, 1, 5 | 2u << 30, "\5x\17\0hello", 9, PX_BAD_VALUE},
+		{"more than children have", 2, 6, 1, 5, "\5x\17\0hello", 9,
+		 PX_TRUNCATED},
+		{"a position behind the last value", 1, 6, 2, 5, "\5x\17\0hello", 9,
+		 PX_BAD_VALUE},
+		{"the highest position", 1, 6, UINT32_MAX, 5, "\5x\17\0hello", 9,
+		 PX_BAD_VALUE},
+		{"a method that there is not", 1, 6, 1, 5 | 2u << 30, "\5x\17\0hello",
+		 9, PX_BAD_VALUE},
 		{"longer than it is", 1, 7, 1, 6, "\5x\17\0hello", 9, PX_CODEC_FAILED},
-		{"shorter than it is", 1, 5, 1, 4, "\5x\17\0hello", 9, PX_CODEC_FAILED},
+		{"shorter than it is", 1, 5, 1, 4, "\5x\17\0hello", 9,
+		 PX_CODEC_FAILED},
 		{"makes more than said", 1, 5, 1, 5, "\5x\17\0hello", 9, PX_BAD_VALUE},
 		{"makes less than said", 1, 7, 1, 5, "\5x\17\0hello", 9, PX_BAD_VALUE},
-		{"makes the most", 1, 6, 1, 0x3fffffff, "\5x\17\0hello", 9, PX_BAD_VALUE},
+		{"makes the most", 1, 6, 1, 0x3fffffff, "\5x\17\0hello", 9,
+		 PX_BAD_VALUE},
 		{"4 GB", 1, UINT32_MAX, 1, 5, "\5x\17\0hello", 9, PX_OVER_LIMIT},
 		{"a bomb", 1, 60000, 1, 59996, "\5x\17\0hello", 9, PX_OVER_LIMIT},
-		{"copies from before its start", 1, 6, 1, 5, "\5x\17\1\2\1aaa", 9, PX_CODEC_FAILED},
-		{"copies from nowhere", 1, 6, 1, 5, "\5x\17\2a\2\0aa", 9, PX_CODEC_FAILED},
+		{"copies from before its start", 1, 6, 1, 5, "\5x\17\1\2\1aaa", 9,
+		 PX_CODEC_FAILED},
+		{"copies from nowhere", 1, 6, 1, 5, "\5x\17\2a\2\0aa", 9,
+		 PX_CODEC_FAILED},
 		{"ends in a tag", 1, 6, 1, 5, "\5x\11\2a\2", 6, PX_CODEC_FAILED},
 		{"empty", 1, 6, 1, 5, "\5x\3", 3, PX_CODEC_FAILED},
 		{"a value too few", 1, 6, 1, 5, "\5x", 2, PX_TRUNCATED},
@@ -287,7 +305,8 @@ malformed_values_are_refused(void)
 		memcpy(bytes + 40, cases[c].packed, cases[c].packed_nbytes);
 
 		/* whole, and cut anywhere */
-		for (size_t cut = cases[c].status == PX_OK ? 0 : nbytes; cut <= nbytes; cut++)
+		for (size_t cut = cases[c].status == PX_OK ? 0 : nbytes; cut <= nbytes;
+			 cut++)
 		{
 			unit_guarded g = unit_guarded_copy(bytes, cut);
 			unit_guarded buffer = {0};
@@ -300,7 +319,8 @@ malformed_values_are_refused(void)
 			{
 				buffer = unit_guarded_new(needed);
 				room.buffer = buffer.data;
-				status = px_chunk_decode_pointers(&chunk, g.data, &room, values, NULL);
+				status = px_chunk_decode_pointers(&chunk, g.data, &room,
+												  values, NULL);
 				if (status == PX_OK)
 					CHECK_MEM(px_packed_data(values[1]), "hello", 5);
 				unit_guarded_free(&buffer);
@@ -330,8 +350,10 @@ positions_must_ascend(void)
 			column.positions[0] = first;
 			column.positions[1] = second;
 			memset(&state, 0, sizeof(state));
-			CHECK_EQ(unit_body_write(px_batch_write, body, &body_nbytes, &column, 1,
-									 PX_ENCODINGS_ALL, PX_CODEC_NONE, &state), PX_OK);
+			CHECK_EQ(unit_body_write(px_batch_write, body, &body_nbytes,
+									 &column, 1, PX_ENCODINGS_ALL,
+									 PX_CODEC_NONE, &state),
+					 PX_OK);
 			CHECK_EQ(read_body(false), first < second ? PX_OK : PX_BAD_VALUE);
 		}
 	}
@@ -359,7 +381,8 @@ flipped_bits_never_crash(void)
 		CHECK_EQ(write_batch(PX_ENCODINGS_ALL, PX_CODEC_NONE), PX_OK);
 		for (int flip = 0; flip < 200; flip++)
 		{
-			size_t		at = flip < 100 ? unit_random() % 80 : unit_random() % body_nbytes;
+			size_t		at = flip < 100 ? unit_random() % 80
+								   : unit_random() % body_nbytes;
 			uint8_t		before = body[at];
 
 			body[at] ^= (uint8_t) (1 << unit_random() % 8);
@@ -383,16 +406,20 @@ random_batches_round_trip(void)
 		column_reset();
 		while (px_column_rows(&column) < rows && expected_nbytes < 1000000)
 		{
-			size_t		nbytes = make_text(bytes, unit_random() % 4 == 0 ? NBYTES_MAX : 300);
+			size_t		nbytes = make_text(
+				bytes, unit_random() % 4 == 0 ? NBYTES_MAX : 300);
 
 			if (unit_random() % 5 == 0)
 				px_column_append_null(&column);
 			else if (unit_random() % 4 < share ||
-					 !add_compressed(bytes, nbytes, (uint32_t) (unit_random() % 2)))
+					 !add_compressed(bytes, nbytes,
+									 (uint32_t) (unit_random() % 2)))
 				add_plain(bytes, nbytes);
 		}
 		memset(&state, 0, sizeof(state));
-		CHECK_EQ(write_batch(PX_ENCODINGS_ALL, (uint8_t) (batch % PX_CODEC_COUNT)), PX_OK);
+		CHECK_EQ(
+			write_batch(PX_ENCODINGS_ALL, (uint8_t) (batch % PX_CODEC_COUNT)),
+			PX_OK);
 		CHECK_EQ(read_body(true), PX_OK);
 	}
 }
@@ -400,7 +427,9 @@ random_batches_round_trip(void)
 int
 main(void)
 {
-	unit_column_alloc(&column, ROWS_MAX, ROWS_MAX * PGLZ_MAX_OUTPUT(NBYTES_MAX) + PX_APPEND_SLACK);
+	unit_column_alloc(&column, ROWS_MAX,
+					  ROWS_MAX * PGLZ_MAX_OUTPUT(NBYTES_MAX) +
+						  PX_APPEND_SLACK);
 	expected = unit_alloc((size_t) ROWS_MAX * NBYTES_MAX);
 	body = unit_alloc((size_t) ROWS_MAX * NBYTES_MAX * 2);
 

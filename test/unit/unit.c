@@ -181,7 +181,8 @@ unit_batch_write(px_writer *out, const px_column *columns, uint16_t ncolumns,
 {
 	unit_piece *pieces = NULL;
 	px_verify_memory memory = {unit_take, &pieces};
-	px_frame_header header = {.columns = ncolumns, .rows = px_column_rows(&columns[0])};
+	px_frame_header header = {.columns = ncolumns,
+							  .rows = px_column_rows(&columns[0])};
 	px_batch_limits limits = {header.rows, PX_RAW_RATIO_MAX};
 	char		text[PX_FAULT_NBYTES_MAX];
 	px_fault	fault;
@@ -197,8 +198,8 @@ unit_batch_write(px_writer *out, const px_column *columns, uint16_t ncolumns,
 	for (uint16_t i = 0; i < ncolumns; i++)
 		header.raw_nbytes += px_column_plain_nbytes(&columns[i]);
 	body = unit_guarded_copy(out->data + start, header.body_nbytes);
-	if (px_verify_written(body.data, &header, &limits, columns, options->context,
-						  &memory, &fault) != PX_OK)
+	if (px_verify_written(body.data, &header, &limits, columns,
+						  options->context, &memory, &fault) != PX_OK)
 		unit_check(false, px_fault_text(&fault, text), __FILE__, __LINE__);
 	unit_guarded_free(&body);
 	while (pieces)
