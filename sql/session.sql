@@ -178,6 +178,12 @@ SET pg_exchange.transport = session;
 SELECT f.id, count(*), sum(w.price) FROM handful f JOIN words w ON w.grp = f.id GROUP BY 1 ORDER BY 1;
 SELECT f.id, w.n FROM handful f, LATERAL (SELECT count(*) AS n FROM words WHERE words.grp = f.id OFFSET 0) w ORDER BY 1;
 SELECT count(*) FROM handful a, (SELECT * FROM handful OFFSET 0) b;
+-- a subplan that is done with its scan while the next portion is on its way
+CREATE VIEW remote.long AS SELECT i AS id, repeat(md5(i::text), 4) AS word FROM generate_series(1, 60000) i;
+CREATE FOREIGN TABLE long (id int, word text) SERVER loopback OPTIONS (schema_name 'remote', table_name 'long');
+SELECT i, EXISTS (SELECT FROM (SELECT * FROM long OFFSET 0) l WHERE l.id > 30000 + i AND l.word > '') FROM generate_series(1, 3) i;
+DROP FOREIGN TABLE long;
+DROP VIEW remote.long;
 RESET enable_hashjoin; RESET enable_mergejoin; RESET enable_material;
 PREPARE q(int) AS SELECT count(*) FROM words WHERE grp = $1;
 SET plan_cache_mode = force_generic_plan;
