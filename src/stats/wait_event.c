@@ -7,6 +7,9 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+#include "storage/latch.h"
+
 #include "compat.h"
 #include "stats/wait_event.h"
 
@@ -33,4 +36,21 @@ px_wait_event(px_wait wait)
 			events[i] = px_new_wait_event(names[i]);
 	}
 	return events[wait];
+}
+
+WaitEventSet *
+px_wait_set_new(int nevents)
+{
+	WaitEventSet *set = px_create_wait_event_set(nevents + 2);
+
+	AddWaitEventToSet(set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
+	return set;
+}
+
+void
+px_wait_set_add_postmaster(WaitEventSet *set)
+{
+	if (IsUnderPostmaster)
+		AddWaitEventToSet(set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL,
+						  NULL);
 }

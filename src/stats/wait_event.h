@@ -8,6 +8,8 @@
 #ifndef PX_STATS_WAIT_EVENT_H
 #define PX_STATS_WAIT_EVENT_H
 
+struct WaitEventSet;
+
 /* Each is waiting for something. */
 typedef enum px_wait
 {
@@ -25,5 +27,17 @@ typedef enum px_wait
  * extensions.  The first call in a backend may take a lock.
  */
 extern uint32 px_wait_event(px_wait wait);
+
+/*
+ * A set to wait with that has the process's latch, and room for the postmaster
+ * and nevents more.  To be freed by FreeWaitEventSet, also after an error.
+ */
+extern struct WaitEventSet *px_wait_set_new(int nevents);
+
+/*
+ * Have the process end with the postmaster while it waits.  Does nothing in
+ * single-user mode, where there is none.
+ */
+extern void px_wait_set_add_postmaster(struct WaitEventSet *set);
 
 #endif							/* PX_STATS_WAIT_EVENT_H */

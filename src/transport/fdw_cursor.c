@@ -37,9 +37,6 @@
  */
 #define ROWS_OF_A_FETCH		1
 
-/* Postmaster death, the latch, and the socket. */
-#define CURSOR_EVENTS		3
-
 struct px_fdw_cursor
 {
 	EState	   *estate;			/* of its own */
@@ -359,7 +356,7 @@ px_fdw_cursor_request(px_fdw_cursor *cursor)
 /*
  * Have postgres_fdw name the socket to wait for, and wait for it.  Others may
  * have to be served on the connection before our request is sent: postgres_fdw
- * does that, too, if the set has no more than the postmaster's death.
+ * does that, too, if the set has exactly one event.
  */
 static int
 wait_for_event(px_fdw_cursor *cursor, WaitEventSet *set, TimestampTz deadline,
@@ -367,16 +364,12 @@ wait_for_event(px_fdw_cursor *cursor, WaitEventSet *set, TimestampTz deadline,
 {
 	long		ms = -1;
 
-	/* In single-user mode there is no postmaster, and nothing to wait for. */
-	if (IsUnderPostmaster)
-		AddWaitEventToSet(set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL,
-						  NULL);
 	cursor->requestor->as_eventset = set;
 	cursor->routine->ForeignAsyncConfigureWait(&cursor->request);
 	note_arrival(cursor);
 	if (cursor->arrived)
 		return 0;
-	AddWaitEventToSet(set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
+	px_wait_set_add_postmaster(set);
 	if (!TIMESTAMP_IS_NOEND(deadline))
 		ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
 	return WaitEventSetWait(set, ms, event, 1, px_wait_event(PX_WAIT_RECEIVE));
@@ -401,7 +394,7 @@ wait_for_row(px_fdw_cursor *cursor, TimestampTz deadline)
 	note_arrival(cursor);		/* somebody else may have waited for it */
 	while (!cursor->arrived)
 	{
-		WaitEventSet *set = px_create_wait_event_set(CURSOR_EVENTS);
+		WaitEventSet *set = px_wait_set_new(1);
 		WaitEvent	event = {0};
 		int			nevents;
 
@@ -512,21 +505,21 @@ static bool
 is_in_progress(px_fdw_cursor *cursor)
 {
 	WaitEventSet *set;
+	int			nevents;
 	bool		added;
 
 	note_arrival(cursor);
 	if (cursor->arrived)
 		return false;
 
-	set = px_create_wait_event_set(CURSOR_EVENTS);
+	set = px_wait_set_new(1);
 	PG_TRY();
 	{
-		AddWaitEventToSet(set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL,
-						  NULL);
-		AddWaitEventToSet(set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
+		px_wait_set_add_postmaster(set);
+		nevents = GetNumRegisteredWaitEvents(set);
 		cursor->requestor->as_eventset = set;
 		cursor->routine->ForeignAsyncConfigureWait(&cursor->request);
-		added = GetNumRegisteredWaitEvents(set) > 2;
+		added = GetNumRegisteredWaitEvents(set) > nevents;
 	}
 	PG_FINALLY();
 	{

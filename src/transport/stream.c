@@ -666,17 +666,13 @@ void
 px_stream_wait_any(px_stream *const *streams, int n, long timeout_ms,
 				   instr_time *wait)
 {
-	WaitEventSet *set = px_create_wait_event_set(n + 2);
+	WaitEventSet *set = px_wait_set_new(n);
 	WaitEvent	event;
 	int			nevents;
 	instr_time	begin;
 	instr_time	end;
 
-	/* In single-user mode there is no postmaster, and nothing to wait for. */
-	if (IsUnderPostmaster)
-		AddWaitEventToSet(set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL,
-						  NULL);
-	AddWaitEventToSet(set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
+	px_wait_set_add_postmaster(set);
 	for (int i = 0; i < n; i++)
 	{
 		PGconn	   *pg = streams[i]->holder.connection->pg;
