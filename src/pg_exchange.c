@@ -18,6 +18,7 @@
 #include "node/receive.h"
 #include "node/send.h"
 #include "plan/marker.h"
+#include "plan/partitionwise.h"
 #include "plan/paths.h"
 #include "plan/place.h"
 #include "stats/stats.h"
@@ -40,5 +41,6 @@ _PG_init(void)
 	px_gather_init();
 	px_run_init();
 	px_paths_init();
+	px_partitionwise_init();
 	px_place_init();
 }
