@@ -48,7 +48,7 @@ SELECT * FROM shape('SELECT id, count(*) FROM pw a JOIN pw b USING (id) WHERE id
 SELECT explain_stable('SELECT id, sum(k) FROM pw WHERE id < 500 GROUP BY id');
 
 -- partitions are pruned when the query runs: what is pruned is not joined
-PREPARE few(int) AS SELECT k, count(*) FROM pw a JOIN pw b USING (id, k) WHERE id = $1 GROUP BY k;
+PREPARE few(int) AS SELECT count(*) FROM pw WHERE id BETWEEN $1 AND $1 + 9;
 PREPARE most(int) AS SELECT k, count(*) FROM pw WHERE id > $1 GROUP BY id, k;
 SET plan_cache_mode = force_generic_plan;
 SELECT line FROM explain_stable('EXECUTE few(10)') line WHERE line ~ 'Subplans Removed';
@@ -70,7 +70,7 @@ SELECT * FROM shape('INSERT INTO own SELECT id, count(*) FROM pw GROUP BY id');
 SELECT * FROM shape('SELECT a.id, count(*) FROM own a JOIN own b USING (id) GROUP BY a.id');
 SELECT * FROM shape('SELECT a, b.v FROM pw a JOIN pw b USING (id)');
 SELECT * FROM shape('SELECT a.v, b.v FROM pw a JOIN pw b USING (id) FOR UPDATE');
-SELECT * FROM shape('UPDATE own SET v = pw.v FROM pw JOIN pw b USING (id) WHERE own.id = pw.id');
+SELECT * FROM shape('UPDATE own SET v = n FROM (SELECT id, count(*) n FROM pw a JOIN pw b USING (id) GROUP BY id) s WHERE own.id = s.id');
 SET pg_exchange.partitionwise = off;
 SELECT * FROM shape('SELECT id, count(*) FROM pw a JOIN pw b USING (id) GROUP BY id');
 SET enable_partitionwise_join = on;

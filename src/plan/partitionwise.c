@@ -92,15 +92,20 @@ set_settings(partitionwise settings)
 }
 
 /*
- * May we change how this query level is planned?  Not if it changes or locks
- * rows: the plans for that are left alone.
+ * May we change how this query level is planned?  Not if it, or a query that
+ * contains it, changes or locks rows: the plans for that are left alone.
  */
 static bool
 is_reading(const PlannerInfo *root)
 {
-	return (root->parse->commandType == CMD_SELECT ||
-			root->parse->commandType == CMD_INSERT) &&
-		root->parse->rowMarks == NIL && root->rowMarks == NIL;
+	for (; root; root = root->parent_root)
+	{
+		if ((root->parse->commandType != CMD_SELECT &&
+			 root->parse->commandType != CMD_INSERT) ||
+			root->parse->rowMarks != NIL || root->rowMarks != NIL)
+			return false;
+	}
+	return true;
 }
 
 /* ---------------------------------------------------------------------
