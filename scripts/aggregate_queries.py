@@ -110,6 +110,23 @@ class Query:
     order: str = ""         # how the items are sorted, one letter for each
     limit: str = ""
     wrap: str = ""          # an outer query, with {} for this one
+    values: tuple = ()      # of parameters $1 …, all bigint
+    way: str = ""           # EXECUTE, CURSOR: else as it is
+
+    def text(self, explain=""):
+        """What is sent to ask this query, or to have it explained."""
+        execute = self.sql()
+        if self.values:
+            types = ", ".join("bigint" for _ in self.values)
+            return f"DEALLOCATE ALL; PREPARE p ({types}) AS {execute};" \
+                   f" {explain} EXECUTE p ({', '.join(self.values)})"
+        if self.way == "EXECUTE":
+            return f"DEALLOCATE ALL; PREPARE p AS {execute};" \
+                   f" {explain} EXECUTE p"
+        if self.way == "CURSOR" and not explain:
+            return f"BEGIN; DECLARE c CURSOR FOR {execute}; FETCH 3 FROM c;" \
+                   " SAVEPOINT s; FETCH ALL FROM c; COMMIT"
+        return explain + execute
 
     def keys(self):
         return [item for item in self.items if item.group]
@@ -159,8 +176,9 @@ class Query:
         for number, item in enumerate(self.items):
             if len(self.items) > 1 and not item.keep:
                 yield without("items", number)
-        for name in ("grouping", "limit", "wrap", "order"):
-            if getattr(self, name) and not (name == "order" and self.limit):
+        for name in ("grouping", "limit", "wrap", "order", "way"):
+            if getattr(self, name) and not (name == "order" and self.limit) \
+                    and not (name == "limit" and self.values):
                 yield dataclasses.replace(self, **{name: ""})
 
 
@@ -358,7 +376,10 @@ class Generator:
         if self.often(0.15):
             found.append(self.semijoin(self.pick(*aliases)))
         if self.often(0.1):
-            found.append(self.correlation(self.pick(*aliases)))
+            text = self.correlation(self.pick(*aliases))
+            found.append(self.pick(
+                text, text, text, f"({self.condition(aliases[0])} OR {text})",
+                f"NOT ({text})", f"({text}) IS NOT TRUE"))
         return found
 
     def semijoin(self, alias):
@@ -378,6 +399,8 @@ class Generator:
             f" s.k2 <> {alias}.k2{also})",
             f"NOT EXISTS (SELECT FROM {inner} WHERE s.fk = {alias}.fk AND"
             f" s.k2 > {alias}.k2{also})",
+            f"{alias}.fk = ANY (SELECT s.fk FROM {inner}{where} ORDER BY"
+            f" s.fk LIMIT {self.rng.randint(1, 20)})",
             f"({alias}.k, {alias}.k2) IN (SELECT s.k, s.k2 FROM"
             f" {inner}{where})")
 
@@ -433,7 +456,13 @@ class Generator:
     def query(self):
         self.error = self.pick("22012", "22003", "22P02", "2201F") \
             if self.often(0.12) else ""
-        form = self.pick("groups", "groups", "groups", "groups", "whole",
+        query = self.form()
+        if self.often(0.08):
+            query.way = self.pick("EXECUTE", "CURSOR")
+        return query
+
+    def form(self):
+        form = self.pick("lateral", "groups", "groups", "groups", "groups", "whole",
                          "whole", "top", "top", "distinct",
                          "count_distinct", "correlated", "semi", "nested")
         return getattr(self, form)()
@@ -482,12 +511,45 @@ class Generator:
             query.items = [Item(f"x.{self.pick(*SORTABLE)}", keep=True)]
             query.limit = f"FETCH FIRST {self.rng.randint(1, 30)} ROWS" \
                           " WITH TIES"
+        elif self.often(0.15):
+            query.limit = self.pick("LIMIT $1", "LIMIT $1 OFFSET $2",
+                                    "OFFSET $2 LIMIT $1")
+            query.values = tuple(
+                self.pick(str(self.rng.randint(0, 60)), "NULL", "0", "-1",
+                          "40") for _ in range(query.limit.count("$")))
         if self.often(0.2):
             columns = ", ".join(f"c{n}" for n in range(len(query.items)))
             query.wrap = self.pick(
                 f"SELECT * FROM ({{}}) o ({columns})",
                 f"SELECT count(*), count(c0) FROM ({{}}) o ({columns})")
         return query
+
+    def lateral(self):
+        """For each row, the first rows or an aggregate of another table."""
+        self.error = ""
+        outer = self.table(SMALL, "x")
+        inner = self.table(BIG, "q")
+        where = f"q.{self.pick('fk', 'k', 'id')} = x.{self.pick('fk', 'k')}"
+        if self.often(0.5):
+            where += f" AND {self.condition('q')}"
+        name = self.pick(*SORTABLE)
+        order = self.pick("", " DESC", " NULLS FIRST")
+        inside = self.pick(
+            f"SELECT q.{name} AS c FROM {inner} WHERE {where} ORDER BY"
+            f" q.{name}{order} {self.limit()}",
+            f"SELECT {self.pick('count', 'max', 'sum')}(q.i4) AS c FROM"
+            f" {inner} WHERE {where}",
+            f"SELECT q.k AS c FROM {inner} WHERE {where} GROUP BY q.k",
+            f"SELECT DISTINCT q.k2 AS c FROM {inner} WHERE {where}")
+        on = self.pick("", f"y.c IS NOT NULL AND {self.condition('x')}")
+        tables = [outer, f"{self.pick('JOIN', 'LEFT JOIN')} LATERAL"
+                  f" ({inside}) y ON {on or 'true'}"]
+        if self.often(0.5):
+            items = [Item("x.id"), Item("y.c")]
+        else:
+            items = [Item("x.k", group="x.k"), Item("count(y.c)"),
+                     self.aggregate("x")]
+        return Query(tables, [self.condition("x")], items, [])
 
     def distinct(self):
         tables, aliases = self.source(self.pick(0, 0, 1))
@@ -536,6 +598,9 @@ class Generator:
             return Query(tables, where, items, [])
         items = [Item(f"{alias}.{name}") for alias in aliases
                  for name in self.pick(("id",), ("id", "n"), ("k", "i8"))]
+        if self.often(0.15):
+            inner = self.correlation("x")
+            items.append(Item(inner[inner.index("(SELECT"):]))
         return Query(tables, where, items, [])
 
     def nested(self):

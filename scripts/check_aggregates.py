@@ -64,6 +64,9 @@ SETTINGS = {
     "enable_memoize": ["on", "off"],
     "max_parallel_workers_per_gather": ["0", "0", "2"],
     "work_mem": ["64kB", "4MB"],
+    "plan_cache_mode": ["auto", "force_generic_plan"],
+    "default_transaction_isolation": ["read committed"] * 9 +
+    ["serializable"],
 }
 # What is tried, one after the other, to name the part that failed.
 SUSPECTS = {
@@ -364,8 +367,8 @@ class Run:
 
     def compare(self, query, settings):
         """A difference, or "" (also for one that took too long)."""
-        expected = self.here.ask(query.sql())
-        got = self.there.ask(assignments(settings) + query.sql())
+        expected = self.here.ask(query.text())
+        got = self.there.ask(assignments(settings) + query.text())
         if any(is_error(answer) and answer[0] == "57014"
                for answer in (got, expected)):
             return "slow"
@@ -373,9 +376,9 @@ class Run:
 
     def ask(self, label, query, settings):
         begun = time.monotonic()
-        expected = self.here.ask(query.sql())
+        expected = self.here.ask(query.text())
         half = time.monotonic()
-        got = self.there.ask(assignments(settings) + query.sql())
+        got = self.there.ask(assignments(settings) + query.text())
         self.seconds["here"] += half - begun
         self.seconds["there"] += time.monotonic() - half
         self.rows += len(expected)
@@ -387,12 +390,12 @@ class Run:
             self.slow += 1
             report.comment(f"{label} took too long:"
                            f" {'here' if state == '57014' else 'there'}:"
-                           f" {settings}\n{query.sql()}")
+                           f" {settings}\n{query.text()}")
             return
         found = difference(query, got, expected)
         if not state:
-            plan = self.there.ask("EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON)"
-                                  + query.sql())
+            plan = self.there.ask(query.text(
+                "EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) "))
             text = "\n".join("\t".join(row) for row in plan)
             if is_error(plan):
                 found = found or f"EXPLAIN: {plan}"
@@ -412,7 +415,7 @@ class Run:
             elif name == "pg_exchange.enabled":
                 self.shared += 1
                 report.comment(f"{label} differs by postgres_fdw, too:"
-                               f" {found}\n{query.sql()}")
+                               f" {found}\n{query.text()}")
                 self.there.ask("RESET ALL")
                 return
             self.there.ask(f"RESET {name}")
@@ -434,10 +437,10 @@ class Run:
                 break
             query = smaller
         self.there.ask("RESET ALL")
-        plan = self.there.ask(assignments(settings) + "EXPLAIN (VERBOSE,"
-                              " COSTS OFF) " + query.sql())
+        plan = self.there.ask(assignments(settings) + query.text(
+            "EXPLAIN (VERBOSE, COSTS OFF) "))
         report.comment("smallest: " + (self.compare(query, settings) or "?")
-                       + f"\n{assignments(settings)}\n{query.sql()};\n" +
+                       + f"\n{assignments(settings)}\n{query.text()};\n" +
                        "\n".join("\t".join(row) for row in plan))
         self.there.ask("RESET ALL")
 
@@ -470,6 +473,8 @@ def run(work, count, seed, first):
     report.ok(not asked.different,
               f"{count} aggregate queries have one server's answers",
               f"{asked.different} have not")
+    report.ok(not asked.shared, "and so have they by postgres_fdw",
+              f"{asked.shared} have not")
     report.ok(asked.slow * 50 <= count, "few of them take too long")
     report.ok(0 < errors * 8 <= count or count < 100, "some of them, and not"
               " many, are errors", f"{errors}: {asked.errors}")
