@@ -333,6 +333,35 @@ px_custompath_copy_restrictinfo(CustomPath *path, const ForeignPath *from)
 #endif
 }
 
+/*
+ * PlannerInfo.processed_groupClause: 16.  The grouping keys without redundant
+ * ones; before, there were all of them.
+ */
+static inline List *
+px_group_clause(const PlannerInfo *root)
+{
+#if PG_VERSION_NUM >= 160000
+	return root->processed_groupClause;
+#else
+	return root->parse->groupClause;
+#endif
+}
+
+/* A plain Append.  create_append_path takes a struct: 19. */
+static inline Path *
+px_append_path(PlannerInfo *root, RelOptInfo *rel, List *subpaths)
+{
+#if PG_VERSION_NUM >= 190000
+	AppendPathInput input = {.subpaths = subpaths};
+
+	return (Path *) create_append_path(root, rel, input, NIL, NULL, 0, false,
+									   -1);
+#else
+	return (Path *) create_append_path(root, rel, subpaths, NIL, NIL, NULL, 0,
+									   false, -1);
+#endif
+}
+
 /* May the role execute the function?  object_aclcheck: 16. */
 static inline AclResult
 px_function_aclcheck(Oid function, Oid role)

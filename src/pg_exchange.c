@@ -17,6 +17,7 @@
 #include "node/plan.h"
 #include "node/receive.h"
 #include "node/send.h"
+#include "plan/append_agg.h"
 #include "plan/marker.h"
 #include "plan/paths.h"
 #include "plan/place.h"
@@ -40,5 +41,6 @@ _PG_init(void)
 	px_gather_init();
 	px_run_init();
 	px_paths_init();
+	px_append_agg_init();
 	px_place_init();
 }
