@@ -408,6 +408,16 @@ px_enum_setting_name(struct config_generic *setting)
 #endif
 }
 
+/*
+ * The transition states of aggregates (tuple/agg_state.c).  Those of sum and
+ * avg of interval are internal, and the same: 17.  In the serialized form of a
+ * state, sums of integers are integers of 128 bits instead of numerics: 19.
+ * The regr_* functions also keep the value that all X or all Y have: 19.
+ */
+#define PX_INTERVAL_STATE_IS_INTERNAL	(PG_VERSION_NUM >= 170000)
+#define PX_INTEGER_STATE_IS_INT128		(PG_VERSION_NUM >= 190000)
+#define PX_REGRESSION_STATE_HAS_COMMON	(PG_VERSION_NUM >= 190000)
+
 /* DomainHasConstraints can also say whether one is volatile: 19. */
 static inline bool
 px_domain_has_constraints(Oid domain)
