@@ -21,6 +21,7 @@
 bool		px_enabled = true;
 bool		px_partitionwise = true;
 int			px_transport_setting = PX_TRANSPORT_AUTO;
+int			px_partial_aggregates_setting = PX_PARTIAL_ON;
 bool		px_explain_remote = false;
 int			px_compression = PX_MODE_AUTO;
 char	   *px_server_compression = "";
@@ -69,6 +70,19 @@ static const struct config_enum_entry transport_options[] = {
 	{"auto", PX_TRANSPORT_AUTO, false},
 	{"stream", PX_TRANSPORT_STREAM, false},
 	{"session", PX_TRANSPORT_SESSION, false},
+	{NULL, 0, false}
+};
+
+static const struct config_enum_entry partial_options[] = {
+	{"on", PX_PARTIAL_ON, false},
+	{"exact", PX_PARTIAL_EXACT, false},
+	{"off", PX_PARTIAL_OFF, false},
+	{"true", PX_PARTIAL_ON, true},
+	{"yes", PX_PARTIAL_ON, true},
+	{"1", PX_PARTIAL_ON, true},
+	{"false", PX_PARTIAL_OFF, true},
+	{"no", PX_PARTIAL_OFF, true},
+	{"0", PX_PARTIAL_OFF, true},
 	{NULL, 0, false}
 };
 
@@ -300,6 +314,15 @@ define_receiver_settings(void)
 							 &px_transport_setting,
 							 PX_TRANSPORT_AUTO,
 							 transport_options,
+							 PGC_USERSET, GUC_EXPLAIN,
+							 NULL, NULL, NULL);
+
+	DefineCustomEnumVariable("pg_exchange.partial_aggregates",
+							 "Sets which aggregates servers compute in parts, each for its own rows.",
+							 "With exact, none whose last digits may depend on the order of addition.",
+							 &px_partial_aggregates_setting,
+							 PX_PARTIAL_ON,
+							 partial_options,
 							 PGC_USERSET, GUC_EXPLAIN,
 							 NULL, NULL, NULL);
 
