@@ -20,6 +20,7 @@
 #include "node/send.h"
 #include "plan/lookup.h"
 #include "plan/marker.h"
+#include "plan/partitionwise.h"
 #include "plan/paths.h"
 #include "plan/place.h"
 #include "stats/stats.h"
@@ -43,6 +44,7 @@ _PG_init(void)
 	px_lookup_init();
 	px_run_init();
 	px_paths_init();
+	px_partitionwise_init();
 	px_lookup_plan_init();
 	px_place_init();
 }

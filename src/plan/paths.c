@@ -412,6 +412,13 @@ get_foreign_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 		add_paths(root, output_rel, others);
 }
 
+bool
+px_rel_is_postgres_fdw(const RelOptInfo *rel)
+{
+	return rel->fdwroutine &&
+		rel->fdwroutine->GetForeignPaths == get_foreign_paths;
+}
+
 /*
  * Replace a table's FdwRoutine by a copy that calls our functions.  The
  * planner uses the table's FdwRoutine for joins and upper relations, too.

@@ -11,6 +11,12 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
+/*
+ * Is rel a foreign table of postgres_fdw, or a join or upper relation of such,
+ * whose paths are made by us?  Not while pg_exchange.enabled is off.
+ */
+extern bool px_rel_is_postgres_fdw(const RelOptInfo *rel);
+
 /* Is rel a foreign table whose scan can take arrays of keys? */
 extern bool px_paths_have_plain(const RelOptInfo *rel);
 
