@@ -20,6 +20,7 @@
 #include "plan/marker.h"
 #include "plan/paths.h"
 #include "plan/place.h"
+#include "plan/rewrite.h"
 #include "stats/stats.h"
 
 PG_MODULE_MAGIC;
@@ -41,4 +42,5 @@ _PG_init(void)
 	px_run_init();
 	px_paths_init();
 	px_place_init();
+	px_rewrite_init();
 }
