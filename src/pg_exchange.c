@@ -24,6 +24,7 @@
 #include "plan/partitionwise.h"
 #include "plan/paths.h"
 #include "plan/place.h"
+#include "plan/rewrite.h"
 #include "stats/stats.h"
 
 PG_MODULE_MAGIC;
@@ -49,4 +50,5 @@ _PG_init(void)
 	px_lookup_plan_init();
 	px_append_agg_init();
 	px_place_init();
+	px_rewrite_init();
 }
