@@ -21,6 +21,7 @@
 bool		px_enabled = true;
 int			px_transport_setting = PX_TRANSPORT_AUTO;
 bool		px_explain_remote = false;
+bool		px_remote_statistics = true;
 int			px_compression = PX_MODE_AUTO;
 char	   *px_server_compression = "";
 double		px_compression_cpu_limit = 1.0;
@@ -300,6 +301,14 @@ define_receiver_settings(void)
 							 &px_explain_remote,
 							 false,
 							 PGC_SUSET, 0,
+							 NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("pg_exchange.remote_statistics",
+							 "Enables the use of servers' own statistics for foreign tables that were not analyzed.",
+							 "The servers are asked when a query is planned.",
+							 &px_remote_statistics,
+							 true,
+							 PGC_USERSET, GUC_EXPLAIN,
 							 NULL, NULL, NULL);
 
 	DefineCustomIntVariable("pg_exchange.min_bytes",

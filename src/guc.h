@@ -38,6 +38,7 @@ typedef enum px_transport
 extern bool px_enabled;
 extern int	px_transport_setting;	/* px_transport */
 extern bool px_explain_remote;
+extern bool px_remote_statistics;
 extern int	px_compression;		/* px_mode */
 extern char *px_server_compression; /* list of server=mode, validated */
 extern double px_compression_cpu_limit; /* cores for a stream, 0 .. 1 */

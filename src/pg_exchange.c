@@ -17,6 +17,7 @@
 #include "node/plan.h"
 #include "node/receive.h"
 #include "node/send.h"
+#include "plan/estimate.h"
 #include "plan/marker.h"
 #include "plan/paths.h"
 #include "plan/place.h"
@@ -39,6 +40,7 @@ _PG_init(void)
 	px_receive_init();
 	px_gather_init();
 	px_run_init();
+	px_estimate_init();
 	px_paths_init();
 	px_place_init();
 }

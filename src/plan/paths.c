@@ -32,6 +32,7 @@
 #include "guc.h"
 #include "node/receive.h"
 #include "plan/eligible.h"
+#include "plan/estimate.h"
 #include "plan/paths.h"
 
 static build_simple_rel_hook_type prev_build_simple_rel_hook = NULL;
@@ -244,6 +245,13 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, List *others)
 }
 
 static void
+get_foreign_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
+{
+	px_estimate_size(root, rel);
+	exchange_routine_of(rel)->original->GetForeignRelSize(root, rel, relid);
+}
+
+static void
 get_foreign_paths(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 {
 	List	   *others = NIL;
@@ -304,6 +312,7 @@ replace_fdw_routine(PX_BUILD_SIMPLE_REL_PARAMETERS)
 	routine = palloc(sizeof(exchange_routine));
 	routine->fdw = *rel->fdwroutine;
 	routine->fdw.IsForeignScanParallelSafe = is_parallel_safe_scan;
+	routine->fdw.GetForeignRelSize = get_foreign_rel_size;
 	routine->fdw.GetForeignPaths = get_foreign_paths;
 	routine->fdw.GetForeignJoinPaths = get_foreign_join_paths;
 	routine->fdw.GetForeignUpperPaths = get_foreign_upper_paths;
