@@ -19,6 +19,7 @@
 #include "wire/request.h"
 
 bool		px_enabled = true;
+bool		px_partitionwise = true;
 int			px_transport_setting = PX_TRANSPORT_AUTO;
 bool		px_explain_remote = false;
 int			px_compression = PX_MODE_AUTO;
@@ -281,6 +282,14 @@ define_receiver_settings(void)
 							 "Enables the planner's use of exchanges for foreign scans.",
 							 NULL,
 							 &px_enabled,
+							 true,
+							 PGC_USERSET, GUC_EXPLAIN,
+							 NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("pg_exchange.partitionwise",
+							 "Enables partition-wise joins and aggregates of tables with foreign partitions.",
+							 NULL,
+							 &px_partitionwise,
 							 true,
 							 PGC_USERSET, GUC_EXPLAIN,
 							 NULL, NULL, NULL);

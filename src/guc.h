@@ -36,6 +36,7 @@ typedef enum px_transport
 } px_transport;
 
 extern bool px_enabled;
+extern bool px_partitionwise;
 extern int	px_transport_setting;	/* px_transport */
 extern bool px_explain_remote;
 extern int	px_compression;		/* px_mode */

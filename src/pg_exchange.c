@@ -14,10 +14,13 @@
 #include "node/armour.h"
 #include "node/forward.h"
 #include "node/gather.h"
+#include "node/lookup.h"
 #include "node/plan.h"
 #include "node/receive.h"
 #include "node/send.h"
+#include "plan/lookup.h"
 #include "plan/marker.h"
+#include "plan/partitionwise.h"
 #include "plan/paths.h"
 #include "plan/place.h"
 #include "stats/stats.h"
@@ -38,7 +41,10 @@ _PG_init(void)
 	px_marker_init();
 	px_receive_init();
 	px_gather_init();
+	px_lookup_init();
 	px_run_init();
 	px_paths_init();
+	px_partitionwise_init();
+	px_lookup_plan_init();
 	px_place_init();
 }

@@ -25,8 +25,10 @@ typedef enum px_receive_private
 	PX_RECEIVE_PRIVATE_LOCKS,	/* 1 if the remote query locks rows */
 	PX_RECEIVE_PRIVATE_USER_CODE,	/* 1 if the query calls functions that
 									 * might run others */
-	PX_RECEIVE_PRIVATE_FEW_ROWS /* 1 if a LIMIT is going to end the scan
-								 * early */
+	PX_RECEIVE_PRIVATE_FEW_ROWS,	/* 1 if a LIMIT is going to end the scan
+									 * early */
+	PX_RECEIVE_PRIVATE_KEYS		/* 1 if its parameters are the keys of an
+								 * ExchangeLookup */
 } px_receive_private;
 
 /*
