@@ -350,10 +350,16 @@ class Generator:
         return f"{self.rng.choice(names)} {alias}"
 
     def on(self, one, two):
+        if self.often(0.25):
+            name = self.pick("bp", "vc", "nu", "fx", "iv", "ci", "u", "dm",
+                             "en", "ts", "bu", "n", "fc", "ar", "d", "ip")
+            return f"{two}.{name} = {one}.{name}"
         return self.pick(f"{two}.id = {one}.fk", f"{two}.id = {one}.fk",
                          f"{two}.k = {one}.k", f"{two}.fk = {one}.fk",
                          f"{two}.k = {one}.k AND {two}.k2 = {one}.k2",
-                         f"{two}.t = {one}.t")
+                         f"{two}.t = {one}.t", f"{two}.id = {one}.k2",
+                         f"{two}.id = {one}.fk + 1", f"{two}.nu = {one}.k",
+                         f"{two}.fk = {one}.i8 % 50", f"{two}.bp = {one}.t")
 
     def source(self, joins):
         """The list of tables, whose aliases are x, y, z."""
