@@ -27,6 +27,7 @@
 #include "nodes/plannodes.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
+#include "rewrite/rewriteManip.h"
 #include "storage/latch.h"
 #include "storage/shmem.h"
 #include "tcop/tcopprot.h"
@@ -347,19 +348,86 @@ px_group_clause(const PlannerInfo *root)
 #endif
 }
 
-/* A plain Append.  create_append_path takes a struct: 19. */
+/* Path.disabled_nodes: 18.  Set that of a join. */
+static inline void
+px_path_sum_disabled(Path *path, const Path *outer, const Path *inner)
+{
+#if PG_VERSION_NUM >= 180000
+	path->disabled_nodes = outer->disabled_nodes + inner->disabled_nodes;
+#endif
+}
+
+/* create_append_path takes its children as a struct: 19. */
 static inline Path *
-px_append_path(PlannerInfo *root, RelOptInfo *rel, List *subpaths)
+px_create_append_path(PlannerInfo *root, RelOptInfo *rel, List *children)
 {
 #if PG_VERSION_NUM >= 190000
-	AppendPathInput input = {.subpaths = subpaths};
+	AppendPathInput input = {.subpaths = children};
 
 	return (Path *) create_append_path(root, rel, input, NIL, NULL, 0, false,
 									   -1);
 #else
-	return (Path *) create_append_path(root, rel, subpaths, NIL, NIL, NULL, 0,
+	return (Path *) create_append_path(root, rel, children, NIL, NIL, NULL, 0,
 									   false, -1);
 #endif
+}
+
+/*
+ * The path of a semijoin's inner side that returns each row once.  NULL if
+ * there is none.  From 19 on, the join has a relation of its own for that.
+ */
+static inline Path *
+px_unique_path(PlannerInfo *root, RelOptInfo *rel, SpecialJoinInfo *sjinfo)
+{
+#if PG_VERSION_NUM >= 190000
+	return rel->cheapest_total_path;
+#else
+	return (Path *) create_unique_path(root, rel, rel->cheapest_total_path,
+									   sjinfo);
+#endif
+}
+
+/*
+ * Vars say which outer joins may have made them null: 16.  The range table
+ * index of a join that does so, or 0.
+ */
+static inline int
+px_ojrelid(const SpecialJoinInfo *sjinfo)
+{
+#if PG_VERSION_NUM >= 160000
+	return sjinfo->ojrelid;
+#else
+	return 0;
+#endif
+}
+
+/*
+ * Is an outer join at its place, so that all of its inner Vars get its mark
+ * above it?  Not if it may be commuted with another one.
+ */
+static inline bool
+px_nulls_are_simple(const SpecialJoinInfo *sjinfo)
+{
+#if PG_VERSION_NUM >= 160000
+	return sjinfo->commute_above_l == NULL &&
+		sjinfo->commute_above_r == NULL && sjinfo->commute_below_l == NULL &&
+		sjinfo->commute_below_r == NULL;
+#else
+	return true;
+#endif
+}
+
+/* A copy of node in which Vars of relids have the mark of an outer join. */
+static inline void *
+px_add_nulling_relid(void *node, Relids relids, int ojrelid)
+{
+	node = copyObjectImpl(node);
+#if PG_VERSION_NUM >= 160000
+	if (ojrelid != 0)
+		node = add_nulling_relids(node, relids,
+								  bms_make_singleton(ojrelid));
+#endif
+	return node;
 }
 
 /* May the role execute the function?  object_aclcheck: 16. */

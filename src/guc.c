@@ -19,6 +19,7 @@
 #include "wire/request.h"
 
 bool		px_enabled = true;
+bool		px_partitionwise = true;
 int			px_transport_setting = PX_TRANSPORT_AUTO;
 int			px_partial_aggregates_setting = PX_PARTIAL_ON;
 bool		px_explain_remote = false;
@@ -295,6 +296,14 @@ define_receiver_settings(void)
 							 "Enables the planner's use of exchanges for foreign scans.",
 							 NULL,
 							 &px_enabled,
+							 true,
+							 PGC_USERSET, GUC_EXPLAIN,
+							 NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("pg_exchange.partitionwise",
+							 "Enables partition-wise joins and aggregates of tables with foreign partitions.",
+							 NULL,
+							 &px_partitionwise,
 							 true,
 							 PGC_USERSET, GUC_EXPLAIN,
 							 NULL, NULL, NULL);

@@ -46,6 +46,7 @@ typedef enum px_partial_aggregates
 } px_partial_aggregates;
 
 extern bool px_enabled;
+extern bool px_partitionwise;
 extern int	px_transport_setting;	/* px_transport */
 extern int	px_partial_aggregates_setting;	/* px_partial_aggregates */
 extern bool px_explain_remote;

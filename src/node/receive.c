@@ -86,6 +86,13 @@ px_receive_from_node(PlanState *node)
 	return NULL;
 }
 
+/* The Integer that stands at that place of custom_private. */
+static int
+private_int(const CustomScan *scan, px_receive_private at)
+{
+	return intVal(list_nth(scan->custom_private, at));
+}
+
 /* Is it a parameter that has another value at each rescan? */
 static bool
 is_changing_param(Node *node, void *context)
@@ -99,7 +106,7 @@ is_changing_param(Node *node, void *context)
 
 /* Prepare to evaluate the remote query's parameters, as text. */
 static void
-begin_params(px_receive_state *state)
+begin_params(px_receive_state *state, const CustomScan *scan)
 {
 	List	   *exprs = state->foreign->fdw_exprs;
 	int			nparams = list_length(exprs);
@@ -109,7 +116,9 @@ begin_params(px_receive_state *state)
 	if (nparams == 0)
 		return;
 
-	state->params_change = is_changing_param((Node *) exprs, NULL);
+	/* An ExchangeLookup sets its keys once for many outer rows. */
+	state->params_change = !private_int(scan, PX_RECEIVE_PRIVATE_KEYS) &&
+		is_changing_param((Node *) exprs, NULL);
 	state->param_exprs = ExecInitExprList(exprs, &state->css.ss.ps);
 	state->param_output = palloc(nparams * sizeof(FmgrInfo));
 	state->param_values = palloc0(nparams * sizeof(char *));
@@ -140,13 +149,6 @@ begin_session(px_receive_state *state, int eflags)
 						  state->userid, foreign->fdw_exprs,
 						  state->remote_sql,
 						  px_request_for_session_nbytes(state));
-}
-
-/* The Integer that stands at that place of custom_private. */
-static int
-private_int(const CustomScan *scan, px_receive_private at)
-{
-	return intVal(list_nth(scan->custom_private, at));
 }
 
 /* Whom to connect as, and to which server. */
@@ -228,7 +230,7 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 	/* The leader has postgres_fdw's session; workers have none. */
 	if (!IsParallelWorker() || state->nested_in_worker)
 		begin_session(state, eflags);
-	begin_params(state);
+	begin_params(state, scan);
 	state->recheck_quals = ExecInitQual(state->foreign->fdw_recheck_quals,
 										&css->ss.ps);
 }
@@ -489,7 +491,7 @@ rescan_receive(CustomScanState *css)
 	}
 
 	/* Like postgres_fdw, return the same rows again if they are all here. */
-	if (is_rewindable(state))
+	if (changed == NULL && is_rewindable(state))
 		state->reader->next_row = 0;
 	else
 		px_start_rescan(state);

@@ -30,6 +30,8 @@ typedef enum px_receive_private
 									 * might run others */
 	PX_RECEIVE_PRIVATE_FEW_ROWS,	/* 1 if a LIMIT is going to end the scan
 									 * early */
+	PX_RECEIVE_PRIVATE_KEYS,	/* 1 if its parameters are the keys of an
+								 * ExchangeLookup */
 	PX_RECEIVE_PRIVATE_PARTIAL	/* not an Integer: NIL, or what
 								 * px_partial_new takes */
 } px_receive_private;

@@ -32,7 +32,6 @@
 #include "guc.h"
 #include "node/receive.h"
 #include "plan/eligible.h"
-#include "plan/partial_agg.h"
 #include "plan/paths.h"
 
 static build_simple_rel_hook_type prev_build_simple_rel_hook = NULL;
@@ -43,7 +42,16 @@ typedef struct exchange_routine
 	FdwRoutine	fdw;			/* must be first */
 	const FdwRoutine *original; /* postgres_fdw's */
 	double		tuple_cost;		/* the server's fdw_tuple_cost */
+	ForeignPath *plain;			/* a copy of the base relation's path that has
+								 * no parameters and no order; NULL if it may
+								 * not be an exchange */
 } exchange_routine;
+
+/*
+ * The first member of a ForeignPath's fdw_private if it takes arrays of keys.
+ * The second has the clauses.  postgres_fdw itself puts Booleans there.
+ */
+#define KEYS_MARK	"ExchangeLookup keys"
 
 /*
  * postgres_fdw takes fdw_tuple_cost for the transfer of each row.  An exchange
@@ -60,14 +68,18 @@ typedef struct exchange_routine
 #define LOOKUP_ROWS				8.0
 
 /*
- * The remote's work for an aggregate, in the planner's units, above which its
- * result is not small however few rows it has: some 10 ms.  postgres_fdw
- * charges STARTUP_COST for a scan, unless fdw_startup_cost says otherwise.
+ * A remote query of at least this cost, some 10 ms, is worth a stream, whatever
+ * it returns.
  */
-#define MUCH_WORK_COST			1000.0
+#define BUSY_REMOTE_COST		1000.0
+
+/* What postgres_fdw charges for a scan, unless fdw_startup_cost is set. */
 #define STARTUP_COST			100.0
 
-static void get_foreign_paths(PlannerInfo *root, RelOptInfo *rel, Oid relid);
+static ForeignScan *get_foreign_plan(PlannerInfo *root, RelOptInfo *rel,
+									 Oid relid, ForeignPath *best_path,
+									 List *tlist, List *scan_clauses,
+									 Plan *outer_plan);
 
 static const CustomPathMethods receive_path_methods = {
 	.CustomName = PX_RECEIVE_NAME,
@@ -96,10 +108,8 @@ exchange_routine_of(const RelOptInfo *rel)
 const FdwRoutine *
 px_original_routine(const RelOptInfo *rel)
 {
-	if (rel->fdwroutine == NULL ||
-		rel->fdwroutine->GetForeignPaths != get_foreign_paths)
-		return NULL;
-	return exchange_routine_of(rel)->original;
+	return px_rel_is_postgres_fdw(rel) ?
+		exchange_routine_of(rel)->original : NULL;
 }
 
 /*
@@ -111,7 +121,7 @@ is_much_work(const Path *path)
 {
 	return IS_UPPER_REL(path->parent) &&
 		path->total_cost - STARTUP_COST - path->rows *
-		exchange_routine_of(path->parent)->tuple_cost > MUCH_WORK_COST;
+		exchange_routine_of(path->parent)->tuple_cost > BUSY_REMOTE_COST;
 }
 
 /* Is the expected result so small that the session is to read it? */
@@ -158,12 +168,13 @@ px_receive_path(PlannerInfo *root, ForeignPath *foreign)
 	path->path.pathtype = T_CustomScan;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make1(foreign);
-	/* See px_receive_private.  place.c sets the first and two others. */
+	/* See px_receive_private.  Finished plans get the first and three others. */
 	path->custom_private = list_make5(
 		makeInteger(1), makeInteger(foreign->path.pathkeys != NIL),
 		makeInteger(is_async_capable(foreign)),
 		makeInteger(is_small(root, foreign)),
 		makeInteger(px_rel_is_locked(root, foreign->path.parent)));
+	path->custom_private = lappend(path->custom_private, makeInteger(0));
 	path->custom_private = lappend(path->custom_private, makeInteger(0));
 	path->custom_private = lappend(path->custom_private, makeInteger(0));
 	path->custom_private = lappend(path->custom_private, NIL);
@@ -229,6 +240,64 @@ add_partial_receive_path(PlannerInfo *root, RelOptInfo *rel,
 }
 
 /* ---------------------------------------------------------------------
+ * Scans that take arrays of keys
+ * --------------------------------------------------------------------- */
+
+/*
+ * What a key costs on each remote, which looks at all of them when it plans
+ * its query, and sorts or hashes them.  On servers of now, 10,000 keys take
+ * some 20 ms, in which a sequential scan reads about 1 MB.
+ */
+#define KEY_COST	(10.0 * cpu_operator_cost)
+
+bool
+px_paths_have_plain(const RelOptInfo *rel)
+{
+	return rel->fdwroutine != NULL &&
+		rel->fdwroutine->GetForeignPlan == get_foreign_plan &&
+		((const exchange_routine *) rel->fdwroutine)->plain != NULL;
+}
+
+Path *
+px_paths_make_lookup(PlannerInfo *root, RelOptInfo *rel, List *clauses,
+					 double fraction, double nkeys)
+{
+	const exchange_routine *routine = exchange_routine_of(rel);
+	ForeignPath *foreign = palloc(sizeof(ForeignPath));
+	double		nremoved;
+	CustomPath *path;
+
+	*foreign = *routine->plain;
+	nremoved = (1.0 - fraction) * foreign->path.rows;
+	foreign->path.rows = clamp_row_est(foreign->path.rows - nremoved);
+
+	/*
+	 * No index may be known here, so assume that the remote compares all rows
+	 * with the keys.
+	 */
+	foreign->path.total_cost += rel->tuples * cpu_operator_cost +
+		nkeys * KEY_COST - nremoved * (routine->tuple_cost + cpu_tuple_cost);
+	foreign->path.total_cost = Max(foreign->path.total_cost,
+								   foreign->path.startup_cost);
+	foreign->fdw_private = list_make2(makeString(KEYS_MARK), clauses);
+	path = px_receive_path(root, foreign);
+	path->path.parallel_safe = false;
+
+	/* What the remote does for the keys takes long: all shall do it at once. */
+	if (routine->plain->path.total_cost >= BUSY_REMOTE_COST)
+		lfirst(list_nth_cell(path->custom_private,
+							 PX_RECEIVE_PRIVATE_SMALL)) = makeInteger(0);
+	return &path->path;
+}
+
+void
+px_paths_set_keys(CustomScan *receive)
+{
+	lfirst(list_nth_cell(receive->custom_private, PX_RECEIVE_PRIVATE_KEYS)) =
+		makeInteger(1);
+}
+
+/* ---------------------------------------------------------------------
  * Functions that replace those of postgres_fdw
  * --------------------------------------------------------------------- */
 
@@ -282,6 +351,26 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, List *others)
 	}
 }
 
+/* Keep a copy of the plain scan, because add_path may free it. */
+static void
+keep_plain_path(RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		ForeignPath *path = lfirst(lc);
+
+		if (IsA(path, ForeignPath) && path->path.param_info == NULL &&
+			path->path.pathkeys == NIL)
+		{
+			exchange_routine_of(rel)->plain = palloc(sizeof(ForeignPath));
+			*exchange_routine_of(rel)->plain = *path;
+			return;
+		}
+	}
+}
+
 static void
 get_foreign_paths(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 {
@@ -290,7 +379,31 @@ get_foreign_paths(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 
 	exchange_routine_of(rel)->original->GetForeignPaths(root, rel, relid);
 	if (hidden)
+	{
+		keep_plain_path(rel);
 		add_paths(root, rel, others);
+	}
+}
+
+/* If the path takes keys, add their clauses to those of the scan. */
+static ForeignScan *
+get_foreign_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
+				 ForeignPath *best_path, List *tlist, List *scan_clauses,
+				 Plan *outer_plan)
+{
+	const FdwRoutine *original = exchange_routine_of(rel)->original;
+	ForeignPath path = *best_path;
+
+	if (path.fdw_private != NIL && IsA(linitial(path.fdw_private), String) &&
+		strcmp(strVal(linitial(path.fdw_private)), KEYS_MARK) == 0)
+	{
+		scan_clauses = list_concat_copy(scan_clauses,
+										lsecond(path.fdw_private));
+		path.fdw_private = NIL;
+		best_path = &path;
+	}
+	return original->GetForeignPlan(root, rel, relid, best_path, tlist,
+									scan_clauses, outer_plan);
 }
 
 static void
@@ -313,19 +426,20 @@ get_foreign_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 						void *extra)
 {
 	List	   *others = NIL;
-	bool		hidden;
+	bool		hidden = hide_paths(root, output_rel, &others);
 
-	if (stage == UPPERREL_PARTIAL_GROUP_AGG)
-	{
-		px_partial_agg_add_path(root, input_rel, output_rel, extra);
-		return;
-	}
-	hidden = hide_paths(root, output_rel, &others);
 	exchange_routine_of(output_rel)
 		->original->GetForeignUpperPaths(root, stage, input_rel, output_rel,
 										 extra);
 	if (hidden)
 		add_paths(root, output_rel, others);
+}
+
+bool
+px_rel_is_postgres_fdw(const RelOptInfo *rel)
+{
+	return rel->fdwroutine &&
+		rel->fdwroutine->GetForeignPaths == get_foreign_paths;
 }
 
 /*
@@ -350,10 +464,12 @@ replace_fdw_routine(PX_BUILD_SIMPLE_REL_PARAMETERS)
 	routine->fdw = *rel->fdwroutine;
 	routine->fdw.IsForeignScanParallelSafe = is_parallel_safe_scan;
 	routine->fdw.GetForeignPaths = get_foreign_paths;
+	routine->fdw.GetForeignPlan = get_foreign_plan;
 	routine->fdw.GetForeignJoinPaths = get_foreign_join_paths;
 	routine->fdw.GetForeignUpperPaths = get_foreign_upper_paths;
 	routine->original = rel->fdwroutine;
 	routine->tuple_cost = px_fdw_tuple_cost(server);
+	routine->plain = NULL;
 	rel->fdwroutine = &routine->fdw;
 }
 

@@ -33,6 +33,7 @@
 #include "guc.h"
 #include "node/gather.h"
 #include "node/receive.h"
+#include "plan/lookup.h"
 #include "plan/place.h"
 
 static planner_hook_type prev_planner_hook = NULL;
@@ -448,6 +449,7 @@ place_planner(PX_PLANNER_PARAMETERS)
 
 	(void) px_plan_walk_all(stmt, mark_below_limit, NULL);
 	(void) px_plan_walk_all(stmt, finish_receive, &facts);
+	px_lookup_bind(stmt);
 	stmt->planTree = place_gathers(stmt->planTree, cursor_options);
 	foreach(lc, stmt->subplans)
 		lfirst(lc) = place_gathers(lfirst(lc), cursor_options);
