@@ -23,6 +23,7 @@ bool		px_partitionwise = true;
 int			px_transport_setting = PX_TRANSPORT_AUTO;
 int			px_partial_aggregates_setting = PX_PARTIAL_ON;
 bool		px_explain_remote = false;
+bool		px_lookup_joins = true;
 int			px_compression = PX_MODE_AUTO;
 char	   *px_server_compression = "";
 double		px_compression_cpu_limit = 1.0;
@@ -332,6 +333,14 @@ define_receiver_settings(void)
 							 &px_explain_remote,
 							 false,
 							 PGC_SUSET, 0,
+							 NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("pg_exchange.lookup_joins",
+							 "Enables joins that send the keys of one side to the foreign tables of the other.",
+							 NULL,
+							 &px_lookup_joins,
+							 true,
+							 PGC_USERSET, GUC_EXPLAIN,
 							 NULL, NULL, NULL);
 
 	DefineCustomIntVariable("pg_exchange.min_bytes",

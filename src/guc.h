@@ -50,6 +50,7 @@ extern bool px_partitionwise;
 extern int	px_transport_setting;	/* px_transport */
 extern int	px_partial_aggregates_setting;	/* px_partial_aggregates */
 extern bool px_explain_remote;
+extern bool px_lookup_joins;
 extern int	px_compression;		/* px_mode */
 extern char *px_server_compression; /* list of server=mode, validated */
 extern double px_compression_cpu_limit; /* cores for a stream, 0 .. 1 */

@@ -25,6 +25,7 @@
 #include "plan/partitionwise.h"
 #include "plan/paths.h"
 #include "plan/place.h"
+#include "plan/rewrite.h"
 #include "stats/stats.h"
 
 PG_MODULE_MAGIC;
@@ -51,4 +52,5 @@ _PG_init(void)
 	px_partitionwise_init();
 	px_lookup_plan_init();
 	px_place_init();
+	px_rewrite_init();
 }

@@ -285,7 +285,7 @@ add_final_paths(append_agg *agg)
 	List	   *clauses = px_group_clause(root);
 	RelOptInfo *partial = make_partial_rel(agg, agg->input_rel,
 										   agg->partial_target);
-	Path	   *path = px_create_append_path(root, partial, agg->paths);
+	Path	   *path = px_append_path(root, partial, agg->paths);
 	AggClauseCosts costs = {0};
 	double		ngroups;
 

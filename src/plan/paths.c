@@ -260,25 +260,35 @@ px_paths_have_plain(const RelOptInfo *rel)
 
 Path *
 px_paths_make_lookup(PlannerInfo *root, RelOptInfo *rel, List *clauses,
-					 double fraction, double nkeys)
+					 double fraction, double nkeys, int nservers)
 {
 	const exchange_routine *routine = exchange_routine_of(rel);
 	ForeignPath *foreign = palloc(sizeof(ForeignPath));
-	double		nremoved;
+	Cost		transfer_cost = routine->tuple_cost + cpu_tuple_cost;
+	int			nworkers = Min(nservers - 1, max_parallel_workers_per_gather);
+	Cost		remote_cost;
 	CustomPath *path;
 
 	*foreign = *routine->plain;
-	nremoved = (1.0 - fraction) * foreign->path.rows;
-	foreign->path.rows = clamp_row_est(foreign->path.rows - nremoved);
+	remote_cost = foreign->path.total_cost - foreign->path.startup_cost -
+		foreign->path.rows * transfer_cost;
 
 	/*
 	 * No index may be known here, so assume that the remote compares all rows
 	 * with the keys.
 	 */
-	foreign->path.total_cost += rel->tuples * cpu_operator_cost +
-		nkeys * KEY_COST - nremoved * (routine->tuple_cost + cpu_tuple_cost);
-	foreign->path.total_cost = Max(foreign->path.total_cost,
-								   foreign->path.startup_cost);
+	remote_cost = Max(remote_cost, 0) + rel->tuples * cpu_operator_cost +
+		nkeys * KEY_COST;
+
+	/*
+	 * All servers work at once.  A parallel plan, which reads all rows, is
+	 * given credit for that, so a lookup must be, too.
+	 */
+	if (nworkers > 0)
+		remote_cost /= px_parallel_divisor(nworkers);
+	foreign->path.rows = clamp_row_est(foreign->path.rows * fraction);
+	foreign->path.total_cost = foreign->path.startup_cost + remote_cost +
+		foreign->path.rows * transfer_cost;
 	foreign->fdw_private = list_make2(makeString(KEYS_MARK), clauses);
 	path = px_receive_path(root, foreign);
 	path->path.parallel_safe = false;

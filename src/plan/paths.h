@@ -47,11 +47,12 @@ extern bool px_paths_have_plain(const RelOptInfo *rel);
  * A path for such a table that returns only rows for which clauses, a list of
  * RestrictInfos, are true.  They compare columns with the markers of
  * plan/lookup.c; the remote must be able to evaluate them.  fraction of the
- * rows are expected; nkeys is the expected length of all arrays together.
+ * rows are expected; nkeys is the expected length of all arrays together;
+ * nservers is the number of servers that work for the join at once.
  */
 extern Path *px_paths_make_lookup(PlannerInfo *root, RelOptInfo *rel,
 								  List *clauses, double fraction,
-								  double nkeys);
+								  double nkeys, int nservers);
 
 /*
  * Tell an ExchangeReceive of a finished plan that the parameters of its remote

@@ -19,7 +19,6 @@
 #include "optimizer/optimizer.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
-#include "utils/pg_locale.h"
 
 #include "tuple/agg_rule.h"
 
@@ -213,10 +212,21 @@ static bool
 is_exact(const px_agg_rule *rule, const Aggref *aggref)
 {
 	Node	   *arg;
+	Oid			type;
 
 	if (rule->exactness != PX_EXACT_AS_KEY)
 		return rule->exactness == PX_EXACT_ALWAYS;
 	arg = (Node *) linitial_node(TargetEntry, aggref->args)->expr;
+	type = exprType(arg);
+
+	/* A domain's typmod gets lost where it is taken for its base type. */
+	if (IsA(arg, RelabelType))
+	{
+		Node	   *inner = (Node *) ((RelabelType *) arg)->arg;
+
+		if (getBaseType(exprType(inner)) == type)
+			arg = inner;
+	}
 	return px_key_is_exact(exprType(arg), exprTypmod(arg),
 						   aggref->inputcollid);
 }
@@ -289,14 +299,14 @@ static Aggref *
 where_not_null(Aggref *plain, const Expr *arg)
 {
 	NullTest   *test = makeNode(NullTest);
-	List	   *filter = list_make1(test);
+	List	   *filter = NIL;
 
 	test->arg = copyObject((Expr *) arg);
 	test->nulltesttype = IS_NOT_NULL;
 	test->location = -1;
 	if (plain->aggfilter)
-		filter = lcons(plain->aggfilter, filter);
-	plain->aggfilter = make_ands_explicit(filter);
+		filter = make_ands_implicit(plain->aggfilter);
+	plain->aggfilter = make_ands_explicit(lappend(filter, test));
 	return plain;
 }
 
