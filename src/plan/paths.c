@@ -32,6 +32,7 @@
 #include "guc.h"
 #include "node/receive.h"
 #include "plan/eligible.h"
+#include "plan/estimate.h"
 #include "plan/paths.h"
 
 static build_simple_rel_hook_type prev_build_simple_rel_hook = NULL;
@@ -382,6 +383,13 @@ keep_plain_path(RelOptInfo *rel)
 }
 
 static void
+get_foreign_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
+{
+	px_estimate_size(root, rel);
+	exchange_routine_of(rel)->original->GetForeignRelSize(root, rel, relid);
+}
+
+static void
 get_foreign_paths(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 {
 	List	   *others = NIL;
@@ -473,6 +481,7 @@ replace_fdw_routine(PX_BUILD_SIMPLE_REL_PARAMETERS)
 	routine = palloc(sizeof(exchange_routine));
 	routine->fdw = *rel->fdwroutine;
 	routine->fdw.IsForeignScanParallelSafe = is_parallel_safe_scan;
+	routine->fdw.GetForeignRelSize = get_foreign_rel_size;
 	routine->fdw.GetForeignPaths = get_foreign_paths;
 	routine->fdw.GetForeignPlan = get_foreign_plan;
 	routine->fdw.GetForeignJoinPaths = get_foreign_join_paths;
