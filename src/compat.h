@@ -345,15 +345,6 @@ px_custompath_copy_restrictinfo(CustomPath *path, const ForeignPath *from)
 #endif
 }
 
-/* Path.disabled_nodes: 18.  Set that of a join. */
-static inline void
-px_path_sum_disabled(Path *path, const Path *outer, const Path *inner)
-{
-#if PG_VERSION_NUM >= 180000
-	path->disabled_nodes = outer->disabled_nodes + inner->disabled_nodes;
-#endif
-}
-
 /*
  * PlannerInfo.processed_groupClause: 16.  The grouping keys without redundant
  * ones; before, there were all of them.
@@ -368,17 +359,26 @@ px_group_clause(const PlannerInfo *root)
 #endif
 }
 
-/* A plain Append.  create_append_path takes a struct: 19. */
+/* Path.disabled_nodes: 18.  Set that of a join. */
+static inline void
+px_path_sum_disabled(Path *path, const Path *outer, const Path *inner)
+{
+#if PG_VERSION_NUM >= 180000
+	path->disabled_nodes = outer->disabled_nodes + inner->disabled_nodes;
+#endif
+}
+
+/* create_append_path takes its children as a struct: 19. */
 static inline Path *
-px_append_path(PlannerInfo *root, RelOptInfo *rel, List *subpaths)
+px_append_path(PlannerInfo *root, RelOptInfo *rel, List *children)
 {
 #if PG_VERSION_NUM >= 190000
-	AppendPathInput input = {.subpaths = subpaths};
+	AppendPathInput input = {.subpaths = children};
 
 	return (Path *) create_append_path(root, rel, input, NIL, NULL, 0, false,
 									   -1);
 #else
-	return (Path *) create_append_path(root, rel, subpaths, NIL, NIL, NULL, 0,
+	return (Path *) create_append_path(root, rel, children, NIL, NIL, NULL, 0,
 									   false, -1);
 #endif
 }
