@@ -355,17 +355,31 @@ px_path_sum_disabled(Path *path, const Path *outer, const Path *inner)
 #endif
 }
 
-/* create_append_path takes its children as a struct: 19. */
+/*
+ * PlannerInfo.processed_groupClause: 16.  The grouping keys without redundant
+ * ones; before, there were all of them.
+ */
+static inline List *
+px_group_clause(const PlannerInfo *root)
+{
+#if PG_VERSION_NUM >= 160000
+	return root->processed_groupClause;
+#else
+	return root->parse->groupClause;
+#endif
+}
+
+/* A plain Append.  create_append_path takes a struct: 19. */
 static inline Path *
-px_create_append_path(PlannerInfo *root, RelOptInfo *rel, List *children)
+px_append_path(PlannerInfo *root, RelOptInfo *rel, List *subpaths)
 {
 #if PG_VERSION_NUM >= 190000
-	AppendPathInput input = {.subpaths = children};
+	AppendPathInput input = {.subpaths = subpaths};
 
 	return (Path *) create_append_path(root, rel, input, NIL, NULL, 0, false,
 									   -1);
 #else
-	return (Path *) create_append_path(root, rel, children, NIL, NIL, NULL, 0,
+	return (Path *) create_append_path(root, rel, subpaths, NIL, NIL, NULL, 0,
 									   false, -1);
 #endif
 }
@@ -473,6 +487,16 @@ px_enum_setting_name(struct config_generic *setting)
 	return config_enum_lookup_by_value(PX_SETTING(enum, setting), value);
 #endif
 }
+
+/*
+ * The transition states of aggregates (tuple/agg_state.c).  Those of sum and
+ * avg of interval are internal, and the same: 17.  In the serialized form of a
+ * state, sums of integers are integers of 128 bits instead of numerics: 19.
+ * The regr_* functions also keep the value that all X or all Y have: 19.
+ */
+#define PX_INTERVAL_STATE_IS_INTERNAL	(PG_VERSION_NUM >= 170000)
+#define PX_INTEGER_STATE_IS_INT128		(PG_VERSION_NUM >= 190000)
+#define PX_REGRESSION_STATE_HAS_COMMON	(PG_VERSION_NUM >= 190000)
 
 /* DomainHasConstraints can also say whether one is volatile: 19. */
 static inline bool

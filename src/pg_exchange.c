@@ -18,6 +18,7 @@
 #include "node/plan.h"
 #include "node/receive.h"
 #include "node/send.h"
+#include "plan/append_agg.h"
 #include "plan/lookup.h"
 #include "plan/marker.h"
 #include "plan/partitionwise.h"
@@ -47,6 +48,7 @@ _PG_init(void)
 	px_paths_init();
 	px_partitionwise_init();
 	px_lookup_plan_init();
+	px_append_agg_init();
 	px_place_init();
 	px_rewrite_init();
 }
