@@ -48,6 +48,7 @@
 #if PG_VERSION_NUM >= 180000
 #include "common/base64.h"
 #include "miscadmin.h"
+#include "optimizer/optimizer.h"
 #endif
 
 /*
@@ -566,6 +567,35 @@ px_copy_rte(const Query *from, const RangeTblEntry *rte, Query *to)
 	to->rtable = lappend(to->rtable, copy);
 }
 
+/*
+ * Let the query refer to the expressions of GROUP BY themselves, as before 18,
+ * not to RTE_GROUP.
+ */
+static inline void
+px_flatten_group(Query *query)
+{
+#if PG_VERSION_NUM >= 180000
+	ListCell   *lc;
+
+	if (!query->hasGroupRTE)
+		return;
+	query->targetList = (List *) flatten_group_exprs(
+		NULL, query, (Node *) query->targetList);
+	query->havingQual = flatten_group_exprs(NULL, query, query->havingQual);
+	query->hasGroupRTE = false;
+	foreach(lc, query->rtable)
+	{
+		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+
+		if (rte->rtekind == RTE_GROUP)
+		{
+			rte->rtekind = RTE_RESULT;
+			rte->groupexprs = NIL;
+		}
+	}
+#endif
+}
+
 /* Is the operator a comparison?  get_op_index_interpretation: 18. */
 static inline bool
 px_is_comparison(Oid operator)
@@ -574,6 +604,17 @@ px_is_comparison(Oid operator)
 	return get_op_index_interpretation(operator) != NIL;
 #else
 	return get_op_btree_interpretation(operator) != NIL;
+#endif
+}
+
+/* Let a query have FROM and WHERE of another one, which are not copied. */
+static inline void
+px_share_from(Query *from, Query *to)
+{
+	to->rtable = from->rtable;
+	to->jointree = from->jointree;
+#if PG_VERSION_NUM >= 160000
+	to->rteperminfos = from->rteperminfos;
 #endif
 }
 
