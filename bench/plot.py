@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plots of the suite's CSV files as SVG: plot.py FOLDER. Needs matplotlib; called by suite.py."""
+"""Plots of the suite's CSV files as SVG: plot.py FOLDER. Needs matplotlib; called by suite.py, auto.py and tpch.py."""
 import csv
 import os
 import statistics
@@ -13,6 +13,8 @@ from matplotlib import pyplot as plt  # noqa: E402
 
 MODES = ("none", "fast", "high_compression")
 AUTO_MODES = (*MODES, "auto", "postgres_fdw", "zstd tunnel")
+# Ways to run a query, and their colors
+TPCH_WAYS = {"one server": "0.6", "postgres_fdw": "C0", "exchange": "C1"}
 
 
 def rows_of(folder, name):
@@ -85,7 +87,46 @@ def plot_auto(folder):
     save(folder, "auto.svg")
 
 
+def plot_tpch(folder):
+    """Seconds by query and way, one panel for each way to partition."""
+    runs = [run for run in rows_of(folder, "tpch.csv")
+            if run["way"] in TPCH_WAYS]
+    if not runs:
+        return
+    layouts = list(dict.fromkeys(run["layout"] for run in runs))
+    queries = list(dict.fromkeys(run["query"] for run in runs))
+    cells = {}
+    for run in runs:
+        cells.setdefault((run["layout"], run["query"], run["way"]),
+                         []).append(run)
+    _, panels = plt.subplots(len(layouts), figsize=(9, 3.2 * len(layouts)),
+                             squeeze=False)
+    for panel, layout in zip(panels[:, 0], layouts):
+        for number, (way, color) in enumerate(TPCH_WAYS.items()):
+            bars = [(i, cells[layout, query, way])
+                    for i, query in enumerate(queries)
+                    if (layout, query, way) in cells]
+            places = [i + (number - 1) * 0.27 for i, _ in bars]
+            values = [statistics.median(float(run["seconds"])
+                                        for run in cell) for _, cell in bars]
+            panel.bar(places, values, 0.25, label=way, color=color)
+            for place, value, (_, cell) in zip(places, values, bars):
+                if any(run["outcome"] for run in cell):
+                    panel.text(place, value, "×", ha="center", va="bottom",
+                               color="C3")
+        panel.set_yscale("log")
+        panel.set_xticks(range(len(queries)),
+                         [query.replace(" ", "\n") for query in queries],
+                         fontsize=8)
+        panel.set_ylabel("seconds, median")
+        panel.set_title(f"TPC-H, partitions by {layout} on four servers"
+                        " (×: cut off)", fontsize=9)
+    panels[0, 0].legend(fontsize=8)
+    save(folder, "tpch.svg")
+
+
 matplotlib.rcParams["svg.hashsalt"] = "pg_exchange"
 plot_tables(sys.argv[1])
 plot_peers(sys.argv[1])
 plot_auto(sys.argv[1])
+plot_tpch(sys.argv[1])

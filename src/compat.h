@@ -24,10 +24,12 @@
 #include "executor/execPartition.h"
 #include "executor/executor.h"
 #include "foreign/foreign.h"
+#include "nodes/parsenodes.h"
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
+#include "rewrite/rewriteManip.h"
 #include "storage/latch.h"
 #include "storage/shmem.h"
 #include "tcop/tcopprot.h"
@@ -243,6 +245,16 @@ px_plan_copy_disabled(Plan *plan, const Plan *from)
 #endif
 }
 
+static inline int
+px_plan_disabled(const Plan *plan)
+{
+#if PG_VERSION_NUM >= 180000
+	return plan->disabled_nodes;
+#else
+	return 0;
+#endif
+}
+
 /* Wait event sets belong to resource owners: 17.  Ours is freed at once. */
 static inline WaitEventSet *
 px_create_wait_event_set(int nevents)
@@ -359,6 +371,102 @@ px_custompath_copy_restrictinfo(CustomPath *path, const ForeignPath *from)
 #endif
 }
 
+/* Path.disabled_nodes: 18.  Set that of a join. */
+static inline void
+px_path_sum_disabled(Path *path, const Path *outer, const Path *inner)
+{
+#if PG_VERSION_NUM >= 180000
+	path->disabled_nodes = outer->disabled_nodes + inner->disabled_nodes;
+#endif
+}
+
+/*
+ * PlannerInfo.processed_groupClause: 16.  The grouping keys without redundant
+ * ones; before, there were all of them.
+ */
+static inline List *
+px_group_clause(const PlannerInfo *root)
+{
+#if PG_VERSION_NUM >= 160000
+	return root->processed_groupClause;
+#else
+	return root->parse->groupClause;
+#endif
+}
+
+/* A plain Append.  create_append_path takes a struct: 19. */
+static inline Path *
+px_append_path(PlannerInfo *root, RelOptInfo *rel, List *subpaths)
+{
+#if PG_VERSION_NUM >= 190000
+	AppendPathInput input = {.subpaths = subpaths};
+
+	return (Path *) create_append_path(root, rel, input, NIL, NULL, 0, false,
+									   -1);
+#else
+	return (Path *) create_append_path(root, rel, subpaths, NIL, NIL, NULL, 0,
+									   false, -1);
+#endif
+}
+
+/*
+ * The path of a semijoin's inner side that returns each row once.  NULL if
+ * there is none.  From 19 on, the join has a relation of its own for that.
+ */
+static inline Path *
+px_unique_path(PlannerInfo *root, RelOptInfo *rel, SpecialJoinInfo *sjinfo)
+{
+#if PG_VERSION_NUM >= 190000
+	return rel->cheapest_total_path;
+#else
+	return (Path *) create_unique_path(root, rel, rel->cheapest_total_path,
+									   sjinfo);
+#endif
+}
+
+/*
+ * Vars say which outer joins may have made them null: 16.  The range table
+ * index of a join that does so, or 0.
+ */
+static inline int
+px_ojrelid(const SpecialJoinInfo *sjinfo)
+{
+#if PG_VERSION_NUM >= 160000
+	return sjinfo->ojrelid;
+#else
+	return 0;
+#endif
+}
+
+/*
+ * Is an outer join at its place, so that all of its inner Vars get its mark
+ * above it?  Not if it may be commuted with another one.
+ */
+static inline bool
+px_nulls_are_simple(const SpecialJoinInfo *sjinfo)
+{
+#if PG_VERSION_NUM >= 160000
+	return sjinfo->commute_above_l == NULL &&
+		sjinfo->commute_above_r == NULL && sjinfo->commute_below_l == NULL &&
+		sjinfo->commute_below_r == NULL;
+#else
+	return true;
+#endif
+}
+
+/* A copy of node in which Vars of relids have the mark of an outer join. */
+static inline void *
+px_add_nulling_relid(void *node, Relids relids, int ojrelid)
+{
+	node = copyObjectImpl(node);
+#if PG_VERSION_NUM >= 160000
+	if (ojrelid != 0)
+		node = add_nulling_relids(node, relids,
+								  bms_make_singleton(ojrelid));
+#endif
+	return node;
+}
+
 /* May the role execute the function?  object_aclcheck: 16. */
 static inline AclResult
 px_function_aclcheck(Oid function, Oid role)
@@ -405,6 +513,16 @@ px_enum_setting_name(struct config_generic *setting)
 #endif
 }
 
+/*
+ * The transition states of aggregates (tuple/agg_state.c).  Those of sum and
+ * avg of interval are internal, and the same: 17.  In the serialized form of a
+ * state, sums of integers are integers of 128 bits instead of numerics: 19.
+ * The regr_* functions also keep the value that all X or all Y have: 19.
+ */
+#define PX_INTERVAL_STATE_IS_INTERNAL	(PG_VERSION_NUM >= 170000)
+#define PX_INTEGER_STATE_IS_INT128		(PG_VERSION_NUM >= 190000)
+#define PX_REGRESSION_STATE_HAS_COMMON	(PG_VERSION_NUM >= 190000)
+
 /* DomainHasConstraints can also say whether one is volatile: 19. */
 static inline bool
 px_domain_has_constraints(Oid domain)
@@ -449,6 +567,50 @@ px_check_permissions(PlannedStmt *stmt)
 	(void) ExecCheckPermissions(stmt->rtable, stmt->permInfos, true);
 #else
 	(void) ExecCheckRTPerms(stmt->rtable, true);
+#endif
+}
+
+/*
+ * Append a copy of a range table entry of one query to another query, with
+ * the rights that it needs.  These moved out of the entry: 16.
+ */
+static inline void
+px_copy_rte(const Query *from, const RangeTblEntry *rte, Query *to)
+{
+	RangeTblEntry *copy = copyObject(unconstify(RangeTblEntry *, rte));
+
+#if PG_VERSION_NUM >= 160000
+	if (copy->perminfoindex != 0)
+	{
+		to->rteperminfos = lappend(
+			to->rteperminfos,
+			copyObject(list_nth(from->rteperminfos,
+								copy->perminfoindex - 1)));
+		copy->perminfoindex = list_length(to->rteperminfos);
+	}
+#endif
+	to->rtable = lappend(to->rtable, copy);
+}
+
+/* Is the operator a comparison?  get_op_index_interpretation: 18. */
+static inline bool
+px_is_comparison(Oid operator)
+{
+#if PG_VERSION_NUM >= 180000
+	return get_op_index_interpretation(operator) != NIL;
+#else
+	return get_op_btree_interpretation(operator) != NIL;
+#endif
+}
+
+/* RTE_GROUP, which stands for the expressions of GROUP BY: 18. */
+static inline bool
+px_rte_is_group(const RangeTblEntry *rte)
+{
+#if PG_VERSION_NUM >= 180000
+	return rte->rtekind == RTE_GROUP;
+#else
+	return false;
 #endif
 }
 

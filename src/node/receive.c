@@ -26,6 +26,7 @@
 #include "exec/ask_session.h"
 #include "exec/explain.h"
 #include "exec/parallel.h"
+#include "exec/partial.h"
 #include "exec/plan_walk.h"
 #include "exec/read_slices.h"
 #include "exec/request.h"
@@ -85,6 +86,13 @@ px_receive_from_node(PlanState *node)
 	return NULL;
 }
 
+/* The Integer that stands at that place of custom_private. */
+static int
+private_int(const CustomScan *scan, px_receive_private at)
+{
+	return intVal(list_nth(scan->custom_private, at));
+}
+
 /* Is it a parameter that has another value at each rescan? */
 static bool
 is_changing_param(Node *node, void *context)
@@ -98,7 +106,7 @@ is_changing_param(Node *node, void *context)
 
 /* Prepare to evaluate the remote query's parameters, as text. */
 static void
-begin_params(px_receive_state *state)
+begin_params(px_receive_state *state, const CustomScan *scan)
 {
 	List	   *exprs = state->foreign->fdw_exprs;
 	int			nparams = list_length(exprs);
@@ -108,7 +116,9 @@ begin_params(px_receive_state *state)
 	if (nparams == 0)
 		return;
 
-	state->params_change = is_changing_param((Node *) exprs, NULL);
+	/* An ExchangeLookup sets its keys once for many outer rows. */
+	state->params_change = !private_int(scan, PX_RECEIVE_PRIVATE_KEYS) &&
+		is_changing_param((Node *) exprs, NULL);
 	state->param_exprs = ExecInitExprList(exprs, &state->css.ss.ps);
 	state->param_output = palloc(nparams * sizeof(FmgrInfo));
 	state->param_values = palloc0(nparams * sizeof(char *));
@@ -139,13 +149,6 @@ begin_session(px_receive_state *state, int eflags)
 						  state->userid, foreign->fdw_exprs,
 						  state->remote_sql,
 						  px_request_for_session_nbytes(state));
-}
-
-/* The Integer that stands at that place of custom_private. */
-static int
-private_int(const CustomScan *scan, px_receive_private at)
-{
-	return intVal(list_nth(scan->custom_private, at));
 }
 
 /* Whom to connect as, and to which server. */
@@ -183,6 +186,20 @@ begin_slices(px_receive_state *state, const CustomScan *scan)
 	state->waiting = palloc(state->nslices_max * sizeof(px_stream *));
 }
 
+/* Set up what turns rows of the remote into scan tuples, if they differ. */
+static void
+begin_partial(px_receive_state *state, const CustomScan *scan, EState *estate)
+{
+	List	   *columns = list_nth(scan->custom_private,
+								   PX_RECEIVE_PRIVATE_PARTIAL);
+
+	state->remote_slot = state->css.ss.ss_ScanTupleSlot;
+	if (columns == NIL)
+		return;
+	state->partial = px_partial_new(scan, columns, state->servername);
+	state->remote_slot = px_partial_remote_slot(estate, state->foreign);
+}
+
 static void
 begin_receive(CustomScanState *css, EState *estate, int eflags)
 {
@@ -205,6 +222,7 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 	state->nested_in_worker = IsParallelWorker() &&
 		!scan->scan.plan.parallel_aware;
 	begin_slices(state, scan);
+	begin_partial(state, scan, estate);
 
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
@@ -212,7 +230,7 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 	/* The leader has postgres_fdw's session; workers have none. */
 	if (!IsParallelWorker() || state->nested_in_worker)
 		begin_session(state, eflags);
-	begin_params(state);
+	begin_params(state, scan);
 	state->recheck_quals = ExecInitQual(state->foreign->fdw_recheck_quals,
 										&css->ss.ps);
 }
@@ -235,6 +253,20 @@ next_child_row(px_receive_state *state, TupleTableSlot *slot)
 	memcpy(slot->tts_values, child_slot->tts_values, natts * sizeof(Datum));
 	memcpy(slot->tts_isnull, child_slot->tts_isnull, natts * sizeof(bool));
 	return ExecStoreVirtualTuple(slot);
+}
+
+/* The scan tuple of partial aggregates, from a row of the remote. */
+static TupleTableSlot *
+make_partial_row(px_receive_state *state, const TupleTableSlot *remote)
+{
+	TupleTableSlot *slot = ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	MemoryContext oldcontext =
+		MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+
+	px_partial_make_row(state->partial, remote, slot);
+	MemoryContextSwitchTo(oldcontext);
+	return slot;
 }
 
 /*
@@ -384,7 +416,7 @@ static TupleTableSlot *
 receive_next(ScanState *node)
 {
 	px_receive_state *state = (px_receive_state *) node;
-	TupleTableSlot *slot = ExecClearTuple(node->ss_ScanTupleSlot);
+	TupleTableSlot *slot = ExecClearTuple(state->remote_slot);
 	px_stream_reader *reader;
 
 	if (state->asked.idle_ms > 0 && state->phase == PX_RECEIVE_FRAMES)
@@ -404,6 +436,8 @@ receive_next(ScanState *node)
 					   slot->tts_values, slot->tts_isnull);
 		ExecStoreVirtualTuple(slot);
 	}
+	if (slot && state->partial)
+		slot = make_partial_row(state, slot);
 	if (slot && node->ss_currentRelation)
 		slot->tts_tableOid = RelationGetRelid(node->ss_currentRelation);
 	return slot;
@@ -457,7 +491,7 @@ rescan_receive(CustomScanState *css)
 	}
 
 	/* Like postgres_fdw, return the same rows again if they are all here. */
-	if (is_rewindable(state))
+	if (changed == NULL && is_rewindable(state))
 		state->reader->next_row = 0;
 	else
 		px_start_rescan(state);

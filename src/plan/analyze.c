@@ -221,7 +221,7 @@ add_table(Oid relid, List **tables)
 	ReleaseSysCache(tuple);
 }
 
-/* The foreign tables of postgres_fdw in a schema, in the order of their oids. */
+/* The foreign tables of postgres_fdw in a schema, by oid. */
 static List *
 foreign_tables_of(Oid schema)
 {

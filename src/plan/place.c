@@ -33,6 +33,7 @@
 #include "guc.h"
 #include "node/gather.h"
 #include "node/receive.h"
+#include "plan/lookup.h"
 #include "plan/place.h"
 
 static planner_hook_type prev_planner_hook = NULL;
@@ -299,13 +300,18 @@ make_gather(Plan *append, List *children, Bitmapset *relids)
 		const Node *expr = (const Node *) target->expr;
 		TargetEntry *output = flatCopyTargetEntry(
 			unconstify(TargetEntry *, target));
+		TargetEntry *input;
 
 		output->expr = (Expr *) makeVar(INDEX_VAR, target->resno,
 										exprType(expr), exprTypmod(expr),
 										exprCollation(expr), 0);
 		plan->targetlist = lappend(plan->targetlist, output);
-		gather->custom_scan_tlist = lappend(gather->custom_scan_tlist,
-											describe_input(target));
+		input = describe_input(target);
+		gather->custom_scan_tlist = lappend(gather->custom_scan_tlist, input);
+
+		/* The Append of an upper relation does not say whose columns it has. */
+		if (IsA(input->expr, Var) && ((Var *) input->expr)->varnosyn > 0)
+			relids = bms_add_member(relids, ((Var *) input->expr)->varno);
 	}
 	plan->lefttree = linitial(children);	/* see describe_input */
 
@@ -443,6 +449,7 @@ place_planner(PX_PLANNER_PARAMETERS)
 
 	(void) px_plan_walk_all(stmt, mark_below_limit, NULL);
 	(void) px_plan_walk_all(stmt, finish_receive, &facts);
+	px_lookup_bind(stmt);
 	stmt->planTree = place_gathers(stmt->planTree, cursor_options);
 	foreach(lc, stmt->subplans)
 		lfirst(lc) = place_gathers(lfirst(lc), cursor_options);

@@ -1,0 +1,797 @@
+/*-------------------------------------------------------------------------
+ *
+ * lookup.c
+ *		Joins that ask a foreign table for the keys of the other side.
+ *
+ * For a join with a foreign table, or with an append relation of such, we add
+ * an ExchangeLookup path: it reads the outer side, and asks the remote tables
+ * only for rows with the keys that were found (node/lookup.c).  Without
+ * use_remote_estimate, postgres_fdw makes no parameterized paths, and where it
+ * makes them, they ask once for each outer row.
+ *
+ * The array of keys is a parameter of the remote query.  It can't be a
+ * PARAM_EXEC while the planner works: SS_finalize_plan accepts only those that
+ * it knows who sets.  So it is a PARAM_EXTERN with a number that no client
+ * uses, and px_lookup_bind makes a PARAM_EXEC of it in the finished plan.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/transam.h"
+#include "catalog/pg_proc.h"
+#include "miscadmin.h"
+#include "nodes/extensible.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/appendinfo.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+#include "optimizer/tlist.h"
+#include "parser/parsetree.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
+
+#include "compat.h"
+#include "exec/outer_batch.h"
+#include "exec/plan_walk.h"
+#include "guc.h"
+#include "node/lookup.h"
+#include "plan/eligible.h"
+#include "plan/lookup.h"
+#include "plan/paths.h"
+
+/*
+ * PARAM_EXTERN numbers of the arrays of keys: from this one up.  A client's
+ * message has room for 65535 parameters.
+ */
+#define MARKER_FIRST		1000000000
+#define KEYS_PER_JOIN_MAX	16
+
+/*
+ * If more of the inner rows than this are expected to have one of the keys, a
+ * hash join does as well, and begins to read both sides at once.
+ */
+#define FRACTION_MAX		0.5
+
+/* The memory that an outer row takes in a batch, beside its columns. */
+#define OUTER_ROW_OVERHEAD	64
+
+static set_join_pathlist_hook_type prev_set_join_pathlist_hook = NULL;
+
+/* A join that may become a lookup. */
+typedef struct lookup_join
+{
+	PlannerInfo *root;
+	RelOptInfo *joinrel;
+	RelOptInfo *outerrel;
+	RelOptInfo *innerrel;
+	JoinType	jointype;
+	List	   *restrictlist;
+	SpecialJoinInfo *sjinfo;
+	Path	   *outer_path;
+
+	/* The keys: parallel lists. */
+	List	   *rinfos;			/* RestrictInfos of the equalities */
+	List	   *outer_exprs;
+	List	   *inner_exprs;
+	List	   *operators;		/* OIDs of inner = outer */
+	double		nkeys;			/* distinct values of all keys, together */
+	double		fraction;		/* of the inner rows that have them */
+
+	List	   *leaves;			/* RelOptInfos of the inner side */
+	int			nservers;		/* that have them */
+} lookup_join;
+
+/* What stands in CustomPath.custom_private of our paths. */
+typedef enum lookup_path_private
+{
+	LOOKUP_PATH_JOINTYPE,
+	LOOKUP_PATH_RINFOS,
+	LOOKUP_PATH_OUTER_EXPRS,
+	LOOKUP_PATH_INNER_EXPRS,
+	LOOKUP_PATH_OPERATORS,
+	LOOKUP_PATH_RESTRICTLIST,
+	LOOKUP_PATH_OJRELID			/* of a join that makes nulls, else 0 */
+} lookup_path_private;
+
+static Plan *plan_lookup(PlannerInfo *root, RelOptInfo *rel,
+						 CustomPath *best_path, List *tlist, List *clauses,
+						 List *custom_plans);
+
+static const CustomPathMethods lookup_path_methods = {
+	.CustomName = PX_LOOKUP_NAME,
+	.PlanCustomPath = plan_lookup,
+};
+
+/* ---------------------------------------------------------------------
+ * Keys
+ * --------------------------------------------------------------------- */
+
+/* The column that an expression of the inner side is, or NULL. */
+static const Var *
+column_of(const Node *expr)
+{
+	while (IsA(expr, RelabelType))
+		expr = (const Node *) ((const RelabelType *) expr)->arg;
+	return IsA(expr, Var) && ((const Var *) expr)->varattno > 0 ?
+		(const Var *) expr : NULL;
+}
+
+static bool
+is_plain_type(Oid type)
+{
+	return type < FirstGenbkiObjectId && get_typtype(type) == TYPTYPE_BASE &&
+		OidIsValid(get_array_type(type));
+}
+
+/*
+ * Can inner = outer be a key?  The remote must give the operator the meaning
+ * that it has here, and postgres_fdw must be ready to send it: so it is a
+ * built-in one, and a column with the collation of the comparison.
+ */
+static bool
+is_key(Oid operator, Oid collation, const Node *inner, const Node *outer)
+{
+	Oid			left;
+	Oid			right;
+	Oid			left_hash;
+	Oid			right_hash;
+	const Var  *column = column_of(inner);
+
+	if (column == NULL || !OidIsValid(operator) ||
+		operator >= FirstGenbkiObjectId ||
+		!get_op_hash_functions(operator, &left_hash, &right_hash))
+		return false;
+	op_input_types(operator, &left, &right);
+	return is_plain_type(left) && is_plain_type(right) &&
+		is_plain_type(exprType(outer)) && op_strict(operator) &&
+		op_volatile(operator) == PROVOLATILE_IMMUTABLE &&
+		(!OidIsValid(collation) ||
+		 (collation == column->varcollid &&
+		  collation == exprCollation(inner)));
+}
+
+/* How many distinct values does the column have?  0 if that is not known. */
+static double
+distinct_values(PlannerInfo *root, Node *expr)
+{
+	VariableStatData vardata;
+	bool		is_default;
+	double		ndistinct;
+
+	examine_variable(root, expr, 0, &vardata);
+	ndistinct = get_variable_numdistinct(&vardata, &is_default);
+	ReleaseVariableStats(vardata);
+	return is_default ? 0 : ndistinct;
+}
+
+/* Add the clause to the keys, if it is one that leaves out enough rows. */
+static void
+add_key(lookup_join *join, RestrictInfo *rinfo, Node *outer, Node *inner,
+		Oid operator)
+{
+	Oid			collation = ((OpExpr *) rinfo->clause)->inputcollid;
+	double		ndistinct;
+	double		nkeys;
+
+	if (list_length(join->rinfos) >= KEYS_PER_JOIN_MAX ||
+		!is_key(operator, collation, inner, outer))
+		return;
+
+	/* Assume that each outer key is found. */
+	ndistinct = distinct_values(join->root, inner);
+	nkeys = estimate_num_groups(join->root, list_make1(outer),
+								join->outer_path->rows, NULL, NULL);
+	if (nkeys > ndistinct * FRACTION_MAX)
+		return;
+	join->rinfos = lappend(join->rinfos, rinfo);
+	join->outer_exprs = lappend(join->outer_exprs, outer);
+	join->inner_exprs = lappend(join->inner_exprs, inner);
+	join->operators = lappend_oid(join->operators, operator);
+	join->nkeys += nkeys;
+
+	/* Keys may depend on each other: so the best one counts alone. */
+	join->fraction = Min(join->fraction, nkeys / ndistinct);
+}
+
+static void
+find_keys(lookup_join *join)
+{
+	Relids		outer = join->outerrel->relids;
+	Relids		inner = join->innerrel->relids;
+	ListCell   *lc;
+
+	foreach(lc, join->restrictlist)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+		OpExpr	   *clause = (OpExpr *) rinfo->clause;
+
+		if (!rinfo->can_join || !OidIsValid(rinfo->hashjoinoperator) ||
+			!IsA(clause, OpExpr) || list_length(clause->args) != 2)
+			continue;
+		if (IS_OUTER_JOIN(join->jointype) &&
+			RINFO_IS_PUSHED_DOWN(rinfo, join->joinrel->relids))
+			continue;
+		if (bms_is_subset(rinfo->left_relids, outer) &&
+			bms_is_subset(rinfo->right_relids, inner))
+			add_key(join, rinfo, linitial(clause->args), lsecond(clause->args),
+					get_commutator(clause->opno));
+		else if (bms_is_subset(rinfo->left_relids, inner) &&
+				 bms_is_subset(rinfo->right_relids, outer))
+			add_key(join, rinfo, lsecond(clause->args), linitial(clause->args),
+					clause->opno);
+	}
+}
+
+/* ---------------------------------------------------------------------
+ * The inner side
+ * --------------------------------------------------------------------- */
+
+/*
+ * Collect the tables of rel, which may be an append relation.  False if one
+ * has no path that is of use here.
+ */
+static bool
+collect_leaves(PlannerInfo *root, RelOptInfo *rel, List **leaves)
+{
+	ListCell   *lc;
+
+	if (IS_DUMMY_REL(rel))
+		return true;
+	if (!planner_rt_fetch(rel->relid, root)->inh)
+	{
+		*leaves = lappend(*leaves, rel);
+		return rel->cheapest_total_path &&
+			rel->cheapest_total_path->param_info == NULL;
+	}
+
+	foreach(lc, root->append_rel_list)
+	{
+		const AppendRelInfo *info = lfirst_node(AppendRelInfo, lc);
+		RelOptInfo *child;
+
+		if (info->parent_relid != rel->relid)
+			continue;
+		child = root->simple_rel_array[info->child_relid];
+		if (child && !collect_leaves(root, child, leaves))
+			return false;
+	}
+	return true;
+}
+
+/* Translate an expression of an append relation for its member leaf. */
+static Node *
+translate(PlannerInfo *root, Node *expr, RelOptInfo *rel, RelOptInfo *leaf)
+{
+	AppendRelInfo *info;
+	RelOptInfo *parent;
+
+	if (leaf == rel)
+		return expr;
+	info = root->append_rel_array[leaf->relid];
+	parent = root->simple_rel_array[info->parent_relid];
+	return adjust_appendrel_attrs(root, translate(root, expr, rel, parent), 1,
+								  &info);
+}
+
+/* How many servers work for the inner side? */
+static int
+number_of_servers(const lookup_join *join)
+{
+	List	   *servers = NIL;
+	ListCell   *lc;
+
+	foreach(lc, join->leaves)
+	{
+		const RelOptInfo *leaf = lfirst(lc);
+
+		if (px_paths_have_plain(leaf))
+			servers = list_append_unique_oid(servers, leaf->serverid);
+	}
+	return list_length(servers);
+}
+
+/*
+ * The path that reads a table of the inner side: by an exchange that takes
+ * arrays of keys, if possible, else all of it.
+ */
+static Path *
+make_leaf_path(lookup_join *join, RelOptInfo *leaf)
+{
+	List	   *clauses = NIL;
+	ListCell   *lc;
+	ListCell   *lc_op;
+	ListCell   *lc_outer;
+	ListCell   *lc_rinfo;
+	int			paramid = MARKER_FIRST;
+
+	if (!px_paths_have_plain(leaf))
+		return leaf->cheapest_total_path;
+	forfour(lc, join->inner_exprs, lc_op, join->operators, lc_outer,
+			join->outer_exprs, lc_rinfo, join->rinfos)
+	{
+		ScalarArrayOpExpr *clause = makeNode(ScalarArrayOpExpr);
+		Param	   *param = makeNode(Param);
+		Oid			collation = ((OpExpr *) lfirst_node(
+			RestrictInfo, lc_rinfo)->clause)->inputcollid;
+		Node	   *inner = translate(join->root, lfirst(lc), join->innerrel,
+									  leaf);
+
+		if (!is_key(lfirst_oid(lc_op), collation, inner, lfirst(lc_outer)))
+			return leaf->cheapest_total_path;
+		param->paramkind = PARAM_EXTERN;
+		param->paramid = paramid++;
+		param->paramtype = get_array_type(exprType(lfirst(lc_outer)));
+		param->paramtypmod = -1;
+		param->location = -1;
+		clause->opno = lfirst_oid(lc_op);
+		clause->opfuncid = get_opcode(clause->opno);
+		clause->useOr = true;
+		clause->inputcollid = collation;
+		clause->args = list_make2(inner, param);
+		clause->location = -1;
+		clauses = lappend(clauses, make_simple_restrictinfo(
+							  join->root, (Expr *) clause));
+	}
+	return px_paths_make_lookup(join->root, leaf, clauses, join->fraction,
+								join->nkeys, join->nservers);
+}
+
+static Path *
+make_inner_path(lookup_join *join)
+{
+	List	   *paths = NIL;
+	ListCell   *lc;
+
+	foreach(lc, join->leaves)
+		paths = lappend(paths, make_leaf_path(join, lfirst(lc)));
+	if (join->leaves != NIL && linitial(join->leaves) == join->innerrel)
+		return linitial(paths);
+	return px_append_path(join->root, join->innerrel, paths);
+}
+
+/* ---------------------------------------------------------------------
+ * Paths
+ * --------------------------------------------------------------------- */
+
+/* In how many batches is the outer side expected to come? */
+static double
+number_of_batches(const lookup_join *join)
+{
+	const Path *outer = join->outer_path;
+	double		nbytes = outer->rows *
+		(outer->pathtarget->width + OUTER_ROW_OVERHEAD);
+	double		by_memory = ceil(nbytes / get_hash_memory_limit());
+	double		by_keys = ceil(join->nkeys / PX_OUTER_BATCH_KEYS_MAX);
+
+	return Max(Max(by_memory, by_keys), 1);
+}
+
+/* What the clauses cost for each tuple. */
+static Cost
+cost_of_clauses(const lookup_join *join)
+{
+	QualCost	cost;
+
+	cost_qual_eval(&cost, join->restrictlist, join->root);
+	return cost.per_tuple;
+}
+
+/* Like final_cost_hashjoin, but the inner side is read for each batch. */
+static void
+cost_lookup(const lookup_join *join, const Path *inner, Path *path)
+{
+	const Path *outer = join->outer_path;
+	double		nbatches = number_of_batches(join);
+	int			nkeys = list_length(join->rinfos);
+	double		npairs = outer->rows * inner->rows / join->fraction *
+		clauselist_selectivity(join->root, join->rinfos, 0, JOIN_INNER,
+							   join->sjinfo);
+	Cost		run;
+
+	npairs = clamp_row_est(npairs);
+	path->rows = join->joinrel->rows;
+	path->startup_cost = outer->total_cost + inner->startup_cost +
+		outer->rows * (nkeys * cpu_operator_cost + cpu_tuple_cost) +
+		join->joinrel->reltarget->cost.startup;
+	run = nbatches * inner->total_cost - inner->startup_cost +
+		inner->rows * nkeys * cpu_operator_cost +
+		npairs * (cpu_tuple_cost + cost_of_clauses(join)) +
+		path->rows * join->joinrel->reltarget->cost.per_tuple;
+	path->total_cost = path->startup_cost + run;
+	px_path_sum_disabled(path, outer, inner);
+}
+
+static Path *
+make_lookup_path(lookup_join *join)
+{
+	CustomPath *path = makeNode(CustomPath);
+	Path	   *inner = make_inner_path(join);
+	int			ojrelid = IS_OUTER_JOIN(join->jointype) ?
+		px_ojrelid(join->sjinfo) : 0;
+
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = join->joinrel;
+	path->path.pathtarget = join->joinrel->reltarget;
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	path->custom_paths = list_make2(join->outer_path, inner);
+	path->custom_private =
+		list_make5(makeInteger(join->jointype), join->rinfos,
+				   join->outer_exprs, join->inner_exprs, join->operators);
+	path->custom_private = lappend(path->custom_private, join->restrictlist);
+	path->custom_private = lappend(path->custom_private, makeInteger(ojrelid));
+	path->methods = &lookup_path_methods;
+	cost_lookup(join, inner, &path->path);
+	return &path->path;
+}
+
+/* Does a clause do something that may be seen if its order changes? */
+static bool
+has_side_effects(List *rinfos)
+{
+	ListCell   *lc;
+
+	foreach(lc, rinfos)
+	{
+		Node	   *clause = (Node *) lfirst_node(RestrictInfo, lc)->clause;
+
+		if (contain_volatile_functions(clause) || contain_subplans(clause))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Is it a join that a lookup may do?  Not if quals have security levels: key
+ * values would be compared with rows that the user may not see.
+ */
+static bool
+is_suitable(const lookup_join *join)
+{
+	PlannerInfo *root = join->root;
+	RelOptInfo *inner = join->innerrel;
+
+	switch (join->jointype)
+	{
+		case JOIN_INNER:
+		case JOIN_SEMI:
+		case JOIN_UNIQUE_OUTER:
+			break;
+		case JOIN_LEFT:
+		case JOIN_ANTI:
+			if (!px_nulls_are_simple(join->sjinfo))
+				return false;
+			break;
+		default:
+			return false;
+	}
+
+	/* From 19 on, a relation made unique looks like the base relation. */
+	return px_enabled && px_lookup_joins && IS_SIMPLE_REL(inner) &&
+		root->simple_rel_array[inner->relid] == inner &&
+		planner_rt_fetch(inner->relid, root)->rtekind != RTE_CTE &&
+		bms_is_empty(join->joinrel->lateral_relids) &&
+		bms_is_empty(inner->lateral_relids) &&
+		root->qual_security_level == 0 &&
+		px_rel_is_eligible(root, join->joinrel) &&
+		join->outerrel->cheapest_total_path &&
+		join->outerrel->cheapest_total_path->param_info == NULL;
+}
+
+/* Does one of the tables take keys? */
+static bool
+has_exchange(const lookup_join *join)
+{
+	ListCell   *lc;
+
+	foreach(lc, join->leaves)
+	{
+		if (px_paths_have_plain(lfirst(lc)))
+			return true;
+	}
+	return false;
+}
+
+/* Do effects of the inner side's own quals depend on which rows are read? */
+static bool
+has_inner_effects(const lookup_join *join)
+{
+	ListCell   *lc;
+
+	foreach(lc, join->leaves)
+	{
+		const RelOptInfo *leaf = lfirst(lc);
+
+		if (has_side_effects(leaf->baserestrictinfo) ||
+			contain_volatile_functions((Node *) leaf->reltarget->exprs))
+			return true;
+	}
+	return false;
+}
+
+static void
+add_lookup_path(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
+				RelOptInfo *innerrel, JoinType jointype,
+				JoinPathExtraData *extra)
+{
+	lookup_join join = {
+		.root = root,
+		.joinrel = joinrel,
+		.outerrel = outerrel,
+		.innerrel = innerrel,
+		.jointype = jointype,
+		.restrictlist = extra->restrictlist,
+		.sjinfo = extra->sjinfo,
+		.fraction = 1.0
+	};
+
+	if (prev_set_join_pathlist_hook)
+		prev_set_join_pathlist_hook(root, joinrel, outerrel, innerrel,
+									jointype, extra);
+	if (!is_suitable(&join) ||
+		!collect_leaves(root, innerrel, &join.leaves) ||
+		!has_exchange(&join))
+		return;
+
+	join.outer_path = outerrel->cheapest_total_path;
+	if (jointype == JOIN_UNIQUE_OUTER)
+	{
+		join.outer_path = px_unique_path(root, outerrel, extra->sjinfo);
+		join.jointype = JOIN_INNER;
+	}
+	if (join.outer_path == NULL)
+		return;
+	find_keys(&join);
+	join.nservers = number_of_servers(&join);
+	if (join.rinfos == NIL || has_side_effects(join.restrictlist) ||
+		has_inner_effects(&join))
+		return;
+	add_path(joinrel, make_lookup_path(&join));
+}
+
+/* ---------------------------------------------------------------------
+ * Plans
+ * --------------------------------------------------------------------- */
+
+/*
+ * The columns of both sides.  From 16 on, a Var says which outer joins may
+ * have made it null; those of the inner side then get our own join's mark.
+ */
+static List *
+scan_tuple_tlist(const Plan *outer, const Plan *inner, Relids inner_relids,
+				 int ojrelid)
+{
+	List	   *tlist = NIL;
+	ListCell   *lc;
+
+	foreach(lc, outer->targetlist)
+		tlist = lappend(tlist, copyObject(lfirst(lc)));
+	foreach(lc, inner->targetlist)
+		tlist = lappend(tlist, px_add_nulling_relid(copyObject(lfirst(lc)),
+													inner_relids, ojrelid));
+	for (int i = 0; i < list_length(tlist); i++)
+	{
+		TargetEntry *target = list_nth_node(TargetEntry, tlist, i);
+
+		target->resno = i + 1;
+		target->ressortgroupref = 0;
+		target->resjunk = false;
+	}
+	return tlist;
+}
+
+/* What the executor must know of the keys. */
+static List *
+make_private(List *path_private)
+{
+	List	   *outer_hash = NIL;
+	List	   *inner_hash = NIL;
+	List	   *collations = NIL;
+	List	   *types = NIL;
+	ListCell   *lc;
+	ListCell   *lc_rinfo;
+	ListCell   *lc_outer;
+
+	forthree(lc, (List *) list_nth(path_private, LOOKUP_PATH_OPERATORS),
+			 lc_rinfo, (List *) list_nth(path_private, LOOKUP_PATH_RINFOS),
+			 lc_outer,
+			 (List *) list_nth(path_private, LOOKUP_PATH_OUTER_EXPRS))
+	{
+		OpExpr	   *clause = (OpExpr *) lfirst_node(
+			RestrictInfo, lc_rinfo)->clause;
+		Oid			left;
+		Oid			right;
+
+		if (!get_op_hash_functions(lfirst_oid(lc), &left, &right))
+			elog(ERROR, "could not find hash functions of operator %u",
+				 lfirst_oid(lc));
+		inner_hash = lappend_oid(inner_hash, left);
+		outer_hash = lappend_oid(outer_hash, right);
+		collations = lappend_oid(collations, clause->inputcollid);
+		types = lappend_oid(types, exprType(lfirst(lc_outer)));
+	}
+
+	/* See px_lookup_private. */
+	return lappend(lappend(list_make5(
+							   copyObject(list_nth(path_private,
+												   LOOKUP_PATH_JOINTYPE)),
+							   makeInteger(-1), makeInteger(0), outer_hash,
+							   inner_hash), collations), types);
+}
+
+static Plan *
+plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
+			List *tlist, List *clauses, List *custom_plans)
+{
+	CustomScan *scan = makeNode(CustomScan);
+	List	   *private = best_path->custom_private;
+	JoinType	jointype = intVal(list_nth(private, LOOKUP_PATH_JOINTYPE));
+	List	   *rinfos = list_nth(private, LOOKUP_PATH_RINFOS);
+	List	   *restrictlist = list_nth(private, LOOKUP_PATH_RESTRICTLIST);
+	int			ojrelid = intVal(list_nth(private, LOOKUP_PATH_OJRELID));
+	Path	   *inner_path = lsecond(best_path->custom_paths);
+	Relids		inner_relids = inner_path->parent->relids;
+	List	   *joinquals;
+	List	   *otherquals = NIL;
+	List	   *conds = extract_actual_clauses(rinfos, false);
+	List	   *filter;
+
+	if (IS_OUTER_JOIN(jointype))
+		extract_actual_join_clauses(restrictlist, rel->relids, &joinquals,
+									&otherquals);
+	else
+		joinquals = extract_actual_clauses(restrictlist, false);
+	filter = list_difference_ptr(joinquals, conds);
+
+	scan->scan.plan.targetlist = tlist;
+	scan->scan.plan.qual = otherquals;
+	scan->flags = best_path->flags;
+	scan->custom_plans = custom_plans;
+	scan->custom_scan_tlist = scan_tuple_tlist(
+		linitial(custom_plans), lsecond(custom_plans), inner_relids, ojrelid);
+	scan->custom_exprs = list_make4(
+		copyObject(list_nth(private, LOOKUP_PATH_OUTER_EXPRS)),
+		px_add_nulling_relid(list_nth(private, LOOKUP_PATH_INNER_EXPRS),
+							 inner_relids, ojrelid),
+		px_add_nulling_relid(conds, inner_relids, ojrelid),
+		px_add_nulling_relid(filter, inner_relids, ojrelid));
+	scan->custom_private = make_private(private);
+	scan->methods = &px_lookup_scan_methods;
+	return &scan->scan.plan;
+}
+
+/* ---------------------------------------------------------------------
+ * Finished plans
+ * --------------------------------------------------------------------- */
+
+/* Numbers of the arrays of keys of one ExchangeLookup. */
+typedef struct key_params
+{
+	int			first;
+	Bitmapset  *all;
+	bool		stable;			/* nothing else below it changes */
+} key_params;
+
+static Node *
+replace_markers(Node *node, void *context)
+{
+	const key_params *params = context;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN &&
+		((Param *) node)->paramid >= MARKER_FIRST)
+	{
+		Param	   *param = copyObject((Param *) node);
+
+		param->paramkind = PARAM_EXEC;
+		param->paramid += params->first - MARKER_FIRST;
+		return (Node *) param;
+	}
+	return expression_tree_mutator(node, replace_markers, context);
+}
+
+static bool
+has_marker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN &&
+		((Param *) node)->paramid >= MARKER_FIRST)
+		return true;
+	return expression_tree_walker(node, has_marker, context);
+}
+
+static bool
+has_exec_param(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+		return true;
+	return expression_tree_walker(node, has_exec_param, context);
+}
+
+/* Let a node below an ExchangeLookup be rescanned when keys change. */
+static void
+add_params(Plan *plan, const key_params *params)
+{
+	plan->extParam = bms_union(plan->extParam, params->all);
+	plan->allParam = bms_union(plan->allParam, params->all);
+}
+
+static List *
+replace_list(List *exprs, key_params *params)
+{
+	return (List *) replace_markers((Node *) exprs, params);
+}
+
+/* Bind the markers of an ExchangeReceive. */
+static bool
+bind_receive(Plan *plan, void *arg)
+{
+	key_params *params = arg;
+	CustomScan *receive = (CustomScan *) plan;
+	ForeignScan *foreign;
+
+	add_params(plan, params);
+	if (!px_plan_is_receive(plan))
+		return false;
+	foreign = linitial_node(ForeignScan, receive->custom_plans);
+	if (has_marker((Node *) foreign->fdw_exprs, NULL) && params->stable &&
+		!has_exec_param((Node *) foreign->fdw_exprs, NULL))
+		px_paths_set_keys(receive);
+	add_params(&foreign->scan.plan, params);
+	plan->qual = replace_list(plan->qual, params);
+	foreign->fdw_exprs = replace_list(foreign->fdw_exprs, params);
+	foreign->fdw_recheck_quals =
+		replace_list(foreign->fdw_recheck_quals, params);
+	return false;
+}
+
+static bool
+bind_lookup(Plan *plan, void *arg)
+{
+	PlannedStmt *stmt = arg;
+	CustomScan *scan = (CustomScan *) plan;
+	key_params	params = {.first = list_length(stmt->paramExecTypes)};
+	ListCell   *lc;
+
+	if (!IsA(plan, CustomScan) ||
+		scan->methods != &px_lookup_scan_methods)
+		return false;
+
+	foreach(lc, (List *) list_nth(scan->custom_private,
+								  PX_LOOKUP_PRIVATE_TYPE))
+	{
+		params.all = bms_add_member(params.all,
+									list_length(stmt->paramExecTypes));
+		stmt->paramExecTypes = lappend_oid(stmt->paramExecTypes,
+										   get_array_type(lfirst_oid(lc)));
+	}
+	lfirst(list_nth_cell(scan->custom_private, PX_LOOKUP_PRIVATE_PARAM)) =
+		makeInteger(params.first);
+	params.stable = bms_is_empty(plan->extParam);
+	(void) px_plan_walk(lsecond(scan->custom_plans), bind_receive, &params);
+	return false;
+}
+
+void
+px_lookup_bind(PlannedStmt *stmt)
+{
+	(void) px_plan_walk_all(stmt, bind_lookup, stmt);
+}
+
+void
+px_lookup_plan_init(void)
+{
+	prev_set_join_pathlist_hook = set_join_pathlist_hook;
+	set_join_pathlist_hook = add_lookup_path;
+}

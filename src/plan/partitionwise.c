@@ -1,0 +1,529 @@
+/*-------------------------------------------------------------------------
+ *
+ * partitionwise.c
+ *		Partition-wise joins and aggregates of tables with foreign partitions.
+ *
+ * The planner pushes a join or an aggregate down to the servers of a
+ * partitioned table only if it considers it partition by partition.  Core's
+ * enable_partitionwise_join and enable_partitionwise_aggregate are off by
+ * default, because that takes planning time.  We turn them on for each query
+ * level that has a table with foreign partitions of postgres_fdw, and only
+ * while that level is planned.
+ *
+ * Two things of core look at enable_partitionwise_join:
+ *
+ * - set_append_rel_size sets consider_partitionwise_join of a partitioned
+ *   table.  There is no hook shortly before it, so we set that flag ourselves
+ *   as soon as the table has a foreign partition.  A partition that was pruned
+ *   does not count, because it never becomes a relation.
+ * - build_joinrel_partition_info wants the setting.  The last call of
+ *   set_rel_pathlist_hook before joins and aggregates is for a relation of the
+ *   query level that has them, because subqueries are planned before the
+ *   relation that they are.
+ *
+ * The number of joins that are considered for each partition grows by a factor
+ * of three with each table.  So we limit how many tables are joined that way:
+ * see limit_joins.  A user who turns on core's setting has no limit.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
+#include "optimizer/planner.h"
+#include "utils/lsyscache.h"
+
+#include "compat.h"
+#include "guc.h"
+#include "plan/partitionwise.h"
+#include "plan/paths.h"
+
+/*
+ * How many joins of two partitions may be considered for the tables of a query
+ * that can be joined partition-wise with each other.
+ */
+#define PARTITION_JOINS_MAX		2048
+
+/* The settings of core. */
+typedef struct partitionwise
+{
+	bool		join;
+	bool		aggregate;
+} partitionwise;
+
+/* A table that partition-wise joins are considered for. */
+typedef struct joined_table
+{
+	RelOptInfo *rel;
+	int			group;			/* tables of a group can be joined partition
+								 * by partition */
+	double		nbytes;
+} joined_table;
+
+static planner_hook_type prev_planner_hook = NULL;
+static build_simple_rel_hook_type prev_build_simple_rel_hook = NULL;
+static set_rel_pathlist_hook_type prev_set_rel_pathlist_hook = NULL;
+
+/* Of the innermost call of the planner. */
+static bool planning = false;	/* is there one? */
+static bool changed = false;	/* core's settings are ours */
+static partitionwise users;		/* settings when it was called */
+
+static partitionwise
+get_settings(void)
+{
+	partitionwise now = {.join = enable_partitionwise_join,
+						 .aggregate = enable_partitionwise_aggregate};
+
+	return now;
+}
+
+static void
+set_settings(partitionwise settings)
+{
+	enable_partitionwise_join = settings.join;
+	enable_partitionwise_aggregate = settings.aggregate;
+}
+
+/*
+ * May we change how this query level is planned?  Not if it, or a query that
+ * contains it, changes or locks rows: the plans for that are left alone.
+ */
+static bool
+is_reading(const PlannerInfo *root)
+{
+	for (; root; root = root->parent_root)
+	{
+		if ((root->parse->commandType != CMD_SELECT &&
+			 root->parse->commandType != CMD_INSERT) ||
+			root->parse->rowMarks != NIL || root->rowMarks != NIL)
+			return false;
+	}
+	return true;
+}
+
+/* ---------------------------------------------------------------------
+ * Tables
+ * --------------------------------------------------------------------- */
+
+/*
+ * Called for each relation, when the planner has read the catalogs.  If it is
+ * a foreign partition, do for its table what set_append_rel_size does if
+ * enable_partitionwise_join is on: the table must not be wanted as a whole
+ * row, which a join of partitions could not return.
+ */
+static void
+note_partition(PX_BUILD_SIMPLE_REL_PARAMETERS)
+{
+	int			top;
+	RelOptInfo *table;
+
+	if (prev_build_simple_rel_hook)
+		prev_build_simple_rel_hook(PX_BUILD_SIMPLE_REL_ARGUMENTS);
+	if (!planning || !px_partitionwise || !px_rel_is_postgres_fdw(rel) ||
+		!bms_get_singleton_member(rel->top_parent_relids, &top) ||
+		!is_reading(root))
+		return;
+
+	table = root->simple_rel_array[top];
+	if (table->part_scheme != NULL && table->reloptkind == RELOPT_BASEREL &&
+		table->attr_needed[InvalidAttrNumber - table->min_attr] == NULL)
+		table->consider_partitionwise_join = true;
+}
+
+/* The number of partitions that are left, at all levels below rel. */
+static int
+count_partitions(const RelOptInfo *rel)
+{
+	int			count = 0;
+	int			i = -1;
+
+	while ((i = bms_next_member(rel->live_parts, i)) >= 0)
+	{
+		const RelOptInfo *part = rel->part_rels[i];
+
+		if (part)
+			count += part->part_scheme ? count_partitions(part) : 1;
+	}
+	return count;
+}
+
+static bool
+has_foreign_partition(const RelOptInfo *rel)
+{
+	int			i = -1;
+
+	while ((i = bms_next_member(rel->live_parts, i)) >= 0)
+	{
+		const RelOptInfo *part = rel->part_rels[i];
+
+		if (part && (px_rel_is_postgres_fdw(part) ||
+					 (part->part_scheme && has_foreign_partition(part))))
+			return true;
+	}
+	return false;
+}
+
+/* ---------------------------------------------------------------------
+ * Partition keys
+ * --------------------------------------------------------------------- */
+
+/* Strip what does not change the value from a key or a side of a clause. */
+static const Node *
+strip_relabel(const Node *node)
+{
+	while (node && IsA(node, RelabelType))
+		node = (const Node *) ((const RelabelType *) node)->arg;
+	return node;
+}
+
+/*
+ * Is it the partition key?  Outer joins that may null a Var do not matter
+ * here.
+ */
+static bool
+is_key(const void *expr, const RelOptInfo *rel, int column)
+{
+	const Node *node = strip_relabel(expr);
+	ListCell   *lc;
+
+	foreach(lc, rel->partexprs[column])
+	{
+		const Node *key = strip_relabel(lfirst(lc));
+
+		if (IsA(key, Var) && IsA(node, Var) ?
+			((const Var *) key)->varno == ((const Var *) node)->varno &&
+			((const Var *) key)->varattno == ((const Var *) node)->varattno :
+			equal(key, node))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Is this condition on rel a comparison of a partition key with a value that
+ * is not known before the query runs?
+ */
+static bool
+may_prune_later(PlannerInfo *root, const RelOptInfo *rel,
+				const RestrictInfo *info)
+{
+	List	   *args;
+	Oid			operator;
+
+	if (IsA(info->clause, OpExpr))
+	{
+		args = ((const OpExpr *) info->clause)->args;
+		operator = ((const OpExpr *) info->clause)->opno;
+	}
+	else if (IsA(info->clause, ScalarArrayOpExpr) &&
+			 ((const ScalarArrayOpExpr *) info->clause)->useOr)
+	{
+		args = ((const ScalarArrayOpExpr *) info->clause)->args;
+		operator = ((const ScalarArrayOpExpr *) info->clause)->opno;
+	}
+	else
+		return false;
+	if (list_length(args) != 2)
+		return false;
+
+	for (int i = 0; i < rel->part_scheme->partnatts; i++)
+	{
+		Node	   *value = is_key(linitial(args), rel, i) ? lsecond(args) :
+			is_key(lsecond(args), rel, i) ? linitial(args) : NULL;
+
+		if (value && !IsA(value, Const) &&
+			op_in_opfamily(operator, rel->part_scheme->partopfamily[i]) &&
+			!contain_var_clause(value) && !contain_volatile_functions(value))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Are partitions of rel expected to be pruned when the query runs, all but
+ * about one?  An Append of whole partitions prunes then.  An Append of their
+ * joins or aggregates does not, in any version: it would ask all servers in
+ * vain.
+ */
+static bool
+is_pruned_later(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *clauses = NIL;
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+	{
+		RestrictInfo *info = lfirst_node(RestrictInfo, lc);
+
+		if (may_prune_later(root, rel, info))
+			clauses = lappend(clauses, info);
+	}
+	return clauses != NIL &&
+		clauselist_selectivity(root, clauses, rel->relid, JOIN_INNER, NULL) *
+		count_partitions(rel) < 1.0;
+}
+
+/* ---------------------------------------------------------------------
+ * How many joins
+ * --------------------------------------------------------------------- */
+
+/* Do all rows of the join have equal values in a column of the keys? */
+static bool
+column_is_joined(PlannerInfo *root, const RelOptInfo *a, const RelOptInfo *b,
+				 int column)
+{
+	ListCell   *lc;
+
+	foreach(lc, root->eq_classes)
+	{
+		const EquivalenceClass *class = lfirst_node(EquivalenceClass, lc);
+		bool		has_a = false;
+		bool		has_b = false;
+		ListCell   *member;
+
+		if (!bms_is_subset(a->relids, class->ec_relids) ||
+			!bms_is_subset(b->relids, class->ec_relids))
+			continue;
+		foreach(member, class->ec_members)
+		{
+			const EquivalenceMember *em =
+				lfirst_node(EquivalenceMember, member);
+
+			if (em->em_is_child)
+				continue;
+			has_a = has_a || is_key(em->em_expr, a, column);
+			has_b = has_b || is_key(em->em_expr, b, column);
+		}
+		if (has_a && has_b)
+			return true;
+	}
+
+	/* The clauses of outer joins are not in equivalence classes. */
+	foreach(lc, a->joininfo)
+	{
+		const RestrictInfo *info = lfirst_node(RestrictInfo, lc);
+		const OpExpr *op = (const OpExpr *) info->clause;
+
+		if (info->can_join && is_opclause(op) && list_length(op->args) == 2 &&
+			((is_key(linitial(op->args), a, column) &&
+			  is_key(lsecond(op->args), b, column)) ||
+			 (is_key(linitial(op->args), b, column) &&
+			  is_key(lsecond(op->args), a, column))))
+			return true;
+	}
+	return false;
+}
+
+/* Could the tables be joined partition by partition? */
+static bool
+is_joinable(PlannerInfo *root, const RelOptInfo *a, const RelOptInfo *b)
+{
+	if (a->part_scheme != b->part_scheme)
+		return false;
+	for (int i = 0; i < a->part_scheme->partnatts; i++)
+	{
+		if (!column_is_joined(root, a, b, i))
+			return false;
+	}
+	return true;
+}
+
+/* The larger table first. */
+static int
+compare_tables(const void *a, const void *b)
+{
+	double		x = ((const joined_table *) a)->nbytes;
+	double		y = ((const joined_table *) b)->nbytes;
+
+	return x > y ? -1 : x < y ? 1 : 0;
+}
+
+/*
+ * The tables of root that partition-wise joins are considered for, largest
+ * first, in groups.  The result is palloc'd.
+ */
+static joined_table *
+collect_tables(PlannerInfo *root, int *n)
+{
+	joined_table *tables =
+		palloc(root->simple_rel_array_size * sizeof(joined_table));
+
+	*n = 0;
+	for (int i = 1; i < root->simple_rel_array_size; i++)
+	{
+		RelOptInfo *rel = root->simple_rel_array[i];
+
+		if (rel && rel->reloptkind == RELOPT_BASEREL &&
+			rel->consider_partitionwise_join && rel->part_scheme)
+		{
+			tables[*n].rel = rel;
+			tables[*n].group = *n;
+			tables[*n].nbytes = rel->rows * rel->reltarget->width;
+			(*n)++;
+		}
+	}
+	qsort(tables, *n, sizeof(joined_table), compare_tables);
+
+	for (int i = 0; i < *n; i++)
+	{
+		tables[i].group = i;
+		for (int j = 0; j < i; j++)
+		{
+			int			joined = tables[j].group;
+
+			if (joined == i ||
+				!is_joinable(root, tables[i].rel, tables[j].rel))
+				continue;
+			for (int k = 0; k < i; k++)
+			{
+				if (tables[k].group == joined)
+					tables[k].group = i;
+			}
+		}
+	}
+	return tables;
+}
+
+/*
+ * The number of ways to join two disjoint sets of n tables: that many joins
+ * the planner may consider.  Each table is in one of them, in the other, or in
+ * none; neither set is empty, and their order does not matter.
+ */
+static double
+count_joins(int n)
+{
+	return (pow(3, n) - pow(2, n + 1) + 1) / 2;
+}
+
+/*
+ * Limit the joins of partitions that are considered.  In each group of tables,
+ * the smallest ones are joined as a whole, as many as necessary: joining the
+ * others partition by partition saves most.
+ */
+static void
+limit_joins(PlannerInfo *root)
+{
+	int			ntables;
+	joined_table *tables = collect_tables(root, &ntables);
+
+	for (int group = 0; group < ntables; group++)
+	{
+		int			nmembers = 0;
+		int			npartitions = 0;
+
+		for (int i = 0; i < ntables; i++)
+		{
+			RelOptInfo *rel = tables[i].rel;
+			int			n;
+
+			if (tables[i].group != group)
+				continue;
+			n = Max(npartitions, count_partitions(rel));
+			if (count_joins(nmembers + 1) * n <= PARTITION_JOINS_MAX)
+			{
+				nmembers++;
+				npartitions = n;
+			}
+			else
+				rel->consider_partitionwise_join = false;
+		}
+	}
+	pfree(tables);
+}
+
+/* ---------------------------------------------------------------------
+ * Settings
+ * --------------------------------------------------------------------- */
+
+/*
+ * Called when the paths of a relation were made: choose the settings for the
+ * joins and aggregates of its query level.
+ */
+static void
+choose_settings(PlannerInfo *root, RelOptInfo *rel, Index rti,
+				RangeTblEntry *rte)
+{
+	partitionwise settings = users;
+
+	if (prev_set_rel_pathlist_hook)
+		prev_set_rel_pathlist_hook(root, rel, rti, rte);
+	if (!planning || rel->reloptkind != RELOPT_BASEREL)
+		return;
+
+	if (px_enabled && px_partitionwise && is_reading(root))
+	{
+		for (int i = 1; i < root->simple_rel_array_size; i++)
+		{
+			RelOptInfo *table = root->simple_rel_array[i];
+
+			if (table == NULL || table->reloptkind != RELOPT_BASEREL ||
+				table->part_scheme == NULL || !has_foreign_partition(table))
+				continue;
+			if (!is_pruned_later(root, table))
+				settings.join = settings.aggregate = true;
+			else if (!users.join)
+				table->consider_partitionwise_join = false;
+		}
+		if (settings.join && !users.join)
+			limit_joins(root);
+	}
+	if (settings.join != users.join || settings.aggregate != users.aggregate ||
+		changed)
+		set_settings(settings);
+	changed = settings.join != users.join ||
+		settings.aggregate != users.aggregate;
+}
+
+/*
+ * Keep the user's settings.  The planner may be called while it runs: by a
+ * function that is evaluated early.
+ */
+static PlannedStmt *
+partitionwise_planner(PX_PLANNER_PARAMETERS)
+{
+	PlannedStmt *volatile stmt = NULL;
+	bool		outer_planning = planning;
+	bool		outer_changed = changed;
+	partitionwise outer_users = users;
+	partitionwise outer_settings = get_settings();
+
+	if (changed)
+		set_settings(users);
+	users = get_settings();
+	planning = true;
+	changed = false;
+	PG_TRY();
+	{
+		stmt = prev_planner_hook ?
+			prev_planner_hook(PX_PLANNER_ARGUMENTS(parse)) :
+			standard_planner(PX_PLANNER_ARGUMENTS(parse));
+	}
+	PG_FINALLY();
+	{
+		if (changed || outer_changed)
+			set_settings(outer_settings);
+		planning = outer_planning;
+		changed = outer_changed;
+		users = outer_users;
+	}
+	PG_END_TRY();
+	return stmt;
+}
+
+void
+px_partitionwise_init(void)
+{
+	prev_planner_hook = planner_hook;
+	planner_hook = partitionwise_planner;
+	prev_build_simple_rel_hook = build_simple_rel_hook;
+	build_simple_rel_hook = note_partition;
+	prev_set_rel_pathlist_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = choose_settings;
+}
