@@ -20,6 +20,7 @@
 #endif
 
 #include "catalog/pg_proc.h"
+#include "commands/vacuum.h"
 #include "executor/execPartition.h"
 #include "executor/executor.h"
 #include "foreign/foreign.h"
@@ -65,6 +66,31 @@
 		bool		execute_once
 #define PX_EXECUTOR_RUN_ARGUMENTS	queryDesc, direction, count, execute_once
 #endif
+
+/* ExecutorRun, likewise: run a query to its end. */
+static inline void
+px_executor_run(QueryDesc *query)
+{
+#if PG_VERSION_NUM >= 180000
+	ExecutorRun(query, ForwardScanDirection, 0);
+#else
+	ExecutorRun(query, ForwardScanDirection, 0, true);
+#endif
+}
+
+/*
+ * May the current user run ANALYZE on a table?  If not, that gives a WARNING.
+ * Renamed with the privilege MAINTAIN: 17.
+ */
+static inline bool
+px_may_analyze(Oid relid, Form_pg_class reltuple)
+{
+#if PG_VERSION_NUM >= 170000
+	return vacuum_is_permitted_for_relation(relid, reltuple, VACOPT_ANALYZE);
+#else
+	return vacuum_is_relation_owner(relid, reltuple, VACOPT_ANALYZE);
+#endif
+}
 
 /*
  * planner_hook is also given the state of the EXPLAIN that wants the plan:
