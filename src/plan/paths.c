@@ -289,7 +289,7 @@ px_paths_make_lookup(PlannerInfo *root, RelOptInfo *rel, List *clauses,
 	 * given credit for that, so a lookup must be, too.
 	 */
 	if (nworkers > 0)
-		remote_cost /= parallel_divisor(nworkers);
+		remote_cost /= px_parallel_divisor(nworkers);
 	foreign->path.rows = clamp_row_est(foreign->path.rows * fraction);
 	foreign->path.total_cost = foreign->path.startup_cost + remote_cost +
 		foreign->path.rows * transfer_cost;
