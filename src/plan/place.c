@@ -33,6 +33,7 @@
 #include "guc.h"
 #include "node/gather.h"
 #include "node/receive.h"
+#include "plan/jit.h"
 #include "plan/lookup.h"
 #include "plan/place.h"
 
@@ -447,6 +448,7 @@ place_planner(PX_PLANNER_PARAMETERS)
 	if (facts.nstreams == 0)
 		return stmt;
 
+	px_jit_choose(stmt);
 	(void) px_plan_walk_all(stmt, mark_below_limit, NULL);
 	(void) px_plan_walk_all(stmt, finish_receive, &facts);
 	px_lookup_bind(stmt);
