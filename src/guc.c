@@ -24,6 +24,7 @@ int			px_transport_setting = PX_TRANSPORT_AUTO;
 int			px_partial_aggregates_setting = PX_PARTIAL_ON;
 bool		px_explain_remote = false;
 bool		px_lookup_joins = true;
+bool		px_remote_statistics = true;
 int			px_compression = PX_MODE_AUTO;
 char	   *px_server_compression = "";
 double		px_compression_cpu_limit = 1.0;
@@ -339,6 +340,14 @@ define_receiver_settings(void)
 							 "Enables joins that send the keys of one side to the foreign tables of the other.",
 							 NULL,
 							 &px_lookup_joins,
+							 true,
+							 PGC_USERSET, GUC_EXPLAIN,
+							 NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("pg_exchange.remote_statistics",
+							 "Enables the use of servers' own statistics for foreign tables that were not analyzed.",
+							 "The servers are asked when a query is planned.",
+							 &px_remote_statistics,
 							 true,
 							 PGC_USERSET, GUC_EXPLAIN,
 							 NULL, NULL, NULL);

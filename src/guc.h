@@ -51,6 +51,7 @@ extern int	px_transport_setting;	/* px_transport */
 extern int	px_partial_aggregates_setting;	/* px_partial_aggregates */
 extern bool px_explain_remote;
 extern bool px_lookup_joins;
+extern bool px_remote_statistics;
 extern int	px_compression;		/* px_mode */
 extern char *px_server_compression; /* list of server=mode, validated */
 extern double px_compression_cpu_limit; /* cores for a stream, 0 .. 1 */

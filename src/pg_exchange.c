@@ -19,6 +19,7 @@
 #include "node/receive.h"
 #include "node/send.h"
 #include "plan/append_agg.h"
+#include "plan/estimate.h"
 #include "plan/lookup.h"
 #include "plan/marker.h"
 #include "plan/partitionwise.h"
@@ -45,6 +46,7 @@ _PG_init(void)
 	px_gather_init();
 	px_lookup_init();
 	px_run_init();
+	px_estimate_init();
 	px_paths_init();
 	px_partitionwise_init();
 	px_lookup_plan_init();

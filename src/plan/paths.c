@@ -32,6 +32,7 @@
 #include "guc.h"
 #include "node/receive.h"
 #include "plan/eligible.h"
+#include "plan/estimate.h"
 #include "plan/partial_agg.h"
 #include "plan/paths.h"
 
@@ -386,6 +387,13 @@ keep_plain_path(RelOptInfo *rel)
 }
 
 static void
+get_foreign_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
+{
+	px_estimate_size(root, rel);
+	exchange_routine_of(rel)->original->GetForeignRelSize(root, rel, relid);
+}
+
+static void
 get_foreign_paths(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 {
 	List	   *others = NIL;
@@ -483,6 +491,7 @@ replace_fdw_routine(PX_BUILD_SIMPLE_REL_PARAMETERS)
 	routine = palloc(sizeof(exchange_routine));
 	routine->fdw = *rel->fdwroutine;
 	routine->fdw.IsForeignScanParallelSafe = is_parallel_safe_scan;
+	routine->fdw.GetForeignRelSize = get_foreign_rel_size;
 	routine->fdw.GetForeignPaths = get_foreign_paths;
 	routine->fdw.GetForeignPlan = get_foreign_plan;
 	routine->fdw.GetForeignJoinPaths = get_foreign_join_paths;
