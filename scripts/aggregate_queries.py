@@ -85,6 +85,9 @@ SORTABLE = ["k", "k2", "fk", "b", "i2", "i4", "i8", "n", "fy", "t", "vc",
 MINMAX = ["i2", "i4", "i8", "n", "nu", "fx", "fy", "r4", "t", "vc", "bp",
           "bu", "ci", "d", "ts", "tz", "tm", "iv", "o", "ip", "ar", "en",
           "dm", "k", "id"]
+# The errors that a query may raise: division by zero, overflow, invalid text
+# and the root of a negative number.
+RISKS = ["22012", "22003", "22P02", "2201F"]
 # What an item may be off by: see check_aggregates.close.
 EXACT, LINEAR, SQUARE = "exact", "linear", "square"
 
@@ -475,7 +478,7 @@ class Generator:
     # ---- queries ----
 
     def query(self):
-        self.error = self.pick("22012", "22003", "22P02", "2201F") \
+        self.error = self.pick(*RISKS) \
             if self.often(0.12) else ""
         self.listed = self.often(0.75)
         query = self.form()
