@@ -181,13 +181,13 @@ px_receive_path(PlannerInfo *root, ForeignPath *foreign)
 	path->custom_paths = list_make1(foreign);
 	/* See px_receive_private.  Finished plans get the first and three others. */
 	path->custom_private = list_make5(
-		makeInteger(1), makeInteger(foreign->path.pathkeys != NIL),
+		makeInteger(1),
+		makeInteger(list_length(foreign->path.pathkeys)),
 		makeInteger(is_async_capable(foreign)),
 		makeInteger(is_small(root, foreign)),
 		makeInteger(px_rel_is_locked(root, foreign->path.parent)));
-	path->custom_private = lappend(path->custom_private, makeInteger(0));
-	path->custom_private = lappend(path->custom_private, makeInteger(0));
-	path->custom_private = lappend(path->custom_private, makeInteger(0));
+	while (list_length(path->custom_private) < PX_RECEIVE_PRIVATE_PARTIAL)
+		path->custom_private = lappend(path->custom_private, makeInteger(0));
 	path->custom_private = lappend(path->custom_private, NIL);
 	px_custompath_copy_restrictinfo(path, foreign);
 	path->methods = &receive_path_methods;
