@@ -22,6 +22,7 @@
 
 #include "access/transam.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
@@ -687,8 +688,7 @@ make_private(List *path_private)
 	}
 
 	/* See px_lookup_private. */
-	private = list_make3(copyObject(list_nth(path_private,
-											 LOOKUP_PATH_JOINTYPE)),
+	private = list_make3(list_nth(path_private, LOOKUP_PATH_JOINTYPE),
 						 makeInteger(-1), makeInteger(0));
 	private = lappend(private, outer_hash);
 	private = lappend(private, inner_hash);
@@ -727,7 +727,7 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	scan->custom_scan_tlist = scan_tuple_tlist(
 		linitial(custom_plans), lsecond(custom_plans), inner_relids, ojrelid);
 	scan->custom_exprs = list_make4(
-		copyObject(list_nth(private, LOOKUP_PATH_OUTER_EXPRS)),
+		copyObject((List *) list_nth(private, LOOKUP_PATH_OUTER_EXPRS)),
 		px_add_nulling_relid(list_nth(private, LOOKUP_PATH_INNER_EXPRS),
 							 inner_relids, ojrelid),
 		px_add_nulling_relid(conds, inner_relids, ojrelid),

@@ -67,7 +67,9 @@ typedef struct exchange_routine
  */
 #define LOOKUP_ROWS				8.0
 
-/* A remote query of at least this cost is worth a stream, whatever it returns. */
+/*
+ * A remote query of at least this cost is worth a stream, whatever it returns.
+ */
 #define BUSY_REMOTE_COST		1000.0
 
 static Plan *plan_receive(PlannerInfo *root, RelOptInfo *rel,
