@@ -20,9 +20,11 @@
 #endif
 
 #include "catalog/pg_proc.h"
+#include "commands/vacuum.h"
 #include "executor/execPartition.h"
 #include "executor/executor.h"
 #include "foreign/foreign.h"
+#include "nodes/parsenodes.h"
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 #include "optimizer/pathnode.h"
@@ -47,6 +49,7 @@
 #if PG_VERSION_NUM >= 180000
 #include "common/base64.h"
 #include "miscadmin.h"
+#include "optimizer/optimizer.h"
 #endif
 
 /*
@@ -63,6 +66,31 @@
 		bool		execute_once
 #define PX_EXECUTOR_RUN_ARGUMENTS	queryDesc, direction, count, execute_once
 #endif
+
+/* ExecutorRun, likewise: run a query to its end. */
+static inline void
+px_executor_run(QueryDesc *query)
+{
+#if PG_VERSION_NUM >= 180000
+	ExecutorRun(query, ForwardScanDirection, 0);
+#else
+	ExecutorRun(query, ForwardScanDirection, 0, true);
+#endif
+}
+
+/*
+ * May the current user run ANALYZE on a table?  If not, that gives a WARNING.
+ * Renamed with the privilege MAINTAIN: 17.
+ */
+static inline bool
+px_may_analyze(Oid relid, Form_pg_class reltuple)
+{
+#if PG_VERSION_NUM >= 170000
+	return vacuum_is_permitted_for_relation(relid, reltuple, VACOPT_ANALYZE);
+#else
+	return vacuum_is_relation_owner(relid, reltuple, VACOPT_ANALYZE);
+#endif
+}
 
 /*
  * planner_hook is also given the state of the EXPLAIN that wants the plan:
@@ -218,6 +246,16 @@ px_plan_copy_disabled(Plan *plan, const Plan *from)
 #endif
 }
 
+static inline int
+px_plan_disabled(const Plan *plan)
+{
+#if PG_VERSION_NUM >= 180000
+	return plan->disabled_nodes;
+#else
+	return 0;
+#endif
+}
+
 /* Wait event sets belong to resource owners: 17.  Ours is freed at once. */
 static inline WaitEventSet *
 px_create_wait_event_set(int nevents)
@@ -334,6 +372,20 @@ px_custompath_copy_restrictinfo(CustomPath *path, const ForeignPath *from)
 #endif
 }
 
+/*
+ * PlannerInfo.processed_groupClause: 16.  The grouping keys without redundant
+ * ones; before, there were all of them.
+ */
+static inline List *
+px_group_clause(const PlannerInfo *root)
+{
+#if PG_VERSION_NUM >= 160000
+	return root->processed_groupClause;
+#else
+	return root->parse->groupClause;
+#endif
+}
+
 /* Path.disabled_nodes: 18.  Set that of a join. */
 static inline void
 px_path_sum_disabled(Path *path, const Path *outer, const Path *inner)
@@ -345,7 +397,7 @@ px_path_sum_disabled(Path *path, const Path *outer, const Path *inner)
 
 /* create_append_path takes its children as a struct: 19. */
 static inline Path *
-px_create_append_path(PlannerInfo *root, RelOptInfo *rel, List *children)
+px_append_path(PlannerInfo *root, RelOptInfo *rel, List *children)
 {
 #if PG_VERSION_NUM >= 190000
 	AppendPathInput input = {.subpaths = children};
@@ -462,6 +514,16 @@ px_enum_setting_name(struct config_generic *setting)
 #endif
 }
 
+/*
+ * The transition states of aggregates (tuple/agg_state.c).  Those of sum and
+ * avg of interval are internal, and the same: 17.  In the serialized form of a
+ * state, sums of integers are integers of 128 bits instead of numerics: 19.
+ * The regr_* functions also keep the value that all X or all Y have: 19.
+ */
+#define PX_INTERVAL_STATE_IS_INTERNAL	(PG_VERSION_NUM >= 170000)
+#define PX_INTEGER_STATE_IS_INT128		(PG_VERSION_NUM >= 190000)
+#define PX_REGRESSION_STATE_HAS_COMMON	(PG_VERSION_NUM >= 190000)
+
 /* DomainHasConstraints can also say whether one is volatile: 19. */
 static inline bool
 px_domain_has_constraints(Oid domain)
@@ -506,6 +568,90 @@ px_check_permissions(PlannedStmt *stmt)
 	(void) ExecCheckPermissions(stmt->rtable, stmt->permInfos, true);
 #else
 	(void) ExecCheckRTPerms(stmt->rtable, true);
+#endif
+}
+
+/*
+ * Append a copy of a range table entry of one query to another query, with
+ * the rights that it needs.  These moved out of the entry: 16.
+ */
+static inline void
+px_copy_rte(const Query *from, const RangeTblEntry *rte, Query *to)
+{
+	RangeTblEntry *copy = copyObject(unconstify(RangeTblEntry *, rte));
+
+#if PG_VERSION_NUM >= 160000
+	if (copy->perminfoindex != 0)
+	{
+		to->rteperminfos = lappend(
+			to->rteperminfos,
+			copyObject(list_nth(from->rteperminfos,
+								copy->perminfoindex - 1)));
+		copy->perminfoindex = list_length(to->rteperminfos);
+	}
+#endif
+	to->rtable = lappend(to->rtable, copy);
+}
+
+/*
+ * Let the query refer to the expressions of GROUP BY themselves, as before 18,
+ * not to RTE_GROUP.
+ */
+static inline void
+px_flatten_group(Query *query)
+{
+#if PG_VERSION_NUM >= 180000
+	ListCell   *lc;
+
+	if (!query->hasGroupRTE)
+		return;
+	query->targetList = (List *) flatten_group_exprs(
+		NULL, query, (Node *) query->targetList);
+	query->havingQual = flatten_group_exprs(NULL, query, query->havingQual);
+	query->hasGroupRTE = false;
+	foreach(lc, query->rtable)
+	{
+		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+
+		if (rte->rtekind == RTE_GROUP)
+		{
+			rte->rtekind = RTE_RESULT;
+			rte->groupexprs = NIL;
+		}
+	}
+#endif
+}
+
+/* Is the operator a comparison?  get_op_index_interpretation: 18. */
+static inline bool
+px_is_comparison(Oid operator)
+{
+#if PG_VERSION_NUM >= 180000
+	return get_op_index_interpretation(operator) != NIL;
+#else
+	return get_op_btree_interpretation(operator) != NIL;
+#endif
+}
+
+/* Let a query have FROM and WHERE of another one, which are not copied. */
+static inline void
+px_share_from(Query *from, Query *to)
+{
+	to->rtable = from->rtable;
+	to->jointree = from->jointree;
+#if PG_VERSION_NUM >= 160000
+	to->rteperminfos = from->rteperminfos;
+#endif
+}
+
+/* RTE_GROUP, which stands for the expressions of GROUP BY: 18. */
+static inline bool
+px_rte_is_group(const RangeTblEntry *rte)
+{
+#if PG_VERSION_NUM >= 180000
+	return rte->rtekind == RTE_GROUP;
+#else
+	return false;
 #endif
 }
 

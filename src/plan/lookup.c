@@ -386,7 +386,7 @@ make_inner_path(lookup_join *join)
 		paths = lappend(paths, make_leaf_path(join, lfirst(lc)));
 	if (join->leaves != NIL && linitial(join->leaves) == join->innerrel)
 		return linitial(paths);
-	return px_create_append_path(join->root, join->innerrel, paths);
+	return px_append_path(join->root, join->innerrel, paths);
 }
 
 /* ---------------------------------------------------------------------

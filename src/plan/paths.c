@@ -32,6 +32,7 @@
 #include "guc.h"
 #include "node/receive.h"
 #include "plan/eligible.h"
+#include "plan/estimate.h"
 #include "plan/paths.h"
 
 static build_simple_rel_hook_type prev_build_simple_rel_hook = NULL;
@@ -68,13 +69,14 @@ typedef struct exchange_routine
 #define LOOKUP_ROWS				8.0
 
 /*
- * A remote query of at least this cost is worth a stream, whatever it returns.
+ * A remote query of at least this cost, some 10 ms, is worth a stream, whatever
+ * it returns.
  */
 #define BUSY_REMOTE_COST		1000.0
 
-static Plan *plan_receive(PlannerInfo *root, RelOptInfo *rel,
-						  CustomPath *best_path, List *tlist,
-						  List *clauses, List *custom_plans);
+/* What postgres_fdw charges for a scan, unless fdw_startup_cost is set. */
+#define STARTUP_COST			100.0
+
 static ForeignScan *get_foreign_plan(PlannerInfo *root, RelOptInfo *rel,
 									 Oid relid, ForeignPath *best_path,
 									 List *tlist, List *scan_clauses,
@@ -82,7 +84,7 @@ static ForeignScan *get_foreign_plan(PlannerInfo *root, RelOptInfo *rel,
 
 static const CustomPathMethods receive_path_methods = {
 	.CustomName = PX_RECEIVE_NAME,
-	.PlanCustomPath = plan_receive,
+	.PlanCustomPath = px_receive_plan,
 };
 
 /*
@@ -99,16 +101,36 @@ is_async_capable(ForeignPath *foreign)
 }
 
 static exchange_routine *
-exchange_routine_of(RelOptInfo *rel)
+exchange_routine_of(const RelOptInfo *rel)
 {
 	return (exchange_routine *) rel->fdwroutine;
+}
+
+const FdwRoutine *
+px_original_routine(const RelOptInfo *rel)
+{
+	return px_rel_is_postgres_fdw(rel) ?
+		exchange_routine_of(rel)->original : NULL;
+}
+
+/*
+ * Does the remote have much to compute for few rows?  Then it should be free
+ * to do that in parallel, and at the same time as other servers: by a stream.
+ */
+static bool
+is_much_work(const Path *path)
+{
+	return IS_UPPER_REL(path->parent) &&
+		path->total_cost - STARTUP_COST - path->rows *
+		exchange_routine_of(path->parent)->tuple_cost > BUSY_REMOTE_COST;
 }
 
 /* Is the expected result so small that the session is to read it? */
 static bool
 is_small(PlannerInfo *root, const ForeignPath *foreign)
 {
-	return px_expected_nbytes(root, &foreign->path) < px_min_bytes;
+	return px_expected_nbytes(root, &foreign->path) < px_min_bytes &&
+		!is_much_work(&foreign->path);
 }
 
 /*
@@ -119,42 +141,47 @@ static bool
 is_lookup(PlannerInfo *root, const Path *path)
 {
 	return path->rows < LOOKUP_ROWS &&
-		px_expected_nbytes(root, path) < px_min_bytes;
+		px_expected_nbytes(root, path) < px_min_bytes && !is_much_work(path);
 }
 
-/*
- * Make an ExchangeReceive path in place of a ForeignPath.  It has the same
- * costs, except that the transfer is charged by bytes.  It is never more
- * expensive.
- */
-static Path *
-make_receive_path(PlannerInfo *root, ForeignPath *foreign)
+/* What the transfer of the path's rows costs as an exchange. */
+static Cost
+transfer_cost(const Path *path)
+{
+	double		share = path->pathtarget->width / BYTES_OF_A_TUPLE_COST;
+
+	return path->rows * Min(share, 1.0) *
+		exchange_routine_of(path->parent)->tuple_cost;
+}
+
+CustomPath *
+px_receive_path(PlannerInfo *root, ForeignPath *foreign)
 {
 	CustomPath *path = makeNode(CustomPath);
-	double		saved = 1.0 -
-		foreign->path.pathtarget->width / BYTES_OF_A_TUPLE_COST;
 
 	path->path = foreign->path;
 	path->path.type = T_CustomPath;
-	path->path.total_cost -= foreign->path.rows * Max(saved, 0.0) *
+	path->path.total_cost -= foreign->path.rows *
 		exchange_routine_of(foreign->path.parent)->tuple_cost;
+	path->path.total_cost += transfer_cost(&foreign->path);
 	path->path.total_cost = Max(path->path.total_cost,
 								path->path.startup_cost);
 	path->path.pathtype = T_CustomScan;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make1(foreign);
-	/* See px_receive_private.  Finished plans get the first and last three. */
+	/* See px_receive_private.  Finished plans get the first and three others. */
 	path->custom_private = list_make5(
-		makeInteger(1), makeInteger(foreign->path.pathkeys != NIL),
+		makeInteger(1),
+		makeInteger(list_length(foreign->path.pathkeys)),
 		makeInteger(is_async_capable(foreign)),
 		makeInteger(is_small(root, foreign)),
 		makeInteger(px_rel_is_locked(root, foreign->path.parent)));
-	path->custom_private = lappend(path->custom_private, makeInteger(0));
-	path->custom_private = lappend(path->custom_private, makeInteger(0));
-	path->custom_private = lappend(path->custom_private, makeInteger(0));
+	while (list_length(path->custom_private) < PX_RECEIVE_PRIVATE_PARTIAL)
+		path->custom_private = lappend(path->custom_private, makeInteger(0));
+	path->custom_private = lappend(path->custom_private, NIL);
 	px_custompath_copy_restrictinfo(path, foreign);
 	path->methods = &receive_path_methods;
-	return &path->path;
+	return path;
 }
 
 /*
@@ -168,9 +195,8 @@ is_parallel_safe_scan(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	return px_max_connections_per_server > 1 && px_rel_is_eligible(root, rel);
 }
 
-/* The planner's estimate of a parallel scan's speedup; see costsize.c. */
-static double
-parallel_divisor(int nworkers)
+double
+px_parallel_divisor(int nworkers)
 {
 	double leader = parallel_leader_participation ? 1.0 - 0.3 * nworkers : 0.0;
 
@@ -189,6 +215,7 @@ add_partial_receive_path(PlannerInfo *root, RelOptInfo *rel,
 	int			nworkers = Min(
 		max_parallel_workers_per_gather,
 		Min(px_slices_setting, px_max_connections_per_server - 1));
+	double		divisor = px_parallel_divisor(nworkers);
 	Path	   *path;
 
 	if (is_small(root, foreign) || px_rel_is_locked(root, rel) ||
@@ -198,13 +225,18 @@ add_partial_receive_path(PlannerInfo *root, RelOptInfo *rel,
 		foreign->path.param_info != NULL || foreign->path.pathkeys != NIL)
 		return;
 
-	path = make_receive_path(root, foreign);
+	path = &px_receive_path(root, foreign)->path;
 	path->parallel_aware = true;
 	path->parallel_safe = true;
 	path->parallel_workers = nworkers;
-	path->rows = clamp_row_est(path->rows / parallel_divisor(nworkers));
-	path->total_cost = path->startup_cost +
-		(path->total_cost - path->startup_cost) / parallel_divisor(nworkers);
+
+	/*
+	 * Workers share the rows that have come.  They do not make the remote any
+	 * faster: a single participant has it read as many slices at a time, and
+	 * an ExchangeGather as many partitions.
+	 */
+	path->total_cost -= transfer_cost(path) * (1.0 - 1.0 / divisor);
+	path->rows = clamp_row_est(path->rows / divisor);
 	add_partial_path(rel, path);
 }
 
@@ -248,7 +280,7 @@ remote_cost_of_keys(const RelOptInfo *rel, double nkeys, int nservers)
 	 * All servers work at once.  A parallel plan, which reads all rows, is
 	 * given credit for that, so a lookup must be, too.
 	 */
-	return nworkers > 0 ? cost / parallel_divisor(nworkers) : cost;
+	return nworkers > 0 ? cost / px_parallel_divisor(nworkers) : cost;
 }
 
 Cost
@@ -277,7 +309,7 @@ px_paths_make_lookup(PlannerInfo *root, RelOptInfo *rel, List *clauses,
 		remote_cost_of_keys(rel, nkeys, nservers) +
 		foreign->path.rows * (routine->tuple_cost + cpu_tuple_cost);
 	foreign->fdw_private = list_make2(makeString(KEYS_MARK), clauses);
-	path = (CustomPath *) make_receive_path(root, foreign);
+	path = px_receive_path(root, foreign);
 	path->path.parallel_safe = false;
 
 	/* The remotes take long, whatever they return: so all work at once. */
@@ -342,7 +374,7 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, List *others)
 			(path->parent == rel || px_rel_is_eligible(root, path->parent)))
 		{
 			add_partial_receive_path(root, rel, (ForeignPath *) path);
-			path = make_receive_path(root, (ForeignPath *) path);
+			path = &px_receive_path(root, (ForeignPath *) path)->path;
 		}
 		add_path(rel, path);
 	}
@@ -366,6 +398,13 @@ keep_plain_path(RelOptInfo *rel)
 			return;
 		}
 	}
+}
+
+static void
+get_foreign_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
+{
+	px_estimate_size(root, rel);
+	exchange_routine_of(rel)->original->GetForeignRelSize(root, rel, relid);
 }
 
 static void
@@ -460,6 +499,7 @@ replace_fdw_routine(PX_BUILD_SIMPLE_REL_PARAMETERS)
 	routine = palloc(sizeof(exchange_routine));
 	routine->fdw = *rel->fdwroutine;
 	routine->fdw.IsForeignScanParallelSafe = is_parallel_safe_scan;
+	routine->fdw.GetForeignRelSize = get_foreign_rel_size;
 	routine->fdw.GetForeignPaths = get_foreign_paths;
 	routine->fdw.GetForeignPlan = get_foreign_plan;
 	routine->fdw.GetForeignJoinPaths = get_foreign_join_paths;
@@ -495,9 +535,9 @@ whole_tuple_tlist(PlannerInfo *root, Index relid)
 	return tlist;
 }
 
-static Plan *
-plan_receive(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
-			 List *tlist, List *clauses, List *custom_plans)
+Plan *
+px_receive_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
+				List *tlist, List *clauses, List *custom_plans)
 {
 	CustomScan *scan = makeNode(CustomScan);
 	Plan	   *child = linitial(custom_plans);

@@ -33,6 +33,8 @@
 #include "guc.h"
 #include "node/gather.h"
 #include "node/receive.h"
+#include "plan/jit.h"
+#include "plan/limit.h"
 #include "plan/lookup.h"
 #include "plan/place.h"
 
@@ -119,8 +121,14 @@ mark_few_rows(Plan *plan, double rows)
 		const ForeignScan *foreign = linitial_node(
 			ForeignScan, ((CustomScan *) plan)->custom_plans);
 
-		if (rows <=
-			(double) FEW_FETCHES * intVal(lthird(foreign->fdw_private)))
+		double		fetch_size = intVal(lthird(foreign->fdw_private));
+
+		/* A merge has postgres_fdw fetch so many of each child anyway. */
+		if (intVal(list_nth(((CustomScan *) plan)->custom_private,
+							PX_RECEIVE_PRIVATE_LIMITED)) != 0 &&
+			plan->plan_rows <= fetch_size)
+			return;
+		if (rows <= FEW_FETCHES * fetch_size)
 			set_private((CustomScan *) plan, PX_RECEIVE_PRIVATE_FEW_ROWS, 1);
 		return;
 	}
@@ -305,13 +313,18 @@ make_gather(Plan *append, List *children, Bitmapset *relids)
 		const Node *expr = (const Node *) target->expr;
 		TargetEntry *output = flatCopyTargetEntry(
 			unconstify(TargetEntry *, target));
+		TargetEntry *input;
 
 		output->expr = (Expr *) makeVar(INDEX_VAR, target->resno,
 										exprType(expr), exprTypmod(expr),
 										exprCollation(expr), 0);
 		plan->targetlist = lappend(plan->targetlist, output);
-		gather->custom_scan_tlist = lappend(gather->custom_scan_tlist,
-											describe_input(target));
+		input = describe_input(target);
+		gather->custom_scan_tlist = lappend(gather->custom_scan_tlist, input);
+
+		/* The Append of an upper relation does not say whose columns it has. */
+		if (IsA(input->expr, Var) && ((Var *) input->expr)->varnosyn > 0)
+			relids = bms_add_member(relids, ((Var *) input->expr)->varno);
 	}
 	plan->lefttree = linitial(children);	/* see describe_input */
 
@@ -447,6 +460,8 @@ place_planner(PX_PLANNER_PARAMETERS)
 	if (facts.nstreams == 0)
 		return stmt;
 
+	px_limit_push_all(stmt);
+	px_jit_choose(stmt);
 	(void) px_plan_walk_all(stmt, mark_below_limit, NULL);
 	(void) px_plan_walk_all(stmt, finish_receive, &facts);
 	px_lookup_bind(stmt);

@@ -1,0 +1,31 @@
+/*-------------------------------------------------------------------------
+ *
+ * partial_agg.h
+ *		Paths that have a remote aggregate its own rows.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_PLAN_PARTIAL_AGG_H
+#define PX_PLAN_PARTIAL_AGG_H
+
+#include "nodes/pathnodes.h"
+
+/*
+ * Make a path that returns the partial aggregates of output_rel->reltarget,
+ * grouped, for a relation of postgres_fdw.  input_rel is what is aggregated: a
+ * base or join relation.  extra->targetList is the query's target list,
+ * translated for input_rel.  Returns NULL if the remote cannot compute all of
+ * them, or may not because of pg_exchange.partial_aggregates.
+ */
+extern CustomPath *px_partial_agg_path(PlannerInfo *root,
+									   RelOptInfo *input_rel,
+									   RelOptInfo *output_rel,
+									   const GroupPathExtraData *extra);
+
+/*
+ * Install the planner's hook for relations, after that of plan/paths.h; called
+ * by _PG_init.
+ */
+extern void px_partial_agg_init(void);
+
+#endif							/* PX_PLAN_PARTIAL_AGG_H */
