@@ -3,7 +3,7 @@
 #   make                 build (needs the packages named in README.md)
 #   make install         install into the PostgreSQL that PG_CONFIG names
 #   make check           install what is missing, build, install, run every test
-#   make check-unit      one part of it; also check-regress, -isolation, -wire, -tap, -postgres_fdw, -monitoring, -docs, -upgrade, -tpch, -cluster, -auto, -random, -aggregates, -sessions, -load
+#   make check-unit      one part of it; also check-states, -regress, -isolation, -wire, -tap, -postgres_fdw, -monitoring, -docs, -upgrade, -tpch, -cluster, -auto, -random, -aggregates, -sessions, -load
 #   make check-sessions  what several sessions see (CHECK_OPTS="-v 'ddl_*'": these scenarios alone)
 #   make check-load      32 clients, 2700 transactions of each (CHECK_OPTS=200: fewer, as in make check)
 #   make check-random    random queries, with and without exchanges (CHECK_OPTS="5000 7": so many, with this seed)
@@ -40,7 +40,7 @@ PG_CONFIG ?= pg_config
 # Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
 # `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of
 # that command line (make clean check) gets a make of its own.
-script_goals = check check-unit check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster check-auto check-load check-random check-aggregates check-sessions check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-links bench-auto bench-tpch format
+script_goals = check check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster check-auto check-load check-random check-aggregates check-sessions check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-links bench-auto bench-tpch format
 .PHONY: $(script_goals)
 
 ifneq (,$(filter $(script_goals),$(MAKECMDGOALS)))
@@ -53,7 +53,7 @@ $(other_goals):
 
 check:
 	scripts/check.py
-check-unit check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster check-auto:
+check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster check-auto:
 	scripts/check.py $(@:check-%=%)
 check-matrix:
 	scripts/check_matrix.py $(TESTED:%=--tested=%) $(PHASES:%=--phases=%) $(MAJORS)

@@ -350,10 +350,16 @@ class Generator:
         return f"{self.rng.choice(names)} {alias}"
 
     def on(self, one, two):
+        if self.often(0.25):
+            name = self.pick("bp", "vc", "nu", "fx", "iv", "ci", "u", "dm",
+                             "en", "ts", "bu", "n", "fc", "ar", "d", "ip")
+            return f"{two}.{name} = {one}.{name}"
         return self.pick(f"{two}.id = {one}.fk", f"{two}.id = {one}.fk",
                          f"{two}.k = {one}.k", f"{two}.fk = {one}.fk",
                          f"{two}.k = {one}.k AND {two}.k2 = {one}.k2",
-                         f"{two}.t = {one}.t")
+                         f"{two}.t = {one}.t", f"{two}.id = {one}.k2",
+                         f"{two}.id = {one}.fk + 1", f"{two}.nu = {one}.k",
+                         f"{two}.fk = {one}.i8 % 50", f"{two}.bp = {one}.t")
 
     def source(self, joins):
         """The list of tables, whose aliases are x, y, z."""
@@ -405,7 +411,9 @@ class Generator:
             f" {inner}{where})")
 
     def correlation(self, alias):
-        """A comparison with an aggregate over what belongs to a row."""
+        """A comparison with an aggregate over what belongs to a row.
+
+        Some rows do: without a rewrite each of them is a remote query."""
         inner = self.table(BIG, "q")
         key = self.pick("fk = {}.fk", "fk = {}.id", "k = {}.k",
                         "k = {0}.k AND q.k2 = {0}.k2", "id = {}.fk",
@@ -422,8 +430,10 @@ class Generator:
             ("i4", "min(q.i4) + max(q.i4)"), ("n", "0.2 * sum(q.n)"),
             ("k", "count(*) + 1"), ("nu", "max(q.nu)"), ("i2", "avg(q.k)"))
         comparison = self.pick("<", ">", "=", "<=", ">=", "<>")
-        return f"{alias}.{value} {comparison} (SELECT {aggregate} FROM" \
-               f" {inner} WHERE {where})"
+        some = f"{alias}.id % 9 = {self.rng.randint(0, 8)} AND " \
+            if self.often(0.9) else ""
+        return f"{some}{alias}.{value} {comparison} (SELECT {aggregate}" \
+               f" FROM {inner} WHERE {where})"
 
     def having(self, aliases):
         if self.error and self.often(0.1):

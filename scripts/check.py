@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Every test of the project: scripts/check.py [unit] [regress] [isolation] [wire] [tap] [postgres_fdw] [monitoring] [docs]
+"""Every test of the project: scripts/check.py [unit] [states] [regress] [isolation] [wire] [tap] [postgres_fdw] [monitoring] [docs]
 [upgrade] [tpch] [cluster] [auto] [random] [aggregates] [sessions] [load]
 (default: all).
 
 First installs what is missing, builds with strict warnings and installs (scripts/build.sh). Then:
   unit     make -C test/unit check: the pure layers, without a server; make -C test/fuzz check: the
            fuzzers' corpus
+  states   states of aggregates, made from plain values, against core's (scripts/check_states.py)
   regress  sql/ against expected/, by pg_regress in a server of its own (test/regress_schedule)
   isolation  test/isolation: what several sessions do at a time, by isolationtester in the same way
   wire     doc/wire.md against what the server sends and the receiver refuses (scripts/check_wire.py)
@@ -230,7 +231,7 @@ def own(path):
 
 
 # A phase that is a script of its own: (arguments, which of its lines are shown, as run_tests has it).
-SCRIPTS = {"wire": ([], True), "postgres_fdw": ([], False), "monitoring": ([], False), "docs": ([], False), "upgrade": ([], False),
+SCRIPTS = {"states": ([], "comments"), "wire": ([], True), "postgres_fdw": ([], False), "monitoring": ([], False), "docs": ([], False), "upgrade": ([], False),
            "tpch": ([], False), "cluster": ([], "comments"), "auto": ([], "comments"), "random": (["120", "3"], "comments"),
            "aggregates": (["300", "3"], "comments"),
            "sessions": ([], "comments"), "load": (["200"], "comments")}
@@ -241,8 +242,8 @@ def script(name):
     return lambda _work: run_tests([sys.executable, f"{ROOT}/scripts/check_{name}.py", *arguments], ROOT, unprivileged=False, quiet=quiet)
 
 
-PHASES = {"unit": unit, "regress": regress, "isolation": isolation, "wire": script("wire"), "tap": tap,
-          **{name: script(name) for name in SCRIPTS if name != "wire"}}
+PHASES = {"unit": unit, "states": script("states"), "regress": regress, "isolation": isolation, "wire": script("wire"), "tap": tap,
+          **{name: script(name) for name in SCRIPTS if name not in ("states", "wire")}}
 
 
 def check(work, names):

@@ -31,7 +31,7 @@ import harness  # noqa: E402
 import report  # noqa: E402
 import roots  # noqa: E402
 
-PHASES = ("unit", "regress", "isolation", "wire", "tap", "postgres_fdw", "upgrade")
+PHASES = ("unit", "states", "regress", "isolation", "wire", "tap", "postgres_fdw", "upgrade")
 MODES = ("none", "fast", "high_compression", "auto")
 TREE = "/tmp/tree"   # in a root
 TIMEOUT = 60         # seconds for one answer

@@ -23,6 +23,7 @@
 #include "executor/execPartition.h"
 #include "executor/executor.h"
 #include "foreign/foreign.h"
+#include "nodes/parsenodes.h"
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 #include "optimizer/pathnode.h"
@@ -218,6 +219,16 @@ px_plan_copy_disabled(Plan *plan, const Plan *from)
 #endif
 }
 
+static inline int
+px_plan_disabled(const Plan *plan)
+{
+#if PG_VERSION_NUM >= 180000
+	return plan->disabled_nodes;
+#else
+	return 0;
+#endif
+}
+
 /* Wait event sets belong to resource owners: 17.  Ours is freed at once. */
 static inline WaitEventSet *
 px_create_wait_event_set(int nevents)
@@ -343,17 +354,31 @@ px_path_sum_disabled(Path *path, const Path *outer, const Path *inner)
 #endif
 }
 
-/* create_append_path takes its children as a struct: 19. */
+/*
+ * PlannerInfo.processed_groupClause: 16.  The grouping keys without redundant
+ * ones; before, there were all of them.
+ */
+static inline List *
+px_group_clause(const PlannerInfo *root)
+{
+#if PG_VERSION_NUM >= 160000
+	return root->processed_groupClause;
+#else
+	return root->parse->groupClause;
+#endif
+}
+
+/* A plain Append.  create_append_path takes a struct: 19. */
 static inline Path *
-px_create_append_path(PlannerInfo *root, RelOptInfo *rel, List *children)
+px_append_path(PlannerInfo *root, RelOptInfo *rel, List *subpaths)
 {
 #if PG_VERSION_NUM >= 190000
-	AppendPathInput input = {.subpaths = children};
+	AppendPathInput input = {.subpaths = subpaths};
 
 	return (Path *) create_append_path(root, rel, input, NIL, NULL, 0, false,
 									   -1);
 #else
-	return (Path *) create_append_path(root, rel, children, NIL, NIL, NULL, 0,
+	return (Path *) create_append_path(root, rel, subpaths, NIL, NIL, NULL, 0,
 									   false, -1);
 #endif
 }
@@ -462,6 +487,16 @@ px_enum_setting_name(struct config_generic *setting)
 #endif
 }
 
+/*
+ * The transition states of aggregates (tuple/agg_state.c).  Those of sum and
+ * avg of interval are internal, and the same: 17.  In the serialized form of a
+ * state, sums of integers are integers of 128 bits instead of numerics: 19.
+ * The regr_* functions also keep the value that all X or all Y have: 19.
+ */
+#define PX_INTERVAL_STATE_IS_INTERNAL	(PG_VERSION_NUM >= 170000)
+#define PX_INTEGER_STATE_IS_INT128		(PG_VERSION_NUM >= 190000)
+#define PX_REGRESSION_STATE_HAS_COMMON	(PG_VERSION_NUM >= 190000)
+
 /* DomainHasConstraints can also say whether one is volatile: 19. */
 static inline bool
 px_domain_has_constraints(Oid domain)
@@ -506,6 +541,50 @@ px_check_permissions(PlannedStmt *stmt)
 	(void) ExecCheckPermissions(stmt->rtable, stmt->permInfos, true);
 #else
 	(void) ExecCheckRTPerms(stmt->rtable, true);
+#endif
+}
+
+/*
+ * Append a copy of a range table entry of one query to another query, with
+ * the rights that it needs.  These moved out of the entry: 16.
+ */
+static inline void
+px_copy_rte(const Query *from, const RangeTblEntry *rte, Query *to)
+{
+	RangeTblEntry *copy = copyObject(unconstify(RangeTblEntry *, rte));
+
+#if PG_VERSION_NUM >= 160000
+	if (copy->perminfoindex != 0)
+	{
+		to->rteperminfos = lappend(
+			to->rteperminfos,
+			copyObject(list_nth(from->rteperminfos,
+								copy->perminfoindex - 1)));
+		copy->perminfoindex = list_length(to->rteperminfos);
+	}
+#endif
+	to->rtable = lappend(to->rtable, copy);
+}
+
+/* Is the operator a comparison?  get_op_index_interpretation: 18. */
+static inline bool
+px_is_comparison(Oid operator)
+{
+#if PG_VERSION_NUM >= 180000
+	return get_op_index_interpretation(operator) != NIL;
+#else
+	return get_op_btree_interpretation(operator) != NIL;
+#endif
+}
+
+/* RTE_GROUP, which stands for the expressions of GROUP BY: 18. */
+static inline bool
+px_rte_is_group(const RangeTblEntry *rte)
+{
+#if PG_VERSION_NUM >= 180000
+	return rte->rtekind == RTE_GROUP;
+#else
+	return false;
 #endif
 }
 

@@ -21,7 +21,10 @@
 bool		px_enabled = true;
 bool		px_partitionwise = true;
 int			px_transport_setting = PX_TRANSPORT_AUTO;
+int			px_partial_aggregates_setting = PX_PARTIAL_ON;
 bool		px_explain_remote = false;
+bool		px_lookup_joins = true;
+bool		px_remote_statistics = true;
 int			px_compression = PX_MODE_AUTO;
 char	   *px_server_compression = "";
 double		px_compression_cpu_limit = 1.0;
@@ -69,6 +72,19 @@ static const struct config_enum_entry transport_options[] = {
 	{"auto", PX_TRANSPORT_AUTO, false},
 	{"stream", PX_TRANSPORT_STREAM, false},
 	{"session", PX_TRANSPORT_SESSION, false},
+	{NULL, 0, false}
+};
+
+static const struct config_enum_entry partial_options[] = {
+	{"on", PX_PARTIAL_ON, false},
+	{"exact", PX_PARTIAL_EXACT, false},
+	{"off", PX_PARTIAL_OFF, false},
+	{"true", PX_PARTIAL_ON, true},
+	{"yes", PX_PARTIAL_ON, true},
+	{"1", PX_PARTIAL_ON, true},
+	{"false", PX_PARTIAL_OFF, true},
+	{"no", PX_PARTIAL_OFF, true},
+	{"0", PX_PARTIAL_OFF, true},
 	{NULL, 0, false}
 };
 
@@ -303,12 +319,37 @@ define_receiver_settings(void)
 							 PGC_USERSET, GUC_EXPLAIN,
 							 NULL, NULL, NULL);
 
+	DefineCustomEnumVariable("pg_exchange.partial_aggregates",
+							 "Sets which aggregates servers compute in parts, each for its own rows.",
+							 "With exact, none whose last digits may depend on the order of addition.",
+							 &px_partial_aggregates_setting,
+							 PX_PARTIAL_ON,
+							 partial_options,
+							 PGC_USERSET, GUC_EXPLAIN,
+							 NULL, NULL, NULL);
+
 	DefineCustomBoolVariable("pg_exchange.explain_remote",
 							 "Includes the plans of remote servers in EXPLAIN.",
 							 "EXPLAIN without ANALYZE then connects to them.",
 							 &px_explain_remote,
 							 false,
 							 PGC_SUSET, 0,
+							 NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("pg_exchange.lookup_joins",
+							 "Enables joins that send the keys of one side to the foreign tables of the other.",
+							 NULL,
+							 &px_lookup_joins,
+							 true,
+							 PGC_USERSET, GUC_EXPLAIN,
+							 NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("pg_exchange.remote_statistics",
+							 "Enables the use of servers' own statistics for foreign tables that were not analyzed.",
+							 "The servers are asked when a query is planned.",
+							 &px_remote_statistics,
+							 true,
+							 PGC_USERSET, GUC_EXPLAIN,
 							 NULL, NULL, NULL);
 
 	DefineCustomIntVariable("pg_exchange.min_bytes",

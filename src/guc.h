@@ -35,10 +35,23 @@ typedef enum px_transport
 	PX_TRANSPORT_SESSION		/* never a stream */
 } px_transport;
 
+/* pg_exchange.partial_aggregates */
+typedef enum px_partial_aggregates
+{
+	PX_PARTIAL_OFF,				/* none */
+	PX_PARTIAL_EXACT,			/* those whose result has the very digits of
+								 * one server's */
+	PX_PARTIAL_ON				/* also those of floating point, whose last
+								 * digits depend on the order of addition */
+} px_partial_aggregates;
+
 extern bool px_enabled;
 extern bool px_partitionwise;
 extern int	px_transport_setting;	/* px_transport */
+extern int	px_partial_aggregates_setting;	/* px_partial_aggregates */
 extern bool px_explain_remote;
+extern bool px_lookup_joins;
+extern bool px_remote_statistics;
 extern int	px_compression;		/* px_mode */
 extern char *px_server_compression; /* list of server=mode, validated */
 extern double px_compression_cpu_limit; /* cores for a stream, 0 .. 1 */

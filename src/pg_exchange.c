@@ -18,11 +18,14 @@
 #include "node/plan.h"
 #include "node/receive.h"
 #include "node/send.h"
+#include "plan/append_agg.h"
+#include "plan/estimate.h"
 #include "plan/lookup.h"
 #include "plan/marker.h"
 #include "plan/partitionwise.h"
 #include "plan/paths.h"
 #include "plan/place.h"
+#include "plan/rewrite.h"
 #include "stats/stats.h"
 
 PG_MODULE_MAGIC;
@@ -43,8 +46,11 @@ _PG_init(void)
 	px_gather_init();
 	px_lookup_init();
 	px_run_init();
+	px_estimate_init();
 	px_paths_init();
 	px_partitionwise_init();
 	px_lookup_plan_init();
+	px_append_agg_init();
 	px_place_init();
+	px_rewrite_init();
 }

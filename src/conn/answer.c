@@ -18,7 +18,7 @@
 #include "conn/remote_text.h"
 #include "stats/wait_event.h"
 
-/* Largest answer in lines.  Only a plan is asked for in that way. */
+/* Largest answer in lines: a plan, or statistics of tables. */
 #define LINES_NBYTES_MAX	(4 * 1024 * 1024)
 
 /* A reason is one line of EXPLAIN: it is cut off after so many bytes. */
@@ -302,11 +302,25 @@ take_lines(PGconn *pg, TimestampTz deadline, StringInfo text,
 	}
 }
 
-px_outcome
-px_exec_lines(PGconn *pg, const char *sql, char **lines, bool *usable)
+bool
+px_send_lines(PGconn *pg, const char *sql, int lock_timeout_ms)
 {
-	TimestampTz deadline = px_setup_deadline();
-	px_answer	answer = PX_ANSWER_BROKEN;
+	char	   *timeout = lock_timeout_ms > 0 ?
+		psprintf("pg_catalog.set_config('lock_timeout', '%dms', true), ",
+				 lock_timeout_ms) : "";
+
+	/*
+	 * Not in a pipeline: there, a parameter without a value would be an
+	 * error, GENERIC_PLAN or not.
+	 */
+	return px_send_command(pg, psprintf("SELECT %s" PX_REQUIRE_STILL_GENUINE
+										"; %s", timeout, sql));
+}
+
+px_outcome
+px_take_lines(PGconn *pg, TimestampTz deadline, char **lines, bool *usable)
+{
+	px_answer	answer;
 	PGresult   *volatile result = NULL;
 	px_outcome	outcome = px_ok();
 	StringInfoData text;
@@ -315,18 +329,9 @@ px_exec_lines(PGconn *pg, const char *sql, char **lines, bool *usable)
 	initStringInfo(&text);
 	PG_TRY();
 	{
-		/*
-		 * Not in a pipeline: there, a parameter without a value would be an
-		 * error, GENERIC_PLAN or not.
-		 */
-		if (px_send_command(pg, psprintf("SELECT " PX_REQUIRE_STILL_GENUINE
-										 "; %s", sql)))
-		{
-			answer = skip_row(pg, deadline, (PGresult **) &result);
-			if (answer == PX_ANSWER_OK)
-				answer = take_lines(pg, deadline, &text,
-									(PGresult **) &result);
-		}
+		answer = skip_row(pg, deadline, (PGresult **) &result);
+		if (answer == PX_ANSWER_OK)
+			answer = take_lines(pg, deadline, &text, (PGresult **) &result);
 		if (answer != PX_ANSWER_OK)
 			outcome = px_failed(px_answer_text(pg, answer, result));
 		if (answer == PX_ANSWER_OK || answer == PX_ANSWER_ERROR)
@@ -339,6 +344,16 @@ px_exec_lines(PGconn *pg, const char *sql, char **lines, bool *usable)
 	PG_END_TRY();
 	*lines = px_is_ok(outcome) ? text.data : NULL;
 	return outcome;
+}
+
+px_outcome
+px_exec_lines(PGconn *pg, const char *sql, char **lines, bool *usable)
+{
+	if (px_send_lines(pg, sql, 0))
+		return px_take_lines(pg, px_setup_deadline(), lines, usable);
+	*usable = false;
+	*lines = NULL;
+	return px_failed(px_answer_text(pg, PX_ANSWER_BROKEN, NULL));
 }
 
 /* ---------------------------------------------------------------------

@@ -117,6 +117,16 @@ extern bool px_come_to_rest(PGconn *pg, px_rest_limit limit,
 extern px_outcome px_exec_lines(PGconn *pg, const char *sql, char **lines,
 								bool *usable);
 
+/*
+ * The two halves of px_exec_lines, so that several servers can work at the
+ * same time.  The first waits for nothing, and is false if the connection
+ * cannot be used any more.  The query waits for locks for lock_timeout_ms, or
+ * as long as the session's setting says with 0.
+ */
+extern bool px_send_lines(PGconn *pg, const char *sql, int lock_timeout_ms);
+extern px_outcome px_take_lines(PGconn *pg, TimestampTz deadline,
+								char **lines, bool *usable);
+
 /* The SQLSTATE of a failed result, ERRCODE_CONNECTION_FAILURE without one. */
 extern int	px_result_sqlstate(const PGresult *res);
 

@@ -51,7 +51,7 @@ make_decoder(const px_receive_state *state)
 	const ForeignScan *foreign = state->foreign;
 	EState	   *estate = state->css.ss.ps.state;
 	TupleDesc	tupdesc = px_scan_tuple_desc(foreign, estate,
-											 state->css.ss.ss_ScanTupleSlot);
+											 state->remote_slot);
 
 	return px_decoder_new(state->servername, tupdesc,
 						  lsecond(foreign->fdw_private),

@@ -90,6 +90,10 @@ typedef struct px_receive_state
 	bool		params_change;	/* from one rescan to the next */
 	FmgrInfo   *param_output;	/* their output functions */
 	ExprState  *recheck_quals;	/* which the remote has evaluated */
+	TupleTableSlot *remote_slot;	/* for the rows of the remote: the scan
+									 * slot, unless partial */
+	struct px_partial *partial; /* makes the scan tuples of them; NULL if they
+								 * are the scan tuples */
 	px_stream **waiting;		/* room for nslices_max streams: scratch */
 
 	/*

@@ -71,7 +71,7 @@ start_child(px_receive_state *state, const char *reason, px_fallback fallback)
 static void
 start_frames(px_receive_state *state)
 {
-	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+	TupleTableSlot *slot = state->remote_slot;
 
 	/* A scan with participants was counted by the leader. */
 	state->readers[0]->begins_scan = !px_receive_has_participants(state);

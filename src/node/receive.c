@@ -26,6 +26,7 @@
 #include "exec/ask_session.h"
 #include "exec/explain.h"
 #include "exec/parallel.h"
+#include "exec/partial.h"
 #include "exec/plan_walk.h"
 #include "exec/read_slices.h"
 #include "exec/request.h"
@@ -185,6 +186,20 @@ begin_slices(px_receive_state *state, const CustomScan *scan)
 	state->waiting = palloc(state->nslices_max * sizeof(px_stream *));
 }
 
+/* Set up what turns rows of the remote into scan tuples, if they differ. */
+static void
+begin_partial(px_receive_state *state, const CustomScan *scan, EState *estate)
+{
+	List	   *columns = list_nth(scan->custom_private,
+								   PX_RECEIVE_PRIVATE_PARTIAL);
+
+	state->remote_slot = state->css.ss.ss_ScanTupleSlot;
+	if (columns == NIL)
+		return;
+	state->partial = px_partial_new(scan, columns, state->servername);
+	state->remote_slot = px_partial_remote_slot(estate, state->foreign);
+}
+
 static void
 begin_receive(CustomScanState *css, EState *estate, int eflags)
 {
@@ -208,6 +223,7 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 	state->nested_in_worker = IsParallelWorker() &&
 		!scan->scan.plan.parallel_aware;
 	begin_slices(state, scan);
+	begin_partial(state, scan, estate);
 
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
@@ -238,6 +254,20 @@ next_child_row(px_receive_state *state, TupleTableSlot *slot)
 	memcpy(slot->tts_values, child_slot->tts_values, natts * sizeof(Datum));
 	memcpy(slot->tts_isnull, child_slot->tts_isnull, natts * sizeof(bool));
 	return ExecStoreVirtualTuple(slot);
+}
+
+/* The scan tuple of partial aggregates, from a row of the remote. */
+static TupleTableSlot *
+make_partial_row(px_receive_state *state, const TupleTableSlot *remote)
+{
+	TupleTableSlot *slot = ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	MemoryContext oldcontext =
+		MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+
+	px_partial_make_row(state->partial, remote, slot);
+	MemoryContextSwitchTo(oldcontext);
+	return slot;
 }
 
 /*
@@ -396,7 +426,7 @@ static TupleTableSlot *
 receive_next(ScanState *node)
 {
 	px_receive_state *state = (px_receive_state *) node;
-	TupleTableSlot *slot = ExecClearTuple(node->ss_ScanTupleSlot);
+	TupleTableSlot *slot = ExecClearTuple(state->remote_slot);
 	px_stream_reader *reader;
 
 	if (state->asked.idle_ms > 0 && state->phase == PX_RECEIVE_FRAMES)
@@ -416,6 +446,8 @@ receive_next(ScanState *node)
 					   slot->tts_values, slot->tts_isnull);
 		ExecStoreVirtualTuple(slot);
 	}
+	if (slot && state->partial)
+		slot = make_partial_row(state, slot);
 	if (slot && node->ss_currentRelation)
 		slot->tts_tableOid = RelationGetRelid(node->ss_currentRelation);
 	return slot;

@@ -12,7 +12,10 @@
 
 #include "exec/receive_state.h"
 
-/* What stands in CustomScan.custom_private: Integers, in this order. */
+/*
+ * What stands in CustomScan.custom_private: Integers but for the last one, in
+ * this order.
+ */
 typedef enum px_receive_private
 {
 	PX_RECEIVE_PRIVATE_STREAMS, /* of the query, which share
@@ -29,13 +32,16 @@ typedef enum px_receive_private
 									 * early */
 	PX_RECEIVE_PRIVATE_KEYS,	/* 1 if its parameters are the keys of an
 								 * ExchangeLookup */
-	PX_RECEIVE_PRIVATE_LIMITED	/* 1 if a LIMIT was added to the remote query,
+	PX_RECEIVE_PRIVATE_LIMITED,/* 1 if a LIMIT was added to the remote query,
 								 * whose rows are merged with others */
+	PX_RECEIVE_PRIVATE_PARTIAL	/* not an Integer: NIL, or what
+								 * px_partial_new takes */
 } px_receive_private;
 
 /*
  * For a CustomScan whose single custom plan is the ForeignScan that it
- * replaces.  That child must yield scan tuples of this node, unfiltered.
+ * replaces.  That child must yield scan tuples of this node, unfiltered; or,
+ * if the node makes partial aggregates, the plain rows that these are made of.
  */
 extern const CustomScanMethods px_receive_scan_methods;
 

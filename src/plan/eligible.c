@@ -24,6 +24,7 @@
 
 #include "compat.h"
 #include "plan/eligible.h"
+#include "plan/estimate.h"
 
 /*
  * For a table without statistics, postgres_fdw assumes 10 pages.  We multiply
@@ -172,7 +173,8 @@ px_expected_nbytes(PlannerInfo *root, const Path *path)
 	{
 		RangeTblEntry *rte = planner_rt_fetch(relid, root);
 
-		if (rte->rtekind == RTE_RELATION && !has_statistics(rte->relid))
+		if (rte->rtekind == RTE_RELATION && !has_statistics(rte->relid) &&
+			!px_estimate_is_known(rte->relid))
 			return nbytes * UNKNOWN_TABLE_FACTOR;
 	}
 	return nbytes;

@@ -86,6 +86,7 @@ typedef struct lookup_join
 	double		fraction;		/* of the inner rows that have them */
 
 	List	   *leaves;			/* RelOptInfos of the inner side */
+	int			nservers;		/* that have them */
 } lookup_join;
 
 /* What stands in CustomPath.custom_private of our paths. */
@@ -280,6 +281,23 @@ translate(PlannerInfo *root, Node *expr, RelOptInfo *rel, RelOptInfo *leaf)
 								  &info);
 }
 
+/* How many servers work for the inner side? */
+static int
+number_of_servers(const lookup_join *join)
+{
+	List	   *servers = NIL;
+	ListCell   *lc;
+
+	foreach(lc, join->leaves)
+	{
+		const RelOptInfo *leaf = lfirst(lc);
+
+		if (px_paths_have_plain(leaf))
+			servers = list_append_unique_oid(servers, leaf->serverid);
+	}
+	return list_length(servers);
+}
+
 /*
  * The path that reads a table of the inner side: by an exchange that takes
  * arrays of keys, if possible, else all of it.
@@ -323,7 +341,7 @@ make_leaf_path(lookup_join *join, RelOptInfo *leaf)
 							  join->root, (Expr *) clause));
 	}
 	return px_paths_make_lookup(join->root, leaf, clauses, join->fraction,
-								join->nkeys);
+								join->nkeys, join->nservers);
 }
 
 static Path *
@@ -336,7 +354,7 @@ make_inner_path(lookup_join *join)
 		paths = lappend(paths, make_leaf_path(join, lfirst(lc)));
 	if (join->leaves != NIL && linitial(join->leaves) == join->innerrel)
 		return linitial(paths);
-	return px_create_append_path(join->root, join->innerrel, paths);
+	return px_append_path(join->root, join->innerrel, paths);
 }
 
 /* ---------------------------------------------------------------------
@@ -456,7 +474,7 @@ is_suitable(const lookup_join *join)
 	}
 
 	/* From 19 on, a relation made unique looks like the base relation. */
-	return px_enabled && IS_SIMPLE_REL(inner) &&
+	return px_enabled && px_lookup_joins && IS_SIMPLE_REL(inner) &&
 		root->simple_rel_array[inner->relid] == inner &&
 		planner_rt_fetch(inner->relid, root)->rtekind != RTE_CTE &&
 		bms_is_empty(join->joinrel->lateral_relids) &&
@@ -531,6 +549,7 @@ add_lookup_path(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 	if (join.outer_path == NULL)
 		return;
 	find_keys(&join);
+	join.nservers = number_of_servers(&join);
 	if (join.rinfos == NIL || has_side_effects(join.restrictlist) ||
 		has_inner_effects(&join))
 		return;

@@ -32,6 +32,8 @@
 #include "guc.h"
 #include "node/receive.h"
 #include "plan/eligible.h"
+#include "plan/estimate.h"
+#include "plan/partial_agg.h"
 #include "plan/paths.h"
 
 static build_simple_rel_hook_type prev_build_simple_rel_hook = NULL;
@@ -67,20 +69,24 @@ typedef struct exchange_routine
  */
 #define LOOKUP_ROWS				8.0
 
-/* A remote query of at least this cost is worth a stream, whatever it returns. */
-#define BUSY_REMOTE_COST		1000.0
-
-static Plan *plan_receive(PlannerInfo *root, RelOptInfo *rel,
-						  CustomPath *best_path, List *tlist,
-						  List *clauses, List *custom_plans);
 static ForeignScan *get_foreign_plan(PlannerInfo *root, RelOptInfo *rel,
 									 Oid relid, ForeignPath *best_path,
 									 List *tlist, List *scan_clauses,
 									 Plan *outer_plan);
 
+/*
+ * The remote's work for an aggregate, in the planner's units, above which its
+ * result is not small however few rows it has: some 10 ms.  postgres_fdw
+ * charges STARTUP_COST for a scan, unless fdw_startup_cost says otherwise.
+ */
+#define MUCH_WORK_COST			1000.0
+#define STARTUP_COST			100.0
+
+static void get_foreign_paths(PlannerInfo *root, RelOptInfo *rel, Oid relid);
+
 static const CustomPathMethods receive_path_methods = {
 	.CustomName = PX_RECEIVE_NAME,
-	.PlanCustomPath = plan_receive,
+	.PlanCustomPath = px_receive_plan,
 };
 
 /*
@@ -97,16 +103,38 @@ is_async_capable(ForeignPath *foreign)
 }
 
 static exchange_routine *
-exchange_routine_of(RelOptInfo *rel)
+exchange_routine_of(const RelOptInfo *rel)
 {
 	return (exchange_routine *) rel->fdwroutine;
+}
+
+const FdwRoutine *
+px_original_routine(const RelOptInfo *rel)
+{
+	if (rel->fdwroutine == NULL ||
+		rel->fdwroutine->GetForeignPaths != get_foreign_paths)
+		return NULL;
+	return exchange_routine_of(rel)->original;
+}
+
+/*
+ * Does the remote have much to compute for few rows?  Then it should be free
+ * to do that in parallel, and at the same time as other servers: by a stream.
+ */
+static bool
+is_much_work(const Path *path)
+{
+	return IS_UPPER_REL(path->parent) &&
+		path->total_cost - STARTUP_COST - path->rows *
+		exchange_routine_of(path->parent)->tuple_cost > MUCH_WORK_COST;
 }
 
 /* Is the expected result so small that the session is to read it? */
 static bool
 is_small(PlannerInfo *root, const ForeignPath *foreign)
 {
-	return px_expected_nbytes(root, &foreign->path) < px_min_bytes;
+	return px_expected_nbytes(root, &foreign->path) < px_min_bytes &&
+		!is_much_work(&foreign->path);
 }
 
 /*
@@ -117,31 +145,35 @@ static bool
 is_lookup(PlannerInfo *root, const Path *path)
 {
 	return path->rows < LOOKUP_ROWS &&
-		px_expected_nbytes(root, path) < px_min_bytes;
+		px_expected_nbytes(root, path) < px_min_bytes && !is_much_work(path);
 }
 
-/*
- * Make an ExchangeReceive path in place of a ForeignPath.  It has the same
- * costs, except that the transfer is charged by bytes.  It is never more
- * expensive.
- */
-static Path *
-make_receive_path(PlannerInfo *root, ForeignPath *foreign)
+/* What the transfer of the path's rows costs as an exchange. */
+static Cost
+transfer_cost(const Path *path)
+{
+	double		share = path->pathtarget->width / BYTES_OF_A_TUPLE_COST;
+
+	return path->rows * Min(share, 1.0) *
+		exchange_routine_of(path->parent)->tuple_cost;
+}
+
+CustomPath *
+px_receive_path(PlannerInfo *root, ForeignPath *foreign)
 {
 	CustomPath *path = makeNode(CustomPath);
-	double		saved = 1.0 -
-		foreign->path.pathtarget->width / BYTES_OF_A_TUPLE_COST;
 
 	path->path = foreign->path;
 	path->path.type = T_CustomPath;
-	path->path.total_cost -= foreign->path.rows * Max(saved, 0.0) *
+	path->path.total_cost -= foreign->path.rows *
 		exchange_routine_of(foreign->path.parent)->tuple_cost;
+	path->path.total_cost += transfer_cost(&foreign->path);
 	path->path.total_cost = Max(path->path.total_cost,
 								path->path.startup_cost);
 	path->path.pathtype = T_CustomScan;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make1(foreign);
-	/* See px_receive_private.  Finished plans get the first and last three. */
+	/* See px_receive_private.  Finished plans get the first and others. */
 	path->custom_private = list_make5(
 		makeInteger(1),
 		makeInteger(list_length(foreign->path.pathkeys)),
@@ -150,9 +182,10 @@ make_receive_path(PlannerInfo *root, ForeignPath *foreign)
 		makeInteger(px_rel_is_locked(root, foreign->path.parent)));
 	while (list_length(path->custom_private) <= PX_RECEIVE_PRIVATE_LIMITED)
 		path->custom_private = lappend(path->custom_private, makeInteger(0));
+	path->custom_private = lappend(path->custom_private, NIL);
 	px_custompath_copy_restrictinfo(path, foreign);
 	path->methods = &receive_path_methods;
-	return &path->path;
+	return path;
 }
 
 /*
@@ -166,9 +199,8 @@ is_parallel_safe_scan(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	return px_max_connections_per_server > 1 && px_rel_is_eligible(root, rel);
 }
 
-/* The planner's estimate of a parallel scan's speedup; see costsize.c. */
-static double
-parallel_divisor(int nworkers)
+double
+px_parallel_divisor(int nworkers)
 {
 	double leader = parallel_leader_participation ? 1.0 - 0.3 * nworkers : 0.0;
 
@@ -187,6 +219,7 @@ add_partial_receive_path(PlannerInfo *root, RelOptInfo *rel,
 	int			nworkers = Min(
 		max_parallel_workers_per_gather,
 		Min(px_slices_setting, px_max_connections_per_server - 1));
+	double		divisor = px_parallel_divisor(nworkers);
 	Path	   *path;
 
 	if (is_small(root, foreign) || px_rel_is_locked(root, rel) ||
@@ -196,13 +229,18 @@ add_partial_receive_path(PlannerInfo *root, RelOptInfo *rel,
 		foreign->path.param_info != NULL || foreign->path.pathkeys != NIL)
 		return;
 
-	path = make_receive_path(root, foreign);
+	path = &px_receive_path(root, foreign)->path;
 	path->parallel_aware = true;
 	path->parallel_safe = true;
 	path->parallel_workers = nworkers;
-	path->rows = clamp_row_est(path->rows / parallel_divisor(nworkers));
-	path->total_cost = path->startup_cost +
-		(path->total_cost - path->startup_cost) / parallel_divisor(nworkers);
+
+	/*
+	 * Workers share the rows that have come.  They do not make the remote any
+	 * faster: a single participant has it read as many slices at a time, and
+	 * an ExchangeGather as many partitions.
+	 */
+	path->total_cost -= transfer_cost(path) * (1.0 - 1.0 / divisor);
+	path->rows = clamp_row_est(path->rows / divisor);
 	add_partial_path(rel, path);
 }
 
@@ -227,31 +265,41 @@ px_paths_have_plain(const RelOptInfo *rel)
 
 Path *
 px_paths_make_lookup(PlannerInfo *root, RelOptInfo *rel, List *clauses,
-					 double fraction, double nkeys)
+					 double fraction, double nkeys, int nservers)
 {
 	const exchange_routine *routine = exchange_routine_of(rel);
 	ForeignPath *foreign = palloc(sizeof(ForeignPath));
-	double		nremoved;
+	Cost		transfer_cost = routine->tuple_cost + cpu_tuple_cost;
+	int			nworkers = Min(nservers - 1, max_parallel_workers_per_gather);
+	Cost		remote_cost;
 	CustomPath *path;
 
 	*foreign = *routine->plain;
-	nremoved = (1.0 - fraction) * foreign->path.rows;
-	foreign->path.rows = clamp_row_est(foreign->path.rows - nremoved);
+	remote_cost = foreign->path.total_cost - foreign->path.startup_cost -
+		foreign->path.rows * transfer_cost;
 
 	/*
 	 * No index may be known here, so assume that the remote compares all rows
 	 * with the keys.
 	 */
-	foreign->path.total_cost += rel->tuples * cpu_operator_cost +
-		nkeys * KEY_COST - nremoved * (routine->tuple_cost + cpu_tuple_cost);
-	foreign->path.total_cost = Max(foreign->path.total_cost,
-								   foreign->path.startup_cost);
+	remote_cost = Max(remote_cost, 0) + rel->tuples * cpu_operator_cost +
+		nkeys * KEY_COST;
+
+	/*
+	 * All servers work at once.  A parallel plan, which reads all rows, is
+	 * given credit for that, so a lookup must be, too.
+	 */
+	if (nworkers > 0)
+		remote_cost /= px_parallel_divisor(nworkers);
+	foreign->path.rows = clamp_row_est(foreign->path.rows * fraction);
+	foreign->path.total_cost = foreign->path.startup_cost + remote_cost +
+		foreign->path.rows * transfer_cost;
 	foreign->fdw_private = list_make2(makeString(KEYS_MARK), clauses);
-	path = (CustomPath *) make_receive_path(root, foreign);
+	path = px_receive_path(root, foreign);
 	path->path.parallel_safe = false;
 
 	/* What the remote does for the keys takes long: all shall do it at once. */
-	if (routine->plain->path.total_cost >= BUSY_REMOTE_COST)
+	if (routine->plain->path.total_cost >= MUCH_WORK_COST)
 		lfirst(list_nth_cell(path->custom_private,
 							 PX_RECEIVE_PRIVATE_SMALL)) = makeInteger(0);
 	return &path->path;
@@ -312,7 +360,7 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, List *others)
 			(path->parent == rel || px_rel_is_eligible(root, path->parent)))
 		{
 			add_partial_receive_path(root, rel, (ForeignPath *) path);
-			path = make_receive_path(root, (ForeignPath *) path);
+			path = &px_receive_path(root, (ForeignPath *) path)->path;
 		}
 		add_path(rel, path);
 	}
@@ -336,6 +384,13 @@ keep_plain_path(RelOptInfo *rel)
 			return;
 		}
 	}
+}
+
+static void
+get_foreign_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
+{
+	px_estimate_size(root, rel);
+	exchange_routine_of(rel)->original->GetForeignRelSize(root, rel, relid);
 }
 
 static void
@@ -393,8 +448,14 @@ get_foreign_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 						void *extra)
 {
 	List	   *others = NIL;
-	bool		hidden = hide_paths(root, output_rel, &others);
+	bool		hidden;
 
+	if (stage == UPPERREL_PARTIAL_GROUP_AGG)
+	{
+		px_partial_agg_add_path(root, input_rel, output_rel, extra);
+		return;
+	}
+	hidden = hide_paths(root, output_rel, &others);
 	exchange_routine_of(output_rel)
 		->original->GetForeignUpperPaths(root, stage, input_rel, output_rel,
 										 extra);
@@ -430,6 +491,7 @@ replace_fdw_routine(PX_BUILD_SIMPLE_REL_PARAMETERS)
 	routine = palloc(sizeof(exchange_routine));
 	routine->fdw = *rel->fdwroutine;
 	routine->fdw.IsForeignScanParallelSafe = is_parallel_safe_scan;
+	routine->fdw.GetForeignRelSize = get_foreign_rel_size;
 	routine->fdw.GetForeignPaths = get_foreign_paths;
 	routine->fdw.GetForeignPlan = get_foreign_plan;
 	routine->fdw.GetForeignJoinPaths = get_foreign_join_paths;
@@ -465,9 +527,9 @@ whole_tuple_tlist(PlannerInfo *root, Index relid)
 	return tlist;
 }
 
-static Plan *
-plan_receive(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
-			 List *tlist, List *clauses, List *custom_plans)
+Plan *
+px_receive_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
+				List *tlist, List *clauses, List *custom_plans)
 {
 	CustomScan *scan = makeNode(CustomScan);
 	Plan	   *child = linitial(custom_plans);

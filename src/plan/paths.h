@@ -8,6 +8,8 @@
 #ifndef PX_PLAN_PATHS_H
 #define PX_PLAN_PATHS_H
 
+#include "foreign/fdwapi.h"
+#include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
@@ -24,17 +26,39 @@ extern bool px_paths_have_plain(const RelOptInfo *rel);
  * A path for such a table that returns only rows for which clauses, a list of
  * RestrictInfos, are true.  They compare columns with the markers of
  * plan/lookup.c; the remote must be able to evaluate them.  fraction of the
- * rows are expected; nkeys is the expected length of all arrays together.
+ * rows are expected; nkeys is the expected length of all arrays together;
+ * nservers is the number of servers that work for the join at once.
  */
 extern Path *px_paths_make_lookup(PlannerInfo *root, RelOptInfo *rel,
 								  List *clauses, double fraction,
-								  double nkeys);
+								  double nkeys, int nservers);
 
 /*
  * Tell an ExchangeReceive of a finished plan that the parameters of its remote
  * query are arrays of keys, which change but seldom.
  */
 extern void px_paths_set_keys(CustomScan *receive);
+
+/*
+ * Make an ExchangeReceive path in place of a ForeignPath.  It has the same
+ * costs, except that the transfer is charged by bytes.  It is never more
+ * expensive.
+ */
+extern CustomPath *px_receive_path(PlannerInfo *root, ForeignPath *foreign);
+
+/* PlanCustomPath of such a path. */
+extern Plan *px_receive_plan(PlannerInfo *root, RelOptInfo *rel,
+							 CustomPath *best_path, List *tlist,
+							 List *clauses, List *custom_plans);
+
+/* The planner's estimate of a parallel scan's speedup; see costsize.c. */
+extern double px_parallel_divisor(int nworkers);
+
+/*
+ * The routines of postgres_fdw itself, for a relation of postgres_fdw; NULL
+ * for other relations.
+ */
+extern const FdwRoutine *px_original_routine(const RelOptInfo *rel);
 
 /* Install the planner's hook for relations; called by _PG_init. */
 extern void px_paths_init(void);

@@ -307,13 +307,18 @@ make_gather(Plan *append, List *children, Bitmapset *relids)
 		const Node *expr = (const Node *) target->expr;
 		TargetEntry *output = flatCopyTargetEntry(
 			unconstify(TargetEntry *, target));
+		TargetEntry *input;
 
 		output->expr = (Expr *) makeVar(INDEX_VAR, target->resno,
 										exprType(expr), exprTypmod(expr),
 										exprCollation(expr), 0);
 		plan->targetlist = lappend(plan->targetlist, output);
-		gather->custom_scan_tlist = lappend(gather->custom_scan_tlist,
-											describe_input(target));
+		input = describe_input(target);
+		gather->custom_scan_tlist = lappend(gather->custom_scan_tlist, input);
+
+		/* The Append of an upper relation does not say whose columns it has. */
+		if (IsA(input->expr, Var) && ((Var *) input->expr)->varnosyn > 0)
+			relids = bms_add_member(relids, ((Var *) input->expr)->varno);
 	}
 	plan->lefttree = linitial(children);	/* see describe_input */
 

@@ -7,7 +7,7 @@
  * The display scale is in decimal digits.  So the last base-10000 digit may
  * hold up to three decimal digits that are beyond the scale and are zero.
  *
- * Both functions run once for each value of a column, so they touch nothing
+ * The functions run once for each value of a column, so they touch nothing
  * but the datum, and all divisors are constants.
  *
  *-------------------------------------------------------------------------
@@ -25,6 +25,9 @@
 #define HEADER_LONG_NEGATIVE	0x4000
 #define HEADER_SHORT			0x8000
 #define HEADER_SPECIAL			0xC000	/* NaN and infinities */
+#define SPECIAL_MASK			0xF000
+#define SPECIAL_INFINITY		0xD000
+#define SPECIAL_MINUS_INFINITY	0xF000
 #define SHORT_NEGATIVE			0x2000
 #define SHORT_SCALE_MASK		0x1F80
 #define SHORT_SCALE_SHIFT		7
@@ -90,19 +93,9 @@ split_decimals(uint64 *value, int decimals)
 	}
 }
 
-/* A numeric datum's parts. */
-typedef struct numeric_parts
-{
-	bool		negative;
-	int			scale;
-	int			weight;
-	int			ndigits;
-	const char *digits;			/* [ndigits] int16, maybe not aligned */
-} numeric_parts;
-
-/* Split a datum into its parts; false for NaN and infinities. */
+/* Split a finite datum, inline; false for NaN and infinities. */
 static inline bool
-split_datum(const struct varlena *datum, numeric_parts *parts)
+split_datum(const struct varlena *datum, px_numeric_parts *parts)
 {
 	const char *p = VARDATA_ANY(datum);
 	uint16		header;
@@ -136,6 +129,25 @@ split_datum(const struct varlena *datum, numeric_parts *parts)
 	}
 	parts->digits = p;
 	return true;
+}
+
+px_numeric_class
+px_numeric_split(const struct varlena *datum, px_numeric_parts *parts)
+{
+	uint16		header;
+
+	if (split_datum(datum, parts))
+		return PX_NUMERIC_FINITE;
+	memcpy(&header, VARDATA_ANY(datum), sizeof(header));
+	switch (header & SPECIAL_MASK)
+	{
+		case SPECIAL_INFINITY:
+			return PX_NUMERIC_INFINITY;
+		case SPECIAL_MINUS_INFINITY:
+			return PX_NUMERIC_MINUS_INFINITY;
+		default:
+			return PX_NUMERIC_NAN;
+	}
 }
 
 /*
@@ -189,7 +201,7 @@ sum_digits(const char *p, int ndigits, int exponent, uint64 *scaled)
 bool
 px_numeric_to_scaled(const struct varlena *datum, int64 *value, int *dscale)
 {
-	numeric_parts parts;
+	px_numeric_parts parts;
 	uint64		scaled = 0;
 	int			exponent;		/* of ten, of the last digit's unit */
 

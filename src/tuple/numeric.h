@@ -20,9 +20,35 @@
  */
 #define PX_NUMERIC_SCALED_NBYTES_MAX	32
 
+typedef enum px_numeric_class
+{
+	PX_NUMERIC_FINITE,
+	PX_NUMERIC_NAN,
+	PX_NUMERIC_INFINITY,
+	PX_NUMERIC_MINUS_INFINITY
+} px_numeric_class;
+
+/* A finite numeric, as it is stored. */
+typedef struct px_numeric_parts
+{
+	bool		negative;
+	int			scale;			/* decimal digits to show after the point */
+	int			weight;			/* the first digit counts 10000^weight */
+	int			ndigits;		/* 0 if the number is 0 */
+	const char *digits;			/* [ndigits] int16 in base 10000, maybe not
+								 * aligned; the first and last are not 0.
+								 * Valid as long as the datum. */
+} px_numeric_parts;
+
 /*
- * Read a numeric datum, which must be neither compressed nor external, but may
- * have a short header.  Returns false, and sets nothing, for NaN, infinities
+ * Split a numeric datum, which must be neither compressed nor external, but
+ * may have a short header.  Sets *parts if it is finite.
+ */
+extern px_numeric_class px_numeric_split(const struct varlena *datum,
+										 px_numeric_parts *parts);
+
+/*
+ * Read such a datum.  Returns false, and sets nothing, for NaN, infinities
  * and numbers that have more than 18 decimal digits including dscale.
  */
 extern bool px_numeric_to_scaled(const struct varlena *datum,

@@ -1,0 +1,146 @@
+--
+-- Queries that are planned in another form: scalar subqueries as joins.
+--
+CREATE TABLE remote.items AS
+	SELECT i AS id, nullif(i % 40, 7) AS part, i % 3 AS kind, (i % 17 * 1.25)::numeric(8,2) AS qty,
+		i::numeric AS size, 'item ' || i % 5 AS label, timestamp '2026-01-01' + i % 11 * interval '1 day' AS made
+	FROM generate_series(1, 1000) i;
+CREATE TABLE remote.parts AS
+	SELECT i AS part, nullif(i % 5, 4) AS brand, (i % 7 * 2.5)::numeric(8,2) AS wanted, 'item ' || i % 6 AS label,
+		timestamptz '2026-01-01' + i * interval '1 day' AS made
+	FROM generate_series(1, 60) i;
+CREATE FOREIGN TABLE items (id int, part int, kind int, qty numeric(8,2), size numeric, label text, made timestamp)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'items');
+CREATE FOREIGN TABLE parts (part bigint, brand int, wanted numeric(8,2), label text, made timestamptz)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'parts');
+CREATE TABLE local_parts AS SELECT * FROM remote.parts;
+ANALYZE items;
+ANALYZE parts;
+ANALYZE local_parts;
+
+-- Does a join take the place of the subquery?  If that is restricted to certain
+-- keys, the table of the keys is scanned twice.
+CREATE FUNCTION form(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	subquery bool := false;
+	scans int := 0;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
+		subquery := subquery OR line ~ 'SubPlan';
+		scans := scans + (line ~ ' on (local_twice|parts)\M')::int;
+	END LOOP;
+	RETURN CASE WHEN subquery THEN 'subquery' WHEN scans > 1 THEN 'join, keys' ELSE 'join' END;
+END
+$$;
+SELECT explain_stable('SELECT count(*) FROM parts p, items i WHERE p.part = i.part AND brand = 2 AND i.qty < (SELECT 0.5 * avg(qty) FROM items WHERE part = p.part)');
+
+-- The same rows: aggregates, kinds of operators, forms of conditions
+SELECT form(q), d.* FROM unnest(ARRAY[
+	'SELECT p.part, i.id FROM parts p, items i WHERE p.part = i.part AND brand = 2 AND i.qty < (SELECT 0.5 * avg(qty) FROM items WHERE part = p.part)',
+	'SELECT * FROM parts p WHERE wanted = (SELECT min(qty) FROM items WHERE part = p.part AND kind = 1)',
+	'SELECT * FROM parts p WHERE wanted <= (SELECT max(qty) FROM items i, parts q WHERE i.part = p.part AND q.part = i.part AND q.brand = 3)',
+	'SELECT * FROM parts p WHERE (SELECT sum(id) FROM items i WHERE p.part = i.part AND p.label = i.label) > 100 AND brand IN (1, 2)',
+	'SELECT * FROM parts p WHERE 100 < (SELECT sum(id) FROM items WHERE part = p.part) AND wanted > (SELECT avg(id) / 100.0 FROM items WHERE label = p.label)',
+	'SELECT * FROM local_parts p WHERE wanted > (SELECT 0.1 * sum(qty) FROM items WHERE part = p.part AND kind <> 2)',
+	'SELECT * FROM parts p LEFT JOIN items i ON p.part = i.part AND i.kind = 5 WHERE wanted < (SELECT max(qty) FROM items x WHERE x.part = p.part)',
+	'SELECT * FROM parts p LEFT JOIN items i ON p.part = i.part AND i.kind = 1 WHERE p.wanted < (SELECT max(qty) FROM items x WHERE x.id = i.id)',
+	'SELECT * FROM parts WHERE part IN (SELECT part FROM items i WHERE i.part IN (SELECT part FROM parts WHERE brand = 1) AND qty > (SELECT 0.5 * sum(wanted) FROM parts p WHERE p.part = i.part AND p.label = i.label))',
+	'SELECT label, (SELECT count(*) FROM items i WHERE i.part = p.part AND i.qty = (SELECT max(qty) FROM items x WHERE x.kind = i.kind)) FROM parts p',
+	'SELECT * FROM parts p WHERE wanted < (SELECT avg(qty) + count(*) FROM items WHERE part = p.part)',
+	'SELECT * FROM parts p WHERE wanted < (SELECT sum(qty) FILTER (WHERE kind = 1) FROM items WHERE part = p.part)',
+	'SELECT brand, count(*) FROM parts p WHERE label < (SELECT max(label) FROM items WHERE part = p.part) GROUP BY brand HAVING count(*) > 1'
+]) q, LATERAL (SELECT min(rows) AS rows, sum(only_postgres_fdw) AS missing, sum(only_exchange) AS wrong FROM exchange_differences(q)) d;
+
+-- Restricted keys: the rows of few parts are looked up among many. The
+-- conditions are on the table of the keys, or say what is to be looked up.
+CREATE TABLE local_items AS
+	SELECT i % 5000 AS part, i % 3 AS kind, (i % 17 * 1.25)::numeric(8,2) AS qty FROM generate_series(1, 50000) i;
+CREATE INDEX ON local_items (part, kind);
+CREATE TABLE local_twice AS SELECT * FROM local_parts UNION ALL SELECT * FROM local_parts;
+ANALYZE local_items, local_twice;
+SELECT form(q), d.* FROM unnest(ARRAY[
+	'SELECT * FROM parts p WHERE brand = 3 AND wanted > (SELECT avg(qty) FROM local_items WHERE part = p.part)',
+	'SELECT p.part, i.kind, qty FROM local_twice p JOIN items i ON p.part = i.id WHERE p.brand IN (1, 2) AND qty < (SELECT sum(qty) FROM local_items WHERE part = p.part AND kind = i.kind)',
+	'SELECT * FROM local_items i WHERE qty > (SELECT 0.5 * avg(qty) FROM local_items WHERE part = i.part AND kind = i.kind) AND part IN (SELECT part FROM parts WHERE brand = 2)',
+	'SELECT * FROM local_twice p WHERE wanted < (SELECT sum(qty) FROM local_items WHERE part = p.part) AND part IN (SELECT part FROM parts) AND part + brand > 8',
+	'SELECT * FROM local_twice p WHERE wanted < (SELECT sum(qty) FROM local_items WHERE part = p.part) AND part < ANY (SELECT part FROM parts)',
+	'SELECT * FROM parts q LEFT JOIN local_twice p ON p.part = q.part AND q.brand = 1 WHERE p.wanted < (SELECT sum(qty) FROM local_items WHERE part = p.part) AND p.label = ''item 3'''
+]) q, LATERAL (SELECT min(rows) AS rows, sum(only_postgres_fdw) AS missing, sum(only_exchange) AS wrong FROM exchange_differences(q)) d;
+
+-- What would be different, or might be, stays as it is
+CREATE VIEW barrier WITH (security_barrier) AS SELECT * FROM items WHERE kind = 1;
+CREATE FUNCTION pass(int) RETURNS bool LANGUAGE plpgsql VOLATILE AS 'BEGIN RETURN true; END';
+SELECT q, form(q) FROM unnest(ARRAY[
+	-- true where there is no row
+	'SELECT * FROM parts p WHERE 5 > (SELECT count(*) FROM items WHERE part = p.part)',
+	'SELECT * FROM parts p WHERE (SELECT max(qty) FROM items WHERE part = p.part) IS NULL',
+	'SELECT * FROM parts p WHERE (SELECT max(qty) FROM items WHERE part = p.part) > 3 OR brand = 1',
+	'SELECT * FROM parts p WHERE coalesce((SELECT max(qty) FROM items WHERE part = p.part), 0) < 3',
+	'SELECT * FROM parts p WHERE 5 > (SELECT coalesce(max(qty), 0) FROM items WHERE part = p.part)',
+	-- other groups
+	'SELECT * FROM parts p WHERE wanted < (SELECT max(qty) FROM items WHERE part < p.part)',
+	'SELECT * FROM parts p WHERE wanted < (SELECT max(qty) FROM items WHERE part + 1 = p.part)',
+	'SELECT * FROM parts p WHERE wanted < (SELECT max(qty) FROM items WHERE made = p.made)',
+	'SELECT * FROM parts p WHERE wanted < (SELECT max(qty) FROM items WHERE part = p.part LIMIT 1)',
+	'SELECT * FROM parts p WHERE wanted < (SELECT max(qty) FROM items WHERE part = p.part HAVING max(id) > 3)',
+	'SELECT * FROM parts p WHERE wanted < (SELECT max(qty + p.wanted) FROM items WHERE part = p.part)',
+	-- may raise errors for other rows
+	'SELECT * FROM parts p WHERE wanted < (SELECT max(1000 / id) FROM items WHERE part = p.part)',
+	'SELECT * FROM parts p WHERE wanted < (SELECT 10 / max(qty) FROM items WHERE part = p.part)',
+	'SELECT * FROM parts p WHERE wanted < (SELECT sum(size) FROM items WHERE part = p.part)',
+	'SELECT * FROM parts p WHERE wanted < (SELECT max(qty) FROM items WHERE part = p.part AND 10 / id > 1)',
+	'SELECT * FROM parts p JOIN items i ON p.part = i.part AND 10 / i.id > 1 WHERE wanted < (SELECT max(qty) FROM items WHERE part = p.part)',
+	'SELECT * FROM parts p WHERE wanted < (SELECT max(qty) FROM items WHERE part = p.part) AND label LIKE ''item\''',
+	-- an order of evaluation, or effects
+	'SELECT * FROM parts p WHERE wanted < (SELECT max(qty) FROM barrier b WHERE part = p.part)',
+	'SELECT * FROM parts p WHERE wanted < (SELECT max(qty) FROM items WHERE part = p.part) AND pass(brand)',
+	'SELECT pass(brand) FROM parts p WHERE wanted < (SELECT max(qty) FROM items WHERE part = p.part)',
+	'SELECT * FROM parts p WHERE wanted < (SELECT max(qty) FROM items WHERE part = p.part) FOR UPDATE',
+	'UPDATE parts p SET brand = 1 WHERE wanted < (SELECT max(qty) FROM items WHERE part = p.part)',
+	'DECLARE c CURSOR FOR SELECT * FROM local_parts p WHERE wanted < (SELECT max(qty) FROM items WHERE part = p.part)'
+]) q;
+SET pg_exchange.enabled = off;
+SELECT form('SELECT * FROM parts p WHERE wanted = (SELECT min(qty) FROM items WHERE part = p.part)');
+RESET pg_exchange.enabled;
+SELECT form('SELECT * FROM local_parts p WHERE wanted = (SELECT min(wanted) FROM local_parts WHERE part = p.part)') AS local_tables;
+SELECT form('INSERT INTO local_parts SELECT * FROM parts p WHERE wanted = (SELECT min(qty) FROM items WHERE part = p.part)') AS insert_select;
+
+-- Row security counts, of either table
+CREATE ROLE rewrite_reader;
+GRANT SELECT ON items, local_parts TO rewrite_reader;
+CREATE USER MAPPING FOR rewrite_reader SERVER loopback OPTIONS (user :'USER', password_required 'false');
+CREATE POLICY first_brand ON local_parts USING (brand = 1);
+ALTER TABLE local_parts ENABLE ROW LEVEL SECURITY;
+SET ROLE rewrite_reader;
+SELECT form('SELECT * FROM local_parts p WHERE wanted > (SELECT 0.1 * sum(qty) FROM items WHERE part = p.part)');
+RESET ROLE;
+ALTER TABLE local_parts DISABLE ROW LEVEL SECURITY;
+
+-- Rights: the keys of local_parts are read with those of the query
+SELECT explain_stable('SELECT * FROM local_parts p WHERE brand = 3 AND wanted > (SELECT 0.1 * sum(qty) FROM items WHERE part = p.part)');
+SET ROLE rewrite_reader;
+SELECT count(*) FROM local_parts p WHERE brand = 3 AND wanted > (SELECT 0.1 * sum(qty) FROM items WHERE part = p.part);
+RESET ROLE;
+REVOKE SELECT ON local_parts FROM rewrite_reader;
+SET ROLE rewrite_reader;
+SELECT count(*) FROM local_parts p WHERE brand = 3 AND wanted > (SELECT 0.1 * sum(qty) FROM items WHERE part = p.part);
+RESET ROLE;
+DROP OWNED BY rewrite_reader;
+DROP ROLE rewrite_reader;
+
+-- A prepared statement is planned anew, and parameters are known as before
+PREPARE above(int, numeric) AS SELECT count(*) FROM parts p WHERE brand = $1 AND wanted > $2 * (SELECT 0.1 * sum(qty) FROM items WHERE part = p.part);
+SET plan_cache_mode = force_generic_plan;
+EXECUTE above(1, 0.1);
+EXECUTE above(2, 0.5);
+SET plan_cache_mode = force_custom_plan;
+EXECUTE above(1, 0.1);
+EXECUTE above(2, 0.5);
+RESET plan_cache_mode;
+DEALLOCATE above;
+
+DROP VIEW barrier;
+DROP FUNCTION pass(int);
+DROP TABLE local_parts, local_items, local_twice;
+DROP FOREIGN TABLE items, parts;

@@ -1,0 +1,372 @@
+/*-------------------------------------------------------------------------
+ *
+ * ask_statistics.c
+ *		What servers know about their tables.
+ *
+ * A server answers with lines, which are JSON arrays of strings.  The first
+ * string is "table" or "column".  pg_stats shows what the remote user may see.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_user_mapping.h"
+#include "foreign/foreign.h"
+#include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/float.h"
+#include "utils/jsonb.h"
+#include "utils/syscache.h"
+
+#include "compat.h"
+#include "conn/answer.h"
+#include "conn/genuine.h"
+#include "conn/pool.h"
+#include "plan/ask_statistics.h"
+#include "plan/guarded.h"
+
+/* As for a stream: see transport/stream.c. */
+#define LOCK_TIMEOUT_MS		100
+
+/* More than a line has. */
+#define WORDS_MAX			12
+
+/* A server, as a user sees it, and what it is asked about. */
+typedef struct asked_server
+{
+	px_connection_holder holder;	/* must be first */
+	Oid			serverid;
+	Oid			userid;
+	List	   *tables;			/* of px_asked_table */
+	char	   *lines;			/* the answer, or NULL */
+} asked_server;
+
+/* ---------------------------------------------------------------------
+ * The question
+ * --------------------------------------------------------------------- */
+
+/*
+ * The tables of these names and, for each, its members: itself and its
+ * children.  An estimate of rows uses the present size, as the planner there
+ * would.  A member with rows that was never analyzed has only its size.
+ */
+#define TABLES_SQL \
+	"SELECT pg_catalog.json_build_array('table', c.nspname, c.relname," \
+	" m.tuples, m.nbytes, m.unknown)::pg_catalog.text FROM (" \
+	"SELECT t.oid, n.nspname::pg_catalog.text, t.relname::pg_catalog.text" \
+	" FROM pg_catalog.pg_class t JOIN pg_catalog.pg_namespace n" \
+	" ON n.oid" PX_EQ "t.relnamespace WHERE n.nspname" PX_EQ \
+	"ANY (%s::pg_catalog.name[]) AND t.relname" PX_EQ \
+	"ANY (%s::pg_catalog.name[])) c CROSS JOIN LATERAL (" \
+	"WITH RECURSIVE i(o) AS (SELECT c.oid UNION ALL SELECT h.inhrelid" \
+	" FROM pg_catalog.pg_inherits h, i WHERE h.inhparent" PX_EQ "i.o)" \
+	" SELECT pg_catalog.sum(CASE WHEN NOT s.known THEN 0" \
+	" WHEN s.relpages OPERATOR(pg_catalog.>) 0" \
+	" THEN s.reltuples::pg_catalog.float8 OPERATOR(pg_catalog.*) s.nbytes" \
+	" OPERATOR(pg_catalog./) (s.relpages::pg_catalog.float8" \
+	" OPERATOR(pg_catalog.*) s.block) ELSE s.reltuples END)" \
+	"::pg_catalog.text AS tuples," \
+	" pg_catalog.sum(s.nbytes)::pg_catalog.text AS nbytes," \
+	" pg_catalog.sum(CASE WHEN s.known THEN 0 ELSE s.nbytes END)" \
+	"::pg_catalog.text AS unknown FROM (" \
+	"SELECT k.*, k.reltuples OPERATOR(pg_catalog.>=) 0 AND (k.relpages" \
+	" OPERATOR(pg_catalog.>) 0 OR k.nbytes" PX_EQ "0) AS known FROM (" \
+	"SELECT r.reltuples, r.relpages, b.block, CASE WHEN r.relkind" PX_EQ \
+	"'f' THEN r.relpages::pg_catalog.float8" \
+	" OPERATOR(pg_catalog.*) b.block" \
+	" ELSE pg_catalog.pg_relation_size(r.oid::pg_catalog.regclass)" \
+	"::pg_catalog.float8 END AS nbytes" \
+	" FROM i JOIN pg_catalog.pg_class r ON r.oid" PX_EQ "i.o," \
+	" (SELECT pg_catalog.current_setting('block_size')" \
+	"::pg_catalog.float8) b(block)" \
+	" WHERE r.relkind" PX_EQ "ANY ('{r,m,f}'::pg_catalog.\"char\"[])" \
+	" OFFSET 0) k OFFSET 0) s) m WHERE m.nbytes IS NOT NULL"
+
+#define COLUMNS_SQL \
+	"SELECT pg_catalog.json_build_array('column'," \
+	" s.schemaname::pg_catalog.text, s.tablename::pg_catalog.text," \
+	" s.attname::pg_catalog.text," \
+	" CASE WHEN s.inherited THEN 't' ELSE 'f' END," \
+	" s.null_frac::pg_catalog.text, s.avg_width::pg_catalog.text," \
+	" s.n_distinct::pg_catalog.text, s.correlation::pg_catalog.text," \
+	" s.most_common_vals::pg_catalog.text," \
+	" s.most_common_freqs::pg_catalog.text," \
+	" s.histogram_bounds::pg_catalog.text)::pg_catalog.text" \
+	" FROM pg_catalog.pg_stats s WHERE s.schemaname" PX_EQ \
+	"ANY (%s::pg_catalog.name[]) AND s.tablename" PX_EQ \
+	"ANY (%s::pg_catalog.name[])"
+
+/* A literal of an array of names. */
+static void
+append_name(StringInfo array, const char *name)
+{
+	appendStringInfo(array, "%s%s", array->len > 0 ? ", " : "",
+					 quote_literal_cstr(name));
+}
+
+static char *
+question_sql(const asked_server *server)
+{
+	StringInfoData schemas;
+	StringInfoData names;
+	ListCell   *lc;
+	char	   *s;
+	char	   *n;
+
+	initStringInfo(&schemas);
+	initStringInfo(&names);
+	foreach(lc, server->tables)
+	{
+		const px_asked_table *table = lfirst(lc);
+
+		append_name(&schemas, table->schema);
+		append_name(&names, table->name);
+	}
+	s = psprintf("ARRAY[%s]", schemas.data);
+	n = psprintf("ARRAY[%s]", names.data);
+	return psprintf(TABLES_SQL " UNION ALL " COLUMNS_SQL, s, n, s, n);
+}
+
+/* GetUserMapping would raise an error if there is none. */
+static bool
+has_user_mapping(Oid userid, Oid serverid)
+{
+	return SearchSysCacheExists2(USERMAPPINGUSERSERVER,
+								 ObjectIdGetDatum(userid),
+								 ObjectIdGetDatum(serverid)) ||
+		SearchSysCacheExists2(USERMAPPINGUSERSERVER,
+							  ObjectIdGetDatum(InvalidOid),
+							  ObjectIdGetDatum(serverid));
+}
+
+/* The question needs no clean-up of its own if its connection is taken. */
+static void
+lose_connection(px_connection_holder *holder)
+{
+}
+
+/* Send the question, if there is a connection. */
+static void
+ask(asked_server *server)
+{
+	UserMapping *user;
+	px_peer    *peer;
+
+	if (!has_user_mapping(server->userid, server->serverid))
+		return;
+	user = GetUserMapping(server->userid, server->serverid);
+	peer = px_peer_get(user);
+	if (peer->refusal)
+		return;
+	server->holder.lose = lose_connection;
+	server->holder.servername = GetForeignServer(server->serverid)->servername;
+	if (!px_is_ok(px_connection_acquire(peer, user, &server->holder)))
+		return;
+
+	/* It is no stream, so exchange.connections does not count it. */
+	server->holder.connection->streams--;
+	if (!px_send_lines(server->holder.connection->pg, question_sql(server),
+					   LOCK_TIMEOUT_MS))
+		px_connection_discard(server->holder.connection);
+}
+
+/* ---------------------------------------------------------------------
+ * The answer
+ * --------------------------------------------------------------------- */
+
+static px_asked_table *
+find_table(const asked_server *server, const char *schema, const char *name)
+{
+	ListCell   *lc;
+
+	foreach(lc, server->tables)
+	{
+		px_asked_table *table = lfirst(lc);
+
+		if (strcmp(table->schema, schema) == 0 &&
+			strcmp(table->name, name) == 0)
+			return table;
+	}
+	return NULL;
+}
+
+/* A number that is finite and not negative; false if it is not. */
+static bool
+read_number(const char *text, double *number)
+{
+	if (text == NULL)
+		return false;
+	*number = DatumGetFloat8(DirectFunctionCall1(float8in,
+												 CStringGetDatum(text)));
+	return isfinite(*number) && *number >= 0;
+}
+
+/* A line as strings, NULL for null and for what is missing. */
+static void
+read_words(const char *line, char **words)
+{
+	Jsonb	   *json = DatumGetJsonbP(
+		DirectFunctionCall1(jsonb_in, CStringGetDatum(line)));
+
+	for (int i = 0; i < WORDS_MAX; i++)
+	{
+		JsonbValue *value = JB_ROOT_IS_ARRAY(json) ?
+			getIthJsonbValueFromContainer(&json->root, i) : NULL;
+
+		words[i] = value && value->type == jbvString ?
+			pnstrdup(value->val.string.val, value->val.string.len) : NULL;
+	}
+}
+
+static void
+read_line(const asked_server *server, const char *line)
+{
+	char	   *words[WORDS_MAX];
+	px_asked_table *table;
+
+	read_words(line, words);
+	if (words[0] == NULL || words[1] == NULL || words[2] == NULL)
+		return;
+	table = find_table(server, words[1], words[2]);
+	if (table == NULL)
+		return;
+	if (strcmp(words[0], "table") == 0)
+		table->answered = read_number(words[3], &table->tuples) &&
+			read_number(words[4], &table->nbytes) &&
+			read_number(words[5], &table->nbytes_unknown);
+	else if (strcmp(words[0], "column") == 0 && words[3] != NULL)
+	{
+		px_remote_column *column = palloc(sizeof(px_remote_column));
+
+		*column = (px_remote_column) {
+			.name = words[3],
+			.inherited = words[4] && words[4][0] == 't',
+			.null_frac = words[5],
+			.width = words[6],
+			.n_distinct = words[7],
+			.correlation = words[8],
+			.mcv = words[9],
+			.mcv_freq = words[10],
+			.bounds = words[11]
+		};
+		table->columns = lappend(table->columns, column);
+	}
+}
+
+/* Read the answer.  Raises errors about its form. */
+static void
+read_lines(void *arg)
+{
+	asked_server *server = arg;
+	char	   *next;
+
+	(void) pg_verifymbstr(server->lines, strlen(server->lines), false);
+	for (char *line = server->lines; line != NULL; line = next)
+	{
+		next = strchr(line, '\n');
+		if (next != NULL)
+			*next++ = '\0';
+		read_line(server, line);
+	}
+}
+
+/* Wait for the answer, and give the connection back. */
+static void
+take_answer(asked_server *server, TimestampTz deadline)
+{
+	px_connection *connection = server->holder.connection;
+	px_outcome	outcome;
+	bool		usable;
+
+	outcome = px_take_lines(connection->pg, deadline, &server->lines,
+							&usable);
+	if (usable)
+		px_connection_release(connection);
+	else
+		px_connection_discard(connection);
+	if (!px_is_ok(outcome))
+		elog(DEBUG1, "server \"%s\" has told no statistics: %s",
+			 server->holder.servername, outcome.reason);
+}
+
+/* ---------------------------------------------------------------------
+ * All servers
+ * --------------------------------------------------------------------- */
+
+static List *
+group_by_server(List *tables)
+{
+	List	   *servers = NIL;
+	ListCell   *lc;
+	ListCell   *other;
+
+	foreach(lc, tables)
+	{
+		px_asked_table *table = lfirst(lc);
+		asked_server *server = NULL;
+
+		foreach(other, servers)
+		{
+			server = lfirst(other);
+			if (server->serverid == table->serverid &&
+				server->userid == table->userid)
+				break;
+			server = NULL;
+		}
+		if (server == NULL)
+		{
+			server = palloc0(sizeof(asked_server));
+			server->serverid = table->serverid;
+			server->userid = table->userid;
+			servers = lappend(servers, server);
+		}
+		server->tables = lappend(server->tables, table);
+	}
+	return servers;
+}
+
+void
+px_ask_statistics(List *tables)
+{
+	List	   *servers = group_by_server(tables);
+	TimestampTz deadline;
+	ListCell   *lc;
+
+	PG_TRY();
+	{
+		foreach(lc, servers)
+			ask(lfirst(lc));
+		deadline = px_setup_deadline();
+		foreach(lc, servers)
+		{
+			asked_server *server = lfirst(lc);
+
+			if (server->holder.connection)
+				take_answer(server, deadline);
+		}
+	}
+	PG_CATCH();
+	{
+		/* An interrupt. */
+		foreach(lc, servers)
+		{
+			asked_server *server = lfirst(lc);
+
+			if (server->holder.connection)
+				px_connection_discard(server->holder.connection);
+		}
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+
+	foreach(lc, servers)
+	{
+		asked_server *server = lfirst(lc);
+
+		if (server->lines)
+			(void) px_guarded(read_lines, server);
+	}
+}

@@ -1,0 +1,54 @@
+/*-------------------------------------------------------------------------
+ *
+ * ask_statistics.h
+ *		What servers know about their tables.
+ *
+ * The servers are asked on stream connections, all at the same time, and each
+ * once for all of its tables.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_PLAN_ASK_STATISTICS_H
+#define PX_PLAN_ASK_STATISTICS_H
+
+#include "nodes/pg_list.h"
+
+/* Statistics of a remote column, as text.  The pointers may be NULL. */
+typedef struct px_remote_column
+{
+	const char *name;
+	bool		inherited;		/* of the table and its children */
+	const char *null_frac;
+	const char *width;
+	const char *n_distinct;
+	const char *correlation;
+	const char *mcv;			/* arrays */
+	const char *mcv_freq;
+	const char *bounds;
+} px_remote_column;
+
+typedef struct px_asked_table
+{
+	/* The question. */
+	Oid			serverid;
+	Oid			userid;
+	const char *schema;			/* names on the server */
+	const char *name;
+
+	/* The answer. */
+	bool		answered;		/* the server knows the table, and its size */
+	double		tuples;			/* of members whose number of rows is known;
+								 * not negative */
+	double		nbytes;			/* of all members */
+	double		nbytes_unknown; /* of members without a number of rows */
+	List	   *columns;		/* of px_remote_column */
+} px_asked_table;
+
+/*
+ * Ask for all tables of the list.  What is not answered within a few seconds
+ * is not; that is no error.  The answer is in the current memory context.
+ * Blocks, serving interrupts.
+ */
+extern void px_ask_statistics(List *tables);
+
+#endif							/* PX_PLAN_ASK_STATISTICS_H */

@@ -1,0 +1,777 @@
+/*-------------------------------------------------------------------------
+ *
+ * decorrelate.c
+ *		Correlated scalar subqueries as joins.
+ *
+ * A scalar subquery that refers to the query around it is executed for each
+ * row of that query.  If it reads foreign tables, that is a remote query for
+ * each row.  So
+ *
+ *		SELECT ... FROM o
+ *		WHERE o.x < (SELECT 0.2 * avg(i.y) FROM i WHERE i.a = o.b AND i.c > 1)
+ *
+ * becomes
+ *
+ *		SELECT ... FROM o,
+ *			(SELECT i.a, avg(i.y) FROM i WHERE i.c > 1 GROUP BY i.a) s
+ *		WHERE o.x < 0.2 * s.avg AND s.a = o.b
+ *
+ * The result is the same if the condition is not true where the subquery finds
+ * no row, which is so if all in it is strict: the aggregates but count are
+ * NULL then.  s has one row for each a, because GROUP BY and the condition
+ * i.a = o.b agree about what is equal.
+ *
+ * The aggregates are computed for groups that nobody has asked for, and
+ * conditions are evaluated on rows that the subquery would have removed.  So
+ * all that is moved must be harmless (harmless.h).
+ *
+ * Restricting keys: if there are conditions on o alone, only groups that they
+ * leave over are of interest.  The subquery is then joined with the keys of
+ * such rows,
+ *
+ *		(SELECT i.a, avg(i.y) FROM i,
+ *			(SELECT DISTINCT o.b FROM o WHERE <conditions on o>) k
+ *		 WHERE i.c > 1 AND i.a = k.b GROUP BY i.a) s
+ *
+ * or, where o.b IN (SELECT c FROM p ...) is such a condition, with these c.
+ * This reads o, or p, once more.
+ *
+ * Whether any of that is cheaper is for the planner's costs to tell: see
+ * rewrite.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "access/transam.h"
+#include "catalog/pg_type_d.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "parser/parse_oper.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+
+#include "compat.h"
+#include "plan/decorrelate.h"
+#include "plan/harmless.h"
+
+/* A condition inner = outer of a subquery; it is one operator. */
+typedef struct correlation
+{
+	OpExpr	   *op;
+	Expr	   *inner;			/* of the subquery's tables only */
+	Expr	   *outer;			/* of the outer query's, as the outer query
+								 * sees them; a Var below RelabelTypes */
+	bool		inner_is_left;
+	Oid			sort_operator;	/* for GROUP BY inner */
+	Oid			eq_operator;
+	bool		restricted;		/* its keys were restricted */
+} correlation;
+
+/* ---------------------------------------------------------------------
+ * Parts of queries
+ * --------------------------------------------------------------------- */
+
+/* Does the query, or the expression, refer to any query around it? */
+static bool
+refers_outside(Node *node, int *depth)
+{
+	int			levelsup = 0;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		bool		found;
+
+		(*depth)++;
+		found = query_tree_walker((Query *) node, refers_outside, depth,
+								  QTW_EXAMINE_RTES_BEFORE);
+		(*depth)--;
+		return found;
+	}
+	if (IsA(node, RangeTblEntry))
+		return ((RangeTblEntry *) node)->rtekind == RTE_CTE &&
+			(int) ((RangeTblEntry *) node)->ctelevelsup >= *depth;
+	if (IsA(node, Var))
+		levelsup = ((Var *) node)->varlevelsup;
+	else if (IsA(node, Aggref))
+		levelsup = ((Aggref *) node)->agglevelsup;
+	else if (IsA(node, GroupingFunc))
+		levelsup = ((GroupingFunc *) node)->agglevelsup;
+	if (levelsup > 0 && levelsup >= *depth)
+		return true;
+	return expression_tree_walker(node, refers_outside, depth);
+}
+
+/* The same for a query as a whole. */
+static bool
+is_uncorrelated(Node *query)
+{
+	int			depth = 0;
+
+	return !refers_outside(query, &depth);
+}
+
+/* Is this a column of a query so many levels up, with a type of equal form? */
+static bool
+is_column(Node *node, Index levelsup)
+{
+	while (IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	return IsA(node, Var) && ((Var *) node)->varlevelsup == levelsup &&
+		((Var *) node)->varattno > 0;
+}
+
+static Var *
+column_of(Node *node)
+{
+	while (IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	return castNode(Var, node);
+}
+
+/* Append a subquery to FROM, and return its range table index. */
+static Index
+add_subquery(Query *query, Query *subquery, const char *name)
+{
+	RangeTblEntry *rte = makeNode(RangeTblEntry);
+	RangeTblRef *ref = makeNode(RangeTblRef);
+	List	   *names = NIL;
+	ListCell   *lc;
+
+	foreach(lc, subquery->targetList)
+		names = lappend(names, makeString(lfirst_node(TargetEntry,
+													  lc)->resname));
+	rte->rtekind = RTE_SUBQUERY;
+	rte->subquery = subquery;
+	rte->alias = makeAlias(name, NIL);
+	rte->eref = makeAlias(name, names);
+	rte->inFromCl = true;
+	query->rtable = lappend(query->rtable, rte);
+	ref->rtindex = list_length(query->rtable);
+	query->jointree->fromlist = lappend(query->jointree->fromlist, ref);
+	return ref->rtindex;
+}
+
+static void
+add_qual(Query *query, Node *qual)
+{
+	query->jointree->quals = (Node *) make_and_qual(query->jointree->quals,
+													qual);
+}
+
+/* A new query that selects from nothing yet. */
+static Query *
+make_query(void)
+{
+	Query	   *query = makeNode(Query);
+
+	query->commandType = CMD_SELECT;
+	query->querySource = QSRC_ORIGINAL;
+	query->canSetTag = true;
+	query->jointree = makeFromExpr(NIL, NULL);
+	return query;
+}
+
+static SortGroupClause *
+make_group_clause(Index ref, Oid sort_operator, Oid eq_operator)
+{
+	SortGroupClause *clause = makeNode(SortGroupClause);
+
+	clause->tleSortGroupRef = ref;
+	clause->eqop = eq_operator;
+	clause->sortop = sort_operator;
+	clause->hashable = true;
+	return clause;
+}
+
+/* Append the expression to the target list of a query, and to its DISTINCT. */
+static void
+add_distinct_target(Query *query, Expr *expr)
+{
+	TargetEntry *target;
+	Oid			sort_operator;
+	Oid			eq_operator;
+	int			resno = list_length(query->targetList) + 1;
+
+	get_sort_group_operators(exprType((Node *) expr), false, true, false,
+							 &sort_operator, &eq_operator, NULL, NULL);
+	target = makeTargetEntry(expr, resno, psprintf("key%d", resno), false);
+	target->ressortgroupref = resno;
+	query->targetList = lappend(query->targetList, target);
+	query->distinctClause = lappend(
+		query->distinctClause,
+		make_group_clause(resno, sort_operator, eq_operator));
+}
+
+/* A column of a subquery in FROM. */
+static Expr *
+target_var(const Query *subquery, Index rtindex, int resno)
+{
+	return (Expr *) makeVarFromTargetEntry(
+		rtindex, list_nth_node(TargetEntry, subquery->targetList, resno - 1));
+}
+
+/* ---------------------------------------------------------------------
+ * Is the subquery suitable?
+ * --------------------------------------------------------------------- */
+
+/* Is it SELECT f(aggregates) FROM ... WHERE ..., and nothing else? */
+static bool
+has_simple_form(const Query *query)
+{
+	return query->commandType == CMD_SELECT && query->hasAggs &&
+		!query->hasWindowFuncs && !query->hasTargetSRFs &&
+		!query->hasSubLinks && !query->hasDistinctOn &&
+		!query->hasModifyingCTE && !query->hasForUpdate &&
+		!query->hasRowSecurity &&
+		query->cteList == NIL && query->groupClause == NIL &&
+		query->groupingSets == NIL && query->havingQual == NULL &&
+		query->windowClause == NIL && query->distinctClause == NIL &&
+		query->sortClause == NIL && query->limitOffset == NULL &&
+		query->limitCount == NULL && query->rowMarks == NIL &&
+		query->setOperations == NULL &&
+		list_length(query->targetList) == 1;
+}
+
+/*
+ * Are there aggregates in f, and is one of them NULL if there is no row?
+ * Columns outside of aggregates are the outer query's.
+ */
+typedef struct aggregates_found
+{
+	bool		null_if_empty;
+	bool		others;			/* other leaves than constants */
+} aggregates_found;
+
+static bool
+find_aggregates(Node *node, void *arg)
+{
+	aggregates_found *found = arg;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Aggref))
+	{
+		Oid			aggregate = ((Aggref *) node)->aggfnoid;
+
+		if (aggregate != F_COUNT_ && aggregate != F_COUNT_ANY)
+			found->null_if_empty = true;
+		return false;
+	}
+	if (IsA(node, Var) || IsA(node, Param))
+		found->others = true;
+	return expression_tree_walker(node, find_aggregates, arg);
+}
+
+static bool
+value_is_suitable(Node *value)
+{
+	aggregates_found found = {0};
+
+	if (!px_is_harmless_strict(value, NULL))
+		return false;
+	(void) find_aggregates(value, &found);
+	return found.null_if_empty && !found.others;
+}
+
+/*
+ * Do both operators, of a condition and of GROUP BY, mean the same equality?
+ */
+static bool
+is_same_equality(Oid condition, Oid eq_operator)
+{
+	ListCell   *lc;
+
+	foreach(lc, get_mergejoin_opfamilies(condition))
+	{
+		if (get_op_opfamily_strategy(eq_operator, lfirst_oid(lc)) ==
+			BTEqualStrategyNumber)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Does equality of these types compare the values themselves?  timestamp and
+ * timestamptz, for instance, have operators, too, but two timestamps can equal
+ * the same timestamptz.
+ */
+static bool
+compares_identity(Oid left, Oid right)
+{
+	if (left == right)
+		return px_type_compares_safely(left);
+	return (left == INT2OID || left == INT4OID || left == INT8OID) &&
+		(right == INT2OID || right == INT4OID || right == INT8OID);
+}
+
+/* Is equality under the collation that of bytes?  Or is there no collation? */
+static bool
+is_deterministic(Oid collation)
+{
+	return !OidIsValid(collation) || get_collation_isdeterministic(collation);
+}
+
+/*
+ * If the qual of a subquery is a condition inner = outer, describe it.  The
+ * operators are built in, so that they are strict and harmless.
+ */
+static correlation *
+get_correlation(Node *qual)
+{
+	OpExpr	   *op = (OpExpr *) qual;
+	correlation *result;
+	Node	   *left;
+	Node	   *right;
+	bool		hashable;
+
+	if (!IsA(op, OpExpr) || list_length(op->args) != 2 ||
+		op->opno >= FirstNormalObjectId || !is_deterministic(op->inputcollid))
+		return NULL;
+	left = linitial(op->args);
+	right = lsecond(op->args);
+	result = palloc0(sizeof(correlation));
+	result->inner_is_left = is_column(left, 0) && is_column(right, 1);
+	if (!result->inner_is_left &&
+		!(is_column(right, 0) && is_column(left, 1)))
+		return NULL;
+	result->op = op;
+	result->inner = (Expr *) (result->inner_is_left ? left : right);
+	result->outer = copyObject(
+		(Expr *) (result->inner_is_left ? right : left));
+	IncrementVarSublevelsUp((Node *) result->outer, -1, 1);
+
+	if (!compares_identity(exprType((Node *) result->inner),
+						   exprType((Node *) result->outer)) ||
+		!is_deterministic(exprCollation((Node *) result->inner)) ||
+		!is_deterministic(exprCollation((Node *) result->outer)))
+		return NULL;
+	get_sort_group_operators(exprType((Node *) result->inner), false, false,
+							 false, &result->sort_operator,
+							 &result->eq_operator, NULL, &hashable);
+	if (!hashable || !OidIsValid(result->eq_operator) ||
+		!op_hashjoinable(op->opno, exprType(left)) ||
+		!is_same_equality(op->opno, result->eq_operator))
+		return NULL;
+	return result;
+}
+
+/*
+ * Split the WHERE clause of a copy of a subquery into correlations and the
+ * rest, which is left there.  Returns NIL if the subquery is not suitable.
+ */
+static List *
+take_correlations(Query *subquery)
+{
+	List	   *correlations = NIL;
+	List	   *rest = NIL;
+	ListCell   *lc;
+
+	foreach(lc, make_ands_implicit((Expr *) canonicalize_qual(
+					(Expr *) subquery->jointree->quals, false)))
+	{
+		correlation *found = get_correlation(lfirst(lc));
+
+		if (found)
+			correlations = lappend(correlations, found);
+		else
+			rest = lappend(rest, lfirst(lc));
+	}
+	subquery->jointree->quals = rest == NIL
+		? NULL
+		: (Node *) make_ands_explicit(rest);
+	if (!is_uncorrelated((Node *) subquery) || !px_from_is_harmless(subquery))
+		return NIL;
+	return correlations;
+}
+
+/* ---------------------------------------------------------------------
+ * Restricting keys
+ * --------------------------------------------------------------------- */
+
+/*
+ * Is this table of the query in FROM, or below inner joins only?  Then WHERE
+ * sees its rows as they are, and all rows of the query fulfil the quals on it.
+ */
+static bool
+is_inner_joined(Node *node, Index rtindex)
+{
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (IsA(node, RangeTblRef))
+		return (Index) ((RangeTblRef *) node)->rtindex == rtindex;
+	if (IsA(node, FromExpr))
+	{
+		foreach(lc, ((FromExpr *) node)->fromlist)
+		{
+			if (is_inner_joined(lfirst(lc), rtindex))
+				return true;
+		}
+		return false;
+	}
+	return IsA(node, JoinExpr) &&
+		((JoinExpr *) node)->jointype == JOIN_INNER &&
+		(is_inner_joined(((JoinExpr *) node)->larg, rtindex) ||
+		 is_inner_joined(((JoinExpr *) node)->rarg, rtindex));
+}
+
+/* Has the qual subqueries of other forms than uncorrelated x IN (...)? */
+static bool
+has_other_sublinks(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, SubLink))
+	{
+		SubLink    *sublink = (SubLink *) node;
+
+		return sublink->subLinkType != ANY_SUBLINK ||
+			!is_uncorrelated(sublink->subselect) ||
+			has_other_sublinks(sublink->testexpr, context);
+	}
+	return expression_tree_walker(node, has_other_sublinks, context);
+}
+
+/* Is this a condition on one table of the query alone? */
+static bool
+is_restriction(Node *qual, Index rtindex)
+{
+	Bitmapset  *varnos = pull_varnos(NULL, qual);
+	int			member;
+
+	return bms_get_singleton_member(varnos, &member) &&
+		member == (int) rtindex && is_uncorrelated(qual) &&
+		!has_other_sublinks(qual, NULL);
+}
+
+/* The conditions on one table of the query alone. */
+static List *
+restrictions_of(Query *query, Index rtindex)
+{
+	List	   *result = NIL;
+	ListCell   *lc;
+
+	foreach(lc, make_ands_implicit((Expr *) query->jointree->quals))
+	{
+		if (is_restriction(lfirst(lc), rtindex))
+			result = lappend(result, copyObject(lfirst(lc)));
+	}
+	return result;
+}
+
+/* The operator for inner = a key of this type, or InvalidOid. */
+static Oid
+operator_for_key(const correlation *corr, Oid key_type)
+{
+	ListCell   *lc;
+
+	foreach(lc, get_mergejoin_opfamilies(corr->op->opno))
+	{
+		Oid			left;
+		Oid			right;
+		Oid			operator;
+
+		/* What the condition's operator takes is binary-coercible from it. */
+		op_input_types(corr->op->opno, &left, &right);
+		if (!corr->inner_is_left)
+			left = right;
+		operator = get_opfamily_member(
+			lfirst_oid(lc), left,
+			key_type == exprType((Node *) corr->inner) ? left : key_type,
+			BTEqualStrategyNumber);
+		if (OidIsValid(operator) && operator < FirstNormalObjectId)
+			return operator;
+	}
+	return InvalidOid;
+}
+
+/*
+ * Append a key to the target list of a query of keys, which is to be number
+ * rtindex in the FROM of the subquery, and the condition inner = key to the
+ * subquery's WHERE.
+ */
+static void
+restrict_inner(Query *subquery, correlation *corr, Oid operator, Query *keys,
+			   Index rtindex, Expr *key)
+{
+	add_distinct_target(keys, key);
+	add_qual(subquery, (Node *) make_opclause(
+				 operator, BOOLOID, false, copyObject(corr->inner),
+				 target_var(keys, rtindex, list_length(keys->targetList)),
+				 InvalidOid, corr->op->inputcollid));
+	corr->restricted = true;
+}
+
+/*
+ * If the query has a condition outer IN (SELECT c FROM ...), join the subquery
+ * with these c.
+ */
+static void
+restrict_by_in(Query *query, Query *subquery, correlation *corr)
+{
+	ListCell   *lc;
+
+	foreach(lc, make_ands_implicit((Expr *) query->jointree->quals))
+	{
+		SubLink    *sublink = lfirst(lc);
+		OpExpr	   *test;
+		Query	   *select;
+		Query	   *keys;
+		TargetEntry *target;
+		Oid			operator;
+		Index		rtindex;
+
+		if (!IsA(sublink, SubLink) || sublink->subLinkType != ANY_SUBLINK ||
+			!IsA(sublink->testexpr, OpExpr) ||
+			!is_uncorrelated(sublink->subselect))
+			continue;
+		test = (OpExpr *) sublink->testexpr;
+		select = castNode(Query, sublink->subselect);
+		target = linitial_node(TargetEntry, select->targetList);
+		if (list_length(test->args) != 2 ||
+			!equal(linitial(test->args), corr->outer) ||
+			!IsA(lsecond(test->args), Param) ||
+			test->inputcollid != corr->op->inputcollid ||
+			!is_same_equality(corr->op->opno, test->opno) ||
+			!is_deterministic(exprCollation((Node *) target->expr)) ||
+			!compares_identity(exprType((Node *) corr->inner),
+							   exprType((Node *) target->expr)))
+			continue;
+
+		operator = operator_for_key(corr, exprType((Node *) target->expr));
+		if (!OidIsValid(operator))
+			continue;
+
+		keys = make_query();
+		rtindex = add_subquery(keys, copyObject(select), "keys");
+		restrict_inner(subquery, corr, operator, keys,
+					   list_length(subquery->rtable) + 1,
+					   target_var(select, rtindex, 1));
+		(void) add_subquery(subquery, keys, "outer_keys");
+		return;
+	}
+}
+
+/*
+ * Join the subquery with the distinct values that its correlations with one
+ * table of the query can have there, if there are conditions on this table.
+ */
+static void
+restrict_by_table(Query *query, Query *subquery, List *correlations,
+				  Index rtindex)
+{
+	RangeTblEntry *rte = rt_fetch(rtindex, query->rtable);
+	List	   *quals = restrictions_of(query, rtindex);
+	Query	   *keys;
+	RangeTblRef *ref;
+	Index		keys_rtindex = list_length(subquery->rtable) + 1;
+	ListCell   *lc;
+
+	if (quals == NIL || rte->rtekind != RTE_RELATION ||
+		rte->tablesample != NULL ||
+		!is_inner_joined((Node *) query->jointree, rtindex))
+		return;
+
+	keys = make_query();
+	px_copy_rte(query, rte, keys);
+	ref = makeNode(RangeTblRef);
+	ref->rtindex = 1;
+	keys->jointree->fromlist = list_make1(ref);
+	keys->jointree->quals = (Node *) make_ands_explicit(quals);
+	ChangeVarNodes(keys->jointree->quals, rtindex, 1, 0);
+	keys->hasSubLinks = checkExprHasSubLink(keys->jointree->quals);
+
+	foreach(lc, correlations)
+	{
+		correlation *corr = lfirst(lc);
+		Expr	   *outer = copyObject(corr->outer);
+		Oid			operator = operator_for_key(corr,
+												exprType((Node *) outer));
+
+		if ((Index) column_of((Node *) outer)->varno != rtindex ||
+			!OidIsValid(operator))
+			continue;
+		ChangeVarNodes((Node *) outer, rtindex, 1, 0);
+		restrict_inner(subquery, corr, operator, keys, keys_rtindex, outer);
+	}
+	if (keys->targetList != NIL)
+		(void) add_subquery(subquery, keys, "outer_keys");
+}
+
+static void
+restrict_keys_of(Query *query, Query *subquery, List *correlations)
+{
+	bool		any = false;
+	ListCell   *lc;
+
+	foreach(lc, correlations)
+	{
+		restrict_by_in(query, subquery, lfirst(lc));
+		any |= ((correlation *) lfirst(lc))->restricted;
+	}
+	if (any)
+		return;
+	foreach(lc, correlations)
+	{
+		correlation *corr = lfirst(lc);
+
+		if (!corr->restricted)
+			restrict_by_table(query, subquery, correlations,
+							  column_of((Node *) corr->outer)->varno);
+	}
+}
+
+/* ---------------------------------------------------------------------
+ * The join
+ * --------------------------------------------------------------------- */
+
+/* While aggregates are moved to the target list of a subquery. */
+typedef struct take_context
+{
+	Query	   *subquery;
+	Index		rtindex;
+} take_context;
+
+/* Replace aggregates by columns of the subquery, which computes them. */
+static Node *
+take_aggregates(Node *node, take_context *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Aggref))
+	{
+		Query	   *subquery = context->subquery;
+		int			resno = list_length(subquery->targetList) + 1;
+
+		subquery->targetList = lappend(
+			subquery->targetList,
+			makeTargetEntry((Expr *) node, resno,
+							get_func_name(((Aggref *) node)->aggfnoid),
+							false));
+		return (Node *) target_var(subquery, context->rtindex, resno);
+	}
+	return expression_tree_mutator(node, take_aggregates, context);
+}
+
+/* While a subquery in an expression is replaced by a value. */
+typedef struct replace_context
+{
+	SubLink    *sublink;
+	Node	   *value;
+} replace_context;
+
+static Node *
+replace_sublink(Node *node, replace_context *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (node == (Node *) context->sublink)
+		return context->value;
+	return expression_tree_mutator(node, replace_sublink, context);
+}
+
+/* The condition inner = outer, for the query, with a column for inner. */
+static Node *
+join_condition(const correlation *corr, Expr *column)
+{
+	OpExpr	   *op = copyObject(corr->op);
+	Expr	   *outer = copyObject(corr->outer);
+
+	op->args = corr->inner_is_left ? list_make2(column, outer)
+		: list_make2(outer, column);
+	return (Node *) op;
+}
+
+/*
+ * Turn the scalar subquery in one conjunct of WHERE into a join, if it is
+ * suitable.  Returns the conjuncts that take its place, or NIL.
+ */
+static List *
+join_sublink(Query *query, Node *qual, SubLink *sublink, bool restrict_keys)
+{
+	Query	   *subquery = copyObject(castNode(Query, sublink->subselect));
+	Node	   *value;
+	List	   *correlations;
+	List	   *result = NIL;
+	take_context take = {.subquery = subquery,
+	.rtindex = list_length(query->rtable) + 1};
+	replace_context replace = {.sublink = sublink};
+	ListCell   *lc;
+
+	if (!has_simple_form(subquery))
+		return NIL;
+	value = (Node *) linitial_node(TargetEntry, subquery->targetList)->expr;
+	if (!value_is_suitable(value))
+		return NIL;
+	correlations = take_correlations(subquery);
+	if (correlations == NIL)
+		return NIL;
+
+	if (restrict_keys)
+		restrict_keys_of(query, subquery, correlations);
+	subquery->targetList = NIL;
+	foreach(lc, correlations)
+	{
+		correlation *corr = lfirst(lc);
+		int			resno = list_length(subquery->targetList) + 1;
+		TargetEntry *target = makeTargetEntry(corr->inner, resno,
+											  psprintf("key%d", resno), false);
+
+		target->ressortgroupref = resno;
+		subquery->targetList = lappend(subquery->targetList, target);
+		subquery->groupClause = lappend(
+			subquery->groupClause,
+			make_group_clause(resno, corr->sort_operator, corr->eq_operator));
+		result = lappend(
+			result,
+			join_condition(corr, target_var(subquery, take.rtindex, resno)));
+	}
+	replace.value = take_aggregates(value, &take);
+	result = lappend(result, replace_sublink(qual, &replace));
+	(void) add_subquery(query, subquery, "scalar_subquery");
+	return result;
+}
+
+bool
+px_decorrelate(Query *query, bool restrict_keys)
+{
+	List	   *quals;
+	List	   *kept = NIL;
+	List	   *joined = NIL;
+	ListCell   *lc;
+
+	if (query->commandType != CMD_SELECT || !query->hasSubLinks ||
+		query->setOperations != NULL || !px_from_is_harmless(query))
+		return false;
+
+	query->jointree->quals = (Node *) canonicalize_qual(
+		(Expr *) query->jointree->quals, false);
+	quals = make_ands_implicit((Expr *) query->jointree->quals);
+	foreach(lc, quals)
+	{
+		SubLink    *sublink = NULL;
+		List	   *replacement = NIL;
+
+		if (px_is_harmless_strict(lfirst(lc), &sublink) && sublink != NULL)
+			replacement = join_sublink(query, lfirst(lc), sublink,
+									   restrict_keys);
+		if (replacement != NIL)
+			joined = list_concat(joined, replacement);
+		else
+			kept = lappend(kept, lfirst(lc));
+	}
+	if (joined == NIL)
+		return false;
+	query->jointree->quals = (Node *) make_ands_explicit(
+		list_concat(kept, joined));
+	return true;
+}

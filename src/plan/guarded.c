@@ -1,0 +1,54 @@
+/*-------------------------------------------------------------------------
+ *
+ * guarded.c
+ *		Calling functions that may find fault with what a peer has sent.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "plan/guarded.h"
+
+/* Is it about data, or a limit that the data exceed? */
+static bool
+is_about_data(int sqlerrcode)
+{
+	switch (ERRCODE_TO_CATEGORY(sqlerrcode))
+	{
+		case ERRCODE_DATA_EXCEPTION:
+		case ERRCODE_FEATURE_NOT_SUPPORTED:
+		case ERRCODE_PROGRAM_LIMIT_EXCEEDED:
+		case ERRCODE_TO_CATEGORY(ERRCODE_SYNTAX_ERROR):
+			return true;
+		default:
+			return false;
+	}
+}
+
+bool
+px_guarded(void (*function) (void *arg), void *arg)
+{
+	MemoryContext context = CurrentMemoryContext;
+	volatile bool ok = true;
+
+	PG_TRY();
+	{
+		function(arg);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		if (!is_about_data(error->sqlerrcode))
+			PG_RE_THROW();
+		FlushErrorState();
+		elog(DEBUG1, "statistics of a server were not used: %s",
+			 error->message);
+		FreeErrorData(error);
+		ok = false;
+	}
+	PG_END_TRY();
+	return ok;
+}

@@ -1,0 +1,45 @@
+/*-------------------------------------------------------------------------
+ *
+ * harmless.h
+ *		Expressions and queries that cannot raise an error.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_PLAN_HARMLESS_H
+#define PX_PLAN_HARMLESS_H
+
+#include "nodes/parsenodes.h"
+
+/*
+ * Can none of these clauses of the query raise an error, on whatever rows they
+ * are evaluated: WHERE, the ON clauses of joins, and the subqueries in them
+ * and in FROM?  The query must be as the parser and the rewriter have left it.
+ * Its target list, GROUP BY, HAVING and other clauses are not looked at.
+ */
+extern bool px_from_is_harmless(const Query *query);
+
+/*
+ * The same for all of the query.  It may aggregate, but it may not have any
+ * other clause that a plain subquery has not.
+ */
+extern bool px_query_is_harmless(const Query *query);
+
+/*
+ * Is the expression NULL whenever one of its leaves is, and can it raise no
+ * error?  Leaves are columns, constants, parameters and aggregates of the
+ * list below.  At most one of them may be a scalar subquery, which is stored
+ * in *sublink, if that is not NULL; it is not looked into, but its value must
+ * be harmless in the expression.
+ */
+extern bool px_is_harmless_strict(Node *node, SubLink **sublink);
+
+/*
+ * Is this one of the built-in aggregates that can raise no error?  Neither
+ * DISTINCT nor ORDER BY may stand in it.
+ */
+extern bool px_aggregate_is_harmless(const Aggref *aggref);
+
+/* Is this a built-in type whose comparisons raise no errors? */
+extern bool px_type_compares_safely(Oid type);
+
+#endif							/* PX_PLAN_HARMLESS_H */

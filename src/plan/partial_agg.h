@@ -1,0 +1,33 @@
+/*-------------------------------------------------------------------------
+ *
+ * partial_agg.h
+ *		Paths that have a remote aggregate its own rows.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_PLAN_PARTIAL_AGG_H
+#define PX_PLAN_PARTIAL_AGG_H
+
+#include "nodes/pathnodes.h"
+
+/*
+ * Make a path that returns the partial aggregates of output_rel->reltarget,
+ * grouped, for a relation of postgres_fdw.  input_rel is what is aggregated: a
+ * base or join relation.  extra->targetList is the query's target list,
+ * translated for input_rel.  Returns NULL if the remote cannot compute all of
+ * them, or may not because of pg_exchange.partial_aggregates.
+ */
+extern CustomPath *px_partial_agg_path(PlannerInfo *root,
+									   RelOptInfo *input_rel,
+									   RelOptInfo *output_rel,
+									   const GroupPathExtraData *extra);
+
+/*
+ * GetForeignUpperPaths for UPPERREL_PARTIAL_GROUP_AGG: add that path to
+ * output_rel, if it is a partition's.
+ */
+extern void px_partial_agg_add_path(PlannerInfo *root, RelOptInfo *input_rel,
+									RelOptInfo *output_rel,
+									const GroupPathExtraData *extra);
+
+#endif							/* PX_PLAN_PARTIAL_AGG_H */

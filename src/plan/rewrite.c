@@ -1,0 +1,204 @@
+/*-------------------------------------------------------------------------
+ *
+ * rewrite.c
+ *		Queries over foreign tables in a form that is planned better.
+ *
+ * Some queries have two forms that return the same, and only one of them lets
+ * the servers of foreign tables do the work.  The planner keeps to the form
+ * that it is given.  So we change a copy of the query, have both planned, and
+ * take the cheaper plan.  Only queries that can be changed are planned twice.
+ *
+ * The forms are those of decorrelate.c.
+ *
+ * Queries are left alone that lock rows or write (but for INSERT ... SELECT),
+ * have volatile functions, or have conditions of row security and of security
+ * barriers, which must be evaluated before others.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/planmain.h"
+#include "optimizer/planner.h"
+
+#include "compat.h"
+#include "guc.h"
+#include "plan/decorrelate.h"
+#include "plan/foreign_query.h"
+#include "plan/rewrite.h"
+
+static planner_hook_type prev_planner_hook = NULL;
+
+/* ---------------------------------------------------------------------
+ * Which queries
+ * --------------------------------------------------------------------- */
+
+/* Does the query, or one in it, write, lock rows or need an order of quals? */
+static bool
+must_be_kept(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, RangeTblEntry))
+	{
+		RangeTblEntry *rte = (RangeTblEntry *) node;
+
+		return rte->security_barrier || rte->securityQuals != NIL;
+	}
+	if (IsA(node, Query))
+	{
+		Query	   *query = (Query *) node;
+
+		return (query->commandType != CMD_SELECT &&
+				query->commandType != CMD_INSERT) ||
+			query->utilityStmt != NULL || query->rowMarks != NIL ||
+			query->hasForUpdate || query->hasModifyingCTE ||
+			query->hasRowSecurity ||
+			query_tree_walker(query, must_be_kept, context,
+							  QTW_EXAMINE_RTES_BEFORE);
+	}
+	return expression_tree_walker(node, must_be_kept, context);
+}
+
+/* Is there a scalar subquery? */
+static bool
+has_scalar_sublink(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, SubLink) &&
+		((SubLink *) node)->subLinkType == EXPR_SUBLINK)
+		return true;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, has_scalar_sublink, context,
+								 0);
+	return expression_tree_walker(node, has_scalar_sublink, context);
+}
+
+/*
+ * Could WHERE CURRENT OF name the cursor with this query?  That looks for the
+ * scan of a table in the cursor's plan, and a query of another form may have
+ * no such scan.
+ */
+static bool
+may_be_updated(const Query *query, int cursor_options)
+{
+	return (cursor_options & CURSOR_OPT_FAST_PLAN) != 0 &&
+		!query->hasAggs && query->groupClause == NIL &&
+		query->distinctClause == NIL && query->setOperations == NULL;
+}
+
+static bool
+is_suitable(Query *query, int cursor_options)
+{
+	return px_enabled && has_scalar_sublink((Node *) query, NULL) &&
+		!may_be_updated(query, cursor_options) &&
+		!must_be_kept((Node *) query, NULL) && px_query_is_foreign(query) &&
+		!contain_volatile_functions((Node *) query);
+}
+
+/* ---------------------------------------------------------------------
+ * Forms
+ * --------------------------------------------------------------------- */
+
+/* How to change a query, and whether anything was changed. */
+typedef struct form
+{
+	bool		restrict_keys;	/* see px_decorrelate */
+	bool		changed;
+} form;
+
+static bool
+change_queries(Node *node, void *arg)
+{
+	form	   *wanted = arg;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		if (px_decorrelate((Query *) node, wanted->restrict_keys))
+			wanted->changed = true;
+		return query_tree_walker((Query *) node, change_queries, arg, 0);
+	}
+	return expression_tree_walker(node, change_queries, arg);
+}
+
+/* The query in another form, or NULL if there is none. */
+static Query *
+change_query(const Query *query, form wanted)
+{
+	Query	   *copy = copyObject(unconstify(Query *, query));
+
+	(void) change_queries((Node *) copy, &wanted);
+	return wanted.changed ? copy : NULL;
+}
+
+/* Is a plan cheaper than another one, for so much of the rows as is wanted? */
+static bool
+is_cheaper(const PlannedStmt *a, const PlannedStmt *b, int cursor_options)
+{
+	const Plan *plans[] = {a->planTree, b->planTree};
+	double		fraction = (cursor_options & CURSOR_OPT_FAST_PLAN)
+		? cursor_tuple_fraction
+		: 1.0;
+	double		costs[2];
+
+	for (int i = 0; i < 2; i++)
+		costs[i] = plans[i]->startup_cost +
+			fraction * (plans[i]->total_cost - plans[i]->startup_cost);
+	if (px_plan_disabled(plans[0]) != px_plan_disabled(plans[1]))
+		return px_plan_disabled(plans[0]) < px_plan_disabled(plans[1]);
+	return costs[0] < costs[1];
+}
+
+/* ---------------------------------------------------------------------
+ * The hook
+ * --------------------------------------------------------------------- */
+
+static PlannedStmt *
+plan_query(PX_PLANNER_PARAMETERS)
+{
+	return prev_planner_hook ?
+		prev_planner_hook(PX_PLANNER_ARGUMENTS(parse)) :
+		standard_planner(PX_PLANNER_ARGUMENTS(parse));
+}
+
+static PlannedStmt *
+rewrite_planner(PX_PLANNER_PARAMETERS)
+{
+	Query	   *forms[2] = {NULL, NULL};
+	PlannedStmt *best;
+
+	if (is_suitable(parse, cursor_options))
+	{
+		forms[0] = change_query(parse, (form) {.restrict_keys = true});
+		if (forms[0])
+			forms[1] = change_query(parse, (form) {.restrict_keys = false});
+		if (forms[1] && equal(forms[0], forms[1]))
+			forms[1] = NULL;
+	}
+
+	best = plan_query(PX_PLANNER_ARGUMENTS(parse));
+	for (int i = 0; i < (int) lengthof(forms); i++)
+	{
+		PlannedStmt *other;
+
+		if (forms[i] == NULL)
+			continue;
+		other = plan_query(PX_PLANNER_ARGUMENTS(forms[i]));
+		if (is_cheaper(other, best, cursor_options))
+			best = other;
+	}
+	return best;
+}
+
+void
+px_rewrite_init(void)
+{
+	prev_planner_hook = planner_hook;
+	planner_hook = rewrite_planner;
+}
