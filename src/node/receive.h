@@ -32,7 +32,7 @@ typedef enum px_receive_private
 									 * early */
 	PX_RECEIVE_PRIVATE_KEYS,	/* 1 if its parameters are the keys of an
 								 * ExchangeLookup */
-	PX_RECEIVE_PRIVATE_LIMITED,/* 1 if a LIMIT was added to the remote query,
+	PX_RECEIVE_PRIVATE_LIMITED, /* 1 if a LIMIT was added to the remote query,
 								 * whose rows are merged with others */
 	PX_RECEIVE_PRIVATE_PARTIAL	/* not an Integer: NIL, or what
 								 * px_partial_new takes */

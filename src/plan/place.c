@@ -33,8 +33,9 @@
 #include "guc.h"
 #include "node/gather.h"
 #include "node/receive.h"
-#include "plan/lookup.h"
+#include "plan/jit.h"
 #include "plan/limit.h"
+#include "plan/lookup.h"
 #include "plan/place.h"
 
 static planner_hook_type prev_planner_hook = NULL;
@@ -455,6 +456,7 @@ place_planner(PX_PLANNER_PARAMETERS)
 		return stmt;
 
 	px_limit_push_all(stmt);
+	px_jit_choose(stmt);
 	(void) px_plan_walk_all(stmt, mark_below_limit, NULL);
 	(void) px_plan_walk_all(stmt, finish_receive, &facts);
 	px_lookup_bind(stmt);
