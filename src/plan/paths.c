@@ -33,6 +33,7 @@
 #include "node/receive.h"
 #include "plan/eligible.h"
 #include "plan/estimate.h"
+#include "plan/join_cost.h"
 #include "plan/partial_agg.h"
 #include "plan/paths.h"
 
@@ -435,9 +436,13 @@ get_foreign_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 {
 	List	   *others = NIL;
 	bool		hidden = hide_paths(root, joinrel, &others);
+	px_join_cost replaced;
 
+	replaced = px_join_cost_begin(root, outerrel, innerrel,
+								  extra->restrictlist);
 	exchange_routine_of(joinrel)->original->GetForeignJoinPaths(
 		root, joinrel, outerrel, innerrel, jointype, extra);
+	px_join_cost_end(&replaced);
 	if (hidden)
 		add_paths(root, joinrel, others);
 }
