@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * join_cost.h
- *		What a join costs that a remote computes.
+ *		What a join costs that a remote server is to do.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,26 +10,24 @@
 
 #include "nodes/pathnodes.h"
 
-/* A side of a join. */
-typedef struct px_join_side
+/* The costs of join clauses and quals that were replaced. */
+typedef struct px_join_cost
 {
-	const RelOptInfo *rel;
-	Cost		cost;			/* of its rows at the remote */
-} px_join_side;
+	List	   *clauses;		/* of RestrictInfo */
+	List	   *costs;			/* of QualCost, palloc'd: theirs */
+} px_join_cost;
 
 /*
- * The remote's cost of a join whose clauses are RestrictInfos.  Negative if it
- * cannot be a hash join.
+ * Have postgres_fdw count a hash join where it would count a nested loop, from
+ * now to px_join_cost_end, for this join.  Nothing is changed if the join has
+ * no clause that can be hashed.
  */
-extern Cost px_hash_join_cost(const RelOptInfo *joinrel,
-							  const px_join_side *outer,
-							  const px_join_side *inner, List *clauses);
+extern px_join_cost px_join_cost_begin(PlannerInfo *root,
+									   const RelOptInfo *outer,
+									   const RelOptInfo *inner,
+									   const List *restrict_clauses);
 
-/*
- * The cost of those of these clauses that are certainly checked here, for a
- * join of so many rows.  They are checked for more rows than that: *nchecked.
- */
-extern Cost px_local_clauses_cost(PlannerInfo *root, List *clauses,
-								  double rows, double *nchecked);
+/* Give the clauses their own costs again. */
+extern void px_join_cost_end(px_join_cost *replaced);
 
 #endif							/* PX_PLAN_JOIN_COST_H */
