@@ -144,6 +144,7 @@ ask_postgres_fdw(PlannerInfo *root, RelOptInfo *input_rel,
 		return NULL;
 	foreign = linitial_node(ForeignPath, rel->pathlist);
 	foreign->path.parallel_safe = false;
+	px_paths_correct_cost(&foreign->path);
 	return foreign;
 }
 

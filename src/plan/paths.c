@@ -33,6 +33,7 @@
 #include "node/receive.h"
 #include "plan/eligible.h"
 #include "plan/estimate.h"
+#include "plan/join_cost.h"
 #include "plan/paths.h"
 
 static build_simple_rel_hook_type prev_build_simple_rel_hook = NULL;
@@ -46,6 +47,12 @@ typedef struct exchange_routine
 	ForeignPath *plain;			/* a copy of the base relation's path that has
 								 * no parameters and no order; NULL if it may
 								 * not be an exchange */
+	bool		remote_estimate;	/* has postgres_fdw asked the server for
+									 * its costs? */
+	Cost		join_cost;		/* of a join: the remote's; negative if
+								 * unknown */
+	Cost		excess;			/* how much postgres_fdw takes that join, and
+								 * upper relations over it, to cost too much */
 } exchange_routine;
 
 /*
@@ -76,6 +83,9 @@ typedef struct exchange_routine
 
 /* What postgres_fdw charges for a scan, unless fdw_startup_cost is set. */
 #define STARTUP_COST			100.0
+
+/* What postgres_fdw multiplies the cost of a join by if it is to be sorted. */
+#define SORT_FACTOR				1.2
 
 static ForeignScan *get_foreign_plan(PlannerInfo *root, RelOptInfo *rel,
 									 Oid relid, ForeignPath *best_path,
@@ -414,6 +424,8 @@ get_foreign_paths(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 	bool		hidden = hide_paths(root, rel, &others);
 
 	exchange_routine_of(rel)->original->GetForeignPaths(root, rel, relid);
+	exchange_routine_of(rel)->remote_estimate = px_uses_remote_estimate(
+		GetForeignTable(relid));
 	if (hidden)
 	{
 		keep_plain_path(rel);
@@ -442,6 +454,92 @@ get_foreign_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 									scan_clauses, outer_plan);
 }
 
+/* What postgres_fdw adds to the remote's cost of so many rows. */
+static Cost
+cost_of_fetching(const RelOptInfo *rel, double rows)
+{
+	return STARTUP_COST +
+		rows * (exchange_routine_of(rel)->tuple_cost + cpu_tuple_cost);
+}
+
+/*
+ * What the remote takes for the rows of a relation.  Negative if that is not
+ * known.
+ */
+static Cost
+remote_cost(const RelOptInfo *rel)
+{
+	const exchange_routine *routine = exchange_routine_of(rel);
+
+	if (!IS_SIMPLE_REL(rel))
+		return routine->join_cost;
+	return routine->plain == NULL ? -1.0 :
+		routine->plain->path.total_cost -
+		cost_of_fetching(rel, routine->plain->path.rows);
+}
+
+void
+px_paths_correct_cost(Path *path)
+{
+	Cost		excess = exchange_routine_of(path->parent)->excess;
+
+	if (path->pathkeys != NIL)
+		excess *= SORT_FACTOR;
+	path->total_cost = Max(path->total_cost - excess, STARTUP_COST);
+	path->startup_cost = Min(Max(path->startup_cost - excess, STARTUP_COST),
+							 path->total_cost);
+}
+
+static void
+correct_costs(List *paths)
+{
+	ListCell   *lc;
+
+	foreach(lc, paths)
+	{
+		if (IsA(lfirst(lc), ForeignPath))
+			px_paths_correct_cost(lfirst(lc));
+	}
+}
+
+/*
+ * Give a join, for which postgres_fdw has just made paths, a routine of its own
+ * that knows its cost.
+ */
+static void
+estimate_join(PlannerInfo *root, RelOptInfo *joinrel,
+			  const RelOptInfo *outerrel, const RelOptInfo *innerrel,
+			  List *clauses)
+{
+	const Path *path = joinrel->pathlist ? linitial(joinrel->pathlist) : NULL;
+	Cost		local_cost;
+	double		nfetched;
+	exchange_routine *routine;
+	px_join_side outer = {outerrel, remote_cost(outerrel)};
+	px_join_side inner = {innerrel, remote_cost(innerrel)};
+
+	if (path == NULL || path->pathkeys != NIL)
+		return;
+	routine = palloc(sizeof(exchange_routine));
+	*routine = *exchange_routine_of(outerrel);
+	routine->remote_estimate |=
+		exchange_routine_of(innerrel)->remote_estimate;
+	routine->plain = NULL;
+	routine->join_cost = -1.0;
+	routine->excess = 0.0;
+	joinrel->fdwroutine = &routine->fdw;
+
+	if (!routine->remote_estimate && outer.cost >= 0 && inner.cost >= 0)
+		routine->join_cost = px_hash_join_cost(joinrel, &outer, &inner,
+											   clauses);
+	if (routine->join_cost < 0)
+		return;
+	local_cost = px_local_clauses_cost(root, clauses, path->rows, &nfetched);
+	routine->excess = Max(path->total_cost - routine->join_cost -
+						  cost_of_fetching(joinrel, nfetched) - local_cost,
+						  0.0);
+}
+
 static void
 get_foreign_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 					   RelOptInfo *outerrel, RelOptInfo *innerrel,
@@ -452,8 +550,11 @@ get_foreign_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 
 	exchange_routine_of(joinrel)->original->GetForeignJoinPaths(
 		root, joinrel, outerrel, innerrel, jointype, extra);
-	if (hidden)
-		add_paths(root, joinrel, others);
+	if (!hidden)
+		return;
+	estimate_join(root, joinrel, outerrel, innerrel, extra->restrictlist);
+	correct_costs(joinrel->pathlist);
+	add_paths(root, joinrel, others);
 }
 
 static void
@@ -467,8 +568,10 @@ get_foreign_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 	exchange_routine_of(output_rel)
 		->original->GetForeignUpperPaths(root, stage, input_rel, output_rel,
 										 extra);
-	if (hidden)
-		add_paths(root, output_rel, others);
+	if (!hidden)
+		return;
+	correct_costs(output_rel->pathlist);
+	add_paths(root, output_rel, others);
 }
 
 bool
@@ -496,7 +599,7 @@ replace_fdw_routine(PX_BUILD_SIMPLE_REL_PARAMETERS)
 	if (!px_server_is_postgres_fdw(server))
 		return;
 
-	routine = palloc(sizeof(exchange_routine));
+	routine = palloc0(sizeof(exchange_routine));
 	routine->fdw = *rel->fdwroutine;
 	routine->fdw.IsForeignScanParallelSafe = is_parallel_safe_scan;
 	routine->fdw.GetForeignRelSize = get_foreign_rel_size;
@@ -506,7 +609,6 @@ replace_fdw_routine(PX_BUILD_SIMPLE_REL_PARAMETERS)
 	routine->fdw.GetForeignUpperPaths = get_foreign_upper_paths;
 	routine->original = rel->fdwroutine;
 	routine->tuple_cost = px_fdw_tuple_cost(server);
-	routine->plain = NULL;
 	rel->fdwroutine = &routine->fdw;
 }
 

@@ -25,6 +25,12 @@ extern Plan *px_receive_plan(PlannerInfo *root, RelOptInfo *rel,
 							 CustomPath *best_path, List *tlist,
 							 List *clauses, List *custom_plans);
 
+/*
+ * Lower the costs of a ForeignPath that postgres_fdw has made for a join or an
+ * upper relation to what we take the join to cost.
+ */
+extern void px_paths_correct_cost(Path *path);
+
 /* The planner's estimate of a parallel scan's speedup; see costsize.c. */
 extern double px_parallel_divisor(int nworkers);
 
