@@ -93,6 +93,8 @@ RESET enable_mergejoin;
 SELECT * FROM lookup_differences('SELECT m.id, d FROM many m LEFT JOIN detail d ON d.id = m.id AND m.head > 50');
 SELECT * FROM lookup_differences('SELECT m.id FROM many m WHERE NOT EXISTS (SELECT FROM detail d WHERE d.id = m.id AND d.kind <> 7)');
 SELECT * FROM lookup_differences('SELECT m.id, d FROM many m JOIN detail d ON d.id = m.head');
+-- so few rows of each batch that they would be kept for a rescan with the same keys
+SELECT * FROM lookup_differences('SELECT m.id, d FROM many m JOIN detail d ON d.id = m.id AND d.kind = 7');
 RESET work_mem;
 RESET hash_mem_multiplier;
 
