@@ -93,6 +93,8 @@ RESET enable_mergejoin;
 SELECT * FROM lookup_differences('SELECT m.id, d FROM many m LEFT JOIN detail d ON d.id = m.id AND m.head > 50');
 SELECT * FROM lookup_differences('SELECT m.id FROM many m WHERE NOT EXISTS (SELECT FROM detail d WHERE d.id = m.id AND d.kind <> 7)');
 SELECT * FROM lookup_differences('SELECT m.id, d FROM many m JOIN detail d ON d.id = m.head');
+-- so few rows of each batch that they would be kept for a rescan with the same keys
+SELECT * FROM lookup_differences('SELECT m.id, d FROM many m JOIN detail d ON d.id = m.id AND d.kind = 7');
 RESET work_mem;
 RESET hash_mem_multiplier;
 
@@ -101,23 +103,23 @@ SELECT explain_stable('SELECT m.id, d.note FROM many m JOIN detail d ON d.id = m
 SELECT count(*) FROM (SELECT m.id, d.note FROM many m JOIN detail d ON d.id = m.id LIMIT 150) x;
 
 -- partitions, on the server and here; inheritance; UNION ALL
-CREATE TABLE part (id int, k int, v text) PARTITION BY RANGE (id);
-CREATE TABLE remote.part_1 AS SELECT i AS id, i % 5000 AS k, 'v' || i AS v FROM generate_series(0, 9999) i;
-CREATE TABLE remote.part_2 (v text, gone int, k int, id int);
-ALTER TABLE remote.part_2 DROP COLUMN gone;
-INSERT INTO remote.part_2 SELECT 'v' || i, i % 5000, i FROM generate_series(10000, 19999) i;
-CREATE FOREIGN TABLE part_1 PARTITION OF part FOR VALUES FROM (0) TO (10000) SERVER loopback OPTIONS (schema_name 'remote');
-CREATE FOREIGN TABLE part_2 (v text, gone int, k int, id int) SERVER loopback OPTIONS (schema_name 'remote');
-ALTER FOREIGN TABLE part_2 DROP COLUMN gone;
-ALTER TABLE part ATTACH PARTITION part_2 FOR VALUES FROM (10000) TO (20000);
-CREATE TABLE part_3 PARTITION OF part FOR VALUES FROM (20000) TO (21000);
-INSERT INTO part SELECT i, i % 5000, 'v' || i FROM generate_series(20000, 20999) i;
-ANALYZE part, part_1, part_2, part_3;
-SELECT explain_stable('SELECT h.id, p.v FROM head h JOIN part p ON p.k = h.id', 'COSTS OFF, VERBOSE');
-SELECT * FROM lookup_differences('SELECT h, p FROM head h JOIN part p ON p.k = h.id');
-SELECT * FROM lookup_differences('SELECT h, p FROM head h LEFT JOIN part p ON p.k = h.maybe AND p.id < 10000');
-SELECT * FROM lookup_differences('SELECT p.tableoid::regclass, p FROM part p WHERE p.k IN (SELECT maybe FROM head)');
-CREATE VIEW both_kinds AS SELECT head AS k, note FROM detail UNION ALL SELECT k, v FROM part_2;
+CREATE TABLE section (id int, k int, v text) PARTITION BY RANGE (id);
+CREATE TABLE remote.section_1 AS SELECT i AS id, i % 5000 AS k, 'v' || i AS v FROM generate_series(0, 9999) i;
+CREATE TABLE remote.section_2 (v text, gone int, k int, id int);
+ALTER TABLE remote.section_2 DROP COLUMN gone;
+INSERT INTO remote.section_2 SELECT 'v' || i, i % 5000, i FROM generate_series(10000, 19999) i;
+CREATE FOREIGN TABLE section_1 PARTITION OF section FOR VALUES FROM (0) TO (10000) SERVER loopback OPTIONS (schema_name 'remote');
+CREATE FOREIGN TABLE section_2 (v text, gone int, k int, id int) SERVER loopback OPTIONS (schema_name 'remote');
+ALTER FOREIGN TABLE section_2 DROP COLUMN gone;
+ALTER TABLE section ATTACH PARTITION section_2 FOR VALUES FROM (10000) TO (20000);
+CREATE TABLE section_3 PARTITION OF section FOR VALUES FROM (20000) TO (21000);
+INSERT INTO section SELECT i, i % 5000, 'v' || i FROM generate_series(20000, 20999) i;
+ANALYZE section, section_1, section_2, section_3;
+SELECT explain_stable('SELECT h.id, p.v FROM head h JOIN section p ON p.k = h.id', 'COSTS OFF, VERBOSE');
+SELECT * FROM lookup_differences('SELECT h, p FROM head h JOIN section p ON p.k = h.id');
+SELECT * FROM lookup_differences('SELECT h, p FROM head h LEFT JOIN section p ON p.k = h.maybe AND p.id < 10000');
+SELECT * FROM lookup_differences('SELECT p.tableoid::regclass, p FROM section p WHERE p.k IN (SELECT maybe FROM head)');
+CREATE VIEW both_kinds AS SELECT head AS k, note FROM detail UNION ALL SELECT k, v FROM section_2;
 SELECT explain_stable('SELECT h.id, b.note FROM head h JOIN both_kinds b ON b.k = h.id');
 SELECT * FROM lookup_differences('SELECT h, b FROM head h JOIN both_kinds b ON b.k = h.id');
 
@@ -141,12 +143,12 @@ ROLLBACK;
 
 SELECT * FROM transport('SELECT h.id, d.note FROM head h JOIN detail d ON d.head = h.id');
 SET pg_exchange.transport = session;
-SELECT * FROM lookup_differences('SELECT h, p FROM head h LEFT JOIN part p ON p.k = h.maybe');
+SELECT * FROM lookup_differences('SELECT h, p FROM head h LEFT JOIN section p ON p.k = h.maybe');
 RESET pg_exchange.transport;
 SELECT transport('SELECT h.id, (SELECT count(*) FROM head g JOIN detail d ON d.head = g.id WHERE g.id % 10 = h.id) FROM head h WHERE h.id <= 3');
 
 -- nested
-SELECT * FROM lookup_differences('SELECT h.id, d, p FROM head h JOIN detail d ON d.head = h.id JOIN part p ON p.id = d.id WHERE h.id < 20');
+SELECT * FROM lookup_differences('SELECT h.id, d, p FROM head h JOIN detail d ON d.head = h.id JOIN section p ON p.id = d.id WHERE h.id < 20');
 
 -- not for volatile quals, rows that are locked, or where rows are protected
 CREATE FUNCTION has_lookup(query text) RETURNS bool LANGUAGE sql AS
@@ -163,7 +165,7 @@ SET pg_exchange.lookup_joins = off;
 SELECT has_lookup('SELECT h.id, d.note FROM head h JOIN detail d ON d.head = h.id');
 RESET pg_exchange.lookup_joins;
 
-DROP TABLE head, many, part CASCADE;
+DROP TABLE head, many, section CASCADE;
 DROP FOREIGN TABLE detail CASCADE;
 DROP FUNCTION has_lookup, lookup_differences;
-DROP TABLE remote.detail, remote.part_1, remote.part_2;
+DROP TABLE remote.detail, remote.section_1, remote.section_2;
