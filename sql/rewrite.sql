@@ -65,7 +65,7 @@ SELECT form(q), d.* FROM unnest(ARRAY[
 	'SELECT p.part, i.kind, qty FROM local_twice p JOIN items i ON p.part = i.id WHERE p.brand IN (1, 2) AND qty < (SELECT sum(qty) FROM local_items WHERE part = p.part AND kind = i.kind)',
 	'SELECT * FROM local_items i WHERE qty > (SELECT 0.5 * avg(qty) FROM local_items WHERE part = i.part AND kind = i.kind) AND part IN (SELECT part FROM parts WHERE brand = 2)',
 	'SELECT * FROM local_twice p WHERE wanted < (SELECT sum(qty) FROM local_items WHERE part = p.part) AND part IN (SELECT part FROM parts) AND part + brand > 8',
-	'SELECT * FROM local_twice p WHERE wanted < (SELECT sum(qty) FROM local_items WHERE part = p.part) AND part < ANY (SELECT part FROM parts)',
+	'SELECT * FROM local_twice p WHERE wanted < (SELECT sum(qty) FROM local_items WHERE part = p.part) AND part > ANY (SELECT part FROM parts WHERE brand = 1)',
 	'SELECT * FROM parts q LEFT JOIN local_twice p ON p.part = q.part AND q.brand = 1 WHERE p.wanted < (SELECT sum(qty) FROM local_items WHERE part = p.part) AND p.label = ''item 3'''
 ]) q, LATERAL (SELECT min(rows) AS rows, sum(only_postgres_fdw) AS missing, sum(only_exchange) AS wrong FROM exchange_differences(q)) d;
 
