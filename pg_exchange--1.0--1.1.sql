@@ -145,6 +145,19 @@ COMMENT ON FUNCTION exchange.admit(pg_catalog.text, pg_catalog.text, pg_catalog.
 'tell whether another session may run a query, and what that session must know';
 
 --
+-- Statistics of foreign tables.
+--
+
+CREATE FUNCTION exchange.analyze(schema pg_catalog.name,
+    OUT relation pg_catalog.regclass, OUT rows bigint, OUT sampled_rows bigint, OUT milliseconds double precision)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'px_sql_analyze'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION exchange.analyze(pg_catalog.name) IS
+'analyze all foreign tables of postgres_fdw in a schema, and the tables they are partitions of';
+
+--
 -- Comments on objects of 1.0.
 --
 

@@ -85,6 +85,9 @@ SORTABLE = ["k", "k2", "fk", "b", "i2", "i4", "i8", "n", "fy", "t", "vc",
 MINMAX = ["i2", "i4", "i8", "n", "nu", "fx", "fy", "r4", "t", "vc", "bp",
           "bu", "ci", "d", "ts", "tz", "tm", "iv", "o", "ip", "ar", "en",
           "dm", "k", "id"]
+# The errors that a query may raise: division by zero, overflow, invalid text
+# and the root of a negative number.
+RISKS = ["22012", "22003", "22P02", "2201F"]
 # What an item may be off by: see check_aggregates.close.
 EXACT, LINEAR, SQUARE = "exact", "linear", "square"
 
@@ -182,12 +185,20 @@ class Query:
                 yield dataclasses.replace(self, **{name: ""})
 
 
+# What a query is about: each is a method of Generator.
+FORMS = ["groups"] * 6 + ["whole"] * 3 + [
+    "top", "top", "distinct", "count_distinct", "correlated", "semi",
+    "nested", "lateral"]
+
+
 class Generator:
     """Queries, each a function of the random numbers alone."""
 
-    def __init__(self, rng):
+    def __init__(self, rng, form=None):
         self.rng = rng
+        self.only = form        # one of FORMS; None: all of them
         self.error = ""         # the kind of error that this query may raise
+        self.listed = True      # all aggregates can be computed in parts
 
     def pick(self, *choices):
         return self.rng.choice(choices)
@@ -281,9 +292,12 @@ class Generator:
             text = self.risky(alias)
             return Item(f"{self.pick('sum', 'max', 'count', 'avg')}"
                         f"({text}){where}")
-        kind = self.pick("count", "sum", "sum", "avg", "avg", "minmax",
-                         "minmax", "bool", "bit", "variance", "float",
-                         "float", "two", "interval", "distinct", "other")
+        kinds = ["count", "sum", "sum", "avg", "avg", "minmax", "minmax",
+                 "bool", "bit", "variance", "float", "float", "two",
+                 "interval"]
+        if not self.listed:
+            kinds += ["distinct", "distinct", "other", "other"]
+        kind = self.pick(*kinds)
         if kind == "count":
             return Item(self.pick(
                 "count(*)", f"count({alias}.{self.pick(*COLUMNS)})",
@@ -464,21 +478,19 @@ class Generator:
     # ---- queries ----
 
     def query(self):
-        self.error = self.pick("22012", "22003", "22P02", "2201F") \
+        self.error = self.pick(*RISKS) \
             if self.often(0.12) else ""
+        self.listed = self.often(0.75)
         query = self.form()
         if self.often(0.08):
             query.way = self.pick("EXECUTE", "CURSOR")
         return query
 
     def form(self):
-        form = self.pick("lateral", "groups", "groups", "groups", "groups", "whole",
-                         "whole", "top", "top", "distinct",
-                         "count_distinct", "correlated", "semi", "nested")
-        return getattr(self, form)()
+        return getattr(self, self.only or self.pick(*FORMS))()
 
     def groups(self):
-        tables, aliases = self.source(self.pick(0, 0, 0, 1, 1, 2))
+        tables, aliases = self.source(self.pick(0, 0, 0, 0, 1, 1, 2))
         keys = [self.key(self.pick(*aliases))
                 for _ in range(self.pick(1, 1, 1, 2, 2, 3))]
         items = keys + [self.aggregate(self.pick(*aliases))
@@ -494,7 +506,7 @@ class Generator:
         return query
 
     def whole(self):
-        tables, aliases = self.source(self.pick(0, 0, 0, 1, 2))
+        tables, aliases = self.source(self.pick(0, 0, 0, 0, 1, 2))
         items = [self.aggregate(self.pick(*aliases))
                  for _ in range(self.pick(1, 1, 2, 3, 6))]
         return Query(tables, self.conditions(aliases), items,

@@ -117,7 +117,7 @@ def aggregates():
     for call in ("regr_count(f8, f8s)", "regr_count(f4, i4)"):
         found.append(("regr_count(float8,float8)", call, False))
     numbers = [("int2", "i2"), ("int4", "i4"), ("int8", "i8"), ("numeric", "n"), ("numeric", "n2"), ("numeric", "ns"),
-               ("numeric", "n2 * (1 - n) + i4"), ("int8", "i8 / 3 + i4 * int8 '2'"), ("int4", "i4 / 4 - i2"),
+               ("numeric", "n2 * (1 - n) + i4"), ("int8", "i2 * int8 '10000'"), ("int4", "i2 * 100"), ("int8", "i8 / 3 + i4 * int8 '2'"), ("int4", "i4 / 4 - i2"),
                ("float4", "f4"), ("float8", "f8"), ("float8", "f8s"), ("float4", "f4s"), ("float8", "f8 * f4 + g8")]
     for kind, column in numbers:
         for name in ("sum", "avg", *VARIANCES):

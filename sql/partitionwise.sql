@@ -26,7 +26,7 @@ BEGIN
 	joins := 0;
 	aggregates := 0;
 	FOR line IN EXECUTE 'EXPLAIN (VERBOSE, COSTS OFF) ' || query LOOP
-		IF line ~ '(Hash|Merge|Left|Right|Semi) Join|Nested Loop|SQL: .*JOIN' THEN
+		IF line ~ '(Hash|Merge|Left|Right|Semi) Join|Nested Loop|ExchangeLookup|SQL: .*JOIN' THEN
 			joins := joins + 1;
 		END IF;
 		IF line ~ '^ *Remote SQL: .*(count|sum)\(' THEN
@@ -43,6 +43,7 @@ SELECT * FROM exchange_differences('SELECT id, count(*) FROM pw GROUP BY id');
 SELECT * FROM shape('SELECT id, count(*) FROM pw a JOIN pw b USING (id) LEFT JOIN pw c USING (id) GROUP BY id');
 SELECT * FROM shape('SELECT * FROM pw a LEFT JOIN (pw b LEFT JOIN pw c ON b.id = c.id) ON a.id = b.id');
 SELECT * FROM shape('SELECT id, count(*) FROM pw WHERE id IN (SELECT id FROM pw WHERE k = 1) GROUP BY id');
+SELECT * FROM exchange_differences('SELECT id, count(*) FROM pw WHERE id IN (SELECT id FROM pw WHERE k = 1) GROUP BY id');
 -- one partition is left
 SELECT * FROM shape('SELECT id, count(*) FROM pw a JOIN pw b USING (id) WHERE id BETWEEN 10 AND 50 GROUP BY id');
 SELECT explain_stable('SELECT id, sum(k) FROM pw WHERE id < 500 GROUP BY id');

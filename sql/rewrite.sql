@@ -1,5 +1,6 @@
 --
--- Queries that are planned in another form: scalar subqueries as joins.
+-- Queries that are planned in another form: scalar subqueries as joins, DISTINCT
+-- as GROUP BY.
 --
 CREATE TABLE remote.items AS
 	SELECT i AS id, nullif(i % 40, 7) AS part, i % 3 AS kind, (i % 17 * 1.25)::numeric(8,2) AS qty,
@@ -144,3 +145,81 @@ DROP VIEW barrier;
 DROP FUNCTION pass(int);
 DROP TABLE local_parts, local_items, local_twice;
 DROP FOREIGN TABLE items, parts;
+
+--
+-- DISTINCT
+--
+CREATE TABLE remote.visits AS
+	SELECT i AS id, i % 6 AS site, nullif(i % 70, 3) AS visitor, i % 4 = 0 AS new, (i % 30 * 0.75)::numeric(8,2) AS paid,
+		trim_scale(i % 9 * 0.5) AS any_numeric, (i % 100)::smallint AS small, i::bigint * 1000000007 AS big,
+		'page ' || i % 12 AS page, (i % 13 - 6) * 0.5::float8 AS ratio
+	FROM generate_series(1, 2000) i;
+CREATE TABLE visits (id int, site int, visitor int, new bool, paid numeric(8,2), any_numeric numeric, small smallint,
+	big bigint, page text, ratio float8) PARTITION BY RANGE (id);
+CREATE VIEW remote.visits_1 AS SELECT * FROM remote.visits WHERE id <= 1000;
+CREATE VIEW remote.visits_2 AS SELECT * FROM remote.visits WHERE id > 1000;
+CREATE FOREIGN TABLE visits_1 PARTITION OF visits FOR VALUES FROM (1) TO (1001)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'visits_1');
+CREATE FOREIGN TABLE visits_2 PARTITION OF visits FOR VALUES FROM (1001) TO (2001)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'visits_2');
+ANALYZE visits;
+ANALYZE visits_1, visits_2;
+
+-- Does EXPLAIN (VERBOSE) of a query show this?
+CREATE FUNCTION shows(query text, what text) RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	result bool := false;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (VERBOSE, COSTS OFF) ' || query LOOP
+		result := result OR line ~ what;
+	END LOOP;
+	RETURN result;
+END
+$$;
+
+-- SELECT DISTINCT: the remote groups
+SELECT shows(q, 'GROUP BY') AS grouped, d.* FROM unnest(ARRAY[
+	'SELECT DISTINCT site, new FROM visits_1',
+	'SELECT DISTINCT site, site * 2 AS twice FROM visits_1 ORDER BY site DESC, twice LIMIT 3',
+	'SELECT DISTINCT site, 1 AS one FROM visits_1',
+	'SELECT count(*) FROM (SELECT DISTINCT site, page FROM visits_1) d',
+	'SELECT DISTINCT site FROM visits_1 UNION ALL SELECT DISTINCT visitor FROM visits_2',
+	'SELECT DISTINCT site, new FROM visits',
+	-- and not
+	'SELECT DISTINCT ON (site) site, new FROM visits_1 ORDER BY site, new',
+	'SELECT DISTINCT site, any_numeric FROM visits_1',
+	'SELECT DISTINCT site, ratio FROM visits_1',
+	'SELECT DISTINCT site, random() > 2 FROM visits_1',
+	'SELECT DISTINCT site, (SELECT 1 FROM visits_2 LIMIT 1) FROM visits_1'
+]) q, LATERAL (SELECT min(rows) AS rows, sum(only_postgres_fdw) AS missing, sum(only_exchange) AS wrong FROM exchange_differences(q)) d;
+
+-- Aggregates of DISTINCT values: over values that are distinct
+SELECT shows(q, 'DISTINCT') AS once, d.* FROM unnest(ARRAY[
+	'SELECT site, count(DISTINCT visitor), avg(paid), count(*) FROM visits GROUP BY site',
+	'SELECT count(DISTINCT visitor), sum(DISTINCT visitor), avg(DISTINCT visitor), min(page), max(paid), bool_or(new), bit_or(small) FROM visits',
+	'SELECT count(DISTINCT visitor), count(*), count(visitor), sum(small), sum(id), sum(big), sum(paid), avg(small), avg(id), avg(big), avg(paid), sum(any_numeric), avg(any_numeric) FROM visits',
+	'SELECT count(DISTINCT visitor), count(*), count(paid), sum(id), avg(id), sum(paid), avg(paid), max(page) FROM visits WHERE id < 0',
+	'SELECT site % 2, count(DISTINCT visitor) AS c, count(*) FILTER (WHERE new) AS new, avg(paid) FILTER (WHERE id < 0), sum(id) FILTER (WHERE id < 0) FROM visits GROUP BY site % 2 HAVING count(DISTINCT visitor) > 3 AND site % 2 < 9 ORDER BY c DESC, site % 2 + count(*) LIMIT 4',
+	'SELECT site, count(DISTINCT paid) FROM visits WHERE id IN (SELECT id FROM visits_1) GROUP BY site',
+	'SELECT site, new, count(DISTINCT v.page) + 1 FROM visits v LEFT JOIN visits_1 w USING (id, site, new) GROUP BY site, new',
+	'SELECT DISTINCT count(DISTINCT visitor) > 70 FROM visits GROUP BY site',
+	'SELECT i, (SELECT count(DISTINCT visitor) FROM visits) FROM generate_series(1, 3) i',
+	-- and not
+	'SELECT site, count(DISTINCT any_numeric) FROM visits GROUP BY site',
+	'SELECT site, count(DISTINCT ratio) FROM visits GROUP BY site',
+	'SELECT any_numeric, count(DISTINCT visitor) FROM visits GROUP BY any_numeric',
+	'SELECT site, count(DISTINCT visitor), count(DISTINCT page) FROM visits GROUP BY site',
+	'SELECT site, count(DISTINCT visitor) FILTER (WHERE new) FROM visits GROUP BY site',
+	'SELECT site, count(DISTINCT visitor), max(any_numeric) FROM visits GROUP BY site',
+	'SELECT site, count(DISTINCT visitor), max(ratio) FROM visits GROUP BY site',
+	'SELECT site, count(DISTINCT visitor), sum(ratio) FROM visits GROUP BY site',
+	'SELECT site, count(DISTINCT visitor), string_agg(page, '','' ORDER BY id) FROM visits GROUP BY site',
+	'SELECT site, new, count(DISTINCT visitor) FROM visits GROUP BY ROLLUP (site, new)',
+	'SELECT site, count(DISTINCT visitor), sum(count(*)) OVER () FROM visits GROUP BY site',
+	'SELECT i, (SELECT count(DISTINCT visitor) FROM visits WHERE site = i) FROM generate_series(1, 3) i'
+]) q, LATERAL (SELECT min(rows) AS rows, sum(only_postgres_fdw) AS missing, sum(only_exchange) AS wrong FROM exchange_differences(q)) d;
+SET pg_exchange.enabled = off;
+SELECT shows('SELECT DISTINCT site FROM visits_1', 'GROUP BY'), shows('SELECT site, count(DISTINCT visitor) FROM visits GROUP BY site', 'DISTINCT');
+RESET pg_exchange.enabled;
+DROP TABLE visits;

@@ -20,6 +20,7 @@
 #endif
 
 #include "catalog/pg_proc.h"
+#include "commands/vacuum.h"
 #include "executor/execPartition.h"
 #include "executor/executor.h"
 #include "foreign/foreign.h"
@@ -48,6 +49,7 @@
 #if PG_VERSION_NUM >= 180000
 #include "common/base64.h"
 #include "miscadmin.h"
+#include "optimizer/optimizer.h"
 #endif
 
 /*
@@ -64,6 +66,31 @@
 		bool		execute_once
 #define PX_EXECUTOR_RUN_ARGUMENTS	queryDesc, direction, count, execute_once
 #endif
+
+/* ExecutorRun, likewise: run a query to its end. */
+static inline void
+px_executor_run(QueryDesc *query)
+{
+#if PG_VERSION_NUM >= 180000
+	ExecutorRun(query, ForwardScanDirection, 0);
+#else
+	ExecutorRun(query, ForwardScanDirection, 0, true);
+#endif
+}
+
+/*
+ * May the current user run ANALYZE on a table?  If not, that gives a WARNING.
+ * Renamed with the privilege MAINTAIN: 17.
+ */
+static inline bool
+px_may_analyze(Oid relid, Form_pg_class reltuple)
+{
+#if PG_VERSION_NUM >= 170000
+	return vacuum_is_permitted_for_relation(relid, reltuple, VACOPT_ANALYZE);
+#else
+	return vacuum_is_relation_owner(relid, reltuple, VACOPT_ANALYZE);
+#endif
+}
 
 /*
  * planner_hook is also given the state of the EXPLAIN that wants the plan:
@@ -345,15 +372,6 @@ px_custompath_copy_restrictinfo(CustomPath *path, const ForeignPath *from)
 #endif
 }
 
-/* Path.disabled_nodes: 18.  Set that of a join. */
-static inline void
-px_path_sum_disabled(Path *path, const Path *outer, const Path *inner)
-{
-#if PG_VERSION_NUM >= 180000
-	path->disabled_nodes = outer->disabled_nodes + inner->disabled_nodes;
-#endif
-}
-
 /*
  * PlannerInfo.processed_groupClause: 16.  The grouping keys without redundant
  * ones; before, there were all of them.
@@ -368,17 +386,26 @@ px_group_clause(const PlannerInfo *root)
 #endif
 }
 
-/* A plain Append.  create_append_path takes a struct: 19. */
+/* Path.disabled_nodes: 18.  Set that of a join. */
+static inline void
+px_path_sum_disabled(Path *path, const Path *outer, const Path *inner)
+{
+#if PG_VERSION_NUM >= 180000
+	path->disabled_nodes = outer->disabled_nodes + inner->disabled_nodes;
+#endif
+}
+
+/* create_append_path takes its children as a struct: 19. */
 static inline Path *
-px_append_path(PlannerInfo *root, RelOptInfo *rel, List *subpaths)
+px_append_path(PlannerInfo *root, RelOptInfo *rel, List *children)
 {
 #if PG_VERSION_NUM >= 190000
-	AppendPathInput input = {.subpaths = subpaths};
+	AppendPathInput input = {.subpaths = children};
 
 	return (Path *) create_append_path(root, rel, input, NIL, NULL, 0, false,
 									   -1);
 #else
-	return (Path *) create_append_path(root, rel, subpaths, NIL, NIL, NULL, 0,
+	return (Path *) create_append_path(root, rel, children, NIL, NIL, NULL, 0,
 									   false, -1);
 #endif
 }
@@ -566,6 +593,35 @@ px_copy_rte(const Query *from, const RangeTblEntry *rte, Query *to)
 	to->rtable = lappend(to->rtable, copy);
 }
 
+/*
+ * Let the query refer to the expressions of GROUP BY themselves, as before 18,
+ * not to RTE_GROUP.
+ */
+static inline void
+px_flatten_group(Query *query)
+{
+#if PG_VERSION_NUM >= 180000
+	ListCell   *lc;
+
+	if (!query->hasGroupRTE)
+		return;
+	query->targetList = (List *) flatten_group_exprs(
+		NULL, query, (Node *) query->targetList);
+	query->havingQual = flatten_group_exprs(NULL, query, query->havingQual);
+	query->hasGroupRTE = false;
+	foreach(lc, query->rtable)
+	{
+		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+
+		if (rte->rtekind == RTE_GROUP)
+		{
+			rte->rtekind = RTE_RESULT;
+			rte->groupexprs = NIL;
+		}
+	}
+#endif
+}
+
 /* Is the operator a comparison?  get_op_index_interpretation: 18. */
 static inline bool
 px_is_comparison(Oid operator)
@@ -574,6 +630,17 @@ px_is_comparison(Oid operator)
 	return get_op_index_interpretation(operator) != NIL;
 #else
 	return get_op_btree_interpretation(operator) != NIL;
+#endif
+}
+
+/* Let a query have FROM and WHERE of another one, which are not copied. */
+static inline void
+px_share_from(Query *from, Query *to)
+{
+	to->rtable = from->rtable;
+	to->jointree = from->jointree;
+#if PG_VERSION_NUM >= 160000
+	to->rteperminfos = from->rteperminfos;
 #endif
 }
 

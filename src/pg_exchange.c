@@ -22,6 +22,8 @@
 #include "plan/estimate.h"
 #include "plan/lookup.h"
 #include "plan/marker.h"
+#include "plan/nestloop.h"
+#include "plan/partial_agg.h"
 #include "plan/partitionwise.h"
 #include "plan/paths.h"
 #include "plan/place.h"
@@ -48,9 +50,11 @@ _PG_init(void)
 	px_run_init();
 	px_estimate_init();
 	px_paths_init();
+	px_partial_agg_init();
+	px_append_agg_init();
 	px_partitionwise_init();
 	px_lookup_plan_init();
-	px_append_agg_init();
+	px_nestloop_init();
 	px_place_init();
 	px_rewrite_init();
 }

@@ -80,6 +80,8 @@ typedef struct px_receive_state
 	bool		small;			/* too little is expected for a stream */
 	bool		locks_rows;		/* FOR UPDATE and the like */
 	bool		user_code;		/* may run while the scan is being read */
+	bool		limited;		/* the remote query has a LIMIT, and its rows
+								 * are merged with others */
 	bool		few_rows;		/* a LIMIT is going to end the scan early */
 	bool		nested_in_worker;	/* below a function that a parallel worker
 									 * calls */

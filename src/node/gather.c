@@ -274,6 +274,97 @@ begin_nested(PlanState *node, void *context)
 	return false;
 }
 
+/* The lesser of two time-outs; -1 is for ever. */
+static long
+earlier(long a, long b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+/* What the children with a LIMIT are expected to return, at most. */
+static double
+expected_limited_nbytes(const px_gather_state *state)
+{
+	double		nbytes = 0;
+	int			i = -1;
+
+	while ((i = bms_next_member(state->valid, i)) >= 0)
+	{
+		const px_receive_state *receive = state->children[i].receive;
+
+		if (receive && receive->limited)
+			nbytes += receive->foreign->scan.plan.plan_rows *
+				receive->foreign->scan.plan.plan_width;
+	}
+	return nbytes;
+}
+
+/*
+ * Begin all children of a merge, although there are fewer connections than
+ * children.  A child whose remote query has a LIMIT is read to its end when
+ * its first rows have come: then another one gets its connection.  Otherwise
+ * postgres_fdw's session would have to read those that cannot begin, one after
+ * the other, and a merge wants rows of all of them.
+ *
+ * Children that have no LIMIT keep their connections.  So do all if too much is
+ * expected.
+ */
+static void
+read_limited(px_gather_state *state)
+{
+	if (expected_limited_nbytes(state) > px_receive_buffer)
+		return;
+	for (;;)
+	{
+		bool		unbegun = false;
+		bool		freed = false;
+		int			nwaiting = 0;
+		long		timeout_ms = -1;
+		int			i = -1;
+
+		while ((i = bms_next_member(state->valid, i)) >= 0)
+		{
+			px_receive_state *receive = state->children[i].receive;
+
+			if (receive && !begin_receive(receive))
+			{
+				if (waits_for_session(receive))
+					break;		/* see begin_ahead */
+				unbegun = true;
+			}
+		}
+		if (!unbegun)
+			return;
+
+		i = -1;
+		while ((i = bms_next_member(state->valid, i)) >= 0)
+		{
+			px_receive_state *receive = state->children[i].receive;
+
+			if (receive == NULL || !receive->limited ||
+				px_receive_waiting(receive, state->waiting + nwaiting) == 0)
+				continue;
+			if (px_receive_advance(receive, false))
+			{
+				px_receive_spool(receive);
+				freed = true;
+			}
+			else
+			{
+				nwaiting += px_receive_waiting(receive,
+											   state->waiting + nwaiting);
+				timeout_ms = earlier(timeout_ms, px_ask_keep_awake(receive));
+			}
+		}
+		if (freed)
+			continue;
+		if (nwaiting == 0)
+			return;				/* others have the connections */
+		px_stream_wait_any(state->waiting, nwaiting, timeout_ms,
+						   &state->receive_wait);
+	}
+}
+
 static void
 start_gather(px_gather_state *state)
 {
@@ -304,6 +395,8 @@ start_gather(px_gather_state *state)
 	state->order = intVal(lsecond(scan->custom_private));
 	state->any_order = state->order == PX_GATHER_ANY;
 	begin_ahead(state);
+	if (state->merge)
+		read_limited(state);
 	state->patience_ms = FIRST_IN_ORDER_MS;
 	state->local_turns = 0;
 	state->current = -1;
@@ -375,13 +468,6 @@ find_ready(px_gather_state *state)
 			return i;
 	}
 	return find_local(state);
-}
-
-/* The lesser of two time-outs; -1 is for ever. */
-static long
-earlier(long a, long b)
-{
-	return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
 /*

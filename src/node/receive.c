@@ -216,6 +216,7 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 	state->locks_rows = private_int(scan, PX_RECEIVE_PRIVATE_LOCKS) != 0;
 	state->user_code = px_run_has_early_triggers(estate) ||
 		private_int(scan, PX_RECEIVE_PRIVATE_USER_CODE) != 0;
+	state->limited = private_int(scan, PX_RECEIVE_PRIVATE_LIMITED) != 0;
 	state->few_rows = private_int(scan, PX_RECEIVE_PRIVATE_FEW_ROWS) != 0;
 
 	/* Workers share a scan only if it is parallel_aware. */
@@ -345,6 +346,15 @@ px_receive_waiting(px_receive_state *state, px_stream **streams)
 			return 0;			/* it was spooled, and need not wait */
 	}
 	return n;
+}
+
+void
+px_receive_spool(px_receive_state *state)
+{
+	if (state->phase != PX_RECEIVE_FRAMES)
+		return;
+	for (int i = 0; i < state->nreaders; i++)
+		px_stream_spool(state->readers[i]->stream);
 }
 
 /* Wait until one of the node's streams has something, or for some time. */

@@ -20,8 +20,8 @@ typedef enum px_receive_private
 {
 	PX_RECEIVE_PRIVATE_STREAMS, /* of the query, which share
 								 * receive_buffer */
-	PX_RECEIVE_PRIVATE_SORTED,	/* 1 if the planner may rely on the order of
-								 * rows */
+	PX_RECEIVE_PRIVATE_SORTED,	/* number of keys by which rows are sorted;
+								 * the planner may rely on it */
 	PX_RECEIVE_PRIVATE_ASYNC,	/* 1 if postgres_fdw would run
 								 * asynchronously */
 	PX_RECEIVE_PRIVATE_SMALL,	/* 1 if less than min_bytes is expected */
@@ -32,6 +32,8 @@ typedef enum px_receive_private
 									 * early */
 	PX_RECEIVE_PRIVATE_KEYS,	/* 1 if its parameters are the keys of an
 								 * ExchangeLookup */
+	PX_RECEIVE_PRIVATE_LIMITED, /* 1 if a LIMIT was added to the remote query,
+								 * whose rows are merged with others */
 	PX_RECEIVE_PRIVATE_PARTIAL	/* not an Integer: NIL, or what
 								 * px_partial_new takes */
 } px_receive_private;
@@ -52,6 +54,13 @@ extern bool px_receive_advance(px_receive_state *state, bool wait);
 
 /* The ExchangeReceive that node is, or NULL. */
 extern px_receive_state *px_receive_from_node(PlanState *node);
+
+/*
+ * Rows are there: see px_receive_advance.  Read the rest of them into a spool,
+ * so that the stream's connection is free.  Blocks until they have come,
+ * serving interrupts.  Does nothing if the session reads.
+ */
+extern void px_receive_spool(px_receive_state *state);
 
 /*
  * The node cannot advance: collect the streams that it waits for, at most

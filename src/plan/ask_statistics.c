@@ -55,7 +55,8 @@ typedef struct asked_server
  */
 #define TABLES_SQL \
 	"SELECT pg_catalog.json_build_array('table', c.nspname, c.relname," \
-	" m.tuples, m.nbytes, m.unknown)::pg_catalog.text FROM (" \
+	" m.tuples, m.nbytes, m.unknown, CASE WHEN m.stored THEN 't' END)" \
+	"::pg_catalog.text FROM (" \
 	"SELECT t.oid, n.nspname::pg_catalog.text, t.relname::pg_catalog.text" \
 	" FROM pg_catalog.pg_class t JOIN pg_catalog.pg_namespace n" \
 	" ON n.oid" PX_EQ "t.relnamespace WHERE n.nspname" PX_EQ \
@@ -71,10 +72,12 @@ typedef struct asked_server
 	"::pg_catalog.text AS tuples," \
 	" pg_catalog.sum(s.nbytes)::pg_catalog.text AS nbytes," \
 	" pg_catalog.sum(CASE WHEN s.known THEN 0 ELSE s.nbytes END)" \
-	"::pg_catalog.text AS unknown FROM (" \
+	"::pg_catalog.text AS unknown, pg_catalog.bool_and(s.stored) AS stored" \
+	" FROM (" \
 	"SELECT k.*, k.reltuples OPERATOR(pg_catalog.>=) 0 AND (k.relpages" \
 	" OPERATOR(pg_catalog.>) 0 OR k.nbytes" PX_EQ "0) AS known FROM (" \
-	"SELECT r.reltuples, r.relpages, b.block, CASE WHEN r.relkind" PX_EQ \
+	"SELECT r.reltuples, r.relpages, b.block," \
+	" r.relkind OPERATOR(pg_catalog.<>) 'f' AS stored, CASE WHEN r.relkind" PX_EQ \
 	"'f' THEN r.relpages::pg_catalog.float8" \
 	" OPERATOR(pg_catalog.*) b.block" \
 	" ELSE pg_catalog.pg_relation_size(r.oid::pg_catalog.regclass)" \
@@ -234,9 +237,12 @@ read_line(const asked_server *server, const char *line)
 	if (table == NULL)
 		return;
 	if (strcmp(words[0], "table") == 0)
+	{
+		table->can_sample = words[6] != NULL;
 		table->answered = read_number(words[3], &table->tuples) &&
 			read_number(words[4], &table->nbytes) &&
 			read_number(words[5], &table->nbytes_unknown);
+	}
 	else if (strcmp(words[0], "column") == 0 && words[3] != NULL)
 	{
 		px_remote_column *column = palloc(sizeof(px_remote_column));

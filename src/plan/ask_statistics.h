@@ -41,6 +41,8 @@ typedef struct px_asked_table
 								 * not negative */
 	double		nbytes;			/* of all members */
 	double		nbytes_unknown; /* of members without a number of rows */
+	bool		can_sample;		/* it has a place for each row, and TABLESAMPLE
+								 * is possible */
 	List	   *columns;		/* of px_remote_column */
 } px_asked_table;
 

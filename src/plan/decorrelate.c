@@ -51,7 +51,6 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
-#include "parser/parse_oper.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/fmgroids.h"
@@ -60,6 +59,7 @@
 #include "compat.h"
 #include "plan/decorrelate.h"
 #include "plan/harmless.h"
+#include "plan/make_query.h"
 
 /* A condition inner = outer of a subquery; it is one operator. */
 typedef struct correlation
@@ -69,55 +69,13 @@ typedef struct correlation
 	Expr	   *outer;			/* of the outer query's, as the outer query
 								 * sees them; a Var below RelabelTypes */
 	bool		inner_is_left;
-	Oid			sort_operator;	/* for GROUP BY inner */
-	Oid			eq_operator;
+	SortGroupClause *group_clause;	/* GROUP BY inner */
 	bool		restricted;		/* its keys were restricted */
 } correlation;
 
 /* ---------------------------------------------------------------------
  * Parts of queries
  * --------------------------------------------------------------------- */
-
-/* Does the query, or the expression, refer to any query around it? */
-static bool
-refers_outside(Node *node, int *depth)
-{
-	int			levelsup = 0;
-
-	if (node == NULL)
-		return false;
-	if (IsA(node, Query))
-	{
-		bool		found;
-
-		(*depth)++;
-		found = query_tree_walker((Query *) node, refers_outside, depth,
-								  QTW_EXAMINE_RTES_BEFORE);
-		(*depth)--;
-		return found;
-	}
-	if (IsA(node, RangeTblEntry))
-		return ((RangeTblEntry *) node)->rtekind == RTE_CTE &&
-			(int) ((RangeTblEntry *) node)->ctelevelsup >= *depth;
-	if (IsA(node, Var))
-		levelsup = ((Var *) node)->varlevelsup;
-	else if (IsA(node, Aggref))
-		levelsup = ((Aggref *) node)->agglevelsup;
-	else if (IsA(node, GroupingFunc))
-		levelsup = ((GroupingFunc *) node)->agglevelsup;
-	if (levelsup > 0 && levelsup >= *depth)
-		return true;
-	return expression_tree_walker(node, refers_outside, depth);
-}
-
-/* The same for a query as a whole. */
-static bool
-is_uncorrelated(Node *query)
-{
-	int			depth = 0;
-
-	return !refers_outside(query, &depth);
-}
 
 /* Is this a column of a query so many levels up, with a type of equal form? */
 static bool
@@ -137,86 +95,11 @@ column_of(Node *node)
 	return castNode(Var, node);
 }
 
-/* Append a subquery to FROM, and return its range table index. */
-static Index
-add_subquery(Query *query, Query *subquery, const char *name)
-{
-	RangeTblEntry *rte = makeNode(RangeTblEntry);
-	RangeTblRef *ref = makeNode(RangeTblRef);
-	List	   *names = NIL;
-	ListCell   *lc;
-
-	foreach(lc, subquery->targetList)
-		names = lappend(names, makeString(lfirst_node(TargetEntry,
-													  lc)->resname));
-	rte->rtekind = RTE_SUBQUERY;
-	rte->subquery = subquery;
-	rte->alias = makeAlias(name, NIL);
-	rte->eref = makeAlias(name, names);
-	rte->inFromCl = true;
-	query->rtable = lappend(query->rtable, rte);
-	ref->rtindex = list_length(query->rtable);
-	query->jointree->fromlist = lappend(query->jointree->fromlist, ref);
-	return ref->rtindex;
-}
-
 static void
 add_qual(Query *query, Node *qual)
 {
 	query->jointree->quals = (Node *) make_and_qual(query->jointree->quals,
 													qual);
-}
-
-/* A new query that selects from nothing yet. */
-static Query *
-make_query(void)
-{
-	Query	   *query = makeNode(Query);
-
-	query->commandType = CMD_SELECT;
-	query->querySource = QSRC_ORIGINAL;
-	query->canSetTag = true;
-	query->jointree = makeFromExpr(NIL, NULL);
-	return query;
-}
-
-static SortGroupClause *
-make_group_clause(Index ref, Oid sort_operator, Oid eq_operator)
-{
-	SortGroupClause *clause = makeNode(SortGroupClause);
-
-	clause->tleSortGroupRef = ref;
-	clause->eqop = eq_operator;
-	clause->sortop = sort_operator;
-	clause->hashable = true;
-	return clause;
-}
-
-/* Append the expression to the target list of a query, and to its DISTINCT. */
-static void
-add_distinct_target(Query *query, Expr *expr)
-{
-	TargetEntry *target;
-	Oid			sort_operator;
-	Oid			eq_operator;
-	int			resno = list_length(query->targetList) + 1;
-
-	get_sort_group_operators(exprType((Node *) expr), false, true, false,
-							 &sort_operator, &eq_operator, NULL, NULL);
-	target = makeTargetEntry(expr, resno, psprintf("key%d", resno), false);
-	target->ressortgroupref = resno;
-	query->targetList = lappend(query->targetList, target);
-	query->distinctClause = lappend(
-		query->distinctClause,
-		make_group_clause(resno, sort_operator, eq_operator));
-}
-
-/* A column of a subquery in FROM. */
-static Expr *
-target_var(const Query *subquery, Index rtindex, int resno)
-{
-	return (Expr *) makeVarFromTargetEntry(
-		rtindex, list_nth_node(TargetEntry, subquery->targetList, resno - 1));
 }
 
 /* ---------------------------------------------------------------------
@@ -331,7 +214,6 @@ get_correlation(Node *qual)
 	correlation *result;
 	Node	   *left;
 	Node	   *right;
-	bool		hashable;
 
 	if (!IsA(op, OpExpr) || list_length(op->args) != 2 ||
 		op->opno >= FirstNormalObjectId || !is_deterministic(op->inputcollid))
@@ -354,12 +236,10 @@ get_correlation(Node *qual)
 		!is_deterministic(exprCollation((Node *) result->inner)) ||
 		!is_deterministic(exprCollation((Node *) result->outer)))
 		return NULL;
-	get_sort_group_operators(exprType((Node *) result->inner), false, false,
-							 false, &result->sort_operator,
-							 &result->eq_operator, NULL, &hashable);
-	if (!hashable || !OidIsValid(result->eq_operator) ||
-		!op_hashjoinable(op->opno, exprType(left)) ||
-		!is_same_equality(op->opno, result->eq_operator))
+	result->group_clause = px_make_group_clause(
+		exprType((Node *) result->inner));
+	if (!op_hashjoinable(op->opno, exprType(left)) ||
+		!is_same_equality(op->opno, result->group_clause->eqop))
 		return NULL;
 	return result;
 }
@@ -388,7 +268,8 @@ take_correlations(Query *subquery)
 	subquery->jointree->quals = rest == NIL
 		? NULL
 		: (Node *) make_ands_explicit(rest);
-	if (!is_uncorrelated((Node *) subquery) || !px_from_is_harmless(subquery))
+	if (!px_is_uncorrelated((Node *) subquery) ||
+		!px_from_is_harmless(subquery))
 		return NIL;
 	return correlations;
 }
@@ -435,7 +316,7 @@ has_other_sublinks(Node *node, void *context)
 		SubLink    *sublink = (SubLink *) node;
 
 		return sublink->subLinkType != ANY_SUBLINK ||
-			!is_uncorrelated(sublink->subselect) ||
+			!px_is_uncorrelated(sublink->subselect) ||
 			has_other_sublinks(sublink->testexpr, context);
 	}
 	return expression_tree_walker(node, has_other_sublinks, context);
@@ -449,7 +330,7 @@ is_restriction(Node *qual, Index rtindex)
 	int			member;
 
 	return bms_get_singleton_member(varnos, &member) &&
-		member == (int) rtindex && is_uncorrelated(qual) &&
+		member == (int) rtindex && px_is_uncorrelated(qual) &&
 		!has_other_sublinks(qual, NULL);
 }
 
@@ -503,11 +384,14 @@ static void
 restrict_inner(Query *subquery, correlation *corr, Oid operator, Query *keys,
 			   Index rtindex, Expr *key)
 {
-	add_distinct_target(keys, key);
+	int			resno = px_add_target(keys, key, NULL);
+
+	px_add_clause(keys, &keys->distinctClause,
+				  px_make_group_clause(exprType((Node *) key)));
 	add_qual(subquery, (Node *) make_opclause(
 				 operator, BOOLOID, false, copyObject(corr->inner),
-				 target_var(keys, rtindex, list_length(keys->targetList)),
-				 InvalidOid, corr->op->inputcollid));
+				 px_subquery_column(keys, rtindex, resno), InvalidOid,
+				 corr->op->inputcollid));
 	corr->restricted = true;
 }
 
@@ -532,7 +416,7 @@ restrict_by_in(Query *query, Query *subquery, correlation *corr)
 
 		if (!IsA(sublink, SubLink) || sublink->subLinkType != ANY_SUBLINK ||
 			!IsA(sublink->testexpr, OpExpr) ||
-			!is_uncorrelated(sublink->subselect))
+			!px_is_uncorrelated(sublink->subselect))
 			continue;
 		test = (OpExpr *) sublink->testexpr;
 		select = castNode(Query, sublink->subselect);
@@ -551,12 +435,12 @@ restrict_by_in(Query *query, Query *subquery, correlation *corr)
 		if (!OidIsValid(operator))
 			continue;
 
-		keys = make_query();
-		rtindex = add_subquery(keys, copyObject(select), "keys");
+		keys = px_make_query();
+		rtindex = px_add_subquery(keys, copyObject(select), "keys");
 		restrict_inner(subquery, corr, operator, keys,
 					   list_length(subquery->rtable) + 1,
-					   target_var(select, rtindex, 1));
-		(void) add_subquery(subquery, keys, "outer_keys");
+					   px_subquery_column(select, rtindex, 1));
+		(void) px_add_subquery(subquery, keys, "outer_keys");
 		return;
 	}
 }
@@ -581,7 +465,7 @@ restrict_by_table(Query *query, Query *subquery, List *correlations,
 		!is_inner_joined((Node *) query->jointree, rtindex))
 		return;
 
-	keys = make_query();
+	keys = px_make_query();
 	px_copy_rte(query, rte, keys);
 	ref = makeNode(RangeTblRef);
 	ref->rtindex = 1;
@@ -604,7 +488,7 @@ restrict_by_table(Query *query, Query *subquery, List *correlations,
 		restrict_inner(subquery, corr, operator, keys, keys_rtindex, outer);
 	}
 	if (keys->targetList != NIL)
-		(void) add_subquery(subquery, keys, "outer_keys");
+		(void) px_add_subquery(subquery, keys, "outer_keys");
 }
 
 static void
@@ -650,14 +534,11 @@ take_aggregates(Node *node, take_context *context)
 	if (IsA(node, Aggref))
 	{
 		Query	   *subquery = context->subquery;
-		int			resno = list_length(subquery->targetList) + 1;
+		int			resno = px_add_target(
+			subquery, (Expr *) node,
+			get_func_name(((Aggref *) node)->aggfnoid));
 
-		subquery->targetList = lappend(
-			subquery->targetList,
-			makeTargetEntry((Expr *) node, resno,
-							get_func_name(((Aggref *) node)->aggfnoid),
-							false));
-		return (Node *) target_var(subquery, context->rtindex, resno);
+		return (Node *) px_subquery_column(subquery, context->rtindex, resno);
 	}
 	return expression_tree_mutator(node, take_aggregates, context);
 }
@@ -722,22 +603,17 @@ join_sublink(Query *query, Node *qual, SubLink *sublink, bool restrict_keys)
 	foreach(lc, correlations)
 	{
 		correlation *corr = lfirst(lc);
-		int			resno = list_length(subquery->targetList) + 1;
-		TargetEntry *target = makeTargetEntry(corr->inner, resno,
-											  psprintf("key%d", resno), false);
+		int			resno = px_add_target(subquery, corr->inner, NULL);
 
-		target->ressortgroupref = resno;
-		subquery->targetList = lappend(subquery->targetList, target);
-		subquery->groupClause = lappend(
-			subquery->groupClause,
-			make_group_clause(resno, corr->sort_operator, corr->eq_operator));
+		px_add_clause(subquery, &subquery->groupClause, corr->group_clause);
 		result = lappend(
 			result,
-			join_condition(corr, target_var(subquery, take.rtindex, resno)));
+			join_condition(corr,
+						   px_subquery_column(subquery, take.rtindex, resno)));
 	}
 	replace.value = take_aggregates(value, &take);
 	result = lappend(result, replace_sublink(qual, &replace));
-	(void) add_subquery(query, subquery, "scalar_subquery");
+	(void) px_add_subquery(query, subquery, "scalar_subquery");
 	return result;
 }
 

@@ -174,7 +174,7 @@ ask_about_query(PlannerInfo *root, GetForeignRelSize_function get_size)
  * Sizes
  * --------------------------------------------------------------------- */
 
-/* Rows of a table of so many bytes that was analyzed nowhere: see plancat.c. */
+/* Rows of a table that was analyzed nowhere: see plancat.c. */
 static double
 guess_tuples(Oid relid, double nbytes)
 {

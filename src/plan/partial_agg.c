@@ -30,6 +30,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/tlist.h"
 
+#include "compat.h"
 #include "exec/plan_walk.h"
 #include "guc.h"
 #include "node/receive.h"
@@ -37,6 +38,11 @@
 #include "plan/partial_agg.h"
 #include "plan/paths.h"
 #include "tuple/agg_state.h"
+
+static build_simple_rel_hook_type prev_build_simple_rel_hook = NULL;
+
+/* The function that get_upper_paths stands for: always that of paths.c. */
+static GetForeignUpperPaths_function next_get_upper_paths = NULL;
 
 static Plan *plan_partial(PlannerInfo *root, RelOptInfo *rel,
 						  CustomPath *best_path, List *tlist, List *clauses,
@@ -196,21 +202,6 @@ px_partial_agg_path(PlannerInfo *root, RelOptInfo *input_rel,
 	return path;
 }
 
-void
-px_partial_agg_add_path(PlannerInfo *root, RelOptInfo *input_rel,
-						RelOptInfo *output_rel,
-						const GroupPathExtraData *extra)
-{
-	CustomPath *path;
-
-	/* Else the planner wants to aggregate in parallel. */
-	if (extra->patype != PARTITIONWISE_AGGREGATE_PARTIAL)
-		return;
-	path = px_partial_agg_path(root, input_rel, output_rel, extra);
-	if (path)
-		add_path(output_rel, &path->path);
-}
-
 /* ---------------------------------------------------------------------
  * Plans
  * --------------------------------------------------------------------- */
@@ -274,4 +265,52 @@ plan_partial(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	lfirst(list_nth_cell(scan->custom_private,
 						 PX_RECEIVE_PRIVATE_PARTIAL)) = columns;
 	return &scan->scan.plan;
+}
+
+/* ---------------------------------------------------------------------
+ * Hooks
+ * --------------------------------------------------------------------- */
+
+/*
+ * GetForeignUpperPaths of all relations of postgres_fdw: add a path to the
+ * partial groups of a partition.
+ */
+static void
+get_upper_paths(PlannerInfo *root, UpperRelationKind stage,
+				RelOptInfo *input_rel, RelOptInfo *output_rel, void *extra)
+{
+	const GroupPathExtraData *grouping = extra;
+	CustomPath *path;
+
+	if (stage != UPPERREL_PARTIAL_GROUP_AGG)
+	{
+		next_get_upper_paths(root, stage, input_rel, output_rel, extra);
+		return;
+	}
+
+	/* Else the planner wants to aggregate in parallel. */
+	if (grouping->patype != PARTITIONWISE_AGGREGATE_PARTIAL)
+		return;
+	path = px_partial_agg_path(root, input_rel, output_rel, grouping);
+	if (path)
+		add_path(output_rel, &path->path);
+}
+
+/* Have that function called for each relation that paths.c has prepared. */
+static void
+replace_function(PX_BUILD_SIMPLE_REL_PARAMETERS)
+{
+	if (prev_build_simple_rel_hook)
+		prev_build_simple_rel_hook(PX_BUILD_SIMPLE_REL_ARGUMENTS);
+	if (!px_rel_is_postgres_fdw(rel))
+		return;
+	next_get_upper_paths = rel->fdwroutine->GetForeignUpperPaths;
+	rel->fdwroutine->GetForeignUpperPaths = get_upper_paths;
+}
+
+void
+px_partial_agg_init(void)
+{
+	prev_build_simple_rel_hook = build_simple_rel_hook;
+	build_simple_rel_hook = replace_function;
 }

@@ -23,11 +23,9 @@ extern CustomPath *px_partial_agg_path(PlannerInfo *root,
 									   const GroupPathExtraData *extra);
 
 /*
- * GetForeignUpperPaths for UPPERREL_PARTIAL_GROUP_AGG: add that path to
- * output_rel, if it is a partition's.
+ * Install the planner's hook for relations, after that of plan/paths.h; called
+ * by _PG_init.
  */
-extern void px_partial_agg_add_path(PlannerInfo *root, RelOptInfo *input_rel,
-									RelOptInfo *output_rel,
-									const GroupPathExtraData *extra);
+extern void px_partial_agg_init(void);
 
 #endif							/* PX_PLAN_PARTIAL_AGG_H */

@@ -34,7 +34,6 @@
 #include "plan/eligible.h"
 #include "plan/estimate.h"
 #include "plan/join_cost.h"
-#include "plan/partial_agg.h"
 #include "plan/paths.h"
 
 static build_simple_rel_hook_type prev_build_simple_rel_hook = NULL;
@@ -70,20 +69,19 @@ typedef struct exchange_routine
  */
 #define LOOKUP_ROWS				8.0
 
+/*
+ * A remote query of at least this cost, some 10 ms, is worth a stream, whatever
+ * it returns.
+ */
+#define BUSY_REMOTE_COST		1000.0
+
+/* What postgres_fdw charges for a scan, unless fdw_startup_cost is set. */
+#define STARTUP_COST			100.0
+
 static ForeignScan *get_foreign_plan(PlannerInfo *root, RelOptInfo *rel,
 									 Oid relid, ForeignPath *best_path,
 									 List *tlist, List *scan_clauses,
 									 Plan *outer_plan);
-
-/*
- * The remote's work for an aggregate, in the planner's units, above which its
- * result is not small however few rows it has: some 10 ms.  postgres_fdw
- * charges STARTUP_COST for a scan, unless fdw_startup_cost says otherwise.
- */
-#define MUCH_WORK_COST			1000.0
-#define STARTUP_COST			100.0
-
-static void get_foreign_paths(PlannerInfo *root, RelOptInfo *rel, Oid relid);
 
 static const CustomPathMethods receive_path_methods = {
 	.CustomName = PX_RECEIVE_NAME,
@@ -112,10 +110,8 @@ exchange_routine_of(const RelOptInfo *rel)
 const FdwRoutine *
 px_original_routine(const RelOptInfo *rel)
 {
-	if (rel->fdwroutine == NULL ||
-		rel->fdwroutine->GetForeignPaths != get_foreign_paths)
-		return NULL;
-	return exchange_routine_of(rel)->original;
+	return px_rel_is_postgres_fdw(rel) ?
+		exchange_routine_of(rel)->original : NULL;
 }
 
 /*
@@ -127,7 +123,7 @@ is_much_work(const Path *path)
 {
 	return IS_UPPER_REL(path->parent) &&
 		path->total_cost - STARTUP_COST - path->rows *
-		exchange_routine_of(path->parent)->tuple_cost > MUCH_WORK_COST;
+		exchange_routine_of(path->parent)->tuple_cost > BUSY_REMOTE_COST;
 }
 
 /* Is the expected result so small that the session is to read it? */
@@ -174,15 +170,15 @@ px_receive_path(PlannerInfo *root, ForeignPath *foreign)
 	path->path.pathtype = T_CustomScan;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make1(foreign);
-	/* See px_receive_private.  Finished plans get the first and others. */
+	/* See px_receive_private.  Finished plans get the first and three others. */
 	path->custom_private = list_make5(
-		makeInteger(1), makeInteger(foreign->path.pathkeys != NIL),
+		makeInteger(1),
+		makeInteger(list_length(foreign->path.pathkeys)),
 		makeInteger(is_async_capable(foreign)),
 		makeInteger(is_small(root, foreign)),
 		makeInteger(px_rel_is_locked(root, foreign->path.parent)));
-	path->custom_private = lappend(path->custom_private, makeInteger(0));
-	path->custom_private = lappend(path->custom_private, makeInteger(0));
-	path->custom_private = lappend(path->custom_private, makeInteger(0));
+	while (list_length(path->custom_private) < PX_RECEIVE_PRIVATE_PARTIAL)
+		path->custom_private = lappend(path->custom_private, makeInteger(0));
 	path->custom_private = lappend(path->custom_private, NIL);
 	px_custompath_copy_restrictinfo(path, foreign);
 	path->methods = &receive_path_methods;
@@ -300,7 +296,7 @@ px_paths_make_lookup(PlannerInfo *root, RelOptInfo *rel, List *clauses,
 	path->path.parallel_safe = false;
 
 	/* What the remote does for the keys takes long: all shall do it at once. */
-	if (routine->plain->path.total_cost >= MUCH_WORK_COST)
+	if (routine->plain->path.total_cost >= BUSY_REMOTE_COST)
 		lfirst(list_nth_cell(path->custom_private,
 							 PX_RECEIVE_PRIVATE_SMALL)) = makeInteger(0);
 	return &path->path;
@@ -453,14 +449,8 @@ get_foreign_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 						void *extra)
 {
 	List	   *others = NIL;
-	bool		hidden;
+	bool		hidden = hide_paths(root, output_rel, &others);
 
-	if (stage == UPPERREL_PARTIAL_GROUP_AGG)
-	{
-		px_partial_agg_add_path(root, input_rel, output_rel, extra);
-		return;
-	}
-	hidden = hide_paths(root, output_rel, &others);
 	exchange_routine_of(output_rel)
 		->original->GetForeignUpperPaths(root, stage, input_rel, output_rel,
 										 extra);

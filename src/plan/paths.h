@@ -14,6 +14,27 @@
 #include "nodes/plannodes.h"
 
 /*
+ * Make an ExchangeReceive path in place of a ForeignPath.  It has the same
+ * costs, except that the transfer is charged by bytes.  It is never more
+ * expensive.
+ */
+extern CustomPath *px_receive_path(PlannerInfo *root, ForeignPath *foreign);
+
+/* PlanCustomPath of such a path. */
+extern Plan *px_receive_plan(PlannerInfo *root, RelOptInfo *rel,
+							 CustomPath *best_path, List *tlist,
+							 List *clauses, List *custom_plans);
+
+/* The planner's estimate of a parallel scan's speedup; see costsize.c. */
+extern double px_parallel_divisor(int nworkers);
+
+/*
+ * The routines of postgres_fdw itself, for a relation of postgres_fdw; NULL
+ * for other relations.
+ */
+extern const FdwRoutine *px_original_routine(const RelOptInfo *rel);
+
+/*
  * Is rel a foreign table of postgres_fdw, or a join or upper relation of such,
  * whose paths are made by us?  Not while pg_exchange.enabled is off.
  */
@@ -38,27 +59,6 @@ extern Path *px_paths_make_lookup(PlannerInfo *root, RelOptInfo *rel,
  * query are arrays of keys, which change but seldom.
  */
 extern void px_paths_set_keys(CustomScan *receive);
-
-/*
- * Make an ExchangeReceive path in place of a ForeignPath.  It has the same
- * costs, except that the transfer is charged by bytes.  It is never more
- * expensive.
- */
-extern CustomPath *px_receive_path(PlannerInfo *root, ForeignPath *foreign);
-
-/* PlanCustomPath of such a path. */
-extern Plan *px_receive_plan(PlannerInfo *root, RelOptInfo *rel,
-							 CustomPath *best_path, List *tlist,
-							 List *clauses, List *custom_plans);
-
-/* The planner's estimate of a parallel scan's speedup; see costsize.c. */
-extern double px_parallel_divisor(int nworkers);
-
-/*
- * The routines of postgres_fdw itself, for a relation of postgres_fdw; NULL
- * for other relations.
- */
-extern const FdwRoutine *px_original_routine(const RelOptInfo *rel);
 
 /* Install the planner's hook for relations; called by _PG_init. */
 extern void px_paths_init(void);

@@ -34,6 +34,7 @@
 #include "node/gather.h"
 #include "node/receive.h"
 #include "plan/jit.h"
+#include "plan/limit.h"
 #include "plan/lookup.h"
 #include "plan/place.h"
 
@@ -120,8 +121,14 @@ mark_few_rows(Plan *plan, double rows)
 		const ForeignScan *foreign = linitial_node(
 			ForeignScan, ((CustomScan *) plan)->custom_plans);
 
-		if (rows <=
-			(double) FEW_FETCHES * intVal(lthird(foreign->fdw_private)))
+		double		fetch_size = intVal(lthird(foreign->fdw_private));
+
+		/* A merge has postgres_fdw fetch so many of each child anyway. */
+		if (intVal(list_nth(((CustomScan *) plan)->custom_private,
+							PX_RECEIVE_PRIVATE_LIMITED)) != 0 &&
+			plan->plan_rows <= fetch_size)
+			return;
+		if (rows <= FEW_FETCHES * fetch_size)
 			set_private((CustomScan *) plan, PX_RECEIVE_PRIVATE_FEW_ROWS, 1);
 		return;
 	}
@@ -448,6 +455,7 @@ place_planner(PX_PLANNER_PARAMETERS)
 	if (facts.nstreams == 0)
 		return stmt;
 
+	px_limit_push_all(stmt);
 	px_jit_choose(stmt);
 	(void) px_plan_walk_all(stmt, mark_below_limit, NULL);
 	(void) px_plan_walk_all(stmt, finish_receive, &facts);

@@ -359,6 +359,13 @@ px_stream_connect(px_stream *stream, px_peer *peer, UserMapping *user)
 }
 
 void
+px_stream_spool(px_stream *stream)
+{
+	if (stream->phase == PX_STREAM_RUNNING && stream->holder.connection)
+		spool_rest(stream);
+}
+
+void
 px_streams_spool_all(Oid serverid)
 {
 	px_connection *connection;

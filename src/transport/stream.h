@@ -153,6 +153,13 @@ extern void px_stream_wait_any(px_stream *const *streams, int n,
 extern void px_stream_close(px_stream *stream);
 
 /*
+ * Read the rest of the stream's frames into its spool, and give its connection
+ * back.  Blocks until they have come, serving interrupts.  Does nothing unless
+ * the stream runs.
+ */
+extern void px_stream_spool(px_stream *stream);
+
+/*
  * Have all streams of this session from the server, or from all servers with
  * InvalidOid, give up their connections.  Then no remote session but
  * postgres_fdw's holds a lock for this transaction.  Blocks until the rest of

@@ -1,0 +1,86 @@
+--
+-- exchange.analyze: statistics of all foreign tables of a schema.
+--
+CREATE SCHEMA analyzed;
+CREATE TABLE remote.small AS SELECT i AS id, i % 7 AS seven, CASE WHEN i % 2 = 0 THEN 'even' END AS word FROM generate_series(1, 2000) i;
+CREATE TABLE remote.large AS SELECT i AS id, i % 7 AS seven FROM generate_series(1, 40000) i;
+CREATE TABLE remote.never AS SELECT i AS id FROM generate_series(1, 30000) i;
+CREATE TABLE remote.empty (id int);
+CREATE VIEW remote.view AS SELECT * FROM remote.small;
+ANALYZE remote.small, remote.large, remote.empty;
+
+CREATE TABLE analyzed.whole (id int, seven int) PARTITION BY RANGE (id);
+CREATE TABLE analyzed.local PARTITION OF analyzed.whole FOR VALUES FROM (100001) TO (200001);
+INSERT INTO analyzed.local SELECT i, i % 7 FROM generate_series(100001, 110000) i;
+CREATE FOREIGN TABLE analyzed.large PARTITION OF analyzed.whole FOR VALUES FROM (1) TO (100001) SERVER loopback OPTIONS (schema_name 'remote');
+CREATE FOREIGN TABLE analyzed.small (gone int, word text, seven int, id int) SERVER loopback OPTIONS (schema_name 'remote');
+ALTER FOREIGN TABLE analyzed.small DROP COLUMN gone;
+CREATE FOREIGN TABLE analyzed.never (id int) SERVER loopback OPTIONS (schema_name 'remote');
+CREATE FOREIGN TABLE analyzed.empty (id int) SERVER loopback OPTIONS (schema_name 'remote');
+CREATE FOREIGN TABLE analyzed."a ""view""" (id int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'view');
+CREATE TABLE analyzed.plain AS SELECT 1 AS id;
+
+CREATE VIEW known AS
+	SELECT c.oid::regclass AS relation, round(c.reltuples::numeric, -4) AS reltuples, c.relpages > 0 AS pages,
+		(SELECT count(*) FROM pg_statistic s WHERE s.starelid = c.oid) AS columns
+	FROM pg_class c WHERE c.relnamespace = 'analyzed'::regnamespace ORDER BY 1;
+
+-- ANALYZE without names knows nothing of foreign tables
+\c
+SET default_statistics_target = 10;	-- 3000 rows
+CREATE TEMP TABLE answer AS SELECT * FROM exchange.analyze('analyzed');
+SELECT relation, round(rows, -4) AS rows, sampled_rows, milliseconds > 0 AS took_time FROM answer;
+SELECT * FROM known;
+-- ANALYZE has used these samples, and not read the tables anew
+SELECT count(*) AS other FROM answer JOIN pg_class c ON c.oid = relation WHERE c.reltuples <> rows;
+SELECT rows <> 40000 AS estimated FROM answer WHERE relation = 'analyzed.large'::regclass;
+-- by frames, and only the sample
+SELECT sum(streams) > 0 AS streams, sum(wire_bytes) < 300000 AS sampled FROM exchange.connections;
+SELECT attname, null_frac, n_distinct, avg_width FROM pg_stats WHERE schemaname = 'analyzed' AND tablename = 'small';
+SELECT attname, n_distinct, inherited, (histogram_bounds::text::int[])[11] > 105000 AS has_local
+FROM pg_stats WHERE schemaname = 'analyzed' AND tablename = 'whole';
+
+-- the tables as they are now; an error leaves nothing behind
+INSERT INTO remote.empty SELECT generate_series(1, 2500);
+CREATE FOREIGN TABLE analyzed.missing (id int) SERVER loopback OPTIONS (schema_name 'remote');
+SELECT * FROM exchange.analyze('analyzed');
+DROP FOREIGN TABLE analyzed.missing;
+SELECT rows, sampled_rows FROM exchange.analyze('analyzed') WHERE relation = 'analyzed.empty'::regclass;
+-- postgres_fdw's own ANALYZE is as before
+DELETE FROM remote.empty WHERE id <= 1000;
+ANALYZE analyzed.empty;
+SELECT reltuples FROM pg_class WHERE oid = 'analyzed.empty'::regclass;
+
+-- postgres_fdw's session, too
+\c
+SET default_statistics_target = 10;
+SET pg_exchange.transport = session;
+SELECT relation, round(rows, -4) AS rows, sampled_rows FROM exchange.analyze('analyzed');
+SET pg_exchange.enabled = off;
+SELECT relation, round(rows, -4) AS rows, sampled_rows FROM exchange.analyze('analyzed');
+RESET pg_exchange.enabled;
+
+-- rights are those of ANALYZE; each table is read as its owner
+CREATE ROLE regress_analyzer;
+GRANT USAGE ON SCHEMA analyzed, exchange TO regress_analyzer;
+ALTER FOREIGN TABLE analyzed.small OWNER TO regress_analyzer;
+DO $$ BEGIN
+	EXECUTE format('CREATE USER MAPPING FOR regress_analyzer SERVER loopback OPTIONS (user %L, password_required ''false'')', current_user);
+END $$;
+SET ROLE regress_analyzer;
+SET client_min_messages = error;
+SELECT relation, rows, sampled_rows FROM exchange.analyze('analyzed');
+RESET client_min_messages;
+RESET ROLE;
+SELECT relation, rows FROM exchange.analyze('analyzed') WHERE relation = 'analyzed.small'::regclass;
+SELECT relation FROM exchange.analyze('remote');
+SELECT relation FROM exchange.analyze('nowhere');
+
+SET client_min_messages = warning;
+DROP VIEW known;
+DROP SCHEMA analyzed CASCADE;
+DROP VIEW remote.view;
+DROP TABLE remote.small, remote.large, remote.never, remote.empty;
+DROP USER MAPPING FOR regress_analyzer SERVER loopback;
+DROP OWNED BY regress_analyzer;
+DROP ROLE regress_analyzer;

@@ -1,0 +1,26 @@
+/*-------------------------------------------------------------------------
+ *
+ * distinct.h
+ *		DISTINCT as GROUP BY.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_PLAN_DISTINCT_H
+#define PX_PLAN_DISTINCT_H
+
+#include "nodes/parsenodes.h"
+
+/*
+ * Turn SELECT DISTINCT into SELECT ... GROUP BY, in place, if that makes no
+ * difference.  Subqueries of the query are not looked into.
+ */
+extern void px_group_instead_of_distinct(Query *query);
+
+/*
+ * Turn a query with aggregates of DISTINCT values into one that aggregates
+ * twice, in place, if that makes no difference; see distinct.c.  Subqueries of
+ * the query are not looked into.  Returns true if the query was changed.
+ */
+extern bool px_aggregate_twice(Query *query);
+
+#endif							/* PX_PLAN_DISTINCT_H */

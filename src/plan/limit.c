@@ -1,0 +1,472 @@
+/*-------------------------------------------------------------------------
+ *
+ * limit.c
+ *		LIMIT in the remote queries below a Limit.
+ *
+ * postgres_fdw pushes a LIMIT down only if the whole query is one foreign
+ * scan.  Of several partitions, each one sends rows until the Limit here stops
+ * the scan.  But no more than LIMIT + OFFSET rows of each can be wanted, so we
+ * add that to the finished remote queries:
+ *
+ * - below a MergeAppend of sorted partitions, and below an Append;
+ * - below a Sort.  Then the remote must sort, too, so we add ORDER BY with the
+ *   keys of the Sort, as far as they are columns of types that all servers
+ *   sort alike.  The Sort stays.  If some keys cannot be added, the rows with
+ *   the same values of the others are wanted, too: FETCH FIRST … WITH TIES.
+ *
+ * That is right only through nodes that return each row of their input, and no
+ * others.  A row that is dropped above a scan would have to be replaced by one
+ * that the remote has not sent.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "catalog/pg_operator_d.h"
+#include "catalog/pg_type_d.h"
+#include "common/int.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "utils/fmgroids.h"
+#include "utils/typcache.h"
+
+#include "compat.h"
+#include "exec/plan_walk.h"
+#include "node/receive.h"
+#include "plan/limit.h"
+
+/* A key that rows are sorted by. */
+typedef struct sort_key
+{
+	AttrNumber	column;			/* of the node in question */
+	bool		descending;
+	bool		nulls_first;
+} sort_key;
+
+/* What is wanted of a node below a Limit. */
+typedef struct wanted
+{
+	const Limit *limit;
+	int64		rows;			/* LIMIT + OFFSET; -1 if that is count */
+	Expr	   *count;			/* the same as an expression; NULL if it is
+								 * known */
+	bool		merged;			/* rows are merged: the first ones of all
+								 * children are wanted at once */
+	bool		ties;			/* also the rows that are equal to the last
+								 * one in the keys */
+	int			nkeys;			/* 0 unless rows are sorted here */
+	sort_key   *keys;
+} wanted;
+
+/* ---------------------------------------------------------------------
+ * How many rows
+ * --------------------------------------------------------------------- */
+
+/* Could its value change while the plan is executed? */
+static bool
+changes_in_query(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+		return ((Param *) node)->paramkind != PARAM_EXTERN;
+	if (IsA(node, Var) || IsA(node, SubPlan) || IsA(node, AlternativeSubPlan))
+		return true;
+	return expression_tree_walker(node, changes_in_query, context);
+}
+
+static Expr *
+make_int8(int64 value)
+{
+	return (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
+							  Int64GetDatum(value), false, FLOAT8PASSBYVAL);
+}
+
+static Expr *
+call_int8(Oid function, Oid result, Expr *a, Expr *b)
+{
+	return (Expr *) makeFuncExpr(function, result,
+								 list_make2(copyObject(a), copyObject(b)),
+								 InvalidOid, InvalidOid,
+								 COERCE_EXPLICIT_CALL);
+}
+
+/*
+ * An expression for count + offset.  It raises no error.  If the sum is out of
+ * range, or there is no limit, it is the greatest int8.  If one is negative,
+ * that too: the Limit raises the error then.
+ */
+static Expr *
+make_sum(Expr *count, Expr *offset)
+{
+	Expr	   *max = make_int8(PG_INT64_MAX);
+	Expr	   *zero = make_int8(0);
+	CoalesceExpr *skipped = makeNode(CoalesceExpr);
+	CaseExpr   *sum = makeNode(CaseExpr);
+	CaseWhen   *in_range = makeNode(CaseWhen);
+
+	skipped->coalescetype = INT8OID;
+	skipped->args = list_make2(copyObject(offset ? offset : zero),
+							   copyObject(zero));
+	skipped->location = -1;
+
+	/* offset is not negative, and count is from 0 to max - offset */
+	in_range->expr = (Expr *) makeBoolExpr(
+		AND_EXPR,
+		list_make3(call_int8(F_INT8GE, BOOLOID, (Expr *) skipped, zero),
+				   call_int8(F_INT8GE, BOOLOID, count, zero),
+				   call_int8(F_INT8LE, BOOLOID, count,
+							 call_int8(F_INT8MI, INT8OID, max,
+									   (Expr *) skipped))),
+		-1);
+	in_range->result = call_int8(F_INT8PL, INT8OID, count, (Expr *) skipped);
+	in_range->location = -1;
+	sum->casetype = INT8OID;
+	sum->args = list_make1(in_range);
+	sum->defresult = max;
+	sum->location = -1;
+	return (Expr *) sum;
+}
+
+/*
+ * How many rows does the Limit want?  False if that is not limited, or not
+ * known before other nodes have run, or an error.
+ */
+static bool
+get_wanted_rows(const Limit *limit, wanted *wanted)
+{
+	const Const *count = (const Const *) limit->limitCount;
+	const Const *offset = (const Const *) limit->limitOffset;
+	int64		skipped = 0;
+
+	if (count == NULL || exprType((const Node *) count) != INT8OID ||
+		(offset && exprType((const Node *) offset) != INT8OID))
+		return false;
+	if (!IsA(count, Const) || (offset && !IsA(offset, Const)))
+	{
+		if (changes_in_query(limit->limitCount, NULL) ||
+			changes_in_query(limit->limitOffset, NULL) ||
+			contain_mutable_functions(limit->limitCount) ||
+			contain_mutable_functions(limit->limitOffset))
+			return false;
+		wanted->rows = -1;
+		wanted->count = make_sum((Expr *) limit->limitCount,
+								 (Expr *) limit->limitOffset);
+		return true;
+	}
+
+	if (offset && !offset->constisnull)
+		skipped = DatumGetInt64(offset->constvalue);
+	return !count->constisnull && skipped >= 0 &&
+		DatumGetInt64(count->constvalue) >= 0 &&
+		!pg_add_s64_overflow(DatumGetInt64(count->constvalue), skipped,
+							 &wanted->rows);
+}
+
+/* ---------------------------------------------------------------------
+ * In which order
+ * --------------------------------------------------------------------- */
+
+/* Do all servers sort the values of the type alike? */
+static bool
+is_sorted_alike(Oid type)
+{
+	switch (type)
+	{
+		case BOOLOID:
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case FLOAT4OID:
+		case FLOAT8OID:
+		case NUMERICOID:
+		case DATEOID:
+		case TIMEOID:
+		case TIMETZOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+		case INTERVALOID:
+		case UUIDOID:
+			return true;
+		default:
+			return false;
+	}
+}
+
+static const TargetEntry *
+get_column(const Plan *plan, AttrNumber column)
+{
+	return list_nth_node(TargetEntry, plan->targetlist, column - 1);
+}
+
+/* The keys of a Sort, up to the first that the remote cannot sort by. */
+static void
+take_sort_keys(const Sort *sort, wanted *wanted)
+{
+	int			nkeys_max = wanted->ties ?
+		Min(sort->numCols, wanted->limit->uniqNumCols) : sort->numCols;
+
+	wanted->keys = palloc(sort->numCols * sizeof(sort_key));
+	wanted->nkeys = 0;
+	while (wanted->nkeys < nkeys_max)
+	{
+		int			i = wanted->nkeys;
+		sort_key   *key = &wanted->keys[i];
+		Oid			type = exprType(
+			(Node *) get_column(&sort->plan, sort->sortColIdx[i])->expr);
+		TypeCacheEntry *cache;
+
+		if (!is_sorted_alike(type))
+			break;
+		cache = lookup_type_cache(type,
+								  TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
+		if (sort->sortOperators[i] != cache->lt_opr &&
+			sort->sortOperators[i] != cache->gt_opr)
+			break;
+		key->column = sort->sortColIdx[i];
+		key->descending = sort->sortOperators[i] == cache->gt_opr;
+		key->nulls_first = sort->nullsFirst[i];
+		wanted->nkeys++;
+	}
+	if (wanted->nkeys < sort->numCols)
+		wanted->ties = true;
+}
+
+/*
+ * The same keys as columns of the input, whose Vars have varno; fewer if one
+ * is computed by the node.  A copy: siblings may differ.
+ */
+static wanted
+keys_of_input(const wanted *output, const Plan *plan, int varno)
+{
+	wanted		input = *output;
+
+	if (output->keys == NULL)
+		return input;
+	input.keys = palloc(Max(output->nkeys, 1) * sizeof(sort_key));
+	for (input.nkeys = 0; input.nkeys < output->nkeys; input.nkeys++)
+	{
+		const sort_key *key = &output->keys[input.nkeys];
+		const Var  *var = (const Var *) get_column(plan, key->column)->expr;
+
+		if (!IsA(var, Var) || (int) var->varno != varno ||
+			var->varattno <= 0)
+			break;
+		input.keys[input.nkeys] = *key;
+		input.keys[input.nkeys].column = var->varattno;
+	}
+	if (input.nkeys < output->nkeys)
+		input.ties = true;
+	return input;
+}
+
+/* ---------------------------------------------------------------------
+ * The remote query
+ * --------------------------------------------------------------------- */
+
+/*
+ * Is the remote query a plain SELECT, to which clauses can be added?  Words in
+ * a literal make us give up in vain; that does no harm.
+ */
+static bool
+is_extensible(const char *sql, bool sorts)
+{
+	return strncmp(sql, "SELECT ", 7) == 0 && strstr(sql, " LIMIT ") == NULL &&
+		strstr(sql, " FETCH FIRST ") == NULL &&
+		strstr(sql, " FOR UPDATE") == NULL &&
+		strstr(sql, " FOR SHARE") == NULL &&
+		(!sorts || strstr(sql, " ORDER BY ") == NULL);
+}
+
+/*
+ * Add ORDER BY with the numbers of the remote query's columns.  False if one
+ * of the keys is not a column of it.
+ */
+static bool
+add_order_by(StringInfo sql, const wanted *wanted, const ForeignScan *foreign)
+{
+	const List *retrieved = lsecond(foreign->fdw_private);
+
+	for (int i = 0; i < wanted->nkeys; i++)
+	{
+		const sort_key *key = &wanted->keys[i];
+		int			position = 0;
+		ListCell   *lc;
+
+		foreach(lc, retrieved)
+		{
+			position++;
+			if (lfirst_int(lc) == key->column)
+				break;
+		}
+		if (lc == NULL)
+			return false;
+		appendStringInfo(sql, "%s%d %s NULLS %s",
+						 i > 0 ? ", " : " ORDER BY ", position,
+						 key->descending ? "DESC" : "ASC",
+						 key->nulls_first ? "FIRST" : "LAST");
+	}
+	return true;
+}
+
+static void
+add_limit(StringInfo sql, const wanted *wanted, ForeignScan *foreign)
+{
+	char	   *rows;
+
+	if (wanted->count)
+	{
+		foreign->fdw_exprs = lappend(foreign->fdw_exprs,
+									 copyObject(wanted->count));
+		rows = psprintf("$%d::bigint", list_length(foreign->fdw_exprs));
+	}
+	else
+		rows = psprintf(INT64_FORMAT, wanted->rows);
+	if (wanted->ties)
+		appendStringInfo(sql, " FETCH FIRST (%s) ROWS WITH TIES", rows);
+	else
+		appendStringInfo(sql, " LIMIT %s", rows);
+}
+
+/* May the rows of a column be taken for what the remote query returns? */
+static bool
+is_plain_scan(const CustomScan *receive, const ForeignScan *foreign)
+{
+	ListCell   *lc;
+
+	if (receive->scan.scanrelid > 0)
+		return true;
+	if (list_length(receive->custom_scan_tlist) !=
+		list_length(foreign->fdw_scan_tlist))
+		return false;
+	foreach(lc, receive->custom_scan_tlist)
+	{
+		const Aggref *aggref =
+			(const Aggref *) lfirst_node(TargetEntry, lc)->expr;
+
+		if (IsA(aggref, Aggref) && aggref->aggsplit != AGGSPLIT_SIMPLE)
+			return false;
+	}
+	return true;
+}
+
+static void
+push_into_receive(CustomScan *receive, const wanted *wanted)
+{
+	ForeignScan *foreign = linitial_node(ForeignScan, receive->custom_plans);
+	ListCell   *private = list_head(foreign->fdw_private);
+	int			nsorted = intVal(list_nth(receive->custom_private,
+										  PX_RECEIVE_PRIVATE_SORTED));
+	double		rows = wanted->count ?
+		wanted->limit->plan.plan_rows : (double) wanted->rows;
+	bool		sorts = wanted->keys != NULL;
+	struct wanted input = *wanted;
+	StringInfoData sql;
+
+	if (receive->scan.plan.qual != NIL ||
+		intVal(list_nth(receive->custom_private,
+						PX_RECEIVE_PRIVATE_LOCKS)) != 0 ||
+		!is_extensible(strVal(lfirst(private)), sorts) ||
+		!is_plain_scan(receive, foreign))
+		return;
+
+	initStringInfo(&sql);
+	appendStringInfoString(&sql, strVal(lfirst(private)));
+	if (sorts)
+	{
+		/* Sorting there is in vain if all rows are wanted. */
+		input = keys_of_input(wanted, &receive->scan.plan,
+							  receive->scan.scanrelid > 0 ?
+							  (int) receive->scan.scanrelid : INDEX_VAR);
+		if (input.nkeys == 0 || rows >= receive->scan.plan.plan_rows ||
+			!add_order_by(&sql, &input, foreign))
+			return;
+	}
+	else if (wanted->ties && nsorted != wanted->limit->uniqNumCols)
+		return;					/* ties there are not ties here */
+	add_limit(&sql, &input, foreign);
+	lfirst(private) = makeString(sql.data);
+
+	receive->scan.plan.plan_rows =
+		clamp_row_est(Min(receive->scan.plan.plan_rows, rows));
+	foreign->scan.plan.plan_rows = receive->scan.plan.plan_rows;
+	if (wanted->merged)
+		lfirst(list_nth_cell(receive->custom_private,
+							 PX_RECEIVE_PRIVATE_LIMITED)) = makeInteger(1);
+}
+
+/* ---------------------------------------------------------------------
+ * The plan
+ * --------------------------------------------------------------------- */
+
+/* No more rows of plan are wanted than that. */
+static void
+push_down(Plan *plan, wanted wanted)
+{
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (px_plan_is_receive(plan))
+	{
+		push_into_receive((CustomScan *) plan, &wanted);
+		return;
+	}
+	if (plan->qual != NIL)
+		return;
+	switch (nodeTag(plan))
+	{
+		case T_Result:
+			if (outerPlan(plan))
+				push_down(outerPlan(plan),
+						  keys_of_input(&wanted, plan, OUTER_VAR));
+			break;
+		case T_SubqueryScan:
+			push_down(((SubqueryScan *) plan)->subplan,
+					  keys_of_input(&wanted, plan,
+									((SubqueryScan *) plan)->scan.scanrelid));
+			break;
+		case T_Sort:
+			if (wanted.keys != NULL)
+				break;			/* rows are sorted anew above */
+			take_sort_keys((const Sort *) plan, &wanted);
+			if (wanted.nkeys > 0)
+				push_down(outerPlan(plan), wanted);
+			break;
+		case T_MergeAppend:
+			if (wanted.keys == NULL && wanted.ties &&
+				((const MergeAppend *) plan)->numCols !=
+				wanted.limit->uniqNumCols)
+				break;
+			wanted.merged = true;
+			pg_fallthrough;
+		case T_Append:
+			foreach(lc, *px_plan_list(plan))
+				push_down(lfirst(lc), wanted);
+			break;
+		default:
+			break;
+	}
+}
+
+static bool
+push_below_limit(Plan *plan, void *arg)
+{
+	const Limit *limit = (const Limit *) plan;
+	wanted		wanted = {.limit = limit};
+
+	if (!IsA(plan, Limit) || !get_wanted_rows(limit, &wanted))
+		return false;
+	wanted.ties = limit->limitOption == LIMIT_OPTION_WITH_TIES;
+	push_down(outerPlan(plan), wanted);
+	return false;
+}
+
+void
+px_limit_push_all(const PlannedStmt *stmt)
+{
+	(void) px_plan_walk_all(stmt, push_below_limit, NULL);
+}

@@ -1,0 +1,129 @@
+/*-------------------------------------------------------------------------
+ *
+ * make_query.c
+ *		Parts of queries, for those who write queries anew.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parse_oper.h"
+
+#include "plan/make_query.h"
+
+/* Does the query, or the expression, refer to any query around it? */
+static bool
+refers_outside(Node *node, int *depth)
+{
+	int			levelsup = 0;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		bool		found;
+
+		(*depth)++;
+		found = query_tree_walker((Query *) node, refers_outside, depth,
+								  QTW_EXAMINE_RTES_BEFORE);
+		(*depth)--;
+		return found;
+	}
+	if (IsA(node, RangeTblEntry))
+		return ((RangeTblEntry *) node)->rtekind == RTE_CTE &&
+			(int) ((RangeTblEntry *) node)->ctelevelsup >= *depth;
+	if (IsA(node, Var))
+		levelsup = ((Var *) node)->varlevelsup;
+	else if (IsA(node, Aggref))
+		levelsup = ((Aggref *) node)->agglevelsup;
+	else if (IsA(node, GroupingFunc))
+		levelsup = ((GroupingFunc *) node)->agglevelsup;
+	if (levelsup > 0 && levelsup >= *depth)
+		return true;
+	return expression_tree_walker(node, refers_outside, depth);
+}
+
+bool
+px_is_uncorrelated(Node *node)
+{
+	int			depth = 0;
+
+	return !refers_outside(node, &depth);
+}
+
+Query *
+px_make_query(void)
+{
+	Query	   *query = makeNode(Query);
+
+	query->commandType = CMD_SELECT;
+	query->querySource = QSRC_ORIGINAL;
+	query->canSetTag = true;
+	query->jointree = makeFromExpr(NIL, NULL);
+	return query;
+}
+
+Index
+px_add_subquery(Query *query, Query *subquery, const char *name)
+{
+	RangeTblEntry *rte = makeNode(RangeTblEntry);
+	RangeTblRef *ref = makeNode(RangeTblRef);
+	List	   *names = NIL;
+	ListCell   *lc;
+
+	foreach(lc, subquery->targetList)
+		names = lappend(names, makeString(lfirst_node(TargetEntry,
+													  lc)->resname));
+	rte->rtekind = RTE_SUBQUERY;
+	rte->subquery = subquery;
+	rte->alias = makeAlias(name, NIL);
+	rte->eref = makeAlias(name, names);
+	rte->inFromCl = true;
+	query->rtable = lappend(query->rtable, rte);
+	ref->rtindex = list_length(query->rtable);
+	query->jointree->fromlist = lappend(query->jointree->fromlist, ref);
+	return ref->rtindex;
+}
+
+Expr *
+px_subquery_column(const Query *subquery, Index rtindex, int resno)
+{
+	return (Expr *) makeVarFromTargetEntry(
+		rtindex, list_nth_node(TargetEntry, subquery->targetList, resno - 1));
+}
+
+int
+px_add_target(Query *query, Expr *expr, const char *name)
+{
+	int			resno = list_length(query->targetList) + 1;
+
+	query->targetList = lappend(
+		query->targetList,
+		makeTargetEntry(expr, resno,
+						name ? pstrdup(name) : psprintf("key%d", resno),
+						false));
+	return resno;
+}
+
+void
+px_add_clause(Query *query, List **clauses, const SortGroupClause *model)
+{
+	TargetEntry *target = llast_node(TargetEntry, query->targetList);
+	SortGroupClause *clause = copyObject(
+		unconstify(SortGroupClause *, model));
+
+	target->ressortgroupref = clause->tleSortGroupRef = target->resno;
+	*clauses = lappend(*clauses, clause);
+}
+
+SortGroupClause *
+px_make_group_clause(Oid type)
+{
+	SortGroupClause *clause = makeNode(SortGroupClause);
+
+	get_sort_group_operators(type, true, true, false, &clause->sortop,
+							 &clause->eqop, NULL, &clause->hashable);
+	return clause;
+}

@@ -1,0 +1,51 @@
+/*-------------------------------------------------------------------------
+ *
+ * make_query.h
+ *		Parts of queries, for those who write queries anew.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_PLAN_MAKE_QUERY_H
+#define PX_PLAN_MAKE_QUERY_H
+
+#include "nodes/parsenodes.h"
+
+/*
+ * Does this query, or expression of a query, refer to no query around it?
+ * Columns, aggregates and common table expressions count.
+ */
+extern bool px_is_uncorrelated(Node *node);
+
+/* A new SELECT of nothing from nothing. */
+extern Query *px_make_query(void);
+
+/*
+ * Append a subquery to the FROM of a query, with this alias.  Its columns must
+ * have names.  Returns its range table index.
+ */
+extern Index px_add_subquery(Query *query, Query *subquery, const char *name);
+
+/* Column resno of a subquery that is number rtindex in FROM. */
+extern Expr *px_subquery_column(const Query *subquery, Index rtindex,
+								int resno);
+
+/*
+ * Append an expression to the target list, with this name (copied) or, if that
+ * is NULL, key1, key2 and so on.  Returns its resno.
+ */
+extern int	px_add_target(Query *query, Expr *expr, const char *name);
+
+/*
+ * Append the last expression of the target list to *clauses of the query, its
+ * groupClause or distinctClause, with the operators of model.
+ */
+extern void px_add_clause(Query *query, List **clauses,
+						  const SortGroupClause *model);
+
+/*
+ * A clause for DISTINCT or GROUP BY of a type, which must be hashable and
+ * sortable.  Its tleSortGroupRef is not set.
+ */
+extern SortGroupClause *px_make_group_clause(Oid type);
+
+#endif							/* PX_PLAN_MAKE_QUERY_H */

@@ -1,0 +1,180 @@
+/*-------------------------------------------------------------------------
+ *
+ * nestloop.c
+ *		Hash joins in place of nested loops that rest on a wrong guess.
+ *
+ * If the planner expects one row of the outer side, a nested loop costs the
+ * same as a hash join.  If thousands come, it takes thousands of times as
+ * long.  Between local tables such a loop mostly has an index inside, which
+ * forgives the mistake.  Over foreign tables it has none: the inner side is
+ * compared, row by row, with each outer row.  TPC-H's Q21 shows it: an
+ * anti-join is estimated at one row and returns 338,000.
+ *
+ * So if a join of foreign tables got a nested loop without parameters, the
+ * planner is asked for its other ways, and the loop is dropped if one of them
+ * costs hardly more.  Queries that want only the first rows keep theirs.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "optimizer/cost.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+
+#include "compat.h"
+#include "guc.h"
+#include "plan/eligible.h"
+#include "plan/nestloop.h"
+#include "plan/paths.h"
+
+/*
+ * Another join may cost so many times what the loop does.  For one outer row,
+ * a hash join that must hash the inner side costs up to 1.3 times as much.
+ */
+#define COST_RATIO_MAX	1.5
+
+static set_join_pathlist_hook_type prev_set_join_pathlist_hook = NULL;
+
+/* Is it a nested loop that reads all of the inner side for each outer row? */
+static bool
+is_blind_loop(const Path *path)
+{
+	const NestPath *loop = (const NestPath *) path;
+
+	return IsA(path, NestPath) &&
+		!bms_overlap(PATH_REQ_OUTER(loop->jpath.innerjoinpath),
+					 loop->jpath.outerjoinpath->parent->relids);
+}
+
+/* Is there a foreign table of postgres_fdw in the relation, or below it? */
+static bool
+has_foreign_table(PlannerInfo *root, const RelOptInfo *joinrel)
+{
+	int			relid = -1;
+	ListCell   *lc;
+
+	while ((relid = bms_next_member(joinrel->relids, relid)) >= 0)
+	{
+		const RelOptInfo *rel = root->simple_rel_array[relid];
+
+		if (rel && px_rel_is_postgres_fdw(rel))
+			return true;
+	}
+	foreach(lc, root->append_rel_list)
+	{
+		const AppendRelInfo *info = lfirst_node(AppendRelInfo, lc);
+		const RelOptInfo *child = root->simple_rel_array[info->child_relid];
+
+		if (child && bms_overlap(child->top_parent_relids, joinrel->relids) &&
+			px_rel_is_postgres_fdw(child))
+			return true;
+	}
+	return false;
+}
+
+/* Move the loops from *paths to the result. */
+static List *
+take_blind_loops(List **paths)
+{
+	List	   *loops = NIL;
+	List	   *others = NIL;
+	ListCell   *lc;
+
+	foreach(lc, *paths)
+	{
+		if (is_blind_loop(lfirst(lc)))
+			loops = lappend(loops, lfirst(lc));
+		else
+			others = lappend(others, lfirst(lc));
+	}
+	*paths = others;
+	return loops;
+}
+
+/* Does one of the paths do what the loop does, for hardly more? */
+static bool
+has_substitute(List *paths, const Path *loop)
+{
+	ListCell   *lc;
+
+	foreach(lc, paths)
+	{
+		const Path *path = lfirst(lc);
+
+		if (bms_is_subset(PATH_REQ_OUTER(path), PATH_REQ_OUTER(loop)) &&
+			path->total_cost <= COST_RATIO_MAX * loop->total_cost)
+			return true;
+	}
+	return false;
+}
+
+/* Does a LIMIT end the join as soon as it has returned some rows? */
+static bool
+wants_first_rows(const PlannerInfo *root)
+{
+	return root->limit_tuples > 0 && root->parse->sortClause == NIL;
+}
+
+/* Have the planner add its paths for the join, but no nested loops. */
+static void
+add_other_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
+				RelOptInfo *innerrel, JoinType jointype,
+				JoinPathExtraData *extra)
+{
+	enable_nestloop = false;
+	PG_TRY();
+	{
+		add_paths_to_joinrel(root, joinrel, outerrel, innerrel, jointype,
+							 extra->sjinfo, extra->restrictlist);
+	}
+	PG_FINALLY();
+	{
+		enable_nestloop = true;
+	}
+	PG_END_TRY();
+}
+
+static void
+replace_loops(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
+			  RelOptInfo *innerrel, JoinType jointype,
+			  JoinPathExtraData *extra)
+{
+	List	   *loops;
+	List	   *partial_loops;
+	ListCell   *lc;
+
+	if (prev_set_join_pathlist_hook)
+		prev_set_join_pathlist_hook(root, joinrel, outerrel, innerrel,
+									jointype, extra);
+	if (!enable_nestloop || !px_enabled || wants_first_rows(root) ||
+		!px_rel_is_eligible(root, joinrel) ||
+		!has_foreign_table(root, joinrel))
+		return;
+
+	loops = take_blind_loops(&joinrel->pathlist);
+	partial_loops = take_blind_loops(&joinrel->partial_pathlist);
+	if (loops == NIL && partial_loops == NIL)
+		return;
+	add_other_paths(root, joinrel, outerrel, innerrel, jointype, extra);
+	(void) take_blind_loops(&joinrel->pathlist);
+	(void) take_blind_loops(&joinrel->partial_pathlist);
+
+	foreach(lc, loops)
+	{
+		if (!has_substitute(joinrel->pathlist, lfirst(lc)))
+			add_path(joinrel, lfirst(lc));
+	}
+	foreach(lc, partial_loops)
+	{
+		if (!has_substitute(joinrel->partial_pathlist, lfirst(lc)))
+			add_partial_path(joinrel, lfirst(lc));
+	}
+}
+
+void
+px_nestloop_init(void)
+{
+	prev_set_join_pathlist_hook = set_join_pathlist_hook;
+	set_join_pathlist_hook = replace_loops;
+}
