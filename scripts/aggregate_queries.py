@@ -444,8 +444,9 @@ class Generator:
             ("i4", "min(q.i4) + max(q.i4)"), ("n", "0.2 * sum(q.n)"),
             ("k", "count(*) + 1"), ("nu", "max(q.nu)"), ("i2", "avg(q.k)"))
         comparison = self.pick("<", ">", "=", "<=", ">=", "<>")
-        some = f"{alias}.id % 9 = {self.rng.randint(0, 8)} AND " \
-            if self.often(0.9) else ""
+        low = self.rng.randint(1, 1000)
+        some = f"{alias}.id BETWEEN {low} AND {low + self.pick(60, 400)}" \
+               " AND " if self.often(0.9) else ""
         return f"{some}{alias}.{value} {comparison} (SELECT {aggregate}" \
                f" FROM {inner} WHERE {where})"
 
