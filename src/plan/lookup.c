@@ -749,6 +749,13 @@ typedef struct key_params
 	bool		stable;			/* nothing else below it changes */
 } key_params;
 
+/* A statement whose lookups are bound. */
+typedef struct lookup_binding
+{
+	PlannedStmt *stmt;
+	Bitmapset  *constant;		/* parameters that are set once */
+} lookup_binding;
+
 static Node *
 replace_markers(Node *node, void *context)
 {
@@ -803,6 +810,29 @@ replace_list(List *exprs, key_params *params)
 	return (List *) replace_markers((Node *) exprs, params);
 }
 
+/* Add the parameters that the plan's init plans set once for the query. */
+static bool
+add_constant_params(Plan *plan, void *arg)
+{
+	lookup_binding *binding = arg;
+	ListCell   *lc;
+
+	foreach(lc, plan->initPlan)
+	{
+		const SubPlan *init = lfirst_node(SubPlan, lc);
+		const Plan *init_plan = list_nth(binding->stmt->subplans,
+										 init->plan_id - 1);
+		ListCell   *lc_param;
+
+		if (!bms_is_empty(init_plan->extParam))
+			continue;
+		foreach(lc_param, init->setParam)
+			binding->constant = bms_add_member(binding->constant,
+											   lfirst_int(lc_param));
+	}
+	return false;
+}
+
 /* Bind the markers of an ExchangeReceive. */
 static bool
 bind_receive(Plan *plan, void *arg)
@@ -829,7 +859,8 @@ bind_receive(Plan *plan, void *arg)
 static bool
 bind_lookup(Plan *plan, void *arg)
 {
-	PlannedStmt *stmt = arg;
+	const lookup_binding *binding = arg;
+	PlannedStmt *stmt = binding->stmt;
 	CustomScan *scan = (CustomScan *) plan;
 	key_params	params = {.first = list_length(stmt->paramExecTypes)};
 	ListCell   *lc;
@@ -848,7 +879,7 @@ bind_lookup(Plan *plan, void *arg)
 	}
 	lfirst(list_nth_cell(scan->custom_private, PX_LOOKUP_PRIVATE_PARAM)) =
 		makeInteger(params.first);
-	params.stable = bms_is_empty(plan->extParam);
+	params.stable = bms_is_subset(plan->extParam, binding->constant);
 	(void) px_plan_walk(lsecond(scan->custom_plans), bind_receive, &params);
 	return false;
 }
@@ -856,7 +887,10 @@ bind_lookup(Plan *plan, void *arg)
 void
 px_lookup_bind(PlannedStmt *stmt)
 {
-	(void) px_plan_walk_all(stmt, bind_lookup, stmt);
+	lookup_binding binding = {.stmt = stmt};
+
+	(void) px_plan_walk_all(stmt, add_constant_params, &binding);
+	(void) px_plan_walk_all(stmt, bind_lookup, &binding);
 }
 
 bool
