@@ -68,9 +68,8 @@ typedef struct px_lookup_state
 	uint64		batch_rows_max;
 	px_outer_batch *batch;
 	uint64		nunmatched;		/* rows of the batch */
-	px_outer_row *row;			/* in LOOKUP_PROBE the next that the inner row
-								 * may match; in LOOKUP_UNMATCHED the next to
-								 * look at */
+	px_outer_row *row;			/* the next that the inner row may match; in
+								 * LOOKUP_UNMATCHED the next to look at */
 	Datum	   *values;			/* scratch: one for each key */
 	uint32	   *hashes;			/* likewise */
 

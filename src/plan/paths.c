@@ -44,9 +44,9 @@ typedef struct exchange_routine
 	FdwRoutine	fdw;			/* must be first */
 	const FdwRoutine *original; /* postgres_fdw's */
 	double		tuple_cost;		/* the server's fdw_tuple_cost */
-	ForeignPath *plain;			/* a copy of the base relation's path that has
-								 * no parameters and no order; NULL if it may
-								 * not be an exchange */
+	ForeignPath *plain;			/* a copy of the base relation's path without
+								 * parameters and order; NULL if it may not be
+								 * an exchange */
 } exchange_routine;
 
 /*
@@ -70,8 +70,8 @@ typedef struct exchange_routine
 #define LOOKUP_ROWS				8.0
 
 /*
- * A remote query of at least this cost, some 10 ms, is worth a stream, whatever
- * it returns.
+ * A remote query of at least this cost, some 10 ms, is worth a stream,
+ * whatever it returns.
  */
 #define BUSY_REMOTE_COST		1000.0
 
@@ -170,7 +170,7 @@ px_receive_path(PlannerInfo *root, ForeignPath *foreign)
 	path->path.pathtype = T_CustomScan;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make1(foreign);
-	/* See px_receive_private.  Finished plans get the first and three others. */
+	/* See px_receive_private.  Finished plans get the first and three more. */
 	path->custom_private = list_make5(
 		makeInteger(1),
 		makeInteger(list_length(foreign->path.pathkeys)),
@@ -271,7 +271,8 @@ remote_cost_of_keys(const RelOptInfo *rel, double nkeys, int nservers)
 	const exchange_routine *routine =
 		(const exchange_routine *) rel->fdwroutine;
 	const Path *plain = &routine->plain->path;
-	int			nworkers = Min(nservers - 1, max_parallel_workers_per_gather);
+	int			nworkers = Min(max_parallel_workers_per_gather,
+							   nservers - 1);
 	Cost		cost = plain->total_cost - plain->startup_cost -
 		plain->rows * (routine->tuple_cost + cpu_tuple_cost);
 
