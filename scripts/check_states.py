@@ -107,7 +107,7 @@ REGRESSION = ("corr", "covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr
 # versions than the oldest remote, or of results that are as large as their rows.
 WITHOUT_RULE = {"any_value(anyelement)", "max(anyenum)", "min(anyenum)", "max(record)", "min(record)", "max(bytea)", "min(bytea)",
                 "max(oid8)", "min(oid8)", "range_intersect_agg(anyrange)", "range_intersect_agg(anymultirange)",
-                "string_agg(text, text)", "string_agg(bytea, bytea)", "array_agg(anynonarray)", "array_agg(anyarray)"}
+                "string_agg(text,text)", "string_agg(bytea,bytea)", "array_agg(anynonarray)", "array_agg(anyarray)"}
 
 
 def aggregates():

@@ -39,3 +39,13 @@ RESET pg_exchange.enabled;
 SELECT * FROM exchange_differences('SELECT c.id FROM few JOIN costs c USING (id)');
 ALTER SERVER loopback OPTIONS (DROP fdw_tuple_cost);
 RESET max_parallel_workers_per_gather;
+
+-- A nested loop is as cheap as a hash join if one outer row is expected.  Here,
+-- 500 rows come.  Without an equality there is nothing else.
+CREATE TABLE guess AS SELECT i AS id, i % 2 AS a, i % 2 AS b FROM generate_series(1, 1000) i;
+ANALYZE guess;
+SET pg_exchange.lookup_joins = off;
+SELECT explain_stable('SELECT * FROM guess g LEFT JOIN numbers n ON n.id = g.id AND n.digit > g.a WHERE a = 1 AND b = 1 AND a + b = 2');
+SELECT explain_stable('SELECT * FROM guess g JOIN numbers n ON n.digit > g.a WHERE a = 1 AND b = 1 AND a + b = 2');
+RESET pg_exchange.lookup_joins;
+DROP TABLE guess;

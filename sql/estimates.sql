@@ -98,6 +98,20 @@ SELECT k FROM part1 WHERE k ?= 1 LIMIT 1;
 RESET ROLE;
 SELECT streams FROM exchange.connections WHERE usename = 'regress_stats_reader';
 
+-- what a server tells is checked: numbers that can't be, an unsorted histogram
+-- (for us), values that are none here
+CREATE TABLE remote.liar AS SELECT i AS a, i AS b, i AS c, 'v' || i AS d FROM generate_series(1, 1000) i;
+ANALYZE remote.liar;
+UPDATE pg_statistic SET stanullfrac = 'NaN' WHERE starelid = 'remote.liar'::regclass AND staattnum = 1;
+UPDATE pg_statistic SET stadistinct = -5 WHERE starelid = 'remote.liar'::regclass AND staattnum = 2;
+CREATE FOREIGN TABLE liar (a int, b int, c text, d int) SERVER loopback OPTIONS (schema_name 'remote');
+SET pg_exchange.transport = stream;
+SELECT count(*) FROM liar;
+SELECT estimate('SELECT * FROM liar'), estimate('SELECT * FROM liar WHERE a = 5'), estimate('SELECT * FROM liar WHERE b = 5'),
+	estimate('SELECT * FROM liar WHERE c = ''5'''), estimate('SELECT * FROM liar WHERE c < ''2'''), estimate('SELECT * FROM liar WHERE d = 5');
+RESET pg_exchange.transport;
+DROP FOREIGN TABLE liar;
+DROP TABLE remote.liar;
 -- switched off; by the session there is no connection to ask on
 SET pg_exchange.remote_statistics = off;
 SELECT estimate('SELECT * FROM part') < 5000 AS assumed;

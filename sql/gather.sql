@@ -59,6 +59,7 @@ SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SET enable_material = off;
 SET enable_memoize = off;
+SET pg_exchange.lookup_joins = off;
 SELECT explain_stable('SELECT a.x, s.v FROM generate_series(1000, 7000, 1500) a(x) LEFT JOIN sale s ON s.id = a.x');
 SELECT a.x, s.v FROM generate_series(1000, 7000, 1500) a(x) LEFT JOIN sale s ON s.id = a.x ORDER BY 1;
 SELECT a.x, s.n FROM generate_series(1, 3) a(x), LATERAL (SELECT count(*) n FROM sale WHERE id % 5000 > a.x * 1000 OFFSET 0) s ORDER BY 1;
@@ -68,6 +69,7 @@ RESET enable_hashjoin;
 RESET enable_mergejoin;
 RESET enable_material;
 RESET enable_memoize;
+RESET pg_exchange.lookup_joins;
 
 -- joins and aggregates of partitions
 SELECT remote_table('item_1', 1, 1999), remote_table('item_2', 2000, 3999);

@@ -94,9 +94,18 @@ SELECT * FROM exchange_differences('SELECT tableoid::regclass, count(*) FROM sal
 SELECT explain_stable('SELECT k, count(*), xmlagg(NULL) FROM sales GROUP BY k');
 SELECT explain_stable('SELECT k, count(*), sum(id) FILTER (WHERE random() < 2) FROM sales GROUP BY k');
 SELECT explain_stable('SELECT k, count(*) FROM sales WHERE random() < 2 GROUP BY k');
+CREATE FUNCTION shows_partial(query text) RETURNS bool LANGUAGE sql AS $$
+	SELECT bool_or(line ~ 'Aggregate on') FROM explain_stable(query) line
+$$;
 SET pg_exchange.partial_aggregates = exact;
 SELECT explain_stable('SELECT k, count(*), sum(id) FROM sales GROUP BY k');
+SELECT shows_partial('SELECT k, sum(id::float8) FROM sales GROUP BY k');
+SELECT shows_partial('SELECT k::numeric, count(*) FROM sales GROUP BY 1');
+SET pg_exchange.partial_aggregates = on;
+SELECT shows_partial('SELECT k, sum(id::float8) FROM sales GROUP BY k');
+SELECT shows_partial('SELECT k::numeric, count(*) FROM sales GROUP BY 1');
 SET pg_exchange.partial_aggregates = off;
 SELECT explain_stable('SELECT k, count(*), sum(id) FROM sales GROUP BY k');
 RESET pg_exchange.partial_aggregates;
+DROP FUNCTION shows_partial;
 DROP TABLE kin, sales CASCADE;

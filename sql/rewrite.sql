@@ -65,7 +65,7 @@ SELECT form(q), d.* FROM unnest(ARRAY[
 	'SELECT p.part, i.kind, qty FROM local_twice p JOIN items i ON p.part = i.id WHERE p.brand IN (1, 2) AND qty < (SELECT sum(qty) FROM local_items WHERE part = p.part AND kind = i.kind)',
 	'SELECT * FROM local_items i WHERE qty > (SELECT 0.5 * avg(qty) FROM local_items WHERE part = i.part AND kind = i.kind) AND part IN (SELECT part FROM parts WHERE brand = 2)',
 	'SELECT * FROM local_twice p WHERE wanted < (SELECT sum(qty) FROM local_items WHERE part = p.part) AND part IN (SELECT part FROM parts) AND part + brand > 8',
-	'SELECT * FROM local_twice p WHERE wanted < (SELECT sum(qty) FROM local_items WHERE part = p.part) AND part < ANY (SELECT part FROM parts)',
+	'SELECT * FROM local_twice p WHERE wanted < (SELECT sum(qty) FROM local_items WHERE part = p.part) AND part > ANY (SELECT part FROM parts WHERE brand = 1)',
 	'SELECT * FROM parts q LEFT JOIN local_twice p ON p.part = q.part AND q.brand = 1 WHERE p.wanted < (SELECT sum(qty) FROM local_items WHERE part = p.part) AND p.label = ''item 3'''
 ]) q, LATERAL (SELECT min(rows) AS rows, sum(only_postgres_fdw) AS missing, sum(only_exchange) AS wrong FROM exchange_differences(q)) d;
 
@@ -199,7 +199,7 @@ SELECT shows(q, 'DISTINCT') AS once, d.* FROM unnest(ARRAY[
 	'SELECT site, count(DISTINCT visitor), avg(paid), count(*) FROM visits GROUP BY site',
 	'SELECT count(DISTINCT visitor), sum(DISTINCT visitor), avg(DISTINCT visitor), min(page), max(paid), bool_or(new), bit_or(small) FROM visits',
 	'SELECT count(DISTINCT visitor), count(*), count(visitor), sum(small), sum(id), sum(big), sum(paid), avg(small), avg(id), avg(big), avg(paid), sum(any_numeric), avg(any_numeric) FROM visits',
-	'SELECT count(DISTINCT visitor), count(*), count(paid), sum(id), avg(id), sum(paid), avg(paid), max(page) FROM visits WHERE id < 0',
+	'SELECT count(DISTINCT visitor), count(*), count(paid), sum(id), avg(id), sum(paid), avg(paid), max(page) FROM visits WHERE paid < (SELECT -1.0)',
 	'SELECT site % 2, count(DISTINCT visitor) AS c, count(*) FILTER (WHERE new) AS new, avg(paid) FILTER (WHERE id < 0), sum(id) FILTER (WHERE id < 0) FROM visits GROUP BY site % 2 HAVING count(DISTINCT visitor) > 3 AND site % 2 < 9 ORDER BY c DESC, site % 2 + count(*) LIMIT 4',
 	'SELECT site, count(DISTINCT paid) FROM visits WHERE id IN (SELECT id FROM visits_1) GROUP BY site',
 	'SELECT site, new, count(DISTINCT v.page) + 1 FROM visits v LEFT JOIN visits_1 w USING (id, site, new) GROUP BY site, new',
@@ -219,6 +219,9 @@ SELECT shows(q, 'DISTINCT') AS once, d.* FROM unnest(ARRAY[
 	'SELECT site, count(DISTINCT visitor), sum(count(*)) OVER () FROM visits GROUP BY site',
 	'SELECT i, (SELECT count(DISTINCT visitor) FROM visits WHERE site = i) FROM generate_series(1, 3) i'
 ]) q, LATERAL (SELECT min(rows) AS rows, sum(only_postgres_fdw) AS missing, sum(only_exchange) AS wrong FROM exchange_differences(q)) d;
+SET pg_exchange.partial_aggregates = off;
+SELECT shows('SELECT DISTINCT site FROM visits_1', 'GROUP BY'), shows('SELECT site, count(DISTINCT visitor) FROM visits GROUP BY site', 'DISTINCT');
+RESET pg_exchange.partial_aggregates;
 SET pg_exchange.enabled = off;
 SELECT shows('SELECT DISTINCT site FROM visits_1', 'GROUP BY'), shows('SELECT site, count(DISTINCT visitor) FROM visits GROUP BY site', 'DISTINCT');
 RESET pg_exchange.enabled;

@@ -81,7 +81,7 @@ SELECT * FROM exchange_differences('SELECT * FROM family');
 -- fewer connections than slices: one after the other
 SET pg_exchange.max_connections_per_server = 1;
 SELECT * FROM exchange_differences('SELECT * FROM big');
-SELECT * FROM exchange_differences('SELECT a.id, b.v FROM big a JOIN big b ON a.id = b.id AND a.v || '''' = b.v || ''''');
+SELECT * FROM exchange_differences('SELECT a.id, b.v FROM (SELECT * FROM big OFFSET 0) a JOIN (SELECT * FROM big OFFSET 0) b ON a.id = b.id AND a.v = b.v');
 BEGIN;
 DECLARE a CURSOR FOR SELECT id FROM big;
 DECLARE b CURSOR FOR SELECT id FROM big;

@@ -79,6 +79,8 @@ SELECT * FROM top_n('SELECT x + 1 y, s FROM (SELECT id x, sum(n) s FROM t GROUP 
 SELECT * FROM top_n('SELECT x + 1 y, s FROM (SELECT id x, sum(n) s FROM t GROUP BY id) q ORDER BY s, x LIMIT 5');
 SELECT * FROM top_n('SELECT id, sum(k) s FROM t GROUP BY id ORDER BY s DESC, id LIMIT 5000 OFFSET 5');
 SELECT * FROM top_n('SELECT id FROM t ORDER BY k, v || id, id LIMIT 4');
+CREATE FUNCTION minus(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN -$1; END';
+SELECT * FROM top_n('SELECT id FROM t ORDER BY k, minus(id), id LIMIT 4');
 -- UNION ALL
 SELECT * FROM top_n('SELECT id, n FROM (SELECT id, n FROM t_0 UNION ALL SELECT id, n FROM t_1 WHERE k = 3 UNION ALL SELECT k, n + 1 FROM t_2) u ORDER BY n, id LIMIT 4');
 
@@ -112,6 +114,8 @@ EXECUTE top_int(3);
 SELECT * FROM ends('EXECUTE top_ties(1, 2)');
 EXECUTE top_ties(9223372036854775807, 5998);
 EXECUTE top_ties(NULL, 5998);
+PREPARE top_of_one(bigint, bigint) AS SELECT id FROM t ORDER BY -id, v LIMIT $1 OFFSET $2;
+EXECUTE top_of_one(2, 5);
 RESET plan_cache_mode;
 EXECUTE top(9223372036854775807, 5998);
 EXECUTE top(-1, 0);

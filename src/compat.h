@@ -237,6 +237,22 @@ px_result_relation_relids(const PlannedStmt *stmt)
 #endif
 }
 
+/*
+ * Whether joins of partitions are considered for the join relations that are
+ * made next.  PGS_CONSIDER_PARTITIONWISE: 19.  Before, the setting alone says
+ * so.
+ */
+static inline void
+px_consider_partitionwise_joins(PlannerInfo *root, bool consider)
+{
+#if PG_VERSION_NUM >= 190000
+	if (consider)
+		root->glob->default_pgs_mask |= PGS_CONSIDER_PARTITIONWISE;
+	else
+		root->glob->default_pgs_mask &= ~(uint64) PGS_CONSIDER_PARTITIONWISE;
+#endif
+}
+
 /* Plan.disabled_nodes: 18. */
 static inline void
 px_plan_copy_disabled(Plan *plan, const Plan *from)

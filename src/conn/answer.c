@@ -306,8 +306,9 @@ bool
 px_send_lines(PGconn *pg, const char *sql, int lock_timeout_ms)
 {
 	char	   *timeout = lock_timeout_ms > 0 ?
-		psprintf("pg_catalog.set_config('lock_timeout', '%dms', true), ",
-				 lock_timeout_ms) : "";
+		psprintf("pg_catalog.set_config('lock_timeout', '%dms', true),"
+				 " pg_catalog.set_config('statement_timeout', '%dms', true), ",
+				 lock_timeout_ms, PX_SETUP_TIMEOUT_MS) : "";
 
 	/*
 	 * Not in a pipeline: there, a parameter without a value would be an

@@ -120,8 +120,8 @@ extern px_outcome px_exec_lines(PGconn *pg, const char *sql, char **lines,
 /*
  * The two halves of px_exec_lines, so that several servers can work at the
  * same time.  The first waits for nothing, and is false if the connection
- * cannot be used any more.  The query waits for locks for lock_timeout_ms, or
- * as long as the session's setting says with 0.
+ * cannot be used any more.  The query waits for locks for lock_timeout_ms, and
+ * ends after PX_SETUP_TIMEOUT_MS; with 0, the session's settings count.
  */
 extern bool px_send_lines(PGconn *pg, const char *sql, int lock_timeout_ms);
 extern px_outcome px_take_lines(PGconn *pg, TimestampTz deadline,

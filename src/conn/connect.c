@@ -21,6 +21,7 @@
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "postmaster/postmaster.h"
+#include "storage/latch.h"
 #include "utils/guc.h"
 #include "utils/timestamp.h"
 
@@ -39,6 +40,9 @@
  * A notice is cut off after so many bytes before it goes to the server's log.
  */
 #define NOTICE_NBYTES_MAX	1024
+
+/* How long to wait for the end of a session that was closed. */
+#define DISCONNECT_WAIT_MS	1000
 
 /* Keywords and values for PQconnectStartParams, NULL-terminated. */
 typedef struct connection_params
@@ -441,6 +445,37 @@ void
 px_disconnect(PGconn *pg)
 {
 	libpqsrv_disconnect(pg);
+}
+
+void
+px_disconnect_wait(PGconn *pg)
+{
+	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+													   DISCONNECT_WAIT_MS);
+	pgsocket	socket = dup(PQsocket(pg));
+	char		rest[64];
+
+	px_disconnect(pg);
+	if (socket == PGINVALID_SOCKET)
+		return;
+
+	/* A backend leaves its socket to the kernel, which closes it at last. */
+	for (;;)
+	{
+		long		ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
+														 deadline);
+
+		if (ms <= 0 ||
+			(WaitLatchOrSocket(MyLatch,
+							   WL_SOCKET_READABLE | WL_TIMEOUT |
+							   WL_EXIT_ON_PM_DEATH,
+							   socket, ms,
+							   px_wait_event(PX_WAIT_CLEANUP)) &
+			 WL_SOCKET_READABLE) == 0 ||
+			recv(socket, rest, sizeof(rest), 0) <= 0)
+			break;
+	}
+	close(socket);
 }
 
 bool

@@ -41,6 +41,12 @@ extern px_outcome px_connect(ForeignServer *server, UserMapping *user,
 extern void px_disconnect(PGconn *pg);
 
 /*
+ * The same, but wait until the session over there has ended and does not count
+ * as a connection any more; a second at most.  Serves no interrupts.
+ */
+extern void px_disconnect_wait(PGconn *pg);
+
+/*
  * Do both ends of the socket have the same address?  True for Unix sockets.
  * Only addresses are compared: two network namespaces of one machine are
  * different hosts.

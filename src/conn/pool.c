@@ -334,10 +334,10 @@ px_connection_acquire(px_peer *peer, UserMapping *user,
 {
 	dlist_mutable_iter iter;
 
-	if (peer->avoid_until != 0 && peer->avoid_until > GetCurrentTimestamp())
-		return px_failed("a session did not answer within the last minute");
 	if (peer->stream_refusal)
 		return px_refused(pstrdup(peer->stream_refusal));
+	if (peer->avoid_until != 0 && peer->avoid_until > GetCurrentTimestamp())
+		return px_failed("a session did not answer within the last minute");
 	if (streams_running(peer) >= px_max_connections_per_server)
 		return px_busy("no connection is free");
 
@@ -364,6 +364,15 @@ px_connection_discard(px_connection *connection)
 {
 	take_connection(connection);
 	px_disconnect(connection->pg);
+	dlist_delete(&connection->node);
+	pfree(connection);
+}
+
+void
+px_connection_finish(px_connection *connection)
+{
+	take_connection(connection);
+	px_disconnect_wait(connection->pg);
 	dlist_delete(&connection->node);
 	pfree(connection);
 }

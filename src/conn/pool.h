@@ -55,6 +55,12 @@ extern void px_connection_release(px_connection *connection);
  */
 extern void px_connection_abandon(px_connection *connection);
 
+/*
+ * Close a connection that nothing runs on, and wait for a moment until it does
+ * not count any more over there: see px_disconnect_wait.
+ */
+extern void px_connection_finish(px_connection *connection);
+
 /* Close a connection that is dead.  Never errors, never waits. */
 extern void px_connection_discard(px_connection *connection);
 

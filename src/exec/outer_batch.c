@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
@@ -43,7 +44,7 @@ typedef struct key_type
 				   ((key_type *) (tb)->private_data)->typlen)
 #define SH_STORE_HASH
 #define SH_GET_HASH(tb, a) ((a)->hash)
-#define SH_SCOPE static pg_attribute_unused() inline
+#define SH_SCOPE pg_attribute_unused() static inline
 #define SH_DECLARE
 #define SH_DEFINE
 #include "lib/simplehash.h"

@@ -16,6 +16,7 @@
 #include "postgres.h"
 
 #include "executor/executor.h"
+#include "executor/instrument.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/optimizer.h"
@@ -230,8 +231,8 @@ begin_lookup(CustomScanState *css, EState *estate, int eflags)
 	 * it must not be handed out, because its receiver may materialize it.
 	 */
 	if (css->ss.ps.ps_ProjInfo == NULL)
-		ExecAssignProjectionInfo(&css->ss.ps,
-								 css->ss.ss_ScanTupleSlot->tts_tupleDescriptor);
+		ExecAssignProjectionInfo(
+			&css->ss.ps, css->ss.ss_ScanTupleSlot->tts_tupleDescriptor);
 }
 
 /* ---------------------------------------------------------------------

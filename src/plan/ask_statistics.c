@@ -289,10 +289,17 @@ take_answer(asked_server *server, TimestampTz deadline)
 
 	outcome = px_take_lines(connection->pg, deadline, &server->lines,
 							&usable);
-	if (usable)
+
+	/*
+	 * The user may be allowed a single connection, which postgres_fdw is going
+	 * to make.  So what was opened for this question is closed again.
+	 */
+	if (!usable)
+		px_connection_discard(connection);
+	else if (connection->reused)
 		px_connection_release(connection);
 	else
-		px_connection_discard(connection);
+		px_connection_finish(connection);
 	if (!px_is_ok(outcome))
 		elog(DEBUG1, "server \"%s\" has told no statistics: %s",
 			 server->holder.servername, outcome.reason);

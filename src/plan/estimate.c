@@ -33,6 +33,7 @@
 #include "guc.h"
 #include "plan/ask_statistics.h"
 #include "plan/column_stats.h"
+#include "plan/eligible.h"
 #include "plan/estimate.h"
 #include "plan/known_stats.h"
 #include "plan/parent_stats.h"
@@ -53,27 +54,6 @@ is_wanted(void)
 {
 	return px_enabled && px_remote_statistics &&
 		px_transport_setting != PX_TRANSPORT_SESSION;
-}
-
-/* Does postgres_fdw itself ask the server?  The table's option counts. */
-static bool
-uses_remote_estimate(const ForeignTable *table, const ForeignServer *server)
-{
-	List	   *options[] = {table->options, server->options};
-
-	for (size_t i = 0; i < lengthof(options); i++)
-	{
-		ListCell   *lc;
-
-		foreach(lc, options[i])
-		{
-			DefElem    *def = lfirst_node(DefElem, lc);
-
-			if (strcmp(def->defname, "use_remote_estimate") == 0)
-				return defGetBoolean(def);
-		}
-	}
-	return false;
 }
 
 /* The value of an option, or what it is without that option. */
@@ -128,7 +108,7 @@ add_question(PlannerInfo *root, RelOptInfo *rel, List **asked, List **known)
 		return;
 	px_known_table_renew(entry);
 	table = GetForeignTable(relid);
-	if (uses_remote_estimate(table, GetForeignServer(table->serverid)))
+	if (px_uses_remote_estimate(table))
 		return;
 	question = palloc0(sizeof(px_asked_table));
 	question->serverid = table->serverid;

@@ -340,7 +340,8 @@ is_plain_scan(const CustomScan *receive, const ForeignScan *foreign)
 
 	if (receive->scan.scanrelid > 0)
 		return true;
-	if (list_length(receive->custom_scan_tlist) !=
+	if (list_nth(receive->custom_private, PX_RECEIVE_PRIVATE_PARTIAL) != NIL ||
+		list_length(receive->custom_scan_tlist) !=
 		list_length(foreign->fdw_scan_tlist))
 		return false;
 	foreach(lc, receive->custom_scan_tlist)

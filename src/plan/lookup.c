@@ -22,6 +22,7 @@
 
 #include "access/transam.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
@@ -59,6 +60,12 @@
  * hash join does as well, and begins to read both sides at once.
  */
 #define FRACTION_MAX		0.5
+
+/*
+ * A LIMIT that wants less than this fraction of a join's rows makes the first
+ * batch a small one.  A second batch costs as much as the first.
+ */
+#define LIMIT_FRACTION_MAX	0.1
 
 /* The memory that an outer row takes in a batch, beside its columns. */
 #define OUTER_ROW_OVERHEAD	64
@@ -160,7 +167,7 @@ is_key(Oid operator, Oid collation, const Node *inner, const Node *outer)
 
 /* How many distinct values does the column have?  0 if that is not known. */
 static double
-distinct_values(PlannerInfo *root, Node *expr)
+distinct_values_of(PlannerInfo *root, Node *expr)
 {
 	VariableStatData vardata;
 	bool		is_default;
@@ -170,6 +177,46 @@ distinct_values(PlannerInfo *root, Node *expr)
 	ndistinct = get_variable_numdistinct(&vardata, &is_default);
 	ReleaseVariableStats(vardata);
 	return is_default ? 0 : ndistinct;
+}
+
+/* Translate an expression of an append relation for its member leaf. */
+static Node *
+translate(PlannerInfo *root, Node *expr, RelOptInfo *rel, RelOptInfo *leaf)
+{
+	AppendRelInfo *info;
+	RelOptInfo *parent;
+
+	if (leaf == rel)
+		return expr;
+	info = root->append_rel_array[leaf->relid];
+	parent = root->simple_rel_array[info->parent_relid];
+	return adjust_appendrel_attrs(root, translate(root, expr, rel, parent), 1,
+								  &info);
+}
+
+/*
+ * How many distinct values does an expression of the inner side have?  0 if
+ * that is not known.  An append relation has statistics of its own if it is a
+ * table.  Else it has as many as one of its members, or more.
+ */
+static double
+distinct_values(const lookup_join *join, Node *expr)
+{
+	double		ndistinct = distinct_values_of(join->root, expr);
+	ListCell   *lc;
+
+	if (ndistinct > 0)
+		return ndistinct;
+	foreach(lc, join->leaves)
+	{
+		RelOptInfo *leaf = lfirst(lc);
+
+		if (leaf != join->innerrel)
+			ndistinct = Max(ndistinct, distinct_values_of(
+								join->root, translate(join->root, expr,
+													  join->innerrel, leaf)));
+	}
+	return ndistinct;
 }
 
 /* Add the clause to the keys, if it is one that leaves out enough rows. */
@@ -186,7 +233,7 @@ add_key(lookup_join *join, RestrictInfo *rinfo, Node *outer, Node *inner,
 		return;
 
 	/* Assume that each outer key is found. */
-	ndistinct = distinct_values(join->root, inner);
+	ndistinct = distinct_values(join, inner);
 	nkeys = estimate_num_groups(join->root, list_make1(outer),
 								join->outer_path->rows, NULL, NULL);
 	if (nkeys > ndistinct * FRACTION_MAX)
@@ -264,21 +311,6 @@ collect_leaves(PlannerInfo *root, RelOptInfo *rel, List **leaves)
 			return false;
 	}
 	return true;
-}
-
-/* Translate an expression of an append relation for its member leaf. */
-static Node *
-translate(PlannerInfo *root, Node *expr, RelOptInfo *rel, RelOptInfo *leaf)
-{
-	AppendRelInfo *info;
-	RelOptInfo *parent;
-
-	if (leaf == rel)
-		return expr;
-	info = root->append_rel_array[leaf->relid];
-	parent = root->simple_rel_array[info->parent_relid];
-	return adjust_appendrel_attrs(root, translate(root, expr, rel, parent), 1,
-								  &info);
 }
 
 /* How many servers work for the inner side? */
@@ -432,6 +464,37 @@ make_lookup_path(lookup_join *join)
 	return &path->path;
 }
 
+/*
+ * Would a lookup surely be dropped?  This is for planning time: a table may
+ * have hundreds of partitions, and is considered in many joins.
+ */
+static bool
+is_hopeless(const lookup_join *join)
+{
+	Cost		startup_cost = join->outer_path->total_cost;
+	Cost		total_cost = startup_cost;
+	ListCell   *lc;
+
+	foreach(lc, join->leaves)
+	{
+		const RelOptInfo *leaf = lfirst(lc);
+
+		total_cost += px_paths_have_plain(leaf) ?
+			px_paths_lookup_cost_min(leaf, join->fraction, join->nkeys,
+									 join->nservers) :
+			leaf->cheapest_total_path->total_cost;
+	}
+	foreach(lc, join->joinrel->pathlist)
+	{
+		const Path *path = lfirst(lc);
+
+		if (path->param_info == NULL && path->startup_cost <= startup_cost &&
+			path->total_cost <= total_cost)
+			return true;
+	}
+	return false;
+}
+
 /* Does a clause do something that may be seen if its order changes? */
 static bool
 has_side_effects(List *rinfos)
@@ -473,8 +536,13 @@ is_suitable(const lookup_join *join)
 			return false;
 	}
 
-	/* From 19 on, a relation made unique looks like the base relation. */
+	/*
+	 * The joins of pairs of partitions run one after the other, and so would
+	 * their lookups.  From 19 on, a relation made unique looks like the base
+	 * relation.
+	 */
 	return px_enabled && px_lookup_joins && IS_SIMPLE_REL(inner) &&
+		join->joinrel->reloptkind == RELOPT_JOINREL &&
 		root->simple_rel_array[inner->relid] == inner &&
 		planner_rt_fetch(inner->relid, root)->rtekind != RTE_CTE &&
 		bms_is_empty(join->joinrel->lateral_relids) &&
@@ -550,8 +618,8 @@ add_lookup_path(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 		return;
 	find_keys(&join);
 	join.nservers = number_of_servers(&join);
-	if (join.rinfos == NIL || has_side_effects(join.restrictlist) ||
-		has_inner_effects(&join))
+	if (join.rinfos == NIL || is_hopeless(&join) ||
+		has_side_effects(join.restrictlist) || has_inner_effects(&join))
 		return;
 	add_path(joinrel, make_lookup_path(&join));
 }
@@ -595,6 +663,7 @@ make_private(List *path_private)
 	List	   *inner_hash = NIL;
 	List	   *collations = NIL;
 	List	   *types = NIL;
+	List	   *private;
 	ListCell   *lc;
 	ListCell   *lc_rinfo;
 	ListCell   *lc_outer;
@@ -619,11 +688,12 @@ make_private(List *path_private)
 	}
 
 	/* See px_lookup_private. */
-	return lappend(lappend(list_make5(
-							   copyObject(list_nth(path_private,
-												   LOOKUP_PATH_JOINTYPE)),
-							   makeInteger(-1), makeInteger(0), outer_hash,
-							   inner_hash), collations), types);
+	private = list_make3(list_nth(path_private, LOOKUP_PATH_JOINTYPE),
+						 makeInteger(-1), makeInteger(0));
+	private = lappend(private, outer_hash);
+	private = lappend(private, inner_hash);
+	private = lappend(private, collations);
+	return lappend(private, types);
 }
 
 static Plan *
@@ -657,7 +727,7 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	scan->custom_scan_tlist = scan_tuple_tlist(
 		linitial(custom_plans), lsecond(custom_plans), inner_relids, ojrelid);
 	scan->custom_exprs = list_make4(
-		copyObject(list_nth(private, LOOKUP_PATH_OUTER_EXPRS)),
+		copyObject((List *) list_nth(private, LOOKUP_PATH_OUTER_EXPRS)),
 		px_add_nulling_relid(list_nth(private, LOOKUP_PATH_INNER_EXPRS),
 							 inner_relids, ojrelid),
 		px_add_nulling_relid(conds, inner_relids, ojrelid),
@@ -678,6 +748,13 @@ typedef struct key_params
 	Bitmapset  *all;
 	bool		stable;			/* nothing else below it changes */
 } key_params;
+
+/* A statement whose lookups are bound. */
+typedef struct lookup_binding
+{
+	PlannedStmt *stmt;
+	Bitmapset  *constant;		/* parameters that are set once */
+} lookup_binding;
 
 static Node *
 replace_markers(Node *node, void *context)
@@ -733,6 +810,29 @@ replace_list(List *exprs, key_params *params)
 	return (List *) replace_markers((Node *) exprs, params);
 }
 
+/* Add the parameters that the plan's init plans set once for the query. */
+static bool
+add_constant_params(Plan *plan, void *arg)
+{
+	lookup_binding *binding = arg;
+	ListCell   *lc;
+
+	foreach(lc, plan->initPlan)
+	{
+		const SubPlan *init = lfirst_node(SubPlan, lc);
+		const Plan *init_plan = list_nth(binding->stmt->subplans,
+										 init->plan_id - 1);
+		ListCell   *lc_param;
+
+		if (!bms_is_empty(init_plan->extParam))
+			continue;
+		foreach(lc_param, init->setParam)
+			binding->constant = bms_add_member(binding->constant,
+											   lfirst_int(lc_param));
+	}
+	return false;
+}
+
 /* Bind the markers of an ExchangeReceive. */
 static bool
 bind_receive(Plan *plan, void *arg)
@@ -759,7 +859,8 @@ bind_receive(Plan *plan, void *arg)
 static bool
 bind_lookup(Plan *plan, void *arg)
 {
-	PlannedStmt *stmt = arg;
+	const lookup_binding *binding = arg;
+	PlannedStmt *stmt = binding->stmt;
 	CustomScan *scan = (CustomScan *) plan;
 	key_params	params = {.first = list_length(stmt->paramExecTypes)};
 	ListCell   *lc;
@@ -778,7 +879,7 @@ bind_lookup(Plan *plan, void *arg)
 	}
 	lfirst(list_nth_cell(scan->custom_private, PX_LOOKUP_PRIVATE_PARAM)) =
 		makeInteger(params.first);
-	params.stable = bms_is_empty(plan->extParam);
+	params.stable = bms_is_subset(plan->extParam, binding->constant);
 	(void) px_plan_walk(lsecond(scan->custom_plans), bind_receive, &params);
 	return false;
 }
@@ -786,7 +887,23 @@ bind_lookup(Plan *plan, void *arg)
 void
 px_lookup_bind(PlannedStmt *stmt)
 {
-	(void) px_plan_walk_all(stmt, bind_lookup, stmt);
+	lookup_binding binding = {.stmt = stmt};
+
+	(void) px_plan_walk_all(stmt, add_constant_params, &binding);
+	(void) px_plan_walk_all(stmt, bind_lookup, &binding);
+}
+
+bool
+px_lookup_mark_few_rows(Plan *plan, double rows)
+{
+	CustomScan *scan = (CustomScan *) plan;
+
+	if (!IsA(plan, CustomScan) || scan->methods != &px_lookup_scan_methods)
+		return false;
+	if (rows < plan->plan_rows * LIMIT_FRACTION_MAX)
+		lfirst(list_nth_cell(scan->custom_private,
+							 PX_LOOKUP_PRIVATE_FEW_ROWS)) = makeInteger(1);
+	return true;
 }
 
 void

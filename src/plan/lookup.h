@@ -16,6 +16,12 @@
  */
 extern void px_lookup_bind(PlannedStmt *stmt);
 
+/*
+ * If plan is an ExchangeLookup, let it begin with a small batch of outer rows
+ * if a LIMIT wants a part of its rows only.  False if it is another node.
+ */
+extern bool px_lookup_mark_few_rows(Plan *plan, double rows);
+
 /* Install the planner's hook for joins; called by _PG_init. */
 extern void px_lookup_plan_init(void);
 

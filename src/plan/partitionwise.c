@@ -16,7 +16,8 @@
  *   table.  There is no hook shortly before it, so we set that flag ourselves
  *   as soon as the table has a foreign partition.  A partition that was pruned
  *   does not count, because it never becomes a relation.
- * - build_joinrel_partition_info wants the setting.  The last call of
+ * - build_joinrel_partition_info wants the setting; since PostgreSQL 19 it
+ *   wants a flag that the planner has set by it.  The last call of
  *   set_rel_pathlist_hook before joins and aggregates is for a relation of the
  *   query level that has them, because subqueries are planned before the
  *   relation that they are.
@@ -476,7 +477,10 @@ choose_settings(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	}
 	if (settings.join != users.join || settings.aggregate != users.aggregate ||
 		changed)
+	{
 		set_settings(settings);
+		px_consider_partitionwise_joins(root, settings.join);
+	}
 	changed = settings.join != users.join ||
 		settings.aggregate != users.aggregate;
 }

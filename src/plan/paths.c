@@ -33,6 +33,7 @@
 #include "node/receive.h"
 #include "plan/eligible.h"
 #include "plan/estimate.h"
+#include "plan/join_cost.h"
 #include "plan/paths.h"
 
 static build_simple_rel_hook_type prev_build_simple_rel_hook = NULL;
@@ -259,42 +260,60 @@ px_paths_have_plain(const RelOptInfo *rel)
 		((const exchange_routine *) rel->fdwroutine)->plain != NULL;
 }
 
+/*
+ * What a scan that takes keys costs on the remote, beyond its start.  No index
+ * may be known here, so assume that the remote compares all rows with the
+ * keys.
+ */
+static Cost
+remote_cost_of_keys(const RelOptInfo *rel, double nkeys, int nservers)
+{
+	const exchange_routine *routine =
+		(const exchange_routine *) rel->fdwroutine;
+	const Path *plain = &routine->plain->path;
+	int			nworkers = Min(nservers - 1, max_parallel_workers_per_gather);
+	Cost		cost = plain->total_cost - plain->startup_cost -
+		plain->rows * (routine->tuple_cost + cpu_tuple_cost);
+
+	cost = Max(cost, 0) + rel->tuples * cpu_operator_cost + nkeys * KEY_COST;
+
+	/*
+	 * All servers work at once.  A parallel plan, which reads all rows, is
+	 * given credit for that, so a lookup must be, too.
+	 */
+	return nworkers > 0 ? cost / px_parallel_divisor(nworkers) : cost;
+}
+
+Cost
+px_paths_lookup_cost_min(const RelOptInfo *rel, double fraction, double nkeys,
+						 int nservers)
+{
+	const ForeignPath *plain =
+		((const exchange_routine *) rel->fdwroutine)->plain;
+
+	return plain->path.startup_cost +
+		remote_cost_of_keys(rel, nkeys, nservers) +
+		plain->path.rows * fraction * cpu_tuple_cost;
+}
+
 Path *
 px_paths_make_lookup(PlannerInfo *root, RelOptInfo *rel, List *clauses,
 					 double fraction, double nkeys, int nservers)
 {
 	const exchange_routine *routine = exchange_routine_of(rel);
 	ForeignPath *foreign = palloc(sizeof(ForeignPath));
-	Cost		transfer_cost = routine->tuple_cost + cpu_tuple_cost;
-	int			nworkers = Min(nservers - 1, max_parallel_workers_per_gather);
-	Cost		remote_cost;
 	CustomPath *path;
 
 	*foreign = *routine->plain;
-	remote_cost = foreign->path.total_cost - foreign->path.startup_cost -
-		foreign->path.rows * transfer_cost;
-
-	/*
-	 * No index may be known here, so assume that the remote compares all rows
-	 * with the keys.
-	 */
-	remote_cost = Max(remote_cost, 0) + rel->tuples * cpu_operator_cost +
-		nkeys * KEY_COST;
-
-	/*
-	 * All servers work at once.  A parallel plan, which reads all rows, is
-	 * given credit for that, so a lookup must be, too.
-	 */
-	if (nworkers > 0)
-		remote_cost /= px_parallel_divisor(nworkers);
 	foreign->path.rows = clamp_row_est(foreign->path.rows * fraction);
-	foreign->path.total_cost = foreign->path.startup_cost + remote_cost +
-		foreign->path.rows * transfer_cost;
+	foreign->path.total_cost = foreign->path.startup_cost +
+		remote_cost_of_keys(rel, nkeys, nservers) +
+		foreign->path.rows * (routine->tuple_cost + cpu_tuple_cost);
 	foreign->fdw_private = list_make2(makeString(KEYS_MARK), clauses);
 	path = px_receive_path(root, foreign);
 	path->path.parallel_safe = false;
 
-	/* What the remote does for the keys takes long: all shall do it at once. */
+	/* The remotes take long, whatever they return: so all work at once. */
 	if (routine->plain->path.total_cost >= BUSY_REMOTE_COST)
 		lfirst(list_nth_cell(path->custom_private,
 							 PX_RECEIVE_PRIVATE_SMALL)) = makeInteger(0);
@@ -431,9 +450,13 @@ get_foreign_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 {
 	List	   *others = NIL;
 	bool		hidden = hide_paths(root, joinrel, &others);
+	px_join_cost replaced;
 
+	replaced = px_join_cost_begin(root, outerrel, innerrel,
+								  extra->restrictlist);
 	exchange_routine_of(joinrel)->original->GetForeignJoinPaths(
 		root, joinrel, outerrel, innerrel, jointype, extra);
+	px_join_cost_end(&replaced);
 	if (hidden)
 		add_paths(root, joinrel, others);
 }

@@ -54,6 +54,10 @@ extern Path *px_paths_make_lookup(PlannerInfo *root, RelOptInfo *rel,
 								  List *clauses, double fraction,
 								  double nkeys, int nservers);
 
+/* A lower bound of the cost of that path. */
+extern Cost px_paths_lookup_cost_min(const RelOptInfo *rel, double fraction,
+									 double nkeys, int nservers);
+
 /*
  * Tell an ExchangeReceive of a finished plan that the parameters of its remote
  * query are arrays of keys, which change but seldom.

@@ -132,6 +132,11 @@ mark_few_rows(Plan *plan, double rows)
 			set_private((CustomScan *) plan, PX_RECEIVE_PRIVATE_FEW_ROWS, 1);
 		return;
 	}
+	if (px_lookup_mark_few_rows(plan, rows))
+	{
+		mark_few_rows(linitial(((CustomScan *) plan)->custom_plans), rows);
+		return;
+	}
 	switch (nodeTag(plan))
 	{
 		case T_Result:

@@ -8,8 +8,9 @@
  * that it is given.  So we change a copy of the query, have both planned, and
  * take the cheaper plan.  Only queries that can be changed are planned twice.
  *
- * The forms are those of decorrelate.c and distinct.c.  SELECT DISTINCT becomes
- * GROUP BY at once, because that can only be better.
+ * The forms are those of decorrelate.c and distinct.c, the latter unless
+ * pg_exchange.partial_aggregates is off.  SELECT DISTINCT becomes GROUP BY at
+ * once, because that can only be better.
  *
  * Queries are left alone that lock rows or write (but for INSERT ... SELECT),
  * have volatile functions, or have conditions of row security and of security
@@ -135,7 +136,8 @@ change_queries(Node *node, void *arg)
 		return false;
 	if (IsA(node, Query))
 	{
-		if (px_aggregate_twice((Query *) node))
+		if (px_partial_aggregates_setting != PX_PARTIAL_OFF &&
+			px_aggregate_twice((Query *) node))
 			wanted->changed = true;
 		if (px_decorrelate((Query *) node, wanted->restrict_keys))
 			wanted->changed = true;
@@ -219,7 +221,8 @@ rewrite_planner(PX_PLANNER_PARAMETERS)
 
 	if (is_suitable(parse, cursor_options))
 	{
-		group_instead_of_distinct(parse);
+		if (px_partial_aggregates_setting != PX_PARTIAL_OFF)
+			group_instead_of_distinct(parse);
 		forms[0] = change_query(parse, (form) {.restrict_keys = true});
 		if (forms[0])
 			forms[1] = change_query(parse, (form) {.restrict_keys = false});

@@ -13,8 +13,8 @@ without it. Commands come by standard input, a line each, and are answered by a 
     seen                     the moments so far, since the last lie, that a session of pg_exchange has come to
     open                     how many connections are open
 
-Moments: login, configure, genuine, hello, start, snapshot, prepare, query, explain, commit, rollback; sync is the
-end of each. Messages: copyout, copyin, copyboth, empty, complete, rows (without end), results (without end),
+Moments: login, configure, genuine, hello, start, snapshot, prepare, query, explain, statistics, commit, rollback;
+sync is the end of each. Messages: copyout, copyin, copyboth, empty, complete, rows (without end), results (without end),
 notices (without end), parameters (without end), bytes (of one message, without end), silence, nothing, noise, textframes,
 error:SQLSTATE (whose text is no UTF-8), fatal, hangup, truth."""
 import os
@@ -145,7 +145,7 @@ class Session:
     def moment(self, sql):
         if self.kind != "exchange" and re.match("DECLARE|FETCH|CLOSE", sql):
             return "other"
-        for what, pattern in (("configure", r"^SELECT pg_catalog\.set_config\('search_path'"), ("prepare", "lock_timeout"),
+        for what, pattern in (("statistics", r"pg_catalog\.pg_stats"), ("configure", r"^SELECT pg_catalog\.set_config\('search_path'"), ("prepare", "lock_timeout"),
                               ("genuine", "pg_identify_object"), ("hello", r"exchange\.hello\("), ("explain", "^EXPLAIN"),
                               ("query", r"exchange\.send\("), ("start", "^START"), ("snapshot", "^SET TRANSACTION SNAPSHOT"),
                               ("commit", "^COMMIT"), ("rollback", "^(ROLLBACK|ABORT)")):
@@ -171,6 +171,8 @@ class Session:
             return description([25] * 5) + row(*[b"x"] * 5) + complete()
         if moment in ("genuine", "prepare"):
             return description([25, 23]) + row(b"100ms", b"1") + complete()
+        if moment == "statistics":
+            return description([25]) + row(b'["table", "public", "numbers", "3", "8192", "0", "t"]') + complete()
         if moment == "explain":
             return description([25]) + row(b"Result") + complete()
         if sql.startswith("DECLARE"):
@@ -224,7 +226,7 @@ class Session:
             if kind == b"X":
                 return
             if kind == b"Q":
-                for statement in re.split("; (?=EXPLAIN )", body[:-1].decode()):
+                for statement in re.split(r"; (?=EXPLAIN |SELECT pg_catalog\.json_build_array)", body[:-1].decode()):
                     before = len(self.output)
                     self.execute(statement)
                     if self.output[before:before + 1] == b"E":

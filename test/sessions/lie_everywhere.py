@@ -45,7 +45,8 @@ class Forged:
     def __init__(self, work, verbose):
         self.verbose = verbose
         self.shard = harness.Server(work, "shard", COMMON)
-        self.coord = harness.coordinator(work, COMMON)
+        # the second connection is to be that of a stream
+        self.coord = harness.coordinator(work, {**COMMON, "pg_exchange.remote_statistics": "off"})
         self.shard.sql(f"CREATE EXTENSION pg_exchange; CREATE TABLE t AS SELECT i, 'row ' || i AS s FROM generate_series(1, {ROWS}) i;")
         self.proxies = []
         self.reached = set()

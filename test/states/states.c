@@ -127,7 +127,7 @@ states_state(PG_FUNCTION_ARGS)
 	Datum		state;
 	bool		state_isnull;
 	Oid			function;
-	bool		varlena;
+	bool		is_varlena;
 	int			i = 0;
 
 	parse(PG_GETARG_TEXT_PP(0), &column, &aggref);
@@ -153,7 +153,7 @@ states_state(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	type = aggref->aggtranstype == INTERNALOID ? BYTEAOID
 											   : aggref->aggtranstype;
-	getTypeOutputInfo(type, &function, &varlena);
+	getTypeOutputInfo(type, &function, &is_varlena);
 	PG_RETURN_TEXT_P(cstring_to_text(OidOutputFunctionCall(function, state)));
 }
 
@@ -280,7 +280,7 @@ states_final(PG_FUNCTION_ARGS)
 	Datum		value;
 	bool		isnull;
 	Oid			out;
-	bool		varlena;
+	bool		is_varlena;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
@@ -292,6 +292,6 @@ states_final(PG_FUNCTION_ARGS)
 					 state->isnull, (Datum) 0, true, &isnull);
 	if (isnull)
 		PG_RETURN_NULL();
-	getTypeOutputInfo(get_func_rettype(state->function), &out, &varlena);
+	getTypeOutputInfo(get_func_rettype(state->function), &out, &is_varlena);
 	PG_RETURN_TEXT_P(cstring_to_text(OidOutputFunctionCall(out, value)));
 }

@@ -12,7 +12,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time);
 
-my $coordinator = new_coordinator('coordinator', conf => "pg_exchange.local_scope = none\n");
+my $coordinator = new_coordinator('coordinator', conf => "pg_exchange.local_scope = none\npg_exchange.remote_statistics = off\n");
 $ENV{PG_VERSION_NUM} = $coordinator->safe_psql('postgres', 'SHOW server_version_num');
 my $forged = Peer->new('forged_server');
 add_server($coordinator, 'forged', $forged, user_mapping => 0);
@@ -67,6 +67,29 @@ for my $moment (qw(login hello prepare sync))
 		like($err, qr/ERROR:  57014:/, "$moment: $lie: the query can be cancelled");
 		within(6, $started, "$moment: $lie, cancelled");
 	}
+}
+
+# What the server tells about its tables is of use, but never needed.
+my $estimated = "SET pg_exchange.remote_statistics = on;\n$query";
+$forged->tell('honest');
+is((ask('180s', $estimated))[0], $rows, 'all rows come with statistics');
+is($forged->tell('seen'), 'configure genuine hello prepare statistics start snapshot prepare query commit', 'the server is asked first');
+for my $lie (qw(copyout copyin copyboth empty complete results rows textframes nothing noise fatal hangup error:XX000))
+{
+	$forged->tell('lie', 'statistics', $lie);
+	my ($out, $err, $started) = ask('180s', $estimated);
+	is($out . $err, $rows, "statistics: $lie: all rows come without an error");
+	within(7, $started, "statistics: $lie");
+}
+for my $lie (qw(silence notices parameters bytes))
+{
+	$forged->tell('lie', 'statistics', $lie);
+	my ($out, $err, $started) = ask('180s', $estimated);
+	is($out . $err, $rows, "statistics: $lie: all rows come without an error");
+	within(10, $started, "statistics: $lie");
+	($out, $err, $started) = ask('500ms', $estimated);
+	like($err, qr/ERROR:  57014:/, "statistics: $lie: planning can be cancelled");
+	within(6, $started, "statistics: $lie, cancelled");
 }
 
 # Instead of frames, or after them: an error.

@@ -101,7 +101,7 @@ SKIP:
 	my $log = substr(slurp_file($shard->logfile), $from);
 	my $received = () = $log =~ /connection received: host=127/g;
 	my $encrypted = () = $log =~ /connection authorized: .*SSL enabled/g;
-	is($encrypted, 2, 'both connections are encrypted');
+	is($encrypted, 3, 'all connections are encrypted');
 	ok($kept || $received == $encrypted, "no request to cancel is sent in clear ($received connections, $kept kept)");
 }
 
