@@ -417,7 +417,8 @@ class Run:
                 for kind in kinds_used(query.sql(), top):
                     self.used[kind] = self.used.get(kind, 0) + 1
                 if settings.get("pg_exchange.partial_aggregates") == "exact" \
-                        and any(INEXACT.search(" ".join(node["Output"]))
+                        and any(INEXACT.search(" ".join(
+                                    node.get("Output", [])))
                                 for name, node, _ in nodes(top)
                                 if name == "ExchangeReceive"):
                     self.inexact += 1
