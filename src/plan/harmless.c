@@ -533,7 +533,7 @@ px_from_is_harmless(const Query *query)
 				return false;
 		}
 		else if (rte->rtekind != RTE_RELATION && rte->rtekind != RTE_JOIN &&
-				 !px_rte_is_group(rte))
+				 rte->rtekind != RTE_RESULT && !px_rte_is_group(rte))
 			return false;
 	}
 	return jointree_is_harmless((Node *) query->jointree, &context);
