@@ -507,7 +507,8 @@ def run(work, count, seed, first, form):
     report.ok(asked.raised * 100 <= max(count, 200), "hardly any raise an"
               " error that only postgres_fdw's order of evaluation does",
               f"{asked.raised} do")
-    report.ok(not asked.inexact, "and under exact, no server adds floats in parts")
+    report.ok(not asked.inexact,
+              "and under exact, no server adds floats in parts")
     report.ok(asked.slow * 50 <= count, "few of them take too long")
     report.ok(0 < errors * 8 <= count or count < 100, "some of them, and not"
               " many, are errors", f"{errors}: {asked.errors}")
