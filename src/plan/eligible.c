@@ -11,28 +11,16 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "access/sysattr.h"
-#include "catalog/pg_class.h"
 #include "commands/defrem.h"
 #include "foreign/foreign.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
-#include "utils/syscache.h"
 
 #include "compat.h"
 #include "plan/eligible.h"
-#include "plan/estimate.h"
-
-/*
- * For a table without statistics, postgres_fdw assumes 10 pages.  We multiply
- * that by this factor, which is about 1 MB.  Then the expected bytes of an
- * equality (selectivity 0.005) are below the default of min_bytes, and those
- * of a range (0.33) or of the whole table are above it.
- */
-#define UNKNOWN_TABLE_FACTOR	16
 
 bool
 px_server_is_postgres_fdw(const ForeignServer *server)
@@ -168,36 +156,4 @@ px_uses_remote_estimate(const ForeignTable *table)
 		}
 	}
 	return false;
-}
-
-static bool
-has_statistics(Oid relid)
-{
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	bool		result;
-
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for relation %u", relid);
-	result = ((Form_pg_class) GETSTRUCT(tuple))->reltuples >= 0;
-	ReleaseSysCache(tuple);
-	return result;
-}
-
-double
-px_expected_nbytes(PlannerInfo *root, const Path *path)
-{
-	RelOptInfo *rel = path->parent;
-	double		nbytes = path->rows * path->pathtarget->width;
-	int			relid = -1;
-
-	/* An upper relation has no relids: no table's statistics apply. */
-	while ((relid = bms_next_member(rel->relids, relid)) >= 0)
-	{
-		RangeTblEntry *rte = planner_rt_fetch(relid, root);
-
-		if (rte->rtekind == RTE_RELATION && !has_statistics(rte->relid) &&
-			!px_estimate_is_known(rte->relid))
-			return nbytes * UNKNOWN_TABLE_FACTOR;
-	}
-	return nbytes;
 }

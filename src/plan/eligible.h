@@ -37,11 +37,4 @@ extern bool px_rel_is_eligible(PlannerInfo *root, RelOptInfo *rel);
 /* Does the remote query of base relation rel lock rows? */
 extern bool px_rel_is_locked(PlannerInfo *root, RelOptInfo *rel);
 
-/*
- * The bytes that the path is expected to return, for comparison with
- * min_bytes.  A table that was never analyzed is assumed to be larger than
- * postgres_fdw assumes.
- */
-extern double px_expected_nbytes(PlannerInfo *root, const Path *path);
-
 #endif							/* PX_PLAN_ELIGIBLE_H */

@@ -15,6 +15,7 @@
 
 #include "access/htup_details.h"
 #include "access/parallel.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_statistic.h"
 #include "commands/defrem.h"
 #include "foreign/fdwapi.h"
@@ -27,6 +28,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/selfuncs.h"
+#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
@@ -37,6 +39,14 @@
 #include "plan/estimate.h"
 #include "plan/known_stats.h"
 #include "plan/parent_stats.h"
+
+/*
+ * For a table without statistics, postgres_fdw assumes 10 pages.  We multiply
+ * that by this factor, which is about 1 MB.  Then the expected bytes of an
+ * equality (selectivity 0.005) are below the default of min_bytes, and those
+ * of a range (0.33) or of the whole table are above it.
+ */
+#define UNKNOWN_TABLE_FACTOR	16
 
 static get_relation_stats_hook_type next_relation_stats = NULL;
 static get_attavgwidth_hook_type next_attavgwidth = NULL;
@@ -193,10 +203,43 @@ px_estimate_size(PlannerInfo *root, RelOptInfo *rel)
 	set_foreign_size_estimates(root, rel);
 }
 
-bool
-px_estimate_is_known(Oid relid)
+/* Has px_estimate_size known the size of this table in this session? */
+static bool
+is_known(Oid relid)
 {
 	return is_wanted() && px_known_table_any(relid) != NULL;
+}
+
+static bool
+has_statistics(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	bool		result;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for relation %u", relid);
+	result = ((Form_pg_class) GETSTRUCT(tuple))->reltuples >= 0;
+	ReleaseSysCache(tuple);
+	return result;
+}
+
+double
+px_expected_nbytes(PlannerInfo *root, const Path *path)
+{
+	RelOptInfo *rel = path->parent;
+	double		nbytes = path->rows * path->pathtarget->width;
+	int			relid = -1;
+
+	/* An upper relation has no relids: no table's statistics apply. */
+	while ((relid = bms_next_member(rel->relids, relid)) >= 0)
+	{
+		RangeTblEntry *rte = planner_rt_fetch(relid, root);
+
+		if (rte->rtekind == RTE_RELATION && !has_statistics(rte->relid) &&
+			!is_known(rte->relid))
+			return nbytes * UNKNOWN_TABLE_FACTOR;
+	}
+	return nbytes;
 }
 
 /* ---------------------------------------------------------------------

@@ -24,8 +24,12 @@
  */
 extern void px_estimate_size(PlannerInfo *root, RelOptInfo *rel);
 
-/* Has px_estimate_size known the size of this table in this session? */
-extern bool px_estimate_is_known(Oid relid);
+/*
+ * The bytes that the path is expected to return, for comparison with
+ * min_bytes.  A table that was never analyzed is assumed to be larger than
+ * postgres_fdw assumes.
+ */
+extern double px_expected_nbytes(PlannerInfo *root, const Path *path);
 
 /* Install the hooks; called by _PG_init. */
 extern void px_estimate_init(void);
