@@ -34,6 +34,12 @@
  */
 #define COST_RATIO_MAX	1.5
 
+/*
+ * A loop with no more rows than this on either side is kept: even if one of
+ * them has a thousand times as many, it ends within a second.
+ */
+#define HARMLESS_ROWS	100.0
+
 static set_join_pathlist_hook_type prev_set_join_pathlist_hook = NULL;
 
 /* Is it a nested loop that reads all of the inner side for each outer row? */
@@ -41,10 +47,15 @@ static bool
 is_blind_loop(const Path *path)
 {
 	const NestPath *loop = (const NestPath *) path;
+	const Path *outer;
+	const Path *inner;
 
-	return IsA(path, NestPath) &&
-		!bms_overlap(PATH_REQ_OUTER(loop->jpath.innerjoinpath),
-					 loop->jpath.outerjoinpath->parent->relids);
+	if (!IsA(path, NestPath))
+		return false;
+	outer = loop->jpath.outerjoinpath;
+	inner = loop->jpath.innerjoinpath;
+	return Max(outer->rows, inner->rows) > HARMLESS_ROWS &&
+		!bms_overlap(PATH_REQ_OUTER(inner), outer->parent->relids);
 }
 
 /* Is there a foreign table of postgres_fdw in the relation, or below it? */
