@@ -303,10 +303,13 @@ add_final_paths(append_agg *agg)
 		add_final_path(agg, path, AGG_HASHED, &costs, ngroups);
 	if ((agg->extra->flags & GROUPING_CAN_USE_SORT) != 0 &&
 		root->parse->hasAggs)
-		add_final_path(agg,
-					   (Path *) create_sort_path(root, agg->grouped_rel, path,
-												 root->group_pathkeys, -1.0),
-					   AGG_SORTED, &costs, ngroups);
+	{
+		/* There are no pathkeys if WHERE leaves one value of each key. */
+		if (root->group_pathkeys != NIL)
+			path = (Path *) create_sort_path(root, agg->grouped_rel, path,
+											 root->group_pathkeys, -1.0);
+		add_final_path(agg, path, AGG_SORTED, &costs, ngroups);
+	}
 }
 
 /* May the parent's rows be aggregated child by child? */
