@@ -542,11 +542,13 @@ def table(results, layout):
 
 
 def report(options, results, version):
+    runs = (f"medians of {options.runs} interleaved runs"
+            if options.runs > 1 else "one run")
     lines = ["# TPC-H", "",
              f"{time.strftime('%Y-%m-%d')}: scale {options.scale:g}, "
              f"{SHARDS} servers and a coordinator on one machine with "
              f"{os.cpu_count()} cores, {version.split(' on ')[0]}. Seconds "
-             f"at the client, medians of {options.runs} interleaved runs. "
+             f"at the client, {runs}. "
              "Core's settings have their defaults. All tables are analyzed, "
              f"but for the column \"{UNANALYZED}\". A query that takes "
              f"longer than {options.limit} s is cut off. Top 10 is "

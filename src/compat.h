@@ -369,6 +369,21 @@ px_new_wait_event(const char *name)
 #endif
 }
 
+/* Are children of this Append or MergeAppend pruned at run time? */
+static inline bool
+px_has_pruning(const Plan *append)
+{
+#if PG_VERSION_NUM >= 180000
+	return (IsA(append, Append) ?
+			((const Append *) append)->part_prune_index :
+			((const MergeAppend *) append)->part_prune_index) >= 0;
+#else
+	return (IsA(append, Append) ?
+			((const Append *) append)->part_prune_info :
+			((const MergeAppend *) append)->part_prune_info) != NULL;
+#endif
+}
+
 /*
  * Run-time pruning of an Append's children: the pruning steps stand in the
  * node, since 18 in the PlannedStmt.  *valid is set to the children that are

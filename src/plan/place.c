@@ -489,6 +489,8 @@ place_planner(PX_PLANNER_PARAMETERS)
 		return stmt;
 
 	px_limit_push_all(stmt);
+	facts.nstreams = 0;			/* some may have been made one */
+	(void) px_plan_walk_all(stmt, count_receive, &facts);
 	px_jit_choose(stmt);
 	(void) px_plan_walk_all(stmt, mark_below_limit, NULL);
 	(void) px_plan_walk_all(stmt, finish_receive, &facts);
