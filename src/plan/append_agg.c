@@ -219,6 +219,14 @@ local_path(append_agg *agg, RelOptInfo *child, List *parents)
 							path->rows, NULL, NULL));
 }
 
+static bool
+is_cheaper(const Path *a, const Path *b)
+{
+	if (px_path_disabled(a) != px_path_disabled(b))
+		return px_path_disabled(a) < px_path_disabled(b);
+	return a->total_cost <= b->total_cost;
+}
+
 /* The cheapest path for a child's partial groups. */
 static void
 add_child(append_agg *agg, RelOptInfo *child, List *parents)
@@ -226,7 +234,7 @@ add_child(append_agg *agg, RelOptInfo *child, List *parents)
 	Path	   *remote = remote_path(agg, child, parents);
 	Path	   *local = local_path(agg, child, parents);
 
-	if (remote && (local == NULL || remote->total_cost <= local->total_cost))
+	if (remote && (local == NULL || is_cheaper(remote, local)))
 	{
 		agg->nremote++;
 		local = remote;

@@ -114,6 +114,7 @@ has_substitute(List *paths, const Path *loop)
 		const Path *path = lfirst(lc);
 
 		if (bms_is_subset(PATH_REQ_OUTER(path), PATH_REQ_OUTER(loop)) &&
+			px_path_disabled(path) <= px_path_disabled(loop) &&
 			path->total_cost <= COST_RATIO_MAX * loop->total_cost)
 			return true;
 	}
@@ -133,7 +134,8 @@ add_other_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 				RelOptInfo *innerrel, JoinType jointype,
 				JoinPathExtraData *extra)
 {
-	enable_nestloop = false;
+	uint64		before = px_avoid_nestloops(joinrel);
+
 	PG_TRY();
 	{
 		add_paths_to_joinrel(root, joinrel, outerrel, innerrel, jointype,
@@ -141,7 +143,7 @@ add_other_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 	}
 	PG_FINALLY();
 	{
-		enable_nestloop = true;
+		px_restore_nestloops(joinrel, before);
 	}
 	PG_END_TRY();
 }
@@ -158,8 +160,8 @@ replace_loops(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 	if (prev_set_join_pathlist_hook)
 		prev_set_join_pathlist_hook(root, joinrel, outerrel, innerrel,
 									jointype, extra);
-	if (!enable_nestloop || !px_enabled || wants_first_rows(root) ||
-		!px_rel_is_eligible(root, joinrel) ||
+	if (!px_nestloops_allowed(joinrel) || !px_enabled ||
+		wants_first_rows(root) || !px_rel_is_eligible(root, joinrel) ||
 		!has_foreign_table(root, joinrel))
 		return;
 
