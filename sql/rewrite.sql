@@ -64,6 +64,8 @@ SELECT form(q), d.* FROM unnest(ARRAY[
 	'SELECT * FROM parts p WHERE brand = 3 AND wanted > (SELECT avg(qty) FROM local_items WHERE part = p.part)',
 	'SELECT p.part, i.kind, qty FROM local_twice p JOIN items i ON p.part = i.id WHERE p.brand IN (1, 2) AND qty < (SELECT sum(qty) FROM local_items WHERE part = p.part AND kind = i.kind)',
 	'SELECT * FROM local_items i WHERE qty > (SELECT 0.5 * avg(qty) FROM local_items WHERE part = i.part AND kind = i.kind) AND part IN (SELECT part FROM parts WHERE brand = 2)',
+	'SELECT * FROM local_items i WHERE qty > (SELECT 0.5 * avg(qty) FROM local_items WHERE part = i.part AND kind = i.kind) AND part IN (SELECT part FROM parts WHERE brand = 2 ORDER BY label)',
+	'SELECT * FROM local_items i WHERE qty > (SELECT 0.5 * avg(qty) FROM local_items WHERE part = i.part AND kind = i.kind) AND part IN (SELECT part FROM parts WHERE brand = 2 GROUP BY part, label)',
 	'SELECT * FROM local_twice p WHERE wanted < (SELECT sum(qty) FROM local_items WHERE part = p.part) AND part IN (SELECT part FROM parts) AND part + brand > 8',
 	'SELECT * FROM local_twice p WHERE wanted < (SELECT sum(qty) FROM local_items WHERE part = p.part) AND part > ANY (SELECT part FROM parts WHERE brand = 1)',
 	'SELECT * FROM parts q LEFT JOIN local_twice p ON p.part = q.part AND q.brand = 1 WHERE p.wanted < (SELECT sum(qty) FROM local_items WHERE part = p.part) AND p.label = ''item 3'''
@@ -93,6 +95,9 @@ SELECT q, form(q) FROM unnest(ARRAY[
 	'SELECT * FROM parts p WHERE wanted < (SELECT max(qty) FROM items WHERE part = p.part AND 10 / id > 1)',
 	'SELECT * FROM parts p JOIN items i ON p.part = i.part AND 10 / i.id > 1 WHERE wanted < (SELECT max(qty) FROM items WHERE part = p.part)',
 	'SELECT * FROM parts p WHERE wanted < (SELECT max(qty) FROM items WHERE part = p.part) AND label LIKE ''item\''',
+	-- may choose other rows when it is executed again
+	'SELECT * FROM items i WHERE id > (SELECT avg(id) FROM items WHERE part = i.part) AND part IN (SELECT DISTINCT ON (kind) id FROM items)',
+	'SELECT * FROM items i WHERE id > (SELECT avg(id) FROM items WHERE part = i.part) AND part IN (SELECT id FROM items LIMIT 3)',
 	-- an order of evaluation, or effects
 	'SELECT * FROM parts p WHERE wanted < (SELECT max(qty) FROM barrier b WHERE part = p.part)',
 	'SELECT * FROM parts p WHERE wanted < (SELECT max(qty) FROM items WHERE part = p.part) AND pass(brand)',
@@ -206,6 +211,10 @@ SELECT shows(q, 'DISTINCT') AS once, d.* FROM unnest(ARRAY[
 	'SELECT DISTINCT count(DISTINCT visitor) > 70 FROM visits GROUP BY site',
 	'SELECT i, (SELECT count(DISTINCT visitor) FROM visits) FROM generate_series(1, 3) i',
 	-- and not
+	'SELECT count(DISTINCT visitor), (SELECT count(*) FROM visits_1) FROM visits',
+	'SELECT count(DISTINCT visitor + (SELECT 1)) FROM visits',
+	'SELECT count(DISTINCT visitor), count(*) FILTER (WHERE site IN (SELECT site FROM visits_1)) FROM visits',
+	'SELECT site, count(DISTINCT visitor) FROM visits GROUP BY site HAVING EXISTS (SELECT FROM visits_1)',
 	'SELECT site, count(DISTINCT any_numeric) FROM visits GROUP BY site',
 	'SELECT site, count(DISTINCT ratio) FROM visits GROUP BY site',
 	'SELECT any_numeric, count(DISTINCT visitor) FROM visits GROUP BY any_numeric',

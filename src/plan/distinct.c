@@ -176,12 +176,11 @@ check_aggregates(Node *node, void *arg)
 
 	if (node == NULL)
 		return false;
-	if (IsA(node, GroupingFunc) || IsA(node, SubLink))
+	if (IsA(node, GroupingFunc))
 		found->unsuitable = true;
-	if (!IsA(node, Aggref))
+	else if (!IsA(node, Aggref))
 		return expression_tree_walker(node, check_aggregates, arg);
-
-	if (second_kind_of(aggref) == SECOND_NONE)
+	else if (second_kind_of(aggref) == SECOND_NONE)
 		found->unsuitable = true;
 	else if (aggref->aggdistinct != NIL)
 	{
@@ -423,7 +422,9 @@ px_aggregate_twice(Query *query)
 		found.distinct == NULL || !found.clause->hashable ||
 		!is_exact_expr((Node *) found.distinct) ||
 		!contain_vars_of_level((Node *) found.distinct, 0) ||
-		contain_volatile_functions((Node *) query->targetList))
+		contain_volatile_functions((Node *) query->targetList) ||
+		checkExprHasSubLink((Node *) query->targetList) ||
+		checkExprHasSubLink(query->havingQual))
 		return false;
 	foreach(lc, query->groupClause)
 	{

@@ -560,6 +560,7 @@ px_query_is_harmless(const Query *query)
 
 	if (query->commandType != CMD_SELECT || query->hasWindowFuncs ||
 		query->hasTargetSRFs || query->hasModifyingCTE ||
+		query->hasDistinctOn ||
 		query->groupingSets != NIL || query->cteList != NIL ||
 		query->limitCount != NULL || query->limitOffset != NULL ||
 		query->rowMarks != NIL || query->hasRowSecurity ||

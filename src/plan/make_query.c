@@ -73,9 +73,14 @@ px_add_subquery(Query *query, Query *subquery, const char *name)
 	List	   *names = NIL;
 	ListCell   *lc;
 
+	/* Like the parser: a resjunk column, which has no name, is the last. */
 	foreach(lc, subquery->targetList)
-		names = lappend(names, makeString(lfirst_node(TargetEntry,
-													  lc)->resname));
+	{
+		TargetEntry *target = lfirst_node(TargetEntry, lc);
+
+		if (!target->resjunk)
+			names = lappend(names, makeString(target->resname));
+	}
 	rte->rtekind = RTE_SUBQUERY;
 	rte->subquery = subquery;
 	rte->alias = makeAlias(name, NIL);
