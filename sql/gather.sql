@@ -86,7 +86,9 @@ SELECT * FROM exchange_differences('SELECT a.v, b.v FROM item a JOIN item b USIN
 SELECT explain_stable('SELECT k, sum(id) FROM item GROUP BY k');
 SELECT * FROM exchange_differences('SELECT k, sum(id), count(*) FROM sale GROUP BY k');
 SELECT * FROM exchange_differences('SELECT id, count(*) FROM sale JOIN item USING (id) GROUP BY id HAVING count(*) > 0');
+SET pg_exchange.partial_aggregates = off;
 SELECT explain_stable('SELECT count(*) FROM item a JOIN item b USING (id) WHERE a.v || '''' = b.v || '''' GROUP BY a.id % 2');
+RESET pg_exchange.partial_aggregates;
 SELECT * FROM exchange_differences('SELECT a.id % 2, count(*) FROM item a JOIN item b USING (id) WHERE a.v || '''' = b.v || '''' GROUP BY a.id % 2');
 RESET enable_partitionwise_join;
 RESET enable_partitionwise_aggregate;

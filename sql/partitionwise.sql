@@ -42,7 +42,7 @@ SELECT explain_stable('SELECT id, count(*) FROM pw GROUP BY id');
 SELECT * FROM exchange_differences('SELECT id, count(*) FROM pw GROUP BY id');
 SELECT * FROM shape('SELECT id, count(*) FROM pw a JOIN pw b USING (id) LEFT JOIN pw c USING (id) GROUP BY id');
 SELECT * FROM shape('SELECT * FROM pw a LEFT JOIN (pw b LEFT JOIN pw c ON b.id = c.id) ON a.id = b.id');
-SELECT * FROM shape('SELECT id, count(*) FROM pw WHERE id IN (SELECT id FROM pw WHERE k = 1) GROUP BY id');
+SELECT * FROM shape('SELECT id, count(*) FROM pw WHERE id IN (SELECT id FROM pw WHERE k + random() < 2) GROUP BY id');
 SELECT * FROM exchange_differences('SELECT id, count(*) FROM pw WHERE id IN (SELECT id FROM pw WHERE k = 1) GROUP BY id');
 -- one partition is left
 SELECT * FROM shape('SELECT id, count(*) FROM pw a JOIN pw b USING (id) WHERE id BETWEEN 10 AND 50 GROUP BY id');

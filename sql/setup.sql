@@ -31,7 +31,9 @@ BEGIN
 		line := regexp_replace(line, '(Frames: \d+), raw .* kB, wire .* kB', '\1 (size)');
 		line := regexp_replace(line, 'AUTO \(lz4 \d+ batches, zstd \d+, none \d+\)$', 'AUTO (measured)');
 		line := regexp_replace(line, '-?\d+\.\d+ ms', 'N ms', 'g');
-		line := regexp_replace(line, '(\mrows=\d+)\.00 ', '\1 ');
+		IF line ~ '\mrows=\d+\.\d' THEN
+			line := regexp_replace(line, '\mrows=\d+\.\d+', 'rows=' || round(substring(line, '\mrows=(\d+\.\d+)')::numeric));
+		END IF;
 		line := regexp_replace(line, '(SubPlan )expr_(\d+)', '\1\2');
 		CONTINUE WHEN line ~ '^\s*((Planning|Execution) Time|Planning|Buffers|Column Encodings|Link):';
 		RETURN NEXT line;

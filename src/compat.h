@@ -27,6 +27,7 @@
 #include "nodes/parsenodes.h"
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
+#include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
 #include "rewrite/rewriteManip.h"
@@ -269,6 +270,47 @@ px_consider_partitionwise_joins(PlannerInfo *root, bool consider)
 #endif
 }
 
+/*
+ * Are nested loops considered for a join relation, unless there is no other
+ * join?  RelOptInfo.pgs_mask: 19.  Before, the setting alone says so.
+ */
+static inline bool
+px_nestloops_allowed(const RelOptInfo *joinrel)
+{
+#if PG_VERSION_NUM >= 190000
+	return (joinrel->pgs_mask & PGS_NESTLOOP_PLAIN) != 0;
+#else
+	return enable_nestloop;
+#endif
+}
+
+/* Avoid nested loops; the result is for px_restore_nestloops. */
+static inline uint64
+px_avoid_nestloops(RelOptInfo *joinrel)
+{
+#if PG_VERSION_NUM >= 190000
+	uint64		before = joinrel->pgs_mask;
+
+	joinrel->pgs_mask &= ~(uint64) PGS_NESTLOOP_ANY;
+	return before;
+#else
+	bool		before = enable_nestloop;
+
+	enable_nestloop = false;
+	return before;
+#endif
+}
+
+static inline void
+px_restore_nestloops(RelOptInfo *joinrel, uint64 before)
+{
+#if PG_VERSION_NUM >= 190000
+	joinrel->pgs_mask = before;
+#else
+	enable_nestloop = before != 0;
+#endif
+}
+
 /* Plan.disabled_nodes: 18. */
 static inline void
 px_plan_copy_disabled(Plan *plan, const Plan *from)
@@ -340,6 +382,21 @@ px_new_wait_event(const char *name)
 	return WaitEventExtensionNew(name);
 #else
 	return PG_WAIT_EXTENSION;
+#endif
+}
+
+/* Are children of this Append or MergeAppend pruned at run time? */
+static inline bool
+px_has_pruning(const Plan *append)
+{
+#if PG_VERSION_NUM >= 180000
+	return (IsA(append, Append) ?
+			((const Append *) append)->part_prune_index :
+			((const MergeAppend *) append)->part_prune_index) >= 0;
+#else
+	return (IsA(append, Append) ?
+			((const Append *) append)->part_prune_info :
+			((const MergeAppend *) append)->part_prune_info) != NULL;
 #endif
 }
 
@@ -418,7 +475,21 @@ px_group_clause(const PlannerInfo *root)
 #endif
 }
 
-/* Path.disabled_nodes: 18.  Set that of a join. */
+/*
+ * Path.disabled_nodes: 18.  Of two paths, the one with fewer is preferred,
+ * whatever they cost.  Before, disabled nodes are a part of the costs.
+ */
+static inline int
+px_path_disabled(const Path *path)
+{
+#if PG_VERSION_NUM >= 180000
+	return path->disabled_nodes;
+#else
+	return 0;
+#endif
+}
+
+/* The same: 18.  Set that of a join. */
 static inline void
 px_path_sum_disabled(Path *path, const Path *outer, const Path *inner)
 {

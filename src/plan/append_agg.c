@@ -219,6 +219,14 @@ local_path(append_agg *agg, RelOptInfo *child, List *parents)
 							path->rows, NULL, NULL));
 }
 
+static bool
+is_cheaper(const Path *a, const Path *b)
+{
+	if (px_path_disabled(a) != px_path_disabled(b))
+		return px_path_disabled(a) < px_path_disabled(b);
+	return a->total_cost <= b->total_cost;
+}
+
 /* The cheapest path for a child's partial groups. */
 static void
 add_child(append_agg *agg, RelOptInfo *child, List *parents)
@@ -226,7 +234,7 @@ add_child(append_agg *agg, RelOptInfo *child, List *parents)
 	Path	   *remote = remote_path(agg, child, parents);
 	Path	   *local = local_path(agg, child, parents);
 
-	if (remote && (local == NULL || remote->total_cost <= local->total_cost))
+	if (remote && (local == NULL || is_cheaper(remote, local)))
 	{
 		agg->nremote++;
 		local = remote;
@@ -303,10 +311,13 @@ add_final_paths(append_agg *agg)
 		add_final_path(agg, path, AGG_HASHED, &costs, ngroups);
 	if ((agg->extra->flags & GROUPING_CAN_USE_SORT) != 0 &&
 		root->parse->hasAggs)
-		add_final_path(agg,
-					   (Path *) create_sort_path(root, agg->grouped_rel, path,
-												 root->group_pathkeys, -1.0),
-					   AGG_SORTED, &costs, ngroups);
+	{
+		/* There are no pathkeys if WHERE leaves one value of each key. */
+		if (root->group_pathkeys != NIL)
+			path = (Path *) create_sort_path(root, agg->grouped_rel, path,
+											 root->group_pathkeys, -1.0);
+		add_final_path(agg, path, AGG_SORTED, &costs, ngroups);
+	}
 }
 
 /* May the parent's rows be aggregated child by child? */

@@ -148,28 +148,6 @@ px_fdw_tuple_cost(const ForeignServer *server)
 	return cost;
 }
 
-/* The table's option counts, if it has one. */
-bool
-px_uses_remote_estimate(const ForeignTable *table)
-{
-	List	   *options[] = {table->options,
-							GetForeignServer(table->serverid)->options};
-
-	for (size_t i = 0; i < lengthof(options); i++)
-	{
-		ListCell   *lc;
-
-		foreach(lc, options[i])
-		{
-			DefElem    *option = lfirst_node(DefElem, lc);
-
-			if (strcmp(option->defname, "use_remote_estimate") == 0)
-				return defGetBoolean(option);
-		}
-	}
-	return false;
-}
-
 static bool
 has_statistics(Oid relid)
 {

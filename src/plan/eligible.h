@@ -23,9 +23,6 @@ extern bool px_server_is_postgres_fdw(const ForeignServer *server);
  */
 extern double px_fdw_tuple_cost(const ForeignServer *server);
 
-/* Does postgres_fdw itself ask the server for costs and rows of the table? */
-extern bool px_uses_remote_estimate(const ForeignTable *table);
-
 /*
  * May a scan of rel be an exchange?  rel is a base, join or upper relation of
  * postgres_fdw.  The query must only read, because UPDATE and DELETE need

@@ -33,7 +33,6 @@
 #include "guc.h"
 #include "plan/ask_statistics.h"
 #include "plan/column_stats.h"
-#include "plan/eligible.h"
 #include "plan/estimate.h"
 #include "plan/known_stats.h"
 #include "plan/parent_stats.h"
@@ -54,6 +53,28 @@ is_wanted(void)
 {
 	return px_enabled && px_remote_statistics &&
 		px_transport_setting != PX_TRANSPORT_SESSION;
+}
+
+/* The table's option counts, if it has one. */
+bool
+px_uses_remote_estimate(const ForeignTable *table)
+{
+	List	   *options[] = {table->options,
+							GetForeignServer(table->serverid)->options};
+
+	for (size_t i = 0; i < lengthof(options); i++)
+	{
+		ListCell   *lc;
+
+		foreach(lc, options[i])
+		{
+			DefElem    *option = lfirst_node(DefElem, lc);
+
+			if (strcmp(option->defname, "use_remote_estimate") == 0)
+				return defGetBoolean(option);
+		}
+	}
+	return false;
 }
 
 /* The value of an option, or what it is without that option. */

@@ -13,6 +13,7 @@
 #ifndef PX_PLAN_ESTIMATE_H
 #define PX_PLAN_ESTIMATE_H
 
+#include "foreign/foreign.h"
 #include "nodes/pathnodes.h"
 
 /*
@@ -26,6 +27,9 @@ extern void px_estimate_size(PlannerInfo *root, RelOptInfo *rel);
 
 /* Has px_estimate_size known the size of this table in this session? */
 extern bool px_estimate_is_known(Oid relid);
+
+/* Does postgres_fdw itself ask the server for costs and rows of the table? */
+extern bool px_uses_remote_estimate(const ForeignTable *table);
 
 /* Install the hooks; called by _PG_init. */
 extern void px_estimate_init(void);

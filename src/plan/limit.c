@@ -38,18 +38,12 @@
 #include "exec/plan_walk.h"
 #include "node/receive.h"
 #include "plan/limit.h"
-
-/* A key that rows are sorted by. */
-typedef struct sort_key
-{
-	AttrNumber	column;			/* of the node in question */
-	bool		descending;
-	bool		nulls_first;
-} sort_key;
+#include "plan/limit_group.h"
 
 /* What is wanted of a node below a Limit. */
 typedef struct wanted
 {
+	const PlannedStmt *stmt;
 	const Limit *limit;
 	int64		rows;			/* LIMIT + OFFSET; -1 if that is count */
 	Expr	   *count;			/* the same as an expression; NULL if it is
@@ -59,7 +53,7 @@ typedef struct wanted
 	bool		ties;			/* also the rows that are equal to the last
 								 * one in the keys */
 	int			nkeys;			/* 0 unless rows are sorted here */
-	sort_key   *keys;
+	px_sort_key *keys;
 } wanted;
 
 /* ---------------------------------------------------------------------
@@ -203,35 +197,45 @@ get_column(const Plan *plan, AttrNumber column)
 	return list_nth_node(TargetEntry, plan->targetlist, column - 1);
 }
 
-/* The keys of a Sort, up to the first that the remote cannot sort by. */
-static void
-take_sort_keys(const Sort *sort, wanted *wanted)
+/*
+ * The keys of a Sort or MergeAppend, up to the first of ncolumns that a remote
+ * cannot sort by.  Returns how many they are.
+ */
+static int
+take_keys(const Plan *plan, int ncolumns, const AttrNumber *columns,
+		  const Oid *operators, const bool *nulls_first, px_sort_key *keys)
 {
-	int			nkeys_max = wanted->ties ?
-		Min(sort->numCols, wanted->limit->uniqNumCols) : sort->numCols;
+	int			n;
 
-	wanted->keys = palloc(sort->numCols * sizeof(sort_key));
-	wanted->nkeys = 0;
-	while (wanted->nkeys < nkeys_max)
+	for (n = 0; n < ncolumns; n++)
 	{
-		int			i = wanted->nkeys;
-		sort_key   *key = &wanted->keys[i];
 		Oid			type = exprType(
-			(Node *) get_column(&sort->plan, sort->sortColIdx[i])->expr);
+			(Node *) get_column(plan, columns[n])->expr);
 		TypeCacheEntry *cache;
 
 		if (!is_sorted_alike(type))
 			break;
 		cache = lookup_type_cache(type,
 								  TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
-		if (sort->sortOperators[i] != cache->lt_opr &&
-			sort->sortOperators[i] != cache->gt_opr)
+		if (operators[n] != cache->lt_opr && operators[n] != cache->gt_opr)
 			break;
-		key->column = sort->sortColIdx[i];
-		key->descending = sort->sortOperators[i] == cache->gt_opr;
-		key->nulls_first = sort->nullsFirst[i];
-		wanted->nkeys++;
+		keys[n].column = columns[n];
+		keys[n].descending = operators[n] == cache->gt_opr;
+		keys[n].nulls_first = nulls_first[n];
 	}
+	return n;
+}
+
+static void
+take_sort_keys(const Sort *sort, wanted *wanted)
+{
+	int			nkeys_max = wanted->ties ?
+		Min(sort->numCols, wanted->limit->uniqNumCols) : sort->numCols;
+
+	wanted->keys = palloc(sort->numCols * sizeof(px_sort_key));
+	wanted->nkeys = take_keys(&sort->plan, nkeys_max, sort->sortColIdx,
+							  sort->sortOperators, sort->nullsFirst,
+							  wanted->keys);
 	if (wanted->nkeys < sort->numCols)
 		wanted->ties = true;
 }
@@ -247,10 +251,10 @@ keys_of_input(const wanted *output, const Plan *plan, int varno)
 
 	if (output->keys == NULL)
 		return input;
-	input.keys = palloc(Max(output->nkeys, 1) * sizeof(sort_key));
+	input.keys = palloc(Max(output->nkeys, 1) * sizeof(px_sort_key));
 	for (input.nkeys = 0; input.nkeys < output->nkeys; input.nkeys++)
 	{
-		const sort_key *key = &output->keys[input.nkeys];
+		const px_sort_key *key = &output->keys[input.nkeys];
 		const Var  *var = (const Var *) get_column(plan, key->column)->expr;
 
 		if (!IsA(var, Var) || (int) var->varno != varno ||
@@ -293,7 +297,7 @@ add_order_by(StringInfo sql, const wanted *wanted, const ForeignScan *foreign)
 
 	for (int i = 0; i < wanted->nkeys; i++)
 	{
-		const sort_key *key = &wanted->keys[i];
+		const px_sort_key *key = &wanted->keys[i];
 		int			position = 0;
 		ListCell   *lc;
 
@@ -355,7 +359,8 @@ is_plain_scan(const CustomScan *receive, const ForeignScan *foreign)
 	return true;
 }
 
-static void
+/* Returns whether no more rows than that are going to come. */
+static bool
 push_into_receive(CustomScan *receive, const wanted *wanted)
 {
 	ForeignScan *foreign = linitial_node(ForeignScan, receive->custom_plans);
@@ -373,7 +378,7 @@ push_into_receive(CustomScan *receive, const wanted *wanted)
 						PX_RECEIVE_PRIVATE_LOCKS)) != 0 ||
 		!is_extensible(strVal(lfirst(private)), sorts) ||
 		!is_plain_scan(receive, foreign))
-		return;
+		return false;
 
 	initStringInfo(&sql);
 	appendStringInfoString(&sql, strVal(lfirst(private)));
@@ -385,10 +390,10 @@ push_into_receive(CustomScan *receive, const wanted *wanted)
 							  (int) receive->scan.scanrelid : INDEX_VAR);
 		if (input.nkeys == 0 || rows >= receive->scan.plan.plan_rows ||
 			!add_order_by(&sql, &input, foreign))
-			return;
+			return false;
 	}
 	else if (wanted->ties && nsorted != wanted->limit->uniqNumCols)
-		return;					/* ties there are not ties here */
+		return false;			/* ties there are not ties here */
 	add_limit(&sql, &input, foreign);
 	lfirst(private) = makeString(sql.data);
 
@@ -398,22 +403,58 @@ push_into_receive(CustomScan *receive, const wanted *wanted)
 	if (wanted->merged)
 		lfirst(list_nth_cell(receive->custom_private,
 							 PX_RECEIVE_PRIVATE_LIMITED)) = makeInteger(1);
+	return true;
 }
 
 /* ---------------------------------------------------------------------
  * The plan
  * --------------------------------------------------------------------- */
 
+static void push_down(Plan *plan, wanted wanted);
+
+/* All children of an Append or MergeAppend. */
+static void
+push_into_children(Plan *append, const wanted *wanted)
+{
+	const MergeAppend *merge = (const MergeAppend *) append;
+	px_sort_key *keys = wanted->keys;
+	int			nkeys = wanted->nkeys;
+	List	   *limited = NIL;
+	ListCell   *lc;
+
+	foreach(lc, *px_plan_list(append))
+	{
+		Plan	   *child = lfirst(lc);
+
+		if (!px_plan_is_receive(child))
+			push_down(child, *wanted);
+		else if (push_into_receive((CustomScan *) child, wanted))
+			limited = lappend(limited, child);
+	}
+
+	if (wanted->count || wanted->ties)
+		return;
+	if (IsA(append, MergeAppend) && keys == NULL)
+	{
+		keys = palloc(merge->numCols * sizeof(px_sort_key));
+		nkeys = take_keys(append, merge->numCols, merge->sortColIdx,
+						  merge->sortOperators, merge->nullsFirst, keys);
+		if (nkeys < merge->numCols)
+			return;
+	}
+	if (nkeys > 0)
+		px_limit_group(wanted->stmt, append, limited, nkeys, keys,
+					   wanted->rows);
+}
+
 /* No more rows of plan are wanted than that. */
 static void
 push_down(Plan *plan, wanted wanted)
 {
-	ListCell   *lc;
-
 	check_stack_depth();
 	if (px_plan_is_receive(plan))
 	{
-		push_into_receive((CustomScan *) plan, &wanted);
+		(void) push_into_receive((CustomScan *) plan, &wanted);
 		return;
 	}
 	if (plan->qual != NIL)
@@ -445,8 +486,7 @@ push_down(Plan *plan, wanted wanted)
 			wanted.merged = true;
 			pg_fallthrough;
 		case T_Append:
-			foreach(lc, *px_plan_list(plan))
-				push_down(lfirst(lc), wanted);
+			push_into_children(plan, &wanted);
 			break;
 		default:
 			break;
@@ -457,7 +497,7 @@ static bool
 push_below_limit(Plan *plan, void *arg)
 {
 	const Limit *limit = (const Limit *) plan;
-	wanted		wanted = {.limit = limit};
+	wanted		wanted = {.stmt = arg, .limit = limit};
 
 	if (!IsA(plan, Limit) || !get_wanted_rows(limit, &wanted))
 		return false;
@@ -469,5 +509,6 @@ push_below_limit(Plan *plan, void *arg)
 void
 px_limit_push_all(const PlannedStmt *stmt)
 {
-	(void) px_plan_walk_all(stmt, push_below_limit, NULL);
+	(void) px_plan_walk_all(stmt, push_below_limit,
+							unconstify(PlannedStmt *, stmt));
 }

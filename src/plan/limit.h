@@ -13,8 +13,8 @@
 /*
  * Add LIMIT, and ORDER BY where rows are sorted here, to the remote queries of
  * all ExchangeReceives of a finished plan of which no more rows can be wanted.
- * Call it before mark_few_rows and place_gathers in place.c.  Changes the
- * ForeignScans below them.
+ * Some may become one (limit_group.h).  Call it before mark_few_rows and
+ * place_gathers in place.c.  Changes the ForeignScans below them.
  */
 extern void px_limit_push_all(const PlannedStmt *stmt);
 

@@ -489,7 +489,8 @@ is_hopeless(const lookup_join *join)
 		const Path *path = lfirst(lc);
 
 		if (path->param_info == NULL && path->startup_cost <= startup_cost &&
-			path->total_cost <= total_cost)
+			path->total_cost <= total_cost &&
+			px_path_disabled(path) <= px_path_disabled(join->outer_path))
 			return true;
 	}
 	return false;

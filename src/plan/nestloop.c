@@ -34,6 +34,12 @@
  */
 #define COST_RATIO_MAX	1.5
 
+/*
+ * A loop with no more rows than this on either side is kept: even if one of
+ * them has a thousand times as many, it ends within a second.
+ */
+#define HARMLESS_ROWS	100.0
+
 static set_join_pathlist_hook_type prev_set_join_pathlist_hook = NULL;
 
 /* Is it a nested loop that reads all of the inner side for each outer row? */
@@ -41,10 +47,15 @@ static bool
 is_blind_loop(const Path *path)
 {
 	const NestPath *loop = (const NestPath *) path;
+	const Path *outer;
+	const Path *inner;
 
-	return IsA(path, NestPath) &&
-		!bms_overlap(PATH_REQ_OUTER(loop->jpath.innerjoinpath),
-					 loop->jpath.outerjoinpath->parent->relids);
+	if (!IsA(path, NestPath))
+		return false;
+	outer = loop->jpath.outerjoinpath;
+	inner = loop->jpath.innerjoinpath;
+	return Max(outer->rows, inner->rows) > HARMLESS_ROWS &&
+		!bms_overlap(PATH_REQ_OUTER(inner), outer->parent->relids);
 }
 
 /* Is there a foreign table of postgres_fdw in the relation, or below it? */
@@ -103,6 +114,7 @@ has_substitute(List *paths, const Path *loop)
 		const Path *path = lfirst(lc);
 
 		if (bms_is_subset(PATH_REQ_OUTER(path), PATH_REQ_OUTER(loop)) &&
+			px_path_disabled(path) <= px_path_disabled(loop) &&
 			path->total_cost <= COST_RATIO_MAX * loop->total_cost)
 			return true;
 	}
@@ -122,7 +134,8 @@ add_other_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 				RelOptInfo *innerrel, JoinType jointype,
 				JoinPathExtraData *extra)
 {
-	enable_nestloop = false;
+	uint64		before = px_avoid_nestloops(joinrel);
+
 	PG_TRY();
 	{
 		add_paths_to_joinrel(root, joinrel, outerrel, innerrel, jointype,
@@ -130,7 +143,7 @@ add_other_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 	}
 	PG_FINALLY();
 	{
-		enable_nestloop = true;
+		px_restore_nestloops(joinrel, before);
 	}
 	PG_END_TRY();
 }
@@ -147,8 +160,8 @@ replace_loops(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 	if (prev_set_join_pathlist_hook)
 		prev_set_join_pathlist_hook(root, joinrel, outerrel, innerrel,
 									jointype, extra);
-	if (!enable_nestloop || !px_enabled || wants_first_rows(root) ||
-		!px_rel_is_eligible(root, joinrel) ||
+	if (!px_nestloops_allowed(joinrel) || !px_enabled ||
+		wants_first_rows(root) || !px_rel_is_eligible(root, joinrel) ||
 		!has_foreign_table(root, joinrel))
 		return;
 

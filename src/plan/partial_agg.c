@@ -147,6 +147,23 @@ ask_postgres_fdw(PlannerInfo *root, RelOptInfo *input_rel,
 	return foreign;
 }
 
+static bool
+needs_order(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Aggref) && ((Aggref *) node)->aggdistinct == NIL &&
+		px_agg_rule_for((Aggref *) node, true) == NULL)
+		return true;
+	return expression_tree_walker(node, needs_order, context);
+}
+
+bool
+px_aggregates_need_order(Node *exprs)
+{
+	return needs_order(exprs, NULL);
+}
+
 /* ---------------------------------------------------------------------
  * Paths
  * --------------------------------------------------------------------- */

@@ -23,6 +23,13 @@ extern CustomPath *px_partial_agg_path(PlannerInfo *root,
 									   const GroupPathExtraData *extra);
 
 /*
+ * Does an aggregate in the expressions return other digits, or another of
+ * several equal values, if its rows come in another order?  True also for
+ * those of which that is not known.
+ */
+extern bool px_aggregates_need_order(Node *exprs);
+
+/*
  * Install the planner's hook for relations, after that of plan/paths.h; called
  * by _PG_init.
  */

@@ -42,6 +42,7 @@
 
 #include "compat.h"
 #include "guc.h"
+#include "plan/partial_agg.h"
 #include "plan/partitionwise.h"
 #include "plan/paths.h"
 
@@ -444,6 +445,18 @@ limit_joins(PlannerInfo *root)
  * --------------------------------------------------------------------- */
 
 /*
+ * Would aggregates of partitions change digits that partial_aggregates = exact
+ * is to keep?  Core itself combines partial aggregates of floats.
+ */
+static bool
+must_keep_digits(const PlannerInfo *root)
+{
+	return px_partial_aggregates_setting == PX_PARTIAL_EXACT &&
+		(px_aggregates_need_order((Node *) root->parse->targetList) ||
+		 px_aggregates_need_order(root->parse->havingQual));
+}
+
+/*
  * Called when the paths of a relation were made: choose the settings for the
  * joins and aggregates of its query level.
  */
@@ -468,7 +481,10 @@ choose_settings(PlannerInfo *root, RelOptInfo *rel, Index rti,
 				table->part_scheme == NULL || !has_foreign_partition(table))
 				continue;
 			if (!is_pruned_later(root, table))
-				settings.join = settings.aggregate = true;
+			{
+				settings.join = true;
+				settings.aggregate |= !must_keep_digits(root);
+			}
 			else if (!users.join)
 				table->consider_partitionwise_join = false;
 		}

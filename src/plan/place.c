@@ -36,6 +36,7 @@
 #include "plan/jit.h"
 #include "plan/limit.h"
 #include "plan/lookup.h"
+#include "plan/partial_agg.h"
 #include "plan/place.h"
 
 static planner_hook_type prev_planner_hook = NULL;
@@ -341,6 +342,13 @@ make_gather(Plan *append, List *children, Bitmapset *relids)
 	return plan;
 }
 
+static bool
+is_gather(const Plan *plan)
+{
+	return IsA(plan, CustomScan) &&
+		((const CustomScan *) plan)->methods == &px_gather_scan_methods;
+}
+
 /*
  * If the child of a SetOp is an ExchangeGather, let it read its children in
  * order.  Before PostgreSQL 18, a hashed EXCEPT or INTERSECT reads an Append,
@@ -349,10 +357,28 @@ make_gather(Plan *append, List *children, Bitmapset *relids)
 static void
 keep_order(Plan *plan)
 {
-	if (plan && IsA(plan, CustomScan) &&
-		((CustomScan *) plan)->methods == &px_gather_scan_methods)
+	if (plan && is_gather(plan))
 		lsecond(((CustomScan *) plan)->custom_private) = makeInteger(
 			PX_GATHER_IN_ORDER);
+}
+
+static bool
+keep_order_here(Plan *plan, void *arg)
+{
+	keep_order(plan);
+	return false;
+}
+
+/*
+ * Must the aggregate have its rows in postgres_fdw's order?  Sums of floats
+ * must, if the user wants all of their digits.
+ */
+static bool
+needs_order(const Agg *agg)
+{
+	return px_partial_aggregates_setting == PX_PARTIAL_EXACT &&
+		(px_aggregates_need_order((Node *) agg->plan.targetlist) ||
+		 px_aggregates_need_order((Node *) agg->plan.qual));
 }
 
 /*
@@ -397,6 +423,8 @@ place_gathers(Plan *plan, int cursor_options)
 	plan->righttree = place_gathers(plan->righttree, cursor_options);
 	if (IsA(plan, SetOp))
 		keep_order(plan->lefttree);
+	if (IsA(plan, Agg) && needs_order((Agg *) plan))
+		(void) px_plan_walk(plan->lefttree, keep_order_here, NULL);
 	if (IsA(plan, SubqueryScan))
 	{
 		SubqueryScan *scan = (SubqueryScan *) plan;
@@ -461,6 +489,8 @@ place_planner(PX_PLANNER_PARAMETERS)
 		return stmt;
 
 	px_limit_push_all(stmt);
+	facts.nstreams = 0;			/* some may have been made one */
+	(void) px_plan_walk_all(stmt, count_receive, &facts);
 	px_jit_choose(stmt);
 	(void) px_plan_walk_all(stmt, mark_below_limit, NULL);
 	(void) px_plan_walk_all(stmt, finish_receive, &facts);

@@ -520,7 +520,7 @@ px_agg_plain_aggrefs(const px_agg_rule *rule, const Aggref *partial)
 		case PX_AGG_INTERVAL_SUM:
 			if (!PX_INTERVAL_STATE_IS_INTERNAL)
 				return list_make1(itself(partial));
-			/* fallthrough */
+			pg_fallthrough;
 		case PX_AGG_INTERVAL_AVG:
 		case PX_AGG_INT_AVG:
 		case PX_AGG_INT8_SUM:
