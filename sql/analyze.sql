@@ -76,9 +76,27 @@ SELECT relation, rows FROM exchange.analyze('analyzed') WHERE relation = 'analyz
 SELECT relation FROM exchange.analyze('remote');
 SELECT relation FROM exchange.analyze('nowhere');
 
+-- ANALYZE may call it, and it may call ANALYZE: neither can run in the other
+CREATE SCHEMA nested;
+CREATE TABLE nested.plain AS SELECT i AS id FROM generate_series(1, 100) i;
+CREATE FOREIGN TABLE nested.small (id int, t int OPTIONS (column_name 'seven')) SERVER loopback OPTIONS (schema_name 'remote');
+CREATE FUNCTION nested.run(sql text) RETURNS int LANGUAGE plpgsql AS $$ BEGIN EXECUTE sql; RETURN 1; END $$;
+CREATE FUNCTION nested.analyze(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS
+$$ BEGIN RETURN (SELECT nested.run('ANALYZE nested.plain')); END $$;
+CREATE FUNCTION nested.analyze_foreign(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS
+$$ BEGIN RETURN (SELECT nested.run('SELECT exchange.analyze(''nested'')')); END $$;
+CREATE STATISTICS nested.of_small ON nested.analyze(id) FROM nested.small;
+CREATE STATISTICS nested.of_plain ON nested.analyze_foreign(id) FROM nested.plain;
+\set VERBOSITY terse
+SELECT relation FROM exchange.analyze('nested');
+DROP STATISTICS nested.of_small;
+ANALYZE nested.plain;
+\set VERBOSITY default
+SELECT relation, rows FROM exchange.analyze('nested');
+
 SET client_min_messages = warning;
 DROP VIEW known;
-DROP SCHEMA analyzed CASCADE;
+DROP SCHEMA analyzed, nested CASCADE;
 DROP VIEW remote.view;
 DROP TABLE remote.small, remote.large, remote.never, remote.empty;
 DROP USER MAPPING FOR regress_analyzer SERVER loopback;

@@ -112,6 +112,16 @@ SELECT estimate('SELECT * FROM liar'), estimate('SELECT * FROM liar WHERE a = 5'
 RESET pg_exchange.transport;
 DROP FOREIGN TABLE liar;
 DROP TABLE remote.liar;
+-- a label that this transaction has added can't be used yet
+CREATE TYPE shade AS ENUM ('green', 'blue');
+CREATE FOREIGN TABLE shades (id int, c shade) SERVER loopback OPTIONS (schema_name 'remote', table_name 'colours');
+BEGIN;
+ALTER TYPE shade ADD VALUE 'red';
+SELECT count(*) FROM shades WHERE id > 4000;
+ROLLBACK;
+DROP FOREIGN TABLE shades;
+DROP TYPE shade;
+
 -- switched off; by the session there is no connection to ask on
 SET pg_exchange.remote_statistics = off;
 SELECT estimate('SELECT * FROM part') < 5000 AS assumed;

@@ -93,6 +93,22 @@ px_may_analyze(Oid relid, Form_pg_class reltuple)
 #endif
 }
 
+/* vacuum, called by a function.  It takes a memory context: 16. */
+static inline void
+px_vacuum(List *relations, VacuumParams *params, BufferAccessStrategy strategy)
+{
+#if PG_VERSION_NUM >= 160000
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "pg_exchange analyze",
+												  ALLOCSET_DEFAULT_SIZES);
+
+	vacuum(relations, params, strategy, context, false);
+	MemoryContextDelete(context);
+#else
+	vacuum(relations, params, strategy, false);
+#endif
+}
+
 /*
  * planner_hook is also given the state of the EXPLAIN that wants the plan:
  * 19.  The parameters of such a function, and the same as arguments for the

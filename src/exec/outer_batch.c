@@ -61,6 +61,7 @@ struct px_outer_batch
 	px_outer_row *last;
 	uint64		nrows;
 	size_t		nbytes;			/* that they take */
+	size_t		nkeybytes;		/* that values of keys take, beside rows */
 	keyset_hash **sets;			/* for each key, its distinct values */
 
 	/* After px_outer_batch_finish. */
@@ -101,7 +102,7 @@ px_outer_batch_reset(px_outer_batch *batch)
 
 	MemoryContextReset(batch->context);
 	batch->first = batch->last = NULL;
-	batch->nrows = batch->nbytes = 0;
+	batch->nrows = batch->nbytes = batch->nkeybytes = 0;
 	batch->buckets = NULL;
 
 	oldcontext = MemoryContextSwitchTo(batch->context);
@@ -125,8 +126,12 @@ add_key(px_outer_batch *batch, int key, Datum value, uint32 hash)
 		return;
 	if (!type->typbyval)
 	{
+		Size		nbytes;
+
 		entry->value = datumCopy(value, false, type->typlen);
-		batch->nbytes += datumGetSize(entry->value, false, type->typlen);
+		nbytes = datumGetSize(entry->value, false, type->typlen);
+		batch->nbytes += nbytes;
+		batch->nkeybytes += nbytes;
 	}
 	batch->nbytes += sizeof(key_value);
 }
@@ -166,7 +171,9 @@ px_outer_batch_add(px_outer_batch *batch, TupleTableSlot *slot,
 bool
 px_outer_batch_is_full(const px_outer_batch *batch)
 {
-	if (batch->nbytes >= get_hash_memory_limit())
+	/* Arrays of keys and their text form must be far below 1 GB. */
+	if (batch->nbytes >= get_hash_memory_limit() ||
+		batch->nkeybytes >= PX_OUTER_BATCH_KEY_BYTES_MAX)
 		return true;
 	for (int i = 0; i < batch->nkeys; i++)
 	{

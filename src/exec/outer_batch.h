@@ -16,6 +16,9 @@
 /* A batch has at most so many distinct values of a key. */
 #define PX_OUTER_BATCH_KEYS_MAX	50000
 
+/* It ends when its distinct keys take so many bytes. */
+#define PX_OUTER_BATCH_KEY_BYTES_MAX	(64 * 1024 * 1024)
+
 /* A row.  It is valid until the batch is reset. */
 typedef struct px_outer_row
 {

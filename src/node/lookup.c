@@ -473,6 +473,7 @@ next_joined(px_lookup_state *state)
 	{
 		px_outer_row *row = NULL;
 
+		CHECK_FOR_INTERRUPTS();
 		ResetExprContext(state->css.ss.ps.ps_ExprContext);
 		switch (state->phase)
 		{

@@ -32,6 +32,7 @@
 #include "foreign/foreign.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
@@ -334,16 +335,21 @@ read_samples(List *samples)
 	SetUserIdAndSecContext(user, security);
 }
 
+/*
+ * Not by analyze_rel: only vacuum knows whether ANALYZE runs already.  What
+ * ANALYZE calls could call us, or ANALYZE, and it keeps its state in
+ * variables.
+ */
 static void
 analyze(Oid relid)
 {
+	VacuumRelation *relation = makeVacuumRelation(NULL, relid, NIL);
 	VacuumParams params;
 
 	memset(&params, 0, sizeof(params));
 	params.options = VACOPT_ANALYZE;
 	CommandCounterIncrement();
-	analyze_rel(relid, NULL, &params, NIL, true,
-				GetAccessStrategy(BAS_VACUUM));
+	px_vacuum(list_make1(relation), &params, GetAccessStrategy(BAS_VACUUM));
 	CommandCounterIncrement();
 }
 

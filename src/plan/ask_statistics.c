@@ -40,6 +40,7 @@ typedef struct asked_server
 	px_connection_holder holder;	/* must be first */
 	Oid			serverid;
 	Oid			userid;
+	MemoryContextCallback forget;
 	List	   *tables;			/* of px_asked_table */
 	char	   *lines;			/* the answer, or NULL */
 } asked_server;
@@ -149,6 +150,19 @@ has_user_mapping(Oid userid, Oid serverid)
 static void
 lose_connection(px_connection_holder *holder)
 {
+}
+
+/*
+ * The server's memory goes away.  If the session is terminated, that comes
+ * before the pool cleans up.
+ */
+static void
+forget_holder(void *arg)
+{
+	asked_server *server = arg;
+
+	if (server->holder.connection)
+		server->holder.connection->holder = NULL;
 }
 
 /* Send the question, if there is a connection. */
@@ -334,6 +348,10 @@ group_by_server(List *tables)
 			server = palloc0(sizeof(asked_server));
 			server->serverid = table->serverid;
 			server->userid = table->userid;
+			server->forget.func = forget_holder;
+			server->forget.arg = server;
+			MemoryContextRegisterResetCallback(CurrentMemoryContext,
+											   &server->forget);
 			servers = lappend(servers, server);
 		}
 		server->tables = lappend(server->tables, table);

@@ -13,6 +13,9 @@
 static bool
 is_about_data(int sqlerrcode)
 {
+	/* A label of an enum that this transaction has added. */
+	if (sqlerrcode == ERRCODE_UNSAFE_NEW_ENUM_VALUE_USAGE)
+		return true;
 	switch (ERRCODE_TO_CATEGORY(sqlerrcode))
 	{
 		case ERRCODE_DATA_EXCEPTION:

@@ -127,7 +127,7 @@ table_name(const px_sample *sample)
 
 /*
  * Each table has a column of its own for its rows, because rows of different
- * types cannot be in one column.
+ * types cannot be in one column.  A table may have a column named t.
  */
 static char *
 query_sql(List *samples)
@@ -145,7 +145,7 @@ query_sql(List *samples)
 		foreach(column, samples)
 		{
 			if (column == lc)
-				appendStringInfoString(&sql, ", t");
+				appendStringInfo(&sql, ", t.*::%s", table_name(lfirst(lc)));
 			else
 				appendStringInfo(&sql, ", NULL::%s",
 								 table_name(lfirst(column)));

@@ -292,7 +292,7 @@ float8_array(const float8 *values, int n)
 {
 	Datum		elements[8];
 
-	Assert(n <= lengthof(elements));
+	Assert(n <= (int) lengthof(elements));
 	for (int i = 0; i < n; i++)
 		elements[i] = Float8GetDatum(values[i]);
 	return PointerGetDatum(construct_array(elements, n, FLOAT8OID,
