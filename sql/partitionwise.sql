@@ -120,5 +120,45 @@ SELECT joins % 64 AS whole FROM shape('SELECT * FROM many a JOIN many b USING (i
 SELECT joins % 64 AS whole FROM shape('SELECT * FROM many a JOIN many b USING (id) JOIN many c USING (id) JOIN many d USING (id)');
 SELECT joins % 64 AS whole FROM shape('SELECT * FROM many a JOIN many b USING (id) JOIN many c USING (id) JOIN many d USING (id) JOIN many e USING (id)');
 
+-- If the last join can be made partition by partition, core forgets its other
+-- paths.  With four servers, a lookup as a whole is cheaper here.
+CREATE TABLE whole (id int, k int, v text) PARTITION BY RANGE (id);
+DO $$
+DECLARE
+	server text;
+BEGIN
+	FOR n IN 0 .. 3 LOOP
+		server := 'whole_' || n;
+		EXECUTE format('CREATE SERVER %I FOREIGN DATA WRAPPER postgres_fdw OPTIONS (dbname %L, host %L, port %L)',
+					   server, current_database(),
+					   split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port'));
+		EXECUTE format('CREATE USER MAPPING FOR CURRENT_USER SERVER %I', server);
+		PERFORM remote_table(server, n * 50000, n * 50000 + 49999);
+		EXECUTE format('CREATE FOREIGN TABLE %I PARTITION OF whole FOR VALUES FROM (%s) TO (%s)
+						SERVER %I OPTIONS (schema_name ''remote'')', server, n * 50000, n * 50000 + 50000, server);
+	END LOOP;
+END
+$$;
+ANALYZE whole;
+CREATE FUNCTION cost(query text, partitionwise bool) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	PERFORM set_config('pg_exchange.partitionwise', partitionwise::text, true);
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	PERFORM set_config('pg_exchange.partitionwise', 'on', true);
+	RETURN plan -> 0 -> 'Plan' ->> 'Total Cost';
+END
+$$;
+SELECT cost(q, true) < cost(q, false) * 1.2 AS cheap, d.* FROM unnest(ARRAY[
+	'SELECT * FROM whole a LEFT JOIN whole b ON a.id = b.id AND b.v <> pg_backend_pid()::text WHERE a.v LIKE ''row 10%'' AND a.k = 1',
+	'SELECT k, count(*) FROM whole a WHERE EXISTS (SELECT FROM whole b WHERE b.id = a.id AND b.v <> pg_backend_pid()::text) AND a.k = 1 GROUP BY k'
+]) q, LATERAL (SELECT min(rows) AS rows, sum(only_postgres_fdw) AS missing, sum(only_exchange) AS wrong FROM exchange_differences(q)) d;
+SET client_min_messages = warning;
+DROP TABLE whole;
+DROP FUNCTION cost;
+DROP SERVER whole_0, whole_1, whole_2, whole_3 CASCADE;
+RESET client_min_messages;
+
 DROP TABLE pw, own, many, nested_shapes CASCADE;
 DROP FUNCTION shape, items, fail, explain_own, nested;

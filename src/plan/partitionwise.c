@@ -26,6 +26,11 @@
  * of three with each table.  So we limit how many tables are joined that way:
  * see limit_joins.  A user who turns on core's setting has no limit.
  *
+ * If the last join of a query level can be made partition by partition, core
+ * forgets its other paths (apply_scanjoin_target_to_paths), though one of them
+ * may be cheaper: a lookup for all partitions at once (TPC-H Q4).  Such a query
+ * is planned again without partition-wise joins, and the cheaper plan is taken.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -34,6 +39,7 @@
 
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
+#include "optimizer/geqo.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
@@ -51,6 +57,14 @@
  * that can be joined partition-wise with each other.
  */
 #define PARTITION_JOINS_MAX		2048
+
+/*
+ * A plan without partition-wise joins must be so much cheaper.  The cost of an
+ * Append counts the work of the servers as if they did it one after the other,
+ * that of a lookup does not.  TPC-H's Q4 (0.83) is better as a whole, Q12
+ * (0.92) partition by partition.
+ */
+#define AS_WHOLE_COST_RATIO		0.9
 
 /* The settings of core. */
 typedef struct partitionwise
@@ -71,11 +85,14 @@ typedef struct joined_table
 static planner_hook_type prev_planner_hook = NULL;
 static build_simple_rel_hook_type prev_build_simple_rel_hook = NULL;
 static set_rel_pathlist_hook_type prev_set_rel_pathlist_hook = NULL;
+static join_search_hook_type prev_join_search_hook = NULL;
 
 /* Of the innermost call of the planner. */
 static bool planning = false;	/* is there one? */
 static bool changed = false;	/* core's settings are ours */
 static partitionwise users;		/* settings when it was called */
+static bool joins_as_whole = false; /* consider no partition-wise joins */
+static bool forgets_paths = false;	/* has a cheaper path been forgotten? */
 
 static partitionwise
 get_settings(void)
@@ -482,7 +499,7 @@ choose_settings(PlannerInfo *root, RelOptInfo *rel, Index rti,
 				continue;
 			if (!is_pruned_later(root, table))
 			{
-				settings.join = true;
+				settings.join |= !joins_as_whole;
 				settings.aggregate |= !must_keep_digits(root);
 			}
 			else if (!users.join)
@@ -501,6 +518,78 @@ choose_settings(PlannerInfo *root, RelOptInfo *rel, Index rti,
 		settings.aggregate != users.aggregate;
 }
 
+/* Does the path join or scan rel partition by partition? */
+static bool
+is_partitionwise(const RelOptInfo *rel, const Path *path)
+{
+	for (;;)
+	{
+		if (IsA(path, GatherPath))
+			path = ((const GatherPath *) path)->subpath;
+		else if (IsA(path, GatherMergePath))
+			path = ((const GatherMergePath *) path)->subpath;
+		else if (IsA(path, SortPath))
+			path = ((const SortPath *) path)->subpath;
+		else
+			break;
+	}
+	return path->parent == rel &&
+		(IsA(path, AppendPath) || IsA(path, MergeAppendPath));
+}
+
+/* Note if core is going to forget the cheapest path of the last join. */
+static RelOptInfo *
+search_joins(PlannerInfo *root, int levels_needed, List *initial_rels)
+{
+	RelOptInfo *rel;
+
+	if (prev_join_search_hook)
+		rel = prev_join_search_hook(root, levels_needed, initial_rels);
+	else if (enable_geqo && levels_needed >= geqo_threshold)
+		rel = geqo(root, levels_needed, initial_rels);
+	else
+		rel = standard_join_search(root, levels_needed, initial_rels);
+
+	if (changed && get_settings().join && IS_PARTITIONED_REL(rel) &&
+		rel->cheapest_total_path &&
+		!is_partitionwise(rel, rel->cheapest_total_path))
+		forgets_paths = true;
+	return rel;
+}
+
+static PlannedStmt *
+plan_query(PX_PLANNER_PARAMETERS)
+{
+	return prev_planner_hook ?
+		prev_planner_hook(PX_PLANNER_ARGUMENTS(parse)) :
+		standard_planner(PX_PLANNER_ARGUMENTS(parse));
+}
+
+/*
+ * Plan the query with partition-wise joins where they are worth it, and without
+ * if that may be cheaper.
+ */
+static PlannedStmt *
+plan_both_ways(PX_PLANNER_PARAMETERS)
+{
+	bool		may_join = px_enabled && px_partitionwise && !users.join &&
+		(list_length(parse->rtable) > 1 || parse->hasSubLinks);
+	/* The planner changes the query. */
+	Query	   *again = may_join ? copyObject(parse) : NULL;
+	PlannedStmt *stmt = plan_query(PX_PLANNER_ARGUMENTS(parse));
+	PlannedStmt *other;
+
+	if (!may_join || !forgets_paths)
+		return stmt;
+	if (changed)
+		set_settings(users);
+	changed = false;
+	joins_as_whole = true;
+	other = plan_query(PX_PLANNER_ARGUMENTS(again));
+	return other->planTree->total_cost <
+		stmt->planTree->total_cost * AS_WHOLE_COST_RATIO ? other : stmt;
+}
+
 /*
  * Keep the user's settings.  The planner may be called while it runs: by a
  * function that is evaluated early.
@@ -511,6 +600,8 @@ partitionwise_planner(PX_PLANNER_PARAMETERS)
 	PlannedStmt *volatile stmt = NULL;
 	bool		outer_planning = planning;
 	bool		outer_changed = changed;
+	bool		outer_as_whole = joins_as_whole;
+	bool		outer_forgets = forgets_paths;
 	partitionwise outer_users = users;
 	partitionwise outer_settings = get_settings();
 
@@ -519,11 +610,11 @@ partitionwise_planner(PX_PLANNER_PARAMETERS)
 	users = get_settings();
 	planning = true;
 	changed = false;
+	joins_as_whole = false;
+	forgets_paths = false;
 	PG_TRY();
 	{
-		stmt = prev_planner_hook ?
-			prev_planner_hook(PX_PLANNER_ARGUMENTS(parse)) :
-			standard_planner(PX_PLANNER_ARGUMENTS(parse));
+		stmt = plan_both_ways(PX_PLANNER_ARGUMENTS(parse));
 	}
 	PG_FINALLY();
 	{
@@ -531,6 +622,8 @@ partitionwise_planner(PX_PLANNER_PARAMETERS)
 			set_settings(outer_settings);
 		planning = outer_planning;
 		changed = outer_changed;
+		joins_as_whole = outer_as_whole;
+		forgets_paths = outer_forgets;
 		users = outer_users;
 	}
 	PG_END_TRY();
@@ -546,4 +639,6 @@ px_partitionwise_init(void)
 	build_simple_rel_hook = note_partition;
 	prev_set_rel_pathlist_hook = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = choose_settings;
+	prev_join_search_hook = join_search_hook;
+	join_search_hook = search_joins;
 }
