@@ -10,9 +10,8 @@ seconds is cut off and not repeated. Every answer is compared with that of the
 one server.
 
 Q1 is also compared with the partial query that a user would write by hand,
-run by all four servers at once. "Top 10" is SELECT l_orderkey,
-l_extendedprice FROM lineitem ORDER BY l_extendedprice DESC LIMIT 10 over 64
-partitions.
+run by all four servers at once. "Top 10" is SELECT * FROM lineitem
+ORDER BY l_extendedprice DESC LIMIT 10 over 64 partitions.
 
 The CPU time of all servers is measured, too: on a busy machine, more
 processes get more of the cores, and times favour the cluster.
