@@ -35,7 +35,7 @@
 #include "node/receive.h"
 #include "plan/jit.h"
 #include "plan/limit.h"
-#include "plan/lookup.h"
+#include "plan/lookup_bind.h"
 #include "plan/partial_agg.h"
 #include "plan/place.h"
 
