@@ -20,7 +20,7 @@ for my $node ($shard, $coordinator)
 	$node->append_conf('pg_hba.conf', "local all plain scram-sha-256\nlocal all all trust\n");
 }
 $shard->append_conf('postgresql.conf', 'log_connections = on');
-$coordinator->append_conf('postgresql.conf', "session_preload_libraries = 'pg_exchange'\npg_exchange.min_bytes = 0\n");
+$coordinator->append_conf('postgresql.conf', "session_preload_libraries = 'pg_exchange'\npg_exchange.min_bytes = 0\npg_exchange.remote_statistics = off\n");
 $_->start for $shard, $coordinator;
 
 $coordinator->safe_psql('postgres', sprintf(q{
