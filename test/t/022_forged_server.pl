@@ -73,7 +73,7 @@ for my $moment (qw(login hello prepare sync))
 my $estimated = "SET pg_exchange.remote_statistics = on;\n$query";
 $forged->tell('honest');
 is((ask('180s', $estimated))[0], $rows, 'all rows come with statistics');
-is($forged->tell('seen'), 'configure genuine hello prepare statistics start snapshot prepare query commit', 'the server is asked first');
+is($forged->tell('seen'), 'configure genuine hello prepare statistics configure genuine hello start snapshot prepare query commit', 'the server is asked first, by a connection of its own');
 for my $lie (qw(copyout copyin copyboth empty complete results rows textframes nothing noise fatal hangup error:XX000))
 {
 	$forged->tell('lie', 'statistics', $lie);
