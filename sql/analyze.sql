@@ -76,6 +76,11 @@ SELECT relation, rows FROM exchange.analyze('analyzed') WHERE relation = 'analyz
 SELECT relation FROM exchange.analyze('remote');
 SELECT relation FROM exchange.analyze('nowhere');
 
+-- the greatest statistics target
+SET default_statistics_target = 10000;
+SELECT relation, rows, sampled_rows FROM exchange.analyze('analyzed') WHERE relation IN ('analyzed.small'::regclass, 'analyzed.large'::regclass);
+SET default_statistics_target = 10;
+
 -- ANALYZE may call it, and it may call ANALYZE: neither can run in the other
 CREATE SCHEMA nested;
 CREATE TABLE nested.plain AS SELECT i AS id FROM generate_series(1, 100) i;

@@ -103,7 +103,7 @@ sample_clause(px_sample *sample)
 						 " TABLESAMPLE pg_catalog.system(%.9f)",
 						 100 * sample->fraction);
 	}
-	hashes = ceil(HASH_BITS * sample->target * SAMPLE_MARGIN /
+	hashes = ceil((double) HASH_BITS * sample->target * SAMPLE_MARGIN /
 				  (rows * sample->fraction));
 	if (hashes < HASH_BITS)
 	{
