@@ -69,7 +69,6 @@ typedef struct pending_counters
 static HTAB *table = NULL;		/* if it is local: NULL until needed */
 static LWLock *table_lock = NULL;	/* NULL if the table is local */
 static slist_head pending = SLIST_STATIC_INIT(pending);
-static bool callback_registered = false;
 static instr_time flushed_at;	/* zero: never */
 
 /* ---------------------------------------------------------------------
@@ -229,8 +228,8 @@ px_counters_flush(void)
 	static const px_counters nothing;
 	slist_iter	iter;
 
-	if (table == NULL)
-		create_local_table();
+	if (slist_is_empty(&pending))
+		return;
 	slist_foreach(iter, &pending)
 	{
 		pending_counters *from = slist_container(pending_counters, node,
@@ -272,6 +271,12 @@ xact_callback(XactEvent event, void *arg)
 	}
 }
 
+void
+px_counters_init(void)
+{
+	RegisterXactCallback(xact_callback, NULL);
+}
+
 px_counters *
 px_counters_get(Oid serverid, Oid userid, const char *servername)
 {
@@ -280,11 +285,6 @@ px_counters_get(Oid serverid, Oid userid, const char *servername)
 	pending_counters *found = NULL;
 	slist_iter	iter;
 
-	if (!callback_registered)
-	{
-		RegisterXactCallback(xact_callback, NULL);
-		callback_registered = true;
-	}
 	if (table == NULL)
 		create_local_table();
 

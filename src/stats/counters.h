@@ -68,6 +68,13 @@ typedef struct px_counters_row
 } px_counters_row;
 
 /*
+ * Have counters flushed at the end of each transaction.  Callbacks that were
+ * registered last are called first.  So this must come before the pool of
+ * connections registers its own, which counts the streams that an error ends.
+ */
+extern void px_counters_init(void);
+
+/*
  * The counters of this backend for a server and the local user whose mapping
  * is used.  Add to them directly.  They are valid until the backend exits.
  * Must be called inside a transaction.  Errors: ERRCODE_OUT_OF_MEMORY.

@@ -49,6 +49,7 @@ startup_shmem(void)
 void
 px_stats_init(void)
 {
+	px_counters_init();
 	if (!process_shared_preload_libraries_in_progress)
 		return;
 	prev_shmem_request_hook = shmem_request_hook;
