@@ -19,6 +19,7 @@
 #include "node/receive.h"
 #include "node/send.h"
 #include "plan/append_agg.h"
+#include "plan/append_rows.h"
 #include "plan/estimate.h"
 #include "plan/lookup.h"
 #include "plan/marker.h"
@@ -53,6 +54,7 @@ _PG_init(void)
 	px_partial_agg_init();
 	px_append_agg_init();
 	px_partitionwise_init();
+	px_append_rows_init();
 	px_lookup_plan_init();
 	px_nestloop_init();
 	px_place_init();
