@@ -228,8 +228,8 @@ px_counters_flush(void)
 	static const px_counters nothing;
 	slist_iter	iter;
 
-	if (slist_is_empty(&pending))
-		return;
+	if (table == NULL)
+		create_local_table();
 	slist_foreach(iter, &pending)
 	{
 		pending_counters *from = slist_container(pending_counters, node,
@@ -262,7 +262,9 @@ xact_callback(XactEvent event, void *arg)
 		case XACT_EVENT_ABORT:
 		case XACT_EVENT_PARALLEL_COMMIT:
 		case XACT_EVENT_PARALLEL_ABORT:
-			px_counters_flush();
+			/* Without counters, there may be no table yet. */
+			if (!slist_is_empty(&pending))
+				px_counters_flush();
 			break;
 		case XACT_EVENT_PRE_COMMIT:
 		case XACT_EVENT_PARALLEL_PRE_COMMIT:
