@@ -24,6 +24,7 @@ int			px_transport_setting = PX_TRANSPORT_AUTO;
 int			px_partial_aggregates_setting = PX_PARTIAL_ON;
 bool		px_explain_remote = false;
 bool		px_lookup_joins = true;
+bool		px_writes = true;
 bool		px_remote_statistics = true;
 int			px_compression = PX_MODE_AUTO;
 char	   *px_server_compression = "";
@@ -34,6 +35,8 @@ int			px_min_bytes = 64 * 1024;
 int			px_batch_rows_max = 4096;
 int			px_batch_bytes_max = 1024 * 1024;
 int			px_max_connections_per_server = 4;
+int			px_min_write_rows = 128;
+int			px_write_streams = 0;
 int			px_receive_buffer = 32 * 1024 * 1024;
 int			px_slices_setting = 1;
 int			px_max_frame_bytes = PX_FRAME_SENT_NBYTES_MAX;
@@ -336,6 +339,32 @@ define_receiver_settings(void)
 							 PGC_SUSET, 0,
 							 NULL, NULL, NULL);
 
+	DefineCustomBoolVariable("pg_exchange.writes",
+							 "Enables INSERT, COPY, UPDATE and DELETE by frames.",
+							 NULL,
+							 &px_writes,
+							 true,
+							 PGC_USERSET,
+							 0,
+							 NULL, NULL, NULL);
+	DefineCustomIntVariable("pg_exchange.min_write_rows",
+							"Sets the number of rows up to which a write is left to postgres_fdw.",
+							"It counts for each foreign table that a statement writes to.",
+							&px_min_write_rows,
+							128,
+							0, 10000,
+							PGC_USERSET,
+							0,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("pg_exchange.write_streams",
+							"Sets how many servers a statement writes to at once.",
+							"Zero means all of them. With 1, statements lock rows of several servers in the order in which postgres_fdw does.",
+							&px_write_streams,
+							0,
+							0, INT_MAX,
+							PGC_USERSET,
+							0,
+							NULL, NULL, NULL);
 	DefineCustomBoolVariable("pg_exchange.lookup_joins",
 							 "Enables joins that send the keys of one side to the foreign tables of the other.",
 							 NULL,

@@ -51,6 +51,7 @@ extern int	px_transport_setting;	/* px_transport */
 extern int	px_partial_aggregates_setting;	/* px_partial_aggregates */
 extern bool px_explain_remote;
 extern bool px_lookup_joins;
+extern bool px_writes;
 extern bool px_remote_statistics;
 extern int	px_compression;		/* px_mode */
 extern char *px_server_compression; /* list of server=mode, validated */
@@ -61,6 +62,8 @@ extern int	px_min_bytes;		/* bytes */
 extern int	px_batch_rows_max;	/* rows */
 extern int	px_batch_bytes_max; /* bytes */
 extern int	px_max_connections_per_server;
+extern int	px_min_write_rows;	/* of a target */
+extern int	px_write_streams;	/* servers at once; 0: all */
 extern int	px_receive_buffer;	/* bytes */
 extern int	px_slices_setting;
 extern int	px_max_frame_bytes; /* bytes */
