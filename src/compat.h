@@ -20,6 +20,7 @@
 #endif
 
 #include "catalog/pg_proc.h"
+#include "commands/copyfrom_internal.h"
 #include "commands/vacuum.h"
 #include "executor/execPartition.h"
 #include "executor/executor.h"
@@ -218,6 +219,17 @@ px_foreignscan_user(const ForeignScan *scan, const RangeTblEntry *rte)
 	return scan->checkAsUser;
 #else
 	return rte->checkAsUser;
+#endif
+}
+
+/* The expression of a column that COPY does not read: by column since 16. */
+static inline const ExprState *
+px_copy_default(const CopyFromStateData *copy, int i)
+{
+#if PG_VERSION_NUM >= 160000
+	return copy->defexprs[copy->defmap[i]];
+#else
+	return copy->defexprs[i];
 #endif
 }
 
