@@ -262,7 +262,7 @@ refers_to_itself(Relation relation)
 
 px_insert_mode
 px_insert_choose(const ResultRelInfo *target, const Plan *source,
-				 int statement_rows)
+				 uint64 statement_rows)
 {
 	Relation	relation = target->ri_RelationDesc;
 	List	   *expressions = table_expressions(relation);
@@ -297,12 +297,4 @@ px_insert_is_on_top(const PlannedStmt *stmt)
 	return stmt->planTree != NULL && IsA(stmt->planTree, CustomScan) &&
 		strcmp(((const CustomScan *) stmt->planTree)->methods->CustomName,
 			   PX_INSERT_NAME) == 0;
-}
-
-void
-px_insert_set_statement_rows(PlannedStmt *stmt, int rows)
-{
-	CustomScan *scan = castNode(CustomScan, stmt->planTree);
-
-	lsecond_int(scan->custom_private) = rows;
 }

@@ -14,9 +14,8 @@
 #include "nodes/execnodes.h"
 #include "nodes/plannodes.h"
 
-/* Custom scans of these names insert rows, and read frames. */
+/* Custom scans of this name insert rows. */
 #define PX_INSERT_NAME	"ExchangeInsert"
-#define PX_UNPACK_NAME	"ExchangeUnpack"
 
 typedef enum px_insert_mode
 {
@@ -46,15 +45,9 @@ typedef enum px_insert_mode
  */
 extern px_insert_mode px_insert_choose(const ResultRelInfo *target,
 									   const Plan *source,
-									   int statement_rows);
+									   uint64 statement_rows);
 
 /* Is an ExchangeInsert on top of the plan? */
 extern bool px_insert_is_on_top(const PlannedStmt *stmt);
-
-/*
- * Let the ExchangeInsert on top of the plan fire AFTER ROW triggers after so
- * many rows, as statements of so many rows would.
- */
-extern void px_insert_set_statement_rows(PlannedStmt *stmt, int rows);
 
 #endif							/* PX_EXEC_INSERT_MODE_H */

@@ -28,6 +28,7 @@
 #include "utils/rel.h"
 
 #include "compat.h"
+#include "exec/apply_state.h"
 #include "exec/insert_mode.h"
 #include "node/insert.h"
 
@@ -39,6 +40,7 @@ typedef struct px_insert_state
 {
 	CustomScanState css;		/* must be first */
 
+	px_apply   *apply;			/* NULL: the statement is a user's own */
 	ResultRelInfo *target;
 	px_insert_mode mode;
 	bool		count;			/* in es_processed? */
@@ -53,6 +55,7 @@ typedef struct px_insert_state
 	TupleDesc	tupdesc;		/* of the slots */
 	BulkInsertState bulk;
 	TupleTableSlot **slots;		/* the first nslots have been made */
+	uint64	   *rows;			/* their numbers, see px_apply */
 	int			nslots;
 	int			nrows;
 	Size		nbytes;
@@ -91,6 +94,17 @@ complete_row(px_insert_state *state, TupleTableSlot *slot)
 		end_statement(state);
 }
 
+/* Say which row is being processed; -1: that is not known. */
+static void
+set_row(px_insert_state *state, int i)
+{
+	if (state->apply == NULL)
+		return;
+	state->apply->has_row = i >= 0;
+	if (i >= 0)
+		state->apply->row = state->rows[i];
+}
+
 /* Store the rows of the batch, and begin a new one. */
 static void
 store_batch(px_insert_state *state)
@@ -99,6 +113,7 @@ store_batch(px_insert_state *state)
 	Relation	relation = state->target->ri_RelationDesc;
 	int			i;
 
+	set_row(state, state->nrows == 1 ? 0 : -1);
 	if (state->nrows == 1)
 		table_tuple_insert(relation, state->slots[0], estate->es_output_cid, 0,
 						   state->bulk);
@@ -117,7 +132,10 @@ store_batch(px_insert_state *state)
 		CHECK_FOR_INTERRUPTS();
 		ResetPerTupleExprContext(estate);
 		if (state->target->ri_NumIndices > 0 || state->triggers)
+		{
+			set_row(state, i);
 			complete_row(state, state->slots[i]);
+		}
 		ExecClearTuple(state->slots[i]);
 	}
 	if (state->count)
@@ -194,6 +212,8 @@ gather_row(px_insert_state *state)
 	}
 	ExecMaterializeSlot(slot);
 
+	if (state->apply)
+		state->rows[state->nrows] = state->apply->row;
 	state->nrows++;
 	state->nbytes += row_nbytes(slot);
 	return true;
@@ -313,7 +333,8 @@ insert_begin(CustomScanState *node, EState *estate, int eflags)
 	TupleDesc	tupdesc;
 
 	state->count = linitial_int(scan->custom_private) != 0;
-	state->statement_rows = lsecond_int(scan->custom_private);
+	state->apply = px_apply_find(estate->es_param_list_info);
+	state->statement_rows = state->apply ? state->apply->batch_size : 0;
 
 	/* The executor closes the table and its indexes. */
 	ExecInitResultRelation(estate, target, scan->scan.scanrelid);
@@ -348,6 +369,7 @@ start(px_insert_state *state)
 	state->tupdesc = CreateTupleDescCopyConstr(
 		RelationGetDescr(state->target->ri_RelationDesc));
 	state->slots = palloc(BATCH_ROWS_MAX * sizeof(TupleTableSlot *));
+	state->rows = palloc(BATCH_ROWS_MAX * sizeof(uint64));
 	state->bulk = GetBulkInsertState();
 	MemoryContextSwitchTo(old_context);
 }

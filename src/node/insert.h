@@ -14,8 +14,7 @@
 
 /*
  * Its only child makes the rows.  The scanrelid is the table.  custom_private
- * is an IntList: whether rows are counted, and after how many rows AFTER ROW
- * triggers are fired (exec/insert_mode.h).
+ * is an IntList: whether the command tag counts the rows.
  */
 extern const CustomScanMethods px_insert_scan_methods;
 

@@ -22,8 +22,8 @@
 #include "utils/rel.h"
 
 #include "compat.h"
-#include "exec/insert_mode.h"
 #include "node/insert.h"
+#include "node/unpack.h"
 #include "plan/insert.h"
 
 /*
@@ -68,14 +68,6 @@ is_simple_table(Oid relid)
 }
 
 static bool
-is_unpack(const Plan *plan)
-{
-	return plan != NULL && IsA(plan, CustomScan) &&
-		strcmp(((const CustomScan *) plan)->methods->CustomName,
-			   PX_UNPACK_NAME) == 0;
-}
-
-static bool
 is_simple_insert(const PlannedStmt *stmt, const ModifyTable *modify)
 {
 	const Plan *source = modify->plan.lefttree;
@@ -84,7 +76,7 @@ is_simple_insert(const PlannedStmt *stmt, const ModifyTable *modify)
 		list_length(modify->resultRelations) == 1 &&
 		modify->withCheckOptionLists == NIL &&
 		modify->returningLists == NIL &&
-		modify->onConflictAction == ONCONFLICT_NONE && is_unpack(source) &&
+		modify->onConflictAction == ONCONFLICT_NONE && source != NULL && px_is_unpack(source) &&
 		!contain_subplans((Node *) source->targetlist) &&
 		!contain_subplans((Node *) source->qual) &&
 		is_simple_table(rt_fetch(linitial_int(modify->resultRelations),
@@ -110,7 +102,7 @@ px_insert_place(PlannedStmt *stmt)
 	plan->lefttree = NULL;
 	scan->scan.scanrelid = linitial_int(modify->resultRelations);
 	scan->custom_plans = list_make1(modify->plan.lefttree);
-	scan->custom_private = list_make2_int(modify->canSetTag, 0);
+	scan->custom_private = list_make1_int(modify->canSetTag);
 	scan->methods = &px_insert_scan_methods;
 	stmt->planTree = plan;
 }
