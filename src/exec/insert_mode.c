@@ -202,7 +202,9 @@ has_clean_columns(const Plan *source)
 
 	foreach(lc, castNode(CustomScan, source)->custom_scan_tlist)
 	{
-		if (!has_clean_input(exprType(lfirst(lc))))
+		const TargetEntry *column = lfirst(lc);
+
+		if (!has_clean_input(exprType((Node *) column->expr)))
 			return false;
 	}
 	return true;
