@@ -20,6 +20,7 @@
 #endif
 
 #include "catalog/pg_proc.h"
+#include "commands/copyfrom_internal.h"
 #include "commands/vacuum.h"
 #include "executor/execPartition.h"
 #include "executor/executor.h"
@@ -247,6 +248,14 @@ px_result_relation_user(ResultRelInfo *relinfo, EState *estate)
 									   estate)->checkAsUser;
 
 	return OidIsValid(userid) ? userid : GetUserId();
+/* The expression of a column that COPY does not read: by column since 16. */
+static inline const ExprState *
+px_copy_default(const CopyFromStateData *copy, int i)
+{
+#if PG_VERSION_NUM >= 160000
+	return copy->defexprs[copy->defmap[i]];
+#else
+	return copy->defexprs[i];
 #endif
 }
 

@@ -29,6 +29,7 @@
 #include "plan/paths.h"
 #include "plan/place.h"
 #include "plan/rewrite.h"
+#include "plan/write_mark.h"
 #include "stats/stats.h"
 
 PG_MODULE_MAGIC;
@@ -59,4 +60,5 @@ _PG_init(void)
 	px_nestloop_init();
 	px_place_init();
 	px_rewrite_init();
+	px_write_mark_init();
 }
