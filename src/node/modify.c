@@ -37,6 +37,7 @@
 #include "exec/writer.h"
 #include "guc.h"
 #include "node/modify.h"
+#include "stats/counters.h"
 
 /*
  * The functions of a target that we take part in; its ri_FdwRoutine.  In
@@ -51,21 +52,47 @@ typedef struct modify_routine
 	const char *reason;			/* why postgres_fdw writes; NULL: it doesn't */
 } modify_routine;
 
+/* The ri_FdwRoutine of a partitioned table, for EXPLAIN.  In es_query_cxt. */
+typedef struct routed_targets
+{
+	FdwRoutine	fdw;			/* must be first */
+	List	   *routines;		/* of the partitions: modify_routine */
+} routed_targets;
+
 static modify_routine *
 routine_of(const ResultRelInfo *relinfo)
 {
 	return (modify_routine *) relinfo->ri_FdwRoutine;
 }
 
-/* Let postgres_fdw write to the target, from now on. */
+/* The counters for the target's server and its user. */
+static px_counters *
+counters_of(ResultRelInfo *relinfo, EState *estate)
+{
+	Oid			relid = RelationGetRelid(relinfo->ri_RelationDesc);
+	const ForeignServer *server =
+		GetForeignServer(GetForeignTable(relid)->serverid);
+
+	return px_counters_get(server->serverid,
+						   px_result_relation_user(relinfo, estate),
+						   server->servername);
+}
+
+/*
+ * Let postgres_fdw write to the target, from now on.  That is counted for the
+ * query of estate, if it is given.
+ */
 static void
-leave_to_fdw(modify_routine *routine, const char *reason)
+leave_to_fdw(modify_routine *routine, const char *reason, EState *estate)
 {
 	ExplainForeignModify_function explain = routine->fdw.ExplainForeignModify;
 
 	routine->fdw = *routine->own;
 	routine->fdw.ExplainForeignModify = explain;
 	routine->reason = reason;
+	if (estate == NULL)
+		return;
+	counters_of(routine->plan.relinfo, estate)->write_fallbacks++;
 	ereport(DEBUG1,
 			(errmsg_internal("writing to \"%s\" is left to postgres_fdw: %s",
 							 RelationGetRelationName(
@@ -87,7 +114,7 @@ writer_of(modify_routine *routine)
 												  routine->plan.batch_size);
 
 		if (reason)
-			leave_to_fdw(routine, reason);
+			leave_to_fdw(routine, reason, routine->plan.mtstate->ps.state);
 		else
 			routine->target = px_writer_add(&routine->plan);
 	}
@@ -232,6 +259,7 @@ static void modify_end_insert(EState *estate, ResultRelInfo *relinfo);
 static void modify_explain(ModifyTableState *mtstate, ResultRelInfo *relinfo,
 						   List *fdw_private, int subplan_index,
 						   ExplainState *es);
+static void add_routed(ModifyTableState *mtstate, modify_routine *routine);
 
 /* Take part in writing to a target that postgres_fdw has begun. */
 static void
@@ -246,6 +274,8 @@ begin(ModifyTableState *mtstate, ResultRelInfo *relinfo, bool routed,
 	int			batch_size = fdw_batch_size(own, operation, relinfo);
 	const char *reason = px_write_reason(mtstate, relinfo, routed, private,
 										 batch_size);
+	bool		is_small = px_write_is_small(mtstate);
+	bool		is_off = !px_enabled || !px_writes;
 
 	routine->fdw = *own;
 	routine->own = own;
@@ -254,8 +284,10 @@ begin(ModifyTableState *mtstate, ResultRelInfo *relinfo, bool routed,
 	relinfo->ri_FdwRoutine = &routine->fdw;
 	if (explain_only || estate->es_instrument)
 		routine->fdw.ExplainForeignModify = modify_explain;
-	if (reason == NULL && px_write_is_small(mtstate))
-		reason = "few rows";
+	if (routed && estate->es_instrument)
+		add_routed(mtstate, routine);
+	if (reason == NULL && is_small)
+		reason = PX_WRITE_FEW_ROWS;
 	if (reason == NULL && !explain_only)
 	{
 		if (routed)
@@ -266,7 +298,8 @@ begin(ModifyTableState *mtstate, ResultRelInfo *relinfo, bool routed,
 	}
 
 	if (reason)
-		leave_to_fdw(routine, reason);
+		leave_to_fdw(routine, reason, explain_only || is_small || is_off ?
+					 NULL : estate);
 	else if (!explain_only)
 	{
 		routine->fdw.ExecForeignInsert = modify_insert;
@@ -302,10 +335,30 @@ modify_begin_insert(ModifyTableState *mtstate, ResultRelInfo *relinfo)
 	begin(mtstate, relinfo, true, NIL, false);
 }
 
+/* Add to the statistics of the target's server what was done, in the end. */
+static void
+count(const modify_routine *routine, EState *estate)
+{
+	const px_write_stats *stats = routine->target ?
+		px_writer_stats(routine->target) : NULL;
+	px_counters *counters;
+
+	if (stats == NULL || strstr(stats->transport, PX_WRITE_FEW_ROWS))
+		return;
+	counters = counters_of(routine->plan.relinfo, estate);
+	if (stats->frames > 0)
+		counters->writes++;
+	else
+		counters->write_fallbacks++;
+	counters->rows_sent += stats->rows;
+	counters->sent_nbytes += stats->wire_nbytes;
+}
+
 /* EndForeignModify */
 static void
 modify_end(EState *estate, ResultRelInfo *relinfo)
 {
+	count(routine_of(relinfo), estate);
 	routine_of(relinfo)->own->EndForeignModify(estate, relinfo);
 }
 
@@ -320,7 +373,18 @@ modify_end_insert(EState *estate, ResultRelInfo *relinfo)
 
 	if (routine->plan.mtstate->ps.plan == NULL)
 		px_run_flush_copy(estate);
+	count(routine, estate);
 	routine->own->EndForeignInsert(estate, relinfo);
+}
+
+static px_write_explained
+explained_of(const modify_routine *routine)
+{
+	return (px_write_explained) {
+		.relid = RelationGetRelid(routine->plan.relinfo->ri_RelationDesc),
+		.reason = routine->reason,
+		.stats = routine->target ? px_writer_stats(routine->target) : NULL,
+	};
 }
 
 /* ExplainForeignModify */
@@ -330,6 +394,7 @@ modify_explain(ModifyTableState *mtstate, ResultRelInfo *relinfo,
 {
 	const modify_routine *routine = routine_of(relinfo);
 	int			batch_size = relinfo->ri_BatchSize;
+	px_write_explained explained;
 
 	/* postgres_fdw's, as it would show it. */
 	if (batch_size > 0)
@@ -338,9 +403,47 @@ modify_explain(ModifyTableState *mtstate, ResultRelInfo *relinfo,
 		routine->own->ExplainForeignModify(mtstate, relinfo, fdw_private,
 										   subplan_index, es);
 	relinfo->ri_BatchSize = batch_size;
-	px_write_explain(relinfo->ri_RelationDesc,
-					 routine->target ? px_writer_stats(routine->target) : NULL,
-					 routine->reason, es);
+	explained = explained_of(routine);
+	px_write_explain(&explained, 1, es);
+}
+
+/* ExplainForeignModify of a partitioned table: a sum of its partitions. */
+static void
+routed_explain(ModifyTableState *mtstate, ResultRelInfo *relinfo,
+			   List *fdw_private, int subplan_index, ExplainState *es)
+{
+	const routed_targets *routed = (routed_targets *) relinfo->ri_FdwRoutine;
+	int			n = list_length(routed->routines);
+	px_write_explained *explained = palloc(n * sizeof(px_write_explained));
+
+	for (int i = 0; i < n; i++)
+		explained[i] = explained_of(list_nth(routed->routines, i));
+	ExplainPropertyInteger("Foreign Partitions", NULL, n, es);
+	px_write_explain(explained, n, es);
+}
+
+/*
+ * Have EXPLAIN ANALYZE ask us about a partitioned table of which this is a
+ * partition.  The executor looks at the functions of partitions only, when
+ * rows are routed.
+ */
+static void
+add_routed(ModifyTableState *mtstate, modify_routine *routine)
+{
+	ResultRelInfo *root = mtstate->rootResultRelInfo;
+	routed_targets *routed = (routed_targets *) root->ri_FdwRoutine;
+
+	if (root->ri_RelationDesc->rd_rel->relkind != RELKIND_PARTITIONED_TABLE ||
+		mtstate->operation != CMD_INSERT || mtstate->ps.plan == NULL)
+		return;
+	if (routed == NULL)
+	{
+		routed = palloc0(sizeof(routed_targets));
+		routed->fdw.type = T_FdwRoutine;
+		routed->fdw.ExplainForeignModify = routed_explain;
+		root->ri_FdwRoutine = &routed->fdw;
+	}
+	routed->routines = lappend(routed->routines, routine);
 }
 
 /* ---------------------------------------------------------------------
