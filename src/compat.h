@@ -248,6 +248,9 @@ px_result_relation_user(ResultRelInfo *relinfo, EState *estate)
 									   estate)->checkAsUser;
 
 	return OidIsValid(userid) ? userid : GetUserId();
+#endif
+}
+
 /* The expression of a column that COPY does not read: by column since 16. */
 static inline const ExprState *
 px_copy_default(const CopyFromStateData *copy, int i)
