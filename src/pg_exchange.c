@@ -15,6 +15,7 @@
 #include "node/forward.h"
 #include "node/gather.h"
 #include "node/lookup.h"
+#include "node/modify.h"
 #include "node/plan.h"
 #include "node/receive.h"
 #include "node/send.h"
@@ -53,6 +54,7 @@ _PG_init(void)
 	px_gather_init();
 	px_lookup_init();
 	px_run_init();
+	px_modify_init();
 	px_estimate_init();
 	px_paths_init();
 	px_partial_agg_init();
