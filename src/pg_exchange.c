@@ -16,6 +16,7 @@
 #include "node/gather.h"
 #include "node/insert.h"
 #include "node/lookup.h"
+#include "node/modify.h"
 #include "node/plan.h"
 #include "node/receive.h"
 #include "node/send.h"
@@ -33,6 +34,8 @@
 #include "plan/rewrite.h"
 #include "plan/write_mark.h"
 #include "plan/unpack.h"
+#include "plan/unpack.h"
+#include "plan/write_mark.h"
 #include "stats/stats.h"
 
 PG_MODULE_MAGIC;
@@ -55,6 +58,7 @@ _PG_init(void)
 	px_insert_node_init();
 	px_lookup_init();
 	px_run_init();
+	px_modify_init();
 	px_estimate_init();
 	px_paths_init();
 	px_partial_agg_init();

@@ -1,14 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * write_explain.c
- *		What EXPLAIN says of a foreign table that is written to.
+ *		What EXPLAIN says of foreign tables that are written to.
+ *
+ * A statement may route rows to thousands of partitions, for which it has a
+ * single node.  So there is one sum for all, and each transport is named once.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "foreign/foreign.h"
-#include "utils/rel.h"
 
 #include "adapt/choice.h"
 #include "compat.h"
@@ -17,83 +19,165 @@
 #include "guc.h"
 
 static const char *
-compression_text(px_mode mode, const px_write_stats *stats)
+mode_name(Oid relid)
 {
-	const char *name = px_mode_name(mode);
-	uint64		lz4;
-	uint64		zstd;
+	Oid			server = GetForeignTable(relid)->serverid;
 
-	if (stats == NULL || stats->frames == 0 || mode == PX_MODE_NONE)
-		return name;
-	lz4 = stats->choices[PX_CHOICE_LZ4];
-	zstd = stats->choices[PX_CHOICE_ZSTD];
-	if (mode == PX_MODE_AUTO)
-		return psprintf("AUTO (lz4 " UINT64_FORMAT " batches, zstd "
-						UINT64_FORMAT ", none " UINT64_FORMAT ")",
-						lz4, zstd, stats->frames - lz4 - zstd);
-	return psprintf("%s (%s)", name,
-					lz4 > 0 ? "lz4" : zstd > 0 ? "zstd" : "none");
+	return px_mode_name(px_mode_for_server(GetForeignServer(server)->servername));
+}
+
+/* The mode, or several if servers differ, and what was used. */
+static const char *
+compression_text(const px_write_explained *targets, int ntargets,
+				 const px_write_stats *sum)
+{
+	List	   *names = NIL;
+	StringInfoData buf;
+	uint64		lz4 = sum->choices[PX_CHOICE_LZ4];
+	uint64		zstd = sum->choices[PX_CHOICE_ZSTD];
+
+	initStringInfo(&buf);
+	for (int i = 0; i < ntargets; i++)
+	{
+		const char *name = mode_name(targets[i].relid);
+		ListCell   *lc;
+		bool		is_new = true;
+
+		foreach(lc, names)
+			is_new = is_new && lfirst(lc) != name;
+		if (!is_new)
+			continue;
+		appendStringInfo(&buf, "%s%s", names != NIL ? ", " : "", name);
+		names = lappend(names, unconstify(char *, name));
+	}
+	if (sum->frames > 0)
+		appendStringInfo(&buf,
+						 " (lz4 " UINT64_FORMAT " batches, zstd " UINT64_FORMAT
+						 ", none " UINT64_FORMAT ")",
+						 lz4, zstd, sum->frames - lz4 - zstd);
+	return buf.data;
+}
+
+static const char *
+transport_of(const px_write_explained *target)
+{
+	if (target->reason)
+		return psprintf("postgres_fdw (%s)", target->reason);
+	return target->stats ? target->stats->transport : NULL;
+}
+
+/* Each transport once, with the number of partitions if there are several. */
+static void
+explain_transports(const px_write_explained *targets, int ntargets,
+				   ExplainState *es)
+{
+	List	   *transports = NIL;
+	List	   *counts = NIL;
+	StringInfoData buf;
+
+	for (int i = 0; i < ntargets; i++)
+	{
+		const char *transport = transport_of(&targets[i]);
+		ListCell   *lc;
+		ListCell   *count;
+		bool		is_new = transport != NULL;
+
+		forboth(lc, transports, count, counts)
+		{
+			if (!is_new || strcmp(lfirst(lc), transport) != 0)
+				continue;
+			lfirst_int(count)++;
+			is_new = false;
+		}
+		if (is_new)
+		{
+			transports = lappend(transports, unconstify(char *, transport));
+			counts = lappend_int(counts, 1);
+		}
+	}
+	if (transports == NIL)
+		return;
+
+	initStringInfo(&buf);
+	for (int i = 0; i < list_length(transports); i++)
+	{
+		appendStringInfo(&buf, "%s%s", i > 0 ? ", " : "",
+						 (char *) list_nth(transports, i));
+		if (list_length(transports) > 1)
+			appendStringInfo(&buf, " (%d partitions)", list_nth_int(counts, i));
+	}
+	ExplainPropertyText("Transport", buf.data, es);
 }
 
 static void
-explain_text(const px_write_stats *stats, ExplainState *es)
+explain_text(const px_write_stats *sum, ExplainState *es)
 {
 	ExplainPropertyText("Wire",
-						px_explain_wire(stats->wire_nbytes, stats->frames,
-										stats->raw_nbytes),
+						px_explain_wire(sum->wire_nbytes, sum->frames,
+										sum->raw_nbytes),
 						es);
 	if (es->timing)
 		ExplainPropertyText("Time",
 							psprintf("encode %.1f ms, send wait %.1f ms, "
 									 "apply %.1f ms",
-									 stats->encode_ms, stats->wait_ms,
-									 stats->apply_ms),
+									 sum->encode_ms, sum->wait_ms,
+									 sum->apply_ms),
 							es);
 }
 
 static void
-explain_properties(const px_write_stats *stats, ExplainState *es)
+explain_properties(const px_write_stats *sum, ExplainState *es)
 {
-	ExplainPropertyUInteger("Wire Bytes", NULL, stats->wire_nbytes, es);
-	ExplainPropertyUInteger("Wire Batches", NULL, stats->frames, es);
-	ExplainPropertyUInteger("Raw Bytes", NULL, stats->raw_nbytes, es);
+	ExplainPropertyUInteger("Wire Bytes", NULL, sum->wire_nbytes, es);
+	ExplainPropertyUInteger("Wire Batches", NULL, sum->frames, es);
+	ExplainPropertyUInteger("Raw Bytes", NULL, sum->raw_nbytes, es);
 	ExplainPropertyFloat("Ratio", NULL,
-						 stats->wire_nbytes > 0 ? (double) stats->raw_nbytes /
-						 stats->wire_nbytes : 0.0,
+						 (double) sum->raw_nbytes / Max(sum->wire_nbytes, 1),
 						 2, es);
 	if (es->timing)
 	{
-		ExplainPropertyFloat("Encode Time (ms)", NULL, stats->encode_ms, 3,
-							 es);
-		ExplainPropertyFloat("Send Wait Time (ms)", NULL, stats->wait_ms, 3,
-							 es);
-		ExplainPropertyFloat("Apply Time (ms)", NULL, stats->apply_ms, 3, es);
+		ExplainPropertyFloat("Encode Time (ms)", NULL, sum->encode_ms, 3, es);
+		ExplainPropertyFloat("Send Wait Time (ms)", NULL, sum->wait_ms, 3, es);
+		ExplainPropertyFloat("Apply Time (ms)", NULL, sum->apply_ms, 3, es);
 	}
 }
 
-void
-px_write_explain(Relation relation, const px_write_stats *stats,
-				 const char *reason, ExplainState *es)
+static void
+add_stats(px_write_stats *sum, const px_write_stats *stats)
 {
-	const ForeignServer *server = GetForeignServer(
-		GetForeignTable(RelationGetRelid(relation))->serverid);
+	sum->rows += stats->rows;
+	sum->frames += stats->frames;
+	sum->raw_nbytes += stats->raw_nbytes;
+	sum->wire_nbytes += stats->wire_nbytes;
+	for (size_t i = 0; i < lengthof(sum->choices); i++)
+		sum->choices[i] += stats->choices[i];
+	sum->encode_ms += stats->encode_ms;
+	sum->wait_ms += stats->wait_ms;
+	sum->apply_ms += stats->apply_ms;
+}
 
-	if (reason)
+void
+px_write_explain(const px_write_explained *targets, int ntargets,
+				 ExplainState *es)
+{
+	px_write_stats sum = {0};
+	bool		only_fdw = true;
+
+	for (int i = 0; i < ntargets; i++)
 	{
-		ExplainPropertyText("Transport",
-							psprintf("postgres_fdw (%s)", reason), es);
-		return;
+		if (targets[i].reason == NULL)
+			only_fdw = false;
+		if (targets[i].stats)
+			add_stats(&sum, targets[i].stats);
 	}
-	ExplainPropertyText(
-		"Compression",
-		compression_text(px_mode_for_server(server->servername), stats), es);
-	if (stats == NULL)
-		return;
-	ExplainPropertyText("Transport", stats->transport, es);
-	if (stats->frames == 0)
+	if (!only_fdw)
+		ExplainPropertyText("Compression",
+							compression_text(targets, ntargets, &sum), es);
+	explain_transports(targets, ntargets, es);
+	if (sum.frames == 0)
 		return;
 	if (es->format == EXPLAIN_FORMAT_TEXT)
-		explain_text(stats, es);
+		explain_text(&sum, es);
 	else
-		explain_properties(stats, es);
+		explain_properties(&sum, es);
 }

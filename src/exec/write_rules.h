@@ -10,6 +10,9 @@
 
 #include "nodes/execnodes.h"
 
+/* A reason of the writer's own: see pg_exchange.min_write_rows. */
+#define PX_WRITE_FEW_ROWS "too few rows"
+
 /*
  * What the planner adds to the FDW's private list of a target if no function
  * of the query can look at what is written (plan/write_mark.c).  postgres_fdw
