@@ -146,6 +146,42 @@ COMMENT ON FUNCTION exchange.admit(pg_catalog.text, pg_catalog.text, pg_catalog.
 'tell whether another session may run a query, and what that session must know';
 
 --
+-- Writes as frames.
+--
+
+CREATE FUNCTION exchange.unpack_support(pg_catalog.internal) RETURNS pg_catalog.internal
+AS 'MODULE_PATHNAME', 'px_sql_unpack_support'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION exchange.unpack_support(pg_catalog.internal) IS
+'planner support for exchange.unpack';
+
+-- STABLE: it may call input functions.
+CREATE FUNCTION exchange.unpack(frames pg_catalog.text) RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'px_sql_unpack'
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED
+SUPPORT exchange.unpack_support;
+
+COMMENT ON FUNCTION exchange.unpack(pg_catalog.text) IS
+'return the rows of frames: SELECT * FROM exchange.unpack(frames) AS t(column type, ...)';
+
+CREATE FUNCTION exchange.describe(hello pg_catalog.text, statement pg_catalog.text)
+RETURNS pg_catalog.text
+AS 'MODULE_PATHNAME', 'px_sql_describe'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION exchange.describe(pg_catalog.text, pg_catalog.text) IS
+'tell whether a statement that writes a row can take its rows from frames, and the types of its parameters';
+
+CREATE FUNCTION exchange.apply(request pg_catalog.text, statement pg_catalog.text, frames pg_catalog.text)
+RETURNS pg_catalog.text
+AS 'MODULE_PATHNAME', 'px_sql_apply'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION exchange.apply(pg_catalog.text, pg_catalog.text, pg_catalog.text) IS
+'run a statement that writes a row for all rows of frames';
+
+--
 -- Statistics of foreign tables.
 --
 

@@ -19,6 +19,7 @@
 #include "node/plan.h"
 #include "node/receive.h"
 #include "node/send.h"
+#include "node/unpack.h"
 #include "plan/append_agg.h"
 #include "plan/append_rows.h"
 #include "plan/estimate.h"
@@ -30,6 +31,7 @@
 #include "plan/paths.h"
 #include "plan/place.h"
 #include "plan/rewrite.h"
+#include "plan/unpack.h"
 #include "plan/write_mark.h"
 #include "stats/stats.h"
 
@@ -46,6 +48,7 @@ _PG_init(void)
 	px_forward_node_init();
 	px_plan_node_init();
 	px_armour_node_init();
+	px_unpack_node_init();
 	px_marker_init();
 	px_receive_init();
 	px_gather_init();
@@ -63,4 +66,5 @@ _PG_init(void)
 	px_place_init();
 	px_rewrite_init();
 	px_write_mark_init();
+	px_unpack_plan_init();
 }
