@@ -35,6 +35,7 @@
 #include "plan/write_mark.h"
 #include "plan/unpack.h"
 #include "plan/unpack.h"
+#include "plan/unpack.h"
 #include "plan/write_mark.h"
 #include "stats/stats.h"
 
