@@ -24,6 +24,7 @@
 #include "executor/execPartition.h"
 #include "executor/executor.h"
 #include "foreign/foreign.h"
+#include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
@@ -49,7 +50,6 @@
 
 #if PG_VERSION_NUM >= 180000
 #include "common/base64.h"
-#include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #endif
 
@@ -218,6 +218,35 @@ px_foreignscan_user(const ForeignScan *scan, const RangeTblEntry *rte)
 	return scan->checkAsUser;
 #else
 	return rte->checkAsUser;
+#endif
+}
+
+/* The same where a range table entry is made. */
+static inline void
+px_rte_set_user(RangeTblEntry *rte, Oid userid)
+{
+#if PG_VERSION_NUM < 160000
+	rte->checkAsUser = userid;
+#endif
+}
+
+/*
+ * Whom a table is written to as: ExecGetResultRelCheckAsUser: 16.  Before, the
+ * user stands in the range table entry: in that of its root if the table has
+ * none of its own, because rows are routed to it.
+ */
+static inline Oid
+px_result_relation_user(ResultRelInfo *relinfo, EState *estate)
+{
+#if PG_VERSION_NUM >= 160000
+	return ExecGetResultRelCheckAsUser(relinfo, estate);
+#else
+	const ResultRelInfo *with_rte = relinfo->ri_RangeTableIndex != 0 ?
+		relinfo : relinfo->ri_RootResultRelInfo;
+	Oid			userid = exec_rt_fetch(with_rte->ri_RangeTableIndex,
+									   estate)->checkAsUser;
+
+	return OidIsValid(userid) ? userid : GetUserId();
 #endif
 }
 
