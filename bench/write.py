@@ -373,6 +373,8 @@ def bench(options, work):
         if major != measured.servers.major and "copy" in options.parts:
             runs += write_report.run_in_root(major, options)
     missed = write_report.write(options, runs, measured.plans, version)
+    if options.no_plot:
+        return 1 if missed else 0
     try:
         subprocess.check_call([
             python_with("matplotlib"), os.path.join(ROOT, "bench", "plot.py"),
@@ -406,6 +408,8 @@ def read_options():
     parser.add_argument("--output", default=os.path.join(ROOT, "bench",
                                                          "report"),
                         help="folder for the report")
+    parser.add_argument("--no-plot", action="store_true",
+                        help="do not make write.svg")
     parser.add_argument("--matrix", action="store_true",
                         help="measure small and large statements instead")
     write_matrix.add_options(parser)

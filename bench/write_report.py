@@ -216,7 +216,7 @@ def run_in_root(major, options):
             os.makedirs(cache_dir(), exist_ok=True)
             child = root.popen(
                 ["sh", "-ec", "scripts/build.sh; exec python3 bench/write.py "
-                 "--parts copy --majors '' --output /tmp/report "
+                 "--parts copy --majors '' --no-plot --output /tmp/report "
                  f"--rows {options.rows} --runs {options.runs} "
                  f"--settings '{options.settings}'"],
                 cwd=tree, binds=[(cache_dir(), "/var/cache/pg_exchange")],
