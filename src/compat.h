@@ -20,6 +20,7 @@
 #endif
 
 #include "catalog/pg_proc.h"
+#include "commands/copyfrom_internal.h"
 #include "commands/vacuum.h"
 #include "executor/execPartition.h"
 #include "executor/executor.h"
@@ -247,6 +248,17 @@ px_result_relation_user(ResultRelInfo *relinfo, EState *estate)
 									   estate)->checkAsUser;
 
 	return OidIsValid(userid) ? userid : GetUserId();
+#endif
+}
+
+/* The expression of a column that COPY does not read: by column since 16. */
+static inline const ExprState *
+px_copy_default(const CopyFromStateData *copy, int i)
+{
+#if PG_VERSION_NUM >= 160000
+	return copy->defexprs[copy->defmap[i]];
+#else
+	return copy->defexprs[i];
 #endif
 }
 
@@ -762,6 +774,25 @@ px_is_comparison(Oid operator)
 	return get_op_index_interpretation(operator) != NIL;
 #else
 	return get_op_btree_interpretation(operator) != NIL;
+#endif
+}
+
+/*
+ * Make the index entries of a row that was inserted.  It can make those of
+ * summarizing indexes only: 16.  It takes flags: 19.
+ */
+static inline List *
+px_insert_index_tuples(ResultRelInfo *target, TupleTableSlot *slot,
+					   EState *estate)
+{
+#if PG_VERSION_NUM >= 190000
+	return ExecInsertIndexTuples(target, estate, 0, slot, NIL, NULL);
+#elif PG_VERSION_NUM >= 160000
+	return ExecInsertIndexTuples(target, slot, estate, false, false, NULL, NIL,
+								 false);
+#else
+	return ExecInsertIndexTuples(target, slot, estate, false, false, NULL,
+								 NIL);
 #endif
 }
 
