@@ -89,11 +89,12 @@ static bool calls_user_code(Node *node, void *context);
 static bool
 domain_calls_user_code(Oid domain)
 {
-	DomainConstraintRef ref;
+	DomainConstraintRef *ref = palloc0(sizeof(DomainConstraintRef));
 	ListCell   *lc;
 
-	InitDomainConstraintRef(domain, &ref, CurrentMemoryContext, false);
-	foreach(lc, ref.constraints)
+	/* The current context keeps a pointer to ref. */
+	InitDomainConstraintRef(domain, ref, CurrentMemoryContext, false);
+	foreach(lc, ref->constraints)
 	{
 		DomainConstraintState *constraint = lfirst(lc);
 
