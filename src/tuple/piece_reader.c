@@ -99,28 +99,46 @@ count_rows(px_piece_reader *reader)
 	}
 }
 
+/* Room for so many bytes, in place of the last piece. */
+static void
+make_room(px_piece_reader *reader, size_t room)
+{
+	reader->frames_nbytes = 0;
+	if (room <= reader->frames_cap)
+		return;
+	if (reader->frames)
+		pfree(reader->frames);
+	reader->frames = NULL;
+	reader->frames_cap = 0;
+	reader->frames = MemoryContextAllocHuge(reader->context, room);
+	reader->frames_cap = room;
+}
+
 void
 px_piece_reader_open(px_piece_reader *reader, const text *piece)
 {
 	size_t		room = px_armour_decoded_nbytes(VARSIZE_ANY_EXHDR(piece));
 	px_fault	fault;
 
-	if (room > reader->frames_cap)
-	{
-		if (reader->frames)
-			pfree(reader->frames);
-		reader->frames = NULL;
-		reader->frames_cap = 0;
-		reader->frames = MemoryContextAllocHuge(reader->context, room);
-		reader->frames_cap = room;
-	}
-	reader->frames_nbytes = 0;
+	make_room(reader, room);
 	if (px_armour_decode(VARDATA_ANY(piece), VARSIZE_ANY_EXHDR(piece),
 						 reader->frames, room, &reader->frames_nbytes,
 						 &fault) != PX_OK)
 		px_raise_fault(THE_CLIENT, &fault);
 	count_rows(reader);
 	rewind_piece(reader);
+}
+
+void
+px_piece_reader_open_bytes(px_piece_reader *reader, const uint8_t *piece,
+						   size_t nbytes)
+{
+	make_room(reader, nbytes);
+	if (nbytes > 0)
+		memcpy(reader->frames, piece, nbytes);
+	reader->frames_nbytes = nbytes;
+	count_rows(reader);
+	px_piece_reader_rewind(reader);
 }
 
 uint64
