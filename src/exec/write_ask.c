@@ -28,6 +28,7 @@
 #include "exec/write_lane.h"
 #include "guc.h"
 #include "miscadmin.h"
+#include "wire/apply_words.h"
 #include "wire/description.h"
 
 /* How the description is embedded in the answer. */
@@ -51,7 +52,7 @@ question_sql(const px_hello *self, const char *statement)
 	call = psprintf("SELECT exchange.describe(%s::pg_catalog.text,"
 					" %s::pg_catalog.text)",
 					quote_literal_cstr(hello), quote_literal_cstr(statement));
-	return psprintf("SELECT CASE WHEN " PX_IS_GENUINE
+	return psprintf("SELECT CASE WHEN " PX_CAN_WRITE
 					" THEN pg_catalog.query_to_xml(%s, true, true, '')"
 					"::pg_catalog.text ELSE '' END",
 					quote_literal_cstr(call));
@@ -191,9 +192,13 @@ make_request(px_write_target *target, const px_hello *self,
 static char *
 call_sql(const px_write_plan *plan, uint16 version)
 {
-	char	   *words = psprintf("version=%d batch_size=%d", version,
-								 Max(plan->batch_size, 1));
+	px_apply_order order = {
+		.version = version,
+		.batch_size = (uint32) Max(plan->batch_size, 1),
+	};
+	char		words[PX_APPLY_WORDS_NBYTES_MAX];
 
+	px_apply_order_write(words, sizeof(words), &order);
 	return psprintf("SELECT exchange.apply(%s::pg_catalog.text,"
 					" %s::pg_catalog.text, $1::pg_catalog.text)",
 					quote_literal_cstr(words), quote_literal_cstr(plan->sql));

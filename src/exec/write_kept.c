@@ -89,16 +89,18 @@ static TupleTableSlot *
 get_slot(px_write_target *target, int i)
 {
 	px_kept_rows *kept = &target->kept;
+	EState	   *estate = target->writer->estate;
+	Relation	table = target->plan.relinfo->ri_RelationDesc;
 	MemoryContext oldcontext =
 		MemoryContextSwitchTo(target->writer->context);
-	Relation	table = target->plan.relinfo->ri_RelationDesc;
 
 	if (kept->slots == NULL)
 		kept->slots = palloc0(Max(target->plan.batch_size, 1) *
 							  sizeof(TupleTableSlot *));
 	if (kept->slots[i] == NULL)
-		kept->slots[i] = MakeSingleTupleTableSlot(RelationGetDescr(table),
-												  &TTSOpsHeapTuple);
+		kept->slots[i] = ExecAllocTableSlot(&estate->es_tupleTable,
+											RelationGetDescr(table),
+											&TTSOpsHeapTuple);
 	MemoryContextSwitchTo(oldcontext);
 	return kept->slots[i];
 }

@@ -18,6 +18,7 @@
 #include "exec/write_error.h"
 #include "exec/write_lane.h"
 #include "guc.h"
+#include "wire/apply_words.h"
 
 /* ---------------------------------------------------------------------
  * Lanes
@@ -118,20 +119,6 @@ px_write_lane_ask(px_write_target *target, const char *sql)
  * Results
  * --------------------------------------------------------------------- */
 
-/* Read "rows=4096 us=1234"; later versions may add words. */
-static bool
-read_result(const char *result, uint64 *rows, uint64 *us)
-{
-	unsigned long long rows_read;
-	unsigned long long us_read;
-
-	if (sscanf(result, "rows=%llu us=%llu", &rows_read, &us_read) != 2)
-		return false;
-	*rows = rows_read;
-	*us = us_read;
-	return true;
-}
-
 void
 px_write_uncount(px_write_target *target, uint64 rows)
 {
@@ -173,6 +160,24 @@ learn_link(px_write_lane *lane, const px_write_piece *piece, int64 sent_ns,
 		px_adapt_learn_link(&lane->adapt, &sample);
 }
 
+static void
+read_result(const char *servername, text *result, px_apply_result *applied)
+{
+	px_fault	fault;
+	char		detail[PX_FAULT_NBYTES_MAX];
+
+	if (result && px_apply_result_read(text_to_cstring(result), applied,
+									   &fault) == PX_OK)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_PROTOCOL_VIOLATION),
+			 errmsg("invalid response from server \"%s\"", servername),
+			 result ? errdetail_internal("%s",
+										 px_remote_text(px_fault_text(&fault,
+																	  detail))) :
+			 errdetail("Expected the result of exchange.apply.")));
+}
+
 /*
  * A piece was written: result is what exchange.apply has returned.  Times as
  * for learn_link.
@@ -181,22 +186,14 @@ static void
 finish_piece(px_write_target *target, px_write_piece *piece, text *result,
 			 int64 sent_ns, int64 waited_ns)
 {
-	uint64		rows;
-	uint64		us;
-	char	   *words = result ? text_to_cstring(result) : "";
+	px_apply_result applied;
 
-	if (!read_result(words, &rows, &us))
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_PROTOCOL_VIOLATION),
-			 errmsg("invalid response from server \"%s\"",
-					target->lane->servername),
-			 errdetail("Expected the result of exchange.apply, got \"%s\".",
-					   px_remote_text(pnstrdup(words, 100)))));
-	count_rows(target, piece, rows);
-	learn_link(target->lane, piece, sent_ns, waited_ns, us);
+	read_result(target->lane->servername, result, &applied);
+	count_rows(target, piece, applied.rows);
+	learn_link(target->lane, piece, sent_ns, waited_ns,
+			   applied.us);
 	target->stats.wait_ms += (sent_ns + waited_ns) / 1e6;
-	target->stats.apply_ms += us / 1000.0;
+	target->stats.apply_ms += applied.us / 1000.0;
 	target->stats.rows += piece->rows;
 	target->stats.wire_nbytes += VARSIZE(piece->armoured) - VARHDRSZ;
 	px_write_piece_free(piece);
