@@ -89,7 +89,6 @@ static TupleTableSlot *
 get_slot(px_write_target *target, int i)
 {
 	px_kept_rows *kept = &target->kept;
-	EState	   *estate = target->writer->estate;
 	Relation	table = target->plan.relinfo->ri_RelationDesc;
 	MemoryContext oldcontext =
 		MemoryContextSwitchTo(target->writer->context);
@@ -98,9 +97,10 @@ get_slot(px_write_target *target, int i)
 		kept->slots = palloc0(Max(target->plan.batch_size, 1) *
 							  sizeof(TupleTableSlot *));
 	if (kept->slots[i] == NULL)
-		kept->slots[i] = ExecAllocTableSlot(&estate->es_tupleTable,
-											RelationGetDescr(table),
-											&TTSOpsHeapTuple);
+		kept->slots[i] =
+			MakeSingleTupleTableSlot(
+				CreateTupleDescCopy(RelationGetDescr(table)),
+				&TTSOpsHeapTuple);
 	MemoryContextSwitchTo(oldcontext);
 	return kept->slots[i];
 }
@@ -230,10 +230,11 @@ px_write_replay(px_write_target *target)
 	int			step = can_batch(plan) ? plan->batch_size : 1;
 	volatile int i = 0;
 
-	/* Values that functions return are freed with the kept rows. */
 	if (kept->nrows == 0)
 		return;
-	MemoryContextSwitchTo(kept->context);
+
+	/* postgres_fdw keeps the name of its prepared statement, for instance. */
+	MemoryContextSwitchTo(target->writer->context);
 	error_context_stack = NULL;
 	PG_TRY();
 	{
