@@ -777,6 +777,25 @@ px_is_comparison(Oid operator)
 #endif
 }
 
+/*
+ * Make the index entries of a row that was inserted.  It can make those of
+ * summarizing indexes only: 16.  It takes flags: 19.
+ */
+static inline List *
+px_insert_index_tuples(ResultRelInfo *target, TupleTableSlot *slot,
+					   EState *estate)
+{
+#if PG_VERSION_NUM >= 190000
+	return ExecInsertIndexTuples(target, estate, 0, slot, NIL, NULL);
+#elif PG_VERSION_NUM >= 160000
+	return ExecInsertIndexTuples(target, slot, estate, false, false, NULL, NIL,
+								 false);
+#else
+	return ExecInsertIndexTuples(target, slot, estate, false, false, NULL,
+								 NIL);
+#endif
+}
+
 /* Let a query have FROM and WHERE of another one, which are not copied. */
 static inline void
 px_share_from(Query *from, Query *to)

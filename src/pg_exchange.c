@@ -14,6 +14,7 @@
 #include "node/armour.h"
 #include "node/forward.h"
 #include "node/gather.h"
+#include "node/insert.h"
 #include "node/lookup.h"
 #include "node/modify.h"
 #include "node/plan.h"
@@ -52,6 +53,7 @@ _PG_init(void)
 	px_marker_init();
 	px_receive_init();
 	px_gather_init();
+	px_insert_node_init();
 	px_lookup_init();
 	px_run_init();
 	px_modify_init();
