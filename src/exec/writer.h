@@ -42,6 +42,13 @@ extern TupleTableSlot *px_writer_row(px_write_target *target,
  */
 extern void px_writer_flush(EState *estate);
 
+/*
+ * A scan of the server begins, perhaps anew: have it see what it would have
+ * seen if postgres_fdw had written row by row.  Does nothing for rows of which
+ * postgres_fdw would have kept some, too.
+ */
+extern void px_writer_before_scan(EState *estate, Oid serverid);
+
 /* Valid after px_writer_flush. */
 extern const px_write_stats *px_writer_stats(const px_write_target *target);
 
