@@ -93,6 +93,10 @@ domain_calls_user_code(Oid domain)
 	ListCell   *lc;
 
 	/* The current context keeps a pointer to ref. */
+	/* It lives as long as the context, which ends it. */
+	DomainConstraintRef *ref = palloc(sizeof(DomainConstraintRef));
+	ListCell   *lc;
+
 	InitDomainConstraintRef(domain, ref, CurrentMemoryContext, false);
 	foreach(lc, ref->constraints)
 	{
@@ -292,7 +296,8 @@ is_marked(const ModifyTableState *mtstate, List *private)
 	if (private == NIL)
 		return false;
 	last = llast(private);
-	return IsA(last, String) && strcmp(strVal(last), PX_WRITE_MARK) == 0;
+	return last && IsA(last, String) &&
+		strcmp(strVal(last), PX_WRITE_MARK) == 0;
 }
 
 /* What may look at the target while rows are on their way. */
