@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every test of the project: scripts/check.py [unit] [states] [regress] [isolation] [wire] [tap] [postgres_fdw] [monitoring] [docs]
-[upgrade] [tpch] [cluster] [auto] [random] [aggregates] [sessions] [load]
+[upgrade] [tpch] [cluster] [auto] [random] [aggregates] [sessions] [writes] [load]
 (default: all).
 
 First installs what is missing, builds with strict warnings and installs (scripts/build.sh). Then:
@@ -22,6 +22,7 @@ First installs what is missing, builds with strict warnings and installs (script
   aggregates  random aggregate queries over partitions and on one server (scripts/check_aggregates.py; fewer than it runs by itself)
   sessions  what several sessions see, by exchange and by postgres_fdw; remotes that break the protocol; a cancel
            at every message (scripts/check_sessions.py)
+  writes   random writes, as frames and by postgres_fdw (scripts/check_writes.py; fewer than it runs by itself)
   load     32 clients at once (scripts/check_load.py)
 Servers run as user "postgres" when called by root, else as the caller, on a copy of the tests in a
 temporary folder (bench/harness.py). A phase that cannot run counts as a failure. The last line is
@@ -234,7 +235,7 @@ def own(path):
 SCRIPTS = {"states": ([], "comments"), "wire": ([], True), "postgres_fdw": ([], False), "monitoring": ([], False), "docs": ([], False), "upgrade": ([], False),
            "tpch": ([], False), "cluster": ([], "comments"), "auto": ([], "comments"), "random": (["120", "3"], "comments"),
            "aggregates": (["300", "3"], "comments"),
-           "sessions": ([], "comments"), "load": (["200"], "comments")}
+           "sessions": ([], "comments"), "writes": (["200", "3"], "comments"), "load": (["200"], "comments")}
 
 
 def script(name):

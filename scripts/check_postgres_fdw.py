@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Run postgres_fdw's own tests under pg_exchange and print TAP.
 
-The suites of contrib/postgres_fdw (regression and isolation) run four times in temporary servers: without
-pg_exchange, and with it preloaded and taking every scan, once for each pg_exchange.transport. The outputs
+The suites of contrib/postgres_fdw (regression and isolation) run seven times in temporary servers: without
+pg_exchange, and with it preloaded and taking every scan, once for each pg_exchange.transport, with writes that
+go as frames from the first row (pg_exchange.min_write_rows = 0), and from the 129th. The outputs
 may differ from that without in EXPLAIN text alone, and where test/postgres_fdw_differences says so:
 scripts/compare_regress.py judges that.
 
 The tests are fetched from the source package of the distribution's PostgreSQL of this major version
 (scripts/source.py), and kept in harness.cache_dir(). Where they cannot be had, all is skipped. Needs
 the network on first use only."""
+import itertools
 import os
 import re
 import shutil
@@ -30,8 +32,10 @@ WITH = """session_preload_libraries = 'pg_exchange'
 pg_exchange.local_scope = none
 pg_exchange.min_bytes = 0
 pg_exchange.transport = {}
+pg_exchange.min_write_rows = {}
 """
 TRANSPORTS = ("auto", "stream", "session")
+MIN_WRITE_ROWS = (0, 128)
 
 
 def postgres_fdw_tests(work):
@@ -117,14 +121,15 @@ def main(work):
         without, as_expected = run_suite(work, tests, tool, names, WITHOUT, extensions)
         if not as_expected:   # the tests may be of another minor version
             report.comment(f"{suite}: expected output differs here even without pg_exchange; comparing with what it is here")
-        for transport in TRANSPORTS:
-            with_exchange, _ = run_suite(work, tests, tool, names, WITH.format(transport), [*extensions, "pg_exchange"])
+        for transport, rows in itertools.product(TRANSPORTS, MIN_WRITE_ROWS):
+            with_exchange, _ = run_suite(work, tests, tool, names, WITH.format(transport, rows), [*extensions, "pg_exchange"])
+            settings = f"transport {transport}, min_write_rows {rows}"
             for name in names:
                 ok, note = compare(without, with_exchange, suite, name)
-                report.ok(ok, f"{suite.lower()} {name} differs with transport {transport} only as it may", note)
+                report.ok(ok, f"{suite.lower()} {name} differs only as it may with {settings}", note)
                 if name == "postgres_fdw":
                     exchanges = count_exchanges(with_exchange, name)
-                    report.ok(exchanges > 0, f"its plans have exchanges with transport {transport}")
+                    report.ok(exchanges > 0, f"its plans have exchanges with {settings}")
     return report.done()
 
 
