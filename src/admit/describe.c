@@ -14,15 +14,12 @@
  */
 #include "postgres.h"
 
-#include "access/table.h"
-#include "catalog/pg_class_d.h"
-#include "commands/trigger.h"
 #include "nodes/parsenodes.h"
 #include "rewrite/rewriteHandler.h"
 #include "utils/builtins.h"
-#include "utils/rel.h"
 
 #include "admit/guarded.h"
+#include "admit/write_effects.h"
 #include "admit/write_query.h"
 #include "conn/hello_self.h"
 #include "tuple/decode.h"
@@ -55,16 +52,22 @@ judge_statement(void *arg)
 	int			ntypes;
 	Query	   *query;
 	List	   *rewritten;
+	ListCell   *lc;
+	px_write_effects effects;
 
 	query = px_write_query_analyze(state->sql, &types, &ntypes);
 	if (ntypes > PX_FRAME_COLUMNS_MAX)
 		return psprintf("statement has %d parameters", ntypes);
 	set_columns(state, types, ntypes);
-	state->description.exact = query->commandType == CMD_INSERT &&
-		query->onConflict == NULL;
 	rewritten = QueryRewrite(query);
-	if (list_length(rewritten) != 1)
-		return "rule";
+	foreach(lc, rewritten)
+	{
+		if (lfirst_node(Query, lc)->commandType == CMD_UTILITY)
+			return "rule with a utility command there";
+	}
+	px_write_effects_judge(rewritten, types, ntypes, &effects);
+	state->description.effects = effects.visible;
+	state->description.exact = !effects.leaves_out;
 	return NULL;
 }
 
