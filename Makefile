@@ -27,6 +27,7 @@
 #   make bench-links     four servers behind links of 100 Mbit/s each against one (needs root)
 #   make bench-auto      mode auto against the fixed modes, by data and link (needs root)
 #   make bench-tpch      TPC-H over four servers against one server and postgres_fdw
+#   make bench-write     INSERT, COPY, UPDATE and DELETE against postgres_fdw (needs root)
 #   make format          clang-format over src/ and test/
 #
 # WERROR=1 turns on the strict warnings that the tests build with.
@@ -42,6 +43,7 @@ PG_CONFIG ?= pg_config
 # Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
 # `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of
 # that command line (make clean check) gets a make of its own.
+script_goals = check check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster check-auto check-load check-random check-aggregates check-sessions check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-links bench-auto bench-tpch bench-write format
 script_goals = check check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster check-auto check-load check-random check-aggregates check-sessions check-writes check-mirrored check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-links bench-auto bench-tpch format
 .PHONY: $(script_goals)
 
@@ -69,7 +71,7 @@ check-load check-random check-aggregates check-sessions check-writes check-mirro
 demo bench:
 	scripts/build.sh
 	python3 bench/$@.py $(BENCH_OPTS)
-bench-suite bench-latency bench-links bench-auto bench-tpch:
+bench-suite bench-latency bench-links bench-auto bench-tpch bench-write:
 	scripts/build.sh
 	python3 bench/$(@:bench-%=%).py $(BENCH_OPTS)
 format:

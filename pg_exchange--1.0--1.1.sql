@@ -80,7 +80,8 @@ CREATE FUNCTION exchange.stat_get_exchange(
     OUT batches bigint, OUT batches_plain bigint,
     OUT encode_time double precision, OUT send_wait_time double precision,
     OUT receive_wait_time double precision, OUT decode_time double precision,
-    OUT stats_reset pg_catalog.timestamptz)
+    OUT stats_reset pg_catalog.timestamptz,
+    OUT writes bigint, OUT write_fallbacks bigint, OUT rows_sent bigint, OUT bytes_sent bigint)
 RETURNS SETOF pg_catalog.record
 AS 'MODULE_PATHNAME', 'px_sql_stat_get_exchange_1_1'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
@@ -101,7 +102,7 @@ CREATE OR REPLACE VIEW exchange.pg_stat_exchange AS
            s.remote_bytes_none, s.remote_bytes_lz4, s.remote_bytes_zstd,
            s.local_bytes_none, s.local_bytes_lz4, s.local_bytes_zstd,
            s.encode_time, s.send_wait_time, s.receive_wait_time, s.decode_time, s.stats_reset,
-           s.sessions
+           s.sessions, s.writes, s.write_fallbacks, s.rows_sent, s.bytes_sent
     FROM exchange.stat_get_exchange() s LEFT JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) s.datid;
 
 DROP FUNCTION exchange.stat_get_exchange_1_0();
@@ -143,6 +144,42 @@ LANGUAGE C CALLED ON NULL INPUT VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION exchange.admit(pg_catalog.text, pg_catalog.text, pg_catalog.bool) IS
 'tell whether another session may run a query, and what that session must know';
+
+--
+-- Writes as frames.
+--
+
+CREATE FUNCTION exchange.unpack_support(pg_catalog.internal) RETURNS pg_catalog.internal
+AS 'MODULE_PATHNAME', 'px_sql_unpack_support'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION exchange.unpack_support(pg_catalog.internal) IS
+'planner support for exchange.unpack';
+
+-- STABLE: it may call input functions.
+CREATE FUNCTION exchange.unpack(frames pg_catalog.text) RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'px_sql_unpack'
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED
+SUPPORT exchange.unpack_support;
+
+COMMENT ON FUNCTION exchange.unpack(pg_catalog.text) IS
+'return the rows of frames: SELECT * FROM exchange.unpack(frames) AS t(column type, ...)';
+
+CREATE FUNCTION exchange.describe(hello pg_catalog.text, statement pg_catalog.text)
+RETURNS pg_catalog.text
+AS 'MODULE_PATHNAME', 'px_sql_describe'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION exchange.describe(pg_catalog.text, pg_catalog.text) IS
+'tell whether a statement that writes a row can take its rows from frames, and the types of its parameters';
+
+CREATE FUNCTION exchange.apply(request pg_catalog.text, statement pg_catalog.text, frames pg_catalog.text)
+RETURNS pg_catalog.text
+AS 'MODULE_PATHNAME', 'px_sql_apply'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION exchange.apply(pg_catalog.text, pg_catalog.text, pg_catalog.text) IS
+'run a statement that writes a row for all rows of frames';
 
 --
 -- Statistics of foreign tables.

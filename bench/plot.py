@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plots of the suite's CSV files as SVG: plot.py FOLDER. Needs matplotlib; called by suite.py, auto.py and tpch.py."""
+"""Plots of the suite's CSV files as SVG: plot.py FOLDER. Needs matplotlib; called by suite.py, auto.py, tpch.py and write.py."""
 import csv
 import os
 import statistics
@@ -125,8 +125,43 @@ def plot_tpch(folder):
     save(folder, "tpch.svg")
 
 
+def plot_write(folder):
+    """Seconds of a million rows, by statement and way."""
+    runs = rows_of(folder, "write.csv")
+    if not runs:
+        return
+    cells = {}
+    for run in runs:
+        name = f"{run['operation']}, {run['table']}"
+        if run["part"] == "links":
+            name += f", {run['place']} slow link" + "s" * (
+                run["place"] != "one")
+        if run["part"] == "servers":
+            name += f", {run['place']} server" + "s" * (run["place"] != "one")
+        if run["part"] == "copy":
+            name += f", {run['major']}"
+        cells.setdefault(name, {}).setdefault(run["way"], []).append(
+            float(run["seconds"]) / float(run["rows"]) * 1e6)
+    ways = list(dict.fromkeys(run["way"] for run in runs))
+    plt.figure(figsize=(9, 0.55 * len(cells) + 1.2))
+    for number, way in enumerate(ways):
+        bars = [(len(cells) - place, statistics.median(cell[way]))
+                for place, cell in enumerate(cells.values()) if way in cell]
+        drawn = plt.barh([place - 0.2 * (number - 1.5) for place, _ in bars],
+                         [value for _, value in bars], 0.18, label=way)
+        plt.bar_label(drawn, fmt="%.2g", padding=2, fontsize=7)
+    plt.xscale("log")
+    plt.margins(x=0.12)
+    plt.yticks([len(cells) - place for place in range(len(cells))], cells,
+               fontsize=8)
+    plt.xlabel("seconds for a million rows, median")
+    plt.legend(fontsize=8)
+    save(folder, "write.svg")
+
+
 matplotlib.rcParams["svg.hashsalt"] = "pg_exchange"
 plot_tables(sys.argv[1])
 plot_peers(sys.argv[1])
 plot_auto(sys.argv[1])
 plot_tpch(sys.argv[1])
+plot_write(sys.argv[1])

@@ -20,10 +20,12 @@
 #endif
 
 #include "catalog/pg_proc.h"
+#include "commands/copyfrom_internal.h"
 #include "commands/vacuum.h"
 #include "executor/execPartition.h"
 #include "executor/executor.h"
 #include "foreign/foreign.h"
+#include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
@@ -49,7 +51,6 @@
 
 #if PG_VERSION_NUM >= 180000
 #include "common/base64.h"
-#include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #endif
 
@@ -218,6 +219,46 @@ px_foreignscan_user(const ForeignScan *scan, const RangeTblEntry *rte)
 	return scan->checkAsUser;
 #else
 	return rte->checkAsUser;
+#endif
+}
+
+/* The same where a range table entry is made. */
+static inline void
+px_rte_set_user(RangeTblEntry *rte, Oid userid)
+{
+#if PG_VERSION_NUM < 160000
+	rte->checkAsUser = userid;
+#endif
+}
+
+/*
+ * Whom a table is written to as: ExecGetResultRelCheckAsUser: 16.  Before, the
+ * user stands in the range table entry: in that of its root if the table has
+ * none of its own, because rows are routed to it.
+ */
+static inline Oid
+px_result_relation_user(ResultRelInfo *relinfo, EState *estate)
+{
+#if PG_VERSION_NUM >= 160000
+	return ExecGetResultRelCheckAsUser(relinfo, estate);
+#else
+	const ResultRelInfo *with_rte = relinfo->ri_RangeTableIndex != 0 ?
+		relinfo : relinfo->ri_RootResultRelInfo;
+	Oid			userid = exec_rt_fetch(with_rte->ri_RangeTableIndex,
+									   estate)->checkAsUser;
+
+	return OidIsValid(userid) ? userid : GetUserId();
+#endif
+}
+
+/* The expression of a column that COPY does not read: by column since 16. */
+static inline const ExprState *
+px_copy_default(const CopyFromStateData *copy, int i)
+{
+#if PG_VERSION_NUM >= 160000
+	return copy->defexprs[copy->defmap[i]];
+#else
+	return copy->defexprs[i];
 #endif
 }
 
@@ -733,6 +774,25 @@ px_is_comparison(Oid operator)
 	return get_op_index_interpretation(operator) != NIL;
 #else
 	return get_op_btree_interpretation(operator) != NIL;
+#endif
+}
+
+/*
+ * Make the index entries of a row that was inserted.  It can make those of
+ * summarizing indexes only: 16.  It takes flags: 19.
+ */
+static inline List *
+px_insert_index_tuples(ResultRelInfo *target, TupleTableSlot *slot,
+					   EState *estate)
+{
+#if PG_VERSION_NUM >= 190000
+	return ExecInsertIndexTuples(target, estate, 0, slot, NIL, NULL);
+#elif PG_VERSION_NUM >= 160000
+	return ExecInsertIndexTuples(target, slot, estate, false, false, NULL, NIL,
+								 false);
+#else
+	return ExecInsertIndexTuples(target, slot, estate, false, false, NULL,
+								 NIL);
 #endif
 }
 

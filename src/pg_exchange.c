@@ -14,10 +14,13 @@
 #include "node/armour.h"
 #include "node/forward.h"
 #include "node/gather.h"
+#include "node/insert.h"
 #include "node/lookup.h"
+#include "node/modify.h"
 #include "node/plan.h"
 #include "node/receive.h"
 #include "node/send.h"
+#include "node/unpack.h"
 #include "plan/append_agg.h"
 #include "plan/append_rows.h"
 #include "plan/estimate.h"
@@ -29,6 +32,11 @@
 #include "plan/paths.h"
 #include "plan/place.h"
 #include "plan/rewrite.h"
+#include "plan/write_mark.h"
+#include "plan/unpack.h"
+#include "plan/unpack.h"
+#include "plan/unpack.h"
+#include "plan/write_mark.h"
 #include "stats/stats.h"
 
 PG_MODULE_MAGIC;
@@ -44,11 +52,14 @@ _PG_init(void)
 	px_forward_node_init();
 	px_plan_node_init();
 	px_armour_node_init();
+	px_unpack_node_init();
 	px_marker_init();
 	px_receive_init();
 	px_gather_init();
+	px_insert_node_init();
 	px_lookup_init();
 	px_run_init();
+	px_modify_init();
 	px_estimate_init();
 	px_paths_init();
 	px_partial_agg_init();
@@ -59,4 +70,6 @@ _PG_init(void)
 	px_nestloop_init();
 	px_place_init();
 	px_rewrite_init();
+	px_write_mark_init();
+	px_unpack_plan_init();
 }

@@ -53,11 +53,8 @@ watch_client(void)
 Datum
 px_sql_hello(PG_FUNCTION_ARGS)
 {
-	char	   *line = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	px_hello	peer;
 	px_hello	self;
-	px_fault	fault = {0};
-	char		detail[PX_FAULT_NBYTES_MAX];
 	char		answer[PX_HELLO_NBYTES_MAX + 1];
 
 	/*
@@ -65,12 +62,7 @@ px_sql_hello(PG_FUNCTION_ARGS)
 	 * version may need it.  So a caller whose hello cannot be read gets an
 	 * error here, and not later in a stream.
 	 */
-	if (px_hello_read(line, &peer, &fault) != PX_OK)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("invalid exchange hello: %s",
-						px_status_text(fault.status)),
-				 errdetail_internal("%s", px_fault_text(&fault, detail))));
+	px_hello_receive(PG_GETARG_TEXT_PP(0), &peer);
 
 	watch_client();
 	px_hello_self(&self);

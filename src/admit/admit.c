@@ -11,10 +11,9 @@
  * the query.  And only then is it known what the query reads, inside views and
  * in partitions.
  *
- * This happens in a subtransaction.  If the query fails, its error must be
- * raised when postgres_fdw's cursor runs it, because there the coordinator
- * expects it.  If the subtransaction succeeds, its locks are kept until the
- * end of the transaction.
+ * This happens in a subtransaction (admit/guarded.h).  If the query fails, its
+ * error must be raised when postgres_fdw's cursor runs it, because there the
+ * coordinator expects it.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,7 +21,6 @@
 
 #include "access/xact.h"
 #include "catalog/pg_inherits.h"
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/analyze.h"
@@ -30,9 +28,9 @@
 #include "storage/proc.h"
 #include "tcop/tcopprot.h"
 #include "utils/builtins.h"
-#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
+#include "admit/guarded.h"
 #include "admit/session.h"
 #include "compat.h"
 #include "conn/hello_self.h"
@@ -105,81 +103,10 @@ judge_text(const char *text)
 	return reason;
 }
 
-/*
- * Must this error be raised, although it happened while judging the query?  It
- * must if it is not about the query: a cancel, a deadlock, a lock that was not
- * available in time, lack of memory.
- */
-static bool
-must_be_raised(int sqlerrcode)
-{
-	return sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
-		sqlerrcode == ERRCODE_T_R_DEADLOCK_DETECTED ||
-		ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION ||
-		ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_INSUFFICIENT_RESOURCES;
-}
-
 static char *
-judge_in_subtransaction(const char *text)
+judge_query(void *arg)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	char	   *volatile reason = NULL;
-
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		reason = judge_text(text);
-		ReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
-	}
-	PG_CATCH();
-	{
-		ErrorData  *error;
-
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
-		if (must_be_raised(error->sqlerrcode))
-			ReThrowError(error);
-		FreeErrorData(error);
-		reason = "query fails there";
-	}
-	PG_END_TRY();
-	return reason;
-}
-
-/*
- * Set the reason in the client's encoding, cut at a character if it is too
- * long.  It may have a name that the client's encoding cannot represent, but
- * that must not be an error: the client can read the query's rows all the
- * same.  So if the encodings differ, other characters than ASCII become "?".
- */
-static void
-set_against(px_admission *admission, const char *reason)
-{
-	char	   *text;
-	int			nbytes;
-
-	text = pstrdup(reason);
-	if (pg_get_client_encoding() != GetDatabaseEncoding())
-	{
-		for (char *c = text; *c; c++)
-		{
-			if (IS_HIGHBIT_SET(*c))
-				*c = '?';
-		}
-	}
-	nbytes = pg_encoding_mbcliplen(pg_get_client_encoding(), text,
-								   (int) strlen(text),
-								   sizeof(admission->against) - 1);
-	memcpy(admission->against, text, nbytes);
-	admission->against[nbytes] = '\0';
+	return judge_text(arg);
 }
 
 /*
@@ -193,21 +120,6 @@ can_export(const px_hello *self)
 		IsolationUsesXactSnapshot() && !IsolationIsSerializable();
 }
 
-static void
-check_hello(text *line)
-{
-	px_hello	peer;
-	px_fault	fault = {0};
-	char		detail[PX_FAULT_NBYTES_MAX];
-
-	if (px_hello_read(text_to_cstring(line), &peer, &fault) != PX_OK)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("invalid exchange hello: %s",
-						px_status_text(fault.status)),
-				 errdetail_internal("%s", px_fault_text(&fault, detail))));
-}
-
 /*
  * exchange.admit(hello text, query text, want_snapshot boolean) returns text
  */
@@ -215,6 +127,7 @@ Datum
 px_sql_admit(PG_FUNCTION_ARGS)
 {
 	px_admission admission = {0};
+	px_hello	peer;
 	char		answer[PX_ADMISSION_NBYTES_MAX + 1];
 	const char *against = NULL;
 	bool		want_snapshot = !PG_ARGISNULL(2) && PG_GETARG_BOOL(2);
@@ -223,7 +136,7 @@ px_sql_admit(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("exchange hello must not be null")));
-	check_hello(PG_GETARG_TEXT_PP(0));
+	px_hello_receive(PG_GETARG_TEXT_PP(0), &peer);
 
 	px_hello_self(&admission.hello);
 	admission.pid = MyProcPid;
@@ -236,14 +149,14 @@ px_sql_admit(PG_FUNCTION_ARGS)
 	else
 	{
 		if (!PG_ARGISNULL(1))
-			against = judge_in_subtransaction(
-				text_to_cstring(PG_GETARG_TEXT_PP(1)));
+			against = px_judge_guarded(
+				judge_query, text_to_cstring(PG_GETARG_TEXT_PP(1)));
 		if (want_snapshot && can_export(&admission.hello))
 			strlcpy(admission.snapshot, ExportSnapshot(GetActiveSnapshot()),
 					sizeof(admission.snapshot));
 	}
 	if (against)
-		set_against(&admission, against);
+		px_set_against(admission.against, sizeof(admission.against), against);
 
 	if (px_admission_write(answer, sizeof(answer), &admission) >=
 		sizeof(answer))

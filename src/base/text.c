@@ -3,8 +3,7 @@
  * text.c
  *		Writing and reading the words of requests, hellos and admissions.
  *
- * The keys are known to wire/request.c, wire/hello.c and wire/admission.c
- * only.  Nothing here calls printf or strtol, which depend on the locale.
+ * The keys are known to the files of wire/ only.  Nothing here calls printf or strtol, which depend on the locale.
  *
  *-------------------------------------------------------------------------
  */
@@ -140,4 +139,79 @@ px_text_take_hex(const char **at, uint64_t *number)
 		*number = *number << 4 | (uint64_t) (digit - hex_digits);
 	}
 	return true;
+}
+
+static const char escape_digits[] = "0123456789ABCDEF";
+
+/*
+ * Is this a character that stands for itself?  isalnum() would depend on the
+ * locale.
+ */
+static bool
+is_plain(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+		(c >= 'a' && c <= 'z') || c == '_' || c == '.' || c == '-';
+}
+
+void
+px_text_put_escaped(px_text *text, const char *s)
+{
+	for (; *s; s++)
+	{
+		char		c[4] = {*s};
+
+		if (!is_plain(*s))
+		{
+			c[0] = '%';
+			c[1] = escape_digits[(uint8_t) *s >> 4];
+			c[2] = escape_digits[(uint8_t) *s & 15];
+		}
+		px_text_put(text, c);
+	}
+}
+
+/*
+ * Read one character of an escaped text.  Returns false if it is malformed.  A
+ * character that stands for itself must not be escaped: so each text has one
+ * spelling.
+ */
+static bool
+take_escaped_char(const char **at, char *c)
+{
+	const char *high;
+	const char *low;
+
+	if (is_plain(**at))
+	{
+		*c = *(*at)++;
+		return true;
+	}
+	if (**at != '%' || (*at)[1] == '\0' || (*at)[2] == '\0' ||
+		(high = strchr(escape_digits, (*at)[1])) == NULL ||
+		(low = strchr(escape_digits, (*at)[2])) == NULL)
+		return false;
+	*c = (char) ((high - escape_digits) << 4 | (low - escape_digits));
+	*at += 3;
+	return *c != '\0' && !is_plain(*c);
+}
+
+px_status
+px_text_take_escaped(const char **at, const char *what, char *out, size_t cap,
+					 px_fault *fault)
+{
+	const char *after = *at;
+	size_t		n = 0;
+
+	while (*after != '\0' && *after != ' ')
+	{
+		if (n == cap - 1)
+			return px_fail(fault, PX_OVER_LIMIT, what, cap - 1, cap);
+		if (!take_escaped_char(&after, &out[n]))
+			return px_fail(fault, PX_BAD_HEADER, what, 0, 0);
+		n++;
+	}
+	out[n] = '\0';
+	*at = after;
+	return PX_OK;
 }

@@ -33,6 +33,12 @@ typedef struct px_text
 extern void px_text_put(px_text *text, const char *s);
 extern void px_text_put_number(px_text *text, int64_t number);
 
+/*
+ * Append a text of any bytes.  All but letters, digits, "_", "." and "-" are
+ * written as % and two upper-case hex digits.
+ */
+extern void px_text_put_escaped(px_text *text, const char *s);
+
 /* Append a number as 16 lower-case hex digits. */
 extern void px_text_put_hex(px_text *text, uint64_t number);
 
@@ -61,6 +67,15 @@ extern px_status px_text_take_number(const char **at, const char *what,
  */
 extern size_t px_text_take_chars(const char **at, const char *set, char *out,
 								 size_t cap);
+
+/*
+ * Read an escaped text, which ends at a blank or at the end of the text, to
+ * out[cap], and terminate it with a NUL.  Each text has one spelling only.
+ * Errors, with fault->what set to what: PX_BAD_HEADER if it is malformed,
+ * PX_OVER_LIMIT if cap is too small.
+ */
+extern px_status px_text_take_escaped(const char **at, const char *what,
+									  char *out, size_t cap, px_fault *fault);
 
 /* Read a number of 16 lower-case hex digits; false if there is none. */
 extern bool px_text_take_hex(const char **at, uint64_t *number);

@@ -57,18 +57,18 @@
 	" AND NOT pg_catalog.has_schema_privilege(s.oid, 'USAGE'))"
 
 /*
- * A boolean expression: all functions that a coordinator calls, or has called
- * by the planner, are members of the extension pg_exchange, written in C in
- * its library, without settings or another user's rights of their own; they
- * and their schema may be used by the current user; and nobody else can take
- * their place at any time: the schema is that of the extension's owner, or of
- * a superuser (pg_upgrade changes the one, but not the other).  Never raises
- * an error.
+ * A boolean expression: all of these functions (a list of strings, and their
+ * number) are members of the extension pg_exchange, written in C in its
+ * library, without settings or another user's rights of their own; they and
+ * their schema may be used by the current user; and nobody else can take their
+ * place at any time: the schema is that of the extension's owner, or of a
+ * superuser (pg_upgrade changes the one, but not the other).  Never raises an
+ * error.
  *
  * 1255 and 3079 are the oids of pg_proc and pg_extension, 13 is that of the
  * language C.
  */
-#define PX_IS_GENUINE \
+#define PX_ARE_GENUINE(functions, number) \
 	"EXISTS (SELECT FROM pg_catalog.pg_extension e" \
 	" WHERE e.extname" PX_EQ "'pg_exchange'" \
 	" AND (SELECT n.nspname" PX_EQ "'exchange'" \
@@ -92,15 +92,36 @@
 	" FROM pg_catalog.pg_identify_object(1255, p.oid, 0) i)" \
 	" OPERATOR(pg_catalog.||) ' ' OPERATOR(pg_catalog.||) p.prosrc)" \
 	PX_EQ "ANY (ARRAY[" \
-	"'exchange.hello(pg_catalog.text) px_sql_hello', " \
-	"'exchange.send(pg_catalog.text,pg_catalog.record) px_sql_send', " \
-	"'exchange.send_text(pg_catalog.text,pg_catalog.record)" \
-	" px_sql_send_text', " \
-	"'exchange.send_support(pg_catalog.internal) px_sql_send_support', " \
-	"'exchange.admit(pg_catalog.text,pg_catalog.text,boolean)" \
-	" px_sql_admit'])" \
+	functions "])" \
 	" FROM pg_catalog.pg_proc p WHERE p.oid" PX_EQ "d.objid))" \
-	PX_EQ "5)"
+	PX_EQ number ")"
+
+/* The functions that a coordinator calls, or has called, to read. */
+#define PX_IS_GENUINE \
+	PX_ARE_GENUINE( \
+		"'exchange.hello(pg_catalog.text) px_sql_hello', " \
+		"'exchange.send(pg_catalog.text,pg_catalog.record) px_sql_send', " \
+		"'exchange.send_text(pg_catalog.text,pg_catalog.record)" \
+		" px_sql_send_text', " \
+		"'exchange.send_support(pg_catalog.internal) px_sql_send_support', " \
+		"'exchange.admit(pg_catalog.text,pg_catalog.text,boolean)" \
+		" px_sql_admit'", \
+		"5")
+
+/*
+ * The same for the functions to write: with 1.0, or with a 1.1 whose SQL
+ * objects are those of 1.0, there are none.
+ */
+#define PX_CAN_WRITE \
+	PX_ARE_GENUINE( \
+		"'exchange.describe(pg_catalog.text,pg_catalog.text)" \
+		" px_sql_describe', " \
+		"'exchange.apply(pg_catalog.text,pg_catalog.text,pg_catalog.text)" \
+		" px_sql_apply', " \
+		"'exchange.unpack(pg_catalog.text) px_sql_unpack', " \
+		"'exchange.unpack_support(pg_catalog.internal)" \
+		" px_sql_unpack_support'", \
+		"4")
 
 /*
  * A text expression: null if PX_IS_GENUINE, else one of the phrases above.

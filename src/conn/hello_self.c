@@ -12,6 +12,7 @@
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "postmaster/postmaster.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/timestamp.h"
 
@@ -60,4 +61,18 @@ px_hello_self(px_hello *hello)
 	instance_id(hello->instance, sizeof(hello->instance));
 	hello->can_export =
 		px_function_aclcheck(F_PG_EXPORT_SNAPSHOT, GetUserId()) == ACLCHECK_OK;
+}
+
+void
+px_hello_receive(const text *line, px_hello *peer)
+{
+	px_fault	fault = {0};
+	char		detail[PX_FAULT_NBYTES_MAX];
+
+	if (px_hello_read(text_to_cstring(line), peer, &fault) != PX_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid exchange hello: %s",
+						px_status_text(fault.status)),
+				 errdetail_internal("%s", px_fault_text(&fault, detail))));
 }

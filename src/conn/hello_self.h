@@ -20,4 +20,10 @@
  */
 extern void px_hello_self(px_hello *hello);
 
+/*
+ * Read the hello of a coordinator, which has called a function with it.
+ * Raises ERRCODE_INVALID_PARAMETER_VALUE if it cannot be read.
+ */
+extern void px_hello_receive(const text *line, px_hello *peer);
+
 #endif							/* PX_CONN_HELLO_SELF_H */

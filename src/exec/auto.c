@@ -10,16 +10,14 @@
  */
 #include "postgres.h"
 
-#include <time.h>
-
 #include "access/parallel.h"
 #include "miscadmin.h"
-#include "portability/instr_time.h"
 #include "tcop/tcopprot.h"
 #include "utils/timestamp.h"
 
 #include "adapt/choice.h"
 #include "exec/auto.h"
+#include "exec/clocks.h"
 #include "transport/tcp_info.h"
 
 /*
@@ -35,37 +33,6 @@
  * itself the bottleneck.
  */
 #define IDLE_PERMILLE_MIN	100
-
-static int64
-read_wall_ns(void)
-{
-	instr_time	now;
-
-	INSTR_TIME_SET_CURRENT(now);
-	return (int64) (INSTR_TIME_GET_DOUBLE(now) * 1e9);
-}
-
-static int64
-read_cpu_ns(void)
-{
-#ifdef CLOCK_PROCESS_CPUTIME_ID
-	struct timespec now;
-
-	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) == 0)
-		return now.tv_sec * INT64CONST(1000000000) + now.tv_nsec;
-#endif
-	return (int64) (clock() * (1e9 / CLOCKS_PER_SEC));
-}
-
-static px_clocks
-read_clocks(void)
-{
-	px_clocks	now;
-
-	now.wall_ns = read_wall_ns();
-	now.cpu_ns = read_cpu_ns();
-	return now;
-}
 
 /* NULL if frames do not go to a socket, or the kernel does not say. */
 static const px_socket *
@@ -105,7 +72,7 @@ px_auto_restart(px_auto *state)
 void
 px_auto_called(px_auto *state)
 {
-	px_clocks	now = read_clocks();
+	px_clocks	now = px_clocks_read();
 
 	SpinLockAcquire(&state->shared->mutex);
 	px_sender_called(&state->sender, &state->shared->adapt, now);
@@ -132,10 +99,10 @@ px_auto_filled(px_auto *state, size_t raw_nbytes)
 	px_choice	choice;
 
 	/* Asking the socket is no part of encoding. */
-	now.wall_ns = read_wall_ns();
+	now.wall_ns = px_wall_ns();
 	if (!state->sender.forwards)
 		socket = read_socket(&buffer);
-	now.cpu_ns = read_cpu_ns();
+	now.cpu_ns = px_cpu_ns();
 
 	SpinLockAcquire(&state->shared->mutex);
 	choice = px_sender_filled(&state->sender, &state->shared->adapt, now,
@@ -149,7 +116,7 @@ void
 px_auto_encoded(px_auto *state, size_t raw_nbytes, size_t wire_nbytes,
 				const px_column_state *columns, int ncolumns)
 {
-	px_clocks	now = read_clocks();
+	px_clocks	now = px_clocks_read();
 	px_socket	buffer;
 	const px_socket *socket = NULL;
 	bool		sampled = false;
@@ -168,7 +135,7 @@ px_auto_encoded(px_auto *state, size_t raw_nbytes, size_t wire_nbytes,
 void
 px_auto_forwarding(px_auto *state)
 {
-	px_clocks	now = read_clocks();
+	px_clocks	now = px_clocks_read();
 
 	SpinLockAcquire(&state->shared->mutex);
 	px_sender_forwarding(&state->sender, &state->shared->adapt, now);
@@ -183,9 +150,9 @@ px_auto_forwarded(px_auto *state, size_t wire_nbytes)
 	px_clocks	now;
 
 	/* Asking the socket is no part of handing over. */
-	now.wall_ns = read_wall_ns();
+	now.wall_ns = px_wall_ns();
 	socket = read_socket(&buffer);
-	now.cpu_ns = read_cpu_ns();
+	now.cpu_ns = px_cpu_ns();
 
 	SpinLockAcquire(&state->shared->mutex);
 	px_sender_forwarded(&state->sender, &state->shared->adapt, now, socket,
@@ -196,7 +163,7 @@ px_auto_forwarded(px_auto *state, size_t wire_nbytes)
 void
 px_auto_fetching(px_auto *state)
 {
-	px_clocks	now = read_clocks();
+	px_clocks	now = px_clocks_read();
 	px_socket	buffer;
 	const px_socket *socket = read_socket(&buffer);
 
@@ -211,7 +178,7 @@ px_auto_fetched(px_auto *state, size_t nchars)
 	px_socket	buffer;
 	const px_socket *socket = read_socket(&buffer);
 
-	px_sender_fetched(&state->sender, read_clocks(), socket, (double) nchars);
+	px_sender_fetched(&state->sender, px_clocks_read(), socket, (double) nchars);
 }
 
 uint64

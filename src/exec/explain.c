@@ -19,6 +19,7 @@
 #include "compat.h"
 #include "exec/ask_plan.h"
 #include "exec/explain.h"
+#include "exec/explain_text.h"
 #include "exec/receive_state.h"
 #include "exec/remote_plan.h"
 #include "guc.h"
@@ -90,19 +91,6 @@ transport_text(const px_receive_state *state)
 					streams[0] != '\0' ? " and " : "", state->session_reason);
 }
 
-/* "27.5 MB": decimal units, as for data on a wire. */
-static char *
-size_text(uint64 nbytes)
-{
-	if (nbytes < 1000)
-		return psprintf(UINT64_FORMAT " bytes", nbytes);
-	if (nbytes < 1000 * 1000)
-		return psprintf("%.1f kB", nbytes / 1e3);
-	if (nbytes < UINT64CONST(1000) * 1000 * 1000)
-		return psprintf("%.1f MB", nbytes / 1e6);
-	return psprintf("%.2f GB", nbytes / 1e9);
-}
-
 static double
 ratio(const px_receive_stats *stats)
 {
@@ -114,10 +102,8 @@ static void
 explain_stats_text(const px_receive_stats *stats, ExplainState *es)
 {
 	ExplainPropertyText("Wire",
-						psprintf("%s in " UINT64_FORMAT
-								 " batches, raw %s, ratio %.2f",
-								 size_text(stats->wire_nbytes), stats->batches,
-								 size_text(stats->raw_nbytes), ratio(stats)),
+						px_explain_wire(stats->wire_nbytes, stats->batches,
+										stats->raw_nbytes),
 						es);
 	if (es->timing)
 		ExplainPropertyText("Time",

@@ -12,15 +12,14 @@
 #include "access/parallel.h"
 #include "executor/executor.h"
 #include "executor/instrument.h"
-#include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/float.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 
 #include "adapt/choice.h"
 #include "compat.h"
 #include "exec/request.h"
+#include "exec/transmission.h"
 #include "tuple/decode.h"
 #include "wire/request.h"
 
@@ -173,22 +172,7 @@ px_request_evaluate_params(px_receive_state *state)
 	if (state->param_exprs == NIL)
 		return;
 
-	nestlevel = NewGUCNestLevel();
-	if (DateStyle != USE_ISO_DATES)
-		(void) set_config_option("datestyle", "ISO", PGC_USERSET,
-								 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
-								 false);
-	if (IntervalStyle != INTSTYLE_POSTGRES)
-		(void) set_config_option("intervalstyle", "postgres", PGC_USERSET,
-								 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
-								 false);
-	if (extra_float_digits < 3)
-		(void) set_config_option("extra_float_digits", "3", PGC_USERSET,
-								 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
-								 false);
-	(void) set_config_option("search_path", "pg_catalog", PGC_USERSET,
-							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-
+	nestlevel = px_transmission_begin();
 	foreach(lc, state->param_exprs)
 	{
 		bool		isnull;

@@ -30,6 +30,8 @@
 #include "conn/pool.h"
 #include "exec/plan_walk.h"
 #include "exec/run.h"
+#include "exec/write_install.h"
+#include "exec/writer.h"
 #include "transport/stream.h"
 
 /* The queries that are running, the innermost first. */
@@ -129,6 +131,57 @@ may_lock_there(const PlannedStmt *plan)
 }
 
 /* ---------------------------------------------------------------------
+ * Writes by frames
+ * --------------------------------------------------------------------- */
+
+/* Rows that COPY has counted, but the remote has not written. */
+static uint64 copy_skipped = 0;
+
+/* Have our functions called for a foreign table that is written to. */
+static void
+install_write(Oid relid)
+{
+	Relation	relation;
+
+	if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE)
+		return;
+
+	/* Parser or plan cache have locked it. */
+	relation = table_open(relid, NoLock);
+	px_write_install(relation);
+	table_close(relation, NoLock);
+}
+
+static void
+install_writes(const PlannedStmt *plan)
+{
+	Bitmapset  *targets = px_result_relation_relids(plan);
+	int			rti = -1;
+
+	while ((rti = bms_next_member(targets, rti)) >= 0)
+		install_write(rt_fetch(rti, plan->rtable)->relid);
+}
+
+static void
+flush_writer(EState *estate)
+{
+	MemoryContext oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
+
+	px_writer_flush(estate);
+	MemoryContextSwitchTo(oldcontext);
+}
+
+void
+px_run_flush_copy(EState *estate)
+{
+	uint64		counted = estate->es_processed;
+
+	/* COPY does not use es_processed, so the writer counts down from zero. */
+	px_writer_flush(estate);
+	copy_skipped += counted - estate->es_processed;
+}
+
+/* ---------------------------------------------------------------------
  * Hooks
  * --------------------------------------------------------------------- */
 
@@ -138,6 +191,8 @@ executor_start(QueryDesc *query, int eflags)
 	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0 &&
 		px_connection_in_use(InvalidOid) && may_lock_there(query->plannedstmt))
 		px_streams_spool_all(InvalidOid);
+	if (query->operation != CMD_SELECT)
+		install_writes(query->plannedstmt);
 
 	if (next_executor_start)
 		next_executor_start(query, eflags);
@@ -157,6 +212,10 @@ executor_run(PX_EXECUTOR_RUN_PARAMETERS)
 			next_executor_run(PX_EXECUTOR_RUN_ARGUMENTS);
 		else
 			standard_ExecutorRun(PX_EXECUTOR_RUN_ARGUMENTS);
+
+		/* The number of rows that were written is read next. */
+		if (queryDesc->operation != CMD_SELECT)
+			flush_writer(queryDesc->estate);
 	}
 	PG_FINALLY();
 	{
@@ -212,16 +271,22 @@ process_utility(PlannedStmt *pstmt, const char *query, bool read_only_tree,
 				QueryEnvironment *environment, DestReceiver *dest,
 				QueryCompletion *completion)
 {
+	uint64		outer_skipped = copy_skipped;
+
 	if (px_connection_in_use(InvalidOid) &&
 		utility_writes_foreign(pstmt->utilityStmt))
 		px_streams_spool_all(InvalidOid);
-
+	copy_skipped = 0;
 	if (next_process_utility)
 		next_process_utility(pstmt, query, read_only_tree, context, params,
 							 environment, dest, completion);
 	else
 		standard_ProcessUtility(pstmt, query, read_only_tree, context, params,
 								environment, dest, completion);
+
+	if (completion && completion->commandTag == CMDTAG_COPY)
+		completion->nprocessed -= copy_skipped;
+	copy_skipped = outer_skipped;
 }
 
 void

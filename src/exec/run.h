@@ -26,6 +26,12 @@ extern bool px_run_writes_foreign(const PlannedStmt *plan);
  */
 extern bool px_run_has_early_triggers(const EState *estate);
 
+/*
+ * Have all rows of a COPY written, before its targets end.  Rows that the
+ * remote has skipped are left out of its command tag.
+ */
+extern void px_run_flush_copy(EState *estate);
+
 /* Install the hooks; called by _PG_init. */
 extern void px_run_init(void);
 

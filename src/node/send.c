@@ -170,9 +170,12 @@ make_batch(px_send_state *state)
 static void
 send_start(px_send_state *state)
 {
+	MemoryContext old_context = MemoryContextSwitchTo(state->context);
+
 	px_fill_begin(state->fill);
-	px_frame_maker_begin(state->maker);
+	px_frame_maker_begin(state->maker, px_frame_tools_new(&state->request));
 	state->started = true;
+	MemoryContextSwitchTo(old_context);
 }
 
 /* Begin a new stream: its frames and totals count from zero. */
@@ -454,7 +457,8 @@ send_begin(CustomScanState *node, EState *estate, int eflags)
 	column_requests = px_send_read_request(marker, list_length(columns),
 										   &state->request);
 	state->fill = px_fill_new(ExecGetResultType(child), columns,
-							  &state->request, column_requests);
+							  &state->request, column_requests,
+							  px_fill_client_encoding());
 	pfree(column_requests);
 	state->maker = px_frame_maker_new(&state->request, state->fill,
 									  (uint32) (ParallelWorkerNumber + 1));

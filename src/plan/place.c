@@ -33,6 +33,7 @@
 #include "guc.h"
 #include "node/gather.h"
 #include "node/receive.h"
+#include "plan/insert.h"
 #include "plan/jit.h"
 #include "plan/limit.h"
 #include "plan/lookup_bind.h"
@@ -484,6 +485,7 @@ place_planner(PX_PLANNER_PARAMETERS)
 		prev_planner_hook(PX_PLANNER_ARGUMENTS(parse)) :
 		standard_planner(PX_PLANNER_ARGUMENTS(parse));
 
+	px_insert_place(stmt);
 	(void) px_plan_walk_all(stmt, count_receive, &facts);
 	if (facts.nstreams == 0)
 		return stmt;

@@ -175,6 +175,10 @@ add_counters(px_counters *sum, const px_counters *counters)
 		sum->fallbacks[i] += counters->fallbacks[i];
 	sum->streams += counters->streams;
 	sum->sessions += counters->sessions;
+	sum->writes += counters->writes;
+	sum->write_fallbacks += counters->write_fallbacks;
+	sum->rows_sent += counters->rows_sent;
+	sum->sent_nbytes += counters->sent_nbytes;
 	sum->errors += counters->errors;
 	sum->rows += counters->rows;
 	sum->raw_nbytes += counters->raw_nbytes;

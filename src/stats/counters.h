@@ -53,6 +53,12 @@ typedef struct px_counters
 	uint64		send_wait_us;	/* from the end frames */
 	instr_time	receive_wait;
 	instr_time	decode;
+	uint64		writes;			/* foreign tables that statements have written
+								 * to by frames */
+	uint64		write_fallbacks;	/* those left to postgres_fdw though they
+									 * had enough rows */
+	uint64		rows_sent;
+	uint64		sent_nbytes;	/* of frames, as they travel */
 } px_counters;
 
 /* A row of the table, for the callback of px_counters_read. */

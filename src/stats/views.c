@@ -41,7 +41,7 @@ PG_FUNCTION_INFO_V1(px_sql_stat_get_exchange_1_1);
 PG_FUNCTION_INFO_V1(px_sql_stat_get_progress);
 PG_FUNCTION_INFO_V1(px_sql_reset_stats);
 
-#define NCOLUMNS_MAX	32
+#define NCOLUMNS_MAX	40
 
 /* A row of the result, which is filled from left to right. */
 typedef struct row_writer
@@ -83,10 +83,10 @@ finish_row(row_writer *row, ReturnSetInfo *result)
 						 row->nulls);
 }
 
-/* The view of version 1.0 has no column for sessions. */
+/* The view of version 1.0 has no columns for sessions and writes. */
 static void
 put_stat_row(const px_counters_row *row, ReturnSetInfo *result,
-			 bool has_sessions)
+			 bool is_1_1)
 {
 	const px_counters *counters = &row->counters;
 	row_writer	out = {.n = 0};
@@ -99,7 +99,7 @@ put_stat_row(const px_counters_row *row, ReturnSetInfo *result,
 	for (int i = 0; i < PX_FALLBACK_COUNT; i++)
 		put_uint64(&out, counters->fallbacks[i]);
 	put_uint64(&out, counters->streams);
-	if (has_sessions)
+	if (is_1_1)
 		put_uint64(&out, counters->sessions);
 	put_uint64(&out, counters->errors);
 	put_uint64(&out, counters->rows);
@@ -116,6 +116,13 @@ put_stat_row(const px_counters_row *row, ReturnSetInfo *result,
 	put_ms(&out, INSTR_TIME_GET_MILLISEC(counters->receive_wait));
 	put_ms(&out, INSTR_TIME_GET_MILLISEC(counters->decode));
 	put(&out, TimestampTzGetDatum(row->since));
+	if (is_1_1)
+	{
+		put_uint64(&out, counters->writes);
+		put_uint64(&out, counters->write_fallbacks);
+		put_uint64(&out, counters->rows_sent);
+		put_uint64(&out, counters->sent_nbytes);
+	}
 	finish_row(&out, result);
 }
 

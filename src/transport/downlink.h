@@ -35,15 +35,25 @@ extern px_downlink *px_downlink_new(ModifyTableState *mtstate,
 /*
  * Call, and wait.  sql is a SELECT that returns one row with one text, and has
  * at most one parameter, $1, of type text: its value is argument, or there is
- * none if that is NULL.  The result is valid until the next call.  Errors of
- * the remote are raised with reported in place of sql.
+ * none if that is NULL.  The result is valid until the next call, and NULL if
+ * the remote returned null or no row.  It is not checked, not even its
+ * encoding.  Errors of the remote are raised with reported in place of sql.
+ *
+ * The first call with an sql has the remote prepare it, in a round trip of its
+ * own.
  */
 extern text *px_downlink_call(px_downlink *downlink, const char *sql,
 							  text *argument, const char *reported);
 
 /*
- * Call, and do not wait for the result.  argument must stay valid until it is
+ * Call, and do not wait for the result.  Waits until the remote has planned
+ * the query, and has begun to execute it: others who use the connection are
+ * served first.  argument and reported must stay valid until the result is
  * collected.  The downlink must not have a call in flight.
+ *
+ * If the connection is needed for something else, a scan or a savepoint for
+ * instance, the result is waited for there.  Then it is there when it is
+ * collected, or its error is raised there: again with reported.
  */
 extern void px_downlink_send(px_downlink *downlink, const char *sql,
 							 text *argument, const char *reported);
@@ -56,11 +66,14 @@ extern bool px_downlink_has_result(px_downlink *downlink);
 
 /*
  * Wait for the result of the call in flight.  Blocks, serving interrupts.
- * Valid until the next call.
+ * Valid until the next call; NULL, and unchecked, as above.
  */
 extern text *px_downlink_collect(px_downlink *downlink);
 
-/* The socket, to judge locality by; PGINVALID_SOCKET if it is not known. */
+/*
+ * The socket, to judge locality by.  PGINVALID_SOCKET if it is not known:
+ * until a call that was sent is collected.
+ */
 extern pgsocket px_downlink_socket(const px_downlink *downlink);
 
 /*

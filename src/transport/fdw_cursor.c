@@ -13,11 +13,11 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "foreign/fdwapi.h"
 #include "lib/ilist.h"
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "storage/latch.h"
@@ -27,9 +27,9 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
-#include "conn/remote_text.h"
 #include "stats/wait_event.h"
 #include "transport/fdw_cursor.h"
+#include "transport/remote_error.h"
 
 /*
  * A row for each FETCH: the remote decides how much a row holds, and the first
@@ -172,22 +172,20 @@ link_query(px_fdw_cursor *cursor, MemoryContext context)
 	cursor->query = query;
 }
 
-px_fdw_cursor *
-px_fdw_cursor_new(EState *estate, Oid serverid, Index rtindex, Oid userid,
-				  List *params, const char *reported, Size sql_nbytes)
+/* A cursor for a scan of the range table of own, the cursor's own state. */
+static px_fdw_cursor *
+begin_cursor(EState *query, EState *own, ForeignScan *scan, char *sql,
+			 Size sql_nbytes, const char *reported)
 {
 	static bool registered = false;
-	EState	   *own = make_estate(estate);
 	MemoryContext oldcontext = MemoryContextSwitchTo(own->es_query_cxt);
 	px_fdw_cursor *cursor = palloc0(sizeof(px_fdw_cursor));
-	ForeignScan *scan;
 
 	cursor->estate = own;
 	cursor->sql_nbytes = sql_nbytes;
-	cursor->sql = palloc0(sql_nbytes);
+	cursor->sql = sql;
 	cursor->reported = reported;
 	cursor->socket = PGINVALID_SOCKET;
-	scan = make_scan(serverid, rtindex, userid, params, cursor->sql);
 	cursor->node =
 		castNode(ForeignScanState, ExecInitNode((Plan *) scan, own, 0));
 	cursor->routine = cursor->node->fdwroutine;
@@ -198,7 +196,7 @@ px_fdw_cursor_new(EState *estate, Oid serverid, Index rtindex, Oid userid,
 	cursor->requestor->as_asyncresults = &cursor->result;
 	cursor->request.requestor = (PlanState *) cursor->requestor;
 	cursor->request.requestee = &cursor->node->ss.ps;
-	link_query(cursor, estate->es_query_cxt);
+	link_query(cursor, query->es_query_cxt);
 	cursor->subid = GetCurrentSubTransactionId();
 	dlist_push_tail(&cursors, &cursor->link);
 	cursor->forget.func = forget_cursor;
@@ -214,6 +212,66 @@ px_fdw_cursor_new(EState *estate, Oid serverid, Index rtindex, Oid userid,
 		RegisterSubXactCallback(subxact_callback, NULL);
 	registered = true;
 	return cursor;
+}
+
+px_fdw_cursor *
+px_fdw_cursor_new(EState *estate, Oid serverid, Index rtindex, Oid userid,
+				  List *params, const char *reported, Size sql_nbytes)
+{
+	EState	   *own = make_estate(estate);
+	MemoryContext oldcontext = MemoryContextSwitchTo(own->es_query_cxt);
+	char	   *sql = palloc0(sql_nbytes);
+	ForeignScan *scan = make_scan(serverid, rtindex, userid, params, sql);
+
+	MemoryContextSwitchTo(oldcontext);
+	return begin_cursor(estate, own, scan, sql, sql_nbytes, reported);
+}
+
+/* A range table with nothing but a foreign table. */
+static List *
+make_range_table(Oid relid, Oid userid)
+{
+	RangeTblEntry *rte = makeNode(RangeTblEntry);
+
+	rte->rtekind = RTE_RELATION;
+	rte->relid = relid;
+	rte->relkind = RELKIND_FOREIGN_TABLE;
+	px_rte_set_user(rte, userid);
+	return list_make1(rte);
+}
+
+static List *
+make_text_param(EState *own, text *argument)
+{
+	Param	   *param = makeNode(Param);
+
+	own->es_param_exec_vals = palloc0(sizeof(ParamExecData));
+	own->es_param_exec_vals[0].value = PointerGetDatum(argument);
+	param->paramkind = PARAM_EXEC;
+	param->paramid = 0;
+	param->paramtype = TEXTOID;
+	param->paramtypmod = -1;
+	param->paramcollid = DEFAULT_COLLATION_OID;
+	param->location = -1;
+	return list_make1(param);
+}
+
+px_fdw_cursor *
+px_fdw_cursor_new_call(EState *estate, Oid serverid, Oid relid, Oid userid,
+					   const char *sql, text *argument, const char *reported)
+{
+	EState	   *own = make_estate(estate);
+	MemoryContext oldcontext = MemoryContextSwitchTo(own->es_query_cxt);
+	Size		sql_nbytes = Max(strlen(sql), strlen(reported)) + 1;
+	char	   *copy = palloc(sql_nbytes);
+	List	   *params = argument ? make_text_param(own, argument) : NIL;
+	ForeignScan *scan = make_scan(serverid, 1, userid, params, copy);
+
+	strlcpy(copy, sql, sql_nbytes);
+	own->es_range_table = make_range_table(relid, userid);
+	own->es_range_table_size = 1;
+	MemoryContextSwitchTo(oldcontext);
+	return begin_cursor(estate, own, scan, copy, sql_nbytes, reported);
 }
 
 void
@@ -242,42 +300,11 @@ px_fdw_cursor_is_innermost(const px_fdw_cursor *cursor)
  * Errors
  * --------------------------------------------------------------------- */
 
-/* context with the query that is to be reported in place of ours. */
-static char *
-report_other_query(const px_fdw_cursor *cursor, char *context)
-{
-	char	   *ours = context ? strstr(context, cursor->sql) : NULL;
-
-	if (ours == NULL || cursor->sql[0] == '\0')
-		return context;
-	return psprintf("%.*s%s%s", (int) (ours - context), context,
-					cursor->reported, ours + strlen(cursor->sql));
-}
-
-/* A text of an error, which postgres_fdw takes from the remote as it is. */
-static char *
-verified(char *text)
-{
-	if (text == NULL || pg_verifymbstr(text, (int) strlen(text), true))
-		return text;
-	return px_remote_text(text);
-}
-
-/*
- * In a PG_CATCH: end error handling, and return the error as it would be if
- * the query were the one that postgres_fdw has planned.  Whoever catches it
- * may store its text.
- */
+/* In a PG_CATCH: end error handling, and return the error to be reported. */
 static ErrorData *
 copy_error(px_fdw_cursor *cursor)
 {
-	ErrorData  *error = CopyErrorData();
-
-	FlushErrorState();
-	error->message = verified(error->message);
-	error->detail = verified(error->detail);
-	error->hint = verified(error->hint);
-	error->context = verified(report_other_query(cursor, error->context));
+	ErrorData  *error = px_remote_error_copy(cursor->sql, cursor->reported);
 
 	/*
 	 * If postgres_fdw raises an error of this request again, it names
@@ -349,6 +376,65 @@ px_fdw_cursor_request(px_fdw_cursor *cursor)
 	cursor->asked = true;
 }
 
+/*
+ * After an error: nobody waits for the row any more.  postgres_fdw may still
+ * have the request on its connection, and then processes it itself.
+ */
+static void
+leave_to_fdw(px_fdw_cursor *cursor)
+{
+	stop_pending(cursor);
+	cursor->request.callback_pending = true;
+	cursor->request.request_complete = false;
+}
+
+/*
+ * If the connection is busy with somebody else's request, postgres_fdw sends
+ * ours when it is to name the socket to wait for.
+ */
+static void
+send_request(px_fdw_cursor *cursor)
+{
+	WaitEventSet *set = px_wait_set_new(1);
+
+	PG_TRY();
+	{
+		cursor->requestor->as_eventset = set;
+		cursor->routine->ForeignAsyncConfigureWait(&cursor->request);
+		note_arrival(cursor);
+	}
+	PG_FINALLY();
+	{
+		cursor->requestor->as_eventset = NULL;
+		FreeWaitEventSet(set);
+	}
+	PG_END_TRY();
+}
+
+void
+px_fdw_cursor_start(px_fdw_cursor *cursor)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	px_fdw_cursor_request(cursor);
+	PG_TRY();
+	{
+		send_request(cursor);
+	}
+	PG_CATCH();
+	{
+		leave_to_fdw(cursor);
+		rethrow(cursor, context);
+	}
+	PG_END_TRY();
+
+	/*
+	 * From now on postgres_fdw names the query in errors, and nowhere else.
+	 * It may be somebody else's use of the connection that meets ours.
+	 */
+	strlcpy(cursor->sql, cursor->reported, cursor->sql_nbytes);
+}
+
 /* ---------------------------------------------------------------------
  * Fetching
  * --------------------------------------------------------------------- */
@@ -373,18 +459,6 @@ wait_for_event(px_fdw_cursor *cursor, WaitEventSet *set, TimestampTz deadline,
 	if (!TIMESTAMP_IS_NOEND(deadline))
 		ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
 	return WaitEventSetWait(set, ms, event, 1, px_wait_event(PX_WAIT_RECEIVE));
-}
-
-/*
- * After an error: nobody waits for the row any more.  postgres_fdw may still
- * have the request on its connection, and then processes it itself.
- */
-static void
-leave_to_fdw(px_fdw_cursor *cursor)
-{
-	stop_pending(cursor);
-	cursor->request.callback_pending = true;
-	cursor->request.request_complete = false;
 }
 
 /* Wait until the row has arrived.  False at the deadline. */

@@ -40,6 +40,17 @@ extern px_fdw_cursor *px_fdw_cursor_new(EState *estate, Oid serverid,
 										List *params, const char *reported,
 										Size sql_nbytes);
 
+/*
+ * A cursor for one call: of sql, which has argument as its parameter $1, or no
+ * parameter if that is NULL.  It is on the server of the foreign table relid,
+ * as userid.  sql and argument must stay valid until it is started, reported
+ * until it is ended.  The rest is as above.
+ */
+extern px_fdw_cursor *px_fdw_cursor_new_call(EState *estate, Oid serverid,
+											 Oid relid, Oid userid,
+											 const char *sql, text *argument,
+											 const char *reported);
+
 /* Set the query, before the first row is asked for, or after a rescan. */
 extern void px_fdw_cursor_set_sql(px_fdw_cursor *cursor, const char *sql);
 
@@ -49,6 +60,12 @@ extern void px_fdw_cursor_set_sql(px_fdw_cursor *cursor, const char *sql);
  * remote are raised with the reported query.
  */
 extern void px_fdw_cursor_request(px_fdw_cursor *cursor);
+
+/*
+ * The same for the first row, and the remote begins to work on it: others who
+ * use the connection are served first.
+ */
+extern void px_fdw_cursor_start(px_fdw_cursor *cursor);
 
 /*
  * Wait until the next row is there, asking for it if need be, for at most

@@ -97,18 +97,9 @@ finish_sender(px_stream_reader *reader, px_sender_totals *totals,
 			  const uint8_t *body, const px_frame_header *header)
 {
 	px_end		end;
-	px_fault	fault;
 
-	if (px_end_read(body, header, &end, &fault) != PX_OK)
-		px_raise_fault(reader->stream->holder.servername, &fault);
-	require(reader, "total rows", end.rows, totals->received.rows);
-	require(reader, "total batches", end.batches, totals->received.batches);
-	require(reader, "total raw bytes", end.raw_nbytes,
-			totals->received.raw_nbytes);
-	require(reader, "total wire bytes", end.wire_nbytes,
-			totals->received.wire_nbytes);
-
-	totals->ended = true;
+	px_totals_finish(reader->stream->holder.servername, totals, body, header,
+					 &end);
 	reader->stats->encode_us += end.encode_us;
 	reader->stats->send_wait_us += end.send_wait_us;
 	reader->stream->counters->encode_us += end.encode_us;
@@ -118,8 +109,8 @@ finish_sender(px_stream_reader *reader, px_sender_totals *totals,
 }
 
 static void
-take_batch(px_stream_reader *reader, px_sender_totals *totals,
-		   const uint8_t *body, const px_frame_header *header, size_t nbytes)
+take_batch(px_stream_reader *reader, const uint8_t *body,
+		   const px_frame_header *header)
 {
 	/* Decoding takes memory for each row, however small the frame is. */
 	if (header->rows > reader->batch_rows_max)
@@ -127,10 +118,6 @@ take_batch(px_stream_reader *reader, px_sender_totals *totals,
 				header->rows);
 	px_decoder_batch(reader->decoder, body, header);
 
-	totals->received.wire_nbytes += nbytes;
-	totals->received.raw_nbytes += header->raw_nbytes;
-	totals->received.rows += header->rows;
-	totals->received.batches++;
 	reader->stats->raw_nbytes += header->raw_nbytes;
 	reader->stats->batches++;
 	reader->stats->choices[header->choice]++;
@@ -240,28 +227,6 @@ keep_first_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
 	return reader->first_frame;
 }
 
-/*
- * Is it the frame's turn among those of its sender?  Returns what the sender
- * has sent so far, this frame included.
- */
-static px_sender_totals *
-check_order(px_stream_reader *reader, const px_frame_header *header)
-{
-	/* A slice frame comes first where slices were asked for. */
-	uint32		schema_sequence = reader->slices->wanted > 1 ? 1 : 0;
-	px_sender_totals *totals = find_sender(reader, header->sender);
-
-	require(reader, "frames after the end", 0, totals->ended ? 1 : 0);
-	require(reader, "sequence number", totals->next_sequence,
-			header->sequence);
-	require(reader, "slice frame first", header->sequence < schema_sequence,
-			header->kind == PX_FRAME_SLICE);
-	require(reader, "schema frame first", header->sequence == schema_sequence,
-			header->kind == PX_FRAME_SCHEMA);
-	totals->next_sequence++;
-	return totals;
-}
-
 /* Take one frame apart; returns its kind. */
 static px_frame_kind
 take_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
@@ -286,31 +251,34 @@ take_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
 	}
 	require(reader, "frames after the plan", 0, reader->has_plan);
 
-	totals = check_order(reader, &header);
+	/* A slice frame comes first where slices were asked for. */
+	totals = find_sender(reader, header.sender);
+	px_totals_check_order(reader->stream->holder.servername, totals, &header,
+						  reader->slices->wanted > 1);
 	switch (header.kind)
 	{
 		case PX_FRAME_SLICE:
 			take_slice(reader, body, &header);
-			totals->received.wire_nbytes += nbytes;
 			break;
 
 		case PX_FRAME_SCHEMA:
 			px_decoder_schema(reader->decoder, body, &header,
 							  reader->peer_version);
-			totals->received.wire_nbytes += nbytes;
 			break;
 
 		case PX_FRAME_BATCH:
 			if (reader->keeps_first && reader->nbatches == 0)
 				body = keep_first_frame(reader, frame, nbytes) +
 					PX_FRAME_HEADER_NBYTES;
-			take_batch(reader, totals, body, &header, nbytes);
+			take_batch(reader, body, &header);
 			break;
 
 		default:
 			finish_sender(reader, totals, body, &header);
 			break;
 	}
+	if (header.kind != PX_FRAME_END)
+		px_totals_count(totals, &header, nbytes);
 	count_frame(reader, header.kind, nbytes, &header);
 	return header.kind;
 }

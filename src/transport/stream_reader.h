@@ -18,6 +18,7 @@
 #include "transport/slices.h"
 #include "transport/stream.h"
 #include "tuple/decode.h"
+#include "tuple/frame_totals.h"
 
 /* Sums over all streams of a node: slices and rescans make several. */
 typedef struct px_receive_stats
@@ -37,15 +38,6 @@ typedef struct px_receive_stats
 	instr_time	receive_wait;
 	instr_time	decode;
 } px_receive_stats;
-
-/* What one sender has sent so far, to be compared with its end frame. */
-typedef struct px_sender_totals
-{
-	uint32		sender;
-	uint32		next_sequence;
-	bool		ended;
-	px_end		received;		/* rows, batches and sizes counted here */
-} px_sender_totals;
 
 /*
  * Whoever has the reader (exec/open_reader.c) writes the first two groups of

@@ -37,13 +37,30 @@ close_codec(void *arg)
 	px_codec_close(arg);
 }
 
+px_request_column
+px_decoder_request(Oid type, int32 typmod)
+{
+	int32		base_typmod = typmod;
+	Oid			base_type = getBaseTypeAndTypmod(type, &base_typmod);
+
+	/*
+	 * Arrays with a typmod come as text: there is no function here that would
+	 * check each element's typmod.
+	 */
+	if (base_type < FirstGenbkiObjectId &&
+		px_type_lookup(base_type, PG_VERSION_NUM).class != PX_CLASS_TEXT &&
+		!(base_typmod >= 0 && OidIsValid(get_element_type(base_type))))
+		return (px_request_column) {base_type, base_typmod};
+	return (px_request_column) {InvalidOid, -1};
+}
+
 /*
- * Set up a column by its local type, and decide what to request.  The sender's
- * type is not known before the schema frame.
+ * Set up a column by its local type.  The sender's type is not known before
+ * the schema frame.
  */
 static void
-init_column(decode_column *column, px_request_column *request,
-			TupleDesc tupdesc, int attno, const char *context)
+init_column(decode_column *column, TupleDesc tupdesc, int attno,
+			const char *context)
 {
 	Form_pg_attribute attr = TupleDescAttr(tupdesc, attno - 1);
 	Oid			input;
@@ -63,18 +80,6 @@ init_column(decode_column *column, px_request_column *request,
 	column->typbyval = attr->attbyval;
 	getTypeInputInfo(attr->atttypid, &input, &column->input_param);
 	fmgr_info(input, &column->input);
-
-	/*
-	 * Arrays with a typmod come as text: there is no function here that would
-	 * check each element's typmod.
-	 */
-	if (base_type < FirstGenbkiObjectId &&
-		px_type_lookup(base_type, PG_VERSION_NUM).class != PX_CLASS_TEXT &&
-		!(base_typmod >= 0 && OidIsValid(get_element_type(base_type))))
-	{
-		request->type_oid = base_type;
-		request->typmod = base_typmod;
-	}
 }
 
 px_decoder *
@@ -131,8 +136,9 @@ px_decoder_new(const char *servername, TupleDesc tupdesc,
 	{
 		int			attno = lfirst_int(lc);
 
-		init_column(&decoder->columns[i], &decoder->requests[i], tupdesc,
-					attno, contexts[attno - 1]);
+		init_column(&decoder->columns[i], tupdesc, attno, contexts[attno - 1]);
+		decoder->requests[i] = px_decoder_request(
+			decoder->columns[i].type, decoder->columns[i].typmod);
 		i++;
 	}
 	return decoder;

@@ -32,6 +32,12 @@
 #include "wire/request.h"
 
 /*
+ * What a decoder requests for a column of this type and typmod, where type 0
+ * asks for text.
+ */
+extern px_request_column px_decoder_request(Oid type, int32 typmod);
+
+/*
  * Make a decoder for rows of tupdesc.  The remote query returns the columns
  * retrieved_attrs (1-based), or a single NULL if that is NIL.  contexts has an
  * error context line for each attribute of tupdesc.  fetch_size is that of

@@ -233,8 +233,11 @@ raise_left_over(const px_decoder *decoder, const char *type, int expected,
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+			 decoder->servername ?
 			 errmsg("incorrect binary data format in %s from server \"%s\"",
-					type, decoder->servername),
+					type, decoder->servername) :
+			 errmsg("incorrect binary data format in %s from the client",
+					type),
 			 errdetail("Expected %d bytes, got %d.", expected, got)));
 }
 

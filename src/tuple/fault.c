@@ -20,7 +20,10 @@ px_raise_fault(const char *servername, const px_fault *fault)
 	ereport(ERROR,
 			(errcode(corrupt ? ERRCODE_DATA_CORRUPTED
 							 : ERRCODE_PROTOCOL_VIOLATION),
+			 servername ?
 			 errmsg("invalid frame from server \"%s\": %s", servername,
+					px_status_text(fault->status)) :
+			 errmsg("invalid frame from the client: %s",
 					px_status_text(fault->status)),
 			 errdetail_internal("%s", px_fault_text(fault, detail))));
 }

@@ -4,7 +4,8 @@
  *		Raising errors about bytes from a peer.
  *
  * The pure layers return a status and fill a px_fault.  Here it becomes an
- * error that names the server: ERRCODE_DATA_CORRUPTED if the contents of a
+ * error that names the server, or, if servername is NULL, the client, who has
+ * given the frame to a function: ERRCODE_DATA_CORRUPTED if the contents of a
  * frame are damaged (its CRC, a value, a codec), ERRCODE_PROTOCOL_VIOLATION
  * otherwise.
  *

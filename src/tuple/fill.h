@@ -23,12 +23,16 @@
 /*
  * Decide how the columns travel.  columns lists their numbers in desc, from 1;
  * request and column_requests[list_length(columns)] say what the receiver
- * requests.  The fill is allocated in the current context.  It has no memory
- * for rows before px_fill_begin.
+ * requests.  Text is converted to encoding.  The fill is allocated in the
+ * current context.  It has no memory for rows before px_fill_begin.
  */
 extern px_fill *px_fill_new(TupleDesc desc, List *columns,
 							const px_request *request,
-							const px_request_column *column_requests);
+							const px_request_column *column_requests,
+							int encoding);
+
+/* The encoding that the client of this session wants text in. */
+extern int	px_fill_client_encoding(void);
 
 /* The number of columns that travel as text. */
 extern int	px_fill_text_columns(const px_fill *fill);

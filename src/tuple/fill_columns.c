@@ -39,8 +39,8 @@
  * converts the rows of workers.  But the leader does not convert frames.  So
  * we look at the setting, which workers have from the leader.
  */
-static int
-client_encoding(void)
+int
+px_fill_client_encoding(void)
 {
 	const char *name = GetConfigOption("client_encoding", false, false);
 	int			encoding = pg_char_to_encoding(name);
@@ -189,7 +189,7 @@ decide_column(px_fill *fill, int i, Form_pg_attribute attribute,
 
 px_fill *
 px_fill_new(TupleDesc desc, List *columns, const px_request *request,
-			const px_request_column *column_requests)
+			const px_request_column *column_requests, int encoding)
 {
 	px_fill    *fill = palloc0(sizeof(px_fill));
 	int			ncolumns = list_length(columns);
@@ -203,7 +203,7 @@ px_fill_new(TupleDesc desc, List *columns, const px_request *request,
 	fill->keep_nbytes = (size_t) request->batch_bytes * 4;
 	fill->patches = px_encodings_have(request->encodings, PX_ENCODINGS_INTS |
 									  PX_ENCODING_BIT(PX_ENC_PATCHED));
-	fill->encoding = client_encoding();
+	fill->encoding = encoding;
 	fill->context = CurrentMemoryContext;
 
 	foreach(lc, columns)

@@ -31,7 +31,7 @@ typedef struct px_fill_source
 {
 	px_fill_kind kind;
 	int			attribute;		/* index into the slot's values */
-	bool		convert;		/* to the client's encoding */
+	bool		convert;		/* to the fill's encoding */
 	FmgrInfo   *output;			/* PX_FILL_TEXT: output function;
 								 * PX_FILL_ARRAY: send function; else NULL */
 	Oid			element;		/* PX_FILL_ARRAY: type of the elements */
@@ -75,7 +75,7 @@ typedef struct px_fill
 	bool		patches;		/* does the receiver know PX_ENC_PATCHED? */
 	bool		toasted;		/* leave values compressed as TOAST has them;
 								 * set by the caller for each batch */
-	int			encoding;		/* the client's */
+	int			encoding;		/* that text is converted to */
 	MemoryContext context;		/* of this struct and the buffers */
 	MemoryContext row_context;	/* reset after each row that used it */
 	bool		row_context_used;

@@ -41,10 +41,10 @@ px_frame_maker_new(const px_request *request, const px_fill *fill,
 static void
 close_codec(void *arg)
 {
-	px_frame_maker *maker = arg;
+	px_frame_tools *tools = arg;
 
-	px_codec_close(maker->codec);
-	maker->codec = NULL;
+	px_codec_close(tools->codec);
+	tools->codec = NULL;
 }
 
 /*
@@ -52,35 +52,44 @@ close_codec(void *arg)
  * transaction aborts.
  */
 static void
-open_codec(px_frame_maker *maker)
+open_codec(px_frame_tools *tools)
 {
-	maker->close_codec.func = close_codec;
-	maker->close_codec.arg = maker;
-	MemoryContextRegisterResetCallback(maker->context, &maker->close_codec);
+	tools->close_codec.func = close_codec;
+	tools->close_codec.arg = tools;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext,
+									   &tools->close_codec);
 
-	maker->codec = px_codec_open();
-	if (maker->codec == NULL)
+	tools->codec = px_codec_open();
+	if (tools->codec == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("out of memory"),
 				 errdetail("Failed while creating a compression context.")));
-	maker->options.context = maker->codec;
+}
+
+px_frame_tools *
+px_frame_tools_new(const px_request *request)
+{
+	px_frame_tools *tools = palloc0(sizeof(px_frame_tools));
+
+	tools->rows_max = request->batch_rows;
+	if ((request->encodings & PX_ENCODINGS_ALL) != PX_ENCODINGS_PLAIN)
+		tools->scratch = palloc(px_encode_scratch_nbytes(tools->rows_max));
+	if (request->adaptive || request->codec != PX_CODEC_NONE)
+		open_codec(tools);
+	return tools;
 }
 
 void
-px_frame_maker_begin(px_frame_maker *maker)
+px_frame_maker_begin(px_frame_maker *maker, px_frame_tools *tools)
 {
-	const px_request *request = maker->request;
-
+	Assert(tools->rows_max >= maker->request->batch_rows);
 	maker->columns = MemoryContextAllocZero(maker->context,
 											Max(maker->fill->ncolumns, 1) *
 											sizeof(px_column_state));
-	if ((request->encodings & PX_ENCODINGS_ALL) != PX_ENCODINGS_PLAIN)
-		maker->options.scratch =
-			MemoryContextAlloc(maker->context,
-							   px_encode_scratch_nbytes(request->batch_rows));
-	if (request->adaptive || request->codec != PX_CODEC_NONE)
-		open_codec(maker);
+	maker->tools = tools;
+	maker->options.context = tools->codec;
+	maker->options.scratch = tools->scratch;
 }
 
 void
@@ -132,7 +141,8 @@ finish_frame(px_frame_maker *maker, const px_writer *writer,
 		maker->totals.wire_nbytes += writer->pos;
 	SET_VARSIZE(frame, VARHDRSZ + writer->pos);
 	Assert(px_frame_is_acceptable(writer->data, writer->pos, maker->request,
-								  maker->fill, maker->codec));
+								  maker->fill,
+								  maker->tools ? maker->tools->codec : NULL));
 	return frame;
 }
 

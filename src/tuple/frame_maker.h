@@ -23,6 +23,15 @@
 #include "wire/frame.h"
 #include "wire/request.h"
 
+/* Working memory, which several frame makers may share. */
+typedef struct px_frame_tools
+{
+	uint32		rows_max;		/* of a batch */
+	px_codec_context *codec;	/* NULL if none is needed */
+	uint8	   *scratch;		/* NULL if nothing is encoded */
+	MemoryContextCallback close_codec;
+} px_frame_tools;
+
 typedef struct px_frame_maker
 {
 	/* Fixed when it is made. */
@@ -39,9 +48,7 @@ typedef struct px_frame_maker
 	px_column_state *columns;	/* [fill->ncolumns], kept from batch to batch;
 								 * NULL before px_frame_maker_begin */
 
-	/* NULL before px_frame_maker_begin, and if the request has no codec. */
-	px_codec_context *codec;
-	MemoryContextCallback close_codec;
+	px_frame_tools *tools;		/* NULL before px_frame_maker_begin */
 
 	/* The stream; see px_frame_maker_restart. */
 	uint32		sequence;		/* of the next frame */
@@ -62,10 +69,17 @@ extern px_frame_maker *px_frame_maker_new(const px_request *request,
 										  const px_fill *fill, uint32 sender);
 
 /*
- * Allocate the memory that batches need; once, before the first batch.
- * Errors: ERRCODE_OUT_OF_MEMORY if there is no memory for a codec.
+ * Tools for batches as in the request, in the current memory context.  Errors:
+ * ERRCODE_OUT_OF_MEMORY if there is no memory for a codec.
  */
-extern void px_frame_maker_begin(px_frame_maker *maker);
+extern px_frame_tools *px_frame_tools_new(const px_request *request);
+
+/*
+ * Allocate the memory that batches need; once, before the first batch.  tools
+ * must do for the request, and live as long as the maker.
+ */
+extern void px_frame_maker_begin(px_frame_maker *maker,
+								 px_frame_tools *tools);
 
 /* Begin a new stream: sequence numbers and totals start at zero. */
 extern void px_frame_maker_restart(px_frame_maker *maker);

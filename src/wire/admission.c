@@ -13,36 +13,6 @@
 #include "base/text.h"
 #include "wire/admission.h"
 
-static const char hex_digits[] = "0123456789ABCDEF";
-
-/*
- * Is this a character that stands for itself?  isalnum() would depend on the
- * locale.
- */
-static bool
-is_plain(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-		(c >= 'a' && c <= 'z') || c == '_' || c == '.' || c == '-';
-}
-
-static void
-put_escaped(px_text *text, const char *s)
-{
-	for (; *s; s++)
-	{
-		char		c[4] = {*s};
-
-		if (!is_plain(*s))
-		{
-			c[0] = '%';
-			c[1] = hex_digits[(uint8_t) *s >> 4];
-			c[2] = hex_digits[(uint8_t) *s & 15];
-		}
-		px_text_put(text, c);
-	}
-}
-
 size_t
 px_admission_write(char *buffer, size_t cap, const px_admission *admission)
 {
@@ -60,7 +30,7 @@ px_admission_write(char *buffer, size_t cap, const px_admission *admission)
 	px_text_put(&text, " idle=");
 	px_text_put_number(&text, admission->idle_ms);
 	px_text_put(&text, " against=");
-	put_escaped(&text, admission->against);
+	px_text_put_escaped(&text, admission->against);
 	return px_text_end(&text);
 }
 
@@ -72,25 +42,6 @@ take_key(const char **at, const char *key, px_fault *fault)
 		!px_text_take(at, "="))
 		return px_fail(fault, PX_BAD_HEADER, key, 0, 0);
 	return PX_OK;
-}
-
-/* Read the words before pid, which are those of the hello. */
-static px_status
-take_hello(const char **at, px_hello *hello, px_fault *fault)
-{
-	char		text[PX_HELLO_NBYTES_MAX + 1];
-	const char *end = strstr(*at, " pid=");
-	size_t		n;
-
-	if (end == NULL)
-		return px_fail(fault, PX_BAD_HEADER, "pid", 0, 0);
-	n = (size_t) (end - *at);
-	if (n > PX_HELLO_NBYTES_MAX)
-		return px_fail(fault, PX_OVER_LIMIT, "hello", PX_HELLO_NBYTES_MAX, n);
-	memcpy(text, *at, n);
-	text[n] = '\0';
-	*at = end;
-	return px_hello_read(text, hello, fault);
 }
 
 static px_status
@@ -140,50 +91,18 @@ take_snapshot(const char **at, char *snapshot, size_t cap, px_fault *fault)
 	return PX_OK;
 }
 
-/*
- * Read one character of against.  Returns false if it is malformed.  A
- * character that stands for itself must not be escaped: so each text has one
- * spelling.
- */
-static bool
-take_char(const char **at, char *c)
-{
-	const char *high;
-	const char *low;
-
-	if (is_plain(**at))
-	{
-		*c = *(*at)++;
-		return true;
-	}
-	if (**at != '%' || (*at)[1] == '\0' || (*at)[2] == '\0' ||
-		(high = strchr(hex_digits, (*at)[1])) == NULL ||
-		(low = strchr(hex_digits, (*at)[2])) == NULL)
-		return false;
-	*c = (char) ((high - hex_digits) << 4 | (low - hex_digits));
-	*at += 3;
-	return *c != '\0' && !is_plain(*c);
-}
-
 /* Read against, which is the rest of the text. */
 static px_status
 take_against(const char **at, char *against, size_t cap, px_fault *fault)
 {
-	size_t		n = 0;
 	px_status	status = take_key(at, "against", fault);
 
 	if (status != PX_OK)
 		return status;
-	while (**at)
-	{
-		if (n == cap - 1)
-			return px_fail(fault, PX_OVER_LIMIT, "against", cap - 1, cap);
-		if (!take_char(at, &against[n]))
-			return px_fail(fault, PX_BAD_HEADER, "against", 0, 0);
-		n++;
-	}
-	against[n] = '\0';
-	return PX_OK;
+	status = px_text_take_escaped(at, "against", against, cap, fault);
+	if (status == PX_OK && **at != '\0')
+		return px_fail(fault, PX_BAD_HEADER, "against", 0, 0);
+	return status;
 }
 
 px_status
@@ -194,7 +113,7 @@ px_admission_read(const char *text, px_admission *admission, px_fault *fault)
 	px_status	status;
 
 	memset(admission, 0, sizeof(*admission));
-	status = take_hello(&at, &admission->hello, fault);
+	status = px_hello_take(&at, "pid", &admission->hello, fault);
 	if (status != PX_OK)
 		return status;
 

@@ -24,8 +24,13 @@
 #ifndef PX_WIRE_DESCRIPTION_H
 #define PX_WIRE_DESCRIPTION_H
 
+#include "wire/frame.h"
 #include "wire/hello.h"
 #include "wire/request.h"
+
+/* The greatest length: a hello, the other words, and all columns. */
+#define PX_DESCRIPTION_NBYTES_MAX \
+	(PX_HELLO_NBYTES_MAX + 512 + PX_FRAME_COLUMNS_MAX * 22)
 
 typedef struct px_description
 {

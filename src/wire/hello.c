@@ -215,6 +215,39 @@ px_hello_read(const char *text, px_hello *hello, px_fault *fault)
 	return PX_OK;
 }
 
+/* The first " key=" in text; NULL if there is none. */
+static const char *
+find_key(const char *text, const char *key)
+{
+	size_t		n = strlen(key);
+
+	for (const char *at = strchr(text, ' '); at; at = strchr(at + 1, ' '))
+	{
+		if (strncmp(at + 1, key, n) == 0 && at[1 + n] == '=')
+			return at;
+	}
+	return NULL;
+}
+
+px_status
+px_hello_take(const char **at, const char *key, px_hello *hello,
+			  px_fault *fault)
+{
+	char		text[PX_HELLO_NBYTES_MAX + 1];
+	const char *end = find_key(*at, key);
+	size_t		n;
+
+	if (end == NULL)
+		return px_fail(fault, PX_BAD_HEADER, key, 0, 0);
+	n = (size_t) (end - *at);
+	if (n > PX_HELLO_NBYTES_MAX)
+		return px_fail(fault, PX_OVER_LIMIT, "hello", PX_HELLO_NBYTES_MAX, n);
+	memcpy(text, *at, n);
+	text[n] = '\0';
+	*at = end;
+	return px_hello_read(text, hello, fault);
+}
+
 uint16_t
 px_hello_common_version(const px_hello *a, const px_hello *b)
 {

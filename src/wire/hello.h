@@ -55,6 +55,14 @@ extern size_t px_hello_write(char *buffer, size_t cap, const px_hello *hello);
 extern px_status px_hello_read(const char *text, px_hello *hello,
 							   px_fault *fault);
 
+/*
+ * Parse the hello that a longer text begins with: up to " key=", where key is
+ * the first one after it.  Moves *at there.  Errors: those of px_hello_read,
+ * and PX_BAD_HEADER (fault->what is key) if there is no such key.
+ */
+extern px_status px_hello_take(const char **at, const char *key,
+							   px_hello *hello, px_fault *fault);
+
 /* The highest protocol version that both ends have, or 0 if there is none. */
 extern uint16_t px_hello_common_version(const px_hello *a, const px_hello *b);
 

@@ -25,6 +25,21 @@ put_word(px_text *text, const char *key, int64_t number)
 	px_text_put(text, " ");
 }
 
+void
+px_columns_put(px_text *text, const px_request_column *columns,
+			   uint16_t ncolumns)
+{
+	px_text_put(text, "columns=");
+	for (int i = 0; i < ncolumns; i++)
+	{
+		if (i > 0)
+			px_text_put(text, ",");
+		px_text_put_number(text, columns[i].type_oid);
+		px_text_put(text, ":");
+		px_text_put_number(text, columns[i].typmod);
+	}
+}
+
 size_t
 px_request_write(char *buffer, size_t cap, const px_request *request,
 				 const px_request_column *columns)
@@ -70,15 +85,7 @@ px_request_write(char *buffer, size_t cap, const px_request *request,
 		px_text_put_hex(&text, request->session);
 		px_text_put(&text, " ");
 	}
-	px_text_put(&text, "columns=");
-	for (int i = 0; i < request->ncolumns; i++)
-	{
-		if (i > 0)
-			px_text_put(&text, ",");
-		px_text_put_number(&text, columns[i].type_oid);
-		px_text_put(&text, ":");
-		px_text_put_number(&text, columns[i].typmod);
-	}
+	px_columns_put(&text, columns, request->ncolumns);
 	return px_text_end(&text);
 }
 
@@ -124,10 +131,9 @@ take_codec(const char **at, px_request *request, px_fault *fault)
 	return px_fail(fault, PX_BAD_CODEC, "codec", 0, 0);
 }
 
-/* Read "columns=oid:typmod,...", the rest of the text. */
-static px_status
-take_columns(const char **at, px_request *request,
-			 px_request_column *columns, px_fault *fault)
+px_status
+px_columns_take(const char **at, px_request_column *columns,
+				uint16_t *ncolumns, px_fault *fault)
 {
 	uint16_t	n = 0;
 
@@ -158,7 +164,7 @@ take_columns(const char **at, px_request *request,
 
 	if (**at != '\0')
 		return px_fail(fault, PX_BAD_HEADER, "columns", 0, 0);
-	request->ncolumns = n;
+	*ncolumns = n;
 	return PX_OK;
 }
 
@@ -381,5 +387,5 @@ px_request_read(const char *text, px_request *request,
 	if (status != PX_OK)
 		return status;
 
-	return take_columns(&at, request, columns, fault);
+	return px_columns_take(&at, columns, &request->ncolumns, fault);
 }

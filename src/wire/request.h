@@ -55,6 +55,7 @@
 #define PX_WIRE_REQUEST_H
 
 #include "base/status.h"
+#include "base/text.h"
 
 #define PX_REQUEST_BATCH_BYTES_MAX	0x10000000	/* 256 MB */
 #define PX_REQUEST_SLICES_MAX		64
@@ -118,5 +119,14 @@ extern size_t px_request_write(char *buffer, size_t cap,
 extern px_status px_request_read(const char *text, px_request *request,
 								 px_request_column *columns,
 								 px_fault *fault);
+
+/*
+ * The last word alone, which descriptions (description.h) have, too: append
+ * "columns=oid:typmod,..."; or read it, which must be the rest of the text.
+ */
+extern void px_columns_put(px_text *text, const px_request_column *columns,
+						   uint16_t ncolumns);
+extern px_status px_columns_take(const char **at, px_request_column *columns,
+								 uint16_t *ncolumns, px_fault *fault);
 
 #endif							/* PX_WIRE_REQUEST_H */

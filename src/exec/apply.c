@@ -1,0 +1,241 @@
+/*-------------------------------------------------------------------------
+ *
+ * apply.c
+ *		The SQL function exchange.apply: a statement for the rows of a piece.
+ *
+ * A coordinator calls it in postgres_fdw's session, in place of executing
+ * postgres_fdw's prepared statement once for each row.  The statement is run
+ * by the executor itself, with the rights of the caller.  So what it does, and
+ * what it complains about, is what PostgreSQL does for such a statement.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_type_d.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/parsenodes.h"
+#include "parser/parse_func.h"
+#include "portability/instr_time.h"
+#include "rewrite/rewriteHandler.h"
+#include "tcop/tcopprot.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+
+#include "admit/write_query.h"
+#include "compat.h"
+#include "exec/apply_state.h"
+#include "tuple/fault.h"
+#include "wire/apply_words.h"
+
+PG_FUNCTION_INFO_V1(px_sql_apply);
+
+/* A call of exchange.apply, in a list of those that are under way. */
+typedef struct apply_call
+{
+	px_apply	apply;			/* must be first */
+	const char *sql;
+	struct apply_call *outer;	/* NULL: none */
+} apply_call;
+
+static apply_call *innermost = NULL;
+
+px_apply *
+px_apply_current(void)
+{
+	return innermost ? &innermost->apply : NULL;
+}
+
+px_apply *
+px_apply_find(ParamListInfo params)
+{
+	for (apply_call *call = innermost; call; call = call->outer)
+	{
+		if (params != NULL && call->apply.params == params)
+			return &call->apply;
+	}
+	return NULL;
+}
+
+static void
+read_order(text *line, px_apply_order *order)
+{
+	px_fault	fault = {0};
+	char		detail[PX_FAULT_NBYTES_MAX];
+
+	if (px_apply_order_read(text_to_cstring(line), order, &fault) != PX_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid exchange order: %s",
+						px_status_text(fault.status)),
+				 errdetail_internal("%s", px_fault_text(&fault, detail))));
+}
+
+/* exchange.unpack(text), in the schema of exchange.apply, which is function. */
+static Oid
+find_unpack(Oid function)
+{
+	Oid			argument = TEXTOID;
+	char *schema = get_namespace_name(get_func_namespace(function));
+	List	   *name = list_make2(makeString(schema), makeString("unpack"));
+
+	return LookupFuncName(name, 1, &argument, false);
+}
+
+/* One piece of text as parameter $1. */
+static ParamListInfo
+make_params(text *piece)
+{
+	ParamListInfo params = makeParamList(1);
+
+	params->params[0].value = PointerGetDatum(piece);
+	params->params[0].isnull = false;
+	params->params[0].pflags = 0;
+	params->params[0].ptype = TEXTOID;
+	return params;
+}
+
+/* A descriptor of the columns that the parameters become. */
+static TupleDesc
+make_tupdesc(const Oid *types, int ntypes)
+{
+	TupleDesc	tupdesc = CreateTemplateTupleDesc(ntypes);
+
+	for (int i = 0; i < ntypes; i++)
+	{
+		TupleDescInitEntry(tupdesc, (AttrNumber) (i + 1), NULL, types[i], -1,
+						   0);
+		TupleDescInitEntryCollation(tupdesc, (AttrNumber) (i + 1),
+									get_typcollation(types[i]));
+	}
+	TupleDescFinalize(tupdesc);
+	return tupdesc;
+}
+
+/*
+ * Say which row is being processed.  The coordinator removes the line, and
+ * finds the row by it.
+ */
+static void
+row_context(void *arg)
+{
+	const px_apply *apply = arg;
+
+	if (apply->has_row)
+		errcontext("pg_exchange row " UINT64_FORMAT, apply->row);
+}
+
+/* Run a planned statement; returns the rows that it has affected. */
+static uint64
+run_statement(apply_call *call, PlannedStmt *stmt)
+{
+	QueryDesc  *query;
+	uint64		processed;
+
+	CommandCounterIncrement();
+	UpdateActiveSnapshotCommandId();
+	query = CreateQueryDesc(stmt, call->sql, GetActiveSnapshot(),
+							InvalidSnapshot, None_Receiver,
+							call->apply.params, NULL, 0);
+	call->apply.has_row = false;
+	ExecutorStart(query, 0);
+	px_executor_run(query);
+	call->apply.has_row = false;
+	ExecutorFinish(query);
+	processed = query->estate->es_processed;
+	ExecutorEnd(query);
+	FreeQueryDesc(query);
+	return processed;
+}
+
+/* Run the statement for all rows of the piece. */
+static uint64
+apply_rows(apply_call *call, PlannedStmt *stmt)
+{
+	px_apply   *apply = &call->apply;
+	uint64		rows = px_piece_reader_rows(apply->reader);
+	uint64		processed = 0;
+
+	apply->rows_end = rows;
+	processed = run_statement(call, stmt);
+	return processed;
+}
+
+static uint64
+apply_piece(apply_call *call, Oid function, text *piece)
+{
+	px_apply   *apply = &call->apply;
+	Query	   *query;
+	List	   *rewritten;
+	Oid		   *types;
+	int			ntypes;
+	uint64		rows;
+
+	query = px_write_query_analyze(call->sql, &types, &ntypes);
+	query = px_write_query_from_rows(query, find_unpack(function), types,
+									 ntypes);
+	apply->params = make_params(piece);
+	apply->reader = px_piece_reader_new(make_tupdesc(types, ntypes),
+										(int) apply->batch_size);
+	px_piece_reader_open(apply->reader, piece);
+	rewritten = QueryRewrite(query);
+	if (list_length(rewritten) != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("statement cannot take its rows from an exchange"),
+				 errdetail("Rules are not supported.")));
+	query = linitial_node(Query, rewritten);
+
+	PushActiveSnapshot(GetTransactionSnapshot());
+	rows = apply_rows(call, px_plan_query(query, call->sql, 0));
+	PopActiveSnapshot();
+	return rows;
+}
+
+/*
+ * exchange.apply(request text, statement text, frames text) returns text
+ */
+Datum
+px_sql_apply(PG_FUNCTION_ARGS)
+{
+	apply_call	call = {0};
+	px_apply_order order;
+	px_apply_result result;
+	char		answer[PX_APPLY_WORDS_NBYTES_MAX];
+	ErrorContextCallback callback;
+	instr_time	begin;
+	instr_time	end;
+
+	INSTR_TIME_SET_CURRENT(begin);
+	read_order(PG_GETARG_TEXT_PP(0), &order);
+	call.apply.batch_size = order.batch_size;
+	call.sql = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	call.outer = innermost;
+
+	callback.callback = row_context;
+	callback.arg = &call;
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+	innermost = &call;
+	PG_TRY();
+	{
+		result.rows = apply_piece(&call, fcinfo->flinfo->fn_oid,
+								  PG_GETARG_TEXT_PP(2));
+	}
+	PG_FINALLY();
+	{
+		innermost = call.outer;
+	}
+	PG_END_TRY();
+	error_context_stack = callback.previous;
+
+	INSTR_TIME_SET_CURRENT(end);
+	INSTR_TIME_SUBTRACT(end, begin);
+	result.us = (uint64) INSTR_TIME_GET_MICROSEC(end);
+	px_apply_result_write(answer, sizeof(answer), &result);
+	PG_RETURN_TEXT_P(cstring_to_text(answer));
+}

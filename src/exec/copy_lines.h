@@ -1,0 +1,45 @@
+/*-------------------------------------------------------------------------
+ *
+ * copy_lines.h
+ *		The lines of rows that COPY has read, for errors that come late.
+ *
+ * An error while COPY inserts a row names the line of that row.  If rows are
+ * written later than they are read, COPY has a later line by then.  So number
+ * and beginning of each line are kept until its row was written.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_EXEC_COPY_LINES_H
+#define PX_EXEC_COPY_LINES_H
+
+#include "compat.h"
+
+typedef struct px_copy_lines px_copy_lines;
+
+/* Does COPY read a row now? */
+extern bool px_copy_is_reading(void);
+
+/* No lines yet; in the current memory context. */
+extern px_copy_lines *px_copy_lines_new(void);
+
+/* Append the line that COPY has read last. */
+extern void px_copy_lines_add(px_copy_lines *lines);
+
+/* Append a line of other lines. */
+extern void px_copy_lines_add_from(px_copy_lines *lines,
+								   const px_copy_lines *from, int n);
+
+/* Forget all lines. */
+extern void px_copy_lines_reset(px_copy_lines *lines);
+
+/* The bytes of memory they take. */
+extern Size px_copy_lines_nbytes(const px_copy_lines *lines);
+
+/*
+ * Raise an error as if COPY had just read line n, which counts from 0; or the
+ * last line, if n < 0.
+ */
+pg_noreturn extern void px_copy_lines_throw(const px_copy_lines *lines, int n,
+											ErrorData *error);
+
+#endif							/* PX_EXEC_COPY_LINES_H */

@@ -1,0 +1,262 @@
+/*-------------------------------------------------------------------------
+ *
+ * write_ask.c
+ *		What the remote says before rows are written as frames.
+ *
+ * As in transport/question.c, one statement asks the catalogs whether the
+ * functions are the extension's, and calls one of them if so, by a query that
+ * is a string: see there.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "adapt/choice.h"
+#include "compat.h"
+#include "conn/genuine.h"
+#include "conn/hello_self.h"
+#include "conn/introduce.h"
+#include "conn/pool.h"
+#include "conn/remote_text.h"
+#include "exec/write_ask.h"
+#include "exec/write_lane.h"
+#include "guc.h"
+#include "miscadmin.h"
+#include "wire/apply_words.h"
+#include "wire/description.h"
+
+/* How the description is embedded in the answer. */
+#define DESCRIPTION_BEGIN	"<describe>"
+#define DESCRIPTION_END		"</describe>"
+
+/* No more is kept of a fault.  From an honest remote it is a short phrase. */
+#define FAULT_NBYTES_MAX	255
+
+/* ---------------------------------------------------------------------
+ * The question
+ * --------------------------------------------------------------------- */
+
+static char *
+question_sql(const px_hello *self, const char *statement)
+{
+	char		hello[PX_HELLO_NBYTES_MAX];
+	char	   *call;
+
+	px_hello_write(hello, sizeof(hello), self);
+	call = psprintf("SELECT exchange.describe(%s::pg_catalog.text,"
+					" %s::pg_catalog.text)",
+					quote_literal_cstr(hello), quote_literal_cstr(statement));
+	return psprintf("SELECT CASE WHEN " PX_CAN_WRITE
+					" THEN pg_catalog.query_to_xml(%s, true, true, '')"
+					"::pg_catalog.text ELSE '' END",
+					quote_literal_cstr(call));
+}
+
+/*
+ * The functions are not the extension's.  Ask for the reason, which would have
+ * taken long to plan.
+ */
+static const char *
+ask_for_fault(px_write_target *target, px_peer *peer)
+{
+	text	   *row = px_write_lane_ask(target, "SELECT " PX_GENUINE_FAULT);
+	char	   *fault;
+
+	if (row == NULL)
+		return PX_REMOTE_IS_TOO_OLD;
+	fault = px_remote_text(pnstrdup(VARDATA_ANY(row),
+									Min(VARSIZE_ANY_EXHDR(row),
+										FAULT_NBYTES_MAX)));
+	if (strcmp(fault, PX_REMOTE_LACKS_EXTENSION) == 0)
+		px_peer_refuse(peer, fault, true);
+	return fault;
+}
+
+/* ---------------------------------------------------------------------
+ * The answer
+ * --------------------------------------------------------------------- */
+
+static void
+read_description(const char *servername, char *answer,
+				 px_description *description, px_request_column *columns)
+{
+	char	   *begin = strstr(answer, DESCRIPTION_BEGIN);
+	char	   *end = begin ? strstr(begin, DESCRIPTION_END) : NULL;
+	px_fault	fault;
+	char		detail[PX_FAULT_NBYTES_MAX];
+
+	if (end)
+	{
+		*end = '\0';
+		if (px_description_read(begin + strlen(DESCRIPTION_BEGIN), description,
+								columns, &fault) == PX_OK)
+			return;
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_PROTOCOL_VIOLATION),
+			 errmsg("invalid response from server \"%s\"", servername),
+			 end ? errdetail_internal("%s",
+									  px_remote_text(px_fault_text(&fault,
+																   detail))) :
+			 errdetail("Expected the answer of exchange.describe.")));
+}
+
+/* Why may the described statement not be given frames?  NULL if it may. */
+static const char *
+judge_description(const px_write_target *target, const px_peer *peer,
+				  const px_description *description)
+{
+	if (description->against[0] != '\0')
+		return px_remote_text(description->against);
+	if (description->effects && target->plan.batch_size <= 1)
+		return "remote triggers or rules, and batch_size is 1";
+	if (pg_char_to_encoding(description->hello.encoding) !=
+		GetDatabaseEncoding())
+		return "encodings differ";
+	return NULL;
+}
+
+/* Is nothing compressed, under the settings? */
+static bool
+is_local(px_locality locality)
+{
+	return (locality == PX_SAME_INSTANCE &&
+			px_local_scope_setting >= PX_SCOPE_INSTANCE) ||
+		(locality == PX_SAME_HOST &&
+		 px_local_scope_setting >= PX_SCOPE_HOST);
+}
+
+/* The first description of a lane decides how its frames are compressed. */
+static void
+describe_lane(px_write_lane *lane, const px_hello *self,
+			  const px_hello *remote)
+{
+	if (lane->is_described)
+		return;
+	lane->is_described = true;
+	lane->locality = px_hello_locality(self, remote,
+									   px_downlink_socket(lane->downlink));
+	lane->mode = is_local(lane->locality) ?
+		PX_MODE_NONE : px_mode_for_server(lane->servername);
+}
+
+/* Begin to learn, for a request in mode auto. */
+static void
+begin_adapting(px_write_lane *lane, const px_request *request)
+{
+	uint64		seed = 0;
+
+	if (request->random)
+		seed = 1 | ((uint64) GetCurrentTimestamp() ^
+					((uint64) MyProcPid << 40));
+	px_adapt_init(&lane->adapt, px_choices_asked(request),
+				  request->cpu_limit / 1000.0, (double) request->link_rate,
+				  false, seed);
+}
+
+/* What would be a receiver's request when rows are read. */
+static void
+make_request(px_write_target *target, const px_hello *self,
+			 const px_description *description, uint16 version)
+{
+	px_request *request = &target->request;
+	px_write_lane *lane = target->lane;
+	bool		is_first = !lane->is_described;
+
+	describe_lane(lane, self, &description->hello);
+	memset(request, 0, sizeof(*request));
+	request->version = version;
+	px_choices_ask(request, px_mode_choices(lane->mode),
+				   self->codecs & description->hello.codecs);
+	request->encodings &= description->hello.encodings;
+	request->server_version = description->hello.server_version;
+	request->batch_rows = px_batch_rows_max;
+	request->batch_bytes = px_batch_bytes_max;
+	request->slices = 1;
+	request->ncolumns = description->ncolumns;
+	if (request->adaptive)
+	{
+		request->cpu_limit = (uint32) rint(px_compression_cpu_limit * 1000);
+		request->random = px_debug_random_choices;
+		if (is_first)
+			begin_adapting(lane, request);
+	}
+}
+
+static char *
+call_sql(const px_write_plan *plan, uint16 version)
+{
+	px_apply_order order = {
+		.version = version,
+		.batch_size = (uint32) Max(plan->batch_size, 1),
+	};
+	char		words[PX_APPLY_WORDS_NBYTES_MAX];
+
+	px_apply_order_write(words, sizeof(words), &order);
+	return psprintf("SELECT exchange.apply(%s::pg_catalog.text,"
+					" %s::pg_catalog.text, $1::pg_catalog.text)",
+					quote_literal_cstr(words), quote_literal_cstr(plan->sql));
+}
+
+/* How many parameters has postgres_fdw's statement? */
+static int
+count_params(const px_write_plan *plan)
+{
+	return list_length(plan->attrs) + (plan->operation == CMD_INSERT ? 0 : 1);
+}
+
+const char *
+px_write_ask(px_write_target *target)
+{
+	px_write_lane *lane = target->lane;
+	px_peer    *peer = px_peer_get(lane->user);
+	px_description description;
+	px_request_column *columns;
+	px_hello	self;
+	uint16		version;
+	text	   *answer;
+	px_outcome	outcome;
+	const char *against;
+
+	if (peer->refusal)
+		return pstrdup(peer->refusal);
+	px_hello_self(&self);
+	answer = px_write_lane_ask(target, question_sql(&self, target->plan.sql));
+	if (answer == NULL || VARSIZE_ANY_EXHDR(answer) == 0)
+		return ask_for_fault(target, peer);
+
+	columns = palloc(PX_FRAME_COLUMNS_MAX * sizeof(px_request_column));
+	read_description(lane->servername, text_to_cstring(answer), &description,
+					 columns);
+	outcome = px_hello_judge(&self, &description.hello, &version);
+	if (!px_is_ok(outcome))
+	{
+		px_peer_refuse(peer, outcome.reason, false);
+		return outcome.reason;
+	}
+	against = judge_description(target, peer, &description);
+	if (against)
+		return against;
+	if (description.ncolumns != count_params(&target->plan))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("invalid response from server \"%s\"",
+						lane->servername),
+				 errdetail("Expected %d columns, got %d.",
+						   count_params(&target->plan),
+						   description.ncolumns)));
+
+	make_request(target, &self, &description, version);
+	target->columns = repalloc(columns, description.ncolumns *
+							   sizeof(px_request_column));
+	target->exact = description.exact && !target->plan.do_nothing &&
+		!target->plan.may_repeat;
+	target->call_sql = call_sql(&target->plan, version);
+	return NULL;
+}

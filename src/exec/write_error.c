@@ -1,0 +1,170 @@
+/*-------------------------------------------------------------------------
+ *
+ * write_error.c
+ *		Errors of rows that were sent, as postgres_fdw would raise them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "lib/stringinfo.h"
+
+#include "compat.h"
+#include "exec/write_error.h"
+
+/* The line that the remote adds to the context of an error. */
+#define ROW_LINE		"pg_exchange row "
+
+/* What postgres_fdw adds after it. */
+#define COMMAND_LINE	"remote SQL command: "
+
+#define VALUES_BEGIN	" VALUES ("
+
+/*
+ * Find the last line of text[len] that begins with prefix; returns NULL if
+ * there is none.
+ */
+static char *
+last_line(char *text, size_t len, const char *prefix)
+{
+	size_t		n = strlen(prefix);
+	char	   *p = text + len;
+
+	while (p > text)
+	{
+		p--;
+		if ((p == text || p[-1] == '\n') && (size_t) (text + len - p) >= n &&
+			strncmp(p, prefix, n) == 0)
+			return p;
+	}
+	return NULL;
+}
+
+/* Cut the row's line out of context; returns the row, or -1. */
+static int
+cut_row(char *context, char *command)
+{
+	char	   *line = last_line(context, (size_t) (command - context),
+								 ROW_LINE);
+	char	   *end;
+	unsigned long row;
+
+	if (line == NULL)
+		return -1;
+	row = strtoul(line + strlen(ROW_LINE), &end, 10);
+	if (end == line + strlen(ROW_LINE) || (*end != '\n' && *end != '\0'))
+		return -1;
+	if (*end == '\n')
+		end++;
+	memmove(line, end, strlen(end) + 1);
+	return row < PG_INT32_MAX ? (int) row : -1;
+}
+
+/* How many rows had postgres_fdw's statement with that row? */
+static int
+rows_of_statement(const px_write_plan *plan, const px_write_piece *piece,
+				  int row)
+{
+	uint32		size = (uint32) plan->batch_size;
+	uint32		begin;
+
+	if (plan->operation != CMD_INSERT || piece == NULL || size <= 1)
+		return 1;
+	begin = (uint32) Max(row, 0) / size * size;
+	if (begin + size <= piece->rows || !piece->last)
+		return (int) size;
+	return (int) (piece->rows > begin ? piece->rows - begin : 1);
+}
+
+/*
+ * The statement for rows rows, from that for one: postgres_fdw repeats the
+ * parentheses after VALUES, with other parameters.
+ */
+static char *
+statement_for(const px_write_plan *plan, int rows)
+{
+	const char *values = strstr(plan->sql, VALUES_BEGIN);
+	const char *next;
+	const char *end;
+	StringInfoData sql;
+	int			param = 0;
+
+	/* A name may contain anything; what follows it does not. */
+	while (values && (next = strstr(values + 1, VALUES_BEGIN)) != NULL)
+		values = next;
+	if (rows <= 1 || values == NULL)
+		return pstrdup(plan->sql);
+	values += strlen(VALUES_BEGIN) - 1;
+	end = strchr(values, ')');
+	if (end == NULL)
+		return pstrdup(plan->sql);
+	end++;
+
+	initStringInfo(&sql);
+	appendBinaryStringInfo(&sql, plan->sql, (int) (values - plan->sql));
+	for (int row = 0; row < rows; row++)
+	{
+		if (row > 0)
+			appendStringInfoString(&sql, ", ");
+		for (const char *p = values; p < end; p++)
+		{
+			if (*p != '$')
+			{
+				appendStringInfoCharMacro(&sql, *p);
+				continue;
+			}
+			appendStringInfo(&sql, "$%d", ++param);
+			while (p + 1 < end && p[1] >= '0' && p[1] <= '9')
+				p++;
+		}
+	}
+	appendStringInfoString(&sql, end);
+	return sql.data;
+}
+
+/* Make the error's context that of postgres_fdw; returns the row, or -1. */
+static int
+edit_context(ErrorData *error, const px_write_plan *plan,
+			 const px_write_piece *piece)
+{
+	char	   *command;
+	int			row;
+	int			rows;
+
+	if (error->context == NULL)
+		return -1;
+	command = strstr(error->context, psprintf(COMMAND_LINE "%s", plan->sql));
+	if (command == NULL)
+		return -1;
+	row = cut_row(error->context, command);
+	rows = rows_of_statement(plan, piece, row);
+	command = last_line(error->context, strlen(error->context), COMMAND_LINE);
+	if (rows > 1 && command)
+	{
+		char	   *tail = command + strlen(COMMAND_LINE) + strlen(plan->sql);
+
+		*command = '\0';
+		error->context = psprintf("%s" COMMAND_LINE "%s%s", error->context,
+								  statement_for(plan, rows), tail);
+	}
+	return row;
+}
+
+void
+px_write_rethrow(const px_write_plan *plan, const px_write_piece *piece,
+				 int row, MemoryContext context, ErrorContextCallback *stack)
+{
+	ErrorData  *error;
+
+	MemoryContextSwitchTo(context);
+	error = CopyErrorData();
+	FlushErrorState();
+	error_context_stack = stack;
+
+	if (row < 0)
+		row = edit_context(error, plan, piece);
+	if (piece && piece->lines)
+		px_copy_lines_throw(piece->lines, row, error);
+	ThrowErrorData(error);
+	pg_unreachable();
+}

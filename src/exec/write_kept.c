@@ -1,0 +1,257 @@
+/*-------------------------------------------------------------------------
+ *
+ * write_kept.c
+ *		Rows that are kept as tuples, and written by postgres_fdw.
+ *
+ * postgres_fdw gets the rows in slots as it would have got them: for an INSERT
+ * many at once if batch_size allows it, for an UPDATE or DELETE with the ctid
+ * in a row like the plan's.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "compat.h"
+#include "exec/write_error.h"
+#include "exec/write_kept.h"
+#include "exec/write_lane.h"
+
+#define KEPT_INITIAL	16
+
+static px_kept_row *
+new_row(px_write_target *target)
+{
+	px_kept_rows *kept = &target->kept;
+
+	if (kept->context == NULL)
+		kept->context = AllocSetContextCreate(target->writer->context,
+											  "ExchangeWrite rows",
+											  ALLOCSET_DEFAULT_SIZES);
+	if (kept->rows == NULL)
+	{
+		kept->cap = KEPT_INITIAL;
+		kept->rows = MemoryContextAlloc(kept->context,
+										kept->cap * sizeof(px_kept_row));
+	}
+	else if (kept->nrows == kept->cap)
+	{
+		kept->cap *= 2;
+		kept->rows = repalloc(kept->rows, kept->cap * sizeof(px_kept_row));
+	}
+	return &kept->rows[kept->nrows++];
+}
+
+/* Like the plan's rows, of which only the ctid is wanted. */
+static void
+make_plan_slot(px_write_target *target, const TupleTableSlot *plan_slot)
+{
+	MemoryContext oldcontext =
+		MemoryContextSwitchTo(target->writer->context);
+	TupleDesc	desc = CreateTupleDescCopy(plan_slot->tts_tupleDescriptor);
+
+	target->kept.plan_slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+	MemoryContextSwitchTo(oldcontext);
+}
+
+void
+px_write_keep(px_write_target *target, TupleTableSlot *slot,
+			  TupleTableSlot *plan_slot)
+{
+	px_kept_rows *kept = &target->kept;
+	px_kept_row *row = new_row(target);
+	MemoryContext oldcontext = MemoryContextSwitchTo(kept->context);
+
+	row->tuple = NULL;
+	if (target->plan.operation != CMD_DELETE)
+	{
+		row->tuple = ExecCopySlotHeapTuple(slot);
+		kept->nbytes += row->tuple->t_len;
+	}
+	if (target->plan.operation != CMD_INSERT)
+	{
+		if (kept->plan_slot == NULL)
+			make_plan_slot(target, plan_slot);
+		row->ctid = px_write_ctid(&target->plan, plan_slot);
+	}
+	if (kept->lines == NULL && px_copy_is_reading())
+		kept->lines = px_copy_lines_new();
+	if (kept->lines)
+		px_copy_lines_add(kept->lines);
+	MemoryContextSwitchTo(oldcontext);
+}
+
+/* The slot that rows of a batch are put into, number i. */
+static TupleTableSlot *
+get_slot(px_write_target *target, int i)
+{
+	px_kept_rows *kept = &target->kept;
+	EState	   *estate = target->writer->estate;
+	Relation	table = target->plan.relinfo->ri_RelationDesc;
+	MemoryContext oldcontext =
+		MemoryContextSwitchTo(target->writer->context);
+
+	if (kept->slots == NULL)
+		kept->slots = palloc0(Max(target->plan.batch_size, 1) *
+							  sizeof(TupleTableSlot *));
+	if (kept->slots[i] == NULL)
+		kept->slots[i] = ExecAllocTableSlot(&estate->es_tupleTable,
+											RelationGetDescr(table),
+											&TTSOpsHeapTuple);
+	MemoryContextSwitchTo(oldcontext);
+	return kept->slots[i];
+}
+
+/* Put kept row i into slot number n. */
+static TupleTableSlot *
+store_row(px_write_target *target, int i, int n)
+{
+	TupleTableSlot *slot = get_slot(target, n);
+	HeapTuple	tuple = target->kept.rows[i].tuple;
+
+	if (tuple)
+		ExecForceStoreHeapTuple(tuple, slot, false);
+	else
+		ExecClearTuple(slot);
+	return slot;
+}
+
+/* Put the ctid of kept row i into a slot like the plan's. */
+static TupleTableSlot *
+store_ctid(px_write_target *target, int i)
+{
+	TupleTableSlot *slot = target->kept.plan_slot;
+	AttrNumber	attno = target->plan.ctid_attno;
+
+	ExecStoreAllNullTuple(slot);
+	slot->tts_values[attno - 1] =
+		PointerGetDatum(&target->kept.rows[i].ctid);
+	slot->tts_isnull[attno - 1] = false;
+	return slot;
+}
+
+void
+px_write_kept_row(px_write_target *target, int i, TupleTableSlot **slot,
+				  TupleTableSlot **plan_slot)
+{
+	*slot = target->plan.operation == CMD_DELETE ? NULL :
+		store_row(target, i, 0);
+	*plan_slot = target->plan.operation == CMD_INSERT ? NULL :
+		store_ctid(target, i);
+}
+
+void
+px_write_forget_kept(px_write_target *target)
+{
+	px_kept_rows *kept = &target->kept;
+
+	for (int i = 0; kept->slots && i < Max(target->plan.batch_size, 1); i++)
+	{
+		if (kept->slots[i])
+			ExecClearTuple(kept->slots[i]);
+	}
+	if (kept->plan_slot)
+		ExecClearTuple(kept->plan_slot);
+	if (kept->context)
+		MemoryContextReset(kept->context);
+	kept->rows = NULL;
+	kept->nrows = 0;
+	kept->nbytes = 0;
+	kept->lines = NULL;
+}
+
+/* Have postgres_fdw write row i; returns the number of rows written. */
+static int
+replay_row(px_write_target *target, int i)
+{
+	const px_write_plan *plan = &target->plan;
+	EState	   *estate = target->writer->estate;
+	TupleTableSlot *slot = store_row(target, i, 0);
+
+	switch (plan->operation)
+	{
+		case CMD_INSERT:
+			slot = plan->fdw->ExecForeignInsert(estate, plan->relinfo, slot,
+												slot);
+			break;
+		case CMD_UPDATE:
+			slot = plan->fdw->ExecForeignUpdate(estate, plan->relinfo, slot,
+												store_ctid(target, i));
+			break;
+		case CMD_DELETE:
+			slot = plan->fdw->ExecForeignDelete(estate, plan->relinfo, slot,
+												store_ctid(target, i));
+			break;
+		default:
+			elog(ERROR, "unrecognized operation: %d", (int) plan->operation);
+	}
+	return slot ? 1 : 0;
+}
+
+/* The same for n rows from i, by one statement. */
+static int
+replay_batch(px_write_target *target, int i, int n)
+{
+	const px_write_plan *plan = &target->plan;
+	TupleTableSlot **slots = target->kept.slots;
+	int			nwritten = n;
+
+	if (n == 1)
+		return replay_row(target, i);
+	for (int k = 0; k < n; k++)
+	{
+		(void) store_row(target, i + k, k);
+		slots = target->kept.slots;
+	}
+	slots = plan->fdw->ExecForeignBatchInsert(target->writer->estate,
+											  plan->relinfo, slots, slots,
+											  &nwritten);
+	return slots ? nwritten : 0;
+}
+
+static bool
+can_batch(const px_write_plan *plan)
+{
+	return plan->operation == CMD_INSERT && plan->batch_size > 1 &&
+		plan->fdw->ExecForeignBatchInsert != NULL;
+}
+
+void
+px_write_replay(px_write_target *target)
+{
+	const px_write_plan *plan = &target->plan;
+	px_kept_rows *kept = &target->kept;
+	px_write_piece piece = {.lines = kept->lines};
+	ErrorContextCallback *stack = error_context_stack;
+	MemoryContext context = CurrentMemoryContext;
+	int			step = can_batch(plan) ? plan->batch_size : 1;
+	volatile int i = 0;
+
+	/* Values that functions return are freed with the kept rows. */
+	if (kept->nrows == 0)
+		return;
+	MemoryContextSwitchTo(kept->context);
+	error_context_stack = NULL;
+	PG_TRY();
+	{
+		while (i < kept->nrows)
+		{
+			int			n = Min(step, kept->nrows - i);
+			int			nwritten = replay_batch(target, i, n);
+
+			px_write_uncount(target, (uint64) Max(n - nwritten, 0));
+			i += n;
+		}
+	}
+	PG_CATCH();
+	{
+		px_write_rethrow(plan, &piece, i, context, stack);
+	}
+	PG_END_TRY();
+	error_context_stack = stack;
+	MemoryContextSwitchTo(context);
+	px_write_forget_kept(target);
+}

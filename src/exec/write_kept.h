@@ -1,0 +1,34 @@
+/*-------------------------------------------------------------------------
+ *
+ * write_kept.h
+ *		Rows that are kept as tuples, and written by postgres_fdw.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_EXEC_WRITE_KEPT_H
+#define PX_EXEC_WRITE_KEPT_H
+
+#include "exec/write_state.h"
+
+/* Keep a row; as for px_writer_row. */
+extern void px_write_keep(px_write_target *target, TupleTableSlot *slot,
+						  TupleTableSlot *plan_slot);
+
+/*
+ * The slots of kept row i, of which the first is NULL for a DELETE, and the
+ * second for an INSERT.  Valid until the next call.
+ */
+extern void px_write_kept_row(px_write_target *target, int i,
+							  TupleTableSlot **slot,
+							  TupleTableSlot **plan_slot);
+
+/* Forget the kept rows. */
+extern void px_write_forget_kept(px_write_target *target);
+
+/*
+ * Have postgres_fdw write the kept rows, in statements of batch_size rows, and
+ * forget them.  Errors are its own.
+ */
+extern void px_write_replay(px_write_target *target);
+
+#endif							/* PX_EXEC_WRITE_KEPT_H */

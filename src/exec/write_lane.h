@@ -1,0 +1,38 @@
+/*-------------------------------------------------------------------------
+ *
+ * write_lane.h
+ *		Lanes: the servers that a writer sends to.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_EXEC_WRITE_LANE_H
+#define PX_EXEC_WRITE_LANE_H
+
+#include "exec/write_state.h"
+
+/* The writer's lane for the server of a target; made with the first one. */
+extern px_write_lane *px_write_lane_get(px_write_state *writer,
+										const px_write_plan *plan);
+
+/*
+ * Ask the remote by a query without a parameter, when nothing is in flight.
+ * The result is valid until the next call.  Errors as if the target's
+ * statement had raised them.
+ */
+extern text *px_write_lane_ask(px_write_target *target, const char *sql);
+
+/*
+ * Send the target's piece, and free it when it was written.  Waits until the
+ * piece sent before it is written, and for this one, too, if there is only one
+ * server.
+ */
+extern void px_write_lane_send(px_write_target *target,
+							   px_write_piece *piece);
+
+/* Wait for the call in flight, if there is one. */
+extern void px_write_lane_collect(px_write_lane *lane);
+
+/* Raise that so many rows less than counted have been written. */
+extern void px_write_uncount(px_write_target *target, uint64 rows);
+
+#endif							/* PX_EXEC_WRITE_LANE_H */

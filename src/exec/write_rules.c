@@ -1,0 +1,368 @@
+/*-------------------------------------------------------------------------
+ *
+ * write_rules.c
+ *		Which writes may travel as frames.
+ *
+ * With postgres_fdw each row is on its server before the next one is looked
+ * for, or batch_size rows are.  Frames come later.  So there are frames only
+ * if nobody here can tell the difference; what the server says about its own
+ * side is asked later (exec/writer.h).  Three kinds of things could tell:
+ *
+ * - Something that wants the row that was written: RETURNING, triggers, ...
+ *
+ * - Functions that may run queries while the rows are made.  With batch_size
+ *	 over 1, they see some of the rows with postgres_fdw, too, and it does not
+ *	 promise which.
+ *
+ * - A scan of the same server that begins after the first row was written.
+ *	 Our own scans have the writer send what it has before they begin.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/transam.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_proc.h"
+#include "commands/copy.h"
+#include "commands/copyfrom_internal.h"
+#include "executor/executor.h"
+#include "foreign/foreign.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/reltrigger.h"
+#include "utils/typcache.h"
+
+#include "compat.h"
+#include "exec/plan_walk.h"
+#include "exec/row_triggers.h"
+#include "exec/write_rules.h"
+#include "guc.h"
+
+/* ---------------------------------------------------------------------
+ * Functions
+ * --------------------------------------------------------------------- */
+
+/*
+ * Functions of PostgreSQL that run queries which they are given, or read any
+ * table.
+ */
+static const Oid query_functions[] = {
+	F_QUERY_TO_XML,
+	F_QUERY_TO_XMLSCHEMA,
+	F_QUERY_TO_XML_AND_XMLSCHEMA,
+	F_CURSOR_TO_XML,
+	F_CURSOR_TO_XMLSCHEMA,
+	F_TABLE_TO_XML,
+	F_TABLE_TO_XML_AND_XMLSCHEMA,
+	F_SCHEMA_TO_XML,
+	F_SCHEMA_TO_XML_AND_XMLSCHEMA,
+	F_DATABASE_TO_XML,
+	F_DATABASE_TO_XML_AND_XMLSCHEMA,
+	F_TS_STAT_TEXT,
+	F_TS_STAT_TEXT_TEXT,
+	F_TS_REWRITE_TSQUERY_TEXT,
+};
+
+/*
+ * A user's function that is declared immutable promises to read no table.
+ */
+static bool
+is_user_code(Oid function, void *context)
+{
+	if (function >= FirstNormalObjectId)
+		return func_volatile(function) != PROVOLATILE_IMMUTABLE;
+	for (size_t i = 0; i < lengthof(query_functions); i++)
+	{
+		if (function == query_functions[i])
+			return true;
+	}
+	return false;
+}
+
+static bool calls_user_code(Node *node, void *context);
+
+static bool
+domain_calls_user_code(Oid domain)
+{
+	DomainConstraintRef ref;
+	ListCell   *lc;
+
+	InitDomainConstraintRef(domain, &ref, CurrentMemoryContext, false);
+	foreach(lc, ref.constraints)
+	{
+		DomainConstraintState *constraint = lfirst(lc);
+
+		if (calls_user_code((Node *) constraint->check_expr, NULL))
+			return true;
+	}
+	return false;
+}
+
+static bool
+calls_user_code(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (check_functions_in_node(node, is_user_code, context))
+		return true;
+	if (IsA(node, CoerceToDomain) &&
+		domain_calls_user_code(((CoerceToDomain *) node)->resulttype))
+		return true;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, calls_user_code, context, 0);
+	return expression_tree_walker(node, calls_user_code, context);
+}
+
+bool
+px_write_calls_user_code(Node *node)
+{
+	return calls_user_code(node, NULL);
+}
+
+/* ---------------------------------------------------------------------
+ * Scans
+ * --------------------------------------------------------------------- */
+
+static bool may_begin_late(Plan *plan, Oid serverid, bool late);
+
+static bool
+any_may_begin_late(List *plans, Oid serverid, bool late, bool late_rest)
+{
+	ListCell   *lc;
+
+	foreach(lc, plans)
+	{
+		if (may_begin_late(lfirst(lc), serverid, late))
+			return true;
+		late = late_rest;
+	}
+	return false;
+}
+
+/*
+ * May postgres_fdw begin a scan of the server, below plan, when rows were
+ * already returned?  late: plan itself may be begun, or begun anew, then.
+ */
+static bool
+may_begin_late(Plan *plan, Oid serverid, bool late)
+{
+	if (plan == NULL)
+		return false;
+	check_stack_depth();
+
+	switch (nodeTag(plan))
+	{
+		case T_ForeignScan:
+			if (late && ((ForeignScan *) plan)->fs_server == serverid)
+				return true;
+			break;
+		case T_Append:
+			return any_may_begin_late(((Append *) plan)->appendplans, serverid,
+									  late, true);
+		case T_MergeAppend:
+			return any_may_begin_late(((MergeAppend *) plan)->mergeplans,
+									  serverid, late, late);
+		case T_SubqueryScan:
+			return may_begin_late(((SubqueryScan *) plan)->subplan, serverid,
+								  late);
+		case T_CustomScan:
+			/* An ExchangeReceive takes care of that by itself. */
+			if (px_plan_is_receive(plan))
+				return false;
+			return any_may_begin_late(((CustomScan *) plan)->custom_plans,
+									  serverid, true, true);
+		case T_RecursiveUnion:
+			late = true;
+			break;
+		default:
+			break;
+	}
+	return may_begin_late(plan->lefttree, serverid, late) ||
+		may_begin_late(plan->righttree, serverid,
+					   late || IsA(plan, NestLoop));
+}
+
+static bool
+scans_begin_late(const ModifyTableState *mtstate, Oid serverid)
+{
+	const PlannedStmt *stmt = mtstate->ps.state->es_plannedstmt;
+
+	return may_begin_late(mtstate->ps.plan->lefttree, serverid, false) ||
+		any_may_begin_late(stmt->subplans, serverid, true, true);
+}
+
+/* ---------------------------------------------------------------------
+ * Statements
+ * --------------------------------------------------------------------- */
+
+/* Row triggers of the foreign table itself. */
+static bool
+fires_for_rows(const TriggerDesc *triggers, CmdType operation)
+{
+	if (triggers == NULL)
+		return false;
+	switch (operation)
+	{
+		case CMD_INSERT:
+			return triggers->trig_insert_before_row ||
+				triggers->trig_insert_after_row;
+		case CMD_UPDATE:
+			return triggers->trig_update_before_row ||
+				triggers->trig_update_after_row;
+		default:
+			return triggers->trig_delete_before_row ||
+				triggers->trig_delete_after_row;
+	}
+}
+
+static bool
+wants_transition_tables(const TriggerDesc *triggers)
+{
+	return triggers &&
+		(triggers->trig_insert_new_table || triggers->trig_update_old_table ||
+		 triggers->trig_update_new_table || triggers->trig_delete_old_table);
+}
+
+/* What the statement itself asks for. */
+static const char *
+reason_of_statement(const ModifyTableState *mtstate, bool routed)
+{
+	const ModifyTable *plan = (const ModifyTable *) mtstate->ps.plan;
+	const PlannedStmt *stmt = mtstate->ps.state->es_plannedstmt;
+
+	if (mtstate->rootResultRelInfo == NULL)
+		return "logical replication";
+	if (plan == NULL)
+		return NULL;			/* COPY */
+	if (mtstate->operation == CMD_MERGE)
+		return "MERGE";
+	if (stmt == NULL || stmt->hasModifyingCTE ||
+		stmt->planTree != mtstate->ps.plan)
+		return "WITH that changes rows";
+	if (plan->returningLists != NIL)
+		return "RETURNING";
+	if (plan->withCheckOptionLists != NIL)
+		return "WITH CHECK OPTION";
+	if (mtstate->operation == CMD_UPDATE &&
+		(routed || plan->partColsUpdated))
+		return "rows may move to other partitions";
+	return NULL;
+}
+
+/* Triggers that fire here. */
+static const char *
+reason_of_triggers(const ModifyTableState *mtstate, ResultRelInfo *target,
+				   CmdType operation)
+{
+	const ResultRelInfo *root = mtstate->rootResultRelInfo;
+	bool		copy = mtstate->ps.plan == NULL;
+
+	if (fires_for_rows(target->ri_TrigDesc, operation))
+		return "row triggers";
+	if (wants_transition_tables(root->ri_TrigDesc))
+		return "transition tables";
+
+	/* COPY fires them before it lets the FDW end. */
+	if (copy && root->ri_TrigDesc &&
+		root->ri_TrigDesc->trig_insert_after_statement)
+		return "statement triggers of COPY";
+
+	/* Rows for other partitions come in between. */
+	if (operation == CMD_INSERT &&
+		root->ri_RelationDesc->rd_rel->relkind == RELKIND_PARTITIONED_TABLE &&
+		px_has_row_triggers_below(RelationGetRelid(root->ri_RelationDesc)))
+		return "row triggers of other partitions";
+	return NULL;
+}
+
+static bool
+is_marked(const ModifyTableState *mtstate, List *private)
+{
+	const ModifyTable *plan = (const ModifyTable *) mtstate->ps.plan;
+	Node	   *last;
+
+	if (private == NIL && plan->fdwPrivLists != NIL)
+		private = linitial(plan->fdwPrivLists);
+	if (private == NIL)
+		return false;
+	last = llast(private);
+	return IsA(last, String) && strcmp(strVal(last), PX_WRITE_MARK) == 0;
+}
+
+/* What may look at the target while rows are on their way. */
+static const char *
+reason_of_source(const ModifyTableState *mtstate, Oid serverid, List *private)
+{
+	if (mtstate->ps.plan == NULL)
+		return NULL;			/* COPY */
+	if (!is_marked(mtstate, private))
+		return "functions may run queries";
+	if (scans_begin_late(mtstate, serverid))
+		return "its server is read meanwhile";
+	return NULL;
+}
+
+const char *
+px_write_reason(ModifyTableState *mtstate, ResultRelInfo *target, bool routed,
+				List *private, int batch_size)
+{
+	CmdType		operation = routed ? CMD_INSERT : mtstate->operation;
+	Oid			relid = RelationGetRelid(target->ri_RelationDesc);
+	const char *reason;
+
+	if (!px_enabled)
+		return "pg_exchange.enabled is off";
+	if (!px_writes)
+		return "pg_exchange.writes is off";
+	reason = reason_of_statement(mtstate, routed);
+	if (reason == NULL)
+		reason = reason_of_triggers(mtstate, target, operation);
+	if (reason == NULL && batch_size == 1)
+		reason = reason_of_source(mtstate, GetForeignTable(relid)->serverid,
+								  private);
+	return reason;
+}
+
+const char *
+px_write_copy_reason(ResultRelInfo *target, int batch_size)
+{
+	const ErrorContextCallback *callback = error_context_stack;
+	CopyFromState copy;
+
+	if (batch_size > 1 || callback == NULL ||
+		callback->callback != CopyFromErrorCallback)
+		return NULL;
+	copy = (CopyFromState) callback->arg;
+
+	if (px_write_calls_user_code(copy->whereClause))
+		return "functions may run queries";
+	for (int i = 0; i < copy->num_defaults; i++)
+	{
+		const ExprState *state = px_copy_default(copy, i);
+
+		if (state && px_write_calls_user_code((Node *) state->expr))
+			return "functions may run queries";
+	}
+	return NULL;
+}
+
+bool
+px_write_is_small(const ModifyTableState *mtstate)
+{
+	const Plan *source;
+
+	if (mtstate->ps.plan == NULL || mtstate->operation != CMD_INSERT)
+		return false;
+	source = mtstate->ps.plan->lefttree;
+	if (IsA(source, Result))
+		return source->lefttree == NULL && px_min_write_rows >= 1;
+	if (IsA(source, ValuesScan))
+		return list_length(((const ValuesScan *) source)->values_lists) <=
+			px_min_write_rows;
+	return false;
+}

@@ -1,0 +1,140 @@
+/*-------------------------------------------------------------------------
+ *
+ * write_state.h
+ *		The state of a writer, shared by writer.c and the write_*.c files.
+ *
+ * A row goes this way:
+ *
+ *		write_kept.c	the first ones are kept as tuples
+ *		write_target.c	into columns, and these into frames
+ *		write_piece.c	frames become a piece, which is one text
+ *		write_lane.c	the piece is sent to its server
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_EXEC_WRITE_STATE_H
+#define PX_EXEC_WRITE_STATE_H
+
+#include "executor/executor.h"
+
+#include "adapt/adapt.h"
+#include "conn/peer.h"
+#include "exec/write_piece.h"
+#include "exec/write_plan.h"
+#include "guc.h"
+#include "transport/downlink.h"
+#include "tuple/frame_maker.h"
+
+/* A server that is written to. */
+typedef struct px_write_lane
+{
+	struct px_write_lane *next;
+	struct px_write_state *writer;
+	Oid			serverid;
+	const char *servername;
+	UserMapping *user;
+	px_downlink *downlink;
+
+	/* How frames are compressed; valid once a target has been described. */
+	bool		is_described;
+	px_locality locality;
+	px_mode		mode;			/* that is in force: none if it is local */
+	px_adapt	adapt;			/* mode auto; else not valid */
+
+	/* The call in flight: sent, and not collected. */
+	px_write_target *target;	/* NULL: there is none */
+	px_write_piece *piece;
+	int64		sent_ns;		/* how long sending took */
+	uint64		number;			/* counts calls, to find the oldest */
+} px_write_lane;
+
+typedef enum px_write_phase
+{
+	PX_WRITE_KEEPING,			/* rows are kept as tuples */
+	PX_WRITE_FRAMES,			/* rows become frames */
+	PX_WRITE_DECLINED			/* rows go to postgres_fdw */
+} px_write_phase;
+
+/* A row that is kept as a tuple. */
+typedef struct px_kept_row
+{
+	HeapTuple	tuple;			/* NULL for a DELETE */
+	ItemPointerData ctid;		/* UPDATE, DELETE */
+} px_kept_row;
+
+/* Rows that are kept as tuples. */
+typedef struct px_kept_rows
+{
+	MemoryContext context;		/* reset when they have been replayed */
+	px_kept_row *rows;			/* NULL until the first */
+	int			nrows;
+	int			cap;
+	size_t		nbytes;			/* of tuples */
+	px_copy_lines *lines;		/* NULL if it is no COPY */
+	TupleTableSlot **slots;		/* [batch_size], for replay; NULL before */
+	TupleTableSlot *plan_slot;	/* UPDATE, DELETE: like the plan's */
+} px_kept_rows;
+
+struct px_write_target
+{
+	px_write_plan plan;
+	struct px_write_state *writer;
+	px_write_target *next;
+	px_write_lane *lane;
+	px_write_phase phase;
+	px_kept_rows kept;
+
+	/* What the remote has said; valid in phase PX_WRITE_FRAMES. */
+	bool		exact;
+	char	   *call_sql;		/* of the call of exchange.apply */
+	px_request	request;
+	px_request_column *columns; /* [request.ncolumns] */
+	TupleDesc	desc;			/* of the rows that are filled in */
+	List	   *attrs;			/* of these, the columns that are sent */
+	TupleTableSlot *row;		/* UPDATE, DELETE: ctid and new values; NULL
+								 * if the rows' own slots are filled in */
+	bool		has_text;		/* a column travels as text */
+
+	/* Frames that are made.  NULL if there are no rows. */
+	MemoryContext buffers;		/* of fill and maker */
+	px_fill    *fill;
+	px_frame_maker *maker;
+	px_write_piece *piece;
+	uint32		frame_rows;		/* a frame ends at so many rows */
+	uint32		batch_left;		/* rows until batch_size is reached */
+	int64		fill_begun;		/* when the last frame was ready */
+	size_t		nbytes;			/* of memory, in the writer's sum */
+
+	px_write_stats stats;
+};
+
+typedef struct px_write_state
+{
+	EState	   *estate;
+	MemoryContext context;		/* estate's es_query_cxt */
+	MemoryContextCallback forget;
+	struct px_write_state *next;
+	px_write_target *targets;	/* the first one first */
+	px_write_target **targets_end;
+	int			ntargets;
+	px_write_lane *lanes;
+	int			nlanes;
+	uint64		ncalls;
+	px_frame_tools *tools;		/* for all frame makers; NULL at first */
+	size_t		nbytes;			/* of memory that targets use */
+} px_write_state;
+
+/* The ctid in a row of the plan of an UPDATE or DELETE. */
+static inline ItemPointerData
+px_write_ctid(const px_write_plan *plan, TupleTableSlot *plan_slot)
+{
+	bool		isnull;
+	Datum		ctid = ExecGetJunkAttribute(plan_slot, plan->ctid_attno,
+											&isnull);
+
+	if (isnull)
+		elog(ERROR, "ctid is NULL");
+	return *(ItemPointer) DatumGetPointer(ctid);
+}
+
+#endif							/* PX_EXEC_WRITE_STATE_H */

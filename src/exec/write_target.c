@@ -1,0 +1,500 @@
+/*-------------------------------------------------------------------------
+ *
+ * write_target.c
+ *		A target: from its rows to pieces that are sent.
+ *
+ * The first rows are kept as tuples.  When there are more of them than
+ * min_write_rows, the remote is asked about the statement, and from then on
+ * rows go into columns, and columns become frames.  A frame ends at batch_rows
+ * or batch_bytes, as when rows are read; a piece when it is worth its round
+ * trip.
+ *
+ * Pieces begin and end where statements of postgres_fdw would, which have
+ * batch_size rows, unless these are very large: so errors can name the
+ * statement.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "mb/pg_wchar.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "adapt/choice.h"
+#include "compat.h"
+#include "exec/clocks.h"
+#include "exec/transmission.h"
+#include "exec/write_ask.h"
+#include "exec/write_kept.h"
+#include "exec/write_lane.h"
+#include "exec/write_target.h"
+#include "guc.h"
+
+/* Bytes of frames after which a piece is worth its round trip. */
+#define PIECE_NBYTES		(1024 * 1024)
+
+/* What targets have of receive_buffer; pieces in flight have the rest. */
+#define BUFFER_SHARE_OF_TARGETS		2
+
+/* A frame has no fewer rows, however many targets there are. */
+#define FRAME_ROWS_MIN		64
+
+/* An estimate of the memory that a value takes in columns and frames. */
+#define VALUE_NBYTES		32
+
+/* Keep no more bytes of rows as tuples, however few rows these are. */
+#define KEPT_NBYTES_MAX		(1024 * 1024)
+
+/* ---------------------------------------------------------------------
+ * Memory
+ * --------------------------------------------------------------------- */
+
+/* Count what the target uses by now. */
+static void
+count_memory(px_write_target *target)
+{
+	size_t		nbytes = target->kept.nbytes;
+
+	if (target->buffers)
+		nbytes += MemoryContextMemAllocated(target->buffers, true);
+	if (target->piece)
+		nbytes += MemoryContextMemAllocated(target->piece->context, true);
+	target->writer->nbytes += nbytes - target->nbytes;
+	target->nbytes = nbytes;
+}
+
+/* Rows of a frame: fewer if many targets have to share the memory. */
+static uint32
+frame_rows_max(const px_write_target *target)
+{
+	size_t		share = (size_t) px_receive_buffer /
+		BUFFER_SHARE_OF_TARGETS / target->writer->ntargets;
+	size_t		rows = share / (VALUE_NBYTES * target->request.ncolumns);
+
+	return (uint32) Min(Max(rows, FRAME_ROWS_MIN), (size_t) px_batch_rows_max);
+}
+
+/* The same for the bytes of a piece. */
+static size_t
+piece_nbytes_max(const px_write_target *target)
+{
+	return Min((size_t) PIECE_NBYTES,
+			   (size_t) px_receive_buffer / 4 / target->writer->ntargets);
+}
+
+/* Where frames end so that they end with a statement of postgres_fdw. */
+static uint32
+rounded_frame_rows(const px_write_target *target, uint32 rows)
+{
+	uint32		size = (uint32) Max(target->plan.batch_size, 1);
+
+	return rows > size ? rows - rows % size : rows;
+}
+
+static void
+begin_buffers(px_write_target *target)
+{
+	px_write_state *writer = target->writer;
+	MemoryContext oldcontext = MemoryContextSwitchTo(writer->context);
+
+	if (writer->tools == NULL)
+	{
+		target->request.batch_rows = px_batch_rows_max;
+		writer->tools = px_frame_tools_new(&target->request);
+	}
+	target->request.batch_rows = frame_rows_max(target);
+	target->frame_rows = rounded_frame_rows(target,
+											target->request.batch_rows);
+
+	target->buffers = AllocSetContextCreate(writer->context, "ExchangeWrite",
+											ALLOCSET_DEFAULT_SIZES);
+	MemoryContextSwitchTo(target->buffers);
+	target->fill = px_fill_new(target->desc, target->attrs, &target->request,
+							   target->columns, GetDatabaseEncoding());
+	target->has_text = px_fill_text_columns(target->fill) > 0;
+	target->maker = px_frame_maker_new(&target->request, target->fill, 0);
+	px_fill_begin(target->fill);
+	px_fill_reset(target->fill);
+	px_frame_maker_begin(target->maker, writer->tools);
+	MemoryContextSwitchTo(oldcontext);
+	count_memory(target);
+}
+
+static void
+free_buffers(px_write_target *target)
+{
+	if (target->buffers)
+		MemoryContextDelete(target->buffers);
+	target->buffers = NULL;
+	target->fill = NULL;
+	target->maker = NULL;
+	count_memory(target);
+}
+
+/* ---------------------------------------------------------------------
+ * Pieces
+ * --------------------------------------------------------------------- */
+
+static void
+begin_piece(px_write_target *target)
+{
+	px_write_piece *piece = px_write_piece_new(target->writer->context);
+
+	if (px_copy_is_reading() || target->kept.lines)
+	{
+		MemoryContext oldcontext = MemoryContextSwitchTo(piece->context);
+
+		piece->lines = px_copy_lines_new();
+		MemoryContextSwitchTo(oldcontext);
+	}
+	target->piece = piece;
+	target->batch_left = (uint32) Max(target->plan.batch_size, 1);
+	px_frame_maker_restart(target->maker);
+	px_write_piece_add(piece, px_frame_maker_schema(target->maker));
+	target->fill_begun = px_wall_ns();
+}
+
+static void
+send_piece(px_write_target *target, bool last)
+{
+	px_write_piece *piece = target->piece;
+
+	px_write_piece_add(piece, px_frame_maker_end(target->maker));
+	piece->last = last;
+	target->piece = NULL;
+	count_memory(target);
+	px_write_lane_send(target, piece);
+}
+
+/* ---------------------------------------------------------------------
+ * Frames
+ * --------------------------------------------------------------------- */
+
+static px_choice
+choose(px_write_target *target, size_t raw_nbytes)
+{
+	px_write_lane *lane = target->lane;
+	px_choice	choice;
+
+	if (lane->mode != PX_MODE_AUTO || !target->request.adaptive)
+		return (px_choice) pg_rightmost_one_pos32(
+			px_choices_asked(&target->request));
+	choice = px_adapt_choose(&lane->adapt, (double) raw_nbytes);
+	return px_adapt_for_size(&lane->adapt, choice, (double) raw_nbytes);
+}
+
+/* What mode auto learns from a frame. */
+static void
+learn(px_write_target *target, px_choice choice, size_t raw_nbytes,
+	  size_t wire_nbytes, px_clocks begin, px_clocks end)
+{
+	bool		sampled = false;
+
+	if (target->lane->mode != PX_MODE_AUTO)
+		return;
+	for (int i = 0; i < target->fill->ncolumns; i++)
+		sampled = sampled || target->maker->columns[i].sampled;
+	px_adapt_learn_batch(&target->lane->adapt, choice, (double) raw_nbytes,
+						 (double) wire_nbytes,
+						 (double) (begin.wall_ns - target->fill_begun),
+						 (double) (end.cpu_ns - begin.cpu_ns),
+						 (double) (end.wall_ns - begin.wall_ns), !sampled);
+}
+
+/* Make a frame of the rows in columns, and append it to the piece. */
+static void
+make_frame(px_write_target *target)
+{
+	px_frame_maker *maker = target->maker;
+	px_clocks	begin = px_clocks_read();
+	px_clocks	end;
+	size_t		raw_nbytes;
+	px_choice	choice;
+	bytea	   *frame;
+
+	px_fill_finish(target->fill);
+	raw_nbytes = px_frame_maker_raw_nbytes(maker);
+	choice = choose(target, raw_nbytes);
+	px_choice_options(&target->request, choice, &maker->options);
+	frame = px_frame_maker_batch(maker, raw_nbytes, choice);
+	px_write_piece_add(target->piece, frame);
+
+	end = px_clocks_read();
+	learn(target, choice, raw_nbytes, PX_FRAME_OF_BYTEA_NBYTES(frame), begin,
+		  end);
+	target->fill_begun = end.wall_ns;
+	target->stats.frames++;
+	target->stats.raw_nbytes += raw_nbytes;
+	target->stats.choices[choice]++;
+	target->stats.encode_ms += (end.wall_ns - begin.wall_ns) / 1e6;
+	px_fill_reset(target->fill);
+	count_memory(target);
+}
+
+/* ---------------------------------------------------------------------
+ * Rows
+ * --------------------------------------------------------------------- */
+
+/* Put the ctid and the new values of a row into target->row. */
+static TupleTableSlot *
+combine_row(px_write_target *target, TupleTableSlot *slot,
+			TupleTableSlot *plan_slot, const ItemPointerData *ctid)
+{
+	TupleTableSlot *row = target->row;
+	ListCell   *lc;
+	int			i = 1;
+
+	ExecClearTuple(row);
+	row->tts_values[0] = PointerGetDatum(ctid);
+	row->tts_isnull[0] = false;
+	foreach(lc, target->plan.attrs)
+	{
+		row->tts_values[i] = slot_getattr(slot, lfirst_int(lc),
+										  &row->tts_isnull[i]);
+		i++;
+	}
+	return ExecStoreVirtualTuple(row);
+}
+
+static void
+fill_row(px_write_target *target, TupleTableSlot *slot)
+{
+	int			nestlevel;
+
+	if (!target->has_text)
+	{
+		px_fill_row(target->fill, slot);
+		return;
+	}
+	nestlevel = px_transmission_begin();
+	px_fill_row(target->fill, slot);
+	AtEOXact_GUC(true, nestlevel);
+}
+
+/*
+ * End the frame, and the piece, if they are full.  Statements of postgres_fdw
+ * are not cut, unless they are twice as large as a piece is to be.
+ */
+static void
+end_if_full(px_write_target *target)
+{
+	px_fill    *fill = target->fill;
+	px_write_piece *piece = target->piece;
+	size_t		piece_max = piece_nbytes_max(target);
+	size_t		frame_max = Min((size_t) px_batch_bytes_max, piece_max);
+	bool		at_end = target->batch_left == 0;
+	size_t		nbytes = px_fill_nbytes(fill);
+
+	if (at_end)
+		target->batch_left = (uint32) Max(target->plan.batch_size, 1);
+	if (fill->rows < target->frame_rows && nbytes < frame_max &&
+		!(at_end && piece->frames_nbytes >= piece_max))
+		return;
+	if (!at_end && fill->rows < target->request.batch_rows &&
+		nbytes < 2 * frame_max)
+		return;
+	make_frame(target);
+	if (piece->frames_nbytes >= (at_end ? piece_max : 2 * piece_max))
+		send_piece(target, false);
+}
+
+/* Append a row to the frames.  NULL if its ctid has come before. */
+static TupleTableSlot *
+append_row(px_write_target *target, TupleTableSlot *slot,
+		   TupleTableSlot *plan_slot)
+{
+	ItemPointerData ctid;
+	px_write_piece *piece;
+
+	if (target->fill == NULL)
+		begin_buffers(target);
+	if (target->piece == NULL)
+		begin_piece(target);
+	piece = target->piece;
+	if (target->row)
+	{
+		ctid = px_write_ctid(&target->plan, plan_slot);
+		if (target->plan.may_repeat && !px_write_piece_add_ctid(piece, &ctid))
+			return NULL;
+		fill_row(target, combine_row(target, slot, plan_slot, &ctid));
+	}
+	else
+		fill_row(target, slot);
+
+	piece->rows++;
+	target->batch_left--;
+	return slot ? slot : plan_slot;
+}
+
+/* ---------------------------------------------------------------------
+ * From tuples to frames
+ * --------------------------------------------------------------------- */
+
+/* The rows that are filled in: for an UPDATE and DELETE the ctid is first. */
+static void
+make_row(px_write_target *target)
+{
+	TupleDesc table = RelationGetDescr(target->plan.relinfo->ri_RelationDesc);
+	MemoryContext oldcontext = MemoryContextSwitchTo(target->writer->context);
+	ListCell   *lc;
+	int			i = 1;
+
+	target->desc = table;
+	target->attrs = target->plan.attrs;
+	if (target->plan.operation != CMD_INSERT)
+	{
+		target->desc =
+			CreateTemplateTupleDesc(list_length(target->plan.attrs) + 1);
+		TupleDescInitEntry(target->desc, 1, "ctid", TIDOID, -1, 0);
+		target->attrs = list_make1_int(1);
+		foreach(lc, target->plan.attrs)
+		{
+			i++;
+			TupleDescCopyEntry(target->desc, i, table, lfirst_int(lc));
+			target->attrs = lappend_int(target->attrs, i);
+		}
+		TupleDescFinalize(target->desc);
+		target->row = MakeSingleTupleTableSlot(target->desc, &TTSOpsVirtual);
+	}
+	MemoryContextSwitchTo(oldcontext);
+}
+
+/* Turn the rows that were kept into frames. */
+static void
+append_kept(px_write_target *target)
+{
+	px_copy_lines *lines = target->kept.lines;
+
+	for (int i = 0; i < target->kept.nrows; i++)
+	{
+		TupleTableSlot *slot;
+		TupleTableSlot *plan_slot;
+
+		px_write_kept_row(target, i, &slot, &plan_slot);
+		if (append_row(target, slot, plan_slot) == NULL)
+			px_write_uncount(target, 1);
+		else
+		{
+			if (lines)
+				px_copy_lines_add_from(target->piece->lines, lines, i);
+			end_if_full(target);
+		}
+	}
+	px_write_forget_kept(target);
+	count_memory(target);
+}
+
+/*
+ * Ask the remote about the statement, and begin with frames if it agrees.  If
+ * not, postgres_fdw writes the rows kept so far, and the others as they come.
+ */
+static void
+ask(px_write_target *target)
+{
+	MemoryContext oldcontext = MemoryContextSwitchTo(target->writer->context);
+	const char *against = px_write_ask(target);
+
+	MemoryContextSwitchTo(oldcontext);
+	if (against)
+	{
+		target->stats.transport = psprintf("postgres_fdw (%s)", against);
+		target->phase = PX_WRITE_DECLINED;
+		px_write_replay(target);
+		return;
+	}
+	target->stats.transport =
+		MemoryContextStrdup(target->writer->context,
+							psprintf("exchange v%d", target->request.version));
+	target->phase = PX_WRITE_FRAMES;
+	make_row(target);
+	append_kept(target);
+}
+
+/* A row while rows are kept. */
+static TupleTableSlot *
+keep_row(px_write_target *target, TupleTableSlot *slot,
+		 TupleTableSlot *plan_slot)
+{
+	px_write_keep(target, slot, plan_slot);
+	count_memory(target);
+	if (target->kept.nrows > px_min_write_rows ||
+		target->kept.nbytes > KEPT_NBYTES_MAX)
+		ask(target);
+	return slot ? slot : plan_slot;
+}
+
+/* A row that postgres_fdw writes, in statements of batch_size rows. */
+static TupleTableSlot *
+pass_row(px_write_target *target, TupleTableSlot *slot,
+		 TupleTableSlot *plan_slot)
+{
+	const px_write_plan *plan = &target->plan;
+	EState	   *estate = target->writer->estate;
+
+	if (plan->operation == CMD_UPDATE)
+		return plan->fdw->ExecForeignUpdate(estate, plan->relinfo, slot,
+											plan_slot);
+	if (plan->operation == CMD_DELETE)
+		return plan->fdw->ExecForeignDelete(estate, plan->relinfo, slot,
+											plan_slot);
+	if (plan->batch_size <= 1)
+		return plan->fdw->ExecForeignInsert(estate, plan->relinfo, slot,
+											plan_slot);
+	px_write_keep(target, slot, plan_slot);
+	if (target->kept.nrows >= plan->batch_size)
+		px_write_replay(target);
+	count_memory(target);
+	return slot;
+}
+
+TupleTableSlot *
+px_write_target_row(px_write_target *target, TupleTableSlot *slot,
+					TupleTableSlot *plan_slot)
+{
+	switch (target->phase)
+	{
+		case PX_WRITE_KEEPING:
+			return keep_row(target, slot, plan_slot);
+		case PX_WRITE_DECLINED:
+			return pass_row(target, slot, plan_slot);
+		case PX_WRITE_FRAMES:
+			break;
+	}
+	slot = append_row(target, slot, plan_slot);
+	if (slot)
+	{
+		if (target->piece->lines)
+			px_copy_lines_add(target->piece->lines);
+		end_if_full(target);
+	}
+	return slot;
+}
+
+void
+px_write_target_flush(px_write_target *target, bool last)
+{
+	if (target->kept.nrows > 0)
+		px_write_replay(target);
+	if (target->fill && target->fill->rows > 0)
+		make_frame(target);
+	if (target->piece && target->piece->rows > 0)
+		send_piece(target, last);
+	else if (target->piece)
+	{
+		px_write_piece_free(target->piece);
+		target->piece = NULL;
+	}
+	free_buffers(target);
+}
+
+size_t
+px_write_target_fullness(const px_write_target *target)
+{
+	return target->kept.nbytes +
+		(target->fill ? px_fill_nbytes(target->fill) : 0) +
+		(target->piece ? target->piece->frames_nbytes : 0);
+}

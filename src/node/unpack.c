@@ -1,0 +1,248 @@
+/*-------------------------------------------------------------------------
+ *
+ * unpack.c
+ *		Executing ExchangeUnpack: a piece in, rows out.
+ *
+ * The rows are decoded one batch at a time, and nothing is stored.  If the
+ * statement is that of exchange.apply, the piece is read by its reader, which
+ * outlives the statement: there may be one statement for some of the rows, and
+ * another for the next ones.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/objectaccess.h"
+#include "executor/executor.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "compat.h"
+#include "conn/sqlstate.h"
+#include "exec/apply_state.h"
+#include "node/unpack.h"
+#include "tuple/piece_reader.h"
+
+/*
+ * How many rows are converted at a time.  Nobody can tell, but for the memory
+ * that their values take.
+ */
+#define WINDOW_ROWS	100
+
+PG_FUNCTION_INFO_V1(px_sql_unpack);
+
+static const CustomExecMethods unpack_exec_methods;
+
+typedef struct px_unpack_state
+{
+	CustomScanState css;		/* must be first */
+
+	int			ncolumns;		/* of the function */
+	TupleDesc	tupdesc;		/* of these */
+	ExprState  *piece;			/* the argument of the function */
+	px_apply   *apply;			/* whose statement this is; NULL: nobody's */
+	px_piece_reader *reader;	/* NULL before the first row */
+	bool		opened;			/* the reader has the piece */
+	uint64		rows_begin;		/* apply: the first row of the statement */
+} px_unpack_state;
+
+/* The number of the function's columns in the scan tuple. */
+static int
+count_columns(const CustomScan *scan)
+{
+	const TargetEntry *last = llast_node(TargetEntry, scan->custom_scan_tlist);
+	const Var  *var = (const Var *) last->expr;
+
+	return list_length(scan->custom_scan_tlist) -
+		(IsA(var, Var) && var->varattno == 0 ? 1 : 0);
+}
+
+static void
+check_permission(Oid function)
+{
+	AclResult	result = px_function_aclcheck(function, GetUserId());
+
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, OBJECT_FUNCTION, get_func_name(function));
+	InvokeFunctionExecuteHook(function);
+}
+
+/* Begin to read the piece; false if it is null. */
+static bool
+open_piece(px_unpack_state *state)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	MemoryContext oldcontext;
+	Datum		value;
+	bool		isnull;
+
+	if (state->apply)
+	{
+		state->reader = state->apply->reader;
+		state->rows_begin = px_piece_reader_position(state->reader);
+		state->opened = true;
+		return true;
+	}
+
+	ResetExprContext(econtext);
+	value = ExecEvalExprSwitchContext(state->piece, econtext, &isnull);
+	if (isnull)
+		return false;
+	oldcontext = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+	if (state->reader == NULL)
+		state->reader = px_piece_reader_new(state->tupdesc, WINDOW_ROWS);
+	px_piece_reader_open(state->reader, DatumGetTextPP(value));
+	MemoryContextSwitchTo(oldcontext);
+	state->opened = true;
+	return true;
+}
+
+/* Set the whole row, which follows the columns in the slot. */
+static void
+set_whole_row(px_unpack_state *state, TupleTableSlot *slot)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	MemoryContext oldcontext = MemoryContextSwitchTo(
+		econtext->ecxt_per_tuple_memory);
+	HeapTuple tuple = heap_form_tuple(state->tupdesc, slot->tts_values,
+									  slot->tts_isnull);
+
+	slot->tts_values[state->ncolumns] = HeapTupleGetDatum(tuple);
+	slot->tts_isnull[state->ncolumns] = false;
+	MemoryContextSwitchTo(oldcontext);
+}
+
+static TupleTableSlot *
+unpack_next(ScanState *node)
+{
+	px_unpack_state *state = (px_unpack_state *) node;
+	TupleTableSlot *slot = ExecClearTuple(node->ss_ScanTupleSlot);
+
+	if (!state->opened && !open_piece(state))
+		return slot;
+	if (state->apply &&
+		px_piece_reader_position(state->reader) >= state->apply->rows_end)
+		return slot;
+	if (!px_piece_reader_next(state->reader, slot->tts_values,
+							  slot->tts_isnull))
+		return slot;
+	if (state->apply)
+	{
+		state->apply->row = px_piece_reader_position(state->reader) - 1;
+		state->apply->has_row = true;
+	}
+	if (slot->tts_tupleDescriptor->natts > state->ncolumns)
+		set_whole_row(state, slot);
+	return ExecStoreVirtualTuple(slot);
+}
+
+/*
+ * The row that was joined to one that another transaction has changed: put it
+ * into the slot again.
+ */
+static bool
+unpack_recheck(ScanState *node, TupleTableSlot *slot)
+{
+	elog(ERROR, "ExchangeUnpack cannot be rechecked");
+	return false;
+}
+
+static TupleTableSlot *
+unpack_exec(CustomScanState *node)
+{
+	return ExecScan(&node->ss, unpack_next, unpack_recheck);
+}
+
+static Node *
+unpack_create_state(CustomScan *scan)
+{
+	px_unpack_state *state = palloc0(sizeof(px_unpack_state));
+
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &unpack_exec_methods;
+	return (Node *) state;
+}
+
+static void
+unpack_begin(CustomScanState *node, EState *estate, int eflags)
+{
+	px_unpack_state *state = (px_unpack_state *) node;
+	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
+	const FuncExpr *call = linitial_node(FuncExpr, scan->custom_exprs);
+	TupleDesc	scan_desc = node->ss.ss_ScanTupleSlot->tts_tupleDescriptor;
+
+	check_permission(call->funcid);
+	state->ncolumns = count_columns(scan);
+	state->tupdesc = CreateTemplateTupleDesc(state->ncolumns);
+	for (int i = 1; i <= state->ncolumns; i++)
+		TupleDescCopyEntry(state->tupdesc, (AttrNumber) i, scan_desc,
+						   (AttrNumber) i);
+	TupleDescFinalize(state->tupdesc);
+	state->tupdesc = BlessTupleDesc(state->tupdesc);
+	state->piece = ExecInitExpr(linitial(call->args), &node->ss.ps);
+	state->apply = px_apply_find(estate->es_param_list_info);
+}
+
+static void
+unpack_end(CustomScanState *node)
+{
+}
+
+static void
+unpack_rescan(CustomScanState *node)
+{
+	px_unpack_state *state = (px_unpack_state *) node;
+
+	ExecScanReScan(&node->ss);
+	if (!state->opened)
+		return;
+	if (state->apply)
+	{
+		Datum	   *values = node->ss.ss_ScanTupleSlot->tts_values;
+		bool	   *isnull = node->ss.ss_ScanTupleSlot->tts_isnull;
+
+		px_piece_reader_rewind(state->reader);
+		while (px_piece_reader_position(state->reader) < state->rows_begin)
+			(void) px_piece_reader_next(state->reader, values, isnull);
+	}
+	else if (node->ss.ps.chgParam != NULL)
+		state->opened = false;
+	else
+		px_piece_reader_rewind(state->reader);
+}
+
+const CustomScanMethods px_unpack_scan_methods = {
+	.CustomName = "ExchangeUnpack",
+	.CreateCustomScanState = unpack_create_state,
+};
+
+static const CustomExecMethods unpack_exec_methods = {
+	.CustomName = "ExchangeUnpack",
+	.BeginCustomScan = unpack_begin,
+	.ExecCustomScan = unpack_exec,
+	.EndCustomScan = unpack_end,
+	.ReScanCustomScan = unpack_rescan,
+};
+
+void
+px_unpack_node_init(void)
+{
+	RegisterCustomScanMethods(&px_unpack_scan_methods);
+}
+
+/* exchange.unpack(piece text) returns setof record */
+Datum
+px_sql_unpack(PG_FUNCTION_ARGS)
+{
+	ereport(ERROR,
+			(errcode(PX_ERRCODE_NOT_PLANNED),
+			 errmsg("exchange.unpack was not recognized by the planner"),
+			 errdetail("The library was not loaded when the query was planned, or the query does not have the form SELECT ... FROM exchange.unpack(...) AS t(column type, ...)."),
+			 errhint("Run the query again if it has that form: the library is loaded now.")));
+	PG_RETURN_NULL();			/* keep compilers quiet */
+}

@@ -1,0 +1,24 @@
+/*-------------------------------------------------------------------------
+ *
+ * remote_error.h
+ *		Errors that postgres_fdw raises for a query of ours.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_TRANSPORT_REMOTE_ERROR_H
+#define PX_TRANSPORT_REMOTE_ERROR_H
+
+/*
+ * In a PG_CATCH: end error handling, and return a copy of the error, in the
+ * current memory context.  Its context names reported in place of our query
+ * sql.  Its texts, which postgres_fdw takes from the remote as they are, are
+ * valid in the database encoding.
+ */
+extern ErrorData *px_remote_error_copy(const char *sql, const char *reported);
+
+/* In a PG_CATCH: raise the error again, as that.  It is copied to context. */
+pg_noreturn extern void px_remote_error_rethrow(MemoryContext context,
+												const char *sql,
+												const char *reported);
+
+#endif							/* PX_TRANSPORT_REMOTE_ERROR_H */

@@ -1,0 +1,248 @@
+/*-------------------------------------------------------------------------
+ *
+ * piece_reader.c
+ *		From a piece, a text given by a client, to rows.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "guc.h"
+#include "tuple/fault.h"
+#include "tuple/frame_totals.h"
+#include "tuple/piece_reader.h"
+#include "wire/armour.h"
+
+/* Errors name no server. */
+#define THE_CLIENT	NULL
+
+struct px_piece_reader
+{
+	MemoryContext context;
+	px_decoder *decoder;
+	uint64		rows;			/* that the headers announce */
+
+	uint8_t    *frames;			/* NULL at first */
+	size_t		frames_cap;
+	size_t		frames_nbytes;
+	uint8_t    *aligned;		/* a copy of a frame; NULL until needed */
+	size_t		aligned_cap;
+
+	/* The position. */
+	size_t		used;			/* bytes of frames that were read */
+	px_sender_totals totals;
+	uint32		batch_rows;		/* of the batch in the decoder */
+	uint32		next_row;		/* of these */
+};
+
+px_piece_reader *
+px_piece_reader_new(TupleDesc tupdesc, int window_rows)
+{
+	px_piece_reader *reader = palloc0(sizeof(px_piece_reader));
+	List	   *attnos = NIL;
+	const char **contexts = palloc0(tupdesc->natts * sizeof(char *));
+
+	for (int i = 1; i <= tupdesc->natts; i++)
+		attnos = lappend_int(attnos, i);
+	reader->context = CurrentMemoryContext;
+	reader->decoder = px_decoder_new(THE_CLIENT, tupdesc, attnos, contexts,
+									 window_rows);
+	return reader;
+}
+
+/*
+ * Read the header of the frame at this place.  Returns the frame's size, which
+ * is within the piece.
+ */
+static size_t
+peek_frame(const px_piece_reader *reader, size_t at, px_frame_header *header)
+{
+	px_fault	fault;
+	size_t		left = reader->frames_nbytes - at;
+
+	if (px_frame_peek_header(reader->frames + at, left, header,
+							 &fault) != PX_OK)
+		px_raise_fault(THE_CLIENT, &fault);
+	px_require_within(THE_CLIENT, "frame size", left,
+					  (uint64) header->body_nbytes + PX_FRAME_HEADER_NBYTES);
+	px_require_within(THE_CLIENT, "values of a batch", PX_PIECE_VALUES_MAX,
+					  (uint64) header->rows * header->columns);
+	return PX_FRAME_HEADER_NBYTES + (size_t) header->body_nbytes;
+}
+
+static void
+count_rows(px_piece_reader *reader)
+{
+	size_t		at = 0;
+
+	reader->rows = 0;
+	while (at < reader->frames_nbytes)
+	{
+		px_frame_header header;
+
+		at += peek_frame(reader, at, &header);
+		reader->rows += header.rows;
+	}
+}
+
+void
+px_piece_reader_open(px_piece_reader *reader, const text *piece)
+{
+	size_t		room = px_armour_decoded_nbytes(VARSIZE_ANY_EXHDR(piece));
+	px_fault	fault;
+
+	if (room > reader->frames_cap)
+	{
+		if (reader->frames)
+			pfree(reader->frames);
+		reader->frames = NULL;
+		reader->frames_cap = 0;
+		reader->frames = MemoryContextAllocHuge(reader->context, room);
+		reader->frames_cap = room;
+	}
+	reader->frames_nbytes = 0;
+	if (px_armour_decode(VARDATA_ANY(piece), VARSIZE_ANY_EXHDR(piece),
+						 reader->frames, room, &reader->frames_nbytes,
+						 &fault) != PX_OK)
+		px_raise_fault(THE_CLIENT, &fault);
+	count_rows(reader);
+	px_piece_reader_rewind(reader);
+}
+
+uint64
+px_piece_reader_rows(const px_piece_reader *reader)
+{
+	return reader->rows;
+}
+
+void
+px_piece_reader_rewind(px_piece_reader *reader)
+{
+	reader->used = 0;
+	memset(&reader->totals, 0, sizeof(reader->totals));
+	reader->batch_rows = reader->next_row = 0;
+	px_decoder_reset(reader->decoder);
+}
+
+uint64
+px_piece_reader_position(const px_piece_reader *reader)
+{
+	return reader->totals.received.rows - reader->batch_rows +
+		reader->next_row;
+}
+
+/*
+ * The next frame, of nbytes, at an aligned address.  There are no gaps between
+ * frames, and the piece stays as it is, because it may be read again.
+ */
+static const uint8_t *
+align_frame(px_piece_reader *reader, size_t nbytes)
+{
+	const uint8_t *frame = reader->frames + reader->used;
+
+	if ((uintptr_t) frame % 8 == 0)
+		return frame;
+	if (nbytes > reader->aligned_cap)
+	{
+		if (reader->aligned)
+			pfree(reader->aligned);
+		reader->aligned = NULL;
+		reader->aligned_cap = 0;
+		reader->aligned = MemoryContextAllocHuge(reader->context, nbytes);
+		reader->aligned_cap = nbytes;
+	}
+	memcpy(reader->aligned, frame, nbytes);
+	return reader->aligned;
+}
+
+/* Read the next frame into the decoder; returns its kind. */
+static px_frame_kind
+take_frame(px_piece_reader *reader)
+{
+	px_frame_header header;
+	px_fault	fault;
+	px_end		end;
+	size_t		nbytes;
+	const uint8_t *frame;
+	const uint8_t *body;
+
+	px_require(THE_CLIENT, "end frame", 1,
+			   reader->used < reader->frames_nbytes ? 1 : 0);
+	nbytes = peek_frame(reader, reader->used, &header);
+	frame = align_frame(reader, nbytes);
+	body = frame + PX_FRAME_HEADER_NBYTES;
+	if (px_frame_verify(frame, &header, &fault) != PX_OK)
+		px_raise_fault(THE_CLIENT, &fault);
+	px_require(THE_CLIENT, "sender", 0, header.sender);
+	px_require(THE_CLIENT, "plan frame", 0, header.kind == PX_FRAME_PLAN);
+	px_totals_check_order(THE_CLIENT, &reader->totals, &header, false);
+	switch (header.kind)
+	{
+		case PX_FRAME_SCHEMA:
+			px_decoder_schema(reader->decoder, body, &header, PG_VERSION_NUM);
+			break;
+
+		case PX_FRAME_BATCH:
+			px_decoder_batch(reader->decoder, body, &header);
+			reader->batch_rows = header.rows;
+			reader->next_row = 0;
+			break;
+
+		default:
+			px_totals_finish(THE_CLIENT, &reader->totals, body, &header, &end);
+			break;
+	}
+	if (header.kind != PX_FRAME_END)
+		px_totals_count(&reader->totals, &header, nbytes);
+	reader->used += nbytes;
+	return header.kind;
+}
+
+bool
+px_piece_reader_next(px_piece_reader *reader, Datum *values, bool *isnull)
+{
+	while (reader->next_row == reader->batch_rows)
+	{
+		if (reader->totals.ended)
+			return false;
+		CHECK_FOR_INTERRUPTS();
+		if (take_frame(reader) == PX_FRAME_END)
+			px_require(THE_CLIENT, "bytes after the end", 0,
+					   reader->frames_nbytes - reader->used);
+	}
+	px_decoder_row(reader->decoder, reader->next_row, values, isnull);
+	reader->next_row++;
+	return true;
+}
+
+double
+px_piece_estimate_rows(const text *piece)
+{
+	size_t		room = px_armour_decoded_nbytes(VARSIZE_ANY_EXHDR(piece));
+	uint8_t    *frames = MemoryContextAllocHuge(CurrentMemoryContext,
+												Max(room, 1));
+	size_t		nbytes;
+	size_t		at = 0;
+	double		rows = 0;
+	px_frame_header header;
+
+	if (px_armour_decode(VARDATA_ANY(piece), VARSIZE_ANY_EXHDR(piece), frames,
+						 room, &nbytes, NULL) != PX_OK)
+		rows = -1;
+	else
+	{
+		while (nbytes - at >= PX_FRAME_HEADER_NBYTES &&
+			   px_frame_peek_header(frames + at, nbytes - at, &header,
+									NULL) == PX_OK &&
+			   header.body_nbytes <= nbytes - at - PX_FRAME_HEADER_NBYTES)
+		{
+			rows += header.rows;
+			at += PX_FRAME_HEADER_NBYTES + (size_t) header.body_nbytes;
+		}
+	}
+	pfree(frames);
+	return rows;
+}

@@ -1,0 +1,63 @@
+/*-------------------------------------------------------------------------
+ *
+ * piece_reader.h
+ *		From a piece, a text given by a client, to rows.
+ *
+ * A piece is a whole stream of one sender in an armour (wire/armour.h): a
+ * schema frame, batch frames and an end frame.  Any user may make one.  It is
+ * checked as frames from a server are: headers, limits, checksums, order and
+ * totals, and that nothing follows the end.  Errors are ERRCODE_DATA_CORRUPTED
+ * and ERRCODE_PROTOCOL_VIOLATION, and those of values as from a server.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_TUPLE_PIECE_READER_H
+#define PX_TUPLE_PIECE_READER_H
+
+#include "access/tupdesc.h"
+
+#include "tuple/decode.h"
+
+/*
+ * The most values, null or not, of a batch of a piece.  Decoding takes some
+ * memory for each value, however small the frame is.
+ */
+#define PX_PIECE_VALUES_MAX	(16 * 1024 * 1024)
+
+typedef struct px_piece_reader px_piece_reader;
+
+/*
+ * A reader of pieces with the columns of tupdesc, all of them, in the current
+ * memory context.  tupdesc must live as long.  window_rows is the number of
+ * rows whose values are converted at a time, as postgres_fdw would send them
+ * in one statement.
+ */
+extern px_piece_reader *px_piece_reader_new(TupleDesc tupdesc,
+											int window_rows);
+
+/*
+ * Read a piece, in place of the last one.  It is copied.  Checks the lengths
+ * of all frames.
+ */
+extern void px_piece_reader_open(px_piece_reader *reader, const text *piece);
+
+/* The rows that the frames' headers announce. */
+extern uint64 px_piece_reader_rows(const px_piece_reader *reader);
+
+/*
+ * The next row: sets values and isnull, which are valid until the next call.
+ * False if there are no more.  Checks for interrupts once for each batch.
+ */
+extern bool px_piece_reader_next(px_piece_reader *reader, Datum *values,
+								 bool *isnull);
+
+/* How many rows were returned: the number of the next one, from 0. */
+extern uint64 px_piece_reader_position(const px_piece_reader *reader);
+
+/* Begin anew with the first row. */
+extern void px_piece_reader_rewind(px_piece_reader *reader);
+
+/* The rows that a piece announces, or -1 if it cannot be read: for estimates. */
+extern double px_piece_estimate_rows(const text *piece);
+
+#endif							/* PX_TUPLE_PIECE_READER_H */
