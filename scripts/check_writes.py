@@ -22,6 +22,7 @@ SERVERS = {"shared_buffers": "64MB", "autovacuum": "off", "jit": "off", "fsync":
 # Each piece leaves a line in the shard's log, with the statement that is applied.
 SHARD = {**SERVERS, "log_statement": "all", "log_parameter_max_length": "300", "log_min_messages": "warning"}
 TIMEOUT = "60s"
+LINES_MAX = 30      # of a difference
 SHOWN_MAX = 8       # cases whose difference is shown
 LOOK = """CREATE FUNCTION c.look() RETURNS TABLE (shard int, name text, state text) LANGUAGE plpgsql SET pg_exchange.enabled = off AS $$
 BEGIN
@@ -115,8 +116,8 @@ def run(work, count, seed, first):
         if expected != got:
             different.append(number)
             if len(different) <= SHOWN_MAX:
-                report.comment(f"case {number} of seed {seed}, by {now or 'postgres_fdw'}:\n" + "\n".join(
-                    difflib.unified_diff(expected, got, "postgres_fdw", "frames", lineterm="", n=3)))
+                lines = list(difflib.unified_diff(expected, got, "postgres_fdw", "frames", lineterm="", n=3))
+                report.comment(f"case {number} of seed {seed}, by {now or 'postgres_fdw'}:\n" + "\n".join(lines[:LINES_MAX]))
     report.comment(f"{count} cases, {sum(errors.values())} errors, {cases_sent} with frames: {sent}, {len(different)} differ: {different}")
     report.comment("errors: " + ", ".join(f"{state} {times}" for state, times in sorted(errors.items(), key=lambda item: -item[1])))
     report.ok(not different, f"{count} random cases have equal answers")
