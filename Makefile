@@ -43,8 +43,7 @@ PG_CONFIG ?= pg_config
 # Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
 # `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of
 # that command line (make clean check) gets a make of its own.
-script_goals = check check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster check-auto check-load check-random check-aggregates check-sessions check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-links bench-auto bench-tpch bench-write format
-script_goals = check check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster check-auto check-load check-random check-aggregates check-sessions check-writes check-mirrored check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-links bench-auto bench-tpch format
+script_goals = check check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster check-auto check-load check-random check-aggregates check-sessions check-writes check-mirrored check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-links bench-auto bench-tpch bench-write format
 .PHONY: $(script_goals)
 
 ifneq (,$(filter $(script_goals),$(MAKECMDGOALS)))
