@@ -54,9 +54,16 @@ class Nodes:
         self.log_at = 0
 
     def run(self, case, prepare):
-        """What psql prints of a case, after prepare."""
-        for number, shard in enumerate(self.shards):
-            shard.run(EMPTY + case.shard[number])
+        """What psql prints of a case, after prepare; a server that has crashed gets time to come back."""
+        for server in (self.server, self.coordinator):
+            harness.wait_for(lambda server=server: is_up(server), True)
+        for number, shard in enumerate(list(self.shards)):
+            try:
+                shard.run(EMPTY + case.shard[number])
+            except harness.Failure:
+                shard.kill()
+                self.shards[number] = harness.Session(self.server, f"d{number}")
+                self.shards[number].run(EMPTY + case.shard[number])
         path = f"{self.work}/case.sql"
         with open(path, "w", encoding="utf-8") as file:
             file.write("\\set VERBOSITY verbose\n\\set SHOW_CONTEXT always\n\\set QUIET 1\n\\set ON_ERROR_STOP 1\n" + EMPTY + case.here + LOOK +
@@ -74,6 +81,13 @@ class Nodes:
             text = log.read()
         self.log_at += len(text)
         return text.decode("utf-8", "replace")
+
+
+def is_up(server):
+    try:
+        return server.sql("SELECT 1") == "1"
+    except harness.Failure:
+        return False
 
 
 def without_place(line):

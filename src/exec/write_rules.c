@@ -89,11 +89,13 @@ static bool calls_user_code(Node *node, void *context);
 static bool
 domain_calls_user_code(Oid domain)
 {
-	DomainConstraintRef ref;
+	DomainConstraintRef *ref;
 	ListCell   *lc;
 
-	InitDomainConstraintRef(domain, &ref, CurrentMemoryContext, false);
-	foreach(lc, ref.constraints)
+	/* The memory context knows it until it is reset. */
+	ref = palloc0(sizeof(DomainConstraintRef));
+	InitDomainConstraintRef(domain, ref, CurrentMemoryContext, false);
+	foreach(lc, ref->constraints)
 	{
 		DomainConstraintState *constraint = lfirst(lc);
 
