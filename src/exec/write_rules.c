@@ -97,6 +97,11 @@ domain_calls_user_code(Oid domain)
 	DomainConstraintRef *ref = palloc(sizeof(DomainConstraintRef));
 	ListCell   *lc;
 
+	DomainConstraintRef *ref;
+	ListCell   *lc;
+
+	/* The memory context knows it until it is reset. */
+	ref = palloc0(sizeof(DomainConstraintRef));
 	InitDomainConstraintRef(domain, ref, CurrentMemoryContext, false);
 	foreach(lc, ref->constraints)
 	{
