@@ -92,7 +92,7 @@ domain_calls_user_code(Oid domain)
 	DomainConstraintRef *ref = palloc0(sizeof(DomainConstraintRef));
 	ListCell   *lc;
 
-	/* The current context keeps a pointer to ref. */
+	/* The memory context keeps a pointer to it until it is reset. */
 	InitDomainConstraintRef(domain, ref, CurrentMemoryContext, false);
 	foreach(lc, ref->constraints)
 	{
@@ -292,7 +292,8 @@ is_marked(const ModifyTableState *mtstate, List *private)
 	if (private == NIL)
 		return false;
 	last = llast(private);
-	return IsA(last, String) && strcmp(strVal(last), PX_WRITE_MARK) == 0;
+	return last && IsA(last, String) &&
+		strcmp(strVal(last), PX_WRITE_MARK) == 0;
 }
 
 /* What may look at the target while rows are on their way. */
