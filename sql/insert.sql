@@ -150,6 +150,8 @@ BEGIN;
 SELECT apply('INSERT INTO referring(a, b) VALUES ($1, $2)', :'many'), same('referring');
 SELECT n_tup_ins FROM pg_stat_xact_user_tables WHERE relid = 'referring'::regclass;
 ROLLBACK;
+-- by one statement, unless a trigger or a function could tell
+SELECT (SELECT count(DISTINCT cmin::text) FROM heap) AS heap, (SELECT count(DISTINCT cmin::text) FROM keyed) AS keyed;
 -- all index entries are there
 SET enable_seqscan = off;
 SELECT count(*), sum(a), bool_and(b IS NOT NULL) FROM indexed WHERE b >= '';
