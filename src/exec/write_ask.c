@@ -142,7 +142,8 @@ describe_lane(px_write_lane *lane, const px_hello *self,
 	lane->is_described = true;
 	lane->locality = px_hello_locality(self, remote,
 									   px_downlink_socket(lane->downlink));
-	lane->mode = is_local(lane->locality) ?
+	lane->is_local = is_local(lane->locality);
+	lane->mode = lane->is_local ?
 		PX_MODE_NONE : px_mode_for_server(lane->servername);
 }
 
@@ -189,8 +190,9 @@ make_request(px_write_target *target, const px_hello *self,
 	}
 }
 
-static char *
-call_sql(const px_write_plan *plan, uint16 version)
+char *
+px_write_call_sql(const px_write_plan *plan, uint16 version,
+				  const px_receipt *deposit)
 {
 	px_apply_order order = {
 		.version = version,
@@ -198,10 +200,13 @@ call_sql(const px_write_plan *plan, uint16 version)
 	};
 	char		words[PX_APPLY_WORDS_NBYTES_MAX];
 
+	if (deposit)
+		order.deposit = *deposit;
 	px_apply_order_write(words, sizeof(words), &order);
 	return psprintf("SELECT exchange.apply(%s::pg_catalog.text,"
-					" %s::pg_catalog.text, $1::pg_catalog.text)",
-					quote_literal_cstr(words), quote_literal_cstr(plan->sql));
+					" %s::pg_catalog.text, %s::pg_catalog.text)",
+					quote_literal_cstr(words), quote_literal_cstr(plan->sql),
+					deposit ? "''" : "$1");
 }
 
 /* How many parameters has postgres_fdw's statement? */
@@ -257,6 +262,6 @@ px_write_ask(px_write_target *target)
 							   sizeof(px_request_column));
 	target->exact = description.exact && !target->plan.do_nothing &&
 		!target->plan.may_repeat;
-	target->call_sql = call_sql(&target->plan, version);
+	target->call_sql = px_write_call_sql(&target->plan, version, NULL);
 	return NULL;
 }
