@@ -25,10 +25,10 @@
 #include "conn/pool.h"
 #include "conn/remote_text.h"
 #include "exec/write_ask.h"
+#include "exec/write_call.h"
 #include "exec/write_lane.h"
 #include "guc.h"
 #include "miscadmin.h"
-#include "wire/apply_words.h"
 #include "wire/description.h"
 
 /* How the description is embedded in the answer. */
@@ -188,25 +188,6 @@ make_request(px_write_target *target, const px_hello *self,
 		if (is_first)
 			begin_adapting(lane, request);
 	}
-}
-
-char *
-px_write_call_sql(const px_write_plan *plan, uint16 version,
-				  const px_receipt *deposit)
-{
-	px_apply_order order = {
-		.version = version,
-		.batch_size = (uint32) Max(plan->batch_size, 1),
-	};
-	char		words[PX_APPLY_WORDS_NBYTES_MAX];
-
-	if (deposit)
-		order.deposit = *deposit;
-	px_apply_order_write(words, sizeof(words), &order);
-	return psprintf("SELECT exchange.apply(%s::pg_catalog.text,"
-					" %s::pg_catalog.text, %s::pg_catalog.text)",
-					quote_literal_cstr(words), quote_literal_cstr(plan->sql),
-					deposit ? "''" : "$1");
 }
 
 /* How many parameters has postgres_fdw's statement? */

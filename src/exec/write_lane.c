@@ -15,7 +15,7 @@
 #include "compat.h"
 #include "conn/remote_text.h"
 #include "exec/clocks.h"
-#include "exec/write_ask.h"
+#include "exec/write_call.h"
 #include "exec/write_deposit.h"
 #include "exec/write_error.h"
 #include "exec/write_lane.h"
