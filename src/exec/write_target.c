@@ -233,6 +233,7 @@ make_frame(px_write_target *target)
 	target->stats.encode_ms += (end.wall_ns - begin.wall_ns) / 1e6;
 	px_fill_reset(target->fill);
 	count_memory(target);
+	(void) px_depositors_send_on();
 }
 
 /* ---------------------------------------------------------------------
