@@ -866,4 +866,11 @@ px_scram_keys(char **client_key, char **server_key)
 #endif
 }
 
+/* There are several functions random: 17.  F_... of the one of 16. */
+#if PG_VERSION_NUM >= 170000
+#define PX_F_RANDOM		F_RANDOM_
+#else
+#define PX_F_RANDOM		F_RANDOM
+#endif
+
 #endif							/* PX_COMPAT_H */

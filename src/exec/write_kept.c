@@ -90,7 +90,6 @@ static TupleTableSlot *
 get_slot(px_write_target *target, int i)
 {
 	px_kept_rows *kept = &target->kept;
-	EState	   *estate = target->writer->estate;
 	Relation	table = target->plan.relinfo->ri_RelationDesc;
 	MemoryContext oldcontext =
 		MemoryContextSwitchTo(target->writer->context);
@@ -99,9 +98,10 @@ get_slot(px_write_target *target, int i)
 		kept->slots = palloc0(Max(target->plan.batch_size, 1) *
 							  sizeof(TupleTableSlot *));
 	if (kept->slots[i] == NULL)
-		kept->slots[i] = ExecAllocTableSlot(&estate->es_tupleTable,
-											RelationGetDescr(table),
-											&TTSOpsHeapTuple);
+		kept->slots[i] =
+			MakeSingleTupleTableSlot(
+				CreateTupleDescCopy(RelationGetDescr(table)),
+				&TTSOpsHeapTuple);
 	MemoryContextSwitchTo(oldcontext);
 	return kept->slots[i];
 }
@@ -248,8 +248,9 @@ px_write_replay(px_write_target *target, bool complete)
 	if (nrows == 0)
 		return;
 	fill_piece(kept, &piece);
-	/* Values that functions return are freed with the kept rows. */
-	MemoryContextSwitchTo(kept->context);
+
+	/* postgres_fdw keeps the name of its prepared statement, for instance. */
+	MemoryContextSwitchTo(target->writer->context);
 	error_context_stack = NULL;
 	PG_TRY();
 	{

@@ -265,6 +265,21 @@ px_writer_after_error(const EState *estate)
 	ReThrowError(error);
 }
 
+void
+px_writer_before_scan(EState *estate, Oid serverid)
+{
+	px_write_state *writer = find_writer(estate);
+
+	for (px_write_target *target = writer ? writer->targets : NULL; target;
+		 target = target->next)
+	{
+		if (target->lane->serverid != serverid || target->plan.batch_size > 1)
+			continue;
+		px_write_target_flush(target, true);
+		px_write_lane_collect(target->lane);
+	}
+}
+
 const px_write_stats *
 px_writer_stats(const px_write_target *target)
 {

@@ -50,6 +50,13 @@ extern void px_writer_flush(EState *estate);
  */
 extern void px_writer_after_error(const EState *estate);
 
+/*
+ * A scan of the server begins, perhaps anew: have it see what it would have
+ * seen if postgres_fdw had written row by row.  Does nothing for rows of which
+ * postgres_fdw would have kept some, too.
+ */
+extern void px_writer_before_scan(EState *estate, Oid serverid);
+
 /* Valid after px_writer_flush. */
 extern const px_write_stats *px_writer_stats(const px_write_target *target);
 
