@@ -51,7 +51,6 @@ px_write_lane_get(px_write_state *writer, const px_write_plan *plan)
 	lane->user = GetUserMapping(px_result_relation_user(plan->relinfo,
 														writer->estate),
 								serverid);
-	lane->downlink = px_downlink_new(plan->mtstate, plan->relinfo);
 	lane->next = writer->lanes;
 	writer->lanes = lane;
 	writer->nlanes++;
@@ -62,6 +61,18 @@ px_write_lane_get(px_write_state *writer, const px_write_plan *plan)
 /* ---------------------------------------------------------------------
  * Calls
  * --------------------------------------------------------------------- */
+
+/* The lane's downlink, made for the first call. */
+static px_downlink *
+downlink_for(px_write_target *target)
+{
+	px_write_lane *lane = target->lane;
+
+	if (lane->downlink == NULL)
+		lane->downlink = px_downlink_new(target->plan.mtstate,
+										 target->plan.relinfo);
+	return lane->downlink;
+}
 
 typedef enum lane_operation
 {
@@ -79,7 +90,7 @@ static text *
 guarded(lane_operation operation, px_write_target *target, const char *sql,
 		px_write_piece *piece)
 {
-	px_downlink *downlink = target->lane->downlink;
+	px_downlink *downlink = downlink_for(target);
 	text	   *argument = piece ? piece->armoured : NULL;
 	const char *reported = target->plan.sql;
 	ErrorContextCallback *stack = error_context_stack;
@@ -220,13 +231,13 @@ finish_piece(px_write_target *target, px_write_piece *piece, text *result,
  * --------------------------------------------------------------------- */
 
 /*
- * With one server, a synchronous call is one round trip; asynchronous ones
- * take three.
+ * Is it better not to wait for the result?  The next rows are made meanwhile,
+ * or other servers are sent theirs.  With neither, waiting is cheaper.
  */
 static bool
-is_asynchronous(const px_write_state *writer)
+is_asynchronous(const px_write_lane *lane, const px_write_piece *piece)
 {
-	return writer->nlanes > 1 && px_write_streams != 1;
+	return !piece->last || lane->writer->nlanes > 1 || lane->target;
 }
 
 /* Wait for the call in flight, if there is one. */
@@ -323,6 +334,7 @@ void
 px_write_lane_send(px_write_target *target, px_write_piece *piece)
 {
 	px_write_lane *lane = target->lane;
+	bool		asynchronous;
 	int64		begin;
 	text	   *result;
 
@@ -332,9 +344,10 @@ px_write_lane_send(px_write_target *target, px_write_piece *piece)
 
 	/* The remote still works on the last piece while this is prepared. */
 	px_write_piece_armour(piece);
+	asynchronous = is_asynchronous(lane, piece);
 	collect_call(lane);
 	limit_streams(lane->writer);
-	if (is_asynchronous(lane->writer))
+	if (asynchronous)
 	{
 		send_call(target, piece, target->call_sql);
 		return;
@@ -349,4 +362,13 @@ px_write_lane_collect(px_write_lane *lane)
 {
 	px_write_lane_start(lane);
 	collect_call(lane);
+}
+
+void
+px_write_lane_end(px_write_lane *lane)
+{
+	px_write_lane_collect(lane);
+	if (lane->downlink)
+		px_downlink_end(lane->downlink);
+	lane->downlink = NULL;
 }
