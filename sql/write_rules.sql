@@ -120,6 +120,9 @@ SELECT b, count(*) FROM remote.wr WHERE b IN ('default', 'condition', 'next') GR
 TRUNCATE remote.wr;
 INSERT INTO remote.wr VALUES (1), (2);
 SELECT transport('INSERT INTO wr SELECT g, (SELECT b FROM wr w WHERE w.a = g LIMIT 1) FROM generate_series(3, 4) g');
+SET pg_exchange.min_bytes = '1MB';		-- so that the subquery is a lookup
+SELECT transport('INSERT INTO wr SELECT g, (SELECT b FROM wr w WHERE w.a = g LIMIT 1) FROM generate_series(3, 4) g');
+RESET pg_exchange.min_bytes;
 SELECT transport('INSERT INTO wr SELECT a + 10 FROM wr UNION ALL SELECT a + 100 FROM wr');
 SELECT a FROM remote.wr ORDER BY a;
 -- The same by postgres_fdw alone.
@@ -141,7 +144,8 @@ ALTER TABLE wr_parent ATTACH PARTITION wr_1 FOR VALUES IN (1);
 CREATE FOREIGN TABLE wr_2 PARTITION OF wr_parent FOR VALUES IN (2)
 	SERVER loopback OPTIONS (schema_name 'remote', table_name 'wr_2');
 CREATE TABLE wr_3 PARTITION OF wr_parent FOR VALUES IN (3);
-SELECT explain_stable('INSERT INTO wr_parent SELECT 1 + g % 3, g FROM generate_series(1, 300) g', 'ANALYZE, COSTS OFF');
+SELECT explain_stable('INSERT INTO wr_parent SELECT 1 + g % 3, g FROM generate_series(1, 300) g',
+					  'ANALYZE, COSTS OFF, TIMING OFF');
 COPY wr_parent FROM stdin;
 1	copied
 2	copied
