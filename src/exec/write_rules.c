@@ -89,10 +89,19 @@ static bool calls_user_code(Node *node, void *context);
 static bool
 domain_calls_user_code(Oid domain)
 {
+	DomainConstraintRef *ref = palloc0(sizeof(DomainConstraintRef));
+	ListCell   *lc;
+
+	/* The current context keeps a pointer to ref. */
 	/* It lives as long as the context, which ends it. */
 	DomainConstraintRef *ref = palloc(sizeof(DomainConstraintRef));
 	ListCell   *lc;
 
+	DomainConstraintRef *ref;
+	ListCell   *lc;
+
+	/* The memory context knows it until it is reset. */
+	ref = palloc0(sizeof(DomainConstraintRef));
 	InitDomainConstraintRef(domain, ref, CurrentMemoryContext, false);
 	foreach(lc, ref->constraints)
 	{
