@@ -285,17 +285,15 @@ apply_piece(apply_call *call, Oid function, const px_apply_order *order,
 	apply->params = make_params(piece);
 	apply->reader = px_piece_reader_new(make_tupdesc(types, ntypes),
 										(int) batch_size, true);
-	px_piece_reader_open(apply->reader, piece);
+	*gone = !open_piece(apply, order, piece);
+	if (*gone)
+		return 0;
 	rows = px_piece_reader_rows(apply->reader);
 
 	/*
 	 * All rows at once, unless that could be seen: then as many as
 	 * postgres_fdw's statement would have.
 	 */
-										(int) apply->batch_size);
-	*gone = !open_piece(apply, order, piece);
-	if (*gone)
-		return 0;
 	rewritten = QueryRewrite(query);
 	px_write_effects_judge(rewritten, types, ntypes, &effects);
 	apply->rows_at_once =

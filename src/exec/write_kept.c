@@ -248,10 +248,6 @@ px_write_replay(px_write_target *target, bool complete)
 	if (nrows == 0)
 		return;
 	fill_piece(kept, &piece);
-	/* Values that functions return are freed with the kept rows. */
-	MemoryContextSwitchTo(kept->context);
-	if (kept->nrows == 0)
-		return;
 
 	/* postgres_fdw keeps the name of its prepared statement, for instance. */
 	MemoryContextSwitchTo(target->writer->context);

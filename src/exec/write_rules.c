@@ -92,16 +92,7 @@ domain_calls_user_code(Oid domain)
 	DomainConstraintRef *ref = palloc0(sizeof(DomainConstraintRef));
 	ListCell   *lc;
 
-	/* The current context keeps a pointer to ref. */
-	/* It lives as long as the context, which ends it. */
-	DomainConstraintRef *ref = palloc(sizeof(DomainConstraintRef));
-	ListCell   *lc;
-
-	DomainConstraintRef *ref;
-	ListCell   *lc;
-
-	/* The memory context knows it until it is reset. */
-	ref = palloc0(sizeof(DomainConstraintRef));
+	/* The memory context keeps a pointer to it until it is reset. */
 	InitDomainConstraintRef(domain, ref, CurrentMemoryContext, false);
 	foreach(lc, ref->constraints)
 	{

@@ -263,6 +263,8 @@ px_writer_after_error(const EState *estate)
 		}
 	}
 	ReThrowError(error);
+}
+
 void
 px_writer_before_scan(EState *estate, Oid serverid)
 {

@@ -49,6 +49,8 @@ extern void px_writer_flush(EState *estate);
  * is nothing to do: then the error is to be raised again.
  */
 extern void px_writer_after_error(const EState *estate);
+
+/*
  * A scan of the server begins, perhaps anew: have it see what it would have
  * seen if postgres_fdw had written row by row.  Does nothing for rows of which
  * postgres_fdw would have kept some, too.

@@ -138,7 +138,7 @@ px_piece_reader_open_bytes(px_piece_reader *reader, const uint8_t *piece,
 		memcpy(reader->frames, piece, nbytes);
 	reader->frames_nbytes = nbytes;
 	count_rows(reader);
-	px_piece_reader_rewind(reader);
+	rewind_piece(reader);
 }
 
 uint64
