@@ -10,7 +10,8 @@ CREATE FOREIGN TABLE wr(a int, b text, c int GENERATED ALWAYS AS (a * 2) STORED)
 CREATE FOREIGN TABLE wr_batch(a int, b text, c int GENERATED ALWAYS AS (a * 2) STORED)
 	SERVER loopback OPTIONS (schema_name 'remote', table_name 'wr', batch_size '10');
 
-SELECT explain_stable('INSERT INTO wr SELECT g, g FROM generate_series(1, 100) g', 'ANALYZE, COSTS OFF');
+SELECT explain_stable('INSERT INTO wr SELECT g, g FROM generate_series(1, 100) g',
+					  'ANALYZE, COSTS OFF, TIMING OFF');
 -- The size of postgres_fdw's statements is shown as ever.
 SELECT explain_stable('INSERT INTO wr_batch SELECT g, g FROM generate_series(1, 100) g',
 					  'ANALYZE, VERBOSE, COSTS OFF, TIMING OFF');
@@ -200,7 +201,7 @@ SELECT row_count('INSERT INTO wr SELECT g FROM generate_series(1, 3) g');
 SELECT row_count('COPY wr_batch (a) FROM PROGRAM ''echo 1; echo 2; echo 3''');
 SELECT row_count('INSERT INTO wr_batch SELECT g FROM generate_series(1, 3) g');
 
-SELECT writes > 0 AS writes, write_fallbacks, rows_sent > 0 AS rows_sent, bytes_sent > 0 AS bytes_sent
+SELECT writes > 0 AS writes, write_fallbacks > 0 AS fallbacks, rows_sent > 0 AS rows_sent, bytes_sent > 0 AS bytes_sent
 FROM exchange.pg_stat_exchange WHERE srvname = 'loopback';
 
 DROP FOREIGN TABLE wr, wr_batch, wr_none, wr_default;
