@@ -204,9 +204,25 @@ SELECT row_count('INSERT INTO wr_batch SELECT g FROM generate_series(1, 3) g');
 SELECT writes > 0 AS writes, write_fallbacks > 0 AS fallbacks, rows_sent > 0 AS rows_sent, bytes_sent > 0 AS bytes_sent
 FROM exchange.pg_stat_exchange WHERE srvname = 'loopback';
 
+-- What is running, seen by a function of the statement.
+SET pg_exchange.compression = none;
+CREATE FUNCTION wr_progress(int) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	RETURN (SELECT format('%s %s %s: %s rows of %s, %s', srvname, direction, blocked_on,
+						  CASE WHEN rows BETWEEN 1 AND estimated_rows AND batches > 0 AND raw_bytes > wire_bytes * 0.8
+							   THEN 'some' END, estimated_rows, remote_query)
+			FROM exchange.pg_stat_progress_exchange);
+END
+$$;
+DROP TRIGGER skip_odd ON remote.wr;
+INSERT INTO wr SELECT g, CASE WHEN g = 10000 THEN wr_progress(g) ELSE repeat('x', 1000) END
+	FROM generate_series(1, 10000) g;
+SELECT b FROM remote.wr WHERE a = 10000;
+SELECT wr_progress(1);
+
 DROP FOREIGN TABLE wr, wr_batch, wr_none, wr_default;
 DROP TABLE wr_parent;
 DROP TABLE remote.wr, remote.wr_1, remote.wr_2;
-DROP FUNCTION wr_trigger, wr_next, remote.skip_odd, row_count, explain_keys;
+DROP FUNCTION wr_trigger, wr_next, wr_progress, remote.skip_odd, row_count, explain_keys;
 DROP DOMAIN wr_domain;
 DROP FUNCTION wr_count;

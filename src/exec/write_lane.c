@@ -17,7 +17,9 @@
 #include "exec/clocks.h"
 #include "exec/write_error.h"
 #include "exec/write_lane.h"
+#include "exec/write_progress.h"
 #include "guc.h"
+#include "stats/progress.h"
 #include "wire/apply_words.h"
 
 /* ---------------------------------------------------------------------
@@ -195,6 +197,8 @@ finish_piece(px_write_target *target, px_write_piece *piece, text *result,
 	target->stats.apply_ms += applied.us / 1000.0;
 	target->stats.rows += piece->rows;
 	target->stats.wire_nbytes += VARSIZE(piece->armoured) - VARHDRSZ;
+	px_write_progress_written(target, piece,
+							  VARSIZE(piece->armoured) - VARHDRSZ);
 	px_write_piece_free(piece);
 }
 
@@ -241,6 +245,8 @@ px_write_lane_send(px_write_target *target, px_write_piece *piece)
 	px_write_lane *lane = target->lane;
 	int64		begin;
 
+	px_write_progress_send(target);
+
 	/* The remote still works on the last piece while this is prepared. */
 	px_write_piece_armour(piece);
 	px_write_lane_collect(lane);
@@ -254,6 +260,7 @@ px_write_lane_send(px_write_target *target, px_write_piece *piece)
 		lane->piece = piece;
 		lane->sent_ns = px_wall_ns() - begin;
 		lane->number = lane->writer->ncalls++;
+		px_progress_blocked(lane->progress, PX_BLOCKED_QUERY);
 	}
 	else
 	{
@@ -274,6 +281,7 @@ px_write_lane_collect(px_write_lane *lane)
 	if (target == NULL)
 		return;
 	lane->target = NULL;
+	px_progress_blocked(lane->progress, PX_BLOCKED_SERVER);
 	result = guarded(LANE_COLLECT, target, NULL, lane->piece);
 	finish_piece(target, lane->piece, result, lane->sent_ns,
 				 px_wall_ns() - begin);
