@@ -15,6 +15,7 @@
 #include "access/xact.h"
 #include "catalog/pg_type_d.h"
 #include "executor/executor.h"
+#include "jit/jit.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/parsenodes.h"
@@ -32,6 +33,7 @@
 #include "admit/write_query.h"
 #include "compat.h"
 #include "exec/apply_state.h"
+#include "exec/timeout.h"
 #include "tuple/fault.h"
 #include "wire/apply_words.h"
 
@@ -216,13 +218,18 @@ plan_statements(const apply_call *call, List *rewritten)
 	foreach(lc, rewritten)
 	{
 		Query	   *query = lfirst_node(Query, lc);
+		PlannedStmt *stmt;
 
 		if (query->commandType == CMD_UTILITY)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("statement cannot take its rows from an exchange"),
 					 errdetail("A rule has a utility command.")));
-		stmts = lappend(stmts, px_plan_query(query, call->sql, 0));
+		stmt = px_plan_query(query, call->sql, 0);
+
+		/* It is planned for each piece, and compiling takes longer. */
+		stmt->jitFlags = PGJIT_NONE;
+		stmts = lappend(stmts, stmt);
 	}
 	return stmts;
 }
@@ -275,17 +282,18 @@ apply_piece(apply_call *call, Oid function, const px_apply_order *order,
 	int			ntypes;
 	Oid			unpack;
 	px_write_effects effects;
-	uint64		batch_size;
 	uint64		rows;
 	uint64		processed;
 
 	query = px_write_query_analyze(call->sql, &types, &ntypes);
 	unpack = find_unpack(function);
 	query = px_write_query_from_rows(query, unpack, types, ntypes);
-	batch_size = query->commandType == CMD_INSERT ? apply->batch_size : 1;
+	if (query->commandType != CMD_INSERT)
+		apply->batch_size = 1;
+	apply->timed = px_timeout_is_of_call(function);
 	apply->params = make_params(piece);
 	apply->reader = px_piece_reader_new(make_tupdesc(types, ntypes),
-										(int) batch_size, true);
+										(int) apply->batch_size, true);
 	*gone = !open_piece(apply, order, piece);
 	if (*gone)
 		return 0;
@@ -297,8 +305,9 @@ apply_piece(apply_call *call, Oid function, const px_apply_order *order,
 	 */
 	rewritten = QueryRewrite(query);
 	px_write_effects_judge(rewritten, types, ntypes, unpack, &effects);
-	apply->rows_at_once =
-		effects.visible || effects.late_checks ? Min(batch_size, rows) : rows;
+	apply->rows_at_once = effects.visible || effects.late_checks
+		? Min(apply->batch_size, rows)
+		: rows;
 
 	PushActiveSnapshot(GetTransactionSnapshot());
 	stmts = plan_statements(call, rewritten);
