@@ -16,7 +16,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 
 sys.dont_write_bytecode = True
@@ -24,7 +23,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(ROOT, "bench"), os.path.join(ROOT, "scripts")]
 import harness  # noqa: E402
 import report  # noqa: E402
-from source import Unavailable, fetch_tarball, numbers  # noqa: E402
+from source import Unavailable, cached_files, numbers  # noqa: E402
 
 TIMEOUT = 300   # seconds for one suite
 WITHOUT = ""
@@ -40,30 +39,8 @@ MIN_WRITE_ROWS = (0, 128)
 
 def postgres_fdw_tests(work):
     """Folder with the Makefile, sql/, specs/ and expected/ of contrib/postgres_fdw, fetched on first use."""
-    major = numbers(harness.pg_config("version"))[0]
-    target = os.path.join(harness.cache_dir(), f"postgres_fdw-{major}")
-    if os.path.isdir(target):
-        return target
-    tarball = fetch_tarball(f"postgresql-{major}", work)
-    os.makedirs(harness.cache_dir(), exist_ok=True)
-    # Renamed when complete: an interrupted run leaves nothing that looks finished.
-    partial = tempfile.mkdtemp(prefix="partial-", dir=harness.cache_dir())
-    try:
-        with tarfile.open(tarball) as archive:
-            for member in archive:
-                name = re.fullmatch(r"[^/]+/contrib/postgres_fdw/(Makefile|(?:sql|specs|expected)/[\w.]+)", member.name)
-                if name and member.isfile():
-                    path = os.path.join(partial, name[1])
-                    os.makedirs(os.path.dirname(path), exist_ok=True)
-                    with open(path, "wb") as file:
-                        shutil.copyfileobj(archive.extractfile(member), file)
-        if not os.path.exists(partial + "/Makefile"):
-            raise Unavailable(f"{os.path.basename(tarball)} has no contrib/postgres_fdw")
-        os.chmod(partial, 0o755)
-        os.rename(partial, target)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-    return target
+    return cached_files(work, f"postgres_fdw-{numbers(harness.pg_config('version'))[0]}",
+                        r"[^/]+/contrib/postgres_fdw/(Makefile|(?:sql|specs|expected)/[\w.]+)", "Makefile")
 
 
 # ---- the suites ------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ SERVERS = {"shared_buffers": "64MB", "autovacuum": "off", "jit": "off", "fsync":
 # Each piece leaves a line in the shard's log, with the statement that is applied.
 SHARD = {**SERVERS, "log_statement": "all", "log_parameter_max_length": "300", "log_min_messages": "warning"}
 TIMEOUT = "60s"
+LINES_MAX = 30      # of a difference
 SHOWN_MAX = 8       # cases whose difference is shown
 LOOK = """CREATE FUNCTION c.look() RETURNS TABLE (shard int, name text, state text) LANGUAGE plpgsql SET pg_exchange.enabled = off AS $$
 BEGIN
@@ -53,9 +54,16 @@ class Nodes:
         self.log_at = 0
 
     def run(self, case, prepare):
-        """What psql prints of a case, after prepare."""
-        for number, shard in enumerate(self.shards):
-            shard.run(EMPTY + case.shard[number])
+        """What psql prints of a case, after prepare; a server that has crashed gets time to come back."""
+        for server in (self.server, self.coordinator):
+            harness.wait_for(lambda server=server: is_up(server), True)
+        for number, shard in enumerate(list(self.shards)):
+            try:
+                shard.run(EMPTY + case.shard[number])
+            except harness.Failure:
+                shard.kill()
+                self.shards[number] = harness.Session(self.server, f"d{number}")
+                self.shards[number].run(EMPTY + case.shard[number])
         path = f"{self.work}/case.sql"
         with open(path, "w", encoding="utf-8") as file:
             file.write("\\set VERBOSITY verbose\n\\set SHOW_CONTEXT always\n\\set QUIET 1\n\\set ON_ERROR_STOP 1\n" + EMPTY + case.here + LOOK +
@@ -73,6 +81,13 @@ class Nodes:
             text = log.read()
         self.log_at += len(text)
         return text.decode("utf-8", "replace")
+
+
+def is_up(server):
+    try:
+        return server.sql("SELECT 1") == "1"
+    except harness.Failure:
+        return False
 
 
 def without_place(line):
@@ -115,8 +130,8 @@ def run(work, count, seed, first):
         if expected != got:
             different.append(number)
             if len(different) <= SHOWN_MAX:
-                report.comment(f"case {number} of seed {seed}, by {now or 'postgres_fdw'}:\n" + "\n".join(
-                    difflib.unified_diff(expected, got, "postgres_fdw", "frames", lineterm="", n=3)))
+                lines = list(difflib.unified_diff(expected, got, "postgres_fdw", "frames", lineterm="", n=3))
+                report.comment(f"case {number} of seed {seed}, by {now or 'postgres_fdw'}:\n" + "\n".join(lines[:LINES_MAX]))
     report.comment(f"{count} cases, {sum(errors.values())} errors, {cases_sent} with frames: {sent}, {len(different)} differ: {different}")
     report.comment("errors: " + ", ".join(f"{state} {times}" for state, times in sorted(errors.items(), key=lambda item: -item[1])))
     report.ok(not different, f"{count} random cases have equal answers")

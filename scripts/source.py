@@ -79,6 +79,34 @@ def fetch_tarball(package, work):
                       f"no source package {package} is listed")
 
 
+def cached_files(work, name, pattern, needed):
+    """Folder in harness.cache_dir() with files of the source of this major version, fetched on first use: those whose path in
+    the tar file is pattern, whose group 1 is the path in the folder. One of them is needed."""
+    target = os.path.join(harness.cache_dir(), name)
+    if os.path.isdir(target):
+        return target
+    tarball = fetch_tarball(f"postgresql-{numbers(harness.pg_config('version'))[0]}", work)
+    os.makedirs(harness.cache_dir(), exist_ok=True)
+    # Renamed when complete: an interrupted run leaves nothing that looks finished.
+    partial = tempfile.mkdtemp(prefix="partial-", dir=harness.cache_dir())
+    try:
+        with tarfile.open(tarball) as archive:
+            for member in archive:
+                found = re.fullmatch(pattern, member.name)
+                if found and member.isfile():
+                    path = os.path.join(partial, found[1])
+                    os.makedirs(os.path.dirname(path), exist_ok=True)
+                    with open(path, "wb") as file:
+                        shutil.copyfileobj(archive.extractfile(member), file)
+        if not os.path.exists(os.path.join(partial, needed)):
+            raise Unavailable(f"{os.path.basename(tarball)} has no {needed}")
+        os.chmod(partial, 0o755)
+        os.rename(partial, target)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return target
+
+
 # Assertions are on, and palloc tells valgrind what it does.
 CONFIGURE = ("--enable-cassert", "--enable-debug", "--enable-tap-tests", "--with-libxml", "--without-icu", "--without-readline",
              "--without-zlib", "CFLAGS=-O1 -g", "CPPFLAGS=-DUSE_VALGRIND")

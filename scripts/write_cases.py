@@ -224,6 +224,8 @@ class Case:
             else:
                 local = self.rng.choice(list(TYPES))
                 column = Column(name, local, local, TYPES[local])
+                if local == "text" and self.often(0.3):
+                    column.value = "repeat(md5(i::text), i % 70)"
             if self.often(0.1):
                 column.remote_name = f"there {number}"
             self.columns.append(column)
@@ -403,7 +405,7 @@ class Case:
 
     def rows(self):
         """(first, last): usually new, sometimes in the way of rows that are there."""
-        count = self.pick(1, 2, 3, 10, 50, 129, 300, 300, 300, 2500)
+        count = self.pick(1, 2, 3, 10, 50, 128, 129, 300, 300, 300, 300, 2500)
         first = 10000 * (self.statements + 1) if self.often(0.8) else 10000 * max(self.statements, 1)
         return first, first + count - 1
 

@@ -28,6 +28,7 @@
 #include "utils/snapmgr.h"
 
 #include "admit/write_effects.h"
+#include "admit/deposit.h"
 #include "admit/write_query.h"
 #include "compat.h"
 #include "exec/apply_plan.h"
@@ -238,8 +239,34 @@ makes_late_checks(List *stmts)
 		IsA(linitial_node(PlannedStmt, stmts)->planTree, CustomScan);
 }
 
+/*
+ * Have the reader read the piece, from a deposit if the order names one: false
+ * if that is gone.
+ */
+static bool
+open_piece(px_apply *apply, const px_apply_order *order, text *piece)
+{
+	dsm_segment *segment;
+	const uint8_t *bytes;
+	size_t		nbytes;
+
+	if (order->deposit.handle == 0)
+	{
+		px_piece_reader_open(apply->reader, piece);
+		return true;
+	}
+	bytes = px_deposit_open(&order->deposit, &nbytes, &segment);
+	if (bytes == NULL)
+		return false;
+	px_piece_reader_open_bytes(apply->reader, bytes, nbytes);
+	px_deposit_close(segment);
+	return true;
+}
+
+/* Run the statement for the rows of the piece; for none if it is gone. */
 static uint64
-apply_piece(apply_call *call, Oid function, text *piece)
+apply_piece(apply_call *call, Oid function, const px_apply_order *order,
+			text *piece, bool *gone)
 {
 	px_apply   *apply = &call->apply;
 	Query	   *query;
@@ -259,7 +286,9 @@ apply_piece(apply_call *call, Oid function, text *piece)
 	apply->params = make_params(piece);
 	apply->reader = px_piece_reader_new(make_tupdesc(types, ntypes),
 										(int) batch_size, true);
-	px_piece_reader_open(apply->reader, piece);
+	*gone = !open_piece(apply, order, piece);
+	if (*gone)
+		return 0;
 	rows = px_piece_reader_rows(apply->reader);
 
 	/*
@@ -288,7 +317,7 @@ px_sql_apply(PG_FUNCTION_ARGS)
 {
 	apply_call	call = {0};
 	px_apply_order order;
-	px_apply_result result;
+	px_apply_result result = {0};
 	char		answer[PX_APPLY_WORDS_NBYTES_MAX];
 	ErrorContextCallback callback;
 	instr_time	begin;
@@ -307,8 +336,8 @@ px_sql_apply(PG_FUNCTION_ARGS)
 	innermost = &call;
 	PG_TRY();
 	{
-		result.rows = apply_piece(&call, fcinfo->flinfo->fn_oid,
-								  PG_GETARG_TEXT_PP(2));
+		result.rows = apply_piece(&call, fcinfo->flinfo->fn_oid, &order,
+								  PG_GETARG_TEXT_PP(2), &result.gone);
 	}
 	PG_FINALLY();
 	{

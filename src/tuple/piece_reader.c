@@ -62,28 +62,56 @@ rewind_piece(px_piece_reader *reader)
 	px_decoder_reset(reader->decoder);
 }
 
+/* Room for so many bytes, in place of the last piece. */
+static void
+make_room(px_piece_reader *reader, size_t room)
+{
+	reader->piece.nbytes = 0;
+	if (room <= reader->frames_cap)
+		return;
+	if (reader->frames)
+		pfree(reader->frames);
+	reader->frames = NULL;
+	reader->frames_cap = 0;
+	reader->frames = MemoryContextAllocHuge(reader->context, room);
+	reader->frames_cap = room;
+}
+
+/* The bytes are there: check them as frames, and count their rows. */
+static void
+begin_piece(px_piece_reader *reader)
+{
+	px_fault	fault;
+
+	if (px_piece_measure(reader->frames, reader->piece.nbytes, &reader->rows,
+						 &fault) != PX_OK)
+		px_raise_fault(THE_CLIENT, &fault);
+	rewind_piece(reader);
+}
+
 void
 px_piece_reader_open(px_piece_reader *reader, const text *piece)
 {
 	size_t		room = px_armour_decoded_nbytes(VARSIZE_ANY_EXHDR(piece));
 	px_fault	fault;
 
-	if (room > reader->frames_cap)
-	{
-		if (reader->frames)
-			pfree(reader->frames);
-		reader->frames = NULL;
-		reader->frames_cap = 0;
-		reader->frames = MemoryContextAllocHuge(reader->context, room);
-		reader->frames_cap = room;
-	}
+	make_room(reader, room);
 	if (px_armour_decode(VARDATA_ANY(piece), VARSIZE_ANY_EXHDR(piece),
 						 reader->frames, room, &reader->piece.nbytes,
-						 &fault) != PX_OK ||
-		px_piece_measure(reader->frames, reader->piece.nbytes, &reader->rows,
 						 &fault) != PX_OK)
 		px_raise_fault(THE_CLIENT, &fault);
-	rewind_piece(reader);
+	begin_piece(reader);
+}
+
+void
+px_piece_reader_open_bytes(px_piece_reader *reader, const uint8_t *piece,
+						   size_t nbytes)
+{
+	make_room(reader, nbytes);
+	if (nbytes > 0)
+		memcpy(reader->frames, piece, nbytes);
+	reader->piece.nbytes = nbytes;
+	begin_piece(reader);
 }
 
 uint64

@@ -36,6 +36,10 @@ extern px_piece_reader *px_piece_reader_new(TupleDesc tupdesc,
  */
 extern void px_piece_reader_open(px_piece_reader *reader, const text *piece);
 
+/* The same for a piece without its armour. */
+extern void px_piece_reader_open_bytes(px_piece_reader *reader,
+									   const uint8_t *piece, size_t nbytes);
+
 /* The rows that the frames' headers announce. */
 extern uint64 px_piece_reader_rows(const px_piece_reader *reader);
 
