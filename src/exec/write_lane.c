@@ -49,7 +49,6 @@ px_write_lane_get(px_write_state *writer, const px_write_plan *plan)
 	lane->user = GetUserMapping(px_result_relation_user(plan->relinfo,
 														writer->estate),
 								serverid);
-	lane->downlink = px_downlink_new(plan->mtstate, plan->relinfo);
 	lane->next = writer->lanes;
 	writer->lanes = lane;
 	writer->nlanes++;
@@ -60,6 +59,18 @@ px_write_lane_get(px_write_state *writer, const px_write_plan *plan)
 /* ---------------------------------------------------------------------
  * Calls
  * --------------------------------------------------------------------- */
+
+/* The lane's downlink, made for the first call. */
+static px_downlink *
+downlink_for(px_write_target *target)
+{
+	px_write_lane *lane = target->lane;
+
+	if (lane->downlink == NULL)
+		lane->downlink = px_downlink_new(target->plan.mtstate,
+										 target->plan.relinfo);
+	return lane->downlink;
+}
 
 typedef enum lane_operation
 {
@@ -77,7 +88,7 @@ static text *
 guarded(lane_operation operation, px_write_target *target, const char *sql,
 		px_write_piece *piece)
 {
-	px_downlink *downlink = target->lane->downlink;
+	px_downlink *downlink = downlink_for(target);
 	text	   *argument = piece ? piece->armoured : NULL;
 	const char *reported = target->plan.sql;
 	ErrorContextCallback *stack = error_context_stack;
@@ -203,13 +214,13 @@ finish_piece(px_write_target *target, px_write_piece *piece, text *result,
  * --------------------------------------------------------------------- */
 
 /*
- * With one server, a synchronous call is one round trip; asynchronous ones
- * take three.
+ * Is it better not to wait for the result?  The next rows are made meanwhile,
+ * or other servers are sent theirs.  With neither, waiting is cheaper.
  */
 static bool
-is_asynchronous(const px_write_state *writer)
+is_asynchronous(const px_write_lane *lane, const px_write_piece *piece)
 {
-	return writer->nlanes > 1 && px_write_streams != 1;
+	return !piece->last || lane->writer->nlanes > 1 || lane->target;
 }
 
 /* Wait until fewer servers work than write_streams allows. */
@@ -239,15 +250,17 @@ void
 px_write_lane_send(px_write_target *target, px_write_piece *piece)
 {
 	px_write_lane *lane = target->lane;
+	bool		asynchronous;
 	int64		begin;
 
 	/* The remote still works on the last piece while this is prepared. */
 	px_write_piece_armour(piece);
+	asynchronous = is_asynchronous(lane, piece);
 	px_write_lane_collect(lane);
 	limit_streams(lane->writer);
 
 	begin = px_wall_ns();
-	if (is_asynchronous(lane->writer))
+	if (asynchronous)
 	{
 		guarded(LANE_SEND, target, target->call_sql, piece);
 		lane->target = target;
@@ -277,4 +290,13 @@ px_write_lane_collect(px_write_lane *lane)
 	result = guarded(LANE_COLLECT, target, NULL, lane->piece);
 	finish_piece(target, lane->piece, result, lane->sent_ns,
 				 px_wall_ns() - begin);
+}
+
+void
+px_write_lane_end(px_write_lane *lane)
+{
+	px_write_lane_collect(lane);
+	if (lane->downlink)
+		px_downlink_end(lane->downlink);
+	lane->downlink = NULL;
 }

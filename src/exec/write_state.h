@@ -34,7 +34,7 @@ typedef struct px_write_lane
 	Oid			serverid;
 	const char *servername;
 	UserMapping *user;
-	px_downlink *downlink;
+	px_downlink *downlink;		/* NULL before the first call */
 	bool		failed;			/* its session takes no more commands */
 
 	/* How frames are compressed; valid once a target has been described. */

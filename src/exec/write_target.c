@@ -49,6 +49,14 @@
 /* Keep no more bytes of rows as tuples, however few rows these are. */
 #define KEPT_NBYTES_MAX		(1024 * 1024)
 
+/*
+ * postgres_fdw needs a tenth of the time for a row if its statements have at
+ * least so many rows.  Then the question about the statement, which takes as
+ * long as some 200 such rows, pays only for more of them.
+ */
+#define LARGE_BATCH_ROWS	10
+#define LARGE_BATCH_FACTOR	4
+
 /* ---------------------------------------------------------------------
  * Memory
  * --------------------------------------------------------------------- */
@@ -415,6 +423,14 @@ ask(px_write_target *target)
 	append_kept(target);
 }
 
+/* How many rows are kept, before it pays to ask? */
+static int64
+kept_rows_max(const px_write_target *target)
+{
+	return (int64) px_min_write_rows *
+		(target->plan.batch_size < LARGE_BATCH_ROWS ? 1 : LARGE_BATCH_FACTOR);
+}
+
 /* A row while rows are kept. */
 static TupleTableSlot *
 keep_row(px_write_target *target, TupleTableSlot *slot,
@@ -422,7 +438,7 @@ keep_row(px_write_target *target, TupleTableSlot *slot,
 {
 	px_write_keep(target, slot, plan_slot);
 	count_memory(target);
-	if (target->kept.nrows > px_min_write_rows ||
+	if (target->kept.nrows > kept_rows_max(target) ||
 		target->kept.nbytes > KEPT_NBYTES_MAX)
 		ask(target);
 	return slot ? slot : plan_slot;
