@@ -851,4 +851,7 @@ px_scram_keys(char **client_key, char **server_key)
 #endif
 }
 
+/* COPY writes several rows to a foreign table at a time since 16. */
+#define PX_COPY_HAS_BATCHES (PG_VERSION_NUM >= 160000)
+
 #endif							/* PX_COMPAT_H */

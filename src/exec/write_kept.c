@@ -89,7 +89,6 @@ static TupleTableSlot *
 get_slot(px_write_target *target, int i)
 {
 	px_kept_rows *kept = &target->kept;
-	EState	   *estate = target->writer->estate;
 	Relation	table = target->plan.relinfo->ri_RelationDesc;
 	MemoryContext oldcontext =
 		MemoryContextSwitchTo(target->writer->context);
@@ -98,9 +97,16 @@ get_slot(px_write_target *target, int i)
 		kept->slots = palloc0(Max(target->plan.batch_size, 1) *
 							  sizeof(TupleTableSlot *));
 	if (kept->slots[i] == NULL)
-		kept->slots[i] = ExecAllocTableSlot(&estate->es_tupleTable,
-											RelationGetDescr(table),
-											&TTSOpsHeapTuple);
+	{
+		/*
+		 * A COPY has dropped the slots of the executor state when its last
+		 * rows are written: so the description is not one that is counted.
+		 */
+		if (kept->desc == NULL)
+			kept->desc = CreateTupleDescCopy(RelationGetDescr(table));
+		kept->slots[i] = MakeSingleTupleTableSlot(kept->desc,
+												  &TTSOpsHeapTuple);
+	}
 	MemoryContextSwitchTo(oldcontext);
 	return kept->slots[i];
 }
