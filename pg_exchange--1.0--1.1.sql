@@ -181,6 +181,14 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION exchange.apply(pg_catalog.text, pg_catalog.text, pg_catalog.text) IS
 'run a statement that writes a row for all rows of frames';
 
+-- Not STRICT: null frees what the session keeps.
+CREATE FUNCTION exchange.deposit(frames pg_catalog.bytea) RETURNS pg_catalog.text
+AS 'MODULE_PATHNAME', 'px_sql_deposit'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION exchange.deposit(pg_catalog.bytea) IS
+'keep frames in shared memory for another session of the user, and return the receipt that exchange.apply takes';
+
 --
 -- Statistics of foreign tables.
 --

@@ -44,7 +44,8 @@ PARTS = ("insert", "copy", "servers", "links", "changes")
 SHARDS = 4
 SETTINGS = {"autovacuum": "off", "jit": "off", "wal_level": "minimal",
             "max_wal_senders": "0", "max_wal_size": "8GB",
-            "checkpoint_timeout": "1h", "shared_buffers": "512MB",
+            "min_wal_size": "2GB", "checkpoint_timeout": "1h",
+            "shared_buffers": "512MB",
             "synchronize_seqscans": "off", "listen_addresses": "*"}
 
 # The columns of lineitem in the narrow tables
@@ -274,6 +275,8 @@ class Bench:
                                      self.options.changes)
             self.where_rows_go(case, way, f"COPY {case.table} FROM '{path}'")
             self.where_rows_go(case, way, f"VACUUM (ANALYZE) {case.table}")
+        # Files of the WAL are used again, as on servers that run for long.
+        self.where_rows_go(case, way, "CHECKPOINT")
 
     def check(self, case, way):
         """Compare what is in the tables with what should be."""

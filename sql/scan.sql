@@ -35,9 +35,27 @@ BEGIN
 END
 $$;
 
+-- ctid, by frames and by the child, which projects if a column was dropped
+SELECT * FROM exchange_differences('SELECT ctid, tableoid, id FROM numbers WHERE ctid <> ''(0,1)'' AND random() >= 0');
+CREATE TABLE remote.dropped AS SELECT id, digit, name FROM remote.numbers WHERE id < 1000;
+CREATE FOREIGN TABLE dropped (id int, digit int, name text) SERVER loopback OPTIONS (schema_name 'remote');
+ALTER TABLE remote.dropped DROP digit;
+ALTER FOREIGN TABLE dropped DROP digit;
+SELECT * FROM exchange_differences('SELECT name, ctid FROM dropped');
+SELECT count(*) FROM (SELECT name, ctid FROM dropped EXCEPT SELECT name, ctid FROM remote.dropped) x;
+SET pg_exchange.transport = stream;
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT transport('SELECT name, ctid FROM dropped');
+SELECT count(*) FROM (SELECT name, ctid FROM dropped EXCEPT SELECT name, ctid FROM remote.dropped) x;
+COMMIT;
+RESET pg_exchange.transport;
+-- a relation there whose rows have none
+CREATE VIEW remote.without_ctid AS SELECT i AS id, NULL::tid AS ctid FROM generate_series(1, 3) i;
+CREATE FOREIGN TABLE without_ctid (id int) SERVER loopback OPTIONS (schema_name 'remote');
+SELECT * FROM exchange_differences('SELECT ctid, id FROM without_ctid');
+
 -- what must stay with postgres_fdw
 EXPLAIN (COSTS OFF) SELECT * FROM numbers FOR UPDATE;
 EXPLAIN (COSTS OFF) UPDATE numbers SET digit = digit + 1;
-EXPLAIN (COSTS OFF) DELETE FROM numbers WHERE random() < 0;
-EXPLAIN (COSTS OFF) SELECT ctid, * FROM numbers;
-EXPLAIN (COSTS OFF) SELECT id FROM numbers WHERE ctid = '(0,1)' OR random() < 0;
+EXPLAIN (COSTS OFF) SELECT xmin, * FROM numbers;
+EXPLAIN (COSTS OFF) SELECT id FROM numbers WHERE cmin = '0' OR random() < 0;

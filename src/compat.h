@@ -262,6 +262,21 @@ px_copy_default(const CopyFromStateData *copy, int i)
 #endif
 }
 
+/* COPY gives an FDW many rows at once, and then does not name lines: 16. */
+#if PG_VERSION_NUM >= 160000
+#define PX_COPY_HAS_BATCHES		true
+#else
+#define PX_COPY_HAS_BATCHES		false
+#endif
+
+static inline void
+px_copy_hide_line(CopyFromStateData *copy)
+{
+#if PG_VERSION_NUM >= 160000
+	copy->relname_only = true;
+#endif
+}
+
 /* postgres_fdw's default of fdw_tuple_cost: higher since 17. */
 #if PG_VERSION_NUM >= 170000
 #define PX_FDW_TUPLE_COST_DEFAULT	0.2
@@ -851,7 +866,11 @@ px_scram_keys(char **client_key, char **server_key)
 #endif
 }
 
-/* COPY writes several rows to a foreign table at a time since 16. */
-#define PX_COPY_HAS_BATCHES (PG_VERSION_NUM >= 160000)
+/* There are several functions random: 17.  F_... of the one of 16. */
+#if PG_VERSION_NUM >= 170000
+#define PX_F_RANDOM		F_RANDOM_
+#else
+#define PX_F_RANDOM		F_RANDOM
+#endif
 
 #endif							/* PX_COMPAT_H */

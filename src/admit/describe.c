@@ -14,15 +14,12 @@
  */
 #include "postgres.h"
 
-#include "access/table.h"
-#include "catalog/pg_class_d.h"
-#include "commands/trigger.h"
 #include "nodes/parsenodes.h"
 #include "rewrite/rewriteHandler.h"
 #include "utils/builtins.h"
-#include "utils/rel.h"
 
 #include "admit/guarded.h"
+#include "admit/write_effects.h"
 #include "admit/write_query.h"
 #include "conn/hello_self.h"
 #include "tuple/decode.h"
@@ -30,9 +27,12 @@
 
 PG_FUNCTION_INFO_V1(px_sql_describe);
 
+static const px_request_column as_text = {InvalidOid, -1};
+
 typedef struct describe_state
 {
 	const char *sql;
+	px_hello	peer;
 	px_description description;
 	px_request_column *columns;
 } describe_state;
@@ -42,7 +42,14 @@ set_columns(describe_state *state, const Oid *types, int ntypes)
 {
 	state->columns = palloc0(ntypes * sizeof(px_request_column));
 	for (int i = 0; i < ntypes; i++)
-		state->columns[i] = px_decoder_request(types[i], -1);
+	{
+		px_request_column *column = &state->columns[i];
+
+		*column = px_decoder_request(types[i], -1);
+		if (px_type_lookup(column->type_oid,
+						   state->peer.server_version).class == PX_CLASS_TEXT)
+			*column = as_text;
+	}
 	state->description.ncolumns = (uint16_t) ntypes;
 }
 
@@ -55,16 +62,22 @@ judge_statement(void *arg)
 	int			ntypes;
 	Query	   *query;
 	List	   *rewritten;
+	ListCell   *lc;
+	px_write_effects effects;
 
 	query = px_write_query_analyze(state->sql, &types, &ntypes);
 	if (ntypes > PX_FRAME_COLUMNS_MAX)
 		return psprintf("statement has %d parameters", ntypes);
 	set_columns(state, types, ntypes);
-	state->description.exact = query->commandType == CMD_INSERT &&
-		query->onConflict == NULL;
 	rewritten = QueryRewrite(query);
-	if (list_length(rewritten) != 1)
-		return "rule";
+	foreach(lc, rewritten)
+	{
+		if (lfirst_node(Query, lc)->commandType == CMD_UTILITY)
+			return "rule with a utility command there";
+	}
+	px_write_effects_judge(rewritten, types, ntypes, &effects);
+	state->description.effects = effects.visible;
+	state->description.exact = !effects.leaves_out;
 	return NULL;
 }
 
@@ -72,20 +85,22 @@ judge_statement(void *arg)
 Datum
 px_sql_describe(PG_FUNCTION_ARGS)
 {
-	static px_request_column no_column = {InvalidOid, -1};
 	describe_state state = {0};
-	px_hello	peer;
+	px_request_column no_column = as_text;
 	char	   *against;
 	char	   *answer = palloc(PX_DESCRIPTION_NBYTES_MAX + 1);
 
-	px_hello_receive(PG_GETARG_TEXT_PP(0), &peer);
+	px_hello_receive(PG_GETARG_TEXT_PP(0), &state.peer);
 	px_hello_self(&state.description.hello);
 	state.sql = text_to_cstring(PG_GETARG_TEXT_PP(1));
 	against = px_judge_guarded(judge_statement, &state);
 	if (against)
 	{
+		if (strcmp(against, PX_QUERY_FAILS) == 0)
+			against = "statement fails there";
 		px_set_against(state.description.against,
 					   sizeof(state.description.against), against);
+		state.description.effects = state.description.exact = false;
 		state.description.ncolumns = 1;
 		state.columns = &no_column;
 	}

@@ -123,6 +123,11 @@
 		" px_sql_unpack_support'", \
 		"4")
 
+/* The same for the function that frames are deposited by. */
+#define PX_CAN_DEPOSIT \
+	PX_ARE_GENUINE( \
+		"'exchange.deposit(pg_catalog.bytea) px_sql_deposit'", "1")
+
 /*
  * A text expression: null if PX_IS_GENUINE, else one of the phrases above.
  * Never raises an error.
@@ -155,6 +160,11 @@
  */
 #define PX_REQUIRE_STILL_GENUINE \
 	"1 OPERATOR(pg_catalog./) CASE WHEN " PX_IS_GENUINE \
+	" THEN 1 ELSE 0 END"
+
+/* The same unless PX_CAN_DEPOSIT. */
+#define PX_REQUIRE_CAN_DEPOSIT \
+	"1 OPERATOR(pg_catalog./) CASE WHEN " PX_CAN_DEPOSIT \
 	" THEN 1 ELSE 0 END"
 
 #endif							/* PX_CONN_GENUINE_H */

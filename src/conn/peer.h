@@ -83,8 +83,8 @@ typedef struct px_peer
 struct px_connection;
 
 /*
- * Who uses a connection.  A px_stream begins with one, so that the pool need
- * not know what a stream is.
+ * Who uses a connection.  A px_stream or px_depositor begins with one, so that
+ * the pool need not know what these are.
  */
 typedef struct px_connection_holder
 {
@@ -96,6 +96,15 @@ typedef struct px_connection_holder
 	 * before; must not raise errors.
 	 */
 	void		(*lose) (struct px_connection_holder *holder);
+
+	/*
+	 * Give the connection back, keeping what is still to be read from it.
+	 * Blocks, serving interrupts.
+	 */
+	void		(*give_up) (struct px_connection_holder *holder);
+
+	/* What it is doing, as exchange.connections shows it. */
+	const char *(*state) (const struct px_connection_holder *holder);
 } px_connection_holder;
 
 typedef struct px_connection

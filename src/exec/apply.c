@@ -24,8 +24,11 @@
 #include "tcop/tcopprot.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "admit/write_effects.h"
+#include "admit/deposit.h"
 #include "admit/write_query.h"
 #include "compat.h"
 #include "exec/apply_state.h"
@@ -129,7 +132,7 @@ row_context(void *arg)
 		errcontext("pg_exchange row " UINT64_FORMAT, apply->row);
 }
 
-/* Run a planned statement; returns the rows that it has affected. */
+/* Run one planned statement; returns the rows that it has affected. */
 static uint64
 run_statement(apply_call *call, PlannedStmt *stmt)
 {
@@ -141,59 +144,168 @@ run_statement(apply_call *call, PlannedStmt *stmt)
 	query = CreateQueryDesc(stmt, call->sql, GetActiveSnapshot(),
 							InvalidSnapshot, None_Receiver,
 							call->apply.params, NULL, 0);
-	call->apply.has_row = false;
 	ExecutorStart(query, 0);
 	px_executor_run(query);
-	call->apply.has_row = false;
 	ExecutorFinish(query);
-	processed = query->estate->es_processed;
+	processed = stmt->canSetTag ? query->estate->es_processed : 0;
 	ExecutorEnd(query);
 	FreeQueryDesc(query);
 	return processed;
 }
 
-/* Run the statement for all rows of the piece. */
+/*
+ * Run the statements, of which there are several if there are rules, for the
+ * rows before rows_end that were not read yet.
+ */
 static uint64
-apply_rows(apply_call *call, PlannedStmt *stmt)
+run_statements(apply_call *call, List *stmts)
+{
+	px_apply   *apply = &call->apply;
+	uint64		first = px_piece_reader_position(apply->reader);
+	uint64		processed = 0;
+	ListCell   *lc;
+
+	apply->row = first;
+	apply->has_row = true;
+	foreach(lc, stmts)
+	{
+		if (lc != list_head(stmts))
+			px_piece_reader_seek(apply->reader, first);
+		processed += run_statement(call, lfirst_node(PlannedStmt, lc));
+	}
+
+	/* A statement may have had no use for the rows. */
+	px_piece_reader_seek(apply->reader, apply->rows_end);
+	return processed;
+}
+
+/*
+ * Run the statements for all rows of the piece: at once, or for as many rows
+ * at a time as postgres_fdw would.
+ */
+static uint64
+run_for_rows(apply_call *call, List *stmts)
 {
 	px_apply   *apply = &call->apply;
 	uint64		rows = px_piece_reader_rows(apply->reader);
 	uint64		processed = 0;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "exchange.apply",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext oldcontext = MemoryContextSwitchTo(context);
 
-	apply->rows_end = rows;
-	processed = run_statement(call, stmt);
+	for (apply->rows_end = 0; apply->rows_end < rows;)
+	{
+		apply->rows_end = Min(apply->rows_end + apply->rows_at_once, rows);
+		processed += run_statements(call, stmts);
+		MemoryContextReset(context);
+		CHECK_FOR_INTERRUPTS();
+	}
+	MemoryContextSwitchTo(oldcontext);
+	MemoryContextDelete(context);
+	px_piece_reader_finish(apply->reader);
 	return processed;
 }
 
+static List *
+plan_statements(const apply_call *call, List *rewritten)
+{
+	List	   *stmts = NIL;
+	ListCell   *lc;
+
+	foreach(lc, rewritten)
+	{
+		Query	   *query = lfirst_node(Query, lc);
+
+		if (query->commandType == CMD_UTILITY)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("statement cannot take its rows from an exchange"),
+					 errdetail("A rule has a utility command.")));
+		stmts = lappend(stmts, px_plan_query(query, call->sql, 0));
+	}
+	return stmts;
+}
+
+/*
+ * Is the only statement executed by a node of ours, ExchangeInsert?  It makes
+ * late checks after as many rows as postgres_fdw's statement would have.
+ */
+static bool
+makes_late_checks(List *stmts)
+{
+	return list_length(stmts) == 1 &&
+		IsA(linitial_node(PlannedStmt, stmts)->planTree, CustomScan);
+}
+
+/*
+ * Have the reader read the piece, from a deposit if the order names one: false
+ * if that is gone.
+ */
+static bool
+open_piece(px_apply *apply, const px_apply_order *order, text *piece)
+{
+	dsm_segment *segment;
+	const uint8_t *bytes;
+	size_t		nbytes;
+
+	if (order->deposit.handle == 0)
+	{
+		px_piece_reader_open(apply->reader, piece);
+		return true;
+	}
+	bytes = px_deposit_open(&order->deposit, &nbytes, &segment);
+	if (bytes == NULL)
+		return false;
+	px_piece_reader_open_bytes(apply->reader, bytes, nbytes);
+	px_deposit_close(segment);
+	return true;
+}
+
+/* Run the statement for the rows of the piece; for none if it is gone. */
 static uint64
-apply_piece(apply_call *call, Oid function, text *piece)
+apply_piece(apply_call *call, Oid function, const px_apply_order *order,
+			text *piece, bool *gone)
 {
 	px_apply   *apply = &call->apply;
 	Query	   *query;
 	List	   *rewritten;
+	List	   *stmts;
 	Oid		   *types;
 	int			ntypes;
+	px_write_effects effects;
+	uint64		batch_size;
 	uint64		rows;
+	uint64		processed;
 
 	query = px_write_query_analyze(call->sql, &types, &ntypes);
 	query = px_write_query_from_rows(query, find_unpack(function), types,
 									 ntypes);
+	batch_size = query->commandType == CMD_INSERT ? apply->batch_size : 1;
 	apply->params = make_params(piece);
 	apply->reader = px_piece_reader_new(make_tupdesc(types, ntypes),
-										(int) apply->batch_size);
-	px_piece_reader_open(apply->reader, piece);
+										(int) batch_size, true);
+	*gone = !open_piece(apply, order, piece);
+	if (*gone)
+		return 0;
+	rows = px_piece_reader_rows(apply->reader);
+
+	/*
+	 * All rows at once, unless that could be seen: then as many as
+	 * postgres_fdw's statement would have.
+	 */
 	rewritten = QueryRewrite(query);
-	if (list_length(rewritten) != 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("statement cannot take its rows from an exchange"),
-				 errdetail("Rules are not supported.")));
-	query = linitial_node(Query, rewritten);
+	px_write_effects_judge(rewritten, types, ntypes, &effects);
+	apply->rows_at_once =
+		effects.visible || effects.late_checks ? Min(batch_size, rows) : rows;
 
 	PushActiveSnapshot(GetTransactionSnapshot());
-	rows = apply_rows(call, px_plan_query(query, call->sql, 0));
+	stmts = plan_statements(call, rewritten);
+	if (!effects.visible && makes_late_checks(stmts))
+		apply->rows_at_once = rows;
+	processed = run_for_rows(call, stmts);
 	PopActiveSnapshot();
-	return rows;
+	return processed;
 }
 
 /*
@@ -204,7 +316,7 @@ px_sql_apply(PG_FUNCTION_ARGS)
 {
 	apply_call	call = {0};
 	px_apply_order order;
-	px_apply_result result;
+	px_apply_result result = {0};
 	char		answer[PX_APPLY_WORDS_NBYTES_MAX];
 	ErrorContextCallback callback;
 	instr_time	begin;
@@ -223,8 +335,8 @@ px_sql_apply(PG_FUNCTION_ARGS)
 	innermost = &call;
 	PG_TRY();
 	{
-		result.rows = apply_piece(&call, fcinfo->flinfo->fn_oid,
-								  PG_GETARG_TEXT_PP(2));
+		result.rows = apply_piece(&call, fcinfo->flinfo->fn_oid, &order,
+								  PG_GETARG_TEXT_PP(2), &result.gone);
 	}
 	PG_FINALLY();
 	{

@@ -25,9 +25,10 @@ typedef struct px_apply
 
 	/*
 	 * The rows that the running statement is given: those before rows_end that
-	 * were not read yet.
+	 * were not read yet, which are rows_at_once, or less at the end.
 	 */
 	uint64		rows_end;
+	uint64		rows_at_once;
 
 	/*
 	 * The row being processed, from 0, for error messages.  Whoever processes

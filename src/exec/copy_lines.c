@@ -125,7 +125,8 @@ px_copy_lines_nbytes(const px_copy_lines *lines)
 }
 
 void
-px_copy_lines_throw(const px_copy_lines *lines, int n, ErrorData *error)
+px_copy_lines_throw(const px_copy_lines *lines, int n, bool batch,
+					ErrorData *error)
 {
 	CopyFromState copy = lines->copy;
 	const copy_line *line;
@@ -143,6 +144,9 @@ px_copy_lines_throw(const px_copy_lines *lines, int n, ErrorData *error)
 	copy->line_buf_valid = line->has_text;
 	if (line->has_text)
 		copy->line_buf.data = lines->text.data + line->offset;
+
+	if (batch)
+		px_copy_hide_line(copy);
 
 	/* When all rows have been read, COPY has removed its callback. */
 	callback.callback = CopyFromErrorCallback;

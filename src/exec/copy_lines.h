@@ -37,9 +37,10 @@ extern Size px_copy_lines_nbytes(const px_copy_lines *lines);
 
 /*
  * Raise an error as if COPY had just read line n, which counts from 0; or the
- * last line, if n < 0.
+ * last line, if n < 0.  batch: COPY has given several lines to the FDW, so it
+ * does not name the line, if it does that at all.
  */
 pg_noreturn extern void px_copy_lines_throw(const px_copy_lines *lines, int n,
-											ErrorData *error);
+											bool batch, ErrorData *error);
 
 #endif							/* PX_EXEC_COPY_LINES_H */

@@ -54,7 +54,7 @@ make_decoder(const px_receive_state *state)
 											 state->remote_slot);
 
 	return px_decoder_new(state->servername, tupdesc,
-						  lsecond(foreign->fdw_private),
+						  px_scan_tuple_retrieved(foreign, tupdesc->natts),
 						  px_scan_tuple_contexts(foreign, estate,
 												 tupdesc->natts),
 						  state->fetch_size);

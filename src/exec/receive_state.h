@@ -91,7 +91,9 @@ typedef struct px_receive_state
 	FmgrInfo   *param_output;	/* their output functions */
 	ExprState  *recheck_quals;	/* which the remote has evaluated */
 	TupleTableSlot *remote_slot;	/* for the rows of the remote: the scan
-									 * slot, unless partial */
+									 * slot, unless partial or has_ctid */
+	bool		has_ctid;		/* the remote returns the ctid of each row, as
+								 * the last column */
 	struct px_partial *partial; /* makes the scan tuples of them; NULL if they
 								 * are the scan tuples */
 	px_stream **waiting;		/* room for nslices_max streams: scratch */

@@ -217,11 +217,15 @@ executor_run(PX_EXECUTOR_RUN_PARAMETERS)
 		if (queryDesc->operation != CMD_SELECT)
 			flush_writer(queryDesc->estate);
 	}
-	PG_FINALLY();
+	PG_CATCH();
 	{
 		running = self.outer;
+		if (queryDesc->operation != CMD_SELECT)
+			px_writer_after_error(queryDesc->estate);
+		PG_RE_THROW();
 	}
 	PG_END_TRY();
+	running = self.outer;
 }
 
 /* Does it name a foreign table, or one that has foreign children? */
@@ -266,6 +270,20 @@ utility_writes_foreign(const Node *stmt)
 }
 
 static void
+run_utility(PlannedStmt *pstmt, const char *query, bool read_only_tree,
+			ProcessUtilityContext context, ParamListInfo params,
+			QueryEnvironment *environment, DestReceiver *dest,
+			QueryCompletion *completion)
+{
+	if (next_process_utility)
+		next_process_utility(pstmt, query, read_only_tree, context, params,
+							 environment, dest, completion);
+	else
+		standard_ProcessUtility(pstmt, query, read_only_tree, context, params,
+								environment, dest, completion);
+}
+
+static void
 process_utility(PlannedStmt *pstmt, const char *query, bool read_only_tree,
 				ProcessUtilityContext context, ParamListInfo params,
 				QueryEnvironment *environment, DestReceiver *dest,
@@ -277,12 +295,18 @@ process_utility(PlannedStmt *pstmt, const char *query, bool read_only_tree,
 		utility_writes_foreign(pstmt->utilityStmt))
 		px_streams_spool_all(InvalidOid);
 	copy_skipped = 0;
-	if (next_process_utility)
-		next_process_utility(pstmt, query, read_only_tree, context, params,
-							 environment, dest, completion);
-	else
-		standard_ProcessUtility(pstmt, query, read_only_tree, context, params,
-								environment, dest, completion);
+	PG_TRY();
+	{
+		run_utility(pstmt, query, read_only_tree, context, params, environment,
+					dest, completion);
+	}
+	PG_CATCH();
+	{
+		if (IsA(pstmt->utilityStmt, CopyStmt))
+			px_writer_after_error(NULL);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
 
 	if (completion && completion->commandTag == CMDTAG_COPY)
 		completion->nprocessed -= copy_skipped;

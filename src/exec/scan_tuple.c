@@ -3,7 +3,8 @@
  * scan_tuple.c
  *		What the scan tuples of a ForeignScan of postgres_fdw are made of.
  *
- * For a base relation they are rows of the table.  For a join or an upper
+ * For a base relation they are rows of the table, and may have a ctid.  The
+ * remote query returns that as its last column.  For a join or an upper
  * relation they are the columns of fdw_scan_tlist, among them whole rows of
  * tables, which the remote sends as anonymous records.
  *
@@ -17,6 +18,56 @@
 #include "utils/lsyscache.h"
 
 #include "exec/scan_tuple.h"
+
+bool
+px_scan_tuple_has_ctid(const ForeignScan *foreign)
+{
+	return foreign->scan.scanrelid > 0 &&
+		list_member_int(lsecond(foreign->fdw_private),
+						SelfItemPointerAttributeNumber);
+}
+
+TupleTableSlot *
+px_scan_tuple_ctid_slot(EState *estate, const TupleTableSlot *scan_slot)
+{
+	TupleDesc	table = scan_slot->tts_tupleDescriptor;
+	TupleDesc	tupdesc = CreateTemplateTupleDesc(table->natts + 1);
+
+	for (int i = 1; i <= table->natts; i++)
+		TupleDescCopyEntry(tupdesc, i, table, i);
+	TupleDescInitEntry(tupdesc, table->natts + 1, "ctid", TIDOID, -1, 0);
+	return ExecInitExtraTupleSlot(estate, tupdesc, &TTSOpsVirtual);
+}
+
+TupleTableSlot *
+px_scan_tuple_take_ctid(const TupleTableSlot *row, TupleTableSlot *scan_slot)
+{
+	int			natts = scan_slot->tts_tupleDescriptor->natts;
+
+	ExecClearTuple(scan_slot);
+	memcpy(scan_slot->tts_values, row->tts_values, natts * sizeof(Datum));
+	memcpy(scan_slot->tts_isnull, row->tts_isnull, natts * sizeof(bool));
+	if (row->tts_isnull[natts])
+		ItemPointerSetInvalid(&scan_slot->tts_tid);
+	else
+		scan_slot->tts_tid =
+			*(ItemPointer) DatumGetPointer(row->tts_values[natts]);
+	return ExecStoreVirtualTuple(scan_slot);
+}
+
+List *
+px_scan_tuple_retrieved(const ForeignScan *foreign, int natts)
+{
+	List	   *retrieved = list_copy(lsecond(foreign->fdw_private));
+	ListCell   *lc;
+
+	foreach(lc, retrieved)
+	{
+		if (lfirst_int(lc) == SelfItemPointerAttributeNumber)
+			lfirst_int(lc) = natts;
+	}
+	return retrieved;
+}
 
 /* The Var that attribute attno of the scan tuple is, or NULL. */
 static const Var *
@@ -83,8 +134,10 @@ px_scan_tuple_contexts(const ForeignScan *foreign, EState *estate, int natts)
 		const Var  *var;
 
 		if (foreign->scan.scanrelid > 0)
-			contexts[attno - 1] =
-				column_context(estate, foreign->scan.scanrelid, attno);
+			contexts[attno - 1] = column_context(
+				estate, foreign->scan.scanrelid,
+				attno == natts && px_scan_tuple_has_ctid(foreign) ?
+				SelfItemPointerAttributeNumber : attno);
 		else if ((var = scan_tuple_var(foreign, attno)) != NULL)
 			contexts[attno - 1] =
 				column_context(estate, var->varno, var->varattno);

@@ -11,6 +11,29 @@
 #include "nodes/execnodes.h"
 
 /*
+ * Does the remote query return the ctid of a base relation's rows?  A slot for
+ * these rows has one column more than the table.
+ */
+extern bool px_scan_tuple_has_ctid(const ForeignScan *foreign);
+
+/* Such a slot: virtual.  scan_slot is the one for rows of the table. */
+extern TupleTableSlot *px_scan_tuple_ctid_slot(
+	EState *estate, const TupleTableSlot *scan_slot);
+
+/*
+ * Make the scan tuple of a row in such a slot.  Its values are those of row,
+ * not copies.
+ */
+extern TupleTableSlot *px_scan_tuple_take_ctid(const TupleTableSlot *row,
+											   TupleTableSlot *scan_slot);
+
+/*
+ * What the columns of the remote query are in a slot of natts columns: their
+ * attribute numbers.
+ */
+extern List *px_scan_tuple_retrieved(const ForeignScan *foreign, int natts);
+
+/*
  * The descriptor to convert remote values by: that of slot, with the row type
  * of the table in place of RECORD for whole-row references in joins, so that
  * their fields can be read.  A copy in the current memory context.

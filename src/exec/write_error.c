@@ -150,21 +150,44 @@ edit_context(ErrorData *error, const px_write_plan *plan,
 	return row;
 }
 
-void
-px_write_rethrow(const px_write_plan *plan, const px_write_piece *piece,
-				 int row, MemoryContext context, ErrorContextCallback *stack)
+/*
+ * When would postgres_fdw have written the row?  With the last row of its
+ * statement; or when the source has no more rows, in the order of the targets.
+ */
+static uint64
+position_of(const px_write_target *target, const px_write_piece *piece,
+			int row)
 {
+	uint32		size = (uint32) Max(target->plan.batch_size, 1);
+	uint32		last = (uint32) Max(row, 0) / size * size + size - 1;
+
+	if (piece == NULL || piece->rows == 0)
+		return 0;
+	if (last < piece->rows)
+		return piece->positions[last];
+	return PX_WRITE_AT_END + target->number;
+}
+
+void
+px_write_fail(px_write_target *target, const px_write_piece *piece, int row,
+			  ErrorContextCallback *stack)
+{
+	px_write_state *writer = target->writer;
 	ErrorData  *error;
 
-	MemoryContextSwitchTo(context);
+	MemoryContextSwitchTo(writer->context);
 	error = CopyErrorData();
 	FlushErrorState();
 	error_context_stack = stack;
 
 	if (row < 0)
-		row = edit_context(error, plan, piece);
+		row = edit_context(error, &target->plan, piece);
+	writer->failed = true;
+	writer->failed_at = position_of(target, piece, row);
+	target->lane->failed = true;
 	if (piece && piece->lines)
-		px_copy_lines_throw(piece->lines, row, error);
+		px_copy_lines_throw(piece->lines, row, target->plan.batch_size > 1,
+							error);
 	ThrowErrorData(error);
 	pg_unreachable();
 }

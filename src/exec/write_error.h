@@ -16,11 +16,11 @@
  * line of COPY.  The row is the one that the remote names in a line of its
  * own, which is removed, unless row says which it is by being >= 0.  stack is
  * the error context stack, which was not in force when the error was raised.
- * piece is NULL if the error is of no piece.
+ * piece is NULL if the error is of no piece.  Notes where the error stands
+ * among the rows of the statement: writer->failed_at.
  */
-pg_noreturn extern void px_write_rethrow(const px_write_plan *plan,
-										 const px_write_piece *piece, int row,
-										 MemoryContext context,
-										 ErrorContextCallback *stack);
+pg_noreturn extern void px_write_fail(px_write_target *target,
+									  const px_write_piece *piece, int row,
+									  ErrorContextCallback *stack);
 
 #endif							/* PX_EXEC_WRITE_ERROR_H */

@@ -23,7 +23,8 @@ mode_name(Oid relid)
 {
 	Oid			server = GetForeignTable(relid)->serverid;
 
-	return px_mode_name(px_mode_for_server(GetForeignServer(server)->servername));
+	return px_mode_name(
+		px_mode_for_server(GetForeignServer(server)->servername));
 }
 
 /* The mode, or several if servers differ, and what was used. */
@@ -104,7 +105,11 @@ explain_transports(const px_write_explained *targets, int ntargets,
 		appendStringInfo(&buf, "%s%s", i > 0 ? ", " : "",
 						 (char *) list_nth(transports, i));
 		if (list_length(transports) > 1)
-			appendStringInfo(&buf, " (%d partitions)", list_nth_int(counts, i));
+		{
+			int			n = list_nth_int(counts, i);
+
+			appendStringInfo(&buf, " (%d partition%s)", n, n == 1 ? "" : "s");
+		}
 	}
 	ExplainPropertyText("Transport", buf.data, es);
 }

@@ -66,6 +66,7 @@ px_write_keep(px_write_target *target, TupleTableSlot *slot,
 	MemoryContext oldcontext = MemoryContextSwitchTo(kept->context);
 
 	row->tuple = NULL;
+	row->position = target->writer->nrows;
 	if (target->plan.operation != CMD_DELETE)
 	{
 		row->tuple = ExecCopySlotHeapTuple(slot);
@@ -97,16 +98,10 @@ get_slot(px_write_target *target, int i)
 		kept->slots = palloc0(Max(target->plan.batch_size, 1) *
 							  sizeof(TupleTableSlot *));
 	if (kept->slots[i] == NULL)
-	{
-		/*
-		 * A COPY has dropped the slots of the executor state when its last
-		 * rows are written: so the description is not one that is counted.
-		 */
-		if (kept->desc == NULL)
-			kept->desc = CreateTupleDescCopy(RelationGetDescr(table));
-		kept->slots[i] = MakeSingleTupleTableSlot(kept->desc,
-												  &TTSOpsHeapTuple);
-	}
+		kept->slots[i] =
+			MakeSingleTupleTableSlot(
+				CreateTupleDescCopy(RelationGetDescr(table)),
+				&TTSOpsHeapTuple);
 	MemoryContextSwitchTo(oldcontext);
 	return kept->slots[i];
 }
@@ -225,27 +220,43 @@ can_batch(const px_write_plan *plan)
 		plan->fdw->ExecForeignBatchInsert != NULL;
 }
 
+/* What errors of the kept rows need. */
+static void
+fill_piece(const px_kept_rows *kept, px_write_piece *piece)
+{
+	memset(piece, 0, sizeof(*piece));
+	piece->lines = kept->lines;
+	piece->rows = (uint32) kept->nrows;
+	piece->positions = MemoryContextAlloc(kept->context,
+										  kept->nrows * sizeof(uint64));
+	for (int i = 0; i < kept->nrows; i++)
+		piece->positions[i] = kept->rows[i].position;
+}
+
 void
-px_write_replay(px_write_target *target)
+px_write_replay(px_write_target *target, bool complete)
 {
 	const px_write_plan *plan = &target->plan;
 	px_kept_rows *kept = &target->kept;
-	px_write_piece piece = {.lines = kept->lines};
+	px_write_piece piece;
 	ErrorContextCallback *stack = error_context_stack;
 	MemoryContext context = CurrentMemoryContext;
 	int			step = can_batch(plan) ? plan->batch_size : 1;
+	int			nrows = complete ? kept->nrows / step * step : kept->nrows;
 	volatile int i = 0;
 
-	/* Values that functions return are freed with the kept rows. */
-	if (kept->nrows == 0)
+	if (nrows == 0)
 		return;
-	MemoryContextSwitchTo(kept->context);
+	fill_piece(kept, &piece);
+
+	/* postgres_fdw keeps the name of its prepared statement, for instance. */
+	MemoryContextSwitchTo(target->writer->context);
 	error_context_stack = NULL;
 	PG_TRY();
 	{
-		while (i < kept->nrows)
+		while (i < nrows)
 		{
-			int			n = Min(step, kept->nrows - i);
+			int			n = Min(step, nrows - i);
 			int			nwritten = replay_batch(target, i, n);
 
 			px_write_uncount(target, (uint64) Max(n - nwritten, 0));
@@ -254,7 +265,7 @@ px_write_replay(px_write_target *target)
 	}
 	PG_CATCH();
 	{
-		px_write_rethrow(plan, &piece, i, context, stack);
+		px_write_fail(target, &piece, i, stack);
 	}
 	PG_END_TRY();
 	error_context_stack = stack;

@@ -27,8 +27,9 @@ extern void px_write_forget_kept(px_write_target *target);
 
 /*
  * Have postgres_fdw write the kept rows, in statements of batch_size rows, and
- * forget them.  Errors are its own.
+ * forget them.  complete: only statements that have all their rows.  Errors
+ * are its own.
  */
-extern void px_write_replay(px_write_target *target);
+extern void px_write_replay(px_write_target *target, bool complete);
 
 #endif							/* PX_EXEC_WRITE_KEPT_H */

@@ -81,7 +81,6 @@ guarded(lane_operation operation, px_write_target *target, const char *sql,
 	text	   *argument = piece ? piece->armoured : NULL;
 	const char *reported = target->plan.sql;
 	ErrorContextCallback *stack = error_context_stack;
-	MemoryContext context = CurrentMemoryContext;
 	text	   *volatile result = NULL;
 
 	error_context_stack = NULL;
@@ -102,7 +101,7 @@ guarded(lane_operation operation, px_write_target *target, const char *sql,
 	}
 	PG_CATCH();
 	{
-		px_write_rethrow(&target->plan, piece, -1, context, stack);
+		px_write_fail(target, piece, -1, stack);
 	}
 	PG_END_TRY();
 	error_context_stack = stack;

@@ -17,6 +17,9 @@
 /* The first size of the frames' buffer, which grows by doubling. */
 #define FRAMES_INITIAL_NBYTES	(64 * 1024)
 
+/* The first size of the array of positions, likewise. */
+#define POSITIONS_INITIAL		256
+
 /* The first size of the table of ctids, which grows as well. */
 #define CTIDS_INITIAL		256
 
@@ -54,6 +57,22 @@ void
 px_write_piece_free(px_write_piece *piece)
 {
 	MemoryContextDelete(piece->context);
+}
+
+void
+px_write_piece_count(px_write_piece *piece, uint64 position)
+{
+	if (piece->rows == piece->positions_cap)
+	{
+		piece->positions_cap = Max(piece->positions_cap * 2,
+								   POSITIONS_INITIAL);
+		piece->positions = piece->positions == NULL ?
+			MemoryContextAlloc(piece->context,
+							   piece->positions_cap * sizeof(uint64)) :
+			repalloc_huge(piece->positions,
+						  piece->positions_cap * sizeof(uint64));
+	}
+	piece->positions[piece->rows++] = position;
 }
 
 void

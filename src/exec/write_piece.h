@@ -25,6 +25,8 @@ typedef struct px_write_piece
 	text	   *armoured;		/* NULL before that */
 	uint32		rows;			/* in frames, or still in columns */
 	bool		last;			/* no more rows of the statement come */
+	uint64	   *positions;		/* [rows], of the rows in the statement */
+	uint32		positions_cap;
 	px_copy_lines *lines;		/* of the rows; NULL if it is no COPY */
 	struct px_ctids_hash *ctids;	/* of the rows; NULL if none was added */
 } px_write_piece;
@@ -39,6 +41,9 @@ extern void px_write_piece_add(px_write_piece *piece, const bytea *frame);
 
 /* Turn the frames into text. */
 extern void px_write_piece_armour(px_write_piece *piece);
+
+/* Count a row, which has that number among the rows of the statement. */
+extern void px_write_piece_count(px_write_piece *piece, uint64 position);
 
 /* Note a row's ctid.  Returns false if the piece has it already. */
 extern bool px_write_piece_add_ctid(px_write_piece *piece,

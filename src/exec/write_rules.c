@@ -89,11 +89,10 @@ static bool calls_user_code(Node *node, void *context);
 static bool
 domain_calls_user_code(Oid domain)
 {
-	DomainConstraintRef *ref;
+	DomainConstraintRef *ref = palloc0(sizeof(DomainConstraintRef));
 	ListCell   *lc;
 
-	/* The memory context knows it until it is reset. */
-	ref = palloc0(sizeof(DomainConstraintRef));
+	/* The memory context keeps a pointer to it until it is reset. */
 	InitDomainConstraintRef(domain, ref, CurrentMemoryContext, false);
 	foreach(lc, ref->constraints)
 	{
@@ -293,7 +292,8 @@ is_marked(const ModifyTableState *mtstate, List *private)
 	if (private == NIL)
 		return false;
 	last = llast(private);
-	return IsA(last, String) && strcmp(strVal(last), PX_WRITE_MARK) == 0;
+	return last && IsA(last, String) &&
+		strcmp(strVal(last), PX_WRITE_MARK) == 0;
 }
 
 /* What may look at the target while rows are on their way. */

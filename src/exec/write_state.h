@@ -16,6 +16,7 @@
 #define PX_EXEC_WRITE_STATE_H
 
 #include "executor/executor.h"
+#include "utils/resowner.h"
 
 #include "adapt/adapt.h"
 #include "conn/peer.h"
@@ -34,6 +35,7 @@ typedef struct px_write_lane
 	const char *servername;
 	UserMapping *user;
 	px_downlink *downlink;
+	bool		failed;			/* its session takes no more commands */
 
 	/* How frames are compressed; valid once a target has been described. */
 	bool		is_described;
@@ -60,6 +62,7 @@ typedef struct px_kept_row
 {
 	HeapTuple	tuple;			/* NULL for a DELETE */
 	ItemPointerData ctid;		/* UPDATE, DELETE */
+	uint64		position;		/* among the rows of the statement */
 } px_kept_row;
 
 /* Rows that are kept as tuples. */
@@ -72,7 +75,6 @@ typedef struct px_kept_rows
 	size_t		nbytes;			/* of tuples */
 	px_copy_lines *lines;		/* NULL if it is no COPY */
 	TupleTableSlot **slots;		/* [batch_size], for replay; NULL before */
-	TupleDesc	desc;			/* of the slots; NULL before */
 	TupleTableSlot *plan_slot;	/* UPDATE, DELETE: like the plan's */
 } px_kept_rows;
 
@@ -81,6 +83,7 @@ struct px_write_target
 	px_write_plan plan;
 	struct px_write_state *writer;
 	px_write_target *next;
+	int			number;			/* in the order of creation */
 	px_write_lane *lane;
 	px_write_phase phase;
 	px_kept_rows kept;
@@ -123,7 +126,19 @@ typedef struct px_write_state
 	uint64		ncalls;
 	px_frame_tools *tools;		/* for all frame makers; NULL at first */
 	size_t		nbytes;			/* of memory that targets use */
+	uint64		nrows;			/* that have come */
+
+	/* Where it was begun. */
+	int			nest_level;
+	ResourceOwner owner;
+
+	/* A row could not be written. */
+	bool		failed;
+	uint64		failed_at;		/* its position, or PX_WRITE_AT_END + n */
 } px_write_state;
+
+/* No row has a position so high. */
+#define PX_WRITE_AT_END		(UINT64CONST(1) << 62)
 
 /* The ctid in a row of the plan of an UPDATE or DELETE. */
 static inline ItemPointerData

@@ -305,7 +305,7 @@ end_if_full(px_write_target *target)
 /* Append a row to the frames.  NULL if its ctid has come before. */
 static TupleTableSlot *
 append_row(px_write_target *target, TupleTableSlot *slot,
-		   TupleTableSlot *plan_slot)
+		   TupleTableSlot *plan_slot, uint64 position)
 {
 	ItemPointerData ctid;
 	px_write_piece *piece;
@@ -325,7 +325,7 @@ append_row(px_write_target *target, TupleTableSlot *slot,
 	else
 		fill_row(target, slot);
 
-	piece->rows++;
+	px_write_piece_count(piece, position);
 	target->batch_left--;
 	return slot ? slot : plan_slot;
 }
@@ -375,7 +375,8 @@ append_kept(px_write_target *target)
 		TupleTableSlot *plan_slot;
 
 		px_write_kept_row(target, i, &slot, &plan_slot);
-		if (append_row(target, slot, plan_slot) == NULL)
+		if (append_row(target, slot, plan_slot,
+					   target->kept.rows[i].position) == NULL)
 			px_write_uncount(target, 1);
 		else
 		{
@@ -403,7 +404,7 @@ ask(px_write_target *target)
 	{
 		target->stats.transport = psprintf("postgres_fdw (%s)", against);
 		target->phase = PX_WRITE_DECLINED;
-		px_write_replay(target);
+		px_write_replay(target, false);
 		return;
 	}
 	target->stats.transport =
@@ -446,7 +447,7 @@ pass_row(px_write_target *target, TupleTableSlot *slot,
 											plan_slot);
 	px_write_keep(target, slot, plan_slot);
 	if (target->kept.nrows >= plan->batch_size)
-		px_write_replay(target);
+		px_write_replay(target, false);
 	count_memory(target);
 	return slot;
 }
@@ -464,7 +465,7 @@ px_write_target_row(px_write_target *target, TupleTableSlot *slot,
 		case PX_WRITE_FRAMES:
 			break;
 	}
-	slot = append_row(target, slot, plan_slot);
+	slot = append_row(target, slot, plan_slot, target->writer->nrows);
 	if (slot)
 	{
 		if (target->piece->lines)
@@ -478,7 +479,7 @@ void
 px_write_target_flush(px_write_target *target, bool last)
 {
 	if (target->kept.nrows > 0)
-		px_write_replay(target);
+		px_write_replay(target, false);
 	if (target->fill && target->fill->rows > 0)
 		make_frame(target);
 	if (target->piece && target->piece->rows > 0)
@@ -489,6 +490,37 @@ px_write_target_flush(px_write_target *target, bool last)
 		target->piece = NULL;
 	}
 	free_buffers(target);
+}
+
+/* The position of the first row that was not sent; UINT64_MAX without one. */
+static uint64
+first_position(const px_write_target *target)
+{
+	if (target->kept.nrows > 0)
+		return target->kept.rows[0].position;
+	if (target->piece && target->piece->rows > 0)
+		return target->piece->positions[0];
+	return PG_UINT64_MAX;
+}
+
+bool
+px_write_target_precedes(const px_write_target *target, uint64 position)
+{
+	const px_write_lane *lane = target->lane;
+
+	return !lane->failed &&
+		(first_position(target) < position ||
+		 (lane->target == target && lane->piece->positions[0] < position));
+}
+
+void
+px_write_target_catch_up(px_write_target *target)
+{
+	if (target->kept.nrows > 0)
+		px_write_replay(target, true);
+	target->kept.nrows = 0;
+	px_write_target_flush(target, false);
+	px_write_lane_collect(target->lane);
 }
 
 size_t

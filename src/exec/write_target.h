@@ -21,6 +21,19 @@ extern TupleTableSlot *px_write_target_row(px_write_target *target,
  */
 extern void px_write_target_flush(px_write_target *target, bool last);
 
+/*
+ * After an error at position: may a row that comes before it be unwritten?
+ * Not if the target's server has raised an error itself.
+ */
+extern bool px_write_target_precedes(const px_write_target *target,
+									 uint64 position);
+
+/*
+ * After an error: write what postgres_fdw would have written by now, or more,
+ * and wait for it.
+ */
+extern void px_write_target_catch_up(px_write_target *target);
+
 /* The bytes of rows that a flush would send, roughly. */
 extern size_t px_write_target_fullness(const px_write_target *target);
 

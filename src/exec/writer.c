@@ -7,12 +7,25 @@
  * which they are found by their executor state.  A callback of its memory
  * context takes them out, whatever ends the statement.
  *
+ * postgres_fdw writes a row when it comes, so the first error of a statement
+ * is that of its first bad row.  Here, another target's row, or the source of
+ * the rows, may raise one before the first bad row is sent.  So after an error
+ * the rows before it are written, too, and an earlier error is preferred.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/xact.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "storage/condition_variable.h"
+#include "storage/lwlock.h"
+#include "storage/proc.h"
 #include "utils/memutils.h"
+#include "utils/resowner.h"
 
+#include "compat.h"
 #include "exec/write_lane.h"
 #include "exec/write_target.h"
 #include "exec/writer.h"
@@ -53,6 +66,8 @@ make_writer(EState *estate)
 	writer->forget.func = forget_writer;
 	writer->forget.arg = writer;
 	MemoryContextRegisterResetCallback(writer->context, &writer->forget);
+	writer->nest_level = GetCurrentTransactionNestLevel();
+	writer->owner = CurrentResourceOwner;
 	writer->next = writers;
 	writers = writer;
 	return writer;
@@ -74,7 +89,7 @@ px_writer_add(const px_write_plan *plan)
 	target->stats.transport = "postgres_fdw (too few rows)";
 	*writer->targets_end = target;
 	writer->targets_end = &target->next;
-	writer->ntargets++;
+	target->number = writer->ntargets++;
 	return target;
 }
 
@@ -111,6 +126,7 @@ px_writer_row(px_write_target *target, TupleTableSlot *slot,
 			  TupleTableSlot *plan_slot)
 {
 	slot = px_write_target_row(target, slot, plan_slot);
+	target->writer->nrows++;
 	limit_memory(target->writer);
 	return slot;
 }
@@ -127,6 +143,141 @@ px_writer_flush(EState *estate)
 		px_write_target_flush(target, true);
 	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
 		px_write_lane_collect(lane);
+}
+
+/* ---------------------------------------------------------------------
+ * The first error
+ * --------------------------------------------------------------------- */
+
+/*
+ * The innermost writer: that of estate, or with NULL that of a COPY.  NULL if
+ * there is none, or it cannot be used in the current subtransaction.
+ */
+static px_write_state *
+failed_writer(const EState *estate)
+{
+	px_write_state *writer = writers;
+
+	if (writer == NULL || writer->targets == NULL ||
+		writer->nest_level != GetCurrentTransactionNestLevel())
+		return NULL;
+	if (estate == NULL)
+		return writer->targets->plan.mtstate->ps.plan == NULL ? writer : NULL;
+	return writer->estate == estate ? writer : NULL;
+}
+
+/*
+ * Is it an error of the data?  After others, such as a cancellation or a lost
+ * connection, nothing more is to be sent.
+ */
+static bool
+is_about_data(int sqlstate)
+{
+	switch (ERRCODE_TO_CATEGORY(sqlstate))
+	{
+		case ERRCODE_CONNECTION_EXCEPTION:
+		case ERRCODE_INVALID_TRANSACTION_STATE:
+		case ERRCODE_TRANSACTION_ROLLBACK:
+		case ERRCODE_INSUFFICIENT_RESOURCES:
+		case ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE:
+		case ERRCODE_OPERATOR_INTERVENTION:
+		case ERRCODE_SYSTEM_ERROR:
+		case ERRCODE_INTERNAL_ERROR:
+			return false;
+	}
+	return true;
+}
+
+/* Let go of what an error may have left, as the end of a transaction does. */
+static void
+release_locks(const px_write_state *writer)
+{
+	LWLockReleaseAll();
+	ConditionVariableCancelSleep();
+	pgstat_report_wait_end();
+	UnlockBuffers();
+	LockErrorCleanup();
+	CurrentResourceOwner = writer->owner;
+}
+
+/*
+ * Write what comes before the error at position.  If that fails, and at an
+ * earlier position, returns that error; else NULL.
+ */
+static ErrorData *
+catch_up(px_write_target *target, uint64 *position)
+{
+	px_write_state *writer = target->writer;
+	ErrorData  *volatile earlier = NULL;
+	MemoryContext context = CurrentMemoryContext;
+
+	PG_TRY();
+	{
+		px_write_target_catch_up(target);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		release_locks(writer);
+		if (!is_about_data(error->sqlerrcode))
+			ReThrowError(error);
+		if (writer->failed_at < *position)
+		{
+			*position = writer->failed_at;
+			earlier = error;
+		}
+	}
+	PG_END_TRY();
+	return earlier;
+}
+
+void
+px_writer_after_error(const EState *estate)
+{
+	px_write_state *writer = failed_writer(estate);
+	ErrorData  *error;
+	uint64		position;
+
+	if (writer == NULL)
+		return;
+	position = writer->failed ? writer->failed_at : writer->nrows;
+	MemoryContextSwitchTo(writer->context);
+	error = CopyErrorData();
+	if (!is_about_data(error->sqlerrcode))
+		return;
+	FlushErrorState();
+	release_locks(writer);
+	for (px_write_target *target = writer->targets; target;
+		 target = target->next)
+	{
+		if (px_write_target_precedes(target, position))
+		{
+			ErrorData  *earlier = catch_up(target, &position);
+
+			if (earlier)
+				error = earlier;
+		}
+	}
+	ReThrowError(error);
+}
+
+void
+px_writer_before_scan(EState *estate, Oid serverid)
+{
+	px_write_state *writer = find_writer(estate);
+
+	for (px_write_target *target = writer ? writer->targets : NULL; target;
+		 target = target->next)
+	{
+		if (target->lane->serverid != serverid || target->plan.batch_size > 1)
+			continue;
+		px_write_target_flush(target, true);
+		px_write_lane_collect(target->lane);
+	}
 }
 
 const px_write_stats *

@@ -42,6 +42,21 @@ extern TupleTableSlot *px_writer_row(px_write_target *target,
  */
 extern void px_writer_flush(EState *estate);
 
+/*
+ * In a PG_CATCH around the execution of estate, or around a COPY with NULL:
+ * if rows of its writer that came before the error were not written yet, write
+ * them, and raise the first error among theirs and this one.  Returns if there
+ * is nothing to do: then the error is to be raised again.
+ */
+extern void px_writer_after_error(const EState *estate);
+
+/*
+ * A scan of the server begins, perhaps anew: have it see what it would have
+ * seen if postgres_fdw had written row by row.  Does nothing for rows of which
+ * postgres_fdw would have kept some, too.
+ */
+extern void px_writer_before_scan(EState *estate, Oid serverid);
+
 /* Valid after px_writer_flush. */
 extern const px_write_stats *px_writer_stats(const px_write_target *target);
 

@@ -244,17 +244,15 @@ fill_plan(modify_routine *routine, ModifyTableState *mtstate,
 	plan->set_processed = modify == NULL || mtstate->canSetTag;
 }
 
-/*
- * The size of postgres_fdw's statements, after its Begin function.  A COPY has
- * no plan, and sends single rows before PostgreSQL 16.
- */
+/* The size of postgres_fdw's statements, after its Begin function. */
 static int
 fdw_batch_size(const FdwRoutine *own, const ModifyTableState *mtstate,
 			   CmdType operation, ResultRelInfo *relinfo)
 {
-	if (mtstate->ps.plan == NULL && !PX_COPY_HAS_BATCHES)
-		return 1;
-	if (operation != CMD_INSERT || own->GetForeignModifyBatchSize == NULL)
+	bool		copies = mtstate->ps.plan == NULL;
+
+	if (operation != CMD_INSERT || own->GetForeignModifyBatchSize == NULL ||
+		(copies && !PX_COPY_HAS_BATCHES))
 		return 1;
 	return own->GetForeignModifyBatchSize(relinfo);
 }
@@ -276,8 +274,7 @@ begin(ModifyTableState *mtstate, ResultRelInfo *relinfo, bool routed,
 	const FdwRoutine *own = px_write_own_routine();
 	CmdType		operation = routed ? CMD_INSERT : mtstate->operation;
 	modify_routine *routine = palloc0(sizeof(modify_routine));
-	int			batch_size = fdw_batch_size(own, mtstate, operation,
-											relinfo);
+	int			batch_size = fdw_batch_size(own, mtstate, operation, relinfo);
 	const char *reason = px_write_reason(mtstate, relinfo, routed, private,
 										 batch_size);
 	bool		is_small = px_write_is_small(mtstate);

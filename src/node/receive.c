@@ -15,6 +15,7 @@
 
 #include "access/parallel.h"
 #include "executor/executor.h"
+#include "foreign/fdwapi.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
@@ -31,6 +32,7 @@
 #include "exec/read_slices.h"
 #include "exec/request.h"
 #include "exec/run.h"
+#include "exec/scan_tuple.h"
 #include "exec/start.h"
 #include "node/receive.h"
 #include "transport/question.h"
@@ -188,16 +190,22 @@ begin_slices(px_receive_state *state, const CustomScan *scan)
 
 /* Set up what turns rows of the remote into scan tuples, if they differ. */
 static void
-begin_partial(px_receive_state *state, const CustomScan *scan, EState *estate)
+begin_remote_rows(px_receive_state *state, const CustomScan *scan,
+				  EState *estate)
 {
 	List	   *columns = list_nth(scan->custom_private,
 								   PX_RECEIVE_PRIVATE_PARTIAL);
 
 	state->remote_slot = state->css.ss.ss_ScanTupleSlot;
-	if (columns == NIL)
-		return;
-	state->partial = px_partial_new(scan, columns, state->servername);
-	state->remote_slot = px_partial_remote_slot(estate, state->foreign);
+	state->has_ctid = px_scan_tuple_has_ctid(state->foreign);
+	if (columns != NIL)
+	{
+		state->partial = px_partial_new(scan, columns, state->servername);
+		state->remote_slot = px_partial_remote_slot(estate, state->foreign);
+	}
+	else if (state->has_ctid)
+		state->remote_slot = px_scan_tuple_ctid_slot(estate,
+													 state->remote_slot);
 }
 
 static void
@@ -223,7 +231,7 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 	state->nested_in_worker = IsParallelWorker() &&
 		!scan->scan.plan.parallel_aware;
 	begin_slices(state, scan);
-	begin_partial(state, scan, estate);
+	begin_remote_rows(state, scan, estate);
 
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
@@ -240,7 +248,10 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
  * Yielding rows
  * --------------------------------------------------------------------- */
 
-/* Pass on a row of the child in our slot, without copying its values. */
+/*
+ * Pass on a row of the child in our slot, without copying its values.  A row
+ * that the child has projected has lost its ctid.
+ */
 static TupleTableSlot *
 next_child_row(px_receive_state *state, TupleTableSlot *slot)
 {
@@ -253,6 +264,8 @@ next_child_row(px_receive_state *state, TupleTableSlot *slot)
 	slot_getallattrs(child_slot);
 	memcpy(slot->tts_values, child_slot->tts_values, natts * sizeof(Datum));
 	memcpy(slot->tts_isnull, child_slot->tts_isnull, natts * sizeof(bool));
+	slot->tts_tid =
+		((ScanState *) state->child)->ss_ScanTupleSlot->tts_tid;
 	return ExecStoreVirtualTuple(slot);
 }
 
@@ -436,7 +449,8 @@ receive_next(ScanState *node)
 							px_receive_uses_session(state)))
 		return NULL;
 	if (state->phase == PX_RECEIVE_CHILD)
-		slot = next_child_row(state, slot);
+		slot = next_child_row(state, state->has_ctid ?
+							  node->ss_ScanTupleSlot : slot);
 	else
 	{
 		reader = state->reader;
@@ -445,6 +459,8 @@ receive_next(ScanState *node)
 		px_decoder_row(reader->decoder, reader->next_row++,
 					   slot->tts_values, slot->tts_isnull);
 		ExecStoreVirtualTuple(slot);
+		if (state->has_ctid)
+			slot = px_scan_tuple_take_ctid(slot, node->ss_ScanTupleSlot);
 	}
 	if (slot && state->partial)
 		slot = make_partial_row(state, slot);
@@ -453,7 +469,10 @@ receive_next(ScanState *node)
 	return slot;
 }
 
-/* A locked row has changed meanwhile: would the remote still return it? */
+/*
+ * A locked row has changed meanwhile: would the remote still return it?  For a
+ * join, postgres_fdw puts the new row into slot.
+ */
 static bool
 receive_recheck(ScanState *node, TupleTableSlot *slot)
 {
@@ -462,6 +481,12 @@ receive_recheck(ScanState *node, TupleTableSlot *slot)
 
 	econtext->ecxt_scantuple = slot;
 	ResetExprContext(econtext);
+	if (state->foreign->scan.scanrelid == 0)
+	{
+		ForeignScanState *child = castNode(ForeignScanState, state->child);
+
+		return child->fdwroutine->RecheckForeignScan(child, slot);
+	}
 	return ExecQual(state->recheck_quals, econtext);
 }
 
@@ -493,6 +518,13 @@ rescan_receive(CustomScanState *css)
 
 	if (changed && state->child)
 		UpdateChangedParamSet(state->child, changed);
+	if (state->foreign->scan.scanrelid == 0 &&
+		css->ss.ps.state->es_epq_active)
+	{
+		/* Only rechecks come here, which use the local plan of the child. */
+		ExecReScan(state->child);
+		return;
+	}
 	if (state->phase == PX_RECEIVE_CHILD)
 	{
 		if (state->child->chgParam == NULL)

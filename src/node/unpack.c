@@ -44,6 +44,8 @@ typedef struct px_unpack_state
 
 	int			ncolumns;		/* of the function */
 	TupleDesc	tupdesc;		/* of these */
+	int			rti;			/* of the function, in the range table */
+	TupleTableSlot *row_slot;	/* for rechecks */
 	ExprState  *piece;			/* the argument of the function */
 	px_apply   *apply;			/* whose statement this is; NULL: nobody's */
 	px_piece_reader *reader;	/* NULL before the first row */
@@ -95,14 +97,19 @@ open_piece(px_unpack_state *state)
 		return false;
 	oldcontext = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
 	if (state->reader == NULL)
-		state->reader = px_piece_reader_new(state->tupdesc, WINDOW_ROWS);
+		state->reader = px_piece_reader_new(state->tupdesc, WINDOW_ROWS,
+											false);
 	px_piece_reader_open(state->reader, DatumGetTextPP(value));
 	MemoryContextSwitchTo(oldcontext);
 	state->opened = true;
 	return true;
 }
 
-/* Set the whole row, which follows the columns in the slot. */
+/*
+ * Set the whole row, which follows the columns in the slot.  An UPDATE wants
+ * it in case that another transaction has changed its row, which is an error
+ * unless transactions see what others have committed since.
+ */
 static void
 set_whole_row(px_unpack_state *state, TupleTableSlot *slot)
 {
@@ -128,14 +135,11 @@ unpack_next(ScanState *node)
 	if (state->apply &&
 		px_piece_reader_position(state->reader) >= state->apply->rows_end)
 		return slot;
+	if (state->apply)
+		state->apply->row = px_piece_reader_position(state->reader);
 	if (!px_piece_reader_next(state->reader, slot->tts_values,
 							  slot->tts_isnull))
 		return slot;
-	if (state->apply)
-	{
-		state->apply->row = px_piece_reader_position(state->reader) - 1;
-		state->apply->has_row = true;
-	}
 	if (slot->tts_tupleDescriptor->natts > state->ncolumns)
 		set_whole_row(state, slot);
 	return ExecStoreVirtualTuple(slot);
@@ -143,13 +147,30 @@ unpack_next(ScanState *node)
 
 /*
  * The row that was joined to one that another transaction has changed: put it
- * into the slot again.
+ * into the slot again.  The plan keeps it as the whole row.
  */
 static bool
 unpack_recheck(ScanState *node, TupleTableSlot *slot)
 {
-	elog(ERROR, "ExchangeUnpack cannot be rechecked");
-	return false;
+	px_unpack_state *state = (px_unpack_state *) node;
+	EPQState   *epq = node->ps.state->es_epq_active;
+	int			rti = state->rti;
+
+	ExecClearTuple(slot);
+	if (epq->relsubs_done[rti - 1] || epq->relsubs_rowmark[rti - 1] == NULL)
+		return false;
+	epq->relsubs_done[rti - 1] = true;
+	if (!EvalPlanQualFetchRowMark(epq, rti, state->row_slot))
+		return false;
+	slot_getallattrs(state->row_slot);
+	memcpy(slot->tts_values, state->row_slot->tts_values,
+		   state->ncolumns * sizeof(Datum));
+	memcpy(slot->tts_isnull, state->row_slot->tts_isnull,
+		   state->ncolumns * sizeof(bool));
+	if (slot->tts_tupleDescriptor->natts > state->ncolumns)
+		set_whole_row(state, slot);
+	ExecStoreVirtualTuple(slot);
+	return true;
 }
 
 static TupleTableSlot *
@@ -184,6 +205,9 @@ unpack_begin(CustomScanState *node, EState *estate, int eflags)
 						   (AttrNumber) i);
 	TupleDescFinalize(state->tupdesc);
 	state->tupdesc = BlessTupleDesc(state->tupdesc);
+	state->rti = bms_singleton_member(scan->custom_relids);
+	state->row_slot = ExecInitExtraTupleSlot(estate, state->tupdesc,
+											 &TTSOpsHeapTuple);
 	state->piece = ExecInitExpr(linitial(call->args), &node->ss.ps);
 	state->apply = px_apply_find(estate->es_param_list_info);
 }
@@ -202,18 +226,11 @@ unpack_rescan(CustomScanState *node)
 	if (!state->opened)
 		return;
 	if (state->apply)
-	{
-		Datum	   *values = node->ss.ss_ScanTupleSlot->tts_values;
-		bool	   *isnull = node->ss.ss_ScanTupleSlot->tts_isnull;
-
-		px_piece_reader_rewind(state->reader);
-		while (px_piece_reader_position(state->reader) < state->rows_begin)
-			(void) px_piece_reader_next(state->reader, values, isnull);
-	}
+		px_piece_reader_seek(state->reader, state->rows_begin);
 	else if (node->ss.ps.chgParam != NULL)
 		state->opened = false;
 	else
-		px_piece_reader_rewind(state->reader);
+		px_piece_reader_seek(state->reader, 0);
 }
 
 const CustomScanMethods px_unpack_scan_methods = {

@@ -46,29 +46,54 @@ px_server_is_postgres_fdw(const ForeignServer *server)
 }
 
 /*
- * Do this query and the queries that contain it only read?  INSERT ... SELECT
- * may use exchanges, because its target is never scanned.
+ * Are exchanges known to work in this query and the queries that contain it?
+ * Not in MERGE, nor beside a CTE that changes rows.
  */
 static bool
-query_only_reads(PlannerInfo *root)
+query_is_suitable(PlannerInfo *root)
 {
 	for (; root; root = root->parent_root)
 	{
-		Query	   *parse = root->parse;
-
-		if (parse->commandType != CMD_SELECT &&
-			parse->commandType != CMD_INSERT)
-			return false;
-		if (parse->hasModifyingCTE)
+		switch (root->parse->commandType)
+		{
+			case CMD_SELECT:
+			case CMD_INSERT:
+			case CMD_UPDATE:
+			case CMD_DELETE:
+				break;
+			default:
+				return false;
+		}
+		if (root->parse->hasModifyingCTE)
 			return false;
 	}
 	return true;
+}
+
+static bool
+is_update(const Query *query)
+{
+	return query->commandType == CMD_UPDATE ||
+		query->commandType == CMD_DELETE;
+}
+
+bool
+px_query_updates(PlannerInfo *root)
+{
+	for (; root; root = root->parent_root)
+	{
+		if (is_update(root->parse))
+			return true;
+	}
+	return false;
 }
 
 /* Does this query, or one that contains it, lock rows of any table? */
 static bool
 query_locks_rows(PlannerInfo *root)
 {
+	if (px_query_updates(root))
+		return true;
 	for (; root; root = root->parent_root)
 	{
 		if (root->parse->rowMarks != NIL || root->rowMarks != NIL)
@@ -77,11 +102,24 @@ query_locks_rows(PlannerInfo *root)
 	return false;
 }
 
+/*
+ * Does rel have rows of a table that the query updates or deletes from?
+ * postgres_fdw reads these FOR UPDATE.
+ */
+static bool
+is_target(PlannerInfo *root, RelOptInfo *rel)
+{
+	return is_update(root->parse) &&
+		bms_overlap(rel->relids, root->all_result_relids);
+}
+
 bool
 px_rel_is_locked(PlannerInfo *root, RelOptInfo *rel)
 {
 	ListCell   *lc;
 
+	if (is_target(root, rel))
+		return true;
 	foreach(lc, root->rowMarks)
 	{
 		PlanRowMark *mark = lfirst_node(PlanRowMark, lc);
@@ -95,8 +133,8 @@ px_rel_is_locked(PlannerInfo *root, RelOptInfo *rel)
 
 /*
  * Does the query use a system column of base relation rel that our rows do not
- * have?  They have tableoid only.  (For a join or upper relation, postgres_fdw
- * fetches system columns as ordinary ones.)
+ * have?  They have ctid and tableoid only.  (For a join or upper relation,
+ * postgres_fdw fetches system columns as ordinary ones.)
  */
 static bool
 needs_system_columns(RelOptInfo *rel)
@@ -114,7 +152,8 @@ needs_system_columns(RelOptInfo *rel)
 	{
 		AttrNumber	attno = bit + FirstLowInvalidHeapAttributeNumber;
 
-		if (attno < 0 && attno != TableOidAttributeNumber)
+		if (attno < 0 && attno != TableOidAttributeNumber &&
+			attno != SelfItemPointerAttributeNumber)
 			return true;
 	}
 	return false;
@@ -124,12 +163,18 @@ bool
 px_rel_is_eligible(PlannerInfo *root, RelOptInfo *rel)
 {
 	/*
-	 * A locked row of a join may have to be checked again (EvalPlanQual).
-	 * Only postgres_fdw's node has the local plan for that.
+	 * A locked row of a join may have to be checked again (EvalPlanQual), by
+	 * a local plan of the join.
 	 */
-	return query_only_reads(root) &&
+	return query_is_suitable(root) &&
 		(IS_SIMPLE_REL(rel) || !query_locks_rows(root)) &&
 		!(IS_SIMPLE_REL(rel) && needs_system_columns(rel));
+}
+
+bool
+px_join_feeds_update(PlannerInfo *root)
+{
+	return is_update(root->parse) && query_is_suitable(root);
 }
 
 double

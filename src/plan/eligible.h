@@ -23,15 +23,24 @@ extern bool px_server_is_postgres_fdw(const ForeignServer *server);
  */
 extern double px_fdw_tuple_cost(const ForeignServer *server);
 
+/* Is this query, or one that contains it, an UPDATE or DELETE? */
+extern bool px_query_updates(PlannerInfo *root);
+
 /*
  * May a scan of rel be an exchange?  rel is a base, join or upper relation of
- * postgres_fdw.  The query must only read, because UPDATE and DELETE need
- * postgres_fdw's own node.  If the query locks rows, rel must be a base
- * relation.
+ * postgres_fdw.  If the query locks rows, as UPDATE and DELETE do, rel must be
+ * a base relation.
  */
 extern bool px_rel_is_eligible(PlannerInfo *root, RelOptInfo *rel);
 
-/* Does the remote query of base relation rel lock rows? */
+/*
+ * May joins of foreign tables be exchanges in an UPDATE or DELETE, although
+ * they are not eligible?  postgres_fdw looks for a local path of the join
+ * then, by which a row can be checked again.
+ */
+extern bool px_join_feeds_update(PlannerInfo *root);
+
+/* Does the remote query of base or join relation rel lock rows? */
 extern bool px_rel_is_locked(PlannerInfo *root, RelOptInfo *rel);
 
 /*

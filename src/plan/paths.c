@@ -35,6 +35,7 @@
 #include "plan/estimate.h"
 #include "plan/join_cost.h"
 #include "plan/paths.h"
+#include "plan/update.h"
 
 static build_simple_rel_hook_type prev_build_simple_rel_hook = NULL;
 
@@ -136,12 +137,16 @@ is_small(PlannerInfo *root, const ForeignPath *foreign)
 
 /*
  * Is this a lookup of so few rows that postgres_fdw is cheaper?  The first
- * exchange of a transaction with a server takes two more round trips.
+ * exchange of a transaction with a server takes two more round trips.  That is
+ * much for an UPDATE or DELETE whose rows do not travel as frames.
  */
 static bool
 is_lookup(PlannerInfo *root, const Path *path)
 {
-	return path->rows < LOOKUP_ROWS &&
+	double		rows_min = px_query_updates(root) ?
+		Max(LOOKUP_ROWS, px_min_write_rows) : LOOKUP_ROWS;
+
+	return path->rows < rows_min &&
 		px_expected_nbytes(root, path) < px_min_bytes && !is_much_work(path);
 }
 
@@ -162,11 +167,19 @@ px_receive_path(PlannerInfo *root, ForeignPath *foreign)
 
 	path->path = foreign->path;
 	path->path.type = T_CustomPath;
-	path->path.total_cost -= foreign->path.rows *
-		exchange_routine_of(foreign->path.parent)->tuple_cost;
-	path->path.total_cost += transfer_cost(&foreign->path);
-	path->path.total_cost = Max(path->path.total_cost,
-								path->path.startup_cost);
+
+	/*
+	 * What postgres_fdw would have the remote update as a whole must not look
+	 * more expensive than another plan because of us.
+	 */
+	if (!px_query_updates(root))
+	{
+		path->path.total_cost -= foreign->path.rows *
+			exchange_routine_of(foreign->path.parent)->tuple_cost;
+		path->path.total_cost += transfer_cost(&foreign->path);
+		path->path.total_cost = Max(path->path.total_cost,
+									path->path.startup_cost);
+	}
 	path->path.pathtype = T_CustomScan;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make1(foreign);
@@ -176,7 +189,8 @@ px_receive_path(PlannerInfo *root, ForeignPath *foreign)
 		makeInteger(list_length(foreign->path.pathkeys)),
 		makeInteger(is_async_capable(foreign)),
 		makeInteger(is_small(root, foreign)),
-		makeInteger(px_rel_is_locked(root, foreign->path.parent)));
+		makeInteger(!px_rel_is_locked(root, foreign->path.parent) ? 0 :
+					px_query_updates(root) ? 2 : 1));
 	while (list_length(path->custom_private) < PX_RECEIVE_PRIVATE_PARTIAL)
 		path->custom_private = lappend(path->custom_private, makeInteger(0));
 	path->custom_private = lappend(path->custom_private, NIL);
@@ -339,7 +353,7 @@ px_paths_set_keys(CustomScan *receive)
  * enough as an exchange.
  *
  * postgres_fdw itself looks at other paths only in queries that lock rows, for
- * joins, and these are not eligible.
+ * joins.  These are not hidden from it: see px_join_feeds_update.
  */
 static bool
 hide_paths(PlannerInfo *root, RelOptInfo *rel, List **others)
@@ -379,6 +393,24 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, List *others)
 			path = &px_receive_path(root, (ForeignPath *) path)->path;
 		}
 		add_path(rel, path);
+	}
+}
+
+/*
+ * Make exchanges of rel's ForeignPaths, which stay where they are among the
+ * paths: their costs must not change.
+ */
+static void
+replace_paths(PlannerInfo *root, RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		Path	   *path = lfirst(lc);
+
+		if (IsA(path, ForeignPath) && !is_lookup(root, path))
+			lfirst(lc) = px_receive_path(root, (ForeignPath *) path);
 	}
 }
 
@@ -460,6 +492,8 @@ get_foreign_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 	px_join_cost_end(&replaced);
 	if (hidden)
 		add_paths(root, joinrel, others);
+	else if (px_join_feeds_update(root))
+		replace_paths(root, joinrel);
 }
 
 static void
@@ -475,6 +509,16 @@ get_foreign_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 										 extra);
 	if (hidden)
 		add_paths(root, output_rel, others);
+}
+
+static bool
+plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index target,
+				   int subplan_index)
+{
+	const RelOptInfo *rel = root->simple_rel_array[target];
+
+	return px_update_plan_direct(exchange_routine_of(rel)->original, root,
+								 plan, target, subplan_index);
 }
 
 bool
@@ -510,6 +554,7 @@ replace_fdw_routine(PX_BUILD_SIMPLE_REL_PARAMETERS)
 	routine->fdw.GetForeignPlan = get_foreign_plan;
 	routine->fdw.GetForeignJoinPaths = get_foreign_join_paths;
 	routine->fdw.GetForeignUpperPaths = get_foreign_upper_paths;
+	routine->fdw.PlanDirectModify = plan_direct_modify;
 	routine->original = rel->fdwroutine;
 	routine->tuple_cost = px_fdw_tuple_cost(server);
 	routine->plain = NULL;

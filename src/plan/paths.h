@@ -15,8 +15,8 @@
 
 /*
  * Make an ExchangeReceive path in place of a ForeignPath.  It has the same
- * costs, except that the transfer is charged by bytes.  It is never more
- * expensive.
+ * costs, except that the transfer is charged by bytes, unless the query is an
+ * UPDATE or DELETE.  It is never more expensive.
  */
 extern CustomPath *px_receive_path(PlannerInfo *root, ForeignPath *foreign);
 

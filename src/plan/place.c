@@ -39,6 +39,7 @@
 #include "plan/lookup_bind.h"
 #include "plan/partial_agg.h"
 #include "plan/place.h"
+#include "plan/update.h"
 
 static planner_hook_type prev_planner_hook = NULL;
 
@@ -439,7 +440,8 @@ place_gathers(Plan *plan, int cursor_options)
 			lfirst(lc) = place_gathers(lfirst(lc), cursor_options);
 	}
 
-	if (list == NULL || may_be_updated(*list, cursor_options))
+	if (list == NULL || may_be_updated(*list, cursor_options) ||
+		!px_update_allows_gather(*list))
 		return plan;
 	if (IsA(plan, Append) && has_streams(*list))
 		return make_gather(plan, *list, ((Append *) plan)->apprelids);

@@ -109,6 +109,37 @@ static const CustomPathMethods unpack_path_methods = {
 	.PlanCustomPath = plan_unpack,
 };
 
+/*
+ * In UPDATE and DELETE, find each row by its ctid, in the order of the piece.
+ * Then the first error is that of the first bad row.  A hash join might be a
+ * little cheaper, for most of the rows of a table.
+ */
+static void
+keep_tid_scans(PlannerInfo *root, RelOptInfo *rel)
+{
+	const Query *query = root->parse;
+	List	   *scans = NIL;
+	ListCell   *lc;
+
+	if (px_apply_current() == NULL ||
+		rel->relid != (Index) query->resultRelation ||
+		query->commandType == CMD_INSERT ||
+		find_unpack(llast_node(RangeTblEntry, query->rtable)) == NULL)
+		return;
+	foreach(lc, rel->pathlist)
+	{
+		Path	   *path = lfirst(lc);
+
+		if (IsA(path, TidPath) && path->param_info)
+			scans = lappend(scans, path);
+	}
+	if (scans)
+	{
+		rel->pathlist = scans;
+		rel->partial_pathlist = NIL;
+	}
+}
+
 static void
 replace_function_scan(PlannerInfo *root, RelOptInfo *rel, Index rti,
 					  RangeTblEntry *rte)
@@ -118,6 +149,7 @@ replace_function_scan(PlannerInfo *root, RelOptInfo *rel, Index rti,
 
 	if (prev_set_rel_pathlist_hook)
 		prev_set_rel_pathlist_hook(root, rel, rti, rte);
+	keep_tid_scans(root, rel);
 	if (find_unpack(rte) == NULL || rel->pathlist == NIL)
 		return;
 
@@ -147,7 +179,7 @@ estimate_rows(PlannerInfo *root, const FuncExpr *call)
 
 	if (apply && IsA(param, Param) && param->paramkind == PARAM_EXTERN &&
 		param->paramid == 1)
-		return (double) px_piece_reader_rows(apply->reader);
+		return (double) apply->rows_at_once;
 	argument = estimate_expression_value(root, argument);
 	if (!IsA(argument, Const) || ((Const *) argument)->consttype != TEXTOID)
 		return -1;

@@ -20,7 +20,6 @@
 
 #include "compat.h"
 #include "conn/pool.h"
-#include "transport/stream.h"
 
 extern PGDLLEXPORT Datum px_sql_get_connections(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum px_sql_disconnect(PG_FUNCTION_ARGS);
@@ -39,18 +38,7 @@ state_name(const px_connection *connection)
 		return "idle";
 	if (connection->holder == NULL)
 		return "abandoned";
-	switch (((const px_stream *) connection->holder)->phase)
-	{
-		case PX_STREAM_CLOSED:
-			return "idle in scan";
-		case PX_STREAM_BEGUN:
-			return "starting";
-		case PX_STREAM_RUNNING:
-			return "streaming";
-		case PX_STREAM_LOST:
-			break;
-	}
-	return "abandoned";
+	return connection->holder->state(connection->holder);
 }
 
 static const char *

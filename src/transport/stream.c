@@ -50,6 +50,7 @@
 	PX_REQUIRE_STILL_GENUINE
 
 static void finish_run(px_stream *stream);
+static void give_up_connection(px_connection_holder *holder);
 
 /* ---------------------------------------------------------------------
  * Getting and losing connections
@@ -97,12 +98,31 @@ lose_connection(px_connection_holder *holder)
 		PX_STREAM_LOST : PX_STREAM_CLOSED;
 }
 
+static const char *
+stream_state(const px_connection_holder *holder)
+{
+	switch (((const px_stream *) holder)->phase)
+	{
+		case PX_STREAM_CLOSED:
+			return "idle in scan";
+		case PX_STREAM_BEGUN:
+			return "starting";
+		case PX_STREAM_RUNNING:
+			return "streaming";
+		case PX_STREAM_LOST:
+			break;
+	}
+	return "abandoned";
+}
+
 px_stream *
 px_stream_new(void)
 {
 	px_stream  *stream = palloc0(sizeof(px_stream));
 
 	stream->holder.lose = lose_connection;
+	stream->holder.give_up = give_up_connection;
+	stream->holder.state = stream_state;
 	stream->context = CurrentMemoryContext;
 	stream->resowner = CurrentResourceOwner;
 	stream->forget.func = forget_stream;
@@ -333,8 +353,10 @@ read_spool(px_stream *stream, const uint8_t **frame, size_t *nbytes)
  * to begin again.
  */
 static void
-give_up_connection(px_stream *stream)
+give_up_connection(px_connection_holder *holder)
 {
+	px_stream  *stream = (px_stream *) holder;
+
 	switch (stream->phase)
 	{
 		case PX_STREAM_CLOSED:
@@ -371,7 +393,7 @@ px_streams_spool_all(Oid serverid)
 	px_connection *connection;
 
 	while ((connection = px_connection_in_use(serverid)) != NULL)
-		give_up_connection((px_stream *) connection->holder);
+		connection->holder->give_up(connection->holder);
 }
 
 /* ---------------------------------------------------------------------

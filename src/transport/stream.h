@@ -160,8 +160,8 @@ extern void px_stream_close(px_stream *stream);
 extern void px_stream_spool(px_stream *stream);
 
 /*
- * Have all streams of this session from the server, or from all servers with
- * InvalidOid, give up their connections.  Then no remote session but
+ * Have whoever has connections of this session to the server, or to all
+ * servers with InvalidOid, give them up.  Then no remote session but
  * postgres_fdw's holds a lock for this transaction.  Blocks until the rest of
  * their frames is in spools, serving interrupts.
  */

@@ -21,7 +21,9 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
+#include "mb/stringinfo_mb.h"
 #include "miscadmin.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
@@ -106,6 +108,7 @@ px_decoder_new(const char *servername, TupleDesc tupdesc,
 	decoder->window_end = PG_UINT32_MAX;
 	decoder->servername = servername;
 	decoder->current = -1;
+	decoder->current_row = -1;
 	initStringInfo(&decoder->text);
 
 	decoder->codec = px_codec_open();
@@ -159,6 +162,19 @@ px_decoder_reset(px_decoder *decoder)
 	decoder->window_end = PG_UINT32_MAX;
 	MemoryContextReset(decoder->batch_context);
 	MemoryContextReset(decoder->window_context);
+}
+
+bool
+px_decoder_can_pick(const px_decoder *decoder, uint32 row)
+{
+	return decoder->window_end == PG_UINT32_MAX ||
+		decoder->window_end == 0 || row >= decoder->window_begin;
+}
+
+void
+px_decoder_set_parameters(px_decoder *decoder)
+{
+	decoder->parameters = true;
 }
 
 bool
@@ -404,12 +420,59 @@ check_form(const px_decoder *decoder, const px_chunk *chunk,
 		px_require(decoder->servername, "chunk scale", 0, chunk->scale);
 }
 
+/*
+ * The context of an error in a parameter, as PostgreSQL has it when it binds
+ * one that is sent as text.
+ */
+static void
+parameter_context(px_decoder *decoder)
+{
+	int64		row = decoder->current_row;
+	int			column_number = decoder->current + 1;
+	decode_column *column = &decoder->columns[decoder->current];
+	StringInfoData quoted;
+	char	   *value;
+
+	decoder->current = decoder->current_row = -1;	/* do not recurse */
+	if (column->nulls[row])
+	{
+		errcontext("unnamed portal parameter $%d", column_number);
+		return;
+	}
+	if (column->late == PX_LATE_INPUT)
+	{
+		const uint8_t *packed = (const uint8_t *) DatumGetPointer(
+			column->values[row]);
+
+		value = pnstrdup((const char *) px_packed_data(packed),
+						 px_packed_nbytes(packed));
+	}
+	else
+	{
+		Oid			output;
+		bool		is_varlena;
+
+		getTypeOutputInfo(column->base_type, &output, &is_varlena);
+		value = OidOutputFunctionCall(output, column->values[row]);
+	}
+	initStringInfo(&quoted);
+	appendStringInfoStringQuoted(&quoted, value,
+								 log_parameter_max_length_on_error);
+	errcontext("unnamed portal parameter $%d = %s", column_number,
+			   quoted.data);
+}
+
 static void
 decode_error_context(void *arg)
 {
 	px_decoder *decoder = arg;
 
-	if (decoder->current >= 0 && decoder->columns[decoder->current].context)
+	if (decoder->parameters)
+	{
+		if (decoder->current >= 0 && decoder->current_row >= 0)
+			parameter_context(decoder);
+	}
+	else if (decoder->current >= 0 && decoder->columns[decoder->current].context)
 		errcontext("%s", decoder->columns[decoder->current].context);
 }
 
@@ -530,6 +593,7 @@ enter_window(px_decoder *decoder, uint32 row)
 
 	MemoryContextReset(decoder->window_context);
 	oldcontext = MemoryContextSwitchTo(decoder->row_context);
+	decoder->window_begin = row;
 	px_decode_window(decoder, row, row + n);
 	MemoryContextSwitchTo(oldcontext);
 	decoder->window_end = row + n;

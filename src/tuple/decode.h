@@ -90,6 +90,18 @@ extern void px_decoder_row(px_decoder *decoder, uint32 row,
  */
 extern bool px_decoder_can_rewind(const px_decoder *decoder);
 
+/*
+ * Can this row of the batch be picked, although later ones were?  Not if it is
+ * before the current window, and values were converted.
+ */
+extern bool px_decoder_can_pick(const px_decoder *decoder, uint32 row);
+
+/*
+ * The columns are the parameters $1, $2, ... of a statement: errors in their
+ * conversion get the context that they have when parameters are bound.
+ */
+extern void px_decoder_set_parameters(px_decoder *decoder);
+
 /* Forget schema and batch, before another stream is read. */
 extern void px_decoder_reset(px_decoder *decoder);
 

@@ -116,6 +116,7 @@ typedef struct px_decoder
 	uint32		fetch_size;
 	uint64		rows_before;	/* rows of the scan before the current batch */
 	uint32		rows;			/* of the current batch */
+	uint32		window_begin;	/* row of the batch with which it begins */
 	uint32		window_end;		/* row of the batch before which late steps are
 								 * done; PG_UINT32_MAX: none are needed */
 
@@ -147,6 +148,8 @@ typedef struct px_decoder
 	px_batch_contents contents; /* of the current batch */
 	int			current;		/* column being converted, for error contexts;
 								 * -1: none */
+	int64		current_row;	/* of the batch, in a late step; -1: none */
+	bool		parameters;		/* the columns are parameters of a statement */
 } px_decoder;
 
 #endif							/* PX_TUPLE_DECODE_STATE_H */

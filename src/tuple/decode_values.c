@@ -650,6 +650,7 @@ px_decode_window(px_decoder *decoder, uint32 begin, uint32 end)
 {
 	for (uint32 row = begin; row < end; row++)
 	{
+		decoder->current_row = row;
 		for (int i = 0; i < decoder->ncolumns; i++)
 		{
 			decode_column *column = &decoder->columns[i];
@@ -663,6 +664,8 @@ px_decode_window(px_decoder *decoder, uint32 begin, uint32 end)
 		}
 		MemoryContextReset(decoder->row_context);
 	}
+
+	decoder->current_row = -1;
 
 	/* Do not keep the memory of a huge value. */
 	if (decoder->text.maxlen > 1024 * 1024)

@@ -39,7 +39,7 @@ struct px_piece_reader
 };
 
 px_piece_reader *
-px_piece_reader_new(TupleDesc tupdesc, int window_rows)
+px_piece_reader_new(TupleDesc tupdesc, int window_rows, bool parameters)
 {
 	px_piece_reader *reader = palloc0(sizeof(px_piece_reader));
 	List	   *attnos = NIL;
@@ -50,6 +50,8 @@ px_piece_reader_new(TupleDesc tupdesc, int window_rows)
 	reader->context = CurrentMemoryContext;
 	reader->decoder = px_decoder_new(THE_CLIENT, tupdesc, attnos, contexts,
 									 window_rows);
+	if (parameters)
+		px_decoder_set_parameters(reader->decoder);
 	return reader;
 }
 
@@ -74,6 +76,15 @@ peek_frame(const px_piece_reader *reader, size_t at, px_frame_header *header)
 }
 
 static void
+rewind_piece(px_piece_reader *reader)
+{
+	reader->used = 0;
+	memset(&reader->totals, 0, sizeof(reader->totals));
+	reader->batch_rows = reader->next_row = 0;
+	px_decoder_reset(reader->decoder);
+}
+
+static void
 count_rows(px_piece_reader *reader)
 {
 	size_t		at = 0;
@@ -88,43 +99,52 @@ count_rows(px_piece_reader *reader)
 	}
 }
 
+/* Room for so many bytes, in place of the last piece. */
+static void
+make_room(px_piece_reader *reader, size_t room)
+{
+	reader->frames_nbytes = 0;
+	if (room <= reader->frames_cap)
+		return;
+	if (reader->frames)
+		pfree(reader->frames);
+	reader->frames = NULL;
+	reader->frames_cap = 0;
+	reader->frames = MemoryContextAllocHuge(reader->context, room);
+	reader->frames_cap = room;
+}
+
 void
 px_piece_reader_open(px_piece_reader *reader, const text *piece)
 {
 	size_t		room = px_armour_decoded_nbytes(VARSIZE_ANY_EXHDR(piece));
 	px_fault	fault;
 
-	if (room > reader->frames_cap)
-	{
-		if (reader->frames)
-			pfree(reader->frames);
-		reader->frames = NULL;
-		reader->frames_cap = 0;
-		reader->frames = MemoryContextAllocHuge(reader->context, room);
-		reader->frames_cap = room;
-	}
-	reader->frames_nbytes = 0;
+	make_room(reader, room);
 	if (px_armour_decode(VARDATA_ANY(piece), VARSIZE_ANY_EXHDR(piece),
 						 reader->frames, room, &reader->frames_nbytes,
 						 &fault) != PX_OK)
 		px_raise_fault(THE_CLIENT, &fault);
 	count_rows(reader);
-	px_piece_reader_rewind(reader);
+	rewind_piece(reader);
+}
+
+void
+px_piece_reader_open_bytes(px_piece_reader *reader, const uint8_t *piece,
+						   size_t nbytes)
+{
+	make_room(reader, nbytes);
+	if (nbytes > 0)
+		memcpy(reader->frames, piece, nbytes);
+	reader->frames_nbytes = nbytes;
+	count_rows(reader);
+	rewind_piece(reader);
 }
 
 uint64
 px_piece_reader_rows(const px_piece_reader *reader)
 {
 	return reader->rows;
-}
-
-void
-px_piece_reader_rewind(px_piece_reader *reader)
-{
-	reader->used = 0;
-	memset(&reader->totals, 0, sizeof(reader->totals));
-	reader->batch_rows = reader->next_row = 0;
-	px_decoder_reset(reader->decoder);
 }
 
 uint64
@@ -201,8 +221,9 @@ take_frame(px_piece_reader *reader)
 	return header.kind;
 }
 
-bool
-px_piece_reader_next(px_piece_reader *reader, Datum *values, bool *isnull)
+/* Is there another row?  Reads frames until it is in the decoder. */
+static bool
+find_row(px_piece_reader *reader)
 {
 	while (reader->next_row == reader->batch_rows)
 	{
@@ -213,9 +234,42 @@ px_piece_reader_next(px_piece_reader *reader, Datum *values, bool *isnull)
 			px_require(THE_CLIENT, "bytes after the end", 0,
 					   reader->frames_nbytes - reader->used);
 	}
+	return true;
+}
+
+bool
+px_piece_reader_next(px_piece_reader *reader, Datum *values, bool *isnull)
+{
+	if (!find_row(reader))
+		return false;
 	px_decoder_row(reader->decoder, reader->next_row, values, isnull);
 	reader->next_row++;
 	return true;
+}
+
+void
+px_piece_reader_seek(px_piece_reader *reader, uint64 row)
+{
+	uint64		first = reader->totals.received.rows - reader->batch_rows;
+
+	if (row < px_piece_reader_position(reader))
+	{
+		/* The row may be in the batch that is in the decoder. */
+		if (row >= first &&
+			px_decoder_can_pick(reader->decoder, (uint32) (row - first)))
+			reader->next_row = (uint32) (row - first);
+		else
+			rewind_piece(reader);
+	}
+	while (px_piece_reader_position(reader) < row && find_row(reader))
+		reader->next_row += Min(reader->batch_rows - reader->next_row,
+								row - px_piece_reader_position(reader));
+}
+
+void
+px_piece_reader_finish(px_piece_reader *reader)
+{
+	px_require(THE_CLIENT, "rows after the last", 0, find_row(reader) ? 1 : 0);
 }
 
 double

@@ -30,16 +30,22 @@ typedef struct px_piece_reader px_piece_reader;
  * A reader of pieces with the columns of tupdesc, all of them, in the current
  * memory context.  tupdesc must live as long.  window_rows is the number of
  * rows whose values are converted at a time, as postgres_fdw would send them
- * in one statement.
+ * in one statement.  If parameters is true, the columns are parameters of a
+ * statement, see px_decoder_set_parameters.
  */
 extern px_piece_reader *px_piece_reader_new(TupleDesc tupdesc,
-											int window_rows);
+											int window_rows,
+											bool parameters);
 
 /*
  * Read a piece, in place of the last one.  It is copied.  Checks the lengths
  * of all frames.
  */
 extern void px_piece_reader_open(px_piece_reader *reader, const text *piece);
+
+/* The same for a piece without its armour. */
+extern void px_piece_reader_open_bytes(px_piece_reader *reader,
+									   const uint8_t *piece, size_t nbytes);
 
 /* The rows that the frames' headers announce. */
 extern uint64 px_piece_reader_rows(const px_piece_reader *reader);
@@ -54,8 +60,11 @@ extern bool px_piece_reader_next(px_piece_reader *reader, Datum *values,
 /* How many rows were returned: the number of the next one, from 0. */
 extern uint64 px_piece_reader_position(const px_piece_reader *reader);
 
-/* Begin anew with the first row. */
-extern void px_piece_reader_rewind(px_piece_reader *reader);
+/* Let the row of this number be the next one.  Reads those before it. */
+extern void px_piece_reader_seek(px_piece_reader *reader, uint64 row);
+
+/* All rows were read: check that the piece ends here. */
+extern void px_piece_reader_finish(px_piece_reader *reader);
 
 /* The rows that a piece announces, or -1 if it cannot be read: for estimates. */
 extern double px_piece_estimate_rows(const text *piece);

@@ -20,6 +20,11 @@ px_apply_order_write(char *buffer, size_t cap, const px_apply_order *order)
 	px_text_put_number(&text, order->version);
 	px_text_put(&text, " batch_size=");
 	px_text_put_number(&text, order->batch_size);
+	if (order->deposit.handle != 0)
+	{
+		px_text_put(&text, " deposit=");
+		px_receipt_put(&text, &order->deposit);
+	}
 	return px_text_end(&text);
 }
 
@@ -32,6 +37,8 @@ px_apply_result_write(char *buffer, size_t cap, const px_apply_result *result)
 	px_text_put_number(&text, (int64_t) result->rows);
 	px_text_put(&text, " us=");
 	px_text_put_number(&text, (int64_t) result->us);
+	if (result->gone)
+		px_text_put(&text, " deposit=gone");
 	return px_text_end(&text);
 }
 
@@ -76,7 +83,13 @@ px_apply_order_read(const char *text, px_apply_order *order, px_fault *fault)
 	if (status != PX_OK)
 		return status;
 	order->batch_size = (uint32_t) number;
-	return take_end(at, "batch_size", fault);
+	order->deposit.handle = 0;
+	if (!px_text_take(&at, " deposit="))
+		return take_end(at, "batch_size", fault);
+	status = px_receipt_take(&at, &order->deposit, fault);
+	if (status != PX_OK)
+		return status;
+	return take_end(at, "deposit", fault);
 }
 
 px_status
@@ -98,5 +111,6 @@ px_apply_result_read(const char *text, px_apply_result *result,
 		return status;
 	result->rows = (uint64_t) rows;
 	result->us = (uint64_t) us;
+	result->gone = px_text_take(&at, " deposit=gone");
 	return take_end(at, "us", fault);
 }

@@ -8,32 +8,38 @@
  *
  *	version=1			protocol version of the frames
  *	batch_size=100		rows that postgres_fdw would have in a statement
+ *	deposit=17.0f….87…	where the frames are (receipt.h); the word is left out
+ *						if they are the text argument
  *
  * The result:
  *
  *	rows=4096			rows that the statement was reported to affect
  *	us=1234				microseconds that it took
+ *	deposit=gone		there is no such deposit, and nothing was done; else
+ *						the word is left out
  *
  *-------------------------------------------------------------------------
  */
 #ifndef PX_WIRE_APPLY_WORDS_H
 #define PX_WIRE_APPLY_WORDS_H
 
-#include "base/status.h"
+#include "wire/receipt.h"
 
 /* The greatest length of either. */
-#define PX_APPLY_WORDS_NBYTES_MAX	128
+#define PX_APPLY_WORDS_NBYTES_MAX	160
 
 typedef struct px_apply_order
 {
 	uint16_t	version;
 	uint32_t	batch_size;		/* 1 .. INT32_MAX */
+	px_receipt	deposit;		/* handle 0: none */
 } px_apply_order;
 
 typedef struct px_apply_result
 {
 	uint64_t	rows;
 	uint64_t	us;
+	bool		gone;			/* the deposit */
 } px_apply_result;
 
 /*
@@ -48,8 +54,8 @@ extern size_t px_apply_result_write(char *buffer, size_t cap,
 /*
  * Parse one.  Errors, where fault->what names the key: PX_BAD_HEADER for any
  * deviation from the form above, PX_OVER_LIMIT for a number out of range,
- * PX_BAD_VERSION for a version outside PX_PROTOCOL_MIN .. MAX.  The struct is
- * undefined after an error.
+ * PX_BAD_VERSION for a version outside PX_PROTOCOL_MIN .. MAX, and those of
+ * receipt.h.  The struct is undefined after an error.
  */
 extern px_status px_apply_order_read(const char *text, px_apply_order *order,
 									 px_fault *fault);

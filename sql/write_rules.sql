@@ -1,0 +1,207 @@
+--
+-- Which writes may travel as frames, and what EXPLAIN and the statistics say.
+--
+SET pg_exchange.min_write_rows = 0;
+SELECT exchange.reset_stats();
+
+CREATE TABLE remote.wr(a int, b text, c int GENERATED ALWAYS AS (a * 2) STORED);
+CREATE FOREIGN TABLE wr(a int, b text, c int GENERATED ALWAYS AS (a * 2) STORED)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'wr');
+CREATE FOREIGN TABLE wr_batch(a int, b text, c int GENERATED ALWAYS AS (a * 2) STORED)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'wr', batch_size '10');
+
+SELECT explain_stable('INSERT INTO wr SELECT g, g FROM generate_series(1, 100) g', 'ANALYZE, COSTS OFF');
+-- The size of postgres_fdw's statements is shown as ever.
+SELECT explain_stable('INSERT INTO wr_batch SELECT g, g FROM generate_series(1, 100) g',
+					  'ANALYZE, VERBOSE, COSTS OFF, TIMING OFF');
+-- Without ANALYZE nothing is asked.
+SELECT explain_stable('INSERT INTO wr SELECT g, g FROM generate_series(1, 100) g');
+SELECT count(*), sum(c) FROM remote.wr;
+
+-- Properties that differ between two runs are left out.
+CREATE FUNCTION explain_keys(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, FORMAT JSON) ' || query INTO plan;
+	RETURN QUERY SELECT key || CASE WHEN key ~ 'Time|Ratio|Bytes|Compression' THEN '' ELSE ': ' || value END
+		FROM json_each_text(plan->0->'Plan')
+		WHERE key ~ '^(Foreign|Compression|Transport|Wire|Raw|Ratio|.*Time \(ms\))';
+END
+$$;
+SELECT explain_keys('INSERT INTO wr SELECT g, g FROM generate_series(1, 100) g');
+
+-- Few rows: without a look at them, or when there are no more.
+SET pg_exchange.min_write_rows = 3;
+SELECT transport('INSERT INTO wr VALUES (1)');
+SELECT transport('INSERT INTO wr VALUES (1), (2), (3)');
+SELECT transport('INSERT INTO wr VALUES (1), (2), (3), (4)');
+SELECT transport('INSERT INTO wr SELECT g FROM generate_series(1, 3) g');
+SELECT transport('INSERT INTO wr SELECT g FROM generate_series(1, 4) g');
+SET pg_exchange.min_write_rows = 0;
+SELECT transport('INSERT INTO wr VALUES (1)');
+
+--
+-- Reasons
+--
+SELECT transport('INSERT INTO wr VALUES (1) RETURNING a');
+SELECT transport('WITH x AS (INSERT INTO wr VALUES (1) RETURNING a) SELECT a FROM x');
+SELECT transport('WITH x AS (INSERT INTO remote.wr VALUES (1)) INSERT INTO wr VALUES (1)');
+
+CREATE VIEW wr_view AS SELECT a, b FROM wr WHERE a > 0 WITH CHECK OPTION;
+SELECT transport('INSERT INTO wr_view VALUES (1)');
+DROP VIEW wr_view;
+
+CREATE FUNCTION wr_trigger() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END';
+CREATE TRIGGER row_trigger AFTER INSERT ON wr FOR EACH ROW EXECUTE FUNCTION wr_trigger();
+SELECT transport('INSERT INTO wr VALUES (1)');
+DROP TRIGGER row_trigger ON wr;
+CREATE TRIGGER row_trigger BEFORE UPDATE ON wr FOR EACH ROW EXECUTE FUNCTION wr_trigger();
+SELECT transport('INSERT INTO wr VALUES (1)');
+DROP TRIGGER row_trigger ON wr;
+
+-- Statement triggers fire when all rows are there; but COPY fires them first.
+CREATE TRIGGER statement_trigger AFTER INSERT ON wr FOR EACH STATEMENT EXECUTE FUNCTION wr_trigger();
+SELECT transport('INSERT INTO wr VALUES (1)');
+SET client_min_messages = debug1;
+COPY wr (a, b) FROM stdin;
+1	one
+\.
+RESET client_min_messages;
+DROP TRIGGER statement_trigger ON wr;
+
+CREATE FOREIGN TABLE wr_none() SERVER loopback OPTIONS (schema_name 'remote', table_name 'wr');
+SELECT transport('INSERT INTO wr_none DEFAULT VALUES');
+
+SET pg_exchange.writes = off;
+SELECT transport('INSERT INTO wr VALUES (1)');
+SET pg_exchange.writes = on;
+SET pg_exchange.enabled = off;
+SELECT transport('INSERT INTO wr VALUES (1)');
+SET pg_exchange.enabled = on;
+
+--
+-- Functions that may look at the rows.  With batch_size over 1, postgres_fdw
+-- does not promise what they see.
+--
+CREATE FUNCTION wr_count(int) RETURNS int LANGUAGE sql VOLATILE AS 'SELECT count(*)::int FROM wr WHERE b = ''seen''';
+CREATE FUNCTION wr_next(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN $1 + 1; END';
+SELECT transport('INSERT INTO wr SELECT wr_count(g), ''seen'' FROM generate_series(1, 3) g');
+SELECT a FROM remote.wr WHERE b = 'seen' ORDER BY a;
+SELECT transport('INSERT INTO wr_batch SELECT wr_count(g) FROM generate_series(1, 3) g');
+SELECT transport('INSERT INTO wr SELECT wr_next(g) FROM generate_series(1, 3) g');
+SELECT transport('INSERT INTO wr SELECT random() FROM generate_series(1, 3) g');
+SELECT transport($$INSERT INTO wr SELECT g, query_to_xml('SELECT 1', false, false, '') FROM generate_series(1, 3) g$$);
+CREATE DOMAIN wr_domain AS int CHECK (wr_count(VALUE) >= 0);
+SELECT transport('INSERT INTO wr SELECT g::wr_domain FROM generate_series(1, 3) g');
+
+-- Defaults and conditions of COPY, too.
+CREATE FOREIGN TABLE wr_default(a int DEFAULT wr_count(1), b text, c int GENERATED ALWAYS AS (a * 2) STORED)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'wr');
+SET client_min_messages = debug1;
+COPY wr_default (b) FROM stdin;
+default
+default
+\.
+COPY wr (a, b) FROM stdin WHERE wr_count(a) > 0;
+1	condition
+\.
+COPY wr (a, b) FROM stdin WHERE wr_next(a) > 2;
+1	next
+2	next
+\.
+RESET client_min_messages;
+SELECT b, count(*) FROM remote.wr WHERE b IN ('default', 'condition', 'next') GROUP BY b ORDER BY b;
+
+--
+-- Scans of the same server that begin after rows were written: those of
+-- postgres_fdw would miss rows; ours have them sent before.
+--
+TRUNCATE remote.wr;
+INSERT INTO remote.wr VALUES (1), (2);
+SELECT transport('INSERT INTO wr SELECT g, (SELECT b FROM wr w WHERE w.a = g LIMIT 1) FROM generate_series(3, 4) g');
+SELECT transport('INSERT INTO wr SELECT a + 10 FROM wr UNION ALL SELECT a + 100 FROM wr');
+SELECT a FROM remote.wr ORDER BY a;
+-- The same by postgres_fdw alone.
+TRUNCATE remote.wr;
+INSERT INTO remote.wr VALUES (1), (2), (3), (4);
+SET pg_exchange.enabled = off;
+INSERT INTO wr SELECT a + 10 FROM wr UNION ALL SELECT a + 100 FROM wr;
+SET pg_exchange.enabled = on;
+SELECT a FROM remote.wr ORDER BY a;
+
+--
+-- Rows that are routed
+--
+CREATE TABLE wr_parent(a int, b text) PARTITION BY LIST (a);
+CREATE TABLE remote.wr_1(b text, a int);
+CREATE TABLE remote.wr_2(a int, b text);
+CREATE FOREIGN TABLE wr_1(b text, a int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'wr_1');
+ALTER TABLE wr_parent ATTACH PARTITION wr_1 FOR VALUES IN (1);
+CREATE FOREIGN TABLE wr_2 PARTITION OF wr_parent FOR VALUES IN (2)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'wr_2');
+CREATE TABLE wr_3 PARTITION OF wr_parent FOR VALUES IN (3);
+SELECT explain_stable('INSERT INTO wr_parent SELECT 1 + g % 3, g FROM generate_series(1, 300) g', 'ANALYZE, COSTS OFF');
+COPY wr_parent FROM stdin;
+1	copied
+2	copied
+3	copied
+\.
+SET pg_exchange.min_write_rows = 5;
+SELECT explain_stable('INSERT INTO wr_parent SELECT 1 + (g % 10 = 0)::int, g FROM generate_series(1, 30) g',
+					  'ANALYZE, COSTS OFF, TIMING OFF');
+SELECT explain_keys('INSERT INTO wr_parent SELECT 1 + (g % 10 = 0)::int, g FROM generate_series(1, 30) g');
+SET pg_exchange.min_write_rows = 0;
+SELECT a, count(*), sum(b::int) FILTER (WHERE b <> 'copied') FROM wr_parent GROUP BY a ORDER BY a;
+
+-- Rows may move from a local partition into one that is written to.
+SELECT transport('UPDATE wr_parent SET a = 1 WHERE b = ''copied'' AND random() > 2');
+SELECT transport('UPDATE wr_parent SET b = b || ''!'' WHERE a = 1 AND random() > 2');
+
+-- A trigger of a partition may look at the others.
+CREATE TRIGGER row_trigger BEFORE INSERT ON wr_3 FOR EACH ROW EXECUTE FUNCTION wr_trigger();
+SELECT transport('INSERT INTO wr_parent SELECT 1 + g % 3, g FROM generate_series(1, 300) g');
+DROP TRIGGER row_trigger ON wr_3;
+SELECT transport('INSERT INTO wr_parent SELECT 1 + g % 3, g FROM generate_series(1, 300) g');
+
+CREATE TRIGGER transition_trigger AFTER INSERT ON wr_parent REFERENCING NEW TABLE AS added
+	FOR EACH STATEMENT EXECUTE FUNCTION wr_trigger();
+\set VERBOSITY terse
+SELECT transport('INSERT INTO wr_parent SELECT 3, g FROM generate_series(1, 3) g');
+INSERT INTO wr_parent VALUES (1, 'one');
+DROP TRIGGER transition_trigger ON wr_parent;
+
+--
+-- Rows that the remote skips are not counted, by COPY neither.
+--
+CREATE FUNCTION remote.skip_odd() RETURNS trigger LANGUAGE plpgsql AS
+	'BEGIN IF new.a % 2 = 1 THEN RETURN NULL; END IF; RETURN new; END';
+CREATE TRIGGER skip_odd BEFORE INSERT ON remote.wr FOR EACH ROW EXECUTE FUNCTION remote.skip_odd();
+CREATE FUNCTION row_count(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	n bigint;
+BEGIN
+	EXECUTE query;
+	GET DIAGNOSTICS n = ROW_COUNT;
+	RETURN n;
+END
+$$;
+SELECT row_count('COPY wr (a) FROM PROGRAM ''echo 1; echo 2; echo 3''');
+SELECT row_count('INSERT INTO wr SELECT g FROM generate_series(1, 3) g');
+SELECT row_count('COPY wr_batch (a) FROM PROGRAM ''echo 1; echo 2; echo 3''');
+SELECT row_count('INSERT INTO wr_batch SELECT g FROM generate_series(1, 3) g');
+SET pg_exchange.min_write_rows = 128;
+SELECT row_count('COPY wr (a) FROM PROGRAM ''echo 1; echo 2; echo 3''');
+SELECT row_count('INSERT INTO wr SELECT g FROM generate_series(1, 3) g');
+SELECT row_count('COPY wr_batch (a) FROM PROGRAM ''echo 1; echo 2; echo 3''');
+SELECT row_count('INSERT INTO wr_batch SELECT g FROM generate_series(1, 3) g');
+
+SELECT writes > 0 AS writes, write_fallbacks, rows_sent > 0 AS rows_sent, bytes_sent > 0 AS bytes_sent
+FROM exchange.pg_stat_exchange WHERE srvname = 'loopback';
+
+DROP FOREIGN TABLE wr, wr_batch, wr_none, wr_default;
+DROP TABLE wr_parent;
+DROP TABLE remote.wr, remote.wr_1, remote.wr_2;
+DROP FUNCTION wr_trigger, wr_next, remote.skip_odd, row_count, explain_keys;
+DROP DOMAIN wr_domain;
+DROP FUNCTION wr_count;
