@@ -434,7 +434,10 @@ ask(px_write_target *target)
 	{
 		target->stats.transport = psprintf("postgres_fdw (%s)", against);
 		target->phase = PX_WRITE_DECLINED;
-		px_write_replay(target, false);
+		/* Fewer rows wait until postgres_fdw's statement is complete. */
+		if (target->plan.operation != CMD_INSERT ||
+			target->kept.nrows >= target->plan.batch_size)
+			px_write_replay(target, false);
 		return;
 	}
 	target->stats.transport =
