@@ -224,9 +224,22 @@ sets_key(Oid constraint, int side, const Bitmapset *columns)
 	return found;
 }
 
-/* Judge a trigger that fires for the operation. */
+/*
+ * Does the trigger only look for references to deleted rows in another table?
+ * No other check of a DELETE may fail.  So the first error is the same at the
+ * end of one statement as at the end of each of many.
+ */
+static bool
+only_refuses(const Trigger *trigger, Oid relid)
+{
+	return (trigger->tgfoid == F_RI_FKEY_NOACTION_DEL ||
+			trigger->tgfoid == F_RI_FKEY_RESTRICT_DEL) &&
+		trigger->tgconstrrelid != relid;
+}
+
+/* Judge a trigger of table relid that fires for the operation. */
 static void
-judge_trigger(const Trigger *trigger, CmdType operation,
+judge_trigger(const Trigger *trigger, Oid relid, CmdType operation,
 			  const Bitmapset *columns, px_write_effects *effects)
 {
 	int			side = RI_FKey_trigger_type(trigger->tgfoid);
@@ -238,7 +251,8 @@ judge_trigger(const Trigger *trigger, CmdType operation,
 		effects->leaves_out |= !TRIGGER_FOR_AFTER(trigger->tgtype) &&
 			TRIGGER_FOR_ROW(trigger->tgtype);
 	}
-	else if (operation != CMD_UPDATE || side == RI_TRIGGER_NONE ||
+	else if (operation == CMD_DELETE ? !only_refuses(trigger, relid) :
+			 operation != CMD_UPDATE || side == RI_TRIGGER_NONE ||
 			 sets_key(trigger->tgconstraint, side, columns))
 		effects->late_checks = true;
 }
@@ -311,8 +325,8 @@ judge_target(const Query *query, px_write_effects *effects)
 	for (int i = 0; triggers && i < triggers->numtriggers; i++)
 	{
 		if (fires(&triggers->triggers[i], query->commandType))
-			judge_trigger(&triggers->triggers[i], query->commandType, columns,
-						  effects);
+			judge_trigger(&triggers->triggers[i], RelationGetRelid(rel),
+						  query->commandType, columns, effects);
 	}
 	switch (rel->rd_rel->relkind)
 	{

@@ -15,7 +15,6 @@
 #include "access/xact.h"
 #include "catalog/pg_type_d.h"
 #include "executor/executor.h"
-#include "jit/jit.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/parsenodes.h"
@@ -32,6 +31,7 @@
 #include "admit/deposit.h"
 #include "admit/write_query.h"
 #include "compat.h"
+#include "exec/apply_plan.h"
 #include "exec/apply_state.h"
 #include "exec/timeout.h"
 #include "tuple/fault.h"
@@ -218,18 +218,13 @@ plan_statements(const apply_call *call, List *rewritten)
 	foreach(lc, rewritten)
 	{
 		Query	   *query = lfirst_node(Query, lc);
-		PlannedStmt *stmt;
 
 		if (query->commandType == CMD_UTILITY)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("statement cannot take its rows from an exchange"),
 					 errdetail("A rule has a utility command.")));
-		stmt = px_plan_query(query, call->sql, 0);
-
-		/* It is planned for each piece, and compiling takes longer. */
-		stmt->jitFlags = PGJIT_NONE;
-		stmts = lappend(stmts, stmt);
+		stmts = lappend(stmts, px_apply_plan(query, call->sql));
 	}
 	return stmts;
 }
