@@ -19,7 +19,9 @@
 #include "exec/write_deposit.h"
 #include "exec/write_error.h"
 #include "exec/write_lane.h"
+#include "exec/write_progress.h"
 #include "guc.h"
+#include "stats/progress.h"
 #include "wire/apply_words.h"
 
 /* ---------------------------------------------------------------------
@@ -51,7 +53,6 @@ px_write_lane_get(px_write_state *writer, const px_write_plan *plan)
 	lane->user = GetUserMapping(px_result_relation_user(plan->relinfo,
 														writer->estate),
 								serverid);
-	lane->downlink = px_downlink_new(plan->mtstate, plan->relinfo);
 	lane->next = writer->lanes;
 	writer->lanes = lane;
 	writer->nlanes++;
@@ -62,6 +63,18 @@ px_write_lane_get(px_write_state *writer, const px_write_plan *plan)
 /* ---------------------------------------------------------------------
  * Calls
  * --------------------------------------------------------------------- */
+
+/* The lane's downlink, made for the first call. */
+static px_downlink *
+downlink_for(px_write_target *target)
+{
+	px_write_lane *lane = target->lane;
+
+	if (lane->downlink == NULL)
+		lane->downlink = px_downlink_new(target->plan.mtstate,
+										 target->plan.relinfo);
+	return lane->downlink;
+}
 
 typedef enum lane_operation
 {
@@ -79,7 +92,7 @@ static text *
 guarded(lane_operation operation, px_write_target *target, const char *sql,
 		px_write_piece *piece)
 {
-	px_downlink *downlink = target->lane->downlink;
+	px_downlink *downlink = downlink_for(target);
 	text	   *argument = piece ? piece->armoured : NULL;
 	const char *reported = target->plan.sql;
 	ErrorContextCallback *stack = error_context_stack;
@@ -212,6 +225,8 @@ finish_piece(px_write_target *target, px_write_piece *piece, text *result,
 	target->stats.apply_ms += applied.us / 1000.0;
 	target->stats.rows += piece->rows;
 	target->stats.wire_nbytes += px_write_piece_wire_nbytes(piece);
+	px_write_progress_written(target, piece,
+							  px_write_piece_wire_nbytes(piece));
 	px_write_piece_free(piece);
 }
 
@@ -220,13 +235,13 @@ finish_piece(px_write_target *target, px_write_piece *piece, text *result,
  * --------------------------------------------------------------------- */
 
 /*
- * With one server, a synchronous call is one round trip; asynchronous ones
- * take three.
+ * Is it better not to wait for the result?  The next rows are made meanwhile,
+ * or other servers are sent theirs.  With neither, waiting is cheaper.
  */
 static bool
-is_asynchronous(const px_write_state *writer)
+is_asynchronous(const px_write_lane *lane, const px_write_piece *piece)
 {
-	return writer->nlanes > 1 && px_write_streams != 1;
+	return !piece->last || lane->writer->nlanes > 1 || lane->target;
 }
 
 /* Wait for the call in flight, if there is one. */
@@ -240,6 +255,7 @@ collect_call(px_write_lane *lane)
 	if (target == NULL)
 		return;
 	lane->target = NULL;
+	px_progress_blocked(lane->progress, PX_BLOCKED_SERVER);
 	result = guarded(LANE_COLLECT, target, NULL, lane->piece);
 	finish_piece(target, lane->piece, result, lane->by_deposit, lane->sent_ns,
 				 px_wall_ns() - begin);
@@ -281,6 +297,7 @@ send_call(px_write_target *target, px_write_piece *piece, const char *sql)
 	lane->by_deposit = false;
 	lane->sent_ns = px_wall_ns() - begin;
 	lane->number = lane->writer->ncalls++;
+	px_progress_blocked(lane->progress, PX_BLOCKED_QUERY);
 }
 
 static void
@@ -323,18 +340,21 @@ void
 px_write_lane_send(px_write_target *target, px_write_piece *piece)
 {
 	px_write_lane *lane = target->lane;
+	bool		asynchronous;
 	int64		begin;
 	text	   *result;
 
 	px_write_lane_start(lane);
+	px_write_progress_send(target);
 	if (px_write_deposit_begin(target, piece))
 		return;
 
 	/* The remote still works on the last piece while this is prepared. */
 	px_write_piece_armour(piece);
+	asynchronous = is_asynchronous(lane, piece);
 	collect_call(lane);
 	limit_streams(lane->writer);
-	if (is_asynchronous(lane->writer))
+	if (asynchronous)
 	{
 		send_call(target, piece, target->call_sql);
 		return;
@@ -349,4 +369,13 @@ px_write_lane_collect(px_write_lane *lane)
 {
 	px_write_lane_start(lane);
 	collect_call(lane);
+}
+
+void
+px_write_lane_end(px_write_lane *lane)
+{
+	px_write_lane_collect(lane);
+	if (lane->downlink)
+		px_downlink_end(lane->downlink);
+	lane->downlink = NULL;
 }
