@@ -51,7 +51,6 @@ px_write_lane_get(px_write_state *writer, const px_write_plan *plan)
 	lane->user = GetUserMapping(px_result_relation_user(plan->relinfo,
 														writer->estate),
 								serverid);
-	lane->downlink = px_downlink_new(plan->mtstate, plan->relinfo);
 	lane->next = writer->lanes;
 	writer->lanes = lane;
 	writer->nlanes++;
@@ -63,11 +62,24 @@ px_write_lane_get(px_write_state *writer, const px_write_plan *plan)
  * Calls
  * --------------------------------------------------------------------- */
 
+/* The lane's downlink, made for the first call. */
+static px_downlink *
+downlink_for(px_write_target *target)
+{
+	px_write_lane *lane = target->lane;
+
+	if (lane->downlink == NULL)
+		lane->downlink = px_downlink_new(target->plan.mtstate,
+										 target->plan.relinfo);
+	return lane->downlink;
+}
+
 typedef enum lane_operation
 {
 	LANE_CALL,					/* send, and wait for the result */
 	LANE_SEND,
-	LANE_COLLECT				/* wait for the result of what was sent */
+	LANE_POLL,					/* has the result of what was sent arrived? */
+	LANE_COLLECT				/* wait for it */
 } lane_operation;
 
 /*
@@ -79,7 +91,7 @@ static text *
 guarded(lane_operation operation, px_write_target *target, const char *sql,
 		px_write_piece *piece)
 {
-	px_downlink *downlink = target->lane->downlink;
+	px_downlink *downlink = downlink_for(target);
 	text	   *argument = piece ? piece->armoured : NULL;
 	const char *reported = target->plan.sql;
 	ErrorContextCallback *stack = error_context_stack;
@@ -95,6 +107,9 @@ guarded(lane_operation operation, px_write_target *target, const char *sql,
 				break;
 			case LANE_SEND:
 				px_downlink_send(downlink, sql, argument, reported);
+				break;
+			case LANE_POLL:
+				target->lane->has_result = px_downlink_has_result(downlink);
 				break;
 			case LANE_COLLECT:
 				result = px_downlink_collect(downlink);
@@ -220,13 +235,13 @@ finish_piece(px_write_target *target, px_write_piece *piece, text *result,
  * --------------------------------------------------------------------- */
 
 /*
- * With one server, a synchronous call is one round trip; asynchronous ones
- * take three.
+ * Is it better not to wait for the result?  The next rows are made meanwhile,
+ * or other servers are sent theirs.  With neither, waiting is cheaper.
  */
 static bool
-is_asynchronous(const px_write_state *writer)
+is_asynchronous(const px_write_lane *lane, const px_write_piece *piece)
 {
-	return writer->nlanes > 1 && px_write_streams != 1;
+	return !piece->last || lane->writer->nlanes > 1 || lane->target;
 }
 
 /* Wait for the call in flight, if there is one. */
@@ -278,7 +293,7 @@ send_call(px_write_target *target, px_write_piece *piece, const char *sql)
 	guarded(LANE_SEND, target, sql, piece);
 	lane->target = target;
 	lane->piece = piece;
-	lane->by_deposit = false;
+	lane->by_deposit = lane->has_result = false;
 	lane->sent_ns = px_wall_ns() - begin;
 	lane->number = lane->writer->ncalls++;
 }
@@ -319,10 +334,32 @@ px_write_lane_start(px_write_lane *lane)
 		send_call(target, piece, target->call_sql);
 }
 
+/* Is the remote done with the last call? */
+static bool
+is_idle(px_write_lane *lane)
+{
+	if (lane->target && !lane->has_result)
+		guarded(LANE_POLL, lane->target, NULL, lane->piece);
+	return lane->target == NULL || lane->has_result;
+}
+
+void
+px_write_lanes_go_on(px_write_state *writer)
+{
+	(void) px_depositors_send_on();
+	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
+	{
+		if (lane->deposit_piece && px_depositor_is_ready(lane->depositor) &&
+			px_write_streams == 0 && is_idle(lane))
+			px_write_lane_start(lane);
+	}
+}
+
 void
 px_write_lane_send(px_write_target *target, px_write_piece *piece)
 {
 	px_write_lane *lane = target->lane;
+	bool		asynchronous;
 	int64		begin;
 	text	   *result;
 
@@ -332,9 +369,10 @@ px_write_lane_send(px_write_target *target, px_write_piece *piece)
 
 	/* The remote still works on the last piece while this is prepared. */
 	px_write_piece_armour(piece);
+	asynchronous = is_asynchronous(lane, piece);
 	collect_call(lane);
 	limit_streams(lane->writer);
-	if (is_asynchronous(lane->writer))
+	if (asynchronous)
 	{
 		send_call(target, piece, target->call_sql);
 		return;
@@ -349,4 +387,13 @@ px_write_lane_collect(px_write_lane *lane)
 {
 	px_write_lane_start(lane);
 	collect_call(lane);
+}
+
+void
+px_write_lane_end(px_write_lane *lane)
+{
+	px_write_lane_collect(lane);
+	if (lane->downlink)
+		px_downlink_end(lane->downlink);
+	lane->downlink = NULL;
 }

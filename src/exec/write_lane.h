@@ -23,8 +23,13 @@ extern text *px_write_lane_ask(px_write_target *target, const char *sql);
 
 /*
  * Send the target's piece, and free it when it was written.  Waits until the
+<<<<<<< HEAD
  * piece sent before it is written, and for this one, too, if there is only one
  * server; behind a slow link, until the piece before the last one is written.
+=======
+ * piece sent before it is written, and for this one, too, if it is the only
+ * one.
+>>>>>>> writer
  */
 extern void px_write_lane_send(px_write_target *target,
 							   px_write_piece *piece);
@@ -35,10 +40,22 @@ extern void px_write_lane_send(px_write_target *target,
  */
 extern void px_write_lane_start(px_write_lane *lane);
 
+/*
+ * Do for all lanes what can be done without waiting for much: send on what is
+ * being brought, and px_write_lane_start.  To be called now and then, while
+ * rows are filled in.  Errors are those of the rows that were sent.
+ */
+extern void px_write_lanes_go_on(px_write_state *writer);
+
 /* Wait until all that was sent is written. */
 extern void px_write_lane_collect(px_write_lane *lane);
 
-/* Raise that so many rows less than counted have been written. */
+/*
+ * The same, and have the remote forget the calls.  A later one can be made.
+ */
+extern void px_write_lane_end(px_write_lane *lane);
+
+/* So many rows less than were counted have been written. */
 extern void px_write_uncount(px_write_target *target, uint64 rows);
 
 #endif							/* PX_EXEC_WRITE_LANE_H */

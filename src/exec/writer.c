@@ -144,7 +144,7 @@ px_writer_flush(EState *estate)
 	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
 		px_write_lane_start(lane);
 	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
-		px_write_lane_collect(lane);
+		px_write_lane_end(lane);
 }
 
 /* ---------------------------------------------------------------------
