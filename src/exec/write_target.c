@@ -564,7 +564,9 @@ px_write_target_precedes(const px_write_target *target, uint64 position)
 
 	return !lane->failed &&
 		(first_position(target) < position ||
-		 (lane->target == target && lane->piece->positions[0] < position));
+		 (lane->target == target && lane->piece->positions[0] < position) ||
+		 (lane->deposit_target == target &&
+		  lane->deposit_piece->positions[0] < position));
 }
 
 void
