@@ -23,13 +23,8 @@ extern text *px_write_lane_ask(px_write_target *target, const char *sql);
 
 /*
  * Send the target's piece, and free it when it was written.  Waits until the
-<<<<<<< HEAD
- * piece sent before it is written, and for this one, too, if there is only one
- * server; behind a slow link, until the piece before the last one is written.
-=======
  * piece sent before it is written, and for this one, too, if it is the only
- * one.
->>>>>>> writer
+ * one; behind a slow link, until the piece before the last one is written.
  */
 extern void px_write_lane_send(px_write_target *target,
 							   px_write_piece *piece);
@@ -39,13 +34,6 @@ extern void px_write_lane_send(px_write_target *target,
  * brought, and have the remote work on it.
  */
 extern void px_write_lane_start(px_write_lane *lane);
-
-/*
- * Do for all lanes what can be done without waiting for much: send on what is
- * being brought, and px_write_lane_start.  To be called now and then, while
- * rows are filled in.  Errors are those of the rows that were sent.
- */
-extern void px_write_lanes_go_on(px_write_state *writer);
 
 /* Wait until all that was sent is written. */
 extern void px_write_lane_collect(px_write_lane *lane);

@@ -434,7 +434,10 @@ ask(px_write_target *target)
 	{
 		target->stats.transport = psprintf("postgres_fdw (%s)", against);
 		target->phase = PX_WRITE_DECLINED;
-		px_write_replay(target, false);
+		/* Fewer rows wait until postgres_fdw's statement is complete. */
+		if (target->plan.operation != CMD_INSERT ||
+			target->kept.nrows >= target->plan.batch_size)
+			px_write_replay(target, false);
 		return;
 	}
 	target->stats.transport =
@@ -489,8 +492,10 @@ pass_row(px_write_target *target, TupleTableSlot *slot,
 	if (plan->operation == CMD_UPDATE)
 		return plan->fdw->ExecForeignUpdate(estate, plan->relinfo, slot,
 											plan_slot);
+
+	/* It returns the slot, whichever that is: nothing is stored there. */
 	if (plan->operation == CMD_DELETE)
-		return plan->fdw->ExecForeignDelete(estate, plan->relinfo, slot,
+		return plan->fdw->ExecForeignDelete(estate, plan->relinfo, plan_slot,
 											plan_slot);
 	if (plan->batch_size <= 1)
 		return plan->fdw->ExecForeignInsert(estate, plan->relinfo, slot,
