@@ -33,6 +33,7 @@
 #include "exec/write_lane.h"
 #include "exec/write_target.h"
 #include "guc.h"
+#include "wire/piece.h"
 
 /* Bytes of frames after which a piece is worth its round trip. */
 #define PIECE_NBYTES		(1024 * 1024)
@@ -104,6 +105,7 @@ frame_rows_max(const px_write_target *target)
 		BUFFER_SHARE_OF_TARGETS / target->writer->ntargets;
 	size_t		rows = share / (VALUE_NBYTES * target->request.ncolumns);
 
+	rows = Min(rows, PX_PIECE_VALUES_MAX / target->request.ncolumns);
 	return (uint32) Min(Max(rows, FRAME_ROWS_MIN), (size_t) px_batch_rows_max);
 }
 
