@@ -264,7 +264,7 @@ make_frame(px_write_target *target)
 	target->stats.encode_ms += (end.wall_ns - begin.wall_ns) / 1e6;
 	px_fill_reset(target->fill);
 	count_memory(target);
-	(void) px_depositors_send_on();
+	px_write_lanes_go_on(target->writer);
 }
 
 /* ---------------------------------------------------------------------
@@ -571,7 +571,9 @@ px_write_target_precedes(const px_write_target *target, uint64 position)
 
 	return !lane->failed &&
 		(first_position(target) < position ||
-		 (lane->target == target && lane->piece->positions[0] < position));
+		 (lane->target == target && lane->piece->positions[0] < position) ||
+		 (lane->deposit_target == target &&
+		  lane->deposit_piece->positions[0] < position));
 }
 
 void
