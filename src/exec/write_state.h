@@ -84,6 +84,7 @@ typedef struct px_kept_rows
 	size_t		nbytes;			/* of tuples */
 	px_copy_lines *lines;		/* NULL if it is no COPY */
 	TupleTableSlot **slots;		/* [batch_size], for replay; NULL before */
+	TupleDesc	desc;			/* of the slots */
 	TupleTableSlot *plan_slot;	/* UPDATE, DELETE: like the plan's */
 } px_kept_rows;
 

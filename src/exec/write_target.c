@@ -434,7 +434,7 @@ ask(px_write_target *target)
 	{
 		target->stats.transport = psprintf("postgres_fdw (%s)", against);
 		target->phase = PX_WRITE_DECLINED;
-		px_write_replay(target, false);
+		px_write_replay(target, true);
 		return;
 	}
 	target->stats.transport =
@@ -564,7 +564,9 @@ px_write_target_precedes(const px_write_target *target, uint64 position)
 
 	return !lane->failed &&
 		(first_position(target) < position ||
-		 (lane->target == target && lane->piece->positions[0] < position));
+		 (lane->target == target && lane->piece->positions[0] < position) ||
+		 (lane->deposit_target == target && lane->deposit_piece &&
+		  lane->deposit_piece->positions[0] < position));
 }
 
 void
