@@ -31,6 +31,7 @@
 #include "admit/deposit.h"
 #include "admit/write_query.h"
 #include "compat.h"
+#include "exec/apply_plan.h"
 #include "exec/apply_state.h"
 #include "tuple/fault.h"
 #include "wire/apply_words.h"
@@ -222,7 +223,7 @@ plan_statements(const apply_call *call, List *rewritten)
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("statement cannot take its rows from an exchange"),
 					 errdetail("A rule has a utility command.")));
-		stmts = lappend(stmts, px_plan_query(query, call->sql, 0));
+		stmts = lappend(stmts, px_apply_plan(query, call->sql));
 	}
 	return stmts;
 }

@@ -19,7 +19,9 @@
 #include "exec/write_deposit.h"
 #include "exec/write_error.h"
 #include "exec/write_lane.h"
+#include "exec/write_progress.h"
 #include "guc.h"
+#include "stats/progress.h"
 #include "wire/apply_words.h"
 
 /* ---------------------------------------------------------------------
@@ -223,6 +225,8 @@ finish_piece(px_write_target *target, px_write_piece *piece, text *result,
 	target->stats.apply_ms += applied.us / 1000.0;
 	target->stats.rows += piece->rows;
 	target->stats.wire_nbytes += px_write_piece_wire_nbytes(piece);
+	px_write_progress_written(target, piece,
+							  px_write_piece_wire_nbytes(piece));
 	px_write_piece_free(piece);
 }
 
@@ -251,6 +255,7 @@ collect_call(px_write_lane *lane)
 	if (target == NULL)
 		return;
 	lane->target = NULL;
+	px_progress_blocked(lane->progress, PX_BLOCKED_SERVER);
 	result = guarded(LANE_COLLECT, target, NULL, lane->piece);
 	finish_piece(target, lane->piece, result, lane->by_deposit, lane->sent_ns,
 				 px_wall_ns() - begin);
@@ -292,6 +297,7 @@ send_call(px_write_target *target, px_write_piece *piece, const char *sql)
 	lane->by_deposit = false;
 	lane->sent_ns = px_wall_ns() - begin;
 	lane->number = lane->writer->ncalls++;
+	px_progress_blocked(lane->progress, PX_BLOCKED_QUERY);
 }
 
 static void
@@ -339,6 +345,7 @@ px_write_lane_send(px_write_target *target, px_write_piece *piece)
 	text	   *result;
 
 	px_write_lane_start(lane);
+	px_write_progress_send(target);
 	if (px_write_deposit_begin(target, piece))
 		return;
 

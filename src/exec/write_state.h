@@ -57,6 +57,9 @@ typedef struct px_write_lane
 	px_write_target *deposit_target;	/* NULL: there is none */
 	px_write_piece *deposit_piece;
 	bool		deposit_failed; /* do not try again */
+
+	struct px_progress *progress;	/* NULL: not shown */
+	bool		was_shown;		/* or there was no room to */
 } px_write_lane;
 
 typedef enum px_write_phase
@@ -120,6 +123,8 @@ struct px_write_target
 	size_t		nbytes;			/* of memory, in the writer's sum */
 
 	px_write_stats stats;
+	uint64		frames_shown;	/* of those in stats: see write_progress.c */
+	uint64		raw_nbytes_shown;
 };
 
 typedef struct px_write_state

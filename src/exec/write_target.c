@@ -489,8 +489,10 @@ pass_row(px_write_target *target, TupleTableSlot *slot,
 	if (plan->operation == CMD_UPDATE)
 		return plan->fdw->ExecForeignUpdate(estate, plan->relinfo, slot,
 											plan_slot);
+
+	/* It returns the slot, whichever that is: nothing is stored there. */
 	if (plan->operation == CMD_DELETE)
-		return plan->fdw->ExecForeignDelete(estate, plan->relinfo, slot,
+		return plan->fdw->ExecForeignDelete(estate, plan->relinfo, plan_slot,
 											plan_slot);
 	if (plan->batch_size <= 1)
 		return plan->fdw->ExecForeignInsert(estate, plan->relinfo, slot,

@@ -27,6 +27,7 @@
 
 #include "compat.h"
 #include "exec/write_lane.h"
+#include "exec/write_progress.h"
 #include "exec/write_target.h"
 #include "exec/writer.h"
 
@@ -52,6 +53,7 @@ forget_writer(void *arg)
 		link = &(*link)->next;
 	if (*link)
 		*link = (*link)->next;
+	px_write_progress_end(arg);
 }
 
 static px_write_state *
