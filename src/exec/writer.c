@@ -144,7 +144,9 @@ px_writer_flush(EState *estate)
 		 target = target->next)
 		px_write_target_flush(target, true);
 	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
-		px_write_lane_collect(lane);
+		px_write_lane_start(lane);
+	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
+		px_write_lane_end(lane);
 }
 
 /* ---------------------------------------------------------------------
