@@ -96,6 +96,13 @@ SELECT transport($$INSERT INTO wr SELECT g, query_to_xml('SELECT 1', false, fals
 CREATE DOMAIN wr_domain AS int CHECK (wr_count(VALUE) >= 0);
 SELECT transport('INSERT INTO wr SELECT g::wr_domain FROM generate_series(1, 3) g');
 
+-- In constraints and generated columns, functions must be declared immutable.
+CREATE DOMAIN wr_domain_immutable AS int CHECK (wr_next(VALUE) >= 0);
+SELECT transport('INSERT INTO wr SELECT g::wr_domain_immutable FROM generate_series(1, 3) g');
+CREATE FOREIGN TABLE wr_generated(a int, b text, c int GENERATED ALWAYS AS (wr_next(a)) STORED)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'wr');
+SELECT transport('INSERT INTO wr_generated SELECT g FROM generate_series(1, 3) g');
+
 -- Defaults and conditions of COPY, too.
 CREATE FOREIGN TABLE wr_default(a int DEFAULT wr_count(1), b text, c int GENERATED ALWAYS AS (a * 2) STORED)
 	SERVER loopback OPTIONS (schema_name 'remote', table_name 'wr');
@@ -208,8 +215,8 @@ FROM exchange.pg_stat_exchange WHERE srvname = 'loopback';
 SET pg_exchange.compression = none;
 CREATE FUNCTION wr_progress(int) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-	RETURN (SELECT format('%s %s %s: %s rows of %s, %s', srvname, direction, blocked_on,
-						  CASE WHEN rows BETWEEN 1 AND estimated_rows AND batches > 0 AND raw_bytes > wire_bytes * 0.8
+	RETURN (SELECT format('%s %s: %s rows of %s, %s', srvname, direction,
+						  CASE WHEN blocked_on IN ('query', 'server') AND rows BETWEEN 1 AND estimated_rows AND batches > 0 AND raw_bytes > wire_bytes * 0.8
 							   THEN 'some' END, estimated_rows, remote_query)
 			FROM exchange.pg_stat_progress_exchange);
 END
@@ -220,9 +227,10 @@ INSERT INTO wr SELECT g, CASE WHEN g = 10000 THEN wr_progress(g) ELSE repeat('x'
 SELECT b FROM remote.wr WHERE a = 10000;
 SELECT wr_progress(1);
 
-DROP FOREIGN TABLE wr, wr_batch, wr_none, wr_default;
+DROP FOREIGN TABLE wr, wr_batch, wr_none, wr_default, wr_generated;
 DROP TABLE wr_parent;
 DROP TABLE remote.wr, remote.wr_1, remote.wr_2;
+DROP DOMAIN wr_domain_immutable;
 DROP FUNCTION wr_trigger, wr_next, wr_progress, remote.skip_odd, row_count, explain_keys;
 DROP DOMAIN wr_domain;
 DROP FUNCTION wr_count;

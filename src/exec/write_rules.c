@@ -31,6 +31,7 @@
 #include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "rewrite/rewriteHandler.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -69,13 +70,16 @@ static const Oid query_functions[] = {
 };
 
 /*
- * A user's function that is declared immutable promises to read no table.
+ * A user's function that is declared immutable promises to read no table.  But
+ * in constraints and the like, others can't be used, so they are not believed:
+ * context is not NULL then.
  */
 static bool
 is_user_code(Oid function, void *context)
 {
 	if (function >= FirstNormalObjectId)
-		return func_volatile(function) != PROVOLATILE_IMMUTABLE;
+		return context != NULL ||
+			func_volatile(function) != PROVOLATILE_IMMUTABLE;
 	for (size_t i = 0; i < lengthof(query_functions); i++)
 	{
 		if (function == query_functions[i])
@@ -98,7 +102,7 @@ domain_calls_user_code(Oid domain)
 	{
 		DomainConstraintState *constraint = lfirst(lc);
 
-		if (calls_user_code((Node *) constraint->check_expr, NULL))
+		if (calls_user_code((Node *) constraint->check_expr, ref))
 			return true;
 	}
 	return false;
@@ -117,6 +121,25 @@ calls_user_code(Node *node, void *context)
 	if (IsA(node, Query))
 		return query_tree_walker((Query *) node, calls_user_code, context, 0);
 	return expression_tree_walker(node, calls_user_code, context);
+}
+
+/* Do generated columns of the target, which are computed here? */
+static bool
+generated_calls_user_code(Relation relation)
+{
+	TupleDesc	desc = RelationGetDescr(relation);
+
+	if (desc->constr == NULL || !desc->constr->has_generated_stored)
+		return false;
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute attr = TupleDescAttr(desc, i);
+
+		if (attr->attgenerated != '\0' && !attr->attisdropped &&
+			calls_user_code(build_column_default(relation, i + 1), desc))
+			return true;
+	}
+	return false;
 }
 
 bool
@@ -345,6 +368,9 @@ px_write_reason(ModifyTableState *mtstate, ResultRelInfo *target, bool routed,
 	reason = reason_of_statement(mtstate, routed);
 	if (reason == NULL)
 		reason = reason_of_triggers(mtstate, target, operation);
+	if (reason == NULL && batch_size == 1 && operation != CMD_DELETE &&
+		generated_calls_user_code(target->ri_RelationDesc))
+		reason = "functions may run queries";
 	if (reason == NULL && batch_size == 1)
 		reason = reason_of_source(mtstate, GetForeignTable(relid)->serverid,
 								  private);
