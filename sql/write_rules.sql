@@ -170,6 +170,14 @@ SELECT a, count(*), sum(b::int) FILTER (WHERE b <> 'copied') FROM wr_parent GROU
 SELECT transport('UPDATE wr_parent SET a = 1 WHERE b = ''copied'' AND random() > 2');
 SELECT transport('UPDATE wr_parent SET b = b || ''!'' WHERE a = 1 AND random() > 2');
 
+INSERT INTO wr_parent VALUES (1, 'copied');
+SELECT transport('UPDATE wr_parent SET b = b || wr_next(1) WHERE wr_next(a) < 10');
+SELECT transport('UPDATE wr_parent SET a = a WHERE wr_next(a) < 10');
+SELECT transport('DELETE FROM wr_parent WHERE b = ''copied2'' AND wr_next(a) < 10');
+CREATE TRIGGER row_trigger BEFORE UPDATE ON wr_3 FOR EACH ROW EXECUTE FUNCTION wr_trigger();
+SELECT transport('UPDATE wr_parent SET b = b || wr_next(1) WHERE wr_next(a) < 10');
+DROP TRIGGER row_trigger ON wr_3;
+
 -- A trigger of a partition may look at the others.
 CREATE TRIGGER row_trigger BEFORE INSERT ON wr_3 FOR EACH ROW EXECUTE FUNCTION wr_trigger();
 SELECT transport('INSERT INTO wr_parent SELECT 1 + g % 3, g FROM generate_series(1, 300) g');
