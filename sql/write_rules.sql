@@ -235,6 +235,16 @@ INSERT INTO wr SELECT g, CASE WHEN g = 10000 THEN wr_progress(g) ELSE repeat('x'
 SELECT b FROM remote.wr WHERE a = 10000;
 SELECT wr_progress(1);
 
+-- The relation cache may have routines from before the library was loaded.
+-- Partitions are left to postgres_fdw then.
+\c -reuse-previous=on "options='-c session_preload_libraries='"
+SELECT count(*) FROM wr, wr_parent p WHERE p.a = wr.a AND p.b = 'late';
+LOAD 'pg_exchange';
+SET pg_exchange.min_write_rows = 0;
+SELECT transport('INSERT INTO wr VALUES (7)');
+SELECT transport('INSERT INTO wr_parent VALUES (1, ''late''), (2, ''late'')');
+SELECT count(*) FROM wr_parent WHERE b = 'late';
+
 DROP FOREIGN TABLE wr, wr_batch, wr_none, wr_default, wr_generated;
 DROP TABLE wr_parent;
 DROP TABLE remote.wr, remote.wr_1, remote.wr_2;

@@ -5,8 +5,8 @@
  *
  * Each running stream has a slot.  If the postmaster has preloaded the
  * library, slots are in shared memory; otherwise a backend sees its own only.
- * A read by postgres_fdw's session has a slot, too, and so has each server that
- * a statement writes to.
+ * A read by postgres_fdw's session has a slot, too, and so has each server
+ * that a statement writes to.
  *
  *-------------------------------------------------------------------------
  */
