@@ -114,7 +114,7 @@ def sorted_answers(text):
     lines = text.split("\n")
     at = 0
     while at < len(lines):
-        if re.fullmatch(r"-[-+]*", lines[at]) and at and lines[at - 1].strip() != "QUERY PLAN":
+        if re.fullmatch(r"--[-+]+", lines[at]) and lines[at - 1].startswith(" ") and lines[at - 1].strip() != "QUERY PLAN":
             end = next((i for i in range(at + 1, len(lines)) if re.fullmatch(r"\(\d+ rows?\)", lines[i])), at)
             lines[at + 1:end] = sorted(lines[at + 1:end])
             at = max(end, at)

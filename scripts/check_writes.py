@@ -97,7 +97,7 @@ def without_place(line):
 def pieces(log):
     """{operation: pieces that were applied}."""
     found = {}
-    for statement in re.findall(r"exchange\.apply\(.*\n.*?parameters: .*?\$2 = '(\w+)", log):
+    for statement in re.findall(r"exchange\.apply\('[^']*'::pg_catalog\.text, '(\w+) ", log):
         found[statement] = found.get(statement, 0) + 1
     return found
 

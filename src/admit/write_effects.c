@@ -65,11 +65,14 @@ is_listed(Oid function, const Oid *list, size_t n)
 	return false;
 }
 
+/* context: the oid of exchange.unpack, which runs no queries; or NULL. */
 static bool
 function_may_query(Oid function, void *context)
 {
 	char		volatility;
 
+	if (context != NULL && function == *(const Oid *) context)
+		return false;
 	if (function >= FirstGenbkiObjectId)
 		return true;
 	volatility = func_volatile(function);
@@ -145,7 +148,7 @@ expression_may_query(Node *node, void *context)
 {
 	if (node == NULL || is_unpack(node))
 		return false;
-	if (check_functions_in_node(node, function_may_query, NULL))
+	if (check_functions_in_node(node, function_may_query, context))
 		return true;
 	if (IsA(node, CoerceToDomain) &&
 		type_may_query(((CoerceToDomain *) node)->resulttype))
@@ -155,9 +158,9 @@ expression_may_query(Node *node, void *context)
 	if (IsA(node, SubLink))
 		return true;
 	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, expression_may_query, NULL,
+		return query_tree_walker((Query *) node, expression_may_query, context,
 								 0);
-	return expression_tree_walker(node, expression_may_query, NULL);
+	return expression_tree_walker(node, expression_may_query, context);
 }
 
 /* ---------------------------------------------------------------------
@@ -367,7 +370,7 @@ judge_target(const Query *query, px_write_effects *effects)
 
 void
 px_write_effects_judge(List *rewritten, const Oid *types, int ntypes,
-					   px_write_effects *effects)
+					   Oid unpack, px_write_effects *effects)
 {
 	ListCell   *lc;
 
@@ -383,7 +386,7 @@ px_write_effects_judge(List *rewritten, const Oid *types, int ntypes,
 	{
 		Query	   *query = lfirst_node(Query, lc);
 
-		effects->visible |= expression_may_query((Node *) query, NULL);
+		effects->visible |= expression_may_query((Node *) query, &unpack);
 		effects->leaves_out |= query->onConflict != NULL;
 		if (query->resultRelation > 0)
 			judge_target(query, effects);

@@ -25,10 +25,10 @@
 #include "conn/pool.h"
 #include "conn/remote_text.h"
 #include "exec/write_ask.h"
+#include "exec/write_call.h"
 #include "exec/write_lane.h"
 #include "guc.h"
 #include "miscadmin.h"
-#include "wire/apply_words.h"
 #include "wire/description.h"
 
 /* How the description is embedded in the answer. */
@@ -157,7 +157,8 @@ describe_lane(px_write_lane *lane, const px_hello *self,
 	lane->is_described = true;
 	lane->locality = px_hello_locality(self, remote,
 									   px_downlink_socket(lane->downlink));
-	lane->mode = is_local(lane->locality) ?
+	lane->is_local = is_local(lane->locality);
+	lane->mode = lane->is_local ?
 		PX_MODE_NONE : px_mode_for_server(lane->servername);
 }
 
@@ -202,21 +203,6 @@ make_request(px_write_target *target, const px_hello *self,
 		if (is_first)
 			begin_adapting(lane, request);
 	}
-}
-
-static char *
-call_sql(const px_write_plan *plan, uint16 version)
-{
-	px_apply_order order = {
-		.version = version,
-		.batch_size = (uint32) Max(plan->batch_size, 1),
-	};
-	char		words[PX_APPLY_WORDS_NBYTES_MAX];
-
-	px_apply_order_write(words, sizeof(words), &order);
-	return psprintf("SELECT exchange.apply(%s::pg_catalog.text,"
-					" %s::pg_catalog.text, $1::pg_catalog.text)",
-					quote_literal_cstr(words), quote_literal_cstr(plan->sql));
 }
 
 /* How many parameters has postgres_fdw's statement? */
@@ -275,6 +261,6 @@ px_write_ask(px_write_target *target)
 							   sizeof(px_request_column));
 	target->exact = description.exact && !target->plan.do_nothing &&
 		!target->plan.may_repeat;
-	target->call_sql = call_sql(&target->plan, version);
+	target->call_sql = px_write_call_sql(&target->plan, version, NULL);
 	return NULL;
 }

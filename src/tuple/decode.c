@@ -428,7 +428,10 @@ static void
 parameter_context(px_decoder *decoder)
 {
 	int64		row = decoder->current_row;
-	int			column_number = decoder->current + 1;
+	int			row_of_statement = (int) ((decoder->rows_before + row) %
+										  decoder->fetch_size);
+	int			number = row_of_statement * decoder->ncolumns +
+		decoder->current + 1;
 	decode_column *column = &decoder->columns[decoder->current];
 	StringInfoData quoted;
 	char	   *value;
@@ -436,7 +439,7 @@ parameter_context(px_decoder *decoder)
 	decoder->current = decoder->current_row = -1;	/* do not recurse */
 	if (column->nulls[row])
 	{
-		errcontext("unnamed portal parameter $%d", column_number);
+		errcontext("unnamed portal parameter $%d", number);
 		return;
 	}
 	if (column->late == PX_LATE_INPUT)
@@ -458,8 +461,7 @@ parameter_context(px_decoder *decoder)
 	initStringInfo(&quoted);
 	appendStringInfoStringQuoted(&quoted, value,
 								 log_parameter_max_length_on_error);
-	errcontext("unnamed portal parameter $%d = %s", column_number,
-			   quoted.data);
+	errcontext("unnamed portal parameter $%d = %s", number, quoted.data);
 }
 
 static void

@@ -62,6 +62,18 @@ rewind_piece(px_piece_reader *reader)
 	px_decoder_reset(reader->decoder);
 }
 
+/* There is a new piece: look at its headers. */
+static void
+measure_piece(px_piece_reader *reader)
+{
+	px_fault	fault;
+
+	if (px_piece_measure(reader->frames, reader->piece.nbytes, &reader->rows,
+						 &fault) != PX_OK)
+		px_raise_fault(THE_CLIENT, &fault);
+	rewind_piece(reader);
+}
+
 /* Room for so many bytes, in place of the last piece. */
 static void
 make_room(px_piece_reader *reader, size_t room)
@@ -77,18 +89,6 @@ make_room(px_piece_reader *reader, size_t room)
 	reader->frames_cap = room;
 }
 
-/* The bytes are there: check them as frames, and count their rows. */
-static void
-begin_piece(px_piece_reader *reader)
-{
-	px_fault	fault;
-
-	if (px_piece_measure(reader->frames, reader->piece.nbytes, &reader->rows,
-						 &fault) != PX_OK)
-		px_raise_fault(THE_CLIENT, &fault);
-	rewind_piece(reader);
-}
-
 void
 px_piece_reader_open(px_piece_reader *reader, const text *piece)
 {
@@ -100,7 +100,7 @@ px_piece_reader_open(px_piece_reader *reader, const text *piece)
 						 reader->frames, room, &reader->piece.nbytes,
 						 &fault) != PX_OK)
 		px_raise_fault(THE_CLIENT, &fault);
-	begin_piece(reader);
+	measure_piece(reader);
 }
 
 void
@@ -111,7 +111,7 @@ px_piece_reader_open_bytes(px_piece_reader *reader, const uint8_t *piece,
 	if (nbytes > 0)
 		memcpy(reader->frames, piece, nbytes);
 	reader->piece.nbytes = nbytes;
-	begin_piece(reader);
+	measure_piece(reader);
 }
 
 uint64
