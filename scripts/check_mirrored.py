@@ -115,7 +115,7 @@ def sorted_answers(text):
     at = 0
     while at < len(lines):
         if re.fullmatch(r"--[-+]+", lines[at]) and lines[at - 1].startswith(" ") and lines[at - 1].strip() != "QUERY PLAN":
-            end = next((i for i in range(at + 1, len(lines)) if re.fullmatch(r"\(\d+ rows?\)", lines[i])), at)
+            end = next((i for i in range(at + 1, len(lines)) if not lines[i] or re.fullmatch(r"\(\d+ rows?\)", lines[i])), at)
             lines[at + 1:end] = sorted(lines[at + 1:end])
             at = max(end, at)
         at += 1

@@ -81,7 +81,6 @@ CREATE TYPE c.pair AS (x int, y text);
 # What a shard has besides the tables. state has a line for each table and sequence; command runs what is inserted.
 SHARD_SQL = """CREATE TABLE c.parent (p int PRIMARY KEY, note text);
 INSERT INTO c.parent SELECT n, 'parent ' || n FROM generate_series(0, 9) n;
-CREATE SEQUENCE c.numbers;
 CREATE TABLE c.audit (n int GENERATED ALWAYS AS IDENTITY, what text);
 CREATE FUNCTION c.state() RETURNS TABLE (name text, state text) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE t record;
@@ -284,7 +283,9 @@ class Case:
 
     def remote_table(self, name, shard, tail=""):
         """A table at a shard."""
-        columns = [column.remote_sql() for column in self.columns]
+        # Tables of a server that share a sequence would see the order of statements.
+        columns = [column.remote_sql().replace("c.numbers", f"c.numbers_{name}") for column in self.columns]
+        self.shard[shard] += f"CREATE SEQUENCE c.numbers_{name};\n"
         constraints = []
         if self.primary_key:
             constraints.append(f'PRIMARY KEY (k){self.pk_deferrable}')
