@@ -107,6 +107,18 @@ CREATE OR REPLACE VIEW exchange.pg_stat_exchange AS
 
 DROP FUNCTION exchange.stat_get_exchange_1_0();
 
+ALTER FUNCTION exchange.stat_get_progress() RENAME TO stat_get_progress_1_0;
+
+CREATE FUNCTION exchange.stat_get_progress(
+    OUT pid integer, OUT datid pg_catalog.oid, OUT usesysid pg_catalog.oid, OUT srvid pg_catalog.oid,
+    OUT srvname pg_catalog.text, OUT remote_pid integer, OUT slice integer, OUT started pg_catalog.timestamptz,
+    OUT rows bigint, OUT estimated_rows bigint, OUT batches bigint, OUT raw_bytes bigint, OUT wire_bytes bigint,
+    OUT encodings pg_catalog.text, OUT codecs pg_catalog.text, OUT blocked_on pg_catalog.text,
+    OUT direction pg_catalog.text, OUT remote_query pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'px_sql_stat_get_progress_1_1'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
 -- No nullif or similar here: these look up an operator by name themselves.
 CREATE OR REPLACE VIEW exchange.pg_stat_progress_exchange AS
     SELECT s.pid, s.datid, d.datname, s.usesysid, pg_catalog.pg_get_userbyid(s.usesysid) AS usename,
@@ -117,10 +129,12 @@ CREATE OR REPLACE VIEW exchange.pg_stat_progress_exchange AS
            s.batches, s.raw_bytes, s.wire_bytes,
            CASE WHEN s.seconds OPERATOR(pg_catalog.>) 0 THEN
                pg_catalog.round(s.wire_bytes OPERATOR(pg_catalog./) s.seconds) END AS bytes_per_second,
-           s.encodings, s.codecs, s.blocked_on, s.remote_query
+           s.encodings, s.codecs, s.blocked_on, s.remote_query, s.direction
     FROM (SELECT p.*, extract(epoch FROM pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) p.started) AS seconds
           FROM exchange.stat_get_progress() p) s
          LEFT JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) s.datid;
+
+DROP FUNCTION exchange.stat_get_progress_1_0();
 
 --
 -- The session transport.
@@ -222,7 +236,7 @@ COMMENT ON FUNCTION exchange.reset_stats() IS
 'remove all rows of exchange.pg_stat_exchange';
 
 COMMENT ON VIEW exchange.pg_stat_progress_exchange IS
-'progress of the running streams and session reads';
+'progress of the running streams, session reads and writes';
 
 COMMENT ON VIEW exchange.connections IS
 'connections of the streams of this session';

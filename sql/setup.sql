@@ -104,3 +104,51 @@ BEGIN
 	RETURN result;
 END
 $$;
+
+-- The rows of a query as a piece for exchange.unpack and exchange.apply: the frames of exchange.send in an armour.
+CREATE FUNCTION armour(frames bytea) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+	blocks text[] := '{}';
+	symbols int[];
+	at int := 0;
+	block_end int;
+	n int;
+	x bigint;
+	mask int;
+BEGIN
+	WHILE at < length(frames) LOOP
+		block_end := least(at + 105, length(frames));
+		symbols := '{}';
+		WHILE at < block_end LOOP
+			n := least(7, block_end - at);
+			x := 0;
+			FOR i IN 0 .. n - 1 LOOP
+				x := x | (get_byte(frames, at + i)::bigint << 8 * i);
+			END LOOP;
+			FOR i IN 0 .. n LOOP
+				symbols := symbols || ((x >> 7 * i) & 127)::int;
+			END LOOP;
+			at := at + n;
+		END LOOP;
+		SELECT max(m) INTO mask FROM generate_series(1, 127) m WHERE m <> ALL (symbols);
+		blocks := blocks || (SELECT chr(mask) || string_agg(chr(s # mask), '' ORDER BY o) FROM unnest(symbols) WITH ORDINALITY u(s, o));
+	END LOOP;
+	RETURN array_to_string(blocks, '');
+END
+$$;
+CREATE FUNCTION sent(query text, columns text, rows int DEFAULT 4096) RETURNS bytea LANGUAGE plpgsql AS $$
+DECLARE
+	frame bytea;
+	frames bytea := '';
+BEGIN
+	FOR frame IN EXECUTE format('SELECT exchange.send(%L, t.*) FROM (%s) t', format('version=1 encodings=16383 codec=lz4 level=0 '
+		'batch_rows=%s batch_bytes=1048576 server_version=%s columns=%s', rows, current_setting('server_version_num'), columns), query)
+	LOOP
+		frames := frames || frame;
+	END LOOP;
+	RETURN frames;
+END
+$$;
+CREATE FUNCTION piece(query text, columns text, rows int DEFAULT 4096) RETURNS text LANGUAGE sql AS $$
+	SELECT armour(sent(query, columns, rows))
+$$;

@@ -10,7 +10,8 @@ CREATE FOREIGN TABLE wr(a int, b text, c int GENERATED ALWAYS AS (a * 2) STORED)
 CREATE FOREIGN TABLE wr_batch(a int, b text, c int GENERATED ALWAYS AS (a * 2) STORED)
 	SERVER loopback OPTIONS (schema_name 'remote', table_name 'wr', batch_size '10');
 
-SELECT explain_stable('INSERT INTO wr SELECT g, g FROM generate_series(1, 100) g', 'ANALYZE, COSTS OFF');
+SELECT explain_stable('INSERT INTO wr SELECT g, g FROM generate_series(1, 100) g',
+					  'ANALYZE, COSTS OFF, TIMING OFF');
 -- The size of postgres_fdw's statements is shown as ever.
 SELECT explain_stable('INSERT INTO wr_batch SELECT g, g FROM generate_series(1, 100) g',
 					  'ANALYZE, VERBOSE, COSTS OFF, TIMING OFF');
@@ -120,6 +121,9 @@ SELECT b, count(*) FROM remote.wr WHERE b IN ('default', 'condition', 'next') GR
 TRUNCATE remote.wr;
 INSERT INTO remote.wr VALUES (1), (2);
 SELECT transport('INSERT INTO wr SELECT g, (SELECT b FROM wr w WHERE w.a = g LIMIT 1) FROM generate_series(3, 4) g');
+SET pg_exchange.min_bytes = '1MB';		-- so that the subquery is a lookup
+SELECT transport('INSERT INTO wr SELECT g, (SELECT b FROM wr w WHERE w.a = g LIMIT 1) FROM generate_series(3, 4) g');
+RESET pg_exchange.min_bytes;
 SELECT transport('INSERT INTO wr SELECT a + 10 FROM wr UNION ALL SELECT a + 100 FROM wr');
 SELECT a FROM remote.wr ORDER BY a;
 -- The same by postgres_fdw alone.
@@ -141,7 +145,8 @@ ALTER TABLE wr_parent ATTACH PARTITION wr_1 FOR VALUES IN (1);
 CREATE FOREIGN TABLE wr_2 PARTITION OF wr_parent FOR VALUES IN (2)
 	SERVER loopback OPTIONS (schema_name 'remote', table_name 'wr_2');
 CREATE TABLE wr_3 PARTITION OF wr_parent FOR VALUES IN (3);
-SELECT explain_stable('INSERT INTO wr_parent SELECT 1 + g % 3, g FROM generate_series(1, 300) g', 'ANALYZE, COSTS OFF');
+SELECT explain_stable('INSERT INTO wr_parent SELECT 1 + g % 3, g FROM generate_series(1, 300) g',
+					  'ANALYZE, COSTS OFF, TIMING OFF');
 COPY wr_parent FROM stdin;
 1	copied
 2	copied
@@ -196,12 +201,28 @@ SELECT row_count('INSERT INTO wr SELECT g FROM generate_series(1, 3) g');
 SELECT row_count('COPY wr_batch (a) FROM PROGRAM ''echo 1; echo 2; echo 3''');
 SELECT row_count('INSERT INTO wr_batch SELECT g FROM generate_series(1, 3) g');
 
-SELECT writes > 0 AS writes, write_fallbacks, rows_sent > 0 AS rows_sent, bytes_sent > 0 AS bytes_sent
+SELECT writes > 0 AS writes, write_fallbacks > 0 AS fallbacks, rows_sent > 0 AS rows_sent, bytes_sent > 0 AS bytes_sent
 FROM exchange.pg_stat_exchange WHERE srvname = 'loopback';
+
+-- What is running, seen by a function of the statement.
+SET pg_exchange.compression = none;
+CREATE FUNCTION wr_progress(int) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	RETURN (SELECT format('%s %s %s: %s rows of %s, %s', srvname, direction, blocked_on,
+						  CASE WHEN rows BETWEEN 1 AND estimated_rows AND batches > 0 AND raw_bytes > wire_bytes * 0.8
+							   THEN 'some' END, estimated_rows, remote_query)
+			FROM exchange.pg_stat_progress_exchange);
+END
+$$;
+DROP TRIGGER skip_odd ON remote.wr;
+INSERT INTO wr SELECT g, CASE WHEN g = 10000 THEN wr_progress(g) ELSE repeat('x', 1000) END
+	FROM generate_series(1, 10000) g;
+SELECT b FROM remote.wr WHERE a = 10000;
+SELECT wr_progress(1);
 
 DROP FOREIGN TABLE wr, wr_batch, wr_none, wr_default;
 DROP TABLE wr_parent;
 DROP TABLE remote.wr, remote.wr_1, remote.wr_2;
-DROP FUNCTION wr_trigger, wr_next, remote.skip_odd, row_count, explain_keys;
+DROP FUNCTION wr_trigger, wr_next, wr_progress, remote.skip_odd, row_count, explain_keys;
 DROP DOMAIN wr_domain;
 DROP FUNCTION wr_count;

@@ -1,18 +1,18 @@
 --
--- UPDATE and DELETE: the scans that feed them.
+-- UPDATE and DELETE: the scans that feed them, and the rows that are changed.
 --
 CREATE TABLE remote.stock (id int PRIMARY KEY, warehouse int, amount int CHECK (amount >= 0), note text);
 CREATE TABLE remote.delivery (id int, item int, amount int);
-INSERT INTO remote.stock SELECT i, i % 10, i % 7, 'item ' || i FROM generate_series(1, 3000) i;
-INSERT INTO remote.delivery SELECT i, i * 3, i % 5 FROM generate_series(1, 500) i;
+INSERT INTO remote.stock SELECT i, i % 10, i % 7, 'item ' || i FROM generate_series(1, 1000) i;
+INSERT INTO remote.delivery SELECT i, i * 3, i % 5 FROM generate_series(1, 300) i;
 ANALYZE remote.stock, remote.delivery;
 IMPORT FOREIGN SCHEMA remote LIMIT TO (stock, delivery) FROM SERVER loopback INTO public;
 ANALYZE stock, delivery;
-CREATE TABLE here AS SELECT i AS id, i * 2 AS amount FROM generate_series(1, 700) i;
+CREATE TABLE here AS SELECT i AS id, i * 2 AS amount FROM generate_series(1, 400) i;
 ANALYZE here;
 
--- not immutable, so it runs here: what calls it is not pushed down
-CREATE FUNCTION same(int) RETURNS int STABLE LANGUAGE plpgsql AS 'BEGIN RETURN $1; END';
+-- a function of a user runs here: what calls it is not pushed down
+CREATE FUNCTION same(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN $1; END';
 
 -- Rows that a statement changes, and what the tables have then, rolled back.
 CREATE FUNCTION run_and_undo(statement text, tables text[], OUT changed bigint, OUT contents text) LANGUAGE plpgsql AS $$
@@ -68,7 +68,7 @@ SELECT explain_stable('UPDATE stock SET amount = same(amount) + 1', 'VERBOSE, CO
 SELECT * FROM update_differences('UPDATE stock SET amount = same(amount) + 1');
 SELECT * FROM update_differences('UPDATE stock SET amount = amount + 1 WHERE same(id) % 3 = 0');
 SELECT * FROM update_differences('UPDATE stock SET note = note || same(id), amount = NULL WHERE amount > 3');
-SELECT * FROM update_differences('DELETE FROM stock WHERE same(id) > 2000');
+SELECT * FROM update_differences('DELETE FROM stock WHERE same(id) > 700');
 SELECT * FROM update_differences('DELETE FROM stock WHERE same(id) < 0');
 -- with tables here
 SELECT explain_stable('UPDATE stock SET amount = stock.amount + here.amount FROM here WHERE here.id = stock.id', 'VERBOSE, COSTS OFF');
@@ -81,7 +81,7 @@ SELECT * FROM update_differences('UPDATE stock SET amount = stock.amount + 1 FRO
 -- a join over there
 SELECT explain_stable('UPDATE stock SET amount = same(delivery.amount) FROM delivery WHERE item = stock.id', 'VERBOSE, COSTS OFF');
 SELECT * FROM update_differences('UPDATE stock SET amount = same(delivery.amount) FROM delivery WHERE item = stock.id');
-SELECT * FROM update_differences('DELETE FROM stock USING delivery WHERE item = stock.id AND same(delivery.id) < 200');
+SELECT * FROM update_differences('DELETE FROM stock USING delivery WHERE item = stock.id AND same(delivery.id) < 150');
 -- the other way round: rows here, by what is over there
 SELECT explain_stable('UPDATE here SET amount = same(stock.amount) FROM stock, delivery WHERE item = stock.id AND here.id = delivery.id');
 SELECT * FROM update_differences('UPDATE here SET amount = same(stock.amount) FROM stock, delivery WHERE item = stock.id AND here.id = delivery.id', '{here}');
@@ -90,17 +90,17 @@ SELECT * FROM update_differences('DELETE FROM here USING stock WHERE here.id = s
 CREATE TABLE remote.parted_1 (id int, part int, amount int);
 CREATE TABLE remote.parted_2 (LIKE remote.parted_1);
 CREATE TABLE parted (id int, part int, amount int) PARTITION BY LIST (part);
-CREATE TABLE parted_0 PARTITION OF parted FOR VALUES IN (0);
+CREATE TABLE parted_3 PARTITION OF parted FOR VALUES IN (3);
 CREATE FOREIGN TABLE parted_1 PARTITION OF parted FOR VALUES IN (1) SERVER loopback OPTIONS (schema_name 'remote');
 CREATE FOREIGN TABLE parted_2 PARTITION OF parted FOR VALUES IN (2) SERVER loopback OPTIONS (schema_name 'remote');
-INSERT INTO parted SELECT i, i % 3, i % 11 FROM generate_series(1, 1500) i;
-ANALYZE parted_0, remote.parted_1, remote.parted_2, parted_1, parted_2;
+INSERT INTO parted SELECT i, i % 3 + 1, i % 11 FROM generate_series(1, 900) i;
+ANALYZE parted_3, remote.parted_1, remote.parted_2, parted_1, parted_2;
 SELECT explain_stable('UPDATE parted SET amount = same(amount) + 1');
 SELECT * FROM update_differences('UPDATE parted SET amount = same(amount) + 1', '{parted}');
-SELECT explain_stable('UPDATE parted SET amount = 5 WHERE amount = 3 OR part = 0');
+SELECT explain_stable('UPDATE parted SET amount = 5 WHERE amount = 3 OR part = 3');
 SELECT * FROM update_differences('UPDATE parted SET amount = parted.amount + 1 FROM here WHERE here.id = parted.id', '{parted}');
 SELECT * FROM update_differences('DELETE FROM parted USING stock WHERE stock.id = parted.id AND same(stock.amount) > 3', '{parted}');
-SELECT * FROM update_differences('UPDATE parted SET part = 0 WHERE same(id) < 400', '{parted}');
+SELECT * FROM update_differences('UPDATE parted SET part = 3 WHERE same(id) < 400', '{parted}');
 
 -- rows are locked as many at a time as postgres_fdw would
 ALTER SERVER loopback OPTIONS (ADD fetch_size '70');
@@ -133,14 +133,177 @@ RESET pg_exchange.enabled;
 BEGIN;
 DECLARE c CURSOR FOR SELECT * FROM stock FOR UPDATE;
 MOVE 1 FROM c;
-UPDATE stock SET amount = same(1) WHERE CURRENT OF c;
+UPDATE stock SET amount = same(id) WHERE CURRENT OF c;
 ROLLBACK;
 -- a data-modifying CTE, a function that updates while a scan goes on
-SELECT * FROM update_differences('WITH d AS (DELETE FROM delivery WHERE same(id) < 100 RETURNING item) UPDATE stock SET amount = same(3) FROM d WHERE d.item = stock.id', '{stock,delivery}');
+SELECT * FROM update_differences('WITH d AS (DELETE FROM delivery WHERE same(id) < 100 RETURNING item) UPDATE stock SET amount = same(id) FROM d WHERE d.item = stock.id', '{stock,delivery}');
 CREATE FUNCTION take(wanted int) RETURNS int LANGUAGE plpgsql AS $$
 BEGIN
-	UPDATE stock SET amount = same(0) WHERE id = wanted + 1;
+	UPDATE stock SET amount = same(id) WHERE id = wanted + 1;
 	RETURN wanted;
 END
 $$;
 SELECT * FROM update_differences('UPDATE stock SET note = take(id) WHERE id BETWEEN 100 AND 400 AND id % 2 = 0');
+
+--
+-- What the remote has to do for a row: with postgres_fdw a statement each.
+-- From here on, all rows go as frames.
+--
+SET pg_exchange.min_write_rows = 0;
+
+-- The error of a statement, with all that is said about it, or its row count.
+CREATE FUNCTION error_of(statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	n bigint;
+	m text; d text; h text; t text; c text; col text; context text;
+BEGIN
+	BEGIN
+		EXECUTE statement;
+		GET DIAGNOSTICS n = ROW_COUNT;
+		SET CONSTRAINTS ALL IMMEDIATE;
+		RAISE EXCEPTION 'undone';
+	EXCEPTION WHEN OTHERS THEN
+		GET STACKED DIAGNOSTICS m = MESSAGE_TEXT, d = PG_EXCEPTION_DETAIL, h = PG_EXCEPTION_HINT, t = TABLE_NAME,
+			c = CONSTRAINT_NAME, col = COLUMN_NAME, context = PG_EXCEPTION_CONTEXT;
+		IF m = 'undone' THEN
+			RETURN n || ' rows';
+		END IF;
+		RETURN concat_ws(E'\n', SQLSTATE || ' ' || m, 'detail: ' || d, nullif('hint: ' || h, 'hint: '), 'of: ' || t || ' ' || c || ' ' || col,
+						 'context: ' || split_part(context, E'\n', 1));
+	END;
+END
+$$;
+
+CREATE FUNCTION error_differences(statement text) RETURNS TABLE (same boolean, outcome text) LANGUAGE plpgsql AS $$
+DECLARE
+	alone text;
+BEGIN
+	PERFORM set_config('pg_exchange.enabled', 'off', false);
+	alone := error_of(statement);
+	PERFORM set_config('pg_exchange.enabled', 'on', false);
+	outcome := error_of(statement);
+	same := alone = outcome;
+	IF NOT same THEN
+		outcome := format(E'by postgres_fdw: %s\nby frames: %s', alone, outcome);
+	END IF;
+	RETURN NEXT;
+END
+$$;
+
+-- the first bad row is the first to fail, whatever is wrong with it
+CREATE TABLE remote.checked (id int PRIMARY KEY, v int NOT NULL CHECK (v < 1000), u int UNIQUE, w numeric(4,1), g int GENERATED ALWAYS AS (v * 2) STORED);
+INSERT INTO remote.checked SELECT i, i, i, i FROM generate_series(1, 200) i;
+ANALYZE remote.checked;
+IMPORT FOREIGN SCHEMA remote LIMIT TO (checked) FROM SERVER loopback INTO public;
+SELECT * FROM update_differences('UPDATE checked SET v = same(v) + 1, u = u + 1000', '{checked}');
+SELECT * FROM error_differences('UPDATE checked SET v = CASE same(id) WHEN 150 THEN NULL WHEN 151 THEN 2000 ELSE v END');
+SELECT * FROM error_differences('UPDATE checked SET v = CASE same(id) WHEN 150 THEN 2000 WHEN 151 THEN NULL ELSE v END');
+SELECT * FROM error_differences('UPDATE checked SET u = CASE same(id) WHEN 150 THEN 151 ELSE u END, v = CASE id WHEN 160 THEN 2000 ELSE v END');
+SELECT * FROM error_differences('UPDATE checked SET u = CASE same(id) WHEN 150 THEN 151 ELSE u END, v = CASE id WHEN 140 THEN 2000 ELSE v END');
+SELECT * FROM error_differences('UPDATE checked SET w = CASE same(id) WHEN 150 THEN 12345 ELSE w END');
+SELECT * FROM error_differences('UPDATE checked SET g = DEFAULT, v = same(v) + 5');
+SELECT * FROM error_differences('UPDATE checked SET u = u + same(1)');		-- each in the place of the next one
+SELECT * FROM error_differences('UPDATE checked SET u = same(-u)');
+
+-- unique at the end of each statement only
+CREATE TABLE remote.later (id int PRIMARY KEY DEFERRABLE, v int);
+INSERT INTO remote.later SELECT i, i FROM generate_series(1, 200) i;
+CREATE FOREIGN TABLE later (id int, v int) SERVER loopback OPTIONS (schema_name 'remote');
+SELECT * FROM error_differences('UPDATE later SET id = same(id) + 1');
+SELECT * FROM update_differences('UPDATE later SET id = same(id) + 1000', '{later}');
+
+-- foreign keys: from the table, to it, to itself, with deletes that go on
+CREATE TABLE remote.parent (id int PRIMARY KEY, up int REFERENCES remote.parent);
+CREATE TABLE remote.child (id int PRIMARY KEY, parent int REFERENCES remote.parent, v int CHECK (v < 1000));
+CREATE TABLE remote.toy (child int REFERENCES remote.child ON DELETE CASCADE ON UPDATE CASCADE);
+INSERT INTO remote.parent SELECT i, CASE WHEN i > 100 THEN i - 100 END FROM generate_series(1, 200) i;
+INSERT INTO remote.child SELECT i, i, i FROM generate_series(1, 150) i;
+INSERT INTO remote.toy SELECT i % 90 + 1 FROM generate_series(1, 150) i;
+IMPORT FOREIGN SCHEMA remote LIMIT TO (parent, child, toy) FROM SERVER loopback INTO public;
+SELECT * FROM update_differences('UPDATE child SET v = same(v) + 1', '{child,toy}');
+SELECT * FROM error_differences('UPDATE child SET parent = same(parent) + 100, v = CASE id WHEN 120 THEN 2000 ELSE v END');
+SELECT * FROM error_differences('UPDATE child SET parent = same(parent) + 100, v = CASE id WHEN 90 THEN 2000 ELSE v END');
+SELECT * FROM error_differences('DELETE FROM parent WHERE same(id) > 120');	-- nothing refers to 151 and up
+SELECT * FROM error_differences('DELETE FROM parent WHERE same(id) > 150');
+SELECT * FROM error_differences('DELETE FROM parent WHERE same(id) IN (60, 160)');
+SELECT * FROM update_differences('DELETE FROM child WHERE same(id) > 20', '{child,toy}');
+SELECT * FROM update_differences('UPDATE child SET id = same(id) + 1000', '{child,toy}');
+CREATE TABLE remote.tree (id int PRIMARY KEY, up int REFERENCES remote.tree ON DELETE CASCADE);
+INSERT INTO remote.tree SELECT i, CASE WHEN i > 1 THEN i / 2 END FROM generate_series(1, 200) i;
+CREATE FOREIGN TABLE tree (id int, up int) SERVER loopback OPTIONS (schema_name 'remote');
+SELECT * FROM update_differences('DELETE FROM tree WHERE same(id) >= 5', '{tree}');
+ALTER TABLE remote.tree DROP CONSTRAINT tree_up_fkey, ADD FOREIGN KEY (up) REFERENCES remote.tree;
+SELECT * FROM error_differences('DELETE FROM tree WHERE same(id) IN (50, 100, 101, 200)');
+ALTER TABLE remote.tree ALTER CONSTRAINT tree_up_fkey DEFERRABLE INITIALLY DEFERRED;
+SELECT * FROM error_differences('DELETE FROM tree WHERE same(id) IN (50, 100, 101, 200)');
+SELECT * FROM error_differences('DELETE FROM tree WHERE same(id) IN (50, 100, 200)');
+
+-- triggers there see one row after the other
+CREATE TABLE remote.watched (id int, v int, seen bigint);
+INSERT INTO remote.watched SELECT i, 0 FROM generate_series(1, 200) i;
+CREATE TABLE remote.log (what text, n bigint);
+CREATE FUNCTION remote.watch() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF TG_LEVEL = 'STATEMENT' THEN
+		INSERT INTO remote.log SELECT 'statement', sum(v) FROM remote.watched;
+		RETURN NULL;
+	END IF;
+	IF TG_WHEN = 'AFTER' THEN
+		INSERT INTO remote.log SELECT 'row', sum(v) FROM remote.watched;
+		RETURN NULL;
+	END IF;
+	IF OLD.id % 50 = 0 THEN
+		RETURN NULL;
+	END IF;
+	NEW.seen := (SELECT sum(v) FROM remote.watched);
+	RETURN NEW;
+END
+$$;
+CREATE TRIGGER before_row BEFORE UPDATE ON remote.watched FOR EACH ROW EXECUTE FUNCTION remote.watch();
+CREATE FOREIGN TABLE watched (id int, v int, seen bigint) SERVER loopback OPTIONS (schema_name 'remote');
+CREATE FOREIGN TABLE log (what text, n bigint) SERVER loopback OPTIONS (schema_name 'remote');
+SELECT * FROM update_differences('UPDATE watched SET v = same(id)', '{watched}');
+CREATE TRIGGER after_row AFTER UPDATE ON remote.watched FOR EACH ROW EXECUTE FUNCTION remote.watch();
+CREATE TRIGGER after_statement AFTER UPDATE OR DELETE ON remote.watched FOR EACH STATEMENT EXECUTE FUNCTION remote.watch();
+SELECT * FROM update_differences('UPDATE watched SET v = same(id)', '{watched,log}');
+SELECT * FROM update_differences('DELETE FROM watched WHERE same(id) < 20', '{watched,log}');
+-- a constraint that looks at the table; a rule; row security
+CREATE FUNCTION remote.sum_of_later() RETURNS bigint STABLE LANGUAGE sql AS 'SELECT sum(v) FROM remote.later';
+ALTER TABLE remote.later ADD CHECK (v < 300 OR remote.sum_of_later() < 25000);
+SELECT * FROM error_differences('UPDATE later SET v = same(v) + 200');
+CREATE TABLE remote.ruled AS SELECT i AS id, i AS v FROM generate_series(1, 200) i;
+CREATE RULE note AS ON UPDATE TO remote.ruled DO ALSO INSERT INTO remote.log VALUES ('rule', NEW.v);
+CREATE FOREIGN TABLE ruled (id int, v int) SERVER loopback OPTIONS (schema_name 'remote');
+SELECT * FROM update_differences('UPDATE ruled SET v = same(v) + 7', '{ruled,log}');
+-- partitions and children there: a ctid may be that of several rows
+CREATE TABLE remote.family (id int, v int);
+CREATE TABLE remote.family_child () INHERITS (remote.family);
+INSERT INTO remote.family SELECT i, i FROM generate_series(1, 100) i;
+INSERT INTO remote.family_child SELECT i, i FROM generate_series(101, 300) i;
+CREATE FOREIGN TABLE family (id int, v int) SERVER loopback OPTIONS (schema_name 'remote');
+SELECT * FROM update_differences('UPDATE family SET v = same(v) + 1 WHERE id <= 10', '{family}');
+SELECT * FROM update_differences('DELETE FROM family WHERE same(id) > 250', '{family}');
+-- a view there that has the ctid of its table
+CREATE VIEW remote.window AS SELECT ctid, id, v FROM remote.ruled WHERE v < 150 WITH CHECK OPTION;
+DROP RULE note ON remote.ruled;
+CREATE FOREIGN TABLE "window" (id int, v int) SERVER loopback OPTIONS (schema_name 'remote');
+SELECT * FROM update_differences('UPDATE "window" SET v = same(v) + 1 WHERE id < 140', '{ruled}');
+SELECT * FROM error_differences('UPDATE "window" SET v = same(v) + 1');
+-- it is found by its ctid, whatever the settings there, and the size of the table
+ALTER SERVER loopback OPTIONS (ADD options '-c enable_tidscan=off -c enable_nestloop=off');
+SELECT * FROM update_differences('UPDATE stock SET amount = same(amount) + 1 WHERE id < 400');
+ALTER SERVER loopback OPTIONS (DROP options);
+
+-- triggers here: of the table; of partitions that are here
+CREATE FUNCTION count_foreign() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	NEW.amount := (SELECT max(amount) FROM parted_1);
+	RETURN NEW;
+END
+$$;
+CREATE TRIGGER counts BEFORE UPDATE ON parted_3 FOR EACH ROW EXECUTE FUNCTION count_foreign();
+SELECT * FROM update_differences('UPDATE parted SET amount = parted.amount + 1 FROM here WHERE here.id = parted.id', '{parted}');
+DROP TRIGGER counts ON parted_3;
+CREATE TRIGGER counts BEFORE UPDATE ON parted_1 FOR EACH ROW EXECUTE FUNCTION count_foreign();
+SELECT * FROM update_differences('UPDATE parted SET amount = parted.amount + 1 FROM here WHERE here.id = parted.id', '{parted}');
+RESET pg_exchange.min_write_rows;

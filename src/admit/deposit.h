@@ -29,8 +29,8 @@
 /*
  * The bytes of a deposit, until it is closed or the transaction ends; NULL if
  * there is none with that receipt for the current user in this database.
- * *segment is for px_deposit_close, and may be NULL.  The bytes may be changed meanwhile by
- * whoever deposited them.
+ * *segment is for px_deposit_close, and may be NULL.  The bytes may be changed
+ * meanwhile by whoever deposited them.
  */
 extern const uint8_t *px_deposit_open(const px_receipt *receipt,
 									  size_t *nbytes, dsm_segment **segment);

@@ -75,7 +75,7 @@ judge_statement(void *arg)
 		if (lfirst_node(Query, lc)->commandType == CMD_UTILITY)
 			return "rule with a utility command there";
 	}
-	px_write_effects_judge(rewritten, types, ntypes, &effects);
+	px_write_effects_judge(rewritten, types, ntypes, InvalidOid, &effects);
 	state->description.effects = effects.visible;
 	state->description.exact = !effects.leaves_out;
 	return NULL;

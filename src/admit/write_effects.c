@@ -21,6 +21,7 @@
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_trigger.h"
+#include "catalog/pg_type_d.h"
 #include "commands/trigger.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
@@ -64,11 +65,14 @@ is_listed(Oid function, const Oid *list, size_t n)
 	return false;
 }
 
+/* context: the oid of exchange.unpack, which runs no queries; or NULL. */
 static bool
 function_may_query(Oid function, void *context)
 {
 	char		volatility;
 
+	if (context != NULL && function == *(const Oid *) context)
+		return false;
 	if (function >= FirstGenbkiObjectId)
 		return true;
 	volatility = func_volatile(function);
@@ -125,12 +129,26 @@ type_may_query(Oid type)
 	}
 }
 
+/*
+ * Is it the call of exchange.unpack, which stands for the rows?  No other
+ * parameter is left by then: see write_query.c.
+ */
+static bool
+is_unpack(const Node *node)
+{
+	const FuncExpr *call = (const FuncExpr *) node;
+
+	return IsA(node, FuncExpr) && call->funcretset &&
+		call->funcresulttype == RECORDOID && list_length(call->args) == 1 &&
+		IsA(linitial(call->args), Param);
+}
+
 static bool
 expression_may_query(Node *node, void *context)
 {
-	if (node == NULL)
+	if (node == NULL || is_unpack(node))
 		return false;
-	if (check_functions_in_node(node, function_may_query, NULL))
+	if (check_functions_in_node(node, function_may_query, context))
 		return true;
 	if (IsA(node, CoerceToDomain) &&
 		type_may_query(((CoerceToDomain *) node)->resulttype))
@@ -140,9 +158,9 @@ expression_may_query(Node *node, void *context)
 	if (IsA(node, SubLink))
 		return true;
 	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, expression_may_query, NULL,
+		return query_tree_walker((Query *) node, expression_may_query, context,
 								 0);
-	return expression_tree_walker(node, expression_may_query, NULL);
+	return expression_tree_walker(node, expression_may_query, context);
 }
 
 /* ---------------------------------------------------------------------
@@ -221,9 +239,22 @@ sets_key(Oid constraint, int side, const Bitmapset *columns)
 	return found;
 }
 
-/* Judge a trigger that fires for the operation. */
+/*
+ * Does the trigger only look for references to deleted rows in another table?
+ * No other check of a DELETE may fail.  So the first error is the same at the
+ * end of one statement as at the end of each of many.
+ */
+static bool
+only_refuses(const Trigger *trigger, Oid relid)
+{
+	return (trigger->tgfoid == F_RI_FKEY_NOACTION_DEL ||
+			trigger->tgfoid == F_RI_FKEY_RESTRICT_DEL) &&
+		trigger->tgconstrrelid != relid;
+}
+
+/* Judge a trigger of table relid that fires for the operation. */
 static void
-judge_trigger(const Trigger *trigger, CmdType operation,
+judge_trigger(const Trigger *trigger, Oid relid, CmdType operation,
 			  const Bitmapset *columns, px_write_effects *effects)
 {
 	int			side = RI_FKey_trigger_type(trigger->tgfoid);
@@ -235,7 +266,8 @@ judge_trigger(const Trigger *trigger, CmdType operation,
 		effects->leaves_out |= !TRIGGER_FOR_AFTER(trigger->tgtype) &&
 			TRIGGER_FOR_ROW(trigger->tgtype);
 	}
-	else if (operation != CMD_UPDATE || side == RI_TRIGGER_NONE ||
+	else if (operation == CMD_DELETE ? !only_refuses(trigger, relid) :
+			 operation != CMD_UPDATE || side == RI_TRIGGER_NONE ||
 			 sets_key(trigger->tgconstraint, side, columns))
 		effects->late_checks = true;
 }
@@ -308,8 +340,8 @@ judge_target(const Query *query, px_write_effects *effects)
 	for (int i = 0; triggers && i < triggers->numtriggers; i++)
 	{
 		if (fires(&triggers->triggers[i], query->commandType))
-			judge_trigger(&triggers->triggers[i], query->commandType, columns,
-						  effects);
+			judge_trigger(&triggers->triggers[i], RelationGetRelid(rel),
+						  query->commandType, columns, effects);
 	}
 	switch (rel->rd_rel->relkind)
 	{
@@ -338,7 +370,7 @@ judge_target(const Query *query, px_write_effects *effects)
 
 void
 px_write_effects_judge(List *rewritten, const Oid *types, int ntypes,
-					   px_write_effects *effects)
+					   Oid unpack, px_write_effects *effects)
 {
 	ListCell   *lc;
 
@@ -354,7 +386,7 @@ px_write_effects_judge(List *rewritten, const Oid *types, int ntypes,
 	{
 		Query	   *query = lfirst_node(Query, lc);
 
-		effects->visible |= expression_may_query((Node *) query, NULL);
+		effects->visible |= expression_may_query((Node *) query, &unpack);
 		effects->leaves_out |= query->onConflict != NULL;
 		if (query->resultRelation > 0)
 			judge_target(query, effects);

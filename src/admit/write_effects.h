@@ -35,9 +35,10 @@ typedef struct px_write_effects
 /*
  * Judge the statements that the rewriter has made of one for writing rows
  * (write_query.h), whose parameters have types[ntypes].  Their relations are
- * locked.
+ * locked.  unpack is the function that returns the rows, or InvalidOid.
  */
 extern void px_write_effects_judge(List *rewritten, const Oid *types,
-								   int ntypes, px_write_effects *effects);
+								   int ntypes, Oid unpack,
+								   px_write_effects *effects);
 
 #endif							/* PX_ADMIT_WRITE_EFFECTS_H */

@@ -42,6 +42,8 @@ typedef struct px_link_history
 								 * or it never was */
 	uint32		idle;			/* thousandths of the stream's time in which
 								 * the receiver waited for frames */
+	double		upload_ns;		/* nanoseconds that a byte takes to be sent to
+								 * the server; 0: not known */
 } px_link_history;
 
 typedef struct px_peer

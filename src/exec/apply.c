@@ -31,6 +31,7 @@
 #include "admit/deposit.h"
 #include "admit/write_query.h"
 #include "compat.h"
+#include "exec/apply_plan.h"
 #include "exec/apply_state.h"
 #include "tuple/fault.h"
 #include "wire/apply_words.h"
@@ -222,7 +223,7 @@ plan_statements(const apply_call *call, List *rewritten)
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("statement cannot take its rows from an exchange"),
 					 errdetail("A rule has a utility command.")));
-		stmts = lappend(stmts, px_plan_query(query, call->sql, 0));
+		stmts = lappend(stmts, px_apply_plan(query, call->sql));
 	}
 	return stmts;
 }
@@ -273,14 +274,15 @@ apply_piece(apply_call *call, Oid function, const px_apply_order *order,
 	List	   *stmts;
 	Oid		   *types;
 	int			ntypes;
+	Oid			unpack;
 	px_write_effects effects;
 	uint64		batch_size;
 	uint64		rows;
 	uint64		processed;
 
 	query = px_write_query_analyze(call->sql, &types, &ntypes);
-	query = px_write_query_from_rows(query, find_unpack(function), types,
-									 ntypes);
+	unpack = find_unpack(function);
+	query = px_write_query_from_rows(query, unpack, types, ntypes);
 	batch_size = query->commandType == CMD_INSERT ? apply->batch_size : 1;
 	apply->params = make_params(piece);
 	apply->reader = px_piece_reader_new(make_tupdesc(types, ntypes),
@@ -295,7 +297,7 @@ apply_piece(apply_call *call, Oid function, const px_apply_order *order,
 	 * postgres_fdw's statement would have.
 	 */
 	rewritten = QueryRewrite(query);
-	px_write_effects_judge(rewritten, types, ntypes, &effects);
+	px_write_effects_judge(rewritten, types, ntypes, unpack, &effects);
 	apply->rows_at_once =
 		effects.visible || effects.late_checks ? Min(batch_size, rows) : rows;
 

@@ -92,7 +92,7 @@ is_unclean_function(Oid function, void *context)
 
 /*
  * Functions on values of somebody's types may call somebody's functions:
- * comparisons of arrays and rows do.
+ * comparisons of arrays and rows do.  Enums have only PostgreSQL's own.
  */
 static bool
 has_foreign_argument(const List *args)
@@ -103,7 +103,8 @@ has_foreign_argument(const List *args)
 	{
 		Oid			type = exprType(lfirst(lc));
 
-		if (type >= FirstNormalObjectId || type == RECORDOID)
+		if (type == RECORDOID ||
+			(type >= FirstNormalObjectId && !type_is_enum(type)))
 			return true;
 	}
 	return false;

@@ -123,6 +123,7 @@ show_progress(px_receive_state *state, px_stream_reader *reader,
 	progress->slice = reader->slice;
 	progress->estimated_rows = state->foreign->scan.plan.plan_rows /
 		Max(state->slices->slice.slices, 1);
+	progress->writes = false;
 	px_progress_show(progress, state->servername, state->remote_sql);
 }
 

@@ -174,11 +174,11 @@ flush_writer(EState *estate)
 void
 px_run_flush_copy(EState *estate)
 {
-	uint64		counted = estate->es_processed;
+	px_writer_flush(estate);
 
 	/* COPY does not use es_processed, so the writer counts down from zero. */
-	px_writer_flush(estate);
-	copy_skipped += counted - estate->es_processed;
+	copy_skipped -= estate->es_processed;
+	estate->es_processed = 0;
 }
 
 /* ---------------------------------------------------------------------

@@ -25,10 +25,10 @@
 #include "conn/pool.h"
 #include "conn/remote_text.h"
 #include "exec/write_ask.h"
+#include "exec/write_call.h"
 #include "exec/write_lane.h"
 #include "guc.h"
 #include "miscadmin.h"
-#include "wire/apply_words.h"
 #include "wire/description.h"
 
 /* How the description is embedded in the answer. */
@@ -42,8 +42,12 @@
  * The question
  * --------------------------------------------------------------------- */
 
+/*
+ * If the server has answered for another target of the statement, the
+ * functions are the extension's, as far as calls of exchange.apply need it.
+ */
 static char *
-question_sql(const px_hello *self, const char *statement)
+question_sql(const px_hello *self, const char *statement, bool is_known)
 {
 	char		hello[PX_HELLO_NBYTES_MAX];
 	char	   *call;
@@ -52,6 +56,8 @@ question_sql(const px_hello *self, const char *statement)
 	call = psprintf("SELECT exchange.describe(%s::pg_catalog.text,"
 					" %s::pg_catalog.text)",
 					quote_literal_cstr(hello), quote_literal_cstr(statement));
+	if (is_known)
+		return call;
 	return psprintf("SELECT CASE WHEN " PX_CAN_WRITE
 					" THEN pg_catalog.query_to_xml(%s, true, true, '')"
 					"::pg_catalog.text ELSE '' END",
@@ -82,27 +88,36 @@ ask_for_fault(px_write_target *target, px_peer *peer)
  * The answer
  * --------------------------------------------------------------------- */
 
-static void
-read_description(const char *servername, char *answer,
-				 px_description *description, px_request_column *columns)
+/* The description in an answer, NUL-terminated; NULL if there is none. */
+static char *
+find_description(char *answer, bool is_known)
 {
 	char	   *begin = strstr(answer, DESCRIPTION_BEGIN);
 	char	   *end = begin ? strstr(begin, DESCRIPTION_END) : NULL;
+
+	if (is_known)
+		return answer;
+	if (end == NULL)
+		return NULL;
+	*end = '\0';
+	return begin + strlen(DESCRIPTION_BEGIN);
+}
+
+static void
+read_description(const char *servername, char *text,
+				 px_description *description, px_request_column *columns)
+{
 	px_fault	fault;
 	char		detail[PX_FAULT_NBYTES_MAX];
 
-	if (end)
-	{
-		*end = '\0';
-		if (px_description_read(begin + strlen(DESCRIPTION_BEGIN), description,
-								columns, &fault) == PX_OK)
-			return;
-	}
+	if (text && px_description_read(text, description, columns,
+									&fault) == PX_OK)
+		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_PROTOCOL_VIOLATION),
 			 errmsg("invalid response from server \"%s\"", servername),
-			 end ? errdetail_internal("%s",
-									  px_remote_text(px_fault_text(&fault,
+			 text ? errdetail_internal("%s",
+									   px_remote_text(px_fault_text(&fault,
 																   detail))) :
 			 errdetail("Expected the answer of exchange.describe.")));
 }
@@ -142,7 +157,8 @@ describe_lane(px_write_lane *lane, const px_hello *self,
 	lane->is_described = true;
 	lane->locality = px_hello_locality(self, remote,
 									   px_downlink_socket(lane->downlink));
-	lane->mode = is_local(lane->locality) ?
+	lane->is_local = is_local(lane->locality);
+	lane->mode = lane->is_local ?
 		PX_MODE_NONE : px_mode_for_server(lane->servername);
 }
 
@@ -189,21 +205,6 @@ make_request(px_write_target *target, const px_hello *self,
 	}
 }
 
-static char *
-call_sql(const px_write_plan *plan, uint16 version)
-{
-	px_apply_order order = {
-		.version = version,
-		.batch_size = (uint32) Max(plan->batch_size, 1),
-	};
-	char		words[PX_APPLY_WORDS_NBYTES_MAX];
-
-	px_apply_order_write(words, sizeof(words), &order);
-	return psprintf("SELECT exchange.apply(%s::pg_catalog.text,"
-					" %s::pg_catalog.text, $1::pg_catalog.text)",
-					quote_literal_cstr(words), quote_literal_cstr(plan->sql));
-}
-
 /* How many parameters has postgres_fdw's statement? */
 static int
 count_params(const px_write_plan *plan)
@@ -227,13 +228,16 @@ px_write_ask(px_write_target *target)
 	if (peer->refusal)
 		return pstrdup(peer->refusal);
 	px_hello_self(&self);
-	answer = px_write_lane_ask(target, question_sql(&self, target->plan.sql));
+	answer = px_write_lane_ask(target, question_sql(&self, target->plan.sql,
+											 lane->is_described));
 	if (answer == NULL || VARSIZE_ANY_EXHDR(answer) == 0)
 		return ask_for_fault(target, peer);
 
 	columns = palloc(PX_FRAME_COLUMNS_MAX * sizeof(px_request_column));
-	read_description(lane->servername, text_to_cstring(answer), &description,
-					 columns);
+	read_description(lane->servername,
+					 find_description(text_to_cstring(answer),
+									  lane->is_described),
+					 &description, columns);
 	outcome = px_hello_judge(&self, &description.hello, &version);
 	if (!px_is_ok(outcome))
 	{
@@ -257,6 +261,6 @@ px_write_ask(px_write_target *target)
 							   sizeof(px_request_column));
 	target->exact = description.exact && !target->plan.do_nothing &&
 		!target->plan.may_repeat;
-	target->call_sql = call_sql(&target->plan, version);
+	target->call_sql = px_write_call_sql(&target->plan, version, NULL);
 	return NULL;
 }

@@ -30,7 +30,7 @@ new_row(px_write_target *target)
 	if (kept->context == NULL)
 		kept->context = AllocSetContextCreate(target->writer->context,
 											  "ExchangeWrite rows",
-											  ALLOCSET_DEFAULT_SIZES);
+											  ALLOCSET_SMALL_SIZES);
 	if (kept->rows == NULL)
 	{
 		kept->cap = KEPT_INITIAL;

@@ -15,9 +15,13 @@
 #include "compat.h"
 #include "conn/remote_text.h"
 #include "exec/clocks.h"
+#include "exec/write_call.h"
+#include "exec/write_deposit.h"
 #include "exec/write_error.h"
 #include "exec/write_lane.h"
+#include "exec/write_progress.h"
 #include "guc.h"
+#include "stats/progress.h"
 #include "wire/apply_words.h"
 
 /* ---------------------------------------------------------------------
@@ -49,7 +53,6 @@ px_write_lane_get(px_write_state *writer, const px_write_plan *plan)
 	lane->user = GetUserMapping(px_result_relation_user(plan->relinfo,
 														writer->estate),
 								serverid);
-	lane->downlink = px_downlink_new(plan->mtstate, plan->relinfo);
 	lane->next = writer->lanes;
 	writer->lanes = lane;
 	writer->nlanes++;
@@ -60,6 +63,18 @@ px_write_lane_get(px_write_state *writer, const px_write_plan *plan)
 /* ---------------------------------------------------------------------
  * Calls
  * --------------------------------------------------------------------- */
+
+/* The lane's downlink, made for the first call. */
+static px_downlink *
+downlink_for(px_write_target *target)
+{
+	px_write_lane *lane = target->lane;
+
+	if (lane->downlink == NULL)
+		lane->downlink = px_downlink_new(target->plan.mtstate,
+										 target->plan.relinfo);
+	return lane->downlink;
+}
 
 typedef enum lane_operation
 {
@@ -77,7 +92,7 @@ static text *
 guarded(lane_operation operation, px_write_target *target, const char *sql,
 		px_write_piece *piece)
 {
-	px_downlink *downlink = target->lane->downlink;
+	px_downlink *downlink = downlink_for(target);
 	text	   *argument = piece ? piece->armoured : NULL;
 	const char *reported = target->plan.sql;
 	ErrorContextCallback *stack = error_context_stack;
@@ -151,7 +166,7 @@ learn_link(px_write_lane *lane, const px_write_piece *piece, int64 sent_ns,
 	px_link_sample sample = {
 		.backlog = true,
 		.ns = sent_ns + Max(waited_ns, worked_ns),
-		.nbytes = (double) VARSIZE(piece->armoured),
+		.nbytes = (double) px_write_piece_wire_nbytes(piece),
 		.receiver_ns = worked_ns,
 	};
 
@@ -171,10 +186,9 @@ read_result(const char *servername, text *result, px_apply_result *applied)
 	ereport(ERROR,
 			(errcode(ERRCODE_PROTOCOL_VIOLATION),
 			 errmsg("invalid response from server \"%s\"", servername),
-			 result ? errdetail_internal("%s",
-										 px_remote_text(px_fault_text(&fault,
-																	  detail))) :
-			 errdetail("Expected the result of exchange.apply.")));
+			 result ? errdetail_internal(
+						  "%s", px_remote_text(px_fault_text(&fault, detail)))
+					: errdetail("Expected the result of exchange.apply.")));
 }
 
 /*
@@ -183,18 +197,36 @@ read_result(const char *servername, text *result, px_apply_result *applied)
  */
 static void
 finish_piece(px_write_target *target, px_write_piece *piece, text *result,
-			 int64 sent_ns, int64 waited_ns)
+			 bool by_deposit, int64 sent_ns, int64 waited_ns)
 {
 	px_apply_result applied;
 
 	read_result(target->lane->servername, result, &applied);
+	if (applied.gone && by_deposit)
+	{
+		/*
+		 * The session that had the deposit has ended, or was another one's
+		 * behind a pooler.
+		 */
+		target->lane->deposit_failed = true;
+		px_write_piece_armour(piece);
+		result = guarded(LANE_CALL, target, target->call_sql, piece);
+		read_result(target->lane->servername, result, &applied);
+	}
 	count_rows(target, piece, applied.rows);
 	learn_link(target->lane, piece, sent_ns, waited_ns,
 			   applied.us);
+	if (!by_deposit)
+		px_write_deposit_learn(target->lane,
+							   sent_ns > 0 ? sent_ns :
+							   waited_ns - (int64) applied.us * 1000,
+							   px_write_piece_wire_nbytes(piece));
 	target->stats.wait_ms += (sent_ns + waited_ns) / 1e6;
 	target->stats.apply_ms += applied.us / 1000.0;
 	target->stats.rows += piece->rows;
-	target->stats.wire_nbytes += VARSIZE(piece->armoured) - VARHDRSZ;
+	target->stats.wire_nbytes += px_write_piece_wire_nbytes(piece);
+	px_write_progress_written(target, piece,
+							  px_write_piece_wire_nbytes(piece));
 	px_write_piece_free(piece);
 }
 
@@ -203,13 +235,30 @@ finish_piece(px_write_target *target, px_write_piece *piece, text *result,
  * --------------------------------------------------------------------- */
 
 /*
- * With one server, a synchronous call is one round trip; asynchronous ones
- * take three.
+ * Is it better not to wait for the result?  The next rows are made meanwhile,
+ * or other servers are sent theirs.  With neither, waiting is cheaper.
  */
 static bool
-is_asynchronous(const px_write_state *writer)
+is_asynchronous(const px_write_lane *lane, const px_write_piece *piece)
 {
-	return writer->nlanes > 1 && px_write_streams != 1;
+	return !piece->last || lane->writer->nlanes > 1 || lane->target;
+}
+
+/* Wait for the call in flight, if there is one. */
+static void
+collect_call(px_write_lane *lane)
+{
+	px_write_target *target = lane->target;
+	int64		begin = px_wall_ns();
+	text	   *result;
+
+	if (target == NULL)
+		return;
+	lane->target = NULL;
+	px_progress_blocked(lane->progress, PX_BLOCKED_SERVER);
+	result = guarded(LANE_COLLECT, target, NULL, lane->piece);
+	finish_piece(target, lane->piece, result, lane->by_deposit, lane->sent_ns,
+				 px_wall_ns() - begin);
 }
 
 /* Wait until fewer servers work than write_streams allows. */
@@ -231,50 +280,102 @@ limit_streams(px_write_state *writer)
 		}
 		if (nbusy < px_write_streams)
 			return;
-		px_write_lane_collect(oldest);
+		collect_call(oldest);
 	}
+}
+
+/* Have the remote work on a piece, by that call, and do not wait for it. */
+static void
+send_call(px_write_target *target, px_write_piece *piece, const char *sql)
+{
+	px_write_lane *lane = target->lane;
+	int64		begin = px_wall_ns();
+
+	guarded(LANE_SEND, target, sql, piece);
+	lane->target = target;
+	lane->piece = piece;
+	lane->by_deposit = false;
+	lane->sent_ns = px_wall_ns() - begin;
+	lane->number = lane->writer->ncalls++;
+	px_progress_blocked(lane->progress, PX_BLOCKED_QUERY);
+}
+
+static void
+send_deposit(px_write_target *target, px_write_piece *piece,
+			 const px_receipt *receipt, int64 brought_ns)
+{
+	MemoryContext oldcontext = MemoryContextSwitchTo(piece->context);
+	char *sql = px_write_call_sql(&target->plan, target->request.version,
+								  receipt);
+
+	MemoryContextSwitchTo(oldcontext);
+	send_call(target, piece, sql);
+	target->lane->by_deposit = true;
+	target->lane->sent_ns = brought_ns;
+}
+
+void
+px_write_lane_start(px_write_lane *lane)
+{
+	px_write_target *target = lane->deposit_target;
+	px_write_piece *piece = lane->deposit_piece;
+	px_receipt	receipt;
+	int64		brought_ns;
+	bool		is_there;
+
+	if (piece == NULL)
+		return;
+	is_there = px_write_deposit_take(lane, &receipt, &brought_ns);
+	if (!is_there)
+		px_write_piece_armour(piece);
+	collect_call(lane);
+	limit_streams(lane->writer);
+	if (is_there)
+		send_deposit(target, piece, &receipt, brought_ns);
+	else
+		send_call(target, piece, target->call_sql);
 }
 
 void
 px_write_lane_send(px_write_target *target, px_write_piece *piece)
 {
 	px_write_lane *lane = target->lane;
+	bool		asynchronous;
 	int64		begin;
+	text	   *result;
+
+	px_write_lane_start(lane);
+	px_write_progress_send(target);
+	if (px_write_deposit_begin(target, piece))
+		return;
 
 	/* The remote still works on the last piece while this is prepared. */
 	px_write_piece_armour(piece);
-	px_write_lane_collect(lane);
+	asynchronous = is_asynchronous(lane, piece);
+	collect_call(lane);
 	limit_streams(lane->writer);
-
+	if (asynchronous)
+	{
+		send_call(target, piece, target->call_sql);
+		return;
+	}
 	begin = px_wall_ns();
-	if (is_asynchronous(lane->writer))
-	{
-		guarded(LANE_SEND, target, target->call_sql, piece);
-		lane->target = target;
-		lane->piece = piece;
-		lane->sent_ns = px_wall_ns() - begin;
-		lane->number = lane->writer->ncalls++;
-	}
-	else
-	{
-		text	   *result = guarded(LANE_CALL, target, target->call_sql,
-									 piece);
-
-		finish_piece(target, piece, result, 0, px_wall_ns() - begin);
-	}
+	result = guarded(LANE_CALL, target, target->call_sql, piece);
+	finish_piece(target, piece, result, false, 0, px_wall_ns() - begin);
 }
 
 void
 px_write_lane_collect(px_write_lane *lane)
 {
-	px_write_target *target = lane->target;
-	int64		begin = px_wall_ns();
-	text	   *result;
+	px_write_lane_start(lane);
+	collect_call(lane);
+}
 
-	if (target == NULL)
-		return;
-	lane->target = NULL;
-	result = guarded(LANE_COLLECT, target, NULL, lane->piece);
-	finish_piece(target, lane->piece, result, lane->sent_ns,
-				 px_wall_ns() - begin);
+void
+px_write_lane_end(px_write_lane *lane)
+{
+	px_write_lane_collect(lane);
+	if (lane->downlink)
+		px_downlink_end(lane->downlink);
+	lane->downlink = NULL;
 }

@@ -23,16 +23,27 @@ extern text *px_write_lane_ask(px_write_target *target, const char *sql);
 
 /*
  * Send the target's piece, and free it when it was written.  Waits until the
- * piece sent before it is written, and for this one, too, if there is only one
- * server.
+ * piece sent before it is written, and for this one, too, if it is the only
+ * one; behind a slow link, until the piece before the last one is written.
  */
 extern void px_write_lane_send(px_write_target *target,
 							   px_write_piece *piece);
 
-/* Wait for the call in flight, if there is one. */
+/*
+ * If a piece is on its way on a connection of our own, wait until it has been
+ * brought, and have the remote work on it.
+ */
+extern void px_write_lane_start(px_write_lane *lane);
+
+/* Wait until all that was sent is written. */
 extern void px_write_lane_collect(px_write_lane *lane);
 
-/* Raise that so many rows less than counted have been written. */
+/*
+ * The same, and have the remote forget the calls.  A later one can be made.
+ */
+extern void px_write_lane_end(px_write_lane *lane);
+
+/* So many rows less than were counted have been written. */
 extern void px_write_uncount(px_write_target *target, uint64 rows);
 
 #endif							/* PX_EXEC_WRITE_LANE_H */

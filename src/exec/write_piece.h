@@ -45,6 +45,14 @@ extern void px_write_piece_armour(px_write_piece *piece);
 /* Count a row, which has that number among the rows of the statement. */
 extern void px_write_piece_count(px_write_piece *piece, uint64 position);
 
+/* Bytes that travel: of the frames, or of the text that they have become. */
+static inline size_t
+px_write_piece_wire_nbytes(const px_write_piece *piece)
+{
+	return piece->armoured ?
+		VARSIZE(piece->armoured) - VARHDRSZ : piece->frames_nbytes;
+}
+
 /* Note a row's ctid.  Returns false if the piece has it already. */
 extern bool px_write_piece_add_ctid(px_write_piece *piece,
 									const ItemPointerData *ctid);

@@ -255,6 +255,25 @@ reason_of_statement(const ModifyTableState *mtstate, bool routed)
 	return NULL;
 }
 
+/*
+ * Do triggers fire before a row of another table of the statement is changed?
+ * Rows of this one may have been changed then, and their functions may look.
+ */
+static bool
+others_fire_before_rows(const ModifyTableState *mtstate)
+{
+	for (int i = 0; i < mtstate->mt_nrels; i++)
+	{
+		const TriggerDesc *triggers = mtstate->resultRelInfo[i].ri_TrigDesc;
+
+		if (triggers && (mtstate->operation == CMD_UPDATE ?
+						 triggers->trig_update_before_row :
+						 triggers->trig_delete_before_row))
+			return true;
+	}
+	return false;
+}
+
 /* Triggers that fire here. */
 static const char *
 reason_of_triggers(const ModifyTableState *mtstate, ResultRelInfo *target,
@@ -277,6 +296,8 @@ reason_of_triggers(const ModifyTableState *mtstate, ResultRelInfo *target,
 	if (operation == CMD_INSERT &&
 		root->ri_RelationDesc->rd_rel->relkind == RELKIND_PARTITIONED_TABLE &&
 		px_has_row_triggers_below(RelationGetRelid(root->ri_RelationDesc)))
+		return "row triggers of other partitions";
+	if (operation != CMD_INSERT && others_fire_before_rows(mtstate))
 		return "row triggers of other partitions";
 	return NULL;
 }

@@ -23,6 +23,7 @@
 #include "exec/write_piece.h"
 #include "exec/write_plan.h"
 #include "guc.h"
+#include "transport/depositor.h"
 #include "transport/downlink.h"
 #include "tuple/frame_maker.h"
 
@@ -34,12 +35,13 @@ typedef struct px_write_lane
 	Oid			serverid;
 	const char *servername;
 	UserMapping *user;
-	px_downlink *downlink;
+	px_downlink *downlink;		/* NULL before the first call */
 	bool		failed;			/* its session takes no more commands */
 
 	/* How frames are compressed; valid once a target has been described. */
 	bool		is_described;
 	px_locality locality;
+	bool		is_local;		/* under pg_exchange.local_scope */
 	px_mode		mode;			/* that is in force: none if it is local */
 	px_adapt	adapt;			/* mode auto; else not valid */
 
@@ -48,6 +50,16 @@ typedef struct px_write_lane
 	px_write_piece *piece;
 	int64		sent_ns;		/* how long sending took */
 	uint64		number;			/* counts calls, to find the oldest */
+	bool		by_deposit;		/* the frames were deposited */
+
+	/* The piece that is brought meanwhile: see write_deposit.h. */
+	px_depositor *depositor;	/* NULL until needed */
+	px_write_target *deposit_target;	/* NULL: there is none */
+	px_write_piece *deposit_piece;
+	bool		deposit_failed; /* do not try again */
+
+	struct px_progress *progress;	/* NULL: not shown */
+	bool		was_shown;		/* or there was no room to */
 } px_write_lane;
 
 typedef enum px_write_phase
@@ -110,6 +122,8 @@ struct px_write_target
 	size_t		nbytes;			/* of memory, in the writer's sum */
 
 	px_write_stats stats;
+	uint64		frames_shown;	/* of those in stats: see write_progress.c */
+	uint64		raw_nbytes_shown;
 };
 
 typedef struct px_write_state

@@ -46,8 +46,20 @@
 /* An estimate of the memory that a value takes in columns and frames. */
 #define VALUE_NBYTES		32
 
+/* The same for a column without values, and for what belongs to no column. */
+#define COLUMN_NBYTES		8192
+#define TARGET_NBYTES		65536
+
 /* Keep no more bytes of rows as tuples, however few rows these are. */
 #define KEPT_NBYTES_MAX		(1024 * 1024)
+
+/*
+ * postgres_fdw needs a tenth of the time for a row if its statements have at
+ * least so many rows.  Then the question about the statement, which takes as
+ * long as some 200 such rows, pays only for more of them.
+ */
+#define LARGE_BATCH_ROWS	10
+#define LARGE_BATCH_FACTOR	4
 
 /* ---------------------------------------------------------------------
  * Memory
@@ -57,14 +69,31 @@
 static void
 count_memory(px_write_target *target)
 {
-	size_t		nbytes = target->kept.nbytes;
+	size_t		nbytes = 0;
 
+	if (target->kept.context)
+		nbytes += MemoryContextMemAllocated(target->kept.context, false);
 	if (target->buffers)
 		nbytes += MemoryContextMemAllocated(target->buffers, true);
 	if (target->piece)
 		nbytes += MemoryContextMemAllocated(target->piece->context, true);
 	target->writer->nbytes += nbytes - target->nbytes;
 	target->nbytes = nbytes;
+}
+
+/*
+ * Are there so many targets that columns for all of them would leave little
+ * room for rows?  Then rows are kept as tuples until their target is flushed.
+ */
+static bool
+is_crowded(const px_write_target *target)
+{
+	size_t		nbytes = TARGET_NBYTES +
+		(size_t) COLUMN_NBYTES * target->request.ncolumns;
+
+	return target->fill == NULL &&
+		nbytes * target->writer->ntargets >
+		(size_t) px_receive_buffer / BUFFER_SHARE_OF_TARGETS;
 }
 
 /* Rows of a frame: fewer if many targets have to share the memory. */
@@ -233,6 +262,7 @@ make_frame(px_write_target *target)
 	target->stats.encode_ms += (end.wall_ns - begin.wall_ns) / 1e6;
 	px_fill_reset(target->fill);
 	count_memory(target);
+	(void) px_depositors_send_on();
 }
 
 /* ---------------------------------------------------------------------
@@ -418,6 +448,14 @@ ask(px_write_target *target)
 	append_kept(target);
 }
 
+/* How many rows are kept, before it pays to ask? */
+static int64
+kept_rows_max(const px_write_target *target)
+{
+	return (int64) px_min_write_rows *
+		(target->plan.batch_size < LARGE_BATCH_ROWS ? 1 : LARGE_BATCH_FACTOR);
+}
+
 /* A row while rows are kept. */
 static TupleTableSlot *
 keep_row(px_write_target *target, TupleTableSlot *slot,
@@ -425,9 +463,21 @@ keep_row(px_write_target *target, TupleTableSlot *slot,
 {
 	px_write_keep(target, slot, plan_slot);
 	count_memory(target);
-	if (target->kept.nrows > px_min_write_rows ||
+	if (target->kept.nrows > kept_rows_max(target) ||
 		target->kept.nbytes > KEPT_NBYTES_MAX)
 		ask(target);
+	return slot ? slot : plan_slot;
+}
+
+/* A row of one among many targets. */
+static TupleTableSlot *
+keep_crowded(px_write_target *target, TupleTableSlot *slot,
+			 TupleTableSlot *plan_slot)
+{
+	px_write_keep(target, slot, plan_slot);
+	count_memory(target);
+	if (target->kept.nbytes > KEPT_NBYTES_MAX)
+		px_write_target_flush(target, false);
 	return slot ? slot : plan_slot;
 }
 
@@ -442,8 +492,10 @@ pass_row(px_write_target *target, TupleTableSlot *slot,
 	if (plan->operation == CMD_UPDATE)
 		return plan->fdw->ExecForeignUpdate(estate, plan->relinfo, slot,
 											plan_slot);
+
+	/* It returns the slot, whichever that is: nothing is stored there. */
 	if (plan->operation == CMD_DELETE)
-		return plan->fdw->ExecForeignDelete(estate, plan->relinfo, slot,
+		return plan->fdw->ExecForeignDelete(estate, plan->relinfo, plan_slot,
 											plan_slot);
 	if (plan->batch_size <= 1)
 		return plan->fdw->ExecForeignInsert(estate, plan->relinfo, slot,
@@ -466,6 +518,8 @@ px_write_target_row(px_write_target *target, TupleTableSlot *slot,
 		case PX_WRITE_DECLINED:
 			return pass_row(target, slot, plan_slot);
 		case PX_WRITE_FRAMES:
+			if (is_crowded(target))
+				return keep_crowded(target, slot, plan_slot);
 			break;
 	}
 	slot = append_row(target, slot, plan_slot, target->writer->nrows);
@@ -481,7 +535,9 @@ px_write_target_row(px_write_target *target, TupleTableSlot *slot,
 void
 px_write_target_flush(px_write_target *target, bool last)
 {
-	if (target->kept.nrows > 0)
+	if (target->kept.nrows > 0 && target->phase == PX_WRITE_FRAMES)
+		append_kept(target);
+	else if (target->kept.nrows > 0)
 		px_write_replay(target, false);
 	if (target->fill && target->fill->rows > 0)
 		make_frame(target);
@@ -519,9 +575,11 @@ px_write_target_precedes(const px_write_target *target, uint64 position)
 void
 px_write_target_catch_up(px_write_target *target)
 {
-	if (target->kept.nrows > 0)
+	if (target->phase != PX_WRITE_FRAMES)
+	{
 		px_write_replay(target, true);
-	target->kept.nrows = 0;
+		px_write_forget_kept(target);
+	}
 	px_write_target_flush(target, false);
 	px_write_lane_collect(target->lane);
 }

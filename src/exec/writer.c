@@ -27,6 +27,7 @@
 
 #include "compat.h"
 #include "exec/write_lane.h"
+#include "exec/write_progress.h"
 #include "exec/write_target.h"
 #include "exec/writer.h"
 
@@ -52,6 +53,7 @@ forget_writer(void *arg)
 		link = &(*link)->next;
 	if (*link)
 		*link = (*link)->next;
+	px_write_progress_end(arg);
 }
 
 static px_write_state *
@@ -142,7 +144,9 @@ px_writer_flush(EState *estate)
 		 target = target->next)
 		px_write_target_flush(target, true);
 	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
-		px_write_lane_collect(lane);
+		px_write_lane_start(lane);
+	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
+		px_write_lane_end(lane);
 }
 
 /* ---------------------------------------------------------------------

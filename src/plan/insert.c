@@ -74,13 +74,14 @@ is_simple_insert(const PlannedStmt *stmt, const ModifyTable *modify)
 
 	return modify->operation == CMD_INSERT && modify->rootRelation == 0 &&
 		list_length(modify->resultRelations) == 1 &&
-		modify->withCheckOptionLists == NIL &&
-		modify->returningLists == NIL &&
-		modify->onConflictAction == ONCONFLICT_NONE && source != NULL && px_is_unpack(source) &&
+		modify->withCheckOptionLists == NIL && modify->returningLists == NIL &&
+		modify->onConflictAction == ONCONFLICT_NONE && source != NULL &&
+		px_is_unpack(source) &&
 		!contain_subplans((Node *) source->targetlist) &&
 		!contain_subplans((Node *) source->qual) &&
-		is_simple_table(rt_fetch(linitial_int(modify->resultRelations),
-								 stmt->rtable)->relid);
+		is_simple_table(
+			   rt_fetch(linitial_int(modify->resultRelations), stmt->rtable)
+				   ->relid);
 }
 
 void

@@ -165,6 +165,21 @@ px_progress_batch(px_progress *progress, uint32 rows, uint64 raw_nbytes,
 }
 
 void
+px_progress_written(px_progress *progress, uint64 rows, uint64 batches,
+					uint64 raw_nbytes, uint64 wire_nbytes, uint32 codecs)
+{
+	if (progress == NULL)
+		return;
+	SpinLockAcquire(&progress->mutex);
+	progress->rows += rows;
+	progress->batches += batches;
+	progress->raw_nbytes += raw_nbytes;
+	progress->wire_nbytes += wire_nbytes;
+	progress->codecs = codecs;
+	SpinLockRelease(&progress->mutex);
+}
+
+void
 px_progress_read(void (*consume)(const px_progress *progress, void *arg),
 				 void *arg)
 {

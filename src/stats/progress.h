@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * progress.h
- *		Progress of running streams.
+ *		Progress of running streams and writes.
  *
  * Each running stream has a slot.  If the postmaster has preloaded the
  * library, slots are in shared memory; otherwise a backend sees its own only.
- * A read by postgres_fdw's session has a slot, too.
+ * A read by postgres_fdw's session has a slot, too, and so has each server that
+ * a statement writes to.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,7 +32,10 @@ typedef enum px_blocked
 	PX_BLOCKED_QUERY			/* the local query must ask for the next row */
 } px_blocked;
 
-/* Numbers of rows, batches and bytes are those that have arrived so far. */
+/*
+ * Numbers of rows, batches and bytes are those that have arrived so far, at the
+ * other end if they are written.
+ */
 typedef struct px_progress
 {
 	slock_t		mutex;			/* taken by readers, and by the owner where
@@ -55,12 +59,13 @@ typedef struct px_progress
 	uint32		encodings;		/* of the last batch: 1 << px_encoding */
 	uint32		codecs;			/* of the last batch: 1 << px_codec_id */
 	px_blocked	blocked;
+	bool		writes;			/* frames are sent, and not received */
 	char		query[PX_PROGRESS_QUERY_NBYTES];
 } px_progress;
 
 /*
  * Take a slot for a stream.  The caller sets userid, serverid, remote_pid,
- * slice and estimated_rows, and then calls px_progress_show.  Returns NULL if
+ * slice, estimated_rows and writes, and then calls px_progress_show.  Returns NULL if
  * all slots are in use: the stream is then not shown.  The functions below do
  * nothing for NULL.
  */
@@ -80,6 +85,11 @@ extern void px_progress_end(px_progress *progress);
 extern void px_progress_batch(px_progress *progress, uint32 rows,
 							  uint64 raw_nbytes, uint32 encodings,
 							  uint32 codecs);
+
+/* Count frames that were written: codecs is the set of all of them so far. */
+extern void px_progress_written(px_progress *progress, uint64 rows,
+								uint64 batches, uint64 raw_nbytes,
+								uint64 wire_nbytes, uint32 codecs);
 
 /* Count the bytes of a frame of any kind.  Frequent, so without the mutex. */
 static inline void

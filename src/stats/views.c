@@ -34,11 +34,13 @@
 extern PGDLLEXPORT Datum px_sql_stat_get_exchange(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum px_sql_stat_get_exchange_1_1(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum px_sql_stat_get_progress(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum px_sql_stat_get_progress_1_1(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum px_sql_reset_stats(PG_FUNCTION_ARGS);
 
 PG_FUNCTION_INFO_V1(px_sql_stat_get_exchange);
 PG_FUNCTION_INFO_V1(px_sql_stat_get_exchange_1_1);
 PG_FUNCTION_INFO_V1(px_sql_stat_get_progress);
+PG_FUNCTION_INFO_V1(px_sql_stat_get_progress_1_1);
 PG_FUNCTION_INFO_V1(px_sql_reset_stats);
 
 #define NCOLUMNS_MAX	40
@@ -212,8 +214,10 @@ may_see(Oid userid)
 		has_privs_of_role(GetUserId(), userid);
 }
 
+/* The view of version 1.0 has no column for the direction. */
 static void
-put_progress_row(const px_progress *progress, void *arg)
+put_progress_row(const px_progress *progress, ReturnSetInfo *result,
+				 bool is_1_1)
 {
 	row_writer	out = {.n = 0};
 
@@ -236,16 +240,38 @@ put_progress_row(const px_progress *progress, void *arg)
 			names_of(progress->encodings, PX_ENCODING_COUNT, encoding_name));
 		put(&out, names_of(progress->codecs, PX_CODEC_COUNT, codec_name));
 		put(&out, CStringGetTextDatum(blocked_name(progress->blocked)));
+		if (is_1_1)
+			put(&out, CStringGetTextDatum(progress->writes ? "write" : "read"));
 		if (may_see(progress->runs_as))
 			put(&out, CStringGetTextDatum(progress->query));
 	}
-	finish_row(&out, arg);
+	finish_row(&out, result);
+}
+
+static void
+put_progress_row_1_0(const px_progress *progress, void *arg)
+{
+	put_progress_row(progress, arg, false);
+}
+
+static void
+put_progress_row_1_1(const px_progress *progress, void *arg)
+{
+	put_progress_row(progress, arg, true);
 }
 
 Datum
 px_sql_stat_get_progress(PG_FUNCTION_ARGS)
 {
 	InitMaterializedSRF(fcinfo, 0);
-	px_progress_read(put_progress_row, fcinfo->resultinfo);
+	px_progress_read(put_progress_row_1_0, fcinfo->resultinfo);
+	return (Datum) 0;
+}
+
+Datum
+px_sql_stat_get_progress_1_1(PG_FUNCTION_ARGS)
+{
+	InitMaterializedSRF(fcinfo, 0);
+	px_progress_read(put_progress_row_1_1, fcinfo->resultinfo);
 	return (Datum) 0;
 }

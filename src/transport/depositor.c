@@ -144,7 +144,7 @@ send_piece(PGconn *pg, const void *bytes, size_t nbytes)
 		PQsendQueryParams(pg, CHECK, 0, NULL, NULL, NULL, NULL, 0) &&
 		PQsendQueryParams(pg, DEPOSIT, 1, types, values, lengths, formats,
 						  0) &&
-		PQpipelineSync(pg);
+		PQpipelineSync(pg) && PQsetSingleRowMode(pg);
 }
 
 bool

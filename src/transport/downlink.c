@@ -23,9 +23,17 @@
 #include "utils/rel.h"
 
 #include "compat.h"
+#include "transport/depositor.h"
 #include "transport/downlink.h"
 #include "transport/fdw_cursor.h"
 #include "transport/remote_error.h"
+
+/*
+ * How often frames are sent on, on connections of our own, while a result is
+ * waited for: a socket's buffer empties in that time, on a link of 25 MB/s and
+ * with 128 kB, which it has at first.
+ */
+#define SEND_ON_MS	5
 
 /* A statement that is prepared on the remote; in the query's memory. */
 typedef struct prepared_call
@@ -261,6 +269,9 @@ px_downlink_collect(px_downlink *downlink)
 	text	   *result;
 
 	Assert(downlink->busy);
+	while (px_depositors_send_on() &&
+		   !px_fdw_cursor_wait(downlink->cursor, SEND_ON_MS))
+		;
 	result = px_fdw_cursor_fetch(downlink->cursor);
 	downlink->busy = false;
 	downlink->socket = px_fdw_cursor_socket(downlink->cursor);

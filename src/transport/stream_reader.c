@@ -97,9 +97,10 @@ finish_sender(px_stream_reader *reader, px_sender_totals *totals,
 			  const uint8_t *body, const px_frame_header *header)
 {
 	px_end		end;
+	px_fault	fault;
 
-	px_totals_finish(reader->stream->holder.servername, totals, body, header,
-					 &end);
+	if (px_totals_finish(totals, body, header, &end, &fault) != PX_OK)
+		px_raise_fault(reader->stream->holder.servername, &fault);
 	reader->stats->encode_us += end.encode_us;
 	reader->stats->send_wait_us += end.send_wait_us;
 	reader->stream->counters->encode_us += end.encode_us;
@@ -253,8 +254,9 @@ take_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
 
 	/* A slice frame comes first where slices were asked for. */
 	totals = find_sender(reader, header.sender);
-	px_totals_check_order(reader->stream->holder.servername, totals, &header,
-						  reader->slices->wanted > 1);
+	if (px_totals_take(totals, &header, reader->slices->wanted > 1,
+					   &fault) != PX_OK)
+		px_raise_fault(reader->stream->holder.servername, &fault);
 	switch (header.kind)
 	{
 		case PX_FRAME_SLICE:

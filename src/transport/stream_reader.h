@@ -18,7 +18,7 @@
 #include "transport/slices.h"
 #include "transport/stream.h"
 #include "tuple/decode.h"
-#include "tuple/frame_totals.h"
+#include "wire/totals.h"
 
 /* Sums over all streams of a node: slices and rescans make several. */
 typedef struct px_receive_stats

@@ -12,9 +12,9 @@
 
 #include "guc.h"
 #include "tuple/fault.h"
-#include "tuple/frame_totals.h"
 #include "tuple/piece_reader.h"
 #include "wire/armour.h"
+#include "wire/piece.h"
 
 /* Errors name no server. */
 #define THE_CLIENT	NULL
@@ -27,13 +27,11 @@ struct px_piece_reader
 
 	uint8_t    *frames;			/* NULL at first */
 	size_t		frames_cap;
-	size_t		frames_nbytes;
 	uint8_t    *aligned;		/* a copy of a frame; NULL until needed */
 	size_t		aligned_cap;
 
 	/* The position. */
-	size_t		used;			/* bytes of frames that were read */
-	px_sender_totals totals;
+	px_piece	piece;
 	uint32		batch_rows;		/* of the batch in the decoder */
 	uint32		next_row;		/* of these */
 };
@@ -55,55 +53,32 @@ px_piece_reader_new(TupleDesc tupdesc, int window_rows, bool parameters)
 	return reader;
 }
 
-/*
- * Read the header of the frame at this place.  Returns the frame's size, which
- * is within the piece.
- */
-static size_t
-peek_frame(const px_piece_reader *reader, size_t at, px_frame_header *header)
-{
-	px_fault	fault;
-	size_t		left = reader->frames_nbytes - at;
-
-	if (px_frame_peek_header(reader->frames + at, left, header,
-							 &fault) != PX_OK)
-		px_raise_fault(THE_CLIENT, &fault);
-	px_require_within(THE_CLIENT, "frame size", left,
-					  (uint64) header->body_nbytes + PX_FRAME_HEADER_NBYTES);
-	px_require_within(THE_CLIENT, "values of a batch", PX_PIECE_VALUES_MAX,
-					  (uint64) header->rows * header->columns);
-	return PX_FRAME_HEADER_NBYTES + (size_t) header->body_nbytes;
-}
-
+/* Go back to the first frame. */
 static void
 rewind_piece(px_piece_reader *reader)
 {
-	reader->used = 0;
-	memset(&reader->totals, 0, sizeof(reader->totals));
+	px_piece_begin(&reader->piece, reader->frames, reader->piece.nbytes);
 	reader->batch_rows = reader->next_row = 0;
 	px_decoder_reset(reader->decoder);
 }
 
+/* There is a new piece: look at its headers. */
 static void
-count_rows(px_piece_reader *reader)
+measure_piece(px_piece_reader *reader)
 {
-	size_t		at = 0;
+	px_fault	fault;
 
-	reader->rows = 0;
-	while (at < reader->frames_nbytes)
-	{
-		px_frame_header header;
-
-		at += peek_frame(reader, at, &header);
-		reader->rows += header.rows;
-	}
+	if (px_piece_measure(reader->frames, reader->piece.nbytes, &reader->rows,
+						 &fault) != PX_OK)
+		px_raise_fault(THE_CLIENT, &fault);
+	rewind_piece(reader);
 }
 
 /* Room for so many bytes, in place of the last piece. */
 static void
 make_room(px_piece_reader *reader, size_t room)
 {
-	reader->frames_nbytes = 0;
+	reader->piece.nbytes = 0;
 	if (room <= reader->frames_cap)
 		return;
 	if (reader->frames)
@@ -122,11 +97,10 @@ px_piece_reader_open(px_piece_reader *reader, const text *piece)
 
 	make_room(reader, room);
 	if (px_armour_decode(VARDATA_ANY(piece), VARSIZE_ANY_EXHDR(piece),
-						 reader->frames, room, &reader->frames_nbytes,
+						 reader->frames, room, &reader->piece.nbytes,
 						 &fault) != PX_OK)
 		px_raise_fault(THE_CLIENT, &fault);
-	count_rows(reader);
-	rewind_piece(reader);
+	measure_piece(reader);
 }
 
 void
@@ -136,9 +110,8 @@ px_piece_reader_open_bytes(px_piece_reader *reader, const uint8_t *piece,
 	make_room(reader, nbytes);
 	if (nbytes > 0)
 		memcpy(reader->frames, piece, nbytes);
-	reader->frames_nbytes = nbytes;
-	count_rows(reader);
-	rewind_piece(reader);
+	reader->piece.nbytes = nbytes;
+	measure_piece(reader);
 }
 
 uint64
@@ -147,22 +120,26 @@ px_piece_reader_rows(const px_piece_reader *reader)
 	return reader->rows;
 }
 
+/* The number of the first row of the batch in the decoder. */
+static uint64
+first_row(const px_piece_reader *reader)
+{
+	return reader->piece.totals.received.rows - reader->batch_rows;
+}
+
 uint64
 px_piece_reader_position(const px_piece_reader *reader)
 {
-	return reader->totals.received.rows - reader->batch_rows +
-		reader->next_row;
+	return first_row(reader) + reader->next_row;
 }
 
 /*
- * The next frame, of nbytes, at an aligned address.  There are no gaps between
+ * The frame of nbytes at an aligned address.  There are no gaps between
  * frames, and the piece stays as it is, because it may be read again.
  */
 static const uint8_t *
-align_frame(px_piece_reader *reader, size_t nbytes)
+align_frame(px_piece_reader *reader, const uint8_t *frame, size_t nbytes)
 {
-	const uint8_t *frame = reader->frames + reader->used;
-
 	if ((uintptr_t) frame % 8 == 0)
 		return frame;
 	if (nbytes > reader->aligned_cap)
@@ -178,47 +155,31 @@ align_frame(px_piece_reader *reader, size_t nbytes)
 	return reader->aligned;
 }
 
-/* Read the next frame into the decoder; returns its kind. */
-static px_frame_kind
+/* Read the next frame into the decoder. */
+static void
 take_frame(px_piece_reader *reader)
 {
 	px_frame_header header;
 	px_fault	fault;
-	px_end		end;
-	size_t		nbytes;
 	const uint8_t *frame;
 	const uint8_t *body;
 
-	px_require(THE_CLIENT, "end frame", 1,
-			   reader->used < reader->frames_nbytes ? 1 : 0);
-	nbytes = peek_frame(reader, reader->used, &header);
-	frame = align_frame(reader, nbytes);
-	body = frame + PX_FRAME_HEADER_NBYTES;
-	if (px_frame_verify(frame, &header, &fault) != PX_OK)
+	if (px_piece_next(&reader->piece, &header, &frame, &fault) != PX_OK)
 		px_raise_fault(THE_CLIENT, &fault);
-	px_require(THE_CLIENT, "sender", 0, header.sender);
-	px_require(THE_CLIENT, "plan frame", 0, header.kind == PX_FRAME_PLAN);
-	px_totals_check_order(THE_CLIENT, &reader->totals, &header, false);
-	switch (header.kind)
+	body = frame + PX_FRAME_HEADER_NBYTES;
+	if (header.kind == PX_FRAME_SCHEMA)
+		px_decoder_schema(reader->decoder, body, &header, PG_VERSION_NUM);
+	else if (header.kind == PX_FRAME_BATCH)
 	{
-		case PX_FRAME_SCHEMA:
-			px_decoder_schema(reader->decoder, body, &header, PG_VERSION_NUM);
-			break;
-
-		case PX_FRAME_BATCH:
-			px_decoder_batch(reader->decoder, body, &header);
-			reader->batch_rows = header.rows;
-			reader->next_row = 0;
-			break;
-
-		default:
-			px_totals_finish(THE_CLIENT, &reader->totals, body, &header, &end);
-			break;
+		body = align_frame(reader, frame, PX_FRAME_HEADER_NBYTES +
+						   (size_t) header.body_nbytes) +
+			PX_FRAME_HEADER_NBYTES;
+		px_decoder_batch(reader->decoder, body, &header);
+		reader->batch_rows = header.rows;
+		reader->next_row = 0;
 	}
-	if (header.kind != PX_FRAME_END)
-		px_totals_count(&reader->totals, &header, nbytes);
-	reader->used += nbytes;
-	return header.kind;
+	else
+		reader->batch_rows = reader->next_row = 0;
 }
 
 /* Is there another row?  Reads frames until it is in the decoder. */
@@ -227,12 +188,10 @@ find_row(px_piece_reader *reader)
 {
 	while (reader->next_row == reader->batch_rows)
 	{
-		if (reader->totals.ended)
+		if (reader->piece.totals.ended)
 			return false;
 		CHECK_FOR_INTERRUPTS();
-		if (take_frame(reader) == PX_FRAME_END)
-			px_require(THE_CLIENT, "bytes after the end", 0,
-					   reader->frames_nbytes - reader->used);
+		take_frame(reader);
 	}
 	return true;
 }
@@ -250,7 +209,7 @@ px_piece_reader_next(px_piece_reader *reader, Datum *values, bool *isnull)
 void
 px_piece_reader_seek(px_piece_reader *reader, uint64 row)
 {
-	uint64		first = reader->totals.received.rows - reader->batch_rows;
+	uint64		first = first_row(reader);
 
 	if (row < px_piece_reader_position(reader))
 	{
@@ -279,24 +238,12 @@ px_piece_estimate_rows(const text *piece)
 	uint8_t    *frames = MemoryContextAllocHuge(CurrentMemoryContext,
 												Max(room, 1));
 	size_t		nbytes;
-	size_t		at = 0;
-	double		rows = 0;
-	px_frame_header header;
+	uint64		rows;
+	bool		readable =
+		px_armour_decode(VARDATA_ANY(piece), VARSIZE_ANY_EXHDR(piece), frames,
+						 room, &nbytes, NULL) == PX_OK &&
+		px_piece_measure(frames, nbytes, &rows, NULL) == PX_OK;
 
-	if (px_armour_decode(VARDATA_ANY(piece), VARSIZE_ANY_EXHDR(piece), frames,
-						 room, &nbytes, NULL) != PX_OK)
-		rows = -1;
-	else
-	{
-		while (nbytes - at >= PX_FRAME_HEADER_NBYTES &&
-			   px_frame_peek_header(frames + at, nbytes - at, &header,
-									NULL) == PX_OK &&
-			   header.body_nbytes <= nbytes - at - PX_FRAME_HEADER_NBYTES)
-		{
-			rows += header.rows;
-			at += PX_FRAME_HEADER_NBYTES + (size_t) header.body_nbytes;
-		}
-	}
 	pfree(frames);
-	return rows;
+	return readable ? (double) rows : -1;
 }

@@ -3,11 +3,10 @@
  * piece_reader.h
  *		From a piece, a text given by a client, to rows.
  *
- * A piece is a whole stream of one sender in an armour (wire/armour.h): a
- * schema frame, batch frames and an end frame.  Any user may make one.  It is
- * checked as frames from a server are: headers, limits, checksums, order and
- * totals, and that nothing follows the end.  Errors are ERRCODE_DATA_CORRUPTED
- * and ERRCODE_PROTOCOL_VIOLATION, and those of values as from a server.
+ * A piece is a whole stream (wire/piece.h) in an armour (wire/armour.h).  Any
+ * user may make one.  It is checked as frames from a server are.  Errors are
+ * ERRCODE_DATA_CORRUPTED and ERRCODE_PROTOCOL_VIOLATION, and those of values
+ * as from a server.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,12 +16,6 @@
 #include "access/tupdesc.h"
 
 #include "tuple/decode.h"
-
-/*
- * The most values, null or not, of a batch of a piece.  Decoding takes some
- * memory for each value, however small the frame is.
- */
-#define PX_PIECE_VALUES_MAX	(16 * 1024 * 1024)
 
 typedef struct px_piece_reader px_piece_reader;
 
