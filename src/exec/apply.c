@@ -34,6 +34,7 @@
 #include "exec/apply_plan.h"
 #include "exec/apply_state.h"
 #include "exec/timeout.h"
+#include "exec/insert_mode.h"
 #include "tuple/fault.h"
 #include "wire/apply_words.h"
 
@@ -237,7 +238,7 @@ static bool
 makes_late_checks(List *stmts)
 {
 	return list_length(stmts) == 1 &&
-		IsA(linitial_node(PlannedStmt, stmts)->planTree, CustomScan);
+		px_insert_is_on_top(linitial_node(PlannedStmt, stmts));
 }
 
 /*
