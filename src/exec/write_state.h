@@ -51,6 +51,7 @@ typedef struct px_write_lane
 	int64		sent_ns;		/* how long sending took */
 	uint64		number;			/* counts calls, to find the oldest */
 	bool		by_deposit;		/* the frames were deposited */
+	bool		has_result;		/* was seen to have arrived */
 
 	/* The piece that is brought meanwhile: see write_deposit.h. */
 	px_depositor *depositor;	/* NULL until needed */

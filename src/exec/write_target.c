@@ -33,6 +33,7 @@
 #include "exec/write_lane.h"
 #include "exec/write_target.h"
 #include "guc.h"
+#include "wire/piece.h"
 
 /*
  * Raw bytes after which a piece is worth its round trips.  They are counted
@@ -110,6 +111,7 @@ frame_rows_max(const px_write_target *target)
 		BUFFER_SHARE_OF_TARGETS / target->writer->ntargets;
 	size_t		rows = share / (VALUE_NBYTES * target->request.ncolumns);
 
+	rows = Min(rows, PX_PIECE_VALUES_MAX / target->request.ncolumns);
 	return (uint32) Min(Max(rows, FRAME_ROWS_MIN), (size_t) px_batch_rows_max);
 }
 
@@ -278,7 +280,7 @@ make_frame(px_write_target *target)
 	target->stats.encode_ms += (end.wall_ns - begin.wall_ns) / 1e6;
 	px_fill_reset(target->fill);
 	count_memory(target);
-	(void) px_depositors_send_on();
+	px_write_lanes_go_on(target->writer);
 }
 
 /* ---------------------------------------------------------------------
