@@ -51,7 +51,7 @@ REASONS = {
     "exec/explain.c": (r'px_refused\([^;]*\?\s*"([^"]*)"', r'px_refused\([^;]*\?\s*"[^"]*" :\s*"([^"]*)"'),
     "exec/write_rules.c": (RETURNED,),
     "exec/write_rules.h": (r'#define PX_WRITE_FEW_ROWS "([^"]*)"',),
-    "exec/write_ask.c": (RETURNED,),
+    "exec/write_ask.c": (r'\breturn "([^"]*)"',),
     "node/modify.c": (ASSIGNED,),
     "conn/genuine.h": (r'#define PX_REMOTE_\w+\s+(?:\\\n\s*)?"([^"]*)"',),
     "conn/answer.c": (r'"(session does not answer [^"]*)"',),
@@ -61,6 +61,8 @@ REASONS = {
     "transport/question.c": (OUTCOME,),
     "transport/stream.c": (OUTCOME, r'fail_beginning\(stream, "([^"]*)"'),
     "admit/admit.c": (ASSIGNED, RETURNED),
+    "admit/guarded.h": (r'#define PX_QUERY_FAILS\s+"([^"]*)"',),
+    "admit/describe.c": (ASSIGNED, RETURNED),
     "admit/session.c": (r'\bset_reason\([^";]*"((?:[^"\\]|\\.)*)"',),
     "plan/marker.c": (r'PX_ERRCODE_DECLINED\),\s*errmsg\("((?:[^"\\]|\\.)*)"',),
 }
