@@ -61,6 +61,8 @@ REASONS = {
     "transport/question.c": (OUTCOME,),
     "transport/stream.c": (OUTCOME, r'fail_beginning\(stream, "([^"]*)"'),
     "admit/admit.c": (ASSIGNED, RETURNED),
+    "admit/describe.c": (ASSIGNED, RETURNED),
+    "admit/guarded.h": (r'#define PX_QUERY_FAILS\s+"([^"]*)"',),
     "admit/session.c": (r'\bset_reason\([^";]*"((?:[^"\\]|\\.)*)"',),
     "plan/marker.c": (r'PX_ERRCODE_DECLINED\),\s*errmsg\("((?:[^"\\]|\\.)*)"',),
 }

@@ -8,6 +8,7 @@ document alone, must understand what the server sends, and both must refuse the 
      checked in the end, give the rows that COPY says the query has.
   3. pg_exchange's own receiver gets the streams of 1, from a server whose exchange.send is a function that
      returns them, and must say the same of each: these rows, or an error about an invalid frame.
+  4. So does exchange.unpack, which gets them as pieces, and those of 2, too.
 
 The packages lz4 and zstandard come from PyPI, into a venv in the cache folder, where they are missing."""
 import json
@@ -151,7 +152,26 @@ class Capture:
         differing = [pair for pair in zip(got, expected) if pair[0] != pair[1]][:3]
         report.ok(got == expected, f"frames have the rows of COPY: {name}, {len(expected)} rows",
                   f"{len(got)} rows, {len(expected)} expected; differing: " + "\n".join(map(repr, differing)))
+        if slices is None and explain == 0 and read_header(frames[0]).sender == 0:
+            self.unpack(name, query, frames, expected, ordered)
         return frames
+
+    def unpack(self, name, query, frames, expected, ordered):
+        """Does exchange.unpack return the lines of COPY?"""
+        self.session.run(f"DROP VIEW IF EXISTS captured; CREATE TEMP VIEW captured AS {query}")
+        columns = self.session.run("SELECT string_agg(format('%I %s', attname, format_type(atttypid, atttypmod)), ', ' ORDER BY attnum) "
+                                   "FROM pg_attribute WHERE attrelid = 'captured'::regclass")
+        piece = armoured(b"".join(frames))
+        report.ok(disarmoured(piece) == b"".join(frames), f"armour is undone: {name}")
+        got = list(map(same_lsn, self.copied(f"SELECT * FROM exchange.unpack({quoted(piece)}) AS t({columns})")))
+        if not ordered:
+            got = sorted(got)
+        report.ok(got == expected, f"exchange.unpack returns the rows of COPY: {name}", f"{len(got)} rows, {len(expected)} expected")
+
+
+def quoted(piece):
+    """A text of any ASCII characters in SQL."""
+    return f"convert_from('\\x{piece.encode().hex()}', 'SQL_ASCII')"
 
 
 def raw_nbytes(chunk):
@@ -331,6 +351,30 @@ def check_receiver(server, coordinator):
             report.ok(re.search(r"^ERROR:  (08P01|XX001): invalid frame from server", got, re.M), f"the receiver refuses a stream made by hand: {name}", got)
 
 
+# ---- 4: exchange.unpack -------------------------------------------------------------------------
+
+def check_unpack(server):
+    with harness.Session(server) as session:
+        session.run("\\set ON_ERROR_STOP 0\n\\set VERBOSITY verbose")
+
+        def unpack(good, sample):
+            columns = ", ".join(f"c{i} {session.run(f'SELECT {oid}::regtype')}" for i, (oid, _, _) in enumerate(samples.GOOD[good][0]["columns"]))
+            return session.run(f"COPY (SELECT * FROM exchange.unpack({quoted(armoured(b''.join(samples.write(sample))))}) AS t({columns})) TO STDOUT")
+
+        # A piece is not a slice, and has no plan.
+        for name, (sample, _) in samples.GOOD.items():
+            if "asked" not in sample:
+                columns, rows = read_stream(samples.write(sample))
+                expected = b"\n".join(copy_line(columns, row) for row in rows).decode().rstrip("\n")
+                got = unpack(name, sample)
+                report.ok(got == expected, f"exchange.unpack reads a stream made by hand: {name}", f"expected:\n{expected}\ngot:\n{got}")
+        for name, good, change, _ in samples.broken():
+            if "asked" not in samples.GOOD[good][0]:
+                got = unpack(good, samples.changed(samples.GOOD[good][0], change))
+                report.ok(re.search(r"^ERROR:  (08P01|XX001): invalid frame from the client", got, re.M),
+                          f"exchange.unpack refuses a stream made by hand: {name}", got)
+
+
 def check(work):
     check_samples()
     check_examples()
@@ -338,11 +382,13 @@ def check(work):
     coordinator = harness.coordinator(work, {})
     check_captured(server)
     check_receiver(server, coordinator)
+    check_unpack(server)
     return report.done()
 
 
 with_packages()
 from wire_reader import samples, words  # noqa: E402
+from wire_reader.armour import armoured, disarmoured  # noqa: E402
 from wire_reader.chunks import ENCODINGS, packed_nbytes  # noqa: E402
 from wire_reader.cursor import Cursor, Refused, seen  # noqa: E402
 from wire_reader.stream import (ARRAY_TYPES, BYTES_TYPES, FIXED_TYPES, Stream, read_batch, read_header, read_schema,  # noqa: E402

@@ -55,6 +55,20 @@ SET log_parameter_max_length_on_error = -1;
 SELECT apply('INSERT INTO apply.amounts(a, b) VALUES ($1, $2)', piece('SELECT 3 - i, i::text FROM generate_series(1, 4) i', '23:-1,25:-1'));
 RESET log_parameter_max_length_on_error;
 
+-- one command writes all rows, if nobody can see that
+CREATE FUNCTION commands(statement text, piece text, target regclass, batch_size int DEFAULT 1) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	n int;
+BEGIN
+	PERFORM exchange.apply('version=1 batch_size=' || batch_size, statement, piece);
+	EXECUTE format('SELECT count(DISTINCT cmin::text) FROM %s WHERE xmin::text::bigint = txid_current() & 4294967295', target) INTO n;
+	RETURN n || ' commands';
+END
+$$;
+CREATE TABLE plain (id int UNIQUE, at timestamptz DEFAULT clock_timestamp(), CHECK (id < 100));
+SELECT commands('INSERT INTO apply.plain(id, at) VALUES ($1, DEFAULT)', piece('SELECT i FROM generate_series(1, 20) i', '23:-1'), 'apply.plain');
+SELECT commands('UPDATE apply.plain SET id = $2 WHERE ctid = $1', piece('SELECT ctid, id + 20 FROM apply.plain', '27:-1,23:-1'), 'apply.plain');
+
 -- foreign keys are checked after each statement of postgres_fdw
 CREATE TABLE parents (id int PRIMARY KEY);
 INSERT INTO parents SELECT generate_series(1, 10);
@@ -128,6 +142,7 @@ CREATE FUNCTION seen() RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM appl
 ALTER TABLE counted ADD n bigint DEFAULT apply.seen();
 CREATE TABLE uncounted (id int, u uuid DEFAULT gen_random_uuid(), at timestamptz DEFAULT now(), CHECK (id < 100));
 SELECT describe('INSERT INTO apply.counted(id, n) VALUES ($1, DEFAULT)'), describe('INSERT INTO apply.uncounted(id, u, at) VALUES ($1, DEFAULT, DEFAULT)');
+SELECT commands('INSERT INTO apply.uncounted(id, u, at) VALUES ($1, DEFAULT, DEFAULT)', piece('SELECT i FROM generate_series(1, 5) i', '23:-1'), 'apply.uncounted');
 SELECT apply('INSERT INTO apply.counted(id, n) VALUES ($1, DEFAULT)', piece('SELECT i FROM generate_series(1, 5) i', '23:-1'));
 SELECT * FROM counted;
 CREATE TABLE checked (id int);
@@ -193,7 +208,8 @@ SELECT statement, describe(statement), apply(statement, :'own') FROM (VALUES
 	('SELECT $1::int'), ('INSERT INTO apply.log VALUES (''x'', 1)'), ('INSERT INTO apply.log(what) VALUES ($1) RETURNING n'),
 	('INSERT INTO apply.log(what) VALUES ($1), ($2)'), ('INSERT INTO apply.log SELECT $1, $2'), ('INSERT INTO apply.log(n) VALUES ((SELECT $1::int))'),
 	('WITH x AS (DELETE FROM apply.log RETURNING n) INSERT INTO apply.log(n) VALUES ($1)'), ('INSERT INTO apply.log(n) VALUES ($1); DROP TABLE apply.log'),
-	('INSERT INTO apply.items(id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET id = 0'), ('UPDATE apply.log SET n = $1 FROM apply.items'),
+	('INSERT INTO apply.items(id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET id = 0'), ('INSERT INTO apply.items(id) VALUES ($1) ON CONFLICT (id) WHERE id > $2 DO NOTHING'),
+	('UPDATE apply.log SET n = $1 FROM apply.items'),
 	('DELETE FROM apply.log USING apply.items WHERE n = $1'), ('TRUNCATE apply.log'), ('COPY apply.log TO STDOUT'), ('no statement'), (''),
 	('INSERT INTO apply.log(n) VALUES ($2)'), ('INSERT INTO apply.nothing(n) VALUES ($1)')) v(statement);
 SELECT exchange.apply('version=2 batch_size=1', 'x', 'x');

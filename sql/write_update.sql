@@ -204,6 +204,19 @@ SELECT * FROM error_differences('UPDATE checked SET w = CASE same(id) WHEN 150 T
 SELECT * FROM error_differences('UPDATE checked SET g = DEFAULT, v = same(v) + 5');
 SELECT * FROM error_differences('UPDATE checked SET u = u + same(1)');		-- each in the place of the next one
 SELECT * FROM error_differences('UPDATE checked SET u = same(-u)');
+-- in the order in which the rows are found, which is not that of the table there
+CREATE TABLE remote.backwards (id int, v int NOT NULL CHECK (v < 1000));
+INSERT INTO remote.backwards SELECT 5001 - i, i % 1000 FROM generate_series(1, 5000) i;
+ANALYZE remote.backwards;
+CREATE FOREIGN TABLE backwards (id int, v int) SERVER loopback OPTIONS (schema_name 'remote');
+SET enable_hashjoin = off;
+SET enable_nestloop = off;
+SELECT explain_stable('UPDATE backwards SET v = here.amount FROM here WHERE here.id = backwards.id', 'VERBOSE, COSTS OFF');
+SELECT * FROM error_differences('UPDATE backwards SET v = CASE here.id WHEN 150 THEN NULL WHEN 250 THEN 2000 ELSE 1 END FROM here WHERE here.id = backwards.id');
+SELECT * FROM error_differences('UPDATE backwards SET v = CASE here.id WHEN 150 THEN 2000 WHEN 250 THEN NULL ELSE 1 END FROM here WHERE here.id = backwards.id');
+SELECT * FROM error_differences('UPDATE backwards SET v = CASE here.id WHEN 4 THEN 2000 WHEN 5 THEN NULL ELSE 1 END FROM here WHERE here.id = backwards.id AND here.id IN (3, 4, 5)');
+RESET enable_hashjoin;
+RESET enable_nestloop;
 
 -- unique at the end of each statement only
 CREATE TABLE remote.later (id int PRIMARY KEY DEFERRABLE, v int);

@@ -21,7 +21,6 @@
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_trigger.h"
-#include "catalog/pg_type_d.h"
 #include "commands/trigger.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
@@ -129,24 +128,10 @@ type_may_query(Oid type)
 	}
 }
 
-/*
- * Is it the call of exchange.unpack, which stands for the rows?  No other
- * parameter is left by then: see write_query.c.
- */
-static bool
-is_unpack(const Node *node)
-{
-	const FuncExpr *call = (const FuncExpr *) node;
-
-	return IsA(node, FuncExpr) && call->funcretset &&
-		call->funcresulttype == RECORDOID && list_length(call->args) == 1 &&
-		IsA(linitial(call->args), Param);
-}
-
 static bool
 expression_may_query(Node *node, void *context)
 {
-	if (node == NULL || is_unpack(node))
+	if (node == NULL)
 		return false;
 	if (check_functions_in_node(node, function_may_query, context))
 		return true;

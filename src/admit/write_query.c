@@ -59,8 +59,11 @@ check_form(const Query *query)
 		refuse("Expected INSERT, UPDATE or DELETE.");
 	if (query->returningList != NIL)
 		refuse("RETURNING is not supported.");
-	if (query->onConflict && query->onConflict->action != ONCONFLICT_NOTHING)
-		refuse("ON CONFLICT DO UPDATE is not supported.");
+	if (query->onConflict &&
+		(query->onConflict->action != ONCONFLICT_NOTHING ||
+		 query->onConflict->arbiterElems != NIL ||
+		 OidIsValid(query->onConflict->constraint)))
+		refuse("Expected ON CONFLICT DO NOTHING, or no such clause.");
 	if (list_length(query->rtable) != 1 || !is_plain_from(query) ||
 		query->cteList != NIL || query->hasSubLinks)
 		refuse("Expected a statement for one row, without subqueries.");

@@ -33,6 +33,8 @@
 #include "compat.h"
 #include "exec/apply_plan.h"
 #include "exec/apply_state.h"
+#include "exec/timeout.h"
+#include "exec/insert_mode.h"
 #include "tuple/fault.h"
 #include "wire/apply_words.h"
 
@@ -236,7 +238,7 @@ static bool
 makes_late_checks(List *stmts)
 {
 	return list_length(stmts) == 1 &&
-		IsA(linitial_node(PlannedStmt, stmts)->planTree, CustomScan);
+		px_insert_is_on_top(linitial_node(PlannedStmt, stmts));
 }
 
 /*
@@ -276,17 +278,18 @@ apply_piece(apply_call *call, Oid function, const px_apply_order *order,
 	int			ntypes;
 	Oid			unpack;
 	px_write_effects effects;
-	uint64		batch_size;
 	uint64		rows;
 	uint64		processed;
 
 	query = px_write_query_analyze(call->sql, &types, &ntypes);
 	unpack = find_unpack(function);
 	query = px_write_query_from_rows(query, unpack, types, ntypes);
-	batch_size = query->commandType == CMD_INSERT ? apply->batch_size : 1;
+	if (query->commandType != CMD_INSERT)
+		apply->batch_size = 1;
+	apply->timed = px_timeout_is_of_call(function);
 	apply->params = make_params(piece);
 	apply->reader = px_piece_reader_new(make_tupdesc(types, ntypes),
-										(int) batch_size, true);
+										(int) apply->batch_size, true);
 	*gone = !open_piece(apply, order, piece);
 	if (*gone)
 		return 0;
@@ -298,8 +301,9 @@ apply_piece(apply_call *call, Oid function, const px_apply_order *order,
 	 */
 	rewritten = QueryRewrite(query);
 	px_write_effects_judge(rewritten, types, ntypes, unpack, &effects);
-	apply->rows_at_once =
-		effects.visible || effects.late_checks ? Min(batch_size, rows) : rows;
+	apply->rows_at_once = effects.visible || effects.late_checks
+		? Min(apply->batch_size, rows)
+		: rows;
 
 	PushActiveSnapshot(GetTransactionSnapshot());
 	stmts = plan_statements(call, rewritten);

@@ -32,17 +32,19 @@ PlannedStmt *
 px_apply_plan(Query *query, const char *sql)
 {
 	PlannedStmt *stmt;
-	int			nestlevel;
 
 	if (query->commandType == CMD_INSERT)
-		return px_plan_query(query, sql, 0);
+		stmt = px_plan_query(query, sql, 0);
+	else
+	{
+		int			nestlevel = NewGUCNestLevel();
 
-	nestlevel = NewGUCNestLevel();
-	set_option("enable_tidscan", "on");
-	set_option("enable_nestloop", "on");
-	set_option("enable_memoize", "off");
-	stmt = px_plan_query(query, sql, 0);
-	AtEOXact_GUC(true, nestlevel);
+		set_option("enable_tidscan", "on");
+		set_option("enable_nestloop", "on");
+		set_option("enable_memoize", "off");
+		stmt = px_plan_query(query, sql, 0);
+		AtEOXact_GUC(true, nestlevel);
+	}
 
 	/* There is little to compile, and the next piece is planned anew. */
 	stmt->jitFlags = PGJIT_NONE;

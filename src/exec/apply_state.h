@@ -30,6 +30,9 @@ typedef struct px_apply
 	uint64		rows_end;
 	uint64		rows_at_once;
 
+	/* statement_timeout begins anew with each batch_size rows. */
+	bool		timed;
+
 	/*
 	 * The row being processed, from 0, for error messages.  Whoever processes
 	 * rows later than ExchangeUnpack has returned them sets it.

@@ -112,16 +112,11 @@ px_copy_lines_add_from(px_copy_lines *lines, const px_copy_lines *from, int n)
 }
 
 void
-px_copy_lines_reset(px_copy_lines *lines)
+px_copy_lines_drop(px_copy_lines *lines, int n)
 {
-	lines->nlines = 0;
-	resetStringInfo(&lines->text);
-}
-
-Size
-px_copy_lines_nbytes(const px_copy_lines *lines)
-{
-	return (Size) lines->cap * sizeof(copy_line) + lines->text.maxlen;
+	lines->nlines -= n;
+	memmove(lines->lines, lines->lines + n,
+			lines->nlines * sizeof(copy_line));
 }
 
 void

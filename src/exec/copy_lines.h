@@ -29,11 +29,8 @@ extern void px_copy_lines_add(px_copy_lines *lines);
 extern void px_copy_lines_add_from(px_copy_lines *lines,
 								   const px_copy_lines *from, int n);
 
-/* Forget all lines. */
-extern void px_copy_lines_reset(px_copy_lines *lines);
-
-/* The bytes of memory they take. */
-extern Size px_copy_lines_nbytes(const px_copy_lines *lines);
+/* Forget the first n lines. */
+extern void px_copy_lines_drop(px_copy_lines *lines, int n);
 
 /*
  * Raise an error as if COPY had just read line n, which counts from 0; or the

@@ -45,6 +45,32 @@ px_timeout_stop(const CustomScanState *node)
 		disable_timeout(STATEMENT_TIMEOUT, false);
 }
 
+bool
+px_timeout_is_of_call(Oid function)
+{
+	const Plan *plan;
+	const TargetEntry *target;
+
+	if (IsParallelWorker() || ActivePortal == NULL ||
+		ActivePortal->queryDesc == NULL)
+		return false;
+	plan = ActivePortal->queryDesc->plannedstmt->planTree;
+	if (!IsA(plan, Result) || plan->lefttree != NULL ||
+		list_length(plan->targetlist) != 1)
+		return false;
+	target = linitial_node(TargetEntry, plan->targetlist);
+	return IsA(target->expr, FuncExpr) &&
+		((const FuncExpr *) target->expr)->funcid == function;
+}
+
+void
+px_timeout_next_statement(void)
+{
+	if (StatementTimeout > 0 &&
+		!get_timeout_indicator(STATEMENT_TIMEOUT, false))
+		enable_timeout_after(STATEMENT_TIMEOUT, StatementTimeout);
+}
+
 void
 px_timeout_reset_lock(void)
 {

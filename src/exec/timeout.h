@@ -31,4 +31,13 @@ extern void px_timeout_stop(const CustomScanState *node);
  */
 extern void px_timeout_reset_lock(void);
 
+/*
+ * Is the client's own query nothing but a call of this function?  Then what
+ * the function does may be several statements for the statement_timeout.
+ */
+extern bool px_timeout_is_of_call(Oid function);
+
+/* Such a function begins another statement. */
+extern void px_timeout_next_statement(void);
+
 #endif							/* PX_EXEC_TIMEOUT_H */

@@ -95,13 +95,14 @@ get_slot(px_write_target *target, int i)
 		MemoryContextSwitchTo(target->writer->context);
 
 	if (kept->slots == NULL)
+	{
 		kept->slots = palloc0(Max(target->plan.batch_size, 1) *
 							  sizeof(TupleTableSlot *));
+		kept->desc = CreateTupleDescCopy(RelationGetDescr(table));
+	}
 	if (kept->slots[i] == NULL)
-		kept->slots[i] =
-			MakeSingleTupleTableSlot(
-				CreateTupleDescCopy(RelationGetDescr(table)),
-				&TTSOpsHeapTuple);
+		kept->slots[i] = MakeSingleTupleTableSlot(kept->desc,
+												  &TTSOpsHeapTuple);
 	MemoryContextSwitchTo(oldcontext);
 	return kept->slots[i];
 }
@@ -220,6 +221,23 @@ can_batch(const px_write_plan *plan)
 		plan->fdw->ExecForeignBatchInsert != NULL;
 }
 
+/* Forget the first n kept rows; memory is freed with the last one. */
+static void
+forget_first(px_write_target *target, int n)
+{
+	px_kept_rows *kept = &target->kept;
+
+	if (n == kept->nrows)
+	{
+		px_write_forget_kept(target);
+		return;
+	}
+	kept->nrows -= n;
+	memmove(kept->rows, kept->rows + n, kept->nrows * sizeof(px_kept_row));
+	if (kept->lines)
+		px_copy_lines_drop(kept->lines, n);
+}
+
 /* What errors of the kept rows need. */
 static void
 fill_piece(const px_kept_rows *kept, px_write_piece *piece)
@@ -270,5 +288,5 @@ px_write_replay(px_write_target *target, bool complete)
 	PG_END_TRY();
 	error_context_stack = stack;
 	MemoryContextSwitchTo(context);
-	px_write_forget_kept(target);
+	forget_first(target, nrows);
 }

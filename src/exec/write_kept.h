@@ -27,8 +27,8 @@ extern void px_write_forget_kept(px_write_target *target);
 
 /*
  * Have postgres_fdw write the kept rows, in statements of batch_size rows, and
- * forget them.  complete: only statements that have all their rows.  Errors
- * are its own.
+ * forget them.  complete: only statements that have all their rows; the other
+ * rows stay.  Errors are its own.
  */
 extern void px_write_replay(px_write_target *target, bool complete);
 

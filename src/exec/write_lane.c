@@ -80,7 +80,8 @@ typedef enum lane_operation
 {
 	LANE_CALL,					/* send, and wait for the result */
 	LANE_SEND,
-	LANE_COLLECT				/* wait for the result of what was sent */
+	LANE_POLL,					/* has the result of what was sent arrived? */
+	LANE_COLLECT				/* wait for it */
 } lane_operation;
 
 /*
@@ -108,6 +109,9 @@ guarded(lane_operation operation, px_write_target *target, const char *sql,
 				break;
 			case LANE_SEND:
 				px_downlink_send(downlink, sql, argument, reported);
+				break;
+			case LANE_POLL:
+				target->lane->has_result = px_downlink_has_result(downlink);
 				break;
 			case LANE_COLLECT:
 				result = px_downlink_collect(downlink);
@@ -294,7 +298,7 @@ send_call(px_write_target *target, px_write_piece *piece, const char *sql)
 	guarded(LANE_SEND, target, sql, piece);
 	lane->target = target;
 	lane->piece = piece;
-	lane->by_deposit = false;
+	lane->by_deposit = lane->has_result = false;
 	lane->sent_ns = px_wall_ns() - begin;
 	lane->number = lane->writer->ncalls++;
 	px_progress_blocked(lane->progress, PX_BLOCKED_QUERY);
@@ -334,6 +338,27 @@ px_write_lane_start(px_write_lane *lane)
 		send_deposit(target, piece, &receipt, brought_ns);
 	else
 		send_call(target, piece, target->call_sql);
+}
+
+/* Is the remote done with the last call? */
+static bool
+is_idle(px_write_lane *lane)
+{
+	if (lane->target && !lane->has_result)
+		guarded(LANE_POLL, lane->target, NULL, lane->piece);
+	return lane->target == NULL || lane->has_result;
+}
+
+void
+px_write_lanes_go_on(px_write_state *writer)
+{
+	(void) px_depositors_send_on();
+	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
+	{
+		if (lane->deposit_piece && px_depositor_is_ready(lane->depositor) &&
+			px_write_streams == 0 && is_idle(lane))
+			px_write_lane_start(lane);
+	}
 }
 
 void

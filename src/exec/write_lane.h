@@ -35,6 +35,13 @@ extern void px_write_lane_send(px_write_target *target,
  */
 extern void px_write_lane_start(px_write_lane *lane);
 
+/*
+ * Do for all lanes what can be done without waiting for much: send on what is
+ * being brought, and px_write_lane_start.  To be called now and then, while
+ * rows are filled in.  Errors are those of the rows that were sent.
+ */
+extern void px_write_lanes_go_on(px_write_state *writer);
+
 /* Wait until all that was sent is written. */
 extern void px_write_lane_collect(px_write_lane *lane);
 

@@ -55,7 +55,8 @@ codecs_used(const px_write_stats *stats)
 {
 	uint32		codecs = 0;
 
-	if (stats->choices[PX_CHOICE_PLAIN] + stats->choices[PX_CHOICE_ENCODED] > 0)
+	if (stats->choices[PX_CHOICE_PLAIN] + stats->choices[PX_CHOICE_ENCODED] >
+		0)
 		codecs |= 1u << PX_CODEC_NONE;
 	if (stats->choices[PX_CHOICE_LZ4] > 0)
 		codecs |= 1u << PX_CODEC_LZ4;

@@ -22,7 +22,10 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/sysattr.h"
+#include "access/table.h"
 #include "access/transam.h"
+#include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
 #include "commands/copy.h"
@@ -31,6 +34,7 @@
 #include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "rewrite/rewriteHandler.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -69,13 +73,16 @@ static const Oid query_functions[] = {
 };
 
 /*
- * A user's function that is declared immutable promises to read no table.
+ * A user's function that is declared immutable promises to read no table.  But
+ * in constraints and the like, others can't be used, so they are not believed:
+ * context is not NULL then.
  */
 static bool
 is_user_code(Oid function, void *context)
 {
 	if (function >= FirstNormalObjectId)
-		return func_volatile(function) != PROVOLATILE_IMMUTABLE;
+		return context != NULL ||
+			func_volatile(function) != PROVOLATILE_IMMUTABLE;
 	for (size_t i = 0; i < lengthof(query_functions); i++)
 	{
 		if (function == query_functions[i])
@@ -98,7 +105,7 @@ domain_calls_user_code(Oid domain)
 	{
 		DomainConstraintState *constraint = lfirst(lc);
 
-		if (calls_user_code((Node *) constraint->check_expr, NULL))
+		if (calls_user_code((Node *) constraint->check_expr, ref))
 			return true;
 	}
 	return false;
@@ -117,6 +124,25 @@ calls_user_code(Node *node, void *context)
 	if (IsA(node, Query))
 		return query_tree_walker((Query *) node, calls_user_code, context, 0);
 	return expression_tree_walker(node, calls_user_code, context);
+}
+
+/* Do generated columns of the target, which are computed here? */
+static bool
+generated_calls_user_code(Relation relation)
+{
+	TupleDesc	desc = RelationGetDescr(relation);
+
+	if (desc->constr == NULL || !desc->constr->has_generated_stored)
+		return false;
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute attr = TupleDescAttr(desc, i);
+
+		if (attr->attgenerated != '\0' && !attr->attisdropped &&
+			calls_user_code(build_column_default(relation, i + 1), desc))
+			return true;
+	}
+	return false;
 }
 
 bool
@@ -229,9 +255,63 @@ wants_transition_tables(const TriggerDesc *triggers)
 		 triggers->trig_update_new_table || triggers->trig_delete_old_table);
 }
 
+/* The columns of a partition's ancestor that have the names of root's. */
+static Bitmapset *
+columns_by_name(Relation root, const Bitmapset *columns, Oid relid)
+{
+	Bitmapset  *result = NULL;
+	int			column = -1;
+
+	while ((column = bms_next_member(columns, column)) >= 0)
+	{
+		AttrNumber	attno = column + FirstLowInvalidHeapAttributeNumber;
+		const char *name =
+			get_attname(RelationGetRelid(root), attno, false);
+
+		result = bms_add_member(result, get_attnum(relid, name) -
+								FirstLowInvalidHeapAttributeNumber);
+	}
+	return result;
+}
+
+/*
+ * May an UPDATE move rows into the target from other partitions, or out of it?
+ * It may if it sets partition key columns of a table above the target.
+ */
+static bool
+may_move_rows(const ModifyTableState *mtstate, const ResultRelInfo *target)
+{
+	ResultRelInfo *root = mtstate->rootResultRelInfo;
+	Oid			relid = RelationGetRelid(target->ri_RelationDesc);
+	Bitmapset  *columns;
+	ListCell   *lc;
+
+	if (root->ri_RelationDesc->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
+		return false;
+	columns = ExecGetUpdatedCols(root, mtstate->ps.state);
+	foreach(lc, get_partition_ancestors(relid))
+	{
+		Oid			ancestor = lfirst_oid(lc);
+		Relation	relation = table_open(ancestor, NoLock);
+		bool		moves =
+			has_partition_attrs(relation,
+								columns_by_name(root->ri_RelationDesc, columns,
+												ancestor),
+								NULL);
+
+		table_close(relation, NoLock);
+		if (moves)
+			return true;
+		if (ancestor == RelationGetRelid(root->ri_RelationDesc))
+			break;
+	}
+	return false;
+}
+
 /* What the statement itself asks for. */
 static const char *
-reason_of_statement(const ModifyTableState *mtstate, bool routed)
+reason_of_statement(const ModifyTableState *mtstate,
+					const ResultRelInfo *target, bool routed)
 {
 	const ModifyTable *plan = (const ModifyTable *) mtstate->ps.plan;
 	const PlannedStmt *stmt = mtstate->ps.state->es_plannedstmt;
@@ -250,7 +330,7 @@ reason_of_statement(const ModifyTableState *mtstate, bool routed)
 	if (plan->withCheckOptionLists != NIL)
 		return "WITH CHECK OPTION";
 	if (mtstate->operation == CMD_UPDATE &&
-		(routed || plan->partColsUpdated))
+		(routed || may_move_rows(mtstate, target)))
 		return "rows may move to other partitions";
 	return NULL;
 }
@@ -342,9 +422,12 @@ px_write_reason(ModifyTableState *mtstate, ResultRelInfo *target, bool routed,
 		return "pg_exchange.enabled is off";
 	if (!px_writes)
 		return "pg_exchange.writes is off";
-	reason = reason_of_statement(mtstate, routed);
+	reason = reason_of_statement(mtstate, target, routed);
 	if (reason == NULL)
 		reason = reason_of_triggers(mtstate, target, operation);
+	if (reason == NULL && batch_size == 1 && operation != CMD_DELETE &&
+		generated_calls_user_code(target->ri_RelationDesc))
+		reason = "functions may run queries";
 	if (reason == NULL && batch_size == 1)
 		reason = reason_of_source(mtstate, GetForeignTable(relid)->serverid,
 								  private);

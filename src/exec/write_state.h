@@ -51,6 +51,7 @@ typedef struct px_write_lane
 	int64		sent_ns;		/* how long sending took */
 	uint64		number;			/* counts calls, to find the oldest */
 	bool		by_deposit;		/* the frames were deposited */
+	bool		has_result;		/* was seen to have arrived */
 
 	/* The piece that is brought meanwhile: see write_deposit.h. */
 	px_depositor *depositor;	/* NULL until needed */
@@ -87,6 +88,7 @@ typedef struct px_kept_rows
 	size_t		nbytes;			/* of tuples */
 	px_copy_lines *lines;		/* NULL if it is no COPY */
 	TupleTableSlot **slots;		/* [batch_size], for replay; NULL before */
+	TupleDesc	desc;			/* of the slots */
 	TupleTableSlot *plan_slot;	/* UPDATE, DELETE: like the plan's */
 } px_kept_rows;
 
@@ -111,12 +113,17 @@ struct px_write_target
 								 * if the rows' own slots are filled in */
 	bool		has_text;		/* a column travels as text */
 
+	uint64		npieces;
+
 	/* Frames that are made.  NULL if there are no rows. */
 	MemoryContext buffers;		/* of fill and maker */
 	px_fill    *fill;
 	px_frame_maker *maker;
 	px_write_piece *piece;
-	uint32		frame_rows;		/* a frame ends at so many rows */
+	size_t		piece_nbytes;	/* raw bytes of its frames */
+	size_t		piece_nbytes_max;	/* the piece ends at so many */
+	size_t		frame_nbytes_max;	/* a frame ends at so many raw bytes, */
+	uint32		frame_rows;		/* or at so many rows */
 	uint32		batch_left;		/* rows until batch_size is reached */
 	int64		fill_begun;		/* when the last frame was ready */
 	size_t		nbytes;			/* of memory, in the writer's sum */

@@ -33,9 +33,16 @@
 #include "exec/write_lane.h"
 #include "exec/write_target.h"
 #include "guc.h"
+#include "wire/piece.h"
 
-/* Bytes of frames after which a piece is worth its round trip. */
+/*
+ * Raw bytes after which a piece is worth its round trips.  They are counted
+ * before compression: what they take is work of the remote, which it does
+ * while the next piece is made.  So the first pieces are smaller, and each
+ * next one is twice as large.
+ */
 #define PIECE_NBYTES		(1024 * 1024)
+#define PIECE_FIRST_NBYTES	(256 * 1024)
 
 /* What targets have of receive_buffer; pieces in flight have the rest. */
 #define BUFFER_SHARE_OF_TARGETS		2
@@ -104,14 +111,19 @@ frame_rows_max(const px_write_target *target)
 		BUFFER_SHARE_OF_TARGETS / target->writer->ntargets;
 	size_t		rows = share / (VALUE_NBYTES * target->request.ncolumns);
 
+	rows = Min(rows, PX_PIECE_VALUES_MAX / target->request.ncolumns);
 	return (uint32) Min(Max(rows, FRAME_ROWS_MIN), (size_t) px_batch_rows_max);
 }
 
-/* The same for the bytes of a piece. */
+/* The same for the bytes of the next piece. */
 static size_t
 piece_nbytes_max(const px_write_target *target)
 {
-	return Min((size_t) PIECE_NBYTES,
+	size_t		nbytes = PIECE_FIRST_NBYTES;
+
+	for (uint64 i = 0; i < target->npieces && nbytes < PIECE_NBYTES; i++)
+		nbytes *= 2;
+	return Min(nbytes,
 			   (size_t) px_receive_buffer / 4 / target->writer->ntargets);
 }
 
@@ -182,6 +194,11 @@ begin_piece(px_write_target *target)
 	}
 	target->piece = piece;
 	target->batch_left = (uint32) Max(target->plan.batch_size, 1);
+	target->piece_nbytes = 0;
+	target->piece_nbytes_max = piece_nbytes_max(target);
+	target->frame_nbytes_max = Min((size_t) px_batch_bytes_max,
+								   target->piece_nbytes_max);
+	target->npieces++;
 	px_frame_maker_restart(target->maker);
 	px_write_piece_add(piece, px_frame_maker_schema(target->maker));
 	target->fill_begun = px_wall_ns();
@@ -258,11 +275,12 @@ make_frame(px_write_target *target)
 	target->fill_begun = end.wall_ns;
 	target->stats.frames++;
 	target->stats.raw_nbytes += raw_nbytes;
+	target->piece_nbytes += raw_nbytes;
 	target->stats.choices[choice]++;
 	target->stats.encode_ms += (end.wall_ns - begin.wall_ns) / 1e6;
 	px_fill_reset(target->fill);
 	count_memory(target);
-	(void) px_depositors_send_on();
+	px_write_lanes_go_on(target->writer);
 }
 
 /* ---------------------------------------------------------------------
@@ -313,22 +331,21 @@ static void
 end_if_full(px_write_target *target)
 {
 	px_fill    *fill = target->fill;
-	px_write_piece *piece = target->piece;
-	size_t		piece_max = piece_nbytes_max(target);
-	size_t		frame_max = Min((size_t) px_batch_bytes_max, piece_max);
+	size_t		piece_max = target->piece_nbytes_max;
+	size_t		frame_max = target->frame_nbytes_max;
 	bool		at_end = target->batch_left == 0;
 	size_t		nbytes = px_fill_nbytes(fill);
 
 	if (at_end)
 		target->batch_left = (uint32) Max(target->plan.batch_size, 1);
 	if (fill->rows < target->frame_rows && nbytes < frame_max &&
-		!(at_end && piece->frames_nbytes >= piece_max))
+		!(at_end && target->piece_nbytes >= piece_max))
 		return;
 	if (!at_end && fill->rows < target->request.batch_rows &&
 		nbytes < 2 * frame_max)
 		return;
 	make_frame(target);
-	if (piece->frames_nbytes >= (at_end ? piece_max : 2 * piece_max))
+	if (target->piece_nbytes >= (at_end ? piece_max : 2 * piece_max))
 		send_piece(target, false);
 }
 
@@ -434,10 +451,7 @@ ask(px_write_target *target)
 	{
 		target->stats.transport = psprintf("postgres_fdw (%s)", against);
 		target->phase = PX_WRITE_DECLINED;
-		/* Fewer rows wait until postgres_fdw's statement is complete. */
-		if (target->plan.operation != CMD_INSERT ||
-			target->kept.nrows >= target->plan.batch_size)
-			px_write_replay(target, false);
+		px_write_replay(target, true);
 		return;
 	}
 	target->stats.transport =
@@ -569,7 +583,9 @@ px_write_target_precedes(const px_write_target *target, uint64 position)
 
 	return !lane->failed &&
 		(first_position(target) < position ||
-		 (lane->target == target && lane->piece->positions[0] < position));
+		 (lane->target == target && lane->piece->positions[0] < position) ||
+		 (lane->deposit_target == target && lane->deposit_piece &&
+		  lane->deposit_piece->positions[0] < position));
 }
 
 void

@@ -18,6 +18,7 @@
 #include "postgres.h"
 
 #include "access/heapam.h"
+#include "access/htup_details.h"
 #include "access/tableam.h"
 #include "commands/explain.h"
 #include "commands/trigger.h"
@@ -163,13 +164,14 @@ next_slot(px_insert_state *state)
 	return state->slots[state->nrows];
 }
 
-/* The size of a row, as far as it is known without adding up its values. */
 static Size
-row_nbytes(const TupleTableSlot *slot)
+row_nbytes(TupleTableSlot *slot)
 {
-	return TTS_IS_BUFFERTUPLE(slot) ?
-		((const HeapTupleTableSlot *) slot)->tuple->t_len :
-		BATCH_NBYTES_MAX / BATCH_ROWS_MAX;
+	if (TTS_IS_BUFFERTUPLE(slot))
+		return ((const HeapTupleTableSlot *) slot)->tuple->t_len;
+	slot_getallattrs(slot);
+	return heap_compute_data_size(slot->tts_tupleDescriptor, slot->tts_values,
+								  slot->tts_isnull);
 }
 
 /* Add the source's next row to the batch.  Returns false if there is none. */

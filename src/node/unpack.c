@@ -25,6 +25,7 @@
 #include "compat.h"
 #include "conn/sqlstate.h"
 #include "exec/apply_state.h"
+#include "exec/timeout.h"
 #include "node/unpack.h"
 #include "tuple/piece_reader.h"
 
@@ -124,6 +125,15 @@ set_whole_row(px_unpack_state *state, TupleTableSlot *slot)
 	MemoryContextSwitchTo(oldcontext);
 }
 
+/* Another row of exchange.apply: maybe of another statement of postgres_fdw. */
+static void
+begin_row(px_apply *apply)
+{
+	apply->row = px_piece_reader_position(apply->reader);
+	if (apply->timed && apply->row % apply->batch_size == 0)
+		px_timeout_next_statement();
+}
+
 static TupleTableSlot *
 unpack_next(ScanState *node)
 {
@@ -136,7 +146,7 @@ unpack_next(ScanState *node)
 		px_piece_reader_position(state->reader) >= state->apply->rows_end)
 		return slot;
 	if (state->apply)
-		state->apply->row = px_piece_reader_position(state->reader);
+		begin_row(state->apply);
 	if (!px_piece_reader_next(state->reader, slot->tts_values,
 							  slot->tts_isnull))
 		return slot;

@@ -19,18 +19,15 @@
 
 #include "compat.h"
 #include "exec/write_rules.h"
-#include "guc.h"
 #include "plan/write_mark.h"
 
 static planner_hook_type prev_planner_hook = NULL;
 
 static bool
-may_write_frames(const Query *query)
+writes(const Query *query)
 {
-	return px_enabled && px_writes &&
-		(query->commandType == CMD_INSERT ||
-		 query->commandType == CMD_UPDATE ||
-		 query->commandType == CMD_DELETE);
+	return query->commandType == CMD_INSERT ||
+		query->commandType == CMD_UPDATE || query->commandType == CMD_DELETE;
 }
 
 /* The first list belongs to a partitioned table if rows are routed. */
@@ -51,7 +48,7 @@ add_marks(ModifyTable *modify)
 static PlannedStmt *
 mark_planner(PX_PLANNER_PARAMETERS)
 {
-	bool		marked = may_write_frames(parse) &&
+	bool		marked = writes(parse) &&
 		!px_write_calls_user_code((Node *) parse);
 	PlannedStmt *stmt = prev_planner_hook ?
 		prev_planner_hook(PX_PLANNER_ARGUMENTS(parse)) :

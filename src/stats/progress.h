@@ -5,8 +5,8 @@
  *
  * Each running stream has a slot.  If the postmaster has preloaded the
  * library, slots are in shared memory; otherwise a backend sees its own only.
- * A read by postgres_fdw's session has a slot, too, and so has each server that
- * a statement writes to.
+ * A read by postgres_fdw's session has a slot, too, and so has each server
+ * that a statement writes to.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,8 +33,8 @@ typedef enum px_blocked
 } px_blocked;
 
 /*
- * Numbers of rows, batches and bytes are those that have arrived so far, at the
- * other end if they are written.
+ * Numbers of rows, batches and bytes are those that have arrived so far, at
+ * the other end if they are written.
  */
 typedef struct px_progress
 {
@@ -65,9 +65,9 @@ typedef struct px_progress
 
 /*
  * Take a slot for a stream.  The caller sets userid, serverid, remote_pid,
- * slice, estimated_rows and writes, and then calls px_progress_show.  Returns NULL if
- * all slots are in use: the stream is then not shown.  The functions below do
- * nothing for NULL.
+ * slice, estimated_rows and writes, and then calls px_progress_show.  Returns
+ * NULL if all slots are in use: the stream is then not shown.  The functions
+ * below do nothing for NULL.
  */
 extern px_progress *px_progress_begin(void);
 

@@ -241,7 +241,8 @@ put_progress_row(const px_progress *progress, ReturnSetInfo *result,
 		put(&out, names_of(progress->codecs, PX_CODEC_COUNT, codec_name));
 		put(&out, CStringGetTextDatum(blocked_name(progress->blocked)));
 		if (is_1_1)
-			put(&out, CStringGetTextDatum(progress->writes ? "write" : "read"));
+			put(&out,
+				CStringGetTextDatum(progress->writes ? "write" : "read"));
 		if (may_see(progress->runs_as))
 			put(&out, CStringGetTextDatum(progress->query));
 	}

@@ -128,6 +128,12 @@ px_depositor_is_busy(const px_depositor *depositor)
 		depositor->phase == DEPOSITOR_DONE;
 }
 
+bool
+px_depositor_is_ready(const px_depositor *depositor)
+{
+	return depositor->phase != DEPOSITOR_SENDING || depositor->answered;
+}
+
 /* ---------------------------------------------------------------------
  * Sending
  * --------------------------------------------------------------------- */

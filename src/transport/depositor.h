@@ -43,6 +43,9 @@ extern bool px_depositor_send(px_depositor *depositor, const void *bytes,
 /* Was something sent, and the receipt not taken? */
 extern bool px_depositor_is_busy(const px_depositor *depositor);
 
+/* Would px_depositor_take return at once, as far as is known? */
+extern bool px_depositor_is_ready(const px_depositor *depositor);
+
 /*
  * Wait for the receipt of what was sent, and set *time to the time that it
  * took.  False if it was not deposited: then the depositor cannot be used any

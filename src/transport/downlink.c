@@ -118,7 +118,7 @@ make_mtstate(prepared_call *prepared, EState *estate)
 	ModifyTableState *mtstate = &prepared->mtstate;
 
 	NodeSetTag(mtstate, T_ModifyTableState);
-	NodeSetTag(&prepared->outer, T_PlanState);
+	NodeSetTag(&prepared->outer, T_ResultState);
 	mtstate->ps.state = estate;
 	mtstate->operation = CMD_INSERT;
 	outerPlanState(mtstate) = &prepared->outer;
