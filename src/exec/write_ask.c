@@ -71,11 +71,11 @@ question_sql(const px_hello *self, const char *statement, bool is_known)
 static const char *
 ask_for_fault(px_write_target *target, px_peer *peer)
 {
-	text	   *row = px_write_lane_ask(target, "SELECT " PX_GENUINE_FAULT);
+	text	   *row = px_write_lane_ask(target, "SELECT " PX_WRITE_FAULT);
 	char	   *fault;
 
 	if (row == NULL)
-		return PX_REMOTE_IS_TOO_OLD;
+		return PX_REMOTE_IS_IMPOSTOR;	/* until a moment ago */
 	fault = px_remote_text(pnstrdup(VARDATA_ANY(row),
 									Min(VARSIZE_ANY_EXHDR(row),
 										FAULT_NBYTES_MAX)));
