@@ -1,12 +1,15 @@
 --
 -- UPDATE and DELETE: the scans that feed them, and the rows that are changed.
 --
+-- Other tests have tables of the same names.
+CREATE SCHEMA write_update_test;
+SET search_path = write_update_test, public;
 CREATE TABLE remote.stock (id int PRIMARY KEY, warehouse int, amount int CHECK (amount >= 0), note text);
 CREATE TABLE remote.delivery (id int, item int, amount int);
 INSERT INTO remote.stock SELECT i, i % 10, i % 7, 'item ' || i FROM generate_series(1, 1000) i;
 INSERT INTO remote.delivery SELECT i, i * 3, i % 5 FROM generate_series(1, 300) i;
 ANALYZE remote.stock, remote.delivery;
-IMPORT FOREIGN SCHEMA remote LIMIT TO (stock, delivery) FROM SERVER loopback INTO public;
+IMPORT FOREIGN SCHEMA remote LIMIT TO (stock, delivery) FROM SERVER loopback INTO write_update_test;
 ANALYZE stock, delivery;
 CREATE TABLE here AS SELECT i AS id, i * 2 AS amount FROM generate_series(1, 400) i;
 ANALYZE here;
@@ -194,7 +197,7 @@ $$;
 CREATE TABLE remote.checked (id int PRIMARY KEY, v int NOT NULL CHECK (v < 1000), u int UNIQUE, w numeric(4,1), g int GENERATED ALWAYS AS (v * 2) STORED);
 INSERT INTO remote.checked SELECT i, i, i, i FROM generate_series(1, 200) i;
 ANALYZE remote.checked;
-IMPORT FOREIGN SCHEMA remote LIMIT TO (checked) FROM SERVER loopback INTO public;
+IMPORT FOREIGN SCHEMA remote LIMIT TO (checked) FROM SERVER loopback INTO write_update_test;
 SELECT * FROM update_differences('UPDATE checked SET v = same(v) + 1, u = u + 1000', '{checked}');
 SELECT * FROM error_differences('UPDATE checked SET v = CASE same(id) WHEN 150 THEN NULL WHEN 151 THEN 2000 ELSE v END');
 SELECT * FROM error_differences('UPDATE checked SET v = CASE same(id) WHEN 150 THEN 2000 WHEN 151 THEN NULL ELSE v END');
@@ -232,7 +235,7 @@ CREATE TABLE remote.toy (child int REFERENCES remote.child ON DELETE CASCADE ON 
 INSERT INTO remote.parent SELECT i, CASE WHEN i > 100 THEN i - 100 END FROM generate_series(1, 200) i;
 INSERT INTO remote.child SELECT i, i, i FROM generate_series(1, 150) i;
 INSERT INTO remote.toy SELECT i % 90 + 1 FROM generate_series(1, 150) i;
-IMPORT FOREIGN SCHEMA remote LIMIT TO (parent, child, toy) FROM SERVER loopback INTO public;
+IMPORT FOREIGN SCHEMA remote LIMIT TO (parent, child, toy) FROM SERVER loopback INTO write_update_test;
 SELECT * FROM update_differences('UPDATE child SET v = same(v) + 1', '{child,toy}');
 SELECT * FROM error_differences('UPDATE child SET parent = same(parent) + 100, v = CASE id WHEN 120 THEN 2000 ELSE v END');
 SELECT * FROM error_differences('UPDATE child SET parent = same(parent) + 100, v = CASE id WHEN 90 THEN 2000 ELSE v END');
