@@ -9,7 +9,8 @@ into local tables, in turns; medians. The parts:
 insert   INSERT ... SELECT into a heap, and into a table with a primary key
 copy     psql's \\copy of a file
 servers  the same rows to one server and to two, half of them each
-links    one server, and four, behind links of 100 Mbit/s each
+links    one server, and four, behind links of 100 Mbit/s each; also without
+         compression, as with it the cores may be slower than four links
 changes  UPDATE and DELETE of rows that a join with a local table finds
 
 What the shards have afterwards is compared with what was sent. Bytes are those
@@ -38,7 +39,7 @@ import write_report
 from harness import (ROOT, Failure, Server, Session, load_tpch, main,
                      python_with)
 from netns import connect, namespaces, shape, why_not
-from write_report import (EXCHANGE, FDW, LOCAL, ONE_BY_ONE, Case)
+from write_report import (EXCHANGE, FDW, LOCAL, ONE_BY_ONE, PLAIN, Case)
 
 PARTS = ("insert", "copy", "servers", "links", "changes")
 SHARDS = 4
@@ -49,13 +50,16 @@ SETTINGS = {"autovacuum": "off", "jit": "off", "wal_level": "minimal",
             "synchronize_seqscans": "off", "listen_addresses": "*"}
 
 # The columns of lineitem in the narrow tables
-NARROW = ("l_orderkey", "l_linenumber", "l_extendedprice", "l_comment")
+NARROW = {"": ("l_orderkey", "l_linenumber", "l_extendedprice", "l_shipdate"),
+          "text": ("l_orderkey", "l_linenumber", "l_extendedprice",
+                   "l_comment")}
 KEY = "l_orderkey, l_linenumber"
 
 # Settings of each way to write
 WAYS = {
     FDW: "SET pg_exchange.enabled = off; SET pg_exchange.writes = off;",
     EXCHANGE: "", ONE_BY_ONE: "", LOCAL: "",
+    PLAIN: "SET pg_exchange.compression = none;",
 }
 
 # Schemas of the coordinator's tables, and how many shards those are on
@@ -65,15 +69,18 @@ PLACES = {"one": 1, "two": 2, "four": 4, "one_by_one": 1, "local": 0}
 def definitions():
     """The tables: {name: column definitions}."""
     wide = cluster.TPCH["lineitem"]
-    narrow = ", ".join(re.search(rf"{name} .*?NOT NULL", wide).group()
-                       for name in NARROW)
-    return {f"{kind}{columns}": text
-            for columns, text in ((4, narrow), (16, wide))
-            for kind in ("heap", "key")}
+    tables = {"heap16": wide, "key16": wide}
+    for kind, names in NARROW.items():
+        columns = ", ".join(re.search(rf"{name} .*?NOT NULL", wide).group()
+                            for name in names)
+        for table in ("text4",) if kind else ("heap4", "key4"):
+            tables[table] = columns
+    return tables
 
 
-def columns_of(table):
-    return int(re.search(r"\d+", table).group())
+def source_of(table):
+    """The table whose rows go to a table."""
+    return re.sub("heap|key", "source", table)
 
 
 def schema_of(case, way):
@@ -124,7 +131,7 @@ class Cluster:
                   f"{tables} {keys}")
 
     def load(self):
-        """Tables source4 and source16, and files of their first rows."""
+        """Tables source4, text4 and source16, and files of their rows."""
         rows = max(self.options.rows, self.options.changes)
         scale = next((scale for scale in (0.01, 0.1, 0.25, 1)
                       if scale * 5900000 > rows), 10)
@@ -132,20 +139,24 @@ class Cluster:
         load_tpch(self.coordinator, scale, ("lineitem",))
         self.coordinator.sql(f"""
             CREATE TABLE source16 AS SELECT * FROM lineitem LIMIT {rows};
-            CREATE TABLE source4 AS SELECT {', '.join(NARROW)} FROM source16;
+            CREATE TABLE source4 AS SELECT {', '.join(NARROW[''])}
+                FROM source16;
+            CREATE TABLE text4 AS SELECT {', '.join(NARROW['text'])}
+                FROM source16;
             DROP TABLE lineitem;
             CREATE TABLE changes AS SELECT {KEY} FROM source16
                 LIMIT {self.options.changes};""")
         self.coordinator.sql("VACUUM (FREEZE, ANALYZE)")
-        for columns in (4, 16):
+        for table in ("heap4", "heap16"):
             for rows in {self.options.rows, self.copied_by_fdw(),
                          self.options.changes}:
                 self.coordinator.sql(
-                    f"COPY (SELECT * FROM source{columns} LIMIT {rows})"
-                    f" TO '{self.file(columns, rows)}'")
+                    f"COPY (SELECT * FROM {source_of(table)} LIMIT {rows})"
+                    f" TO '{self.file(table, rows)}'")
 
-    def file(self, columns, rows):
-        return os.path.join(self.coordinator.work, f"rows{columns}.{rows}")
+    def file(self, table, rows):
+        return os.path.join(self.coordinator.work,
+                            f"{source_of(table)}.{rows}")
 
     def copied_by_fdw(self):
         return max(self.options.rows // (10 if self.major < 16 else 1), 1)
@@ -211,7 +222,7 @@ class Bench:
         """What to measure: [(case, ways)]."""
         parts = self.options.parts
         cases = []
-        for table in ("heap4", "key4", "heap16", "key16"):
+        for table in ("heap4", "key4", "heap16", "key16", "text4"):
             if "insert" in parts:
                 cases.append((Case("insert", "INSERT", table, "one"),
                               [FDW, EXCHANGE, ONE_BY_ONE, LOCAL]))
@@ -219,14 +230,16 @@ class Bench:
             if "copy" in parts:
                 cases.append((Case("copy", "COPY", table, "one"),
                               [FDW, EXCHANGE, LOCAL]))
+        for table in ("heap4", "key4", "heap16", "key16"):
             if "servers" in parts:
                 cases += [(Case("servers", "INSERT", table, place),
                            [EXCHANGE]) for place in ("one", "two")]
+        for table in ("heap4", "heap16"):
             if "links" in parts and self.servers.here:
                 cases += [(Case("links", "INSERT", table, "one"),
-                           [EXCHANGE]),
+                           [EXCHANGE, PLAIN]),
                           (Case("links", "INSERT", table, "four"),
-                           [FDW, EXCHANGE])]
+                           [FDW, EXCHANGE, PLAIN])]
         if "changes" in parts:
             cases += [(Case("changes", operation, "heap4", "one"),
                        [FDW, EXCHANGE, LOCAL])
@@ -242,7 +255,7 @@ class Bench:
 
     def statement(self, case, way):
         name = f"{schema_of(case, way)}.{case.table}"
-        source = f"public.source{columns_of(case.table)}"
+        source = f"public.{source_of(case.table)}"
         rows = self.rows(case, way)
         found = "t.l_orderkey = c.l_orderkey" \
                 " AND t.l_linenumber = c.l_linenumber"
@@ -250,7 +263,7 @@ class Bench:
             "INSERT": f"INSERT INTO {name} SELECT * FROM {source}"
                       f" LIMIT {rows}",
             "COPY": f"\\copy {name} FROM"
-                    f" '{self.servers.file(columns_of(case.table), rows)}'",
+                    f" '{self.servers.file(case.table, rows)}'",
             "UPDATE": f"UPDATE {name} t SET l_extendedprice ="
                       " l_extendedprice + 1 FROM public.changes c"
                       f" WHERE {found}",
@@ -271,8 +284,7 @@ class Bench:
         """Have the tables as they are to be before the statement."""
         self.where_rows_go(case, way, f"TRUNCATE {case.table}")
         if case.part == "changes":
-            path = self.servers.file(columns_of(case.table),
-                                     self.options.changes)
+            path = self.servers.file(case.table, self.options.changes)
             self.where_rows_go(case, way, f"COPY {case.table} FROM '{path}'")
             self.where_rows_go(case, way, f"VACUUM (ANALYZE) {case.table}")
         # Files of the WAL are used again, as on servers that run for long.
@@ -280,16 +292,16 @@ class Bench:
 
     def check(self, case, way):
         """Compare what is in the tables with what should be."""
-        source, rows = f"source{columns_of(case.table)}", self.rows(case, way)
+        source, rows = source_of(case.table), self.rows(case, way)
         if case.operation == "DELETE":
             rows = 0
         columns = "*"
         if case.operation == "UPDATE":
-            columns = ", ".join(NARROW).replace("price", "price + 1")
+            columns = ", ".join(NARROW[""]).replace("price", "price + 1")
         summary = "count(*), coalesce(sum(hash_record_extended(t, 0)" \
                   "::numeric), 0)"
         query = f"SELECT {summary} FROM (SELECT {columns}" \
-                f" FROM {source} LIMIT {rows}) t"
+                f" FROM public.{source} LIMIT {rows}) t"
         if query not in self.expected:
             self.expected[query] = self.servers.coordinator.sql(query)
         found = [answer.split("|") for answer in self.where_rows_go(
