@@ -203,7 +203,7 @@ class Case:
         self.shape = self.pick("plain", "plain", "plain", "plain", "plain", "partitions", "partitions", "partitioned there", "view", "child")
         self.make_columns()
         self.make_table()
-        count = rng.choice([1, 2, 3, 4])
+        count = rng.choice([1, 2, 3, 4, 5])
         while self.statements < count:
             self.make_step()
 
@@ -523,7 +523,7 @@ class Case:
 
     def statement(self, returning=True):
         self.statements += 1
-        kinds = ["insert", "insert", "insert"] if self.statements == 1 else ["insert", "insert", "copy", "update", "update", "delete"]
+        kinds = ["insert", "insert", "insert"] if self.statements == 1 else ["insert", "insert", "copy", "update", "update", "update", "delete", "delete"]
         return getattr(self, self.rng.choice(kinds + ["copy"]))()
 
     def plain_statement(self):
