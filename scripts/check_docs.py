@@ -51,7 +51,7 @@ REASONS = {
     "exec/explain.c": (r'px_refused\([^;]*\?\s*"([^"]*)"', r'px_refused\([^;]*\?\s*"[^"]*" :\s*"([^"]*)"'),
     "exec/write_rules.c": (RETURNED,),
     "exec/write_rules.h": (r'#define PX_WRITE_FEW_ROWS "([^"]*)"',),
-    "exec/write_ask.c": (RETURNED,),
+    "exec/write_ask.c": (r'\breturn "([^"]*)"',),
     "node/modify.c": (ASSIGNED,),
     "conn/genuine.h": (r'#define PX_REMOTE_\w+\s+(?:\\\n\s*)?"([^"]*)"',),
     "conn/answer.c": (r'"(session does not answer [^"]*)"',),

@@ -184,6 +184,15 @@ SELECT transport('INSERT INTO wr_parent SELECT 1 + g % 3, g FROM generate_series
 DROP TRIGGER row_trigger ON wr_3;
 SELECT transport('INSERT INTO wr_parent SELECT 1 + g % 3, g FROM generate_series(1, 300) g');
 
+CREATE TRIGGER row_trigger AFTER INSERT ON wr_3 FOR EACH ROW EXECUTE FUNCTION wr_trigger();
+SELECT transport('INSERT INTO wr_parent SELECT 1 + g % 3, g FROM generate_series(1, 300) g');
+SET client_min_messages = debug1;
+COPY wr_parent FROM stdin;
+1	copied
+\.
+RESET client_min_messages;
+DROP TRIGGER row_trigger ON wr_3;
+
 CREATE TRIGGER transition_trigger AFTER INSERT ON wr_parent REFERENCING NEW TABLE AS added
 	FOR EACH STATEMENT EXECUTE FUNCTION wr_trigger();
 \set VERBOSITY terse

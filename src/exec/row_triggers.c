@@ -22,8 +22,11 @@
 
 #include "exec/row_triggers.h"
 
-/* Tables above the partitions that have such triggers; CacheMemoryContext. */
-static List *tables_above = NIL;
+/*
+ * Tables above the partitions that have such triggers: any, and such that fire
+ * before.  In CacheMemoryContext.
+ */
+static List *tables_above[2];
 static bool is_current = false;
 
 static void
@@ -32,36 +35,34 @@ forget(Datum arg, Oid relid)
 	is_current = false;
 }
 
-/* The tables above partitions with such triggers. */
-static List *
-read_triggers(void)
+/* Set found[only_before] to the tables above partitions with such triggers. */
+static void
+read_triggers(List **found)
 {
 	Relation	catalog = table_open(TriggerRelationId, AccessShareLock);
 	SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0,
 										  NULL);
-	List	   *result = NIL;
-	Oid			previous = InvalidOid;
 	HeapTuple	tuple;
 
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
 		Form_pg_trigger trigger = (Form_pg_trigger) GETSTRUCT(tuple);
+		List	   *ancestors;
 
 		if (trigger->tgisinternal || !TRIGGER_FOR_ROW(trigger->tgtype) ||
-			trigger->tgrelid == previous)
+			!get_rel_relispartition(trigger->tgrelid))
 			continue;
-		previous = trigger->tgrelid;
-		if (get_rel_relispartition(previous))
-			result = list_concat_unique_oid(result,
-											get_partition_ancestors(previous));
+		ancestors = get_partition_ancestors(trigger->tgrelid);
+		found[false] = list_concat_unique_oid(found[false], ancestors);
+		if (TRIGGER_FOR_BEFORE(trigger->tgtype))
+			found[true] = list_concat_unique_oid(found[true], ancestors);
 	}
 	systable_endscan(scan);
 	table_close(catalog, AccessShareLock);
-	return result;
 }
 
 bool
-px_has_row_triggers_below(Oid relid)
+px_has_row_triggers_below(Oid relid, bool only_before)
 {
 	static bool registered = false;
 
@@ -72,17 +73,20 @@ px_has_row_triggers_below(Oid relid)
 	}
 	if (!is_current)
 	{
-		List	   *found;
-		MemoryContext oldcontext;
+		List	   *found[2] = {NIL, NIL};
 
 		/* A change that comes while the catalog is read counts for later. */
 		is_current = true;
-		found = read_triggers();
-		oldcontext = MemoryContextSwitchTo(CacheMemoryContext);
-		list_free(tables_above);
-		tables_above = list_copy(found);
-		MemoryContextSwitchTo(oldcontext);
-		list_free(found);
+		read_triggers(found);
+		for (int i = 0; i < 2; i++)
+		{
+			MemoryContext oldcontext =
+				MemoryContextSwitchTo(CacheMemoryContext);
+
+			list_free(tables_above[i]);
+			tables_above[i] = list_copy(found[i]);
+			MemoryContextSwitchTo(oldcontext);
+		}
 	}
-	return list_member_oid(tables_above, relid);
+	return list_member_oid(tables_above[only_before], relid);
 }

@@ -14,33 +14,32 @@
 #include "guc.h"
 
 /*
- * Deposits pay if a byte takes longer than this to be sent: a link of 50 MB/s.
+ * Deposits pay if a byte takes longer than this to be sent: a link of 25 MB/s.
  * On a faster one, sending a piece takes less time than the remote needs to
- * store its rows, and a deposit costs it a millisecond.
+ * store its rows.
  */
-#define SLOW_NS		20.0
-
-/* Less says little about the link: it is about its latency. */
-#define MEASURED_NBYTES_MIN	(128 * 1024)
+#define SLOW_NS		40.0
 
 /*
- * If the link is not known yet, deposits begin with a piece of this size.  The
- * statement is large then, and a new connection is worth its time.
+ * Less says little about the link, and so does the time that round trips take,
+ * or a remote that is busy.
  */
-#define PROBE_NBYTES_MIN	(512 * 1024)
+#define MEASURED_NBYTES_MIN	(128 * 1024)
+#define LATENCY_NS			1000000
+
+/* With random choices, one piece in so many is not deposited. */
+#define RANDOM_PERIOD		3
 
 static bool
 pays(const px_write_lane *lane, size_t nbytes)
 {
-	double		upload_ns = px_peer_get(lane->user)->link_history.upload_ns;
-
 	if (px_transport_setting == PX_TRANSPORT_SESSION ||
 		px_write_streams == 1 || lane->is_local || lane->deposit_failed ||
 		nbytes > PX_DEPOSIT_NBYTES_MAX)
 		return false;
-	if (upload_ns == 0)
-		return lane->writer->nlanes > 1 && nbytes >= PROBE_NBYTES_MIN;
-	return upload_ns >= SLOW_NS;
+	if (px_debug_random_choices)
+		return lane->writer->ncalls % RANDOM_PERIOD != 0;
+	return px_peer_get(lane->user)->link_history.upload_ns >= SLOW_NS;
 }
 
 bool
@@ -88,10 +87,17 @@ px_write_deposit_take(px_write_lane *lane, px_receipt *receipt, int64 *ns)
 	return true;
 }
 
+/*
+ * A busy machine makes the link look slower than it is, and nothing makes it
+ * look faster: so a lower time is believed at once.
+ */
 void
 px_write_deposit_learn(px_write_lane *lane, int64 ns, size_t nbytes)
 {
+	double	   *upload_ns = &px_peer_get(lane->user)->link_history.upload_ns;
+	double		measured_ns = (double) Max(ns - LATENCY_NS, 1) / nbytes;
+
 	if (nbytes >= MEASURED_NBYTES_MIN)
-		px_peer_get(lane->user)->link_history.upload_ns =
-			Max((double) ns, 1) / nbytes;
+		*upload_ns = *upload_ns == 0 ? measured_ns :
+			Min(measured_ns, *upload_ns * 1.25);
 }

@@ -372,10 +372,14 @@ reason_of_triggers(const ModifyTableState *mtstate, ResultRelInfo *target,
 		root->ri_TrigDesc->trig_insert_after_statement)
 		return "statement triggers of COPY";
 
-	/* Rows for other partitions come in between. */
+	/*
+	 * Rows for other partitions come in between.  Triggers that fire after a
+	 * row wait for the end of an INSERT, but COPY fires them itself.
+	 */
 	if (operation == CMD_INSERT &&
 		root->ri_RelationDesc->rd_rel->relkind == RELKIND_PARTITIONED_TABLE &&
-		px_has_row_triggers_below(RelationGetRelid(root->ri_RelationDesc)))
+		px_has_row_triggers_below(RelationGetRelid(root->ri_RelationDesc),
+								  !copy))
 		return "row triggers of other partitions";
 	if (operation != CMD_INSERT && others_fire_before_rows(mtstate))
 		return "row triggers of other partitions";

@@ -202,6 +202,52 @@ an_order_round_trips(void)
 			 PX_OVER_LIMIT);
 	CHECK_EQ(read_order("version=1 batch_size=1 ", &order, &fault),
 			 PX_BAD_HEADER);
+	CHECK_EQ(order.deposit.handle, 0);
+}
+
+/* The order with such a receipt. */
+static px_status
+read_receipt(const char *receipt, px_apply_order *order)
+{
+	char		text[128];
+	px_fault	fault = {0};
+	px_status	status;
+
+	snprintf(text, sizeof(text), "version=1 batch_size=1 deposit=%s", receipt);
+	status = read_order(text, order, &fault);
+	CHECK(status == PX_OK || strcmp(fault.what, "deposit") == 0);
+	return status;
+}
+
+static void
+an_order_may_name_a_deposit(void)
+{
+#define SECRET	"0f1e2d3c4b5a6978.8796a5b4c3d2e1f0"
+	static const char text[] =
+		"version=1 batch_size=2147483647 deposit=4294967295." SECRET;
+	char		again[PX_APPLY_WORDS_NBYTES_MAX];
+	px_apply_order order;
+
+	CHECK_EQ(read_order(text, &order, NULL), PX_OK);
+	CHECK_EQ(order.deposit.handle, UINT32_MAX);
+	CHECK_EQ(order.deposit.secret[0], UINT64_C(0x0f1e2d3c4b5a6978));
+	CHECK_EQ(order.deposit.secret[1], UINT64_C(0x8796a5b4c3d2e1f0));
+	CHECK_EQ(px_apply_order_write(again, sizeof(again), &order), strlen(text));
+	CHECK(strcmp(again, text) == 0);
+
+	CHECK_EQ(read_receipt("1." SECRET, &order), PX_OK);
+	CHECK_EQ(read_receipt("1." SECRET " ", &order), PX_BAD_HEADER);
+	CHECK_EQ(read_receipt("", &order), PX_BAD_HEADER);
+	CHECK_EQ(read_receipt("x." SECRET, &order), PX_BAD_HEADER);
+	CHECK_EQ(read_receipt("0." SECRET, &order), PX_OVER_LIMIT);
+	CHECK_EQ(read_receipt("4294967296." SECRET, &order), PX_OVER_LIMIT);
+	CHECK_EQ(read_receipt("1", &order), PX_BAD_HEADER);
+	CHECK_EQ(read_receipt("1.0f1e2d3c4b5a6978", &order), PX_BAD_HEADER);
+	CHECK_EQ(read_receipt("1.0f1e2d3c4b5a6978-8796a5b4c3d2e1f0", &order),
+			 PX_BAD_HEADER);
+	CHECK_EQ(read_receipt("1." SECRET "0", &order), PX_BAD_HEADER);
+	CHECK_EQ(read_receipt("1.0F1E2D3C4B5A6978.8796a5b4c3d2e1f0", &order),
+			 PX_BAD_HEADER);
 }
 
 static void
@@ -226,6 +272,16 @@ a_result_round_trips(void)
 	CHECK_EQ(read_result("rows=-1 us=1", &result, &fault), PX_BAD_HEADER);
 	CHECK_EQ(read_result("rows=1 us=x", &result, &fault), PX_BAD_HEADER);
 	CHECK_EQ(read_result("rows=1 us=1x", &result, &fault), PX_BAD_HEADER);
+	CHECK(!result.gone);
+	CHECK_EQ(read_result("rows=0 us=1 deposit=gone", &result, &fault), PX_OK);
+	CHECK(result.gone);
+	CHECK_EQ(px_apply_result_write(again, sizeof(again), &result),
+			 strlen("rows=0 us=1 deposit=gone"));
+	CHECK(strcmp(again, "rows=0 us=1 deposit=gone") == 0);
+	CHECK_EQ(read_result("rows=0 us=1 deposit=gone ", &result, &fault),
+			 PX_BAD_HEADER);
+	CHECK_EQ(read_result("rows=0 us=1 deposit=here", &result, &fault),
+			 PX_BAD_HEADER);
 	CHECK_EQ(read_result("rows=9223372036854775808 us=1", &result, &fault),
 			 PX_OVER_LIMIT);
 }
@@ -238,6 +294,7 @@ main(void)
 	RUN(malformed_descriptions_are_refused);
 	RUN(truncated_descriptions_are_refused);
 	RUN(an_order_round_trips);
+	RUN(an_order_may_name_a_deposit);
 	RUN(a_result_round_trips);
 
 	return unit_done();

@@ -1,0 +1,179 @@
+--
+-- Rows that are written as frames: the same rows, counts and errors as with
+-- postgres_fdw alone.
+--
+CREATE TABLE remote.sale (id int PRIMARY KEY, item text CHECK (item <> 'bad'), price numeric(10,2), day date NOT NULL);
+CREATE TABLE remote.part0 (id int PRIMARY KEY, n int CHECK (n >= 0));
+CREATE TABLE remote.part1 (id int PRIMARY KEY, n int CHECK (n >= 0));
+
+DO $$
+BEGIN
+	EXECUTE format('CREATE SERVER loopback_too FOREIGN DATA WRAPPER postgres_fdw
+					OPTIONS (dbname %L, host %L, port %L)',
+				   current_database(),
+				   split_part(current_setting('unix_socket_directories'), ',', 1),
+				   current_setting('port'));
+END
+$$;
+CREATE USER MAPPING FOR CURRENT_USER SERVER loopback_too;
+
+-- one row in a statement of postgres_fdw; then 100
+CREATE FOREIGN TABLE sale (id int, item text, price numeric(10,2), day date)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'sale');
+CREATE FOREIGN TABLE sale100 (id int, item text, price numeric(10,2), day date)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'sale', batch_size '100');
+
+-- Partitions on two servers, and two here. If several partitions of one
+-- server have bad rows, another one's may be met first.
+CREATE TABLE parted (id int, n int) PARTITION BY HASH (id);
+CREATE FOREIGN TABLE parted0 PARTITION OF parted FOR VALUES WITH (MODULUS 4, REMAINDER 0)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'part0');
+CREATE FOREIGN TABLE parted1 PARTITION OF parted FOR VALUES WITH (MODULUS 4, REMAINDER 1)
+	SERVER loopback_too OPTIONS (schema_name 'remote', table_name 'part1');
+CREATE TABLE parted2 PARTITION OF parted FOR VALUES WITH (MODULUS 4, REMAINDER 2);
+CREATE TABLE parted3 PARTITION OF parted FOR VALUES WITH (MODULUS 4, REMAINDER 3);
+
+-- What a statement does: rows counted and contents, or all of its error. It is
+-- rolled back.
+CREATE FUNCTION write_result(statement text, OUT counted bigint, OUT contents text, OUT error text) LANGUAGE plpgsql AS $$
+DECLARE
+	state text; message text; detail text; hint text; context text;
+BEGIN
+	EXECUTE statement;
+	GET DIAGNOSTICS counted = ROW_COUNT;
+	SELECT md5(string_agg(t::text, '|' ORDER BY t::text)) INTO contents
+	FROM (SELECT s::text FROM sale s UNION ALL SELECT p::text FROM parted p) t;
+	RAISE EXCEPTION USING ERRCODE = 'PX000';
+EXCEPTION
+	WHEN SQLSTATE 'PX000' THEN
+	WHEN OTHERS THEN
+		GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL,
+			hint = PG_EXCEPTION_HINT, context = PG_EXCEPTION_CONTEXT;
+		error := concat_ws(' | ', state, message, detail, hint, context);
+END
+$$;
+
+-- Compare a statement with postgres_fdw alone.
+CREATE FUNCTION write_compare(statement text, OUT counted bigint, OUT same boolean, OUT first_error text) LANGUAGE plpgsql AS $$
+DECLARE
+	writes text;
+	got record;
+	results text[];
+BEGIN
+	FOREACH writes IN ARRAY '{off,on}'::text[] LOOP
+		PERFORM set_config('pg_exchange.writes', writes, false);
+		SELECT * INTO got FROM write_result(statement);
+		results := results || got::text;
+	END LOOP;
+	counted := got.counted;
+	first_error := split_part(got.error, ' | ', 2);
+	same := results[1] = results[2];
+	IF NOT same THEN
+		RAISE WARNING E'postgres_fdw: %\nframes: %', left(results[1], 1000), left(results[2], 1000);
+	END IF;
+END
+$$;
+
+-- How are rows written?
+SELECT * FROM explain_stable('INSERT INTO sale SELECT i, ''x'', i, ''2024-01-01'' FROM generate_series(1, 1000) i', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF');
+DELETE FROM sale;
+SELECT * FROM explain_stable('INSERT INTO parted SELECT i, i FROM generate_series(1, 2000) i', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF');
+DELETE FROM parted;
+INSERT INTO sale SELECT i, 'old', 0, '2024-01-01' FROM generate_series(1, 50) i;
+
+-- one target, with and without batches: rows of several frames and pieces
+SELECT t, c.* FROM unnest('{sale,sale100}'::text[]) t,
+	write_compare(format('INSERT INTO %s SELECT i, ''item '' || i, i, ''2024-01-01'' FROM generate_series(101, 9000) i', t)) c;
+SELECT t, c.* FROM unnest('{sale,sale100}'::text[]) t,
+	write_compare(format('INSERT INTO %s SELECT i, ''item '' || i, i, ''2024-01-01'' FROM generate_series(1, 3000) i ON CONFLICT DO NOTHING', t)) c;
+
+-- the first bad row
+SELECT t, bad, c.* FROM unnest('{sale,sale100}'::text[]) t, unnest('{101,228,230,1000,1234,2099,2100}'::int[]) bad,
+	write_compare(format('INSERT INTO %s SELECT CASE WHEN i = %s THEN 7 ELSE i END, CASE WHEN i = 2000 THEN ''bad'' END, i, ''2024-01-01''
+						  FROM generate_series(101, 2100) i', t, bad)) c;
+SELECT t, bad, c.* FROM unnest('{sale,sale100}'::text[]) t, unnest('{150,1500}'::int[]) bad,
+	write_compare(format('INSERT INTO %s SELECT i, ''x'', i, CASE WHEN i <> %s THEN date ''2024-01-01'' END
+						  FROM generate_series(101, 2100) i', t, bad)) c;
+
+-- errors of the source, before and after the bad row
+SELECT t, bad, c.* FROM unnest('{sale,sale100}'::text[]) t, unnest('{110,1510,1490,1390,1210,2000}'::int[]) bad,
+	write_compare(format('INSERT INTO %s SELECT i, CASE WHEN i = %s THEN ''bad'' END, 1 / (1500 - i), ''2024-01-01''
+						  FROM generate_series(101, 2100) i', t, bad)) c;
+
+-- several targets
+SELECT bad, c.* FROM unnest('{20,120,1300,1301,1302,1990,1999,2001}'::int[]) bad,
+	write_compare(format('INSERT INTO parted SELECT i, CASE WHEN i BETWEEN %s AND %s THEN -1 ELSE i END FROM generate_series(1, 2000) i', bad, bad + 9)) c;
+SELECT c.* FROM write_compare('INSERT INTO parted SELECT i % 1500, 1 FROM generate_series(1, 2000) i') c;
+SELECT c.* FROM write_compare('INSERT INTO parted SELECT i, CASE WHEN i IN (1490, 1491, 1492, 1493, 1494, 1495) THEN -1 ELSE 1 / (1500 - i) END
+							   FROM generate_series(1, 2000) i') c;
+SELECT c.* FROM write_compare('INSERT INTO parted SELECT i, 1 FROM generate_series(1, 6000) i') c;
+
+-- the same with batches for one of them
+ALTER FOREIGN TABLE parted1 OPTIONS (ADD batch_size '100');
+SELECT bad, c.* FROM unnest('{20,120,1300,1301,1302,1990,1999}'::int[]) bad,
+	write_compare(format('INSERT INTO parted SELECT i, CASE WHEN i BETWEEN %s AND %s THEN -1 ELSE i END FROM generate_series(1, 2000) i', bad, bad + 9)) c;
+ALTER FOREIGN TABLE parted1 OPTIONS (DROP batch_size);
+
+-- the same in little memory
+SET pg_exchange.receive_buffer = '64kB';
+SELECT t, c.* FROM unnest('{sale,sale100}'::text[]) t,
+	write_compare(format('INSERT INTO %s SELECT i, repeat(''item '' || i, i %% 100), i, ''2024-01-01'' FROM generate_series(101, 3000) i', t)) c;
+SELECT c.* FROM write_compare('INSERT INTO parted SELECT i, 1 FROM generate_series(1, 4000) i') c;
+SELECT c.* FROM write_compare('INSERT INTO parted SELECT i, CASE WHEN i > 3500 THEN -1 ELSE 1 END FROM generate_series(1, 4000) i') c;
+RESET pg_exchange.receive_buffer;
+
+-- few rows, or from the first one on
+SET pg_exchange.min_write_rows = 0;
+SELECT t, n, c.* FROM unnest('{sale,sale100}'::text[]) t, unnest('{0,1,2,99,100,101}'::int[]) n,
+	write_compare(format('INSERT INTO %s SELECT i, ''x'', i, ''2024-01-01'' FROM generate_series(101, 100 + %s) i', t, n)) c;
+SELECT t, c.* FROM unnest('{sale,sale100}'::text[]) t,
+	write_compare(format('INSERT INTO %s SELECT i, ''x'', i, ''2024-01-01'' FROM generate_series(150, 1, -1) i', t)) c;
+RESET pg_exchange.min_write_rows;
+
+-- COPY: the line of the bad row
+SELECT t, bad, c.* FROM unnest('{sale,sale100}'::text[]) t, unnest('{102,220,900,1000}'::int[]) bad,
+	write_compare(format('COPY %s FROM PROGRAM ''for i in $(seq 101 1000); do if [ $i = %s ]; then i=5; fi; echo $i,line$i,1.5,2024-01-01; done'' CSV', t, bad)) c;
+SELECT t, bad, c.* FROM unnest('{sale,sale100}'::text[]) t, unnest('{150,850}'::int[]) bad,
+	write_compare(format('COPY %s FROM PROGRAM ''for i in $(seq 101 1000); do p=1; [ $i = 800 ] && p=wrong; n=$i; [ $i = %s ] && n=5; echo $n,a,$p,2024-01-01; done'' CSV', t, bad)) c;
+SELECT c.* FROM write_compare('COPY parted FROM PROGRAM ''for i in $(seq 1 1000); do n=1; [ $i -gt 800 ] && n=-1; echo $i,$n; done'' CSV') c;
+SELECT c.* FROM write_compare('COPY parted FROM PROGRAM ''for i in $(seq 1 1000); do echo $i,1; done'' CSV') c;
+
+-- a long line, of characters of several bytes
+SELECT c.* FROM write_compare('COPY sale (id, item, day) FROM PROGRAM
+	''for i in $(seq 101 400); do n=$i; [ $i = 350 ] && n=5; printf "%s\t%0.s\303\251" $n; for k in $(seq 1 90); do printf "\303\251"; done; printf "\t2024-01-01\n"; done''') c;
+
+-- A trigger there sees how many rows its statement has. So without batches
+-- postgres_fdw writes.
+CREATE FUNCTION remote.pass() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN CASE WHEN NEW.id % 3 > 0 THEN NEW END; END';
+CREATE TRIGGER pass BEFORE INSERT ON remote.sale FOR EACH ROW EXECUTE FUNCTION remote.pass();
+SELECT t, c.* FROM unnest('{sale,sale100}'::text[]) t,
+	write_compare(format('INSERT INTO %s SELECT i, ''x'', i, ''2024-01-01'' FROM generate_series(101, 1150) i', t)) c;
+SELECT t, c.* FROM unnest('{sale,sale100}'::text[]) t,
+	write_compare(format('INSERT INTO %s SELECT i, CASE WHEN i = 226 THEN ''bad'' END, i, ''2024-01-01'' FROM generate_series(101, 1150) i', t)) c;
+DROP TRIGGER pass ON remote.sale;
+
+-- values that travel as text, whatever the settings here
+CREATE TYPE size AS ENUM ('small', 'large');
+CREATE TABLE remote.kinds (id int, s size, r int4range, p point, t text[], w timestamptz, i interval, f float8, j jsonb);
+CREATE FOREIGN TABLE kinds (id int, s size, r int4range, p point, t text[], w timestamptz, i interval, f float8, j jsonb)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'kinds');
+SET datestyle = 'German';
+SET intervalstyle = 'iso_8601';
+SET extra_float_digits = -3;
+INSERT INTO kinds SELECT i, CASE i % 2 WHEN 0 THEN size 'small' ELSE 'large' END, int4range(i, 2 * i), point(i / 7.0, 1), ARRAY['a', NULL, '"' || i],
+	timestamptz '2024-01-31 12:00+00' + i * interval '1 hour', i * interval '1 day 2 seconds', i / 7.0::float8, jsonb_build_object('n', i)
+FROM generate_series(1, 1000) i;
+RESET datestyle;
+RESET intervalstyle;
+RESET extra_float_digits;
+SELECT count(*), bool_and(s = CASE id % 2 WHEN 0 THEN size 'small' ELSE 'large' END AND r = int4range(id, 2 * id) AND p ~= point(id / 7.0, 1)
+		AND t = ARRAY['a', NULL, '"' || id] AND w = timestamptz '2024-01-31 12:00+00' + id * interval '1 hour'
+		AND i = id * interval '1 day 2 seconds' AND f = id / 7.0::float8 AND j = jsonb_build_object('n', id)) AS right
+FROM remote.kinds;
+
+DROP FOREIGN TABLE sale, sale100, kinds;
+DROP TABLE parted;
+DROP SERVER loopback_too CASCADE;
+DROP TABLE remote.sale, remote.part0, remote.part1, remote.kinds;
+DROP FUNCTION remote.pass, write_result, write_compare;
+DROP TYPE size;
