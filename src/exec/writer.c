@@ -194,8 +194,10 @@ is_about_data(int sqlstate)
 }
 
 /*
- * Does it come of an earlier error?  The remote transaction has failed, or
- * postgres_fdw looks for the result of a request whose error it has raised.
+ * Does it come of an earlier error?  The remote transaction has failed: for a
+ * row that postgres_fdw has written, say, because the server declined frames
+ * for one of its tables.  Or postgres_fdw looks for the result of a request
+ * whose error it has raised.
  */
 static bool
 is_consequence(int sqlstate)
