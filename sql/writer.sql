@@ -2,6 +2,9 @@
 -- Rows that are written as frames: the same rows, counts and errors as with
 -- postgres_fdw alone.
 --
+-- Other tests have tables of the same names.
+CREATE SCHEMA writer_test;
+SET search_path = writer_test, public;
 CREATE TABLE remote.sale (id int PRIMARY KEY, item text CHECK (item <> 'bad'), price numeric(10,2), day date NOT NULL);
 CREATE TABLE remote.part0 (id int PRIMARY KEY, n int CHECK (n >= 0));
 CREATE TABLE remote.part1 (id int PRIMARY KEY, n int CHECK (n >= 0));

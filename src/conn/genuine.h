@@ -129,21 +129,25 @@
 		"'exchange.deposit(pg_catalog.bytea) px_sql_deposit'", "1")
 
 /*
- * A text expression: null if PX_IS_GENUINE, else one of the phrases above.
- * Never raises an error.
+ * A text expression: null if genuine, one of the above, else one of the
+ * phrases above.  newest is the last one of its functions that came into the
+ * extension.  Never raises an error.
  */
-#define PX_GENUINE_FAULT \
-	"CASE WHEN " PX_IS_GENUINE " THEN NULL" \
+#define PX_FAULT(genuine, newest) \
+	"CASE WHEN " genuine " THEN NULL" \
 	" WHEN NOT " PX_EXTENSION_IS_THERE \
 	" AND NOT " PX_FUNCTION_IS_THERE("hello") \
 	" THEN '" PX_REMOTE_LACKS_EXTENSION "'" \
 	" WHEN NOT " PX_EXTENSION_IS_THERE \
 	" THEN $px$" PX_REMOTE_IS_IMPOSTOR "$px$" \
-	" WHEN NOT " PX_FUNCTION_IS_THERE("admit") \
+	" WHEN NOT " PX_FUNCTION_IS_THERE(newest) \
 	" THEN $px$" PX_REMOTE_IS_TOO_OLD "$px$" \
 	" WHEN " PX_SCHEMA_IS_FORBIDDEN \
 	" THEN '" PX_REMOTE_IS_FORBIDDEN "'" \
 	" ELSE $px$" PX_REMOTE_IS_IMPOSTOR "$px$ END"
+
+#define PX_GENUINE_FAULT	PX_FAULT(PX_IS_GENUINE, "admit")
+#define PX_WRITE_FAULT		PX_FAULT(PX_CAN_WRITE, "describe")
 
 /*
  * A boolean expression that raises an error (22P02) unless PX_IS_GENUINE: in

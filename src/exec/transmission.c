@@ -7,9 +7,11 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/float.h"
 #include "utils/guc.h"
+#include "utils/lsyscache.h"
 
 #include "exec/transmission.h"
 
@@ -33,4 +35,53 @@ px_transmission_begin(void)
 		set_option("extra_float_digits", "3");
 	set_option("search_path", "pg_catalog");
 	return nestlevel;
+}
+
+/*
+ * Changing settings takes longer than most output functions.  So these are
+ * known not to look at them: those of text and integers, and of what is made
+ * of them.
+ */
+bool
+px_transmission_matters(Oid type)
+{
+	Oid			element;
+
+	type = getBaseType(type);
+	switch (type)
+	{
+		case BOOLOID:
+		case CHAROID:
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case OIDOID:
+		case TIDOID:
+		case NUMERICOID:
+		case UUIDOID:
+		case TEXTOID:
+		case VARCHAROID:
+		case BPCHAROID:
+		case NAMEOID:
+		case BYTEAOID:
+		case JSONOID:
+		case JSONBOID:
+		case JSONPATHOID:
+		case XMLOID:
+		case INETOID:
+		case CIDROID:
+		case MACADDROID:
+		case MACADDR8OID:
+		case BITOID:
+		case VARBITOID:
+		case TSVECTOROID:
+		case TSQUERYOID:
+			return false;
+	}
+	if (type_is_enum(type))
+		return false;
+	element = get_element_type(type);
+	if (!OidIsValid(element))
+		element = get_range_subtype(type);
+	return !OidIsValid(element) || px_transmission_matters(element);
 }

@@ -14,4 +14,7 @@
  */
 extern int	px_transmission_begin(void);
 
+/* May the settings matter for the output function of a type? */
+extern bool px_transmission_matters(Oid type);
+
 #endif							/* PX_EXEC_TRANSMISSION_H */

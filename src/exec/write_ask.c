@@ -31,6 +31,12 @@
 #include "miscadmin.h"
 #include "wire/description.h"
 
+/* The question, if a query that calls exchange.describe is put into it. */
+#define QUESTION \
+	"SELECT CASE WHEN " PX_CAN_WRITE \
+	" THEN pg_catalog.query_to_xml(%s, true, true, '')::pg_catalog.text" \
+	" ELSE '' END"
+
 /* How the description is embedded in the answer. */
 #define DESCRIPTION_BEGIN	"<describe>"
 #define DESCRIPTION_END		"</describe>"
@@ -58,10 +64,7 @@ question_sql(const px_hello *self, const char *statement, bool is_known)
 					quote_literal_cstr(hello), quote_literal_cstr(statement));
 	if (is_known)
 		return call;
-	return psprintf("SELECT CASE WHEN " PX_CAN_WRITE
-					" THEN pg_catalog.query_to_xml(%s, true, true, '')"
-					"::pg_catalog.text ELSE '' END",
-					quote_literal_cstr(call));
+	return psprintf(QUESTION, quote_literal_cstr(call));
 }
 
 /*
@@ -71,11 +74,11 @@ question_sql(const px_hello *self, const char *statement, bool is_known)
 static const char *
 ask_for_fault(px_write_target *target, px_peer *peer)
 {
-	text	   *row = px_write_lane_ask(target, "SELECT " PX_GENUINE_FAULT);
+	text	   *row = px_write_lane_ask(target, "SELECT " PX_WRITE_FAULT);
 	char	   *fault;
 
 	if (row == NULL)
-		return PX_REMOTE_IS_TOO_OLD;
+		return PX_REMOTE_IS_IMPOSTOR;	/* until a moment ago */
 	fault = px_remote_text(pnstrdup(VARDATA_ANY(row),
 									Min(VARSIZE_ANY_EXHDR(row),
 										FAULT_NBYTES_MAX)));

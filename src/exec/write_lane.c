@@ -130,6 +130,8 @@ guarded(lane_operation operation, px_write_target *target, const char *sql,
 text *
 px_write_lane_ask(px_write_target *target, const char *sql)
 {
+	/* postgres_fdw would complete the call in flight, and lose its error. */
+	px_write_lane_collect(target->lane);
 	return guarded(LANE_CALL, target, sql, NULL);
 }
 
@@ -178,15 +180,21 @@ learn_link(px_write_lane *lane, const px_write_piece *piece, int64 sent_ns,
 		px_adapt_learn_link(&lane->adapt, &sample);
 }
 
+/* Only a deposit may be gone. */
 static void
-read_result(const char *servername, text *result, px_apply_result *applied)
+read_result(const char *servername, text *result, bool by_deposit,
+			px_apply_result *applied)
 {
 	px_fault	fault;
 	char		detail[PX_FAULT_NBYTES_MAX];
 
 	if (result && px_apply_result_read(text_to_cstring(result), applied,
 									   &fault) == PX_OK)
-		return;
+	{
+		if (!applied->gone || by_deposit)
+			return;
+		px_fail(&fault, PX_BAD_HEADER, "deposit", 0, 1);
+	}
 	ereport(ERROR,
 			(errcode(ERRCODE_PROTOCOL_VIOLATION),
 			 errmsg("invalid response from server \"%s\"", servername),
@@ -205,8 +213,8 @@ finish_piece(px_write_target *target, px_write_piece *piece, text *result,
 {
 	px_apply_result applied;
 
-	read_result(target->lane->servername, result, &applied);
-	if (applied.gone && by_deposit)
+	read_result(target->lane->servername, result, by_deposit, &applied);
+	if (applied.gone)
 	{
 		/*
 		 * The session that had the deposit has ended, or was another one's
@@ -215,7 +223,7 @@ finish_piece(px_write_target *target, px_write_piece *piece, text *result,
 		target->lane->deposit_failed = true;
 		px_write_piece_armour(piece);
 		result = guarded(LANE_CALL, target, target->call_sql, piece);
-		read_result(target->lane->servername, result, &applied);
+		read_result(target->lane->servername, result, false, &applied);
 	}
 	count_rows(target, piece, applied.rows);
 	learn_link(target->lane, piece, sent_ns, waited_ns,

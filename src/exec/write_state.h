@@ -111,7 +111,7 @@ struct px_write_target
 	List	   *attrs;			/* of these, the columns that are sent */
 	TupleTableSlot *row;		/* UPDATE, DELETE: ctid and new values; NULL
 								 * if the rows' own slots are filled in */
-	bool		has_text;		/* a column travels as text */
+	bool		needs_settings; /* for columns that travel as text */
 
 	uint64		npieces;
 

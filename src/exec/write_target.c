@@ -136,6 +136,26 @@ rounded_frame_rows(const px_write_target *target, uint32 rows)
 	return rows > size ? rows - rows % size : rows;
 }
 
+/* Do settings matter for a column that travels as text? */
+static bool
+needs_settings(const px_write_target *target)
+{
+	const px_fill *fill = target->fill;
+	ListCell   *lc;
+	int			i = 0;
+
+	foreach(lc, target->attrs)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(target->desc,
+													lfirst_int(lc) - 1);
+
+		if (fill->schema[i++].class == PX_CLASS_TEXT &&
+			px_transmission_matters(attribute->atttypid))
+			return true;
+	}
+	return false;
+}
+
 static void
 begin_buffers(px_write_target *target)
 {
@@ -156,7 +176,7 @@ begin_buffers(px_write_target *target)
 	MemoryContextSwitchTo(target->buffers);
 	target->fill = px_fill_new(target->desc, target->attrs, &target->request,
 							   target->columns, GetDatabaseEncoding());
-	target->has_text = px_fill_text_columns(target->fill) > 0;
+	target->needs_settings = needs_settings(target);
 	target->maker = px_frame_maker_new(&target->request, target->fill, 0);
 	px_fill_begin(target->fill);
 	px_fill_reset(target->fill);
@@ -313,7 +333,7 @@ fill_row(px_write_target *target, TupleTableSlot *slot)
 {
 	int			nestlevel;
 
-	if (!target->has_text)
+	if (!target->needs_settings)
 	{
 		px_fill_row(target->fill, slot);
 		return;

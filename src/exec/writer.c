@@ -227,9 +227,16 @@ catch_up(px_write_target *target, uint64 *position)
 		error = CopyErrorData();
 		FlushErrorState();
 		release_locks(writer);
-		if (!is_about_data(error->sqlerrcode))
+
+		/*
+		 * The server has failed already: a row that postgres_fdw has written,
+		 * because the server declined frames for one of its tables.
+		 */
+		if (error->sqlerrcode == ERRCODE_IN_FAILED_SQL_TRANSACTION)
+			FreeErrorData(error);
+		else if (!is_about_data(error->sqlerrcode))
 			ReThrowError(error);
-		if (writer->failed_at < *position)
+		else if (writer->failed_at < *position)
 		{
 			*position = writer->failed_at;
 			earlier = error;

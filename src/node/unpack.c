@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/xact.h"
 #include "catalog/objectaccess.h"
 #include "executor/executor.h"
 #include "funcapi.h"
@@ -107,19 +108,26 @@ open_piece(px_unpack_state *state)
 }
 
 /*
- * Set the whole row, which follows the columns in the slot.  An UPDATE wants
- * it in case that another transaction has changed its row, which is an error
- * unless transactions see what others have committed since.
+ * Set the whole row, which follows the columns in the slot.  In the statement
+ * of exchange.apply, only rechecks want it: it is an UPDATE or DELETE.  Where
+ * a concurrent change is an error, there is no recheck, and no time is spent
+ * on the row.
  */
 static void
 set_whole_row(px_unpack_state *state, TupleTableSlot *slot)
 {
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
-	MemoryContext oldcontext = MemoryContextSwitchTo(
-		econtext->ecxt_per_tuple_memory);
-	HeapTuple tuple = heap_form_tuple(state->tupdesc, slot->tts_values,
-									  slot->tts_isnull);
+	MemoryContext oldcontext;
+	HeapTuple	tuple;
 
+	slot->tts_values[state->ncolumns] = (Datum) 0;
+	slot->tts_isnull[state->ncolumns] = true;
+	if (state->apply && IsolationUsesXactSnapshot())
+		return;
+
+	oldcontext = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+	tuple = heap_form_tuple(state->tupdesc, slot->tts_values,
+							slot->tts_isnull);
 	slot->tts_values[state->ncolumns] = HeapTupleGetDatum(tuple);
 	slot->tts_isnull[state->ncolumns] = false;
 	MemoryContextSwitchTo(oldcontext);
