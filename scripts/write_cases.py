@@ -384,7 +384,7 @@ class Case:
         if self.often(0.15):
             self.shard[shard] += f"CREATE INDEX ON c.{name} (k, (k % 7));\n"
         if self.often(0.07) and self.shape != "partitioned there":
-            self.shard[shard] += f"ALTER TABLE c.{name} ADD CONSTRAINT no_twins EXCLUDE (k WITH =);\n"
+            self.shard[shard] += f"ALTER TABLE c.{name} ADD CONSTRAINT no_twins_{name} EXCLUDE (k WITH =);\n"
             self.bad_key.append("i - 2")
         if self.often(0.05):
             self.shard[shard] += f"CREATE RULE twice AS ON INSERT TO c.{name} DO ALSO INSERT INTO c.audit (what) VALUES ('rule ' || NEW.k);\n"
@@ -544,7 +544,7 @@ class Case:
         self.script += restart if error else f"\\if :ERROR\n{restart}\\endif\n"
         self.script += "SELECT * FROM c.look();\n"
         if self.often(0.3):
-            self.script += f"SELECT count(*), sum(k) FROM {self.target};\n"
+            self.script += f"SELECT count(*), sum(k) FROM (SELECT k FROM {self.target} OFFSET 0) s;\n"
 
     def restart(self, into=""):
         """SQL, or PL/pgSQL that puts what it does not want into a variable."""
