@@ -183,13 +183,12 @@ is_about_data(int sqlstate)
 		case ERRCODE_INVALID_TRANSACTION_STATE:
 		case ERRCODE_TRANSACTION_ROLLBACK:
 		case ERRCODE_INSUFFICIENT_RESOURCES:
-		case ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE:
 		case ERRCODE_OPERATOR_INTERVENTION:
 		case ERRCODE_SYSTEM_ERROR:
 		case ERRCODE_INTERNAL_ERROR:
 			return false;
 	}
-	return true;
+	return sqlstate != ERRCODE_LOCK_NOT_AVAILABLE;
 }
 
 /* Let go of what an error may have left, as the end of a transaction does. */
@@ -215,6 +214,8 @@ catch_up(px_write_target *target, uint64 *position)
 	ErrorData  *volatile earlier = NULL;
 	MemoryContext context = CurrentMemoryContext;
 
+	/* Errors that are not of a row do not say where they stand. */
+	writer->failed_at = PG_UINT64_MAX;
 	PG_TRY();
 	{
 		px_write_target_catch_up(target);
@@ -227,7 +228,8 @@ catch_up(px_write_target *target, uint64 *position)
 		error = CopyErrorData();
 		FlushErrorState();
 		release_locks(writer);
-		if (!is_about_data(error->sqlerrcode))
+		if (ERRCODE_TO_CATEGORY(error->sqlerrcode) ==
+			ERRCODE_OPERATOR_INTERVENTION)
 			ReThrowError(error);
 		if (writer->failed_at < *position)
 		{
