@@ -12,13 +12,14 @@ servers  the same rows to one server and to two, half of them each
 links    one server, and four, behind links of 100 Mbit/s each; also without
          compression, as with it the cores may be slower than four links
 changes  UPDATE and DELETE of rows that a join with a local table finds
+pgbench  pgbench -i, whose accounts are partitioned over four servers
 
 What the shards have afterwards is compared with what was sent. Bytes are those
 of both directions, as the links count them.
 
 Before PostgreSQL 16, COPY by postgres_fdw sends one row at a time. It copies a
-tenth of the rows there, and times are compared by row. The part copy is also
-run with PostgreSQL 17, in a root of scripts/roots.py (--majors).
+tenth of the rows there, pgbench's too, and times are compared by row. The part
+copy is also run with PostgreSQL 17, in a root of scripts/roots.py (--majors).
 
 --matrix measures something else: whether any statement gets slower (see
 bench/write_matrix.py).
@@ -37,11 +38,11 @@ import cluster
 import write_matrix
 import write_report
 from harness import (ROOT, Failure, Server, Session, load_tpch, main,
-                     python_with)
+                     python_with, run)
 from netns import connect, namespaces, shape, why_not
 from write_report import (EXCHANGE, FDW, LOCAL, ONE_BY_ONE, PLAIN, Case)
 
-PARTS = ("insert", "copy", "servers", "links", "changes")
+PARTS = ("insert", "copy", "servers", "links", "changes", "pgbench")
 SHARDS = 4
 SETTINGS = {"autovacuum": "off", "jit": "off", "wal_level": "minimal",
             "max_wal_senders": "0", "max_wal_size": "8GB",
@@ -64,6 +65,16 @@ WAYS = {
 
 # Schemas of the coordinator's tables, and how many shards those are on
 PLACES = {"one": 1, "two": 2, "four": 4, "one_by_one": 1, "local": 0}
+
+# The tables of pgbench: accounts in a place, and the others beside them
+ACCOUNTS = "aid int NOT NULL, bid int, abalance int, filler char(84)"
+PGBENCH = """CREATE TABLE {place}.pgbench_branches
+    (bid int NOT NULL, bbalance int, filler char(88));
+CREATE TABLE {place}.pgbench_tellers
+    (tid int NOT NULL, bid int, tbalance int, filler char(84));
+CREATE TABLE {place}.pgbench_history
+    (tid int, bid int, aid int, delta int, mtime timestamp, filler char(22));
+"""
 
 
 def definitions():
@@ -128,7 +139,8 @@ class Cluster:
         keys = "".join(f"ALTER TABLE key{columns} ADD PRIMARY KEY ({KEY});"
                        for columns in (4, 16))
         shard.sql("SELECT pg_reload_conf(); CREATE EXTENSION pg_exchange;"
-                  f"{tables} {keys}")
+                  f"{tables} {keys} CREATE TABLE pgbench_accounts"
+                  f" ({ACCOUNTS}, PRIMARY KEY (aid));")
 
     def load(self):
         """Tables source4, text4 and source16, and files of their rows."""
@@ -168,10 +180,14 @@ class Cluster:
             sql.append(f"CREATE SCHEMA {place};")
             for name, columns in definitions().items():
                 sql += self.table(place, shards, name, columns)
+        for place in ("four", "local"):
+            sql.append(PGBENCH.format(place=place))
+            sql += self.table(place, PLACES[place], "pgbench_accounts",
+                              ACCOUNTS, "aid")
         self.coordinator.sql("".join(sql))
 
     @staticmethod
-    def table(place, shards, name, columns):
+    def table(place, shards, name, columns, key="l_orderkey"):
         batch_size = 1 if place == "one_by_one" else 1000
         options = (f"OPTIONS (table_name '{name}', schema_name 'public',"
                    f" batch_size '{batch_size}');")
@@ -182,7 +198,7 @@ class Cluster:
             return [f"CREATE FOREIGN TABLE {place}.{name} ({columns})"
                     f" SERVER shard1 {options}"]
         return [f"CREATE TABLE {place}.{name} ({columns})"
-                " PARTITION BY HASH (l_orderkey);"] + [
+                f" PARTITION BY HASH ({key});"] + [
             f"CREATE FOREIGN TABLE {place}.{name}_{number} PARTITION OF"
             f" {place}.{name} FOR VALUES WITH (MODULUS {shards},"
             f" REMAINDER {number}) SERVER shard{number + 1} {options}"
@@ -244,12 +260,15 @@ class Bench:
             cases += [(Case("changes", operation, "heap4", "one"),
                        [FDW, EXCHANGE, LOCAL])
                       for operation in ("UPDATE", "DELETE")]
+        if "pgbench" in parts:
+            cases.append((Case("pgbench", "COPY", "pgbench_accounts", "four"),
+                          [FDW, EXCHANGE, LOCAL]))
         return cases
 
     def rows(self, case, way):
         if case.part == "changes":
             return self.options.changes
-        if case.part == "copy" and way == FDW:
+        if case.operation == "COPY" and way == FDW:
             return self.servers.copied_by_fdw()
         return self.options.rows
 
@@ -332,16 +351,47 @@ class Bench:
             cpu = (coordinator.cpu_seconds() - cpu[0],
                    self.servers.shard_cpu() - cpu[1])
         self.check(case, way)
+        self.add(number, case, way, self.rows(case, way), seconds, nbytes,
+                 cpu)
+
+    def add(self, number, case, way, rows, seconds, nbytes, cpu):
         self.runs.append({
             "major": self.servers.major, **case._asdict(), "way": way,
-            "run": number, "rows": self.rows(case, way),
-            "seconds": round(seconds, 4), "bytes": nbytes,
-            "coordinator_cpu": round(cpu[0], 2), "shard_cpu": round(cpu[1], 2)
-        })
+            "run": number, "rows": rows, "seconds": round(seconds, 4),
+            "bytes": nbytes, "coordinator_cpu": round(cpu[0], 2),
+            "shard_cpu": round(cpu[1], 2)})
         print(f"{time.monotonic() - self.started:5.0f} s  {case.part},"
               f" {case.operation}, {case.table}, {case.place}, {way}:"
               f" {seconds:.2f} s, {nbytes / 1e6:.1f} MB,"
               f" CPU {cpu[0]:.2f} + {cpu[1]:.2f} s", flush=True)
+
+    def measure_pgbench(self, number, case, way):
+        """pgbench -i: its step g, which truncates and fills the tables."""
+        servers = self.servers
+        servers.shape(None)
+        scale = max(self.rows(case, way) // 100000, 1)
+        settings = "".join(
+            f" -c {setting.replace(' = ', '=')}" for setting in re.findall(
+                r"SET (.*?);", WAYS[way]))
+        cpu = servers.coordinator.cpu_seconds(), servers.shard_cpu()
+        nbytes, started = servers.link_bytes(), time.monotonic()
+        run(servers.coordinator.work, "env", f"PGOPTIONS=-c search_path="
+            f"{schema_of(case, way)}{settings}", "pgbench", "-q", "-i", "-I",
+            "g", "--partitions=4", "-s", str(scale), "-h",
+            servers.coordinator.work, "-p", str(servers.coordinator.port),
+            "-U", "postgres", "postgres")
+        seconds = time.monotonic() - started
+        nbytes = servers.link_bytes() - nbytes
+        cpu = (servers.coordinator.cpu_seconds() - cpu[0],
+               servers.shard_cpu() - cpu[1])
+        answers = self.where_rows_go(case, way, "SELECT count(*), sum(aid)"
+                                     " FROM pgbench_accounts")
+        found = [sum(map(int, column)) for column in zip(
+            *(answer.split("|") for answer in answers))]
+        count = scale * 100000
+        if found != [count, count * (count + 1) // 2]:
+            raise Failure(f"pgbench, {way}: the servers have {found}")
+        self.add(number, case, way, count, seconds, nbytes, cpu)
 
     def explain(self, case):
         """What EXPLAIN says of a statement by frames, once."""
@@ -363,7 +413,10 @@ class Bench:
                 for way in ways[shift:] + ways[:shift]:
                     if way not in self.options.ways:
                         continue
-                    self.measure(number, case, way)
+                    if case.part == "pgbench":
+                        self.measure_pgbench(number, case, way)
+                    else:
+                        self.measure(number, case, way)
         for case, _ in cases:
             if case.operation != "COPY" and EXCHANGE in self.options.ways:
                 self.servers.shape(self.options.mbit if case.part == "links"

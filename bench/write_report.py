@@ -21,7 +21,8 @@ Case = namedtuple("Case", "part operation table place")
 
 TABLES = {"heap4": "heap, 4 columns", "key4": "primary key, 4 columns",
           "heap16": "heap, 16 columns", "key16": "primary key, 16 columns",
-          "text4": "heap, 4 columns with l_comment"}
+          "text4": "heap, 4 columns with l_comment",
+          "pgbench_accounts": "pgbench -i, four servers"}
 
 # The goals: times as fast as postgres_fdw ...
 FASTER = {("insert", "heap"): 5, ("insert", "key"): 2.5,

@@ -157,8 +157,8 @@ def run_place(work, tests, names, place, say):
     for way, mirror in mirrors.items():
         with open(mirror.server.log, encoding="utf-8", errors="replace") as log:
             report.ok(not re.search("PANIC:|was terminated by signal|TRAP:", log.read()), f"the server with tables {place} and {way} has not crashed")
+    report.ok(frames["min_write_rows 0"] > len(names), f"rows with tables {place} go as frames", str(frames))
     report.comment(f"pieces with tables {place}: {frames}")
-    return frames
 
 
 def main(work):

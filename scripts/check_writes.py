@@ -136,6 +136,9 @@ def run(work, count, seed, first):
     report.comment("errors: " + ", ".join(f"{state} {times}" for state, times in sorted(errors.items(), key=lambda item: -item[1])))
     report.ok(not different, f"{count} random cases have equal answers")
     report.ok(not broken, "all of them have answers")
+    if count >= 100:
+        report.ok(cases_sent * 4 >= count, "many of them write frames", f"{cases_sent} of {count}")
+        report.ok(set(sent) == {"INSERT", "UPDATE", "DELETE"}, "each kind of statement is written as frames", str(sent))
     for server in (nodes.coordinator, nodes.server):
         with open(server.log, encoding="utf-8", errors="replace") as log:
             report.ok(not re.search("PANIC|was terminated by signal|TRAP", log.read()), f"{server.name} has not crashed")

@@ -1,15 +1,15 @@
 --
 -- UPDATE and DELETE: the scans that feed them, and the rows that are changed.
 --
--- Other tests have tables of the same names.
-CREATE SCHEMA write_update_test;
-SET search_path = write_update_test, public;
-CREATE TABLE remote.stock (id int PRIMARY KEY, warehouse int, amount int CHECK (amount >= 0), note text);
-CREATE TABLE remote.delivery (id int, item int, amount int);
-INSERT INTO remote.stock SELECT i, i % 10, i % 7, 'item ' || i FROM generate_series(1, 1000) i;
-INSERT INTO remote.delivery SELECT i, i * 3, i % 5 FROM generate_series(1, 300) i;
-ANALYZE remote.stock, remote.delivery;
-IMPORT FOREIGN SCHEMA remote LIMIT TO (stock, delivery) FROM SERVER loopback INTO write_update_test;
+CREATE SCHEMA updates;
+CREATE SCHEMA there;
+SET search_path = updates, public;
+CREATE TABLE there.stock (id int PRIMARY KEY, warehouse int, amount int CHECK (amount >= 0), note text);
+CREATE TABLE there.delivery (id int, item int, amount int);
+INSERT INTO there.stock SELECT i, i % 10, i % 7, 'item ' || i FROM generate_series(1, 1000) i;
+INSERT INTO there.delivery SELECT i, i * 3, i % 5 FROM generate_series(1, 300) i;
+ANALYZE there.stock, there.delivery;
+IMPORT FOREIGN SCHEMA there LIMIT TO (stock, delivery) FROM SERVER loopback INTO updates;
 ANALYZE stock, delivery;
 CREATE TABLE here AS SELECT i AS id, i * 2 AS amount FROM generate_series(1, 400) i;
 ANALYZE here;
@@ -90,14 +90,14 @@ SELECT explain_stable('UPDATE here SET amount = same(stock.amount) FROM stock, d
 SELECT * FROM update_differences('UPDATE here SET amount = same(stock.amount) FROM stock, delivery WHERE item = stock.id AND here.id = delivery.id', '{here}');
 SELECT * FROM update_differences('DELETE FROM here USING stock WHERE here.id = stock.id AND stock.amount > 3', '{here}');
 -- partitions: here, over there, and both in one table
-CREATE TABLE remote.parted_1 (id int, part int, amount int);
-CREATE TABLE remote.parted_2 (LIKE remote.parted_1);
+CREATE TABLE there.parted_1 (id int, part int, amount int);
+CREATE TABLE there.parted_2 (LIKE there.parted_1);
 CREATE TABLE parted (id int, part int, amount int) PARTITION BY LIST (part);
 CREATE TABLE parted_3 PARTITION OF parted FOR VALUES IN (3);
-CREATE FOREIGN TABLE parted_1 PARTITION OF parted FOR VALUES IN (1) SERVER loopback OPTIONS (schema_name 'remote');
-CREATE FOREIGN TABLE parted_2 PARTITION OF parted FOR VALUES IN (2) SERVER loopback OPTIONS (schema_name 'remote');
+CREATE FOREIGN TABLE parted_1 PARTITION OF parted FOR VALUES IN (1) SERVER loopback OPTIONS (schema_name 'there');
+CREATE FOREIGN TABLE parted_2 PARTITION OF parted FOR VALUES IN (2) SERVER loopback OPTIONS (schema_name 'there');
 INSERT INTO parted SELECT i, i % 3 + 1, i % 11 FROM generate_series(1, 900) i;
-ANALYZE parted_3, remote.parted_1, remote.parted_2, parted_1, parted_2;
+ANALYZE parted_3, there.parted_1, there.parted_2, parted_1, parted_2;
 SELECT explain_stable('UPDATE parted SET amount = same(amount) + 1');
 SELECT * FROM update_differences('UPDATE parted SET amount = same(amount) + 1', '{parted}');
 SELECT explain_stable('UPDATE parted SET amount = 5 WHERE amount = 3 OR part = 3');
@@ -194,10 +194,10 @@ END
 $$;
 
 -- the first bad row is the first to fail, whatever is wrong with it
-CREATE TABLE remote.checked (id int PRIMARY KEY, v int NOT NULL CHECK (v < 1000), u int UNIQUE, w numeric(4,1), g int GENERATED ALWAYS AS (v * 2) STORED);
-INSERT INTO remote.checked SELECT i, i, i, i FROM generate_series(1, 200) i;
-ANALYZE remote.checked;
-IMPORT FOREIGN SCHEMA remote LIMIT TO (checked) FROM SERVER loopback INTO write_update_test;
+CREATE TABLE there.checked (id int PRIMARY KEY, v int NOT NULL CHECK (v < 1000), u int UNIQUE, w numeric(4,1), g int GENERATED ALWAYS AS (v * 2) STORED);
+INSERT INTO there.checked SELECT i, i, i, i FROM generate_series(1, 200) i;
+ANALYZE there.checked;
+IMPORT FOREIGN SCHEMA there LIMIT TO (checked) FROM SERVER loopback INTO updates;
 SELECT * FROM update_differences('UPDATE checked SET v = same(v) + 1, u = u + 1000', '{checked}');
 SELECT * FROM error_differences('UPDATE checked SET v = CASE same(id) WHEN 150 THEN NULL WHEN 151 THEN 2000 ELSE v END');
 SELECT * FROM error_differences('UPDATE checked SET v = CASE same(id) WHEN 150 THEN 2000 WHEN 151 THEN NULL ELSE v END');
@@ -208,10 +208,10 @@ SELECT * FROM error_differences('UPDATE checked SET g = DEFAULT, v = same(v) + 5
 SELECT * FROM error_differences('UPDATE checked SET u = u + same(1)');		-- each in the place of the next one
 SELECT * FROM error_differences('UPDATE checked SET u = same(-u)');
 -- in the order in which the rows are found, which is not that of the table there
-CREATE TABLE remote.backwards (id int, v int NOT NULL CHECK (v < 1000));
-INSERT INTO remote.backwards SELECT 5001 - i, i % 1000 FROM generate_series(1, 5000) i;
-ANALYZE remote.backwards;
-CREATE FOREIGN TABLE backwards (id int, v int) SERVER loopback OPTIONS (schema_name 'remote');
+CREATE TABLE there.backwards (id int, v int NOT NULL CHECK (v < 1000));
+INSERT INTO there.backwards SELECT 5001 - i, i % 1000 FROM generate_series(1, 5000) i;
+ANALYZE there.backwards;
+CREATE FOREIGN TABLE backwards (id int, v int) SERVER loopback OPTIONS (schema_name 'there');
 SET enable_hashjoin = off;
 SET enable_nestloop = off;
 SELECT explain_stable('UPDATE backwards SET v = here.amount FROM here WHERE here.id = backwards.id', 'VERBOSE, COSTS OFF');
@@ -222,20 +222,20 @@ RESET enable_hashjoin;
 RESET enable_nestloop;
 
 -- unique at the end of each statement only
-CREATE TABLE remote.later (id int PRIMARY KEY DEFERRABLE, v int);
-INSERT INTO remote.later SELECT i, i FROM generate_series(1, 200) i;
-CREATE FOREIGN TABLE later (id int, v int) SERVER loopback OPTIONS (schema_name 'remote');
+CREATE TABLE there.later (id int PRIMARY KEY DEFERRABLE, v int);
+INSERT INTO there.later SELECT i, i FROM generate_series(1, 200) i;
+CREATE FOREIGN TABLE later (id int, v int) SERVER loopback OPTIONS (schema_name 'there');
 SELECT * FROM error_differences('UPDATE later SET id = same(id) + 1');
 SELECT * FROM update_differences('UPDATE later SET id = same(id) + 1000', '{later}');
 
 -- foreign keys: from the table, to it, to itself, with deletes that go on
-CREATE TABLE remote.parent (id int PRIMARY KEY, up int REFERENCES remote.parent);
-CREATE TABLE remote.child (id int PRIMARY KEY, parent int REFERENCES remote.parent, v int CHECK (v < 1000));
-CREATE TABLE remote.toy (child int REFERENCES remote.child ON DELETE CASCADE ON UPDATE CASCADE);
-INSERT INTO remote.parent SELECT i, CASE WHEN i > 100 THEN i - 100 END FROM generate_series(1, 200) i;
-INSERT INTO remote.child SELECT i, i, i FROM generate_series(1, 150) i;
-INSERT INTO remote.toy SELECT i % 90 + 1 FROM generate_series(1, 150) i;
-IMPORT FOREIGN SCHEMA remote LIMIT TO (parent, child, toy) FROM SERVER loopback INTO write_update_test;
+CREATE TABLE there.parent (id int PRIMARY KEY, up int REFERENCES there.parent);
+CREATE TABLE there.child (id int PRIMARY KEY, parent int REFERENCES there.parent, v int CHECK (v < 1000));
+CREATE TABLE there.toy (child int REFERENCES there.child ON DELETE CASCADE ON UPDATE CASCADE);
+INSERT INTO there.parent SELECT i, CASE WHEN i > 100 THEN i - 100 END FROM generate_series(1, 200) i;
+INSERT INTO there.child SELECT i, i, i FROM generate_series(1, 150) i;
+INSERT INTO there.toy SELECT i % 90 + 1 FROM generate_series(1, 150) i;
+IMPORT FOREIGN SCHEMA there LIMIT TO (parent, child, toy) FROM SERVER loopback INTO updates;
 SELECT * FROM update_differences('UPDATE child SET v = same(v) + 1', '{child,toy}');
 SELECT * FROM error_differences('UPDATE child SET parent = same(parent) + 100, v = CASE id WHEN 120 THEN 2000 ELSE v END');
 SELECT * FROM error_differences('UPDATE child SET parent = same(parent) + 100, v = CASE id WHEN 90 THEN 2000 ELSE v END');
@@ -244,65 +244,65 @@ SELECT * FROM error_differences('DELETE FROM parent WHERE same(id) > 150');
 SELECT * FROM error_differences('DELETE FROM parent WHERE same(id) IN (60, 160)');
 SELECT * FROM update_differences('DELETE FROM child WHERE same(id) > 20', '{child,toy}');
 SELECT * FROM update_differences('UPDATE child SET id = same(id) + 1000', '{child,toy}');
-CREATE TABLE remote.tree (id int PRIMARY KEY, up int REFERENCES remote.tree ON DELETE CASCADE);
-INSERT INTO remote.tree SELECT i, CASE WHEN i > 1 THEN i / 2 END FROM generate_series(1, 200) i;
-CREATE FOREIGN TABLE tree (id int, up int) SERVER loopback OPTIONS (schema_name 'remote');
+CREATE TABLE there.tree (id int PRIMARY KEY, up int REFERENCES there.tree ON DELETE CASCADE);
+INSERT INTO there.tree SELECT i, CASE WHEN i > 1 THEN i / 2 END FROM generate_series(1, 200) i;
+CREATE FOREIGN TABLE tree (id int, up int) SERVER loopback OPTIONS (schema_name 'there');
 SELECT * FROM update_differences('DELETE FROM tree WHERE same(id) >= 5', '{tree}');
-ALTER TABLE remote.tree DROP CONSTRAINT tree_up_fkey, ADD FOREIGN KEY (up) REFERENCES remote.tree;
+ALTER TABLE there.tree DROP CONSTRAINT tree_up_fkey, ADD FOREIGN KEY (up) REFERENCES there.tree;
 SELECT * FROM error_differences('DELETE FROM tree WHERE same(id) IN (50, 100, 101, 200)');
-ALTER TABLE remote.tree ALTER CONSTRAINT tree_up_fkey DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE there.tree ALTER CONSTRAINT tree_up_fkey DEFERRABLE INITIALLY DEFERRED;
 SELECT * FROM error_differences('DELETE FROM tree WHERE same(id) IN (50, 100, 101, 200)');
 SELECT * FROM error_differences('DELETE FROM tree WHERE same(id) IN (50, 100, 200)');
 
 -- triggers there see one row after the other
-CREATE TABLE remote.watched (id int, v int, seen bigint);
-INSERT INTO remote.watched SELECT i, 0 FROM generate_series(1, 200) i;
-CREATE TABLE remote.log (what text, n bigint);
-CREATE FUNCTION remote.watch() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE TABLE there.watched (id int, v int, seen bigint);
+INSERT INTO there.watched SELECT i, 0 FROM generate_series(1, 200) i;
+CREATE TABLE there.log (what text, n bigint);
+CREATE FUNCTION there.watch() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
 	IF TG_LEVEL = 'STATEMENT' THEN
-		INSERT INTO remote.log SELECT 'statement', sum(v) FROM remote.watched;
+		INSERT INTO there.log SELECT 'statement', sum(v) FROM there.watched;
 		RETURN NULL;
 	END IF;
 	IF TG_WHEN = 'AFTER' THEN
-		INSERT INTO remote.log SELECT 'row', sum(v) FROM remote.watched;
+		INSERT INTO there.log SELECT 'row', sum(v) FROM there.watched;
 		RETURN NULL;
 	END IF;
 	IF OLD.id % 50 = 0 THEN
 		RETURN NULL;
 	END IF;
-	NEW.seen := (SELECT sum(v) FROM remote.watched);
+	NEW.seen := (SELECT sum(v) FROM there.watched);
 	RETURN NEW;
 END
 $$;
-CREATE TRIGGER before_row BEFORE UPDATE ON remote.watched FOR EACH ROW EXECUTE FUNCTION remote.watch();
-CREATE FOREIGN TABLE watched (id int, v int, seen bigint) SERVER loopback OPTIONS (schema_name 'remote');
-CREATE FOREIGN TABLE log (what text, n bigint) SERVER loopback OPTIONS (schema_name 'remote');
+CREATE TRIGGER before_row BEFORE UPDATE ON there.watched FOR EACH ROW EXECUTE FUNCTION there.watch();
+CREATE FOREIGN TABLE watched (id int, v int, seen bigint) SERVER loopback OPTIONS (schema_name 'there');
+CREATE FOREIGN TABLE log (what text, n bigint) SERVER loopback OPTIONS (schema_name 'there');
 SELECT * FROM update_differences('UPDATE watched SET v = same(id)', '{watched}');
-CREATE TRIGGER after_row AFTER UPDATE ON remote.watched FOR EACH ROW EXECUTE FUNCTION remote.watch();
-CREATE TRIGGER after_statement AFTER UPDATE OR DELETE ON remote.watched FOR EACH STATEMENT EXECUTE FUNCTION remote.watch();
+CREATE TRIGGER after_row AFTER UPDATE ON there.watched FOR EACH ROW EXECUTE FUNCTION there.watch();
+CREATE TRIGGER after_statement AFTER UPDATE OR DELETE ON there.watched FOR EACH STATEMENT EXECUTE FUNCTION there.watch();
 SELECT * FROM update_differences('UPDATE watched SET v = same(id)', '{watched,log}');
 SELECT * FROM update_differences('DELETE FROM watched WHERE same(id) < 20', '{watched,log}');
 -- a constraint that looks at the table; a rule; row security
-CREATE FUNCTION remote.sum_of_later() RETURNS bigint STABLE LANGUAGE sql AS 'SELECT sum(v) FROM remote.later';
-ALTER TABLE remote.later ADD CHECK (v < 300 OR remote.sum_of_later() < 25000);
+CREATE FUNCTION there.sum_of_later() RETURNS bigint STABLE LANGUAGE sql AS 'SELECT sum(v) FROM there.later';
+ALTER TABLE there.later ADD CHECK (v < 300 OR there.sum_of_later() < 25000);
 SELECT * FROM error_differences('UPDATE later SET v = same(v) + 200');
-CREATE TABLE remote.ruled AS SELECT i AS id, i AS v FROM generate_series(1, 200) i;
-CREATE RULE note AS ON UPDATE TO remote.ruled DO ALSO INSERT INTO remote.log VALUES ('rule', NEW.v);
-CREATE FOREIGN TABLE ruled (id int, v int) SERVER loopback OPTIONS (schema_name 'remote');
+CREATE TABLE there.ruled AS SELECT i AS id, i AS v FROM generate_series(1, 200) i;
+CREATE RULE note AS ON UPDATE TO there.ruled DO ALSO INSERT INTO there.log VALUES ('rule', NEW.v);
+CREATE FOREIGN TABLE ruled (id int, v int) SERVER loopback OPTIONS (schema_name 'there');
 SELECT * FROM update_differences('UPDATE ruled SET v = same(v) + 7', '{ruled,log}');
 -- partitions and children there: a ctid may be that of several rows
-CREATE TABLE remote.family (id int, v int);
-CREATE TABLE remote.family_child () INHERITS (remote.family);
-INSERT INTO remote.family SELECT i, i FROM generate_series(1, 100) i;
-INSERT INTO remote.family_child SELECT i, i FROM generate_series(101, 300) i;
-CREATE FOREIGN TABLE family (id int, v int) SERVER loopback OPTIONS (schema_name 'remote');
+CREATE TABLE there.family (id int, v int);
+CREATE TABLE there.family_child () INHERITS (there.family);
+INSERT INTO there.family SELECT i, i FROM generate_series(1, 100) i;
+INSERT INTO there.family_child SELECT i, i FROM generate_series(101, 300) i;
+CREATE FOREIGN TABLE family (id int, v int) SERVER loopback OPTIONS (schema_name 'there');
 SELECT * FROM update_differences('UPDATE family SET v = same(v) + 1 WHERE id <= 10', '{family}');
 SELECT * FROM update_differences('DELETE FROM family WHERE same(id) > 250', '{family}');
 -- a view there that has the ctid of its table
-CREATE VIEW remote.window AS SELECT ctid, id, v FROM remote.ruled WHERE v < 150 WITH CHECK OPTION;
-DROP RULE note ON remote.ruled;
-CREATE FOREIGN TABLE "window" (id int, v int) SERVER loopback OPTIONS (schema_name 'remote');
+CREATE VIEW there.window AS SELECT ctid, id, v FROM there.ruled WHERE v < 150 WITH CHECK OPTION;
+DROP RULE note ON there.ruled;
+CREATE FOREIGN TABLE "window" (id int, v int) SERVER loopback OPTIONS (schema_name 'there');
 SELECT * FROM update_differences('UPDATE "window" SET v = same(v) + 1 WHERE id < 140', '{ruled}');
 SELECT * FROM error_differences('UPDATE "window" SET v = same(v) + 1');
 -- it is found by its ctid, whatever the settings there, and the size of the table

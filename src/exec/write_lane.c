@@ -130,6 +130,8 @@ guarded(lane_operation operation, px_write_target *target, const char *sql,
 text *
 px_write_lane_ask(px_write_target *target, const char *sql)
 {
+	/* postgres_fdw would complete the call in flight, and lose its error. */
+	px_write_lane_collect(target->lane);
 	return guarded(LANE_CALL, target, sql, NULL);
 }
 

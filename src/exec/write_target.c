@@ -608,9 +608,26 @@ px_write_target_precedes(const px_write_target *target, uint64 position)
 		  lane->deposit_piece->positions[0] < position));
 }
 
+/* Has postgres_fdw not begun to send the rows that were not sent? */
+static bool
+is_incomplete(const px_write_target *target)
+{
+	uint32		rows = target->kept.nrows;
+
+	if (target->piece)
+		rows += target->piece->rows;
+	return target->plan.operation == CMD_INSERT &&
+		rows < (uint32) Max(target->plan.batch_size, 1);
+}
+
 void
 px_write_target_catch_up(px_write_target *target)
 {
+	if (is_incomplete(target))
+	{
+		px_write_lane_collect(target->lane);
+		return;
+	}
 	if (target->phase != PX_WRITE_FRAMES)
 	{
 		px_write_replay(target, true);
