@@ -312,6 +312,8 @@ SELECT * FROM differences('bare', 1, 12, 3, 5, '{id,parent,excluded,logarithm,la
 -- in a later batch
 ALTER TABLE target DROP CONSTRAINT target_nn_check;
 SELECT (f).state, (f).message, (f).row FROM (SELECT by_frames(rows_with(2000, ARRAY[kind, 'nn'], '{1500,1999}'), 1, 'target') f FROM kinds) t;
+ALTER TABLE bare DROP CONSTRAINT target_nn_check;
+SELECT (f).state, (f).row FROM by_frames(rows_with(2000, '{nn}', '{1500}'), 1, 'bare') f;
 -- a row that does not fit on a page
 CREATE TABLE huge (a int PRIMARY KEY, b text, c int NOT NULL);
 ALTER TABLE huge ALTER b SET STORAGE PLAIN;

@@ -320,7 +320,8 @@ judge_target(const Query *query, px_write_effects *effects)
 	/* A generated column may be part of a key. */
 	if (query->commandType == CMD_UPDATE && rel->rd_att->constr &&
 		rel->rd_att->constr->has_generated_stored)
-		columns = bms_add_range(columns, 1, RelationGetNumberOfAttributes(rel));
+		columns = bms_add_range(columns, 1,
+								RelationGetNumberOfAttributes(rel));
 
 	for (int i = 0; triggers && i < triggers->numtriggers; i++)
 	{

@@ -3,7 +3,8 @@
  * text.c
  *		Writing and reading the words of requests, hellos and admissions.
  *
- * The keys are known to the files of wire/ only.  Nothing here calls printf or strtol, which depend on the locale.
+ * The keys are known to the files of wire/ only.  Nothing here calls printf or
+ * strtol, which depend on the locale.
  *
  *-------------------------------------------------------------------------
  */

@@ -31,3 +31,12 @@ px_peer_refuse(px_peer *peer, const char *refusal, bool lacks_extension)
 	peer->refusal = MemoryContextStrdup(CacheMemoryContext, refusal);
 	peer->lacks_extension = lacks_extension;
 }
+
+void
+px_peer_refuse_writes(px_peer *peer, const char *refusal)
+{
+	ereport(DEBUG1,
+			(errmsg_internal("no writes by frames to server %u: %s",
+							 peer->serverid, refusal)));
+	peer->write_refusal = MemoryContextStrdup(CacheMemoryContext, refusal);
+}

@@ -65,6 +65,9 @@ typedef struct px_peer
 	/* The same for streams alone: what a session of our own was told. */
 	char	   *stream_refusal;
 
+	/* The same for writes alone. */
+	char	   *write_refusal;
+
 	/* When to try again after a session that did not answer, or 0. */
 	TimestampTz avoid_until;
 
@@ -142,5 +145,8 @@ extern void px_peer_avoid(px_peer *peer);
  */
 extern void px_peer_refuse(px_peer *peer, const char *refusal,
 						   bool lacks_extension);
+
+/* The same for writes. */
+extern void px_peer_refuse_writes(px_peer *peer, const char *refusal);
 
 #endif							/* PX_CONN_PEER_H */

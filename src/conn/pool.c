@@ -91,6 +91,7 @@ px_peer_get(UserMapping *user)
 		peer->refusal = NULL;
 		peer->lacks_extension = false;
 		peer->stream_refusal = NULL;
+		peer->write_refusal = NULL;
 		peer->avoid_until = 0;
 		peer->admitted = false;
 		peer->snapshot[0] = '\0';
@@ -569,7 +570,9 @@ forgive_peer(px_peer *peer)
 		pfree(peer->refusal);
 	if (peer->stream_refusal)
 		pfree(peer->stream_refusal);
-	peer->refusal = peer->stream_refusal = NULL;
+	if (peer->write_refusal)
+		pfree(peer->write_refusal);
+	peer->refusal = peer->stream_refusal = peer->write_refusal = NULL;
 	peer->avoid_until = 0;
 }
 

@@ -81,7 +81,7 @@ read_order(text *line, px_apply_order *order)
 				 errdetail_internal("%s", px_fault_text(&fault, detail))));
 }
 
-/* exchange.unpack(text), in the schema of exchange.apply, which is function. */
+/* exchange.unpack(text), in the schema of exchange.apply: function. */
 static Oid
 find_unpack(Oid function)
 {

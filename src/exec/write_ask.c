@@ -69,7 +69,7 @@ question_sql(const px_hello *self, const char *statement, bool is_known)
 
 /*
  * The functions are not the extension's.  Ask for the reason, which would have
- * taken long to plan.
+ * taken long to plan, and remember it for the session.
  */
 static const char *
 ask_for_fault(px_write_target *target, px_peer *peer)
@@ -84,6 +84,8 @@ ask_for_fault(px_write_target *target, px_peer *peer)
 										FAULT_NBYTES_MAX)));
 	if (strcmp(fault, PX_REMOTE_LACKS_EXTENSION) == 0)
 		px_peer_refuse(peer, fault, true);
+	else
+		px_peer_refuse_writes(peer, fault);
 	return fault;
 }
 
@@ -230,6 +232,8 @@ px_write_ask(px_write_target *target)
 
 	if (peer->refusal)
 		return pstrdup(peer->refusal);
+	if (peer->write_refusal)
+		return pstrdup(peer->write_refusal);
 	px_hello_self(&self);
 	answer = px_write_lane_ask(target, question_sql(&self, target->plan.sql,
 											 lane->is_described));

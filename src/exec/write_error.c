@@ -191,3 +191,56 @@ px_write_fail(px_write_target *target, const px_write_piece *piece, int row,
 	ThrowErrorData(error);
 	pg_unreachable();
 }
+
+/*
+ * Where the error names the statement of the call that is in flight; NULL if
+ * it does not.
+ */
+static char *
+find_command(const px_write_lane *lane, const ErrorData *error)
+{
+	if (lane->target == NULL || error->context == NULL)
+		return NULL;
+	return strstr(error->context,
+				  psprintf(COMMAND_LINE "%s", lane->target->plan.sql));
+}
+
+/* Cut off the error context of who has met the error. */
+static void
+cut_local_context(const px_write_lane *lane, ErrorData *error)
+{
+	find_command(lane, error)[strlen(COMMAND_LINE) +
+							  strlen(lane->target->plan.sql)] = '\0';
+}
+
+/*
+ * Two servers may be sent the same statement.  Then neither call is waited
+ * for, and the error counts as that of the first one.
+ */
+bool
+px_write_claim_error(px_write_state *writer, ErrorData *error)
+{
+	px_write_lane *first = NULL;
+	const ErrorData *kept;
+
+	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
+	{
+		if (find_command(lane, error) == NULL)
+			continue;
+		lane->failed = true;
+		if (first == NULL)
+			first = lane;
+	}
+	if (first == NULL)
+		return false;
+	kept = px_downlink_kept_error(first->downlink);
+	if (kept)
+		*error = *kept;
+	else
+		cut_local_context(first, error);
+	writer->failed = true;
+	writer->failed_at =
+		position_of(first->target, first->piece,
+					edit_context(error, &first->target->plan, first->piece));
+	return true;
+}

@@ -23,4 +23,13 @@ pg_noreturn extern void px_write_fail(px_write_target *target,
 									  const px_write_piece *piece, int row,
 									  ErrorContextCallback *stack);
 
+/*
+ * Somebody else's use of a connection may meet the error of a call in flight:
+ * a scan of the source, say.  If error is such a one, edit it as above, note
+ * where it stands, and return true: it is to be thrown with ThrowErrorData,
+ * which adds the local error context.  The call must not be waited for then:
+ * so its lane counts as failed.
+ */
+extern bool px_write_claim_error(px_write_state *writer, ErrorData *error);
+
 #endif							/* PX_EXEC_WRITE_ERROR_H */

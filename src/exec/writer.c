@@ -26,6 +26,7 @@
 #include "utils/resowner.h"
 
 #include "compat.h"
+#include "exec/write_error.h"
 #include "exec/write_lane.h"
 #include "exec/write_progress.h"
 #include "exec/write_target.h"
@@ -192,6 +193,19 @@ is_about_data(int sqlstate)
 	return true;
 }
 
+/*
+ * Does it come of an earlier error?  The remote transaction has failed: for a
+ * row that postgres_fdw has written, say, because the server declined frames
+ * for one of its tables.  Or postgres_fdw looks for the result of a request
+ * whose error it has raised.
+ */
+static bool
+is_consequence(int sqlstate)
+{
+	return sqlstate == ERRCODE_IN_FAILED_SQL_TRANSACTION ||
+		sqlstate == ERRCODE_CONNECTION_FAILURE;
+}
+
 /* Let go of what an error may have left, as the end of a transaction does. */
 static void
 release_locks(const px_write_state *writer)
@@ -227,20 +241,16 @@ catch_up(px_write_target *target, uint64 *position)
 		error = CopyErrorData();
 		FlushErrorState();
 		release_locks(writer);
-
-		/*
-		 * The server has failed already: a row that postgres_fdw has written,
-		 * because the server declined frames for one of its tables.
-		 */
-		if (error->sqlerrcode == ERRCODE_IN_FAILED_SQL_TRANSACTION)
-			FreeErrorData(error);
-		else if (!is_about_data(error->sqlerrcode))
-			ReThrowError(error);
-		else if (writer->failed_at < *position)
+		if (is_about_data(error->sqlerrcode))
 		{
-			*position = writer->failed_at;
-			earlier = error;
+			if (writer->failed_at < *position)
+			{
+				*position = writer->failed_at;
+				earlier = error;
+			}
 		}
+		else if (!is_consequence(error->sqlerrcode))
+			ReThrowError(error);
 	}
 	PG_END_TRY();
 	return earlier;
@@ -251,16 +261,20 @@ px_writer_after_error(const EState *estate)
 {
 	px_write_state *writer = failed_writer(estate);
 	ErrorData  *error;
+	bool		claimed;
 	uint64		position;
 
 	if (writer == NULL)
 		return;
-	position = writer->failed ? writer->failed_at : writer->nrows;
 	MemoryContextSwitchTo(writer->context);
 	error = CopyErrorData();
-	if (!is_about_data(error->sqlerrcode))
+	claimed = !writer->failed && px_write_claim_error(writer, error);
+	if (!claimed && !is_about_data(error->sqlerrcode))
 		return;
 	FlushErrorState();
+	if (!is_about_data(error->sqlerrcode))
+		ThrowErrorData(error);
+	position = writer->failed ? writer->failed_at : writer->nrows;
 	release_locks(writer);
 	for (px_write_target *target = writer->targets; target;
 		 target = target->next)
@@ -270,9 +284,14 @@ px_writer_after_error(const EState *estate)
 			ErrorData  *earlier = catch_up(target, &position);
 
 			if (earlier)
+			{
 				error = earlier;
+				claimed = false;
+			}
 		}
 	}
+	if (claimed)
+		ThrowErrorData(error);
 	ReThrowError(error);
 }
 

@@ -186,6 +186,8 @@ gather_row(px_insert_state *state)
 
 	CHECK_FOR_INTERRUPTS();
 	ResetPerTupleExprContext(estate);
+	if (state->apply)
+		state->apply->has_row = true;	/* ExchangeUnpack says which */
 	source = ExecProcNode(linitial(state->css.custom_ps));
 	if (TupIsNull(source))
 		return false;

@@ -275,10 +275,10 @@ begin(ModifyTableState *mtstate, ResultRelInfo *relinfo, bool routed,
 	CmdType		operation = routed ? CMD_INSERT : mtstate->operation;
 	modify_routine *routine = palloc0(sizeof(modify_routine));
 	int			batch_size = fdw_batch_size(own, mtstate, operation, relinfo);
-	const char *reason = px_write_reason(mtstate, relinfo, routed, private,
-										 batch_size);
-	bool		is_small = px_write_is_small(mtstate);
 	bool		is_off = !px_enabled || !px_writes;
+	bool		is_small = !is_off && px_write_is_small(mtstate);
+	const char *reason = is_small ? PX_WRITE_FEW_ROWS :
+		px_write_reason(mtstate, relinfo, routed, private, batch_size);
 
 	routine->fdw = *own;
 	routine->own = own;
@@ -289,8 +289,6 @@ begin(ModifyTableState *mtstate, ResultRelInfo *relinfo, bool routed,
 		routine->fdw.ExplainForeignModify = modify_explain;
 	if (routed && estate->es_instrument)
 		add_routed(mtstate, routine);
-	if (reason == NULL && is_small)
-		reason = PX_WRITE_FEW_ROWS;
 	if (reason == NULL && !explain_only)
 	{
 		if (routed)

@@ -133,7 +133,9 @@ set_whole_row(px_unpack_state *state, TupleTableSlot *slot)
 	MemoryContextSwitchTo(oldcontext);
 }
 
-/* Another row of exchange.apply: maybe of another statement of postgres_fdw. */
+/*
+ * Another row of exchange.apply: maybe of another statement of postgres_fdw.
+ */
 static void
 begin_row(px_apply *apply)
 {

@@ -278,6 +278,12 @@ px_downlink_collect(px_downlink *downlink)
 	return result;
 }
 
+const ErrorData *
+px_downlink_kept_error(const px_downlink *downlink)
+{
+	return downlink->busy ? px_fdw_cursor_kept_error(downlink->cursor) : NULL;
+}
+
 pgsocket
 px_downlink_socket(const px_downlink *downlink)
 {

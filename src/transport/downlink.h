@@ -71,6 +71,14 @@ extern bool px_downlink_has_result(px_downlink *downlink);
 extern text *px_downlink_collect(px_downlink *downlink);
 
 /*
+ * The error of the call in flight, if it has come when it could not be raised:
+ * at the beginning of a subtransaction.  Collecting the result raises it; who
+ * uses the connection before that gets an error without its code.  NULL if
+ * there is none.
+ */
+extern const ErrorData *px_downlink_kept_error(const px_downlink *downlink);
+
+/*
  * The socket, to judge locality by.  PGINVALID_SOCKET if it is not known:
  * until a call that was sent is collected.
  */

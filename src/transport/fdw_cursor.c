@@ -21,9 +21,7 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "storage/latch.h"
-#include "storage/proc.h"
 #include "utils/memutils.h"
-#include "utils/timeout.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
@@ -300,17 +298,24 @@ px_fdw_cursor_is_innermost(const px_fdw_cursor *cursor)
  * Errors
  * --------------------------------------------------------------------- */
 
+/*
+ * The cursor was declared.  From now on postgres_fdw names the query in errors
+ * alone.  It may be somebody else's use of the connection that meets ours, and
+ * does not know what to report.
+ */
+static void
+note_declared(px_fdw_cursor *cursor)
+{
+	strlcpy(cursor->sql, cursor->reported, cursor->sql_nbytes);
+}
+
 /* In a PG_CATCH: end error handling, and return the error to be reported. */
 static ErrorData *
 copy_error(px_fdw_cursor *cursor)
 {
 	ErrorData  *error = px_remote_error_copy(cursor->sql, cursor->reported);
 
-	/*
-	 * If postgres_fdw raises an error of this request again, it names
-	 * cursor->sql.
-	 */
-	strlcpy(cursor->sql, cursor->reported, cursor->sql_nbytes);
+	note_declared(cursor);		/* it may raise the error again */
 	return error;
 }
 
@@ -337,6 +342,7 @@ note_arrival(px_fdw_cursor *cursor)
 	{
 		cursor->request.callback_pending = false;
 		cursor->arrived = true;
+		note_declared(cursor);
 	}
 }
 
@@ -427,12 +433,7 @@ px_fdw_cursor_start(px_fdw_cursor *cursor)
 		rethrow(cursor, context);
 	}
 	PG_END_TRY();
-
-	/*
-	 * From now on postgres_fdw names the query in errors, and nowhere else.
-	 * It may be somebody else's use of the connection that meets ours.
-	 */
-	strlcpy(cursor->sql, cursor->reported, cursor->sql_nbytes);
+	note_declared(cursor);
 }
 
 /* ---------------------------------------------------------------------
@@ -502,6 +503,12 @@ wait_for_row(px_fdw_cursor *cursor, TimestampTz deadline)
 	return true;
 }
 
+const ErrorData *
+px_fdw_cursor_kept_error(const px_fdw_cursor *cursor)
+{
+	return cursor->error;
+}
+
 /* Raise an error that has come when no error could be raised. */
 static void
 raise_kept_error(px_fdw_cursor *cursor)
@@ -511,7 +518,7 @@ raise_kept_error(px_fdw_cursor *cursor)
 	if (error == NULL)
 		return;
 	stop_pending(cursor);
-	ReThrowError(error);
+	ThrowErrorData(error);		/* in the error context of who fetches */
 }
 
 /*
@@ -681,27 +688,6 @@ collect(px_fdw_cursor *cursor)
 	PG_END_TRY();
 }
 
-/* Is it not the remote's error, but the cancel of our own statement? */
-static bool
-is_own_cancel(const ErrorData *error)
-{
-	return error->sqlerrcode == ERRCODE_QUERY_CANCELED && error->funcname &&
-		strcmp(error->funcname, "ProcessInterrupts") == 0;
-}
-
-/* Let a cancel that was caught come again. */
-static void
-cancel_again(void)
-{
-	if (StatementTimeout > 0 && !get_timeout_active(STATEMENT_TIMEOUT))
-		enable_timeout_after(STATEMENT_TIMEOUT, 1);
-	else
-	{
-		InterruptPending = QueryCancelPending = true;
-		SetLatch(MyLatch);
-	}
-}
-
 /*
  * The same where no error may be raised, because a subtransaction is just
  * beginning: if it is rolled back before it has begun, the session ends.  An
@@ -712,7 +698,9 @@ static void
 collect_quietly(px_fdw_cursor *cursor)
 {
 	MemoryContext context = CurrentMemoryContext;
+	ErrorContextCallback *stack = error_context_stack;
 
+	error_context_stack = NULL;
 	PG_TRY();
 	{
 		(void) wait_for_row(cursor, DT_NOEND);
@@ -721,11 +709,12 @@ collect_quietly(px_fdw_cursor *cursor)
 	{
 		ErrorData  *error;
 
+		error_context_stack = stack;
 		MemoryContextSwitchTo(cursor->estate->es_query_cxt);
 		error = CopyErrorData();
 		leave_to_fdw(cursor);
 		cursor->asked = true;
-		if (!is_own_cancel(error))
+		if (!px_error_is_own_cancel(error))
 			cursor->error = copy_error(cursor);
 		FreeErrorData(error);
 		MemoryContextSwitchTo(context);
@@ -735,10 +724,11 @@ collect_quietly(px_fdw_cursor *cursor)
 			if (GetCurrentTransactionNestLevel() == 2)
 				PG_RE_THROW();
 			FlushErrorState();
-			cancel_again();
+			px_cancel_again();
 		}
 	}
 	PG_END_TRY();
+	error_context_stack = stack;
 }
 
 static void

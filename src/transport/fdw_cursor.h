@@ -51,7 +51,7 @@ extern px_fdw_cursor *px_fdw_cursor_new_call(EState *estate, Oid serverid,
 											 const char *sql, text *argument,
 											 const char *reported);
 
-/* Set the query, before the first row is asked for, or after a rescan. */
+/* Set the query, before the first row is asked for, and after a rescan. */
 extern void px_fdw_cursor_set_sql(px_fdw_cursor *cursor, const char *sql);
 
 /*
@@ -79,6 +79,12 @@ extern bool px_fdw_cursor_wait(px_fdw_cursor *cursor, long timeout_ms);
  * interrupts.
  */
 extern text *px_fdw_cursor_fetch(px_fdw_cursor *cursor);
+
+/*
+ * The error that has come instead of a row when no error could be raised: the
+ * next call raises it.  NULL if there is none.
+ */
+extern const ErrorData *px_fdw_cursor_kept_error(const px_fdw_cursor *cursor);
 
 /*
  * Does the cursor belong to the current subtransaction?  In another one that

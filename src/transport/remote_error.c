@@ -8,7 +8,11 @@
 #include "postgres.h"
 
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "storage/latch.h"
+#include "storage/proc.h"
 #include "utils/memutils.h"
+#include "utils/timeout.h"
 
 #include "compat.h"
 #include "conn/remote_text.h"
@@ -55,4 +59,23 @@ px_remote_error_rethrow(MemoryContext context, const char *sql,
 {
 	MemoryContextSwitchTo(context);
 	ReThrowError(px_remote_error_copy(sql, reported));
+}
+
+bool
+px_error_is_own_cancel(const ErrorData *error)
+{
+	return error->sqlerrcode == ERRCODE_QUERY_CANCELED && error->funcname &&
+		strcmp(error->funcname, "ProcessInterrupts") == 0;
+}
+
+void
+px_cancel_again(void)
+{
+	if (StatementTimeout > 0 && !get_timeout_active(STATEMENT_TIMEOUT))
+		enable_timeout_after(STATEMENT_TIMEOUT, 1);
+	else
+	{
+		InterruptPending = QueryCancelPending = true;
+		SetLatch(MyLatch);
+	}
 }

@@ -21,4 +21,10 @@ pg_noreturn extern void px_remote_error_rethrow(MemoryContext context,
 												const char *sql,
 												const char *reported);
 
+/* Is it not the remote's error, but the cancel of our own statement? */
+extern bool px_error_is_own_cancel(const ErrorData *error);
+
+/* Let a cancel that was caught come again. */
+extern void px_cancel_again(void);
+
 #endif							/* PX_TRANSPORT_REMOTE_ERROR_H */
