@@ -22,9 +22,10 @@
 
 /*
  * Less says little about the link, and so does the time that round trips take,
- * or a remote that is busy.
+ * or a remote that is busy.  A piece that was compressed often has no more
+ * than 100 kB.
  */
-#define MEASURED_NBYTES_MIN	(128 * 1024)
+#define MEASURED_NBYTES_MIN	(64 * 1024)
 #define LATENCY_NS			1000000
 
 /* With random choices, one piece in so many is not deposited. */
