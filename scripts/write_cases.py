@@ -496,7 +496,7 @@ class Case:
                 "(" + ", ".join(self.literal(column, number, bad, row) for number, column in enumerate(columns)) + ")" for row in range(first, last + 1))
         else:
             text += self.select(columns, bad, first, last)
-        if self.often(0.12):
+        if self.often(0.12) and not (bad and self.batch_size > 1):     # the clause is a fault where constraints are deferrable
             text += " ON CONFLICT DO NOTHING"
         if returning and self.often(0.07):
             text += " RETURNING k"
@@ -619,7 +619,7 @@ class Case:
         elif form == "prepared":
             text = self.plain_statement()
             self.add(f"SET plan_cache_mode = {self.pick('auto', 'force_generic_plan')};\nPREPARE p{self.statements} AS {text};\n" +
-                     f"EXECUTE p{self.statements};\n" * self.pick(1, 2, 7))
+                     f"EXECUTE p{self.statements};\n\\if :ERROR\n{self.restart()}\\endif\n" * self.pick(1, 2, 7))
             self.look(True)
         elif form == "self":
             columns = [self.key] + [column for column in self.some_columns() if column is not self.key]
