@@ -199,8 +199,17 @@ run_for_rows(apply_call *call, List *stmts)
 
 	for (apply->rows_end = 0; apply->rows_end < rows;)
 	{
-		apply->rows_end = Min(apply->rows_end + apply->rows_at_once, rows);
-		processed += run_statements(call, stmts);
+		uint64		first = apply->rows_end;
+		uint64		written;
+
+		apply->rows_end = Min(first + apply->rows_at_once, rows);
+
+		/*
+		 * A rule may have made several rows of one.  postgres_fdw counts no
+		 * more rows than it has sent.
+		 */
+		written = run_statements(call, stmts);
+		processed += Min(written, apply->rows_end - first);
 		MemoryContextReset(context);
 		CHECK_FOR_INTERRUPTS();
 	}

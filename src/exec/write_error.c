@@ -40,6 +40,18 @@ last_line(char *text, size_t len, const char *prefix)
 	return NULL;
 }
 
+/*
+ * Where the error names postgres_fdw's statement; NULL if it does not.  The
+ * remote may have sent the same statement to a server of its own: the last
+ * line is ours.
+ */
+static char *
+find_statement(char *context, const char *sql)
+{
+	return last_line(context, strlen(context),
+					 psprintf(COMMAND_LINE "%s", sql));
+}
+
 /* Cut the row's line out of context; returns the row, or -1. */
 static int
 cut_row(char *context, char *command)
@@ -133,15 +145,12 @@ edit_context(ErrorData *error, const px_write_plan *plan,
 
 	if (error->context == NULL)
 		return -1;
-
-	/* The remote's own servers may have refused the same statement. */
-	command = last_line(error->context, strlen(error->context),
-						psprintf(COMMAND_LINE "%s", plan->sql));
+	command = find_statement(error->context, plan->sql);
 	if (command == NULL)
 		return -1;
 	row = cut_row(error->context, command);
 	rows = rows_of_statement(plan, piece, row);
-	command = last_line(error->context, strlen(error->context), COMMAND_LINE);
+	command = find_statement(error->context, plan->sql);
 	if (rows > 1 && command)
 	{
 		char	   *tail = command + strlen(COMMAND_LINE) + strlen(plan->sql);
@@ -204,8 +213,7 @@ find_command(const px_write_lane *lane, const ErrorData *error)
 {
 	if (lane->target == NULL || error->context == NULL)
 		return NULL;
-	return strstr(error->context,
-				  psprintf(COMMAND_LINE "%s", lane->target->plan.sql));
+	return find_statement(error->context, lane->target->plan.sql);
 }
 
 /* Cut off the error context of who has met the error. */
