@@ -7,7 +7,7 @@
  */
 #include "postgres.h"
 
-#include "foreign/foreign.h"
+#include "foreign/fdwapi.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -26,8 +26,8 @@
 #include "wire/held_error.h"
 
 /*
- * No more calls of a statement have a subtransaction.  With more than 64, which
- * a backend has room for, snapshots of all sessions would take longer.
+ * No more calls of a statement have a subtransaction.  With more than 64,
+ * which a backend has room for, snapshots of all sessions would take longer.
  */
 #define HELD_CALLS_MAX		60
 
@@ -43,7 +43,7 @@ px_write_lane *
 px_write_lane_get(px_write_state *writer, const px_write_plan *plan)
 {
 	Oid			relid = RelationGetRelid(plan->relinfo->ri_RelationDesc);
-	Oid			serverid = GetForeignTable(relid)->serverid;
+	Oid			serverid = GetForeignServerIdByRelId(relid);
 	px_write_lane *lane = writer->lanes;
 	MemoryContext oldcontext;
 
