@@ -42,6 +42,7 @@ SELECT apply('INSERT INTO apply.items(id, name) VALUES ($1, $2)', piece('SELECT 
 SELECT apply('INSERT INTO apply.items(id, name) VALUES ($1, $2)', piece('SELECT nullif(10 + i, 13), ''x'' FROM generate_series(1, 8) i', '23:-1,1043:-1'));
 SELECT apply('INSERT INTO apply.items(id, name) VALUES ($1, $2)', piece('SELECT i || CASE i WHEN 23 THEN ''x'' ELSE '''' END, ''x'' FROM generate_series(20, 25) i', '0:-1,0:-1'));
 SELECT count(*) FROM items;
+
 CREATE DOMAIN positive AS int CHECK (VALUE > 0);
 CREATE TABLE amounts (a positive, b text NOT NULL, CHECK (b <> 'bad'));
 SELECT describe('INSERT INTO apply.amounts(a, b) VALUES ($1, $2)');
@@ -54,6 +55,15 @@ SELECT apply('INSERT INTO apply.amounts(a, b) VALUES ($1, $2)', piece('SELECT 3 
 SET log_parameter_max_length_on_error = -1;
 SELECT apply('INSERT INTO apply.amounts(a, b) VALUES ($1, $2)', piece('SELECT 3 - i, i::text FROM generate_series(1, 4) i', '23:-1,25:-1'));
 RESET log_parameter_max_length_on_error;
+
+-- an error that is held: the transaction goes on, and nothing of the piece is left
+BEGIN;
+SELECT exchange.apply('version=1 batch_size=1 hold=1', 'INSERT INTO apply.amounts(a, b) VALUES ($1, $2)', piece('SELECT i, CASE i WHEN 3 THEN ''bad'' ELSE '''' END FROM generate_series(1, 4) i', '23:-1,25:-1'));
+SELECT count(*) FROM amounts;
+SELECT regexp_replace(exchange.apply('version=1 batch_size=1 hold=1', 'INSERT INTO apply.amounts(a, b) VALUES ($1, $2)', piece('SELECT i, '''' FROM generate_series(1, 4) i', '23:-1,25:-1')), ' us=.*', '');
+SELECT count(*) FROM amounts;
+ROLLBACK;
+SELECT exchange.apply('version=1 batch_size=1 hold=2', 'x', 'x');
 
 -- one command writes all rows, if nobody can see that
 CREATE FUNCTION commands(statement text, piece text, target regclass, batch_size int DEFAULT 1) RETURNS text LANGUAGE plpgsql AS $$

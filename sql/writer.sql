@@ -8,6 +8,7 @@ SET search_path = writer_test, public;
 CREATE TABLE remote.sale (id int PRIMARY KEY, item text CHECK (item <> 'bad'), price numeric(10,2), day date NOT NULL);
 CREATE TABLE remote.part0 (id int PRIMARY KEY, n int CHECK (n >= 0));
 CREATE TABLE remote.part1 (id int PRIMARY KEY, n int CHECK (n >= 0));
+CREATE TABLE remote.part2 (id int PRIMARY KEY, n int CHECK (n >= 0));
 
 DO $$
 BEGIN
@@ -26,14 +27,15 @@ CREATE FOREIGN TABLE sale (id int, item text, price numeric(10,2), day date)
 CREATE FOREIGN TABLE sale100 (id int, item text, price numeric(10,2), day date)
 	SERVER loopback OPTIONS (schema_name 'remote', table_name 'sale', batch_size '100');
 
--- Partitions on two servers, and two here. If several partitions of one
--- server have bad rows, another one's may be met first.
+-- two partitions on one server, one of them with batches, one on another
+-- server, and one here
 CREATE TABLE parted (id int, n int) PARTITION BY HASH (id);
 CREATE FOREIGN TABLE parted0 PARTITION OF parted FOR VALUES WITH (MODULUS 4, REMAINDER 0)
 	SERVER loopback OPTIONS (schema_name 'remote', table_name 'part0');
 CREATE FOREIGN TABLE parted1 PARTITION OF parted FOR VALUES WITH (MODULUS 4, REMAINDER 1)
 	SERVER loopback_too OPTIONS (schema_name 'remote', table_name 'part1');
-CREATE TABLE parted2 PARTITION OF parted FOR VALUES WITH (MODULUS 4, REMAINDER 2);
+CREATE FOREIGN TABLE parted2 PARTITION OF parted FOR VALUES WITH (MODULUS 4, REMAINDER 2)
+	SERVER loopback_too OPTIONS (schema_name 'remote', table_name 'part2', batch_size '100');
 CREATE TABLE parted3 PARTITION OF parted FOR VALUES WITH (MODULUS 4, REMAINDER 3);
 
 -- What a statement does: rows counted and contents, or all of its error. It is
@@ -200,6 +202,6 @@ FROM remote.kinds;
 DROP FOREIGN TABLE sale, sale100, kinds;
 DROP TABLE parted;
 DROP SERVER loopback_too CASCADE;
-DROP TABLE remote.sale, remote.part0, remote.part1, remote.kinds;
+DROP TABLE remote.sale, remote.part0, remote.part1, remote.part2, remote.kinds;
 DROP FUNCTION remote.pass, write_result, write_compare;
 DROP TYPE size;

@@ -268,6 +268,8 @@ px_write_ask(px_write_target *target)
 							   sizeof(px_request_column));
 	target->exact = description.exact && !target->plan.do_nothing &&
 		!target->plan.may_repeat;
-	target->call_sql = px_write_call_sql(&target->plan, version, NULL);
+	target->call_sql = px_write_call_sql(&target->plan, version, false,
+										 NULL);
+	target->hold_sql = px_write_call_sql(&target->plan, version, true, NULL);
 	return NULL;
 }

@@ -8,9 +8,12 @@
 #include "postgres.h"
 
 #include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
 
 #include "compat.h"
+#include "conn/remote_text.h"
 #include "exec/write_error.h"
+#include "wire/held_error.h"
 
 /* The line that the remote adds to the context of an error. */
 #define ROW_LINE		"pg_exchange row "
@@ -180,9 +183,10 @@ position_of(const px_write_target *target, const px_write_piece *piece,
 	return PX_WRITE_AT_END + target->number;
 }
 
-void
-px_write_fail(px_write_target *target, const px_write_piece *piece, int row,
-			  ErrorContextCallback *stack)
+/* In a PG_CATCH: see px_write_fail, which also says that the lane failed. */
+pg_noreturn static void
+fail(px_write_target *target, const px_write_piece *piece, int row,
+	 ErrorContextCallback *stack)
 {
 	px_write_state *writer = target->writer;
 	ErrorData  *error;
@@ -196,11 +200,82 @@ px_write_fail(px_write_target *target, const px_write_piece *piece, int row,
 		row = edit_context(error, &target->plan, piece);
 	writer->failed = true;
 	writer->failed_at = position_of(target, piece, row);
-	target->lane->failed = true;
 	if (piece && piece->lines)
 		px_copy_lines_throw(piece->lines, row, target->plan.batch_size > 1,
 							error);
 	ThrowErrorData(error);
+	pg_unreachable();
+}
+
+void
+px_write_fail(px_write_target *target, const px_write_piece *piece, int row,
+			  ErrorContextCallback *stack)
+{
+	target->lane->failed = true;
+	fail(target, piece, row, stack);
+}
+
+static void
+read_held(const char *servername, const char *words, px_held_error *held)
+{
+	char	   *room = palloc(strlen(words) + 1);
+	px_fault	fault;
+	char		detail[PX_FAULT_NBYTES_MAX];
+
+	if (px_held_error_read(words, held, room, &fault) != PX_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("invalid response from server \"%s\"", servername),
+				 errdetail_internal("%s",
+									px_remote_text(px_fault_text(&fault,
+																 detail)))));
+}
+
+/* Text of the remote, valid in the database encoding. */
+static const char *
+verified(const char *text)
+{
+	return pg_verifymbstr(text, (int) strlen(text), true) ? text :
+		px_remote_text(text);
+}
+
+/* As postgres_fdw raises errors of the remote. */
+pg_noreturn static void
+raise_held(const px_held_error *held, const char *reported)
+{
+	const char *state = held->sqlstate;
+
+	ereport(ERROR,
+			(errcode(MAKE_SQLSTATE(state[0], state[1], state[2], state[3],
+								   state[4])),
+			 errmsg_internal("%s", verified(held->message)),
+			 held->detail[0] ?
+			 errdetail_internal("%s", verified(held->detail)) : 0,
+			 held->hint[0] ? errhint("%s", verified(held->hint)) : 0,
+			 held->context[0] ?
+			 errcontext("%s", verified(held->context)) : 0,
+			 errcontext(COMMAND_LINE "%s", reported)));
+	pg_unreachable();
+}
+
+void
+px_write_raise_held(px_write_target *target, const px_write_piece *piece,
+					const char *words)
+{
+	ErrorContextCallback *stack = error_context_stack;
+	px_held_error held;
+
+	read_held(target->lane->servername, words, &held);
+	error_context_stack = NULL;
+	PG_TRY();
+	{
+		raise_held(&held, target->plan.sql);
+	}
+	PG_CATCH();
+	{
+		fail(target, piece, -1, stack);
+	}
+	PG_END_TRY();
 	pg_unreachable();
 }
 

@@ -37,6 +37,8 @@ typedef struct px_write_lane
 	UserMapping *user;
 	px_downlink *downlink;		/* NULL before the first call */
 	bool		failed;			/* its session takes no more commands */
+	int			ntargets;		/* that are written to there */
+	int			nheld;			/* calls with errors held */
 
 	/* How frames are compressed; valid once a target has been described. */
 	bool		is_described;
@@ -84,6 +86,7 @@ typedef struct px_kept_rows
 	MemoryContext context;		/* reset when they have been replayed */
 	px_kept_row *rows;			/* NULL until the first */
 	int			nrows;
+	int			replayed;		/* so many of them are written */
 	int			cap;
 	size_t		nbytes;			/* of tuples */
 	px_copy_lines *lines;		/* NULL if it is no COPY */
@@ -107,6 +110,7 @@ struct px_write_target
 	/* What the remote has said; valid in phase PX_WRITE_FRAMES. */
 	bool		exact;
 	char	   *call_sql;		/* of the call of exchange.apply */
+	char	   *hold_sql;		/* the same, with errors held */
 	px_request	request;
 	px_request_column *columns; /* [request.ncolumns] */
 	TupleDesc	desc;			/* of the rows that are filled in */

@@ -245,13 +245,14 @@ send_piece(px_write_target *target, bool last)
 	px_write_piece *piece = target->piece;
 	int64		begin;
 
-	px_write_piece_add(piece, px_frame_maker_end(target->maker));
+	if (!piece->ended)
+		px_write_piece_add(piece, px_frame_maker_end(target->maker));
+	piece->ended = true;
 	piece->last = last;
-	target->piece = NULL;
-	count_memory(target);
 	begin = px_wall_ns();
-	px_write_lane_send(target, piece);
+	px_write_lane_send(target);
 	forget_wait(target->writer, begin);
+	count_memory(target);
 }
 
 /* ---------------------------------------------------------------------
@@ -646,11 +647,6 @@ px_write_target_catch_up(px_write_target *target)
 	{
 		px_write_lane_collect(target->lane);
 		return;
-	}
-	if (target->phase != PX_WRITE_FRAMES)
-	{
-		px_write_replay(target, true);
-		px_write_forget_kept(target);
 	}
 	px_write_target_flush(target, false);
 	px_write_lane_collect(target->lane);

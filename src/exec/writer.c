@@ -17,6 +17,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "lib/binaryheap.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "storage/condition_variable.h"
@@ -27,6 +28,7 @@
 
 #include "compat.h"
 #include "exec/write_error.h"
+#include "exec/write_kept.h"
 #include "exec/write_lane.h"
 #include "exec/write_progress.h"
 #include "exec/write_target.h"
@@ -92,6 +94,7 @@ px_writer_add(const px_write_plan *plan)
 	target->stats.transport = "postgres_fdw (too few rows)";
 	*writer->targets_end = target;
 	writer->targets_end = &target->next;
+	target->lane->ntargets++;
 	target->number = writer->ntargets++;
 	return target;
 }
@@ -134,18 +137,95 @@ px_writer_row(px_write_target *target, TupleTableSlot *slot,
 	return slot;
 }
 
+/* Does postgres_fdw write the rows of the target that were not written yet? */
+static bool
+has_kept(const px_write_target *target)
+{
+	return target->phase != PX_WRITE_FRAMES && target->kept.nrows > 0;
+}
+
+/* Which target is to be replayed first? */
+static int
+compare_positions(Datum a, Datum b, void *arg)
+{
+	uint64		a_at = px_write_replay_position(
+		(const px_write_target *) DatumGetPointer(a));
+	uint64		b_at = px_write_replay_position(
+		(const px_write_target *) DatumGetPointer(b));
+
+	return a_at < b_at ? 1 : a_at > b_at ? -1 : 0;
+}
+
+/*
+ * Have postgres_fdw write kept rows, with the statements that come before
+ * position, in the order in which it would have executed them.
+ */
+static void
+replay_all(px_write_state *writer, uint64 position)
+{
+	binaryheap *heap = NULL;
+
+	for (px_write_target *target = writer->targets; target;
+		 target = target->next)
+	{
+		if (!has_kept(target) || target->lane->failed)
+			continue;
+		if (heap == NULL)
+			heap = binaryheap_allocate(writer->ntargets, compare_positions,
+									   NULL);
+		binaryheap_add_unordered(heap, PointerGetDatum(target));
+	}
+	if (heap == NULL)
+		return;
+	binaryheap_build(heap);
+	while (!binaryheap_empty(heap))
+	{
+		px_write_target *target = (px_write_target *)
+			DatumGetPointer(binaryheap_first(heap));
+
+		if (px_write_replay_position(target) >= position)
+			break;
+		px_write_replay_next(target);
+		if (has_kept(target))
+			binaryheap_replace_first(heap, PointerGetDatum(target));
+		else
+			(void) binaryheap_remove_first(heap);
+	}
+	binaryheap_free(heap);
+}
+
+static void
+collect_all(px_write_state *writer)
+{
+	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
+		px_write_lane_start(lane);
+	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
+		px_write_lane_collect(lane);
+}
+
+/*
+ * Frames come first: after an error of theirs the server goes on, if it has
+ * other targets, too.
+ */
 void
 px_writer_flush(EState *estate)
 {
 	px_write_state *writer = find_writer(estate);
+	bool		keeps = false;
 
 	if (writer == NULL)
 		return;
 	for (px_write_target *target = writer->targets; target;
 		 target = target->next)
-		px_write_target_flush(target, true);
-	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
-		px_write_lane_start(lane);
+	{
+		if (has_kept(target))
+			keeps = true;
+		else
+			px_write_target_flush(target, true);
+	}
+	collect_all(writer);
+	if (keeps)
+		replay_all(writer, PG_UINT64_MAX);
 	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
 		px_write_lane_end(lane);
 }
@@ -218,13 +298,13 @@ release_locks(const px_write_state *writer)
 }
 
 /*
- * Write what comes before the error at position.  If that fails, and at an
- * earlier position, returns that error; else NULL.
+ * Write what comes before the error at position: by frames for target, or by
+ * postgres_fdw if that is NULL.  If that fails, and at an earlier position,
+ * returns that error; else NULL.
  */
 static ErrorData *
-catch_up(px_write_target *target, uint64 *position)
+catch_up(px_write_state *writer, px_write_target *target, uint64 *position)
 {
-	px_write_state *writer = target->writer;
 	ErrorData  *volatile earlier = NULL;
 	MemoryContext context = CurrentMemoryContext;
 
@@ -232,7 +312,10 @@ catch_up(px_write_target *target, uint64 *position)
 	writer->failed_at = PG_UINT64_MAX;
 	PG_TRY();
 	{
-		px_write_target_catch_up(target);
+		if (target)
+			px_write_target_catch_up(target);
+		else
+			replay_all(writer, *position);
 	}
 	PG_CATCH();
 	{
@@ -261,6 +344,7 @@ px_writer_after_error(const EState *estate)
 {
 	px_write_state *writer = failed_writer(estate);
 	ErrorData  *error;
+	ErrorData  *earlier = NULL;
 	bool		claimed;
 	uint64		position;
 
@@ -279,17 +363,16 @@ px_writer_after_error(const EState *estate)
 	for (px_write_target *target = writer->targets; target;
 		 target = target->next)
 	{
-		if (px_write_target_precedes(target, position))
-		{
-			ErrorData  *earlier = catch_up(target, &position);
-
-			if (earlier)
-			{
-				error = earlier;
-				claimed = false;
-			}
-		}
+		if (!has_kept(target) && px_write_target_precedes(target, position))
+			earlier = catch_up(writer, target, &position);
+		if (earlier)
+			error = earlier;
+		claimed = claimed && earlier == NULL;
+		earlier = NULL;
 	}
+	earlier = catch_up(writer, NULL, &position);
+	if (earlier)
+		ReThrowError(earlier);
 	if (claimed)
 		ThrowErrorData(error);
 	ReThrowError(error);
