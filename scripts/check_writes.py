@@ -50,6 +50,11 @@ class Nodes:
                 self.coordinator.sql(f"""
                     CREATE SERVER {prefix}{number} FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '127.0.0.1', port '{self.server.port}', dbname 'd{number}');
                     CREATE USER MAPPING FOR CURRENT_USER SERVER {prefix}{number} OPTIONS (user '{user}');""")
+        self.server.sql(f"""CREATE EXTENSION postgres_fdw;
+            CREATE SERVER hop FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '127.0.0.1', port '{self.server.port}', dbname 'd1');
+            GRANT USAGE ON FOREIGN SERVER hop TO writer;
+            CREATE USER MAPPING FOR postgres SERVER hop OPTIONS (user 'postgres');
+            CREATE USER MAPPING FOR writer SERVER hop OPTIONS (user 'writer', password_required 'false');""", "d0")
         self.shards = [harness.Session(self.server, f"d{number}") for number in range(2)]
         self.log_at = 0
 

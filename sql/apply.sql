@@ -133,6 +133,28 @@ SELECT describe('INSERT INTO apply.ruled(id) VALUES ($1)');
 SELECT apply('INSERT INTO apply.ruled(id) VALUES ($1)', piece('SELECT i FROM generate_series(1, 5) i', '23:-1', 2), 2);
 SELECT * FROM log;
 SELECT * FROM ruled;
+-- a piece of their own, with other columns, in rules and policies
+DROP RULE also ON ruled;
+SELECT piece('SELECT ''own '' || i, i::bigint FROM generate_series(1, 3) i', '25:-1,20:-1') AS own \gset
+CREATE RULE own AS ON INSERT TO ruled DO ALSO INSERT INTO apply.log SELECT what, n FROM exchange.unpack(:'own') AS rows(what text, n bigint);
+TRUNCATE log;
+SELECT apply('INSERT INTO apply.ruled(id) VALUES ($1)', piece('SELECT i FROM generate_series(11, 15) i', '23:-1'), 100);
+SELECT count(*), min(what), max(what), sum(n) FROM log;
+DROP RULE own ON ruled;
+CREATE TABLE guarded_rows (id bigint, a bigint, b bigint);
+ALTER TABLE guarded_rows ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON guarded_rows USING (true) WITH CHECK (id IN (SELECT n FROM exchange.unpack(:'own') AS rows(what text, n bigint) WHERE what <> 'own 2'));
+CREATE ROLE regress_px_guarded;
+GRANT USAGE ON SCHEMA apply TO regress_px_guarded;
+GRANT INSERT ON guarded_rows TO regress_px_guarded;
+SET ROLE regress_px_guarded;
+SELECT apply('INSERT INTO apply.guarded_rows(id, a, b) VALUES ($1, $2, $3)', piece('SELECT i * 2 - 1, i, i FROM generate_series(1, 2) i', '20:-1,20:-1,20:-1'));
+SELECT apply('INSERT INTO apply.guarded_rows(id, a, b) VALUES ($1, $2, $3)', piece('SELECT i, i, i FROM generate_series(1, 3) i', '20:-1,20:-1,20:-1'));
+RESET ROLE;
+SELECT * FROM guarded_rows;
+DROP TABLE guarded_rows;
+DROP OWNED BY regress_px_guarded;
+DROP ROLE regress_px_guarded;
 CREATE RULE notify AS ON INSERT TO ruled DO ALSO NOTIFY regress_px;
 SELECT describe('INSERT INTO apply.ruled(id) VALUES ($1)');
 SELECT apply('INSERT INTO apply.ruled(id) VALUES ($1)', piece('SELECT 1', '23:-1'));

@@ -131,6 +131,15 @@ SELECT t, n, c.* FROM unnest('{sale,sale100}'::text[]) t, unnest('{0,1,2,99,100,
 	write_compare(format('INSERT INTO %s SELECT i, ''x'', i, ''2024-01-01'' FROM generate_series(101, 100 + %s) i', t, n)) c;
 SELECT t, c.* FROM unnest('{sale,sale100}'::text[]) t,
 	write_compare(format('INSERT INTO %s SELECT i, ''x'', i, ''2024-01-01'' FROM generate_series(150, 1, -1) i', t)) c;
+
+-- The statement of 1000 rows fails whatever these are, but the source before it
+-- is complete.
+CREATE TABLE remote.late (id int PRIMARY KEY DEFERRABLE);
+CREATE FOREIGN TABLE late (id int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'late', batch_size '1000');
+SELECT c.* FROM write_compare('INSERT INTO late SELECT 1 / (i - 10) FROM generate_series(1, 100) i ON CONFLICT DO NOTHING') c;
+SELECT c.* FROM write_compare('INSERT INTO late SELECT 1 / (i - 1010) FROM generate_series(1, 2000) i ON CONFLICT DO NOTHING') c;
+DROP FOREIGN TABLE late;
+DROP TABLE remote.late;
 RESET pg_exchange.min_write_rows;
 
 -- COPY: the line of the bad row

@@ -22,9 +22,10 @@
 
 /*
  * Less says little about the link, and so does the time that round trips take,
- * or a remote that is busy.
+ * or a remote that is busy.  A piece that was compressed often has no more
+ * than 100 kB.
  */
-#define MEASURED_NBYTES_MIN	(128 * 1024)
+#define MEASURED_NBYTES_MIN	(64 * 1024)
 #define LATENCY_NS			1000000
 
 /* With random choices, one piece in so many is not deposited. */
@@ -88,16 +89,15 @@ px_write_deposit_take(px_write_lane *lane, px_receipt *receipt, int64 *ns)
 }
 
 /*
- * A busy machine makes the link look slower than it is, and nothing makes it
- * look faster: so a lower time is believed at once.
+ * The last piece tells more than those before it: many links carry the first
+ * bytes after a pause faster than the rest.  A busy machine makes the link
+ * look slower than it is; then a connection is made in vain, and the deposit
+ * is measured, too.
  */
 void
 px_write_deposit_learn(px_write_lane *lane, int64 ns, size_t nbytes)
 {
-	double	   *upload_ns = &px_peer_get(lane->user)->link_history.upload_ns;
-	double		measured_ns = (double) Max(ns - LATENCY_NS, 1) / nbytes;
-
 	if (nbytes >= MEASURED_NBYTES_MIN)
-		*upload_ns = *upload_ns == 0 ? measured_ns :
-			Min(measured_ns, *upload_ns * 1.25);
+		px_peer_get(lane->user)->link_history.upload_ns =
+			(double) Max(ns - LATENCY_NS, 1) / nbytes;
 }

@@ -133,7 +133,10 @@ edit_context(ErrorData *error, const px_write_plan *plan,
 
 	if (error->context == NULL)
 		return -1;
-	command = strstr(error->context, psprintf(COMMAND_LINE "%s", plan->sql));
+
+	/* The remote's own servers may have refused the same statement. */
+	command = last_line(error->context, strlen(error->context),
+						psprintf(COMMAND_LINE "%s", plan->sql));
 	if (command == NULL)
 		return -1;
 	row = cut_row(error->context, command);

@@ -85,24 +85,36 @@ px_write_keep(px_write_target *target, TupleTableSlot *slot,
 	MemoryContextSwitchTo(oldcontext);
 }
 
-/* The slot that rows of a batch are put into, number i. */
+/*
+ * The slot that rows of a batch are put into, number i.  They are made in that
+ * order, and only as many as a batch has had: batch_size may be large.
+ */
 static TupleTableSlot *
 get_slot(px_write_target *target, int i)
 {
 	px_kept_rows *kept = &target->kept;
 	Relation	table = target->plan.relinfo->ri_RelationDesc;
-	MemoryContext oldcontext =
-		MemoryContextSwitchTo(target->writer->context);
+	MemoryContext oldcontext;
 
+	Assert(i <= kept->nslots);
+	if (i < kept->nslots)
+		return kept->slots[i];
+
+	oldcontext = MemoryContextSwitchTo(target->writer->context);
 	if (kept->slots == NULL)
 	{
-		kept->slots = palloc0(Max(target->plan.batch_size, 1) *
-							  sizeof(TupleTableSlot *));
+		kept->slots_cap = KEPT_INITIAL;
+		kept->slots = palloc(kept->slots_cap * sizeof(TupleTableSlot *));
 		kept->desc = CreateTupleDescCopy(RelationGetDescr(table));
 	}
-	if (kept->slots[i] == NULL)
-		kept->slots[i] = MakeSingleTupleTableSlot(kept->desc,
-												  &TTSOpsHeapTuple);
+	else if (kept->nslots == kept->slots_cap)
+	{
+		kept->slots_cap *= 2;
+		kept->slots = repalloc(kept->slots,
+							   kept->slots_cap * sizeof(TupleTableSlot *));
+	}
+	kept->slots[i] = MakeSingleTupleTableSlot(kept->desc, &TTSOpsHeapTuple);
+	kept->nslots++;
 	MemoryContextSwitchTo(oldcontext);
 	return kept->slots[i];
 }
@@ -150,11 +162,8 @@ px_write_forget_kept(px_write_target *target)
 {
 	px_kept_rows *kept = &target->kept;
 
-	for (int i = 0; kept->slots && i < Max(target->plan.batch_size, 1); i++)
-	{
-		if (kept->slots[i])
-			ExecClearTuple(kept->slots[i]);
-	}
+	for (int i = 0; i < kept->nslots; i++)
+		ExecClearTuple(kept->slots[i]);
 	if (kept->plan_slot)
 		ExecClearTuple(kept->plan_slot);
 	if (kept->context)
@@ -198,16 +207,14 @@ static int
 replay_batch(px_write_target *target, int i, int n)
 {
 	const px_write_plan *plan = &target->plan;
-	TupleTableSlot **slots = target->kept.slots;
+	TupleTableSlot **slots;
 	int			nwritten = n;
 
 	if (n == 1)
 		return replay_row(target, i);
 	for (int k = 0; k < n; k++)
-	{
 		(void) store_row(target, i + k, k);
-		slots = target->kept.slots;
-	}
+	slots = target->kept.slots;
 	slots = plan->fdw->ExecForeignBatchInsert(target->writer->estate,
 											  plan->relinfo, slots, slots,
 											  &nwritten);

@@ -7,7 +7,7 @@
  */
 #include "postgres.h"
 
-#include "foreign/foreign.h"
+#include "foreign/fdwapi.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -36,7 +36,7 @@ px_write_lane *
 px_write_lane_get(px_write_state *writer, const px_write_plan *plan)
 {
 	Oid			relid = RelationGetRelid(plan->relinfo->ri_RelationDesc);
-	Oid			serverid = GetForeignTable(relid)->serverid;
+	Oid			serverid = GetForeignServerIdByRelId(relid);
 	px_write_lane *lane = writer->lanes;
 	MemoryContext oldcontext;
 

@@ -31,7 +31,7 @@
 #include "commands/copy.h"
 #include "commands/copyfrom_internal.h"
 #include "executor/executor.h"
-#include "foreign/foreign.h"
+#include "foreign/fdwapi.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "rewrite/rewriteHandler.h"
@@ -433,7 +433,7 @@ px_write_reason(ModifyTableState *mtstate, ResultRelInfo *target, bool routed,
 		generated_calls_user_code(target->ri_RelationDesc))
 		reason = "functions may run queries";
 	if (reason == NULL && batch_size == 1)
-		reason = reason_of_source(mtstate, GetForeignTable(relid)->serverid,
+		reason = reason_of_source(mtstate, GetForeignServerIdByRelId(relid),
 								  private);
 	return reason;
 }

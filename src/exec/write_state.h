@@ -87,7 +87,9 @@ typedef struct px_kept_rows
 	int			cap;
 	size_t		nbytes;			/* of tuples */
 	px_copy_lines *lines;		/* NULL if it is no COPY */
-	TupleTableSlot **slots;		/* [batch_size], for replay; NULL before */
+	TupleTableSlot **slots;		/* [nslots], for replay; NULL before */
+	int			nslots;
+	int			slots_cap;
 	TupleDesc	desc;			/* of the slots */
 	TupleTableSlot *plan_slot;	/* UPDATE, DELETE: like the plan's */
 } px_kept_rows;

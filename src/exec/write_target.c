@@ -224,16 +224,34 @@ begin_piece(px_write_target *target)
 	target->fill_begun = px_wall_ns();
 }
 
+/*
+ * Waiting for a server is not a part of what filling in rows takes.  Without
+ * this, all targets would seem to be filled as slowly as the links carry, and
+ * better compression would seem to be in vain.
+ */
+static void
+forget_wait(px_write_state *writer, int64 begin)
+{
+	int64		waited = px_wall_ns() - begin;
+
+	for (px_write_target *target = writer->targets; target;
+		 target = target->next)
+		target->fill_begun += waited;
+}
+
 static void
 send_piece(px_write_target *target, bool last)
 {
 	px_write_piece *piece = target->piece;
+	int64		begin;
 
 	px_write_piece_add(piece, px_frame_maker_end(target->maker));
 	piece->last = last;
 	target->piece = NULL;
 	count_memory(target);
+	begin = px_wall_ns();
 	px_write_lane_send(target, piece);
+	forget_wait(target->writer, begin);
 }
 
 /* ---------------------------------------------------------------------
@@ -301,6 +319,7 @@ make_frame(px_write_target *target)
 	px_fill_reset(target->fill);
 	count_memory(target);
 	px_write_lanes_go_on(target->writer);
+	forget_wait(target->writer, end.wall_ns);
 }
 
 /* ---------------------------------------------------------------------

@@ -184,13 +184,12 @@ is_about_data(int sqlstate)
 		case ERRCODE_INVALID_TRANSACTION_STATE:
 		case ERRCODE_TRANSACTION_ROLLBACK:
 		case ERRCODE_INSUFFICIENT_RESOURCES:
-		case ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE:
 		case ERRCODE_OPERATOR_INTERVENTION:
 		case ERRCODE_SYSTEM_ERROR:
 		case ERRCODE_INTERNAL_ERROR:
 			return false;
 	}
-	return true;
+	return sqlstate != ERRCODE_LOCK_NOT_AVAILABLE;
 }
 
 /*
@@ -229,6 +228,8 @@ catch_up(px_write_target *target, uint64 *position)
 	ErrorData  *volatile earlier = NULL;
 	MemoryContext context = CurrentMemoryContext;
 
+	/* Errors that are not of a row do not say where they stand. */
+	writer->failed_at = PG_UINT64_MAX;
 	PG_TRY();
 	{
 		px_write_target_catch_up(target);
@@ -241,16 +242,15 @@ catch_up(px_write_target *target, uint64 *position)
 		error = CopyErrorData();
 		FlushErrorState();
 		release_locks(writer);
-		if (is_about_data(error->sqlerrcode))
-		{
-			if (writer->failed_at < *position)
-			{
-				*position = writer->failed_at;
-				earlier = error;
-			}
-		}
-		else if (!is_consequence(error->sqlerrcode))
+		if (ERRCODE_TO_CATEGORY(error->sqlerrcode) ==
+			ERRCODE_OPERATOR_INTERVENTION)
 			ReThrowError(error);
+		if (writer->failed_at < *position &&
+			!is_consequence(error->sqlerrcode))
+		{
+			*position = writer->failed_at;
+			earlier = error;
+		}
 	}
 	PG_END_TRY();
 	return earlier;

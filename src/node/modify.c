@@ -71,7 +71,7 @@ counters_of(ResultRelInfo *relinfo, EState *estate)
 {
 	Oid			relid = RelationGetRelid(relinfo->ri_RelationDesc);
 	const ForeignServer *server =
-		GetForeignServer(GetForeignTable(relid)->serverid);
+		GetForeignServer(GetForeignServerIdByRelId(relid));
 
 	return px_counters_get(server->serverid,
 						   px_result_relation_user(relinfo, estate),

@@ -76,6 +76,22 @@ check_permission(Oid function)
 	InvokeFunctionExecuteHook(function);
 }
 
+/*
+ * The exchange.apply whose piece this is.  A rule, view or policy of a user
+ * may call exchange.unpack in the same statement, with a piece of its own and
+ * other columns.  But only the call that exchange.apply has made has the
+ * statement's parameter: stored queries have no parameters.
+ */
+static px_apply *
+find_apply(const FuncExpr *call, ParamListInfo params)
+{
+	const Param *piece = linitial(call->args);
+
+	if (!IsA(piece, Param) || piece->paramkind != PARAM_EXTERN)
+		return NULL;
+	return px_apply_find(params);
+}
+
 /* Begin to read the piece; false if it is null. */
 static bool
 open_piece(px_unpack_state *state)
@@ -229,7 +245,7 @@ unpack_begin(CustomScanState *node, EState *estate, int eflags)
 	state->row_slot = ExecInitExtraTupleSlot(estate, state->tupdesc,
 											 &TTSOpsHeapTuple);
 	state->piece = ExecInitExpr(linitial(call->args), &node->ss.ps);
-	state->apply = px_apply_find(estate->es_param_list_info);
+	state->apply = find_apply(call, estate->es_param_list_info);
 }
 
 static void

@@ -566,6 +566,23 @@ plan_query(PX_PLANNER_PARAMETERS)
 }
 
 /*
+ * Has the query tables that could be joined?  The table that rows are inserted
+ * into is not one of them: what INSERT ... SELECT joins is in its subquery.
+ */
+static bool
+has_joins(const Query *query)
+{
+	const RangeTblEntry *source;
+
+	if (query->hasSubLinks)
+		return true;
+	if (query->commandType != CMD_INSERT || list_length(query->rtable) != 2)
+		return list_length(query->rtable) > 1;
+	source = lsecond_node(RangeTblEntry, query->rtable);
+	return source->rtekind == RTE_SUBQUERY && has_joins(source->subquery);
+}
+
+/*
  * Plan the query with partition-wise joins where they are worth it, and without
  * if that may be cheaper.
  */
@@ -573,7 +590,7 @@ static PlannedStmt *
 plan_both_ways(PX_PLANNER_PARAMETERS)
 {
 	bool		may_join = px_enabled && px_partitionwise && !users.join &&
-		(list_length(parse->rtable) > 1 || parse->hasSubLinks);
+		has_joins(parse);
 	/* The planner changes the query. */
 	Query	   *again = may_join ? copyObject(parse) : NULL;
 	PlannedStmt *stmt = plan_query(PX_PLANNER_ARGUMENTS(parse));
