@@ -45,6 +45,14 @@ px_copy_is_reading(void)
 		error_context_stack->callback == CopyFromErrorCallback;
 }
 
+int
+px_copy_line_nbytes(void)
+{
+	if (!px_copy_is_reading())
+		return 0;
+	return ((CopyFromState) error_context_stack->arg)->line_buf.len;
+}
+
 px_copy_lines *
 px_copy_lines_new(void)
 {
