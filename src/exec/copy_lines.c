@@ -14,6 +14,7 @@
 #include "commands/copyfrom_internal.h"
 #include "lib/stringinfo.h"
 
+#include "compat_executor.h"
 #include "exec/copy_lines.h"
 
 /*
