@@ -22,7 +22,7 @@ EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS what = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, context = PG_EXCEPTION_CONTEXT, name = CONSTRAINT_NAME,
 		col = COLUMN_NAME;
 	-- what is below belongs to this function
-	context := replace(regexp_replace(context, '\n?(SQL expression|SQL statement|PL/pgSQL function).*', ''), E'\n', '; ');
+	context := replace(regexp_replace(context, '\n?(PL/pgSQL expression|SQL expression|SQL statement|PL/pgSQL function).*', ''), E'\n', '; ');
 	RETURN concat_ws('; ', SQLSTATE || ': ' || what, nullif(detail, ''), nullif(col, ''), nullif(name, ''), nullif(context, ''));
 END
 $$;

@@ -32,6 +32,7 @@
 #include "admit/deposit.h"
 #include "admit/write_query.h"
 #include "compat.h"
+#include "compat_executor.h"
 #include "exec/apply_plan.h"
 #include "exec/apply_state.h"
 #include "exec/timeout.h"

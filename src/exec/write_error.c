@@ -168,6 +168,7 @@ edit_context(ErrorData *error, const px_write_plan *plan,
 /*
  * When would postgres_fdw have written the row?  With the last row of its
  * statement; or when the source has no more rows, in the order of the targets.
+ * COPY keeps rows for statements of several itself.
  */
 static uint64
 position_of(const px_write_target *target, const px_write_piece *piece,
@@ -178,6 +179,14 @@ position_of(const px_write_target *target, const px_write_piece *piece,
 
 	if (piece == NULL || piece->rows == 0)
 		return 0;
+	if (target->plan.mtstate->ps.plan == NULL && size > 1)
+	{
+		uint64		position = piece->positions[Min((uint32) Max(row, 0),
+													piece->rows - 1)];
+
+		return position < target->writer->copy_given ? position :
+			PX_WRITE_AT_END + target->number;
+	}
 	if (last < piece->rows)
 		return piece->positions[last];
 	return PX_WRITE_AT_END + target->number;
