@@ -244,6 +244,9 @@ judge_trigger(const Trigger *trigger, Oid relid, CmdType operation,
 {
 	int			side = RI_FKey_trigger_type(trigger->tgfoid);
 
+	if (trigger->tgisinternal && side != RI_TRIGGER_NONE &&
+		trigger->tgconstrrelid != relid)
+		effects->keys = true;
 	if (!trigger->tgisinternal ||
 		(side == RI_TRIGGER_NONE && trigger->tgfoid != F_UNIQUE_KEY_RECHECK))
 	{

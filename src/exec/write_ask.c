@@ -266,6 +266,7 @@ px_write_ask(px_write_target *target)
 	make_request(target, &self, &description, version);
 	target->columns = repalloc(columns, description.ncolumns *
 							   sizeof(px_request_column));
+	target->keys = description.keys;
 	target->exact = description.exact && !target->plan.do_nothing &&
 		!target->plan.may_repeat;
 	target->call_sql = px_write_call_sql(&target->plan, version, false,

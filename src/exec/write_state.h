@@ -37,6 +37,9 @@ typedef struct px_write_lane
 	UserMapping *user;
 	px_downlink *downlink;		/* NULL before the first call */
 	bool		failed;			/* its session takes no more commands */
+	bool		wants_order;	/* rows are to be written as they come: by
+								 * postgres_fdw ... */
+	bool		in_order;		/* ... and are */
 	int			ntargets;		/* that are written to there */
 	int			nheld;			/* calls with errors held */
 
@@ -109,6 +112,7 @@ struct px_write_target
 
 	/* What the remote has said; valid in phase PX_WRITE_FRAMES. */
 	bool		exact;
+	bool		keys;			/* foreign keys to other tables */
 	char	   *call_sql;		/* of the call of exchange.apply */
 	char	   *hold_sql;		/* the same, with errors held */
 	px_request	request;

@@ -476,6 +476,23 @@ append_kept(px_write_target *target)
 	count_memory(target);
 }
 
+bool
+px_write_is_ordered(const px_write_target *target)
+{
+	return target->lane->ntargets > 1 && target->plan.batch_size <= 1;
+}
+
+void
+px_write_target_decline(px_write_target *target, const char *reason)
+{
+	target->stats.transport =
+		MemoryContextStrdup(target->writer->context,
+							psprintf("%spostgres_fdw (%s)",
+									 target->phase == PX_WRITE_FRAMES ?
+									 "exchange and " : "", reason));
+	target->phase = PX_WRITE_DECLINED;
+}
+
 /*
  * Ask the remote about the statement, and begin with frames if it agrees.  If
  * not, postgres_fdw writes the rows kept so far, and the others as they come.
@@ -486,12 +503,16 @@ ask(px_write_target *target)
 	MemoryContext oldcontext = MemoryContextSwitchTo(target->writer->context);
 	const char *against = px_write_ask(target);
 
+	if (against == NULL && target->keys && px_write_is_ordered(target))
+		against = "foreign keys, and its server has other targets";
 	MemoryContextSwitchTo(oldcontext);
 	if (against)
 	{
-		target->stats.transport = psprintf("postgres_fdw (%s)", against);
-		target->phase = PX_WRITE_DECLINED;
-		px_write_replay(target, true);
+		px_write_target_decline(target, against);
+		if (px_write_is_ordered(target))
+			target->lane->wants_order = true;
+		else
+			px_write_replay(target, true);
 		return;
 	}
 	target->stats.transport =

@@ -34,6 +34,9 @@
 #include "exec/write_target.h"
 #include "exec/writer.h"
 
+/* Why postgres_fdw writes to a target whose server has others. */
+#define ONE_BY_ONE	"rows of its server are in order"
+
 /* Of all executor states, the last one first. */
 static px_write_state *writers = NULL;
 
@@ -78,6 +81,25 @@ make_writer(EState *estate)
 	return writer;
 }
 
+static void replay_all(px_write_state *writer, uint64 position);
+static void keep_order(px_write_lane *lane);
+
+/*
+ * Will the rows of a target that is about to be made have to be in order with
+ * those of the server's only target so far?
+ */
+static bool
+begins_order(const px_write_lane *lane, const px_write_plan *plan)
+{
+	const px_write_target *target = lane->writer->targets;
+
+	while (target && target->lane != lane)
+		target = target->next;
+	return target != NULL && plan->batch_size <= 1 &&
+		(target->phase == PX_WRITE_DECLINED ||
+		 (target->phase == PX_WRITE_FRAMES && target->keys));
+}
+
 px_write_target *
 px_writer_add(const px_write_plan *plan)
 {
@@ -92,11 +114,24 @@ px_writer_add(const px_write_plan *plan)
 	target->writer = writer;
 	target->lane = px_write_lane_get(writer, plan);
 	target->stats.transport = "postgres_fdw (too few rows)";
+	if (target->lane->in_order)
+		px_write_target_decline(target, ONE_BY_ONE);
+	else if (target->lane->ntargets == 1 && begins_order(target->lane, plan))
+		target->lane->wants_order = true;
 	*writer->targets_end = target;
 	writer->targets_end = &target->next;
 	target->lane->ntargets++;
 	target->number = writer->ntargets++;
+	if (target->lane->wants_order)
+		keep_order(target->lane);
 	return target;
+}
+
+/* Does postgres_fdw write the rows of the target that were not written yet? */
+static bool
+has_kept(const px_write_target *target)
+{
+	return target->phase != PX_WRITE_FRAMES && target->kept.nrows > 0;
 }
 
 /*
@@ -121,7 +156,10 @@ limit_memory(px_write_state *writer)
 				px_write_target_fullness(fullest))
 				fullest = target;
 		}
-		px_write_target_flush(fullest, false);
+		if (px_write_is_ordered(fullest) && has_kept(fullest))
+			replay_all(writer, PG_UINT64_MAX);
+		else
+			px_write_target_flush(fullest, false);
 		if (writer->nbytes >= before)
 			break;
 	}
@@ -160,16 +198,11 @@ px_writer_row(px_write_target *target, TupleTableSlot *slot,
 {
 	slot = px_write_target_row(target, slot, plan_slot);
 	target->writer->nrows++;
+	if (target->lane->wants_order)
+		keep_order(target->lane);
 	note_copy_buffers(target);
 	limit_memory(target->writer);
 	return slot;
-}
-
-/* Does postgres_fdw write the rows of the target that were not written yet? */
-static bool
-has_kept(const px_write_target *target)
-{
-	return target->phase != PX_WRITE_FRAMES && target->kept.nrows > 0;
 }
 
 /* Which target is to be replayed first? */
@@ -220,6 +253,35 @@ replay_all(px_write_state *writer, uint64 position)
 			(void) binaryheap_remove_first(heap);
 	}
 	binaryheap_free(heap);
+}
+
+/*
+ * A target of the lane is written by postgres_fdw, a row in a statement, or
+ * has foreign keys.  Its rows must not come before those of other tables that
+ * they refer to: so postgres_fdw writes these, too, each row as it comes.
+ */
+static void
+keep_order(px_write_lane *lane)
+{
+	px_write_state *writer = lane->writer;
+
+	lane->wants_order = false;
+	lane->in_order = true;
+	for (px_write_target *target = writer->targets; target;
+		 target = target->next)
+	{
+		if (target->lane == lane && target->phase == PX_WRITE_FRAMES)
+			px_write_target_flush(target, true);
+	}
+	px_write_lane_start(lane);
+	px_write_lane_collect(lane);
+	replay_all(writer, PG_UINT64_MAX);
+	for (px_write_target *target = writer->targets; target;
+		 target = target->next)
+	{
+		if (target->lane == lane && target->phase != PX_WRITE_DECLINED)
+			px_write_target_decline(target, ONE_BY_ONE);
+	}
 }
 
 static void
@@ -410,15 +472,21 @@ void
 px_writer_before_scan(EState *estate, Oid serverid)
 {
 	px_write_state *writer = find_writer(estate);
+	bool		keeps = false;
 
 	for (px_write_target *target = writer ? writer->targets : NULL; target;
 		 target = target->next)
 	{
 		if (target->lane->serverid != serverid || target->plan.batch_size > 1)
 			continue;
-		px_write_target_flush(target, true);
+		if (has_kept(target))
+			keeps = true;
+		else
+			px_write_target_flush(target, true);
 		px_write_lane_collect(target->lane);
 	}
+	if (keeps)
+		replay_all(writer, PG_UINT64_MAX);
 }
 
 const px_write_stats *

@@ -95,6 +95,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_REQUIRE(again.ncolumns == description.ncolumns &&
 				 again.effects == description.effects &&
 				 again.exact == description.exact &&
+				 again.keys == description.keys &&
 				 strcmp(again.against, description.against) == 0);
 	return 0;
 }

@@ -23,7 +23,7 @@
 	"server_version=150020 instance=0123456789abcdef0123456789abcdef export=1"
 
 static const char description_text[] =
-HELLO " against=view%20v effects=1 exact=0 columns=20:-1,1700:983042,0:-1";
+HELLO " against=view%20v effects=1 exact=0 keys=1 columns=20:-1,1700:983042,0:-1";
 
 static px_request_column columns[PX_FRAME_COLUMNS_MAX];
 
@@ -94,6 +94,7 @@ a_description_round_trips(void)
 	CHECK(strcmp(description.against, "view v") == 0);
 	CHECK(description.effects);
 	CHECK(!description.exact);
+	CHECK(description.keys);
 	CHECK_EQ(description.ncolumns, 3);
 	CHECK_EQ(columns[0].type_oid, 20);
 	CHECK_EQ(columns[0].typmod, -1);
@@ -152,8 +153,10 @@ malformed_descriptions_are_refused(void)
 	expect("effects=1", "effects=", PX_BAD_HEADER, "effects");
 	expect("effects=1 exact=0", "exact=0 effects=1", PX_BAD_HEADER, "effects");
 	expect("exact=0", "exact=-1", PX_BAD_HEADER, "exact");
-	expect("exact=0 ", "exact=0", PX_BAD_HEADER, "columns");
-	expect("exact=0", "exact=0 tea=green", PX_BAD_HEADER, "columns");
+	expect("exact=0 keys", "exact=0keys", PX_BAD_HEADER, "keys");
+	expect("keys=1", "keys=2", PX_OVER_LIMIT, "keys");
+	expect("keys=1 ", "keys=1", PX_BAD_HEADER, "columns");
+	expect("keys=1", "keys=1 tea=green", PX_BAD_HEADER, "columns");
 	expect(",0:-1", ",", PX_BAD_HEADER, "columns");
 	expect(",0:-1", ",0:-1 ", PX_BAD_HEADER, "columns");
 	expect("20:-1", "4294967296:-1", PX_OVER_LIMIT, "columns");
