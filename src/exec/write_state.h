@@ -39,6 +39,8 @@ typedef struct px_write_lane
 	bool		failed;			/* its session takes no more commands */
 	int			ntargets;		/* that are written to there */
 	int			nheld;			/* calls with errors held */
+	const char *declined;		/* why postgres_fdw writes all that is left;
+								 * NULL: it does not */
 
 	/* How frames are compressed; valid once a target has been described. */
 	bool		is_described;

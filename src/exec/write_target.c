@@ -31,6 +31,7 @@
 #include "exec/write_ask.h"
 #include "exec/write_kept.h"
 #include "exec/write_lane.h"
+#include "exec/write_replay.h"
 #include "exec/write_target.h"
 #include "guc.h"
 #include "wire/piece.h"
@@ -477,19 +478,50 @@ append_kept(px_write_target *target)
 }
 
 /*
+ * postgres_fdw is going to write rows of a target as they come.  An error of
+ * theirs stops the server.  So other rows for it must not wait any more: write
+ * what there is, and have postgres_fdw write the rest.
+ */
+static void
+decline_lane(px_write_lane *lane, const char *against)
+{
+	px_write_state *writer = lane->writer;
+	px_write_target *target;
+
+	lane->declined = against;
+	for (target = writer->targets; target; target = target->next)
+	{
+		if (target->lane == lane && target->phase == PX_WRITE_FRAMES)
+			px_write_target_flush(target, false);
+	}
+	px_write_lane_collect(lane);
+	px_write_replay_all(writer, lane, writer->nrows + 1);
+	for (target = writer->targets; target; target = target->next)
+	{
+		if (target->lane == lane)
+			target->phase = PX_WRITE_DECLINED;
+	}
+}
+
+/*
  * Ask the remote about the statement, and begin with frames if it agrees.  If
  * not, postgres_fdw writes the rows kept so far, and the others as they come.
  */
 static void
 ask(px_write_target *target)
 {
+	px_write_lane *lane = target->lane;
 	MemoryContext oldcontext = MemoryContextSwitchTo(target->writer->context);
-	const char *against = px_write_ask(target);
+	const char *against = lane->declined ? lane->declined :
+		px_write_ask(target);
 
+	if (against)
+		target->stats.transport = psprintf("postgres_fdw (%s)", against);
 	MemoryContextSwitchTo(oldcontext);
 	if (against)
 	{
-		target->stats.transport = psprintf("postgres_fdw (%s)", against);
+		if (lane->declined == NULL)
+			decline_lane(lane, against);
 		target->phase = PX_WRITE_DECLINED;
 		px_write_replay(target, true);
 		return;

@@ -17,7 +17,6 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "lib/binaryheap.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "storage/condition_variable.h"
@@ -28,8 +27,8 @@
 
 #include "compat.h"
 #include "exec/write_error.h"
-#include "exec/write_kept.h"
 #include "exec/write_lane.h"
+#include "exec/write_replay.h"
 #include "exec/write_progress.h"
 #include "exec/write_target.h"
 #include "exec/writer.h"
@@ -137,63 +136,6 @@ px_writer_row(px_write_target *target, TupleTableSlot *slot,
 	return slot;
 }
 
-/* Does postgres_fdw write the rows of the target that were not written yet? */
-static bool
-has_kept(const px_write_target *target)
-{
-	return target->phase != PX_WRITE_FRAMES && target->kept.nrows > 0;
-}
-
-/* Which target is to be replayed first? */
-static int
-compare_positions(Datum a, Datum b, void *arg)
-{
-	uint64		a_at = px_write_replay_position(
-		(const px_write_target *) DatumGetPointer(a));
-	uint64		b_at = px_write_replay_position(
-		(const px_write_target *) DatumGetPointer(b));
-
-	return a_at < b_at ? 1 : a_at > b_at ? -1 : 0;
-}
-
-/*
- * Have postgres_fdw write kept rows, with the statements that come before
- * position, in the order in which it would have executed them.
- */
-static void
-replay_all(px_write_state *writer, uint64 position)
-{
-	binaryheap *heap = NULL;
-
-	for (px_write_target *target = writer->targets; target;
-		 target = target->next)
-	{
-		if (!has_kept(target) || target->lane->failed)
-			continue;
-		if (heap == NULL)
-			heap = binaryheap_allocate(writer->ntargets, compare_positions,
-									   NULL);
-		binaryheap_add_unordered(heap, PointerGetDatum(target));
-	}
-	if (heap == NULL)
-		return;
-	binaryheap_build(heap);
-	while (!binaryheap_empty(heap))
-	{
-		px_write_target *target = (px_write_target *)
-			DatumGetPointer(binaryheap_first(heap));
-
-		if (px_write_replay_position(target) >= position)
-			break;
-		px_write_replay_next(target);
-		if (has_kept(target))
-			binaryheap_replace_first(heap, PointerGetDatum(target));
-		else
-			(void) binaryheap_remove_first(heap);
-	}
-	binaryheap_free(heap);
-}
-
 static void
 collect_all(px_write_state *writer)
 {
@@ -218,14 +160,14 @@ px_writer_flush(EState *estate)
 	for (px_write_target *target = writer->targets; target;
 		 target = target->next)
 	{
-		if (has_kept(target))
+		if (px_write_has_kept(target))
 			keeps = true;
 		else
 			px_write_target_flush(target, true);
 	}
 	collect_all(writer);
 	if (keeps)
-		replay_all(writer, PG_UINT64_MAX);
+		px_write_replay_all(writer, NULL, PG_UINT64_MAX);
 	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
 		px_write_lane_end(lane);
 }
@@ -315,7 +257,7 @@ catch_up(px_write_state *writer, px_write_target *target, uint64 *position)
 		if (target)
 			px_write_target_catch_up(target);
 		else
-			replay_all(writer, *position);
+			px_write_replay_all(writer, NULL, *position);
 	}
 	PG_CATCH();
 	{
@@ -363,7 +305,7 @@ px_writer_after_error(const EState *estate)
 	for (px_write_target *target = writer->targets; target;
 		 target = target->next)
 	{
-		if (!has_kept(target) && px_write_target_precedes(target, position))
+		if (!px_write_has_kept(target) && px_write_target_precedes(target, position))
 			earlier = catch_up(writer, target, &position);
 		if (earlier)
 			error = earlier;
