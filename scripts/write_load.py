@@ -2,7 +2,7 @@
 
 A client writes transactions of random statements, each to one server or to
 several, over foreign partitions. It knows what its own rows must be, for it
-follows what it was told: a COMMIT, an error, or nothing, because the connection
+follows what it was told: a COMMIT, an error, or nothing since the connection
 was lost. Each transaction leaves its number at every server that it writes to,
 so in the end the servers say which ones they have."""
 import collections
@@ -26,7 +26,8 @@ SHARD = """
         t text NOT NULL, d numeric(12,2), PRIMARY KEY (batch, n));
     CREATE TABLE sizes (server int NOT NULL, batch bigint PRIMARY KEY,
         rows int NOT NULL);
-    CREATE TABLE marks (server int NOT NULL, transaction bigint PRIMARY KEY);"""
+    CREATE TABLE marks (server int NOT NULL,
+        transaction bigint PRIMARY KEY);"""
 
 # A function that stays here: rows are read, and travel back as frames.
 COORDINATOR = """

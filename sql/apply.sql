@@ -22,7 +22,7 @@ EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS what = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, context = PG_EXCEPTION_CONTEXT, name = CONSTRAINT_NAME,
 		col = COLUMN_NAME;
 	-- what is below belongs to this function
-	context := replace(regexp_replace(context, '\n?(SQL expression|SQL statement|PL/pgSQL function).*', ''), E'\n', '; ');
+	context := replace(regexp_replace(context, '\n?(PL/pgSQL expression|SQL expression|SQL statement|PL/pgSQL function).*', ''), E'\n', '; ');
 	RETURN concat_ws('; ', SQLSTATE || ': ' || what, nullif(detail, ''), nullif(col, ''), nullif(name, ''), nullif(context, ''));
 END
 $$;
@@ -168,6 +168,17 @@ DROP ROLE regress_px_guarded;
 CREATE RULE notify AS ON INSERT TO ruled DO ALSO NOTIFY regress_px;
 SELECT describe('INSERT INTO apply.ruled(id) VALUES ($1)');
 SELECT apply('INSERT INTO apply.ruled(id) VALUES ($1)', piece('SELECT 1', '23:-1'));
+-- rules that make none or several rows of one, in a single statement; no more rows are counted than were sent
+CREATE TABLE sieve (id int);
+CREATE RULE odd AS ON INSERT TO sieve WHERE NEW.id % 2 = 1 DO INSTEAD NOTHING;
+CREATE VIEW sieve_view AS SELECT id FROM sieve;
+SELECT describe('INSERT INTO apply.sieve(id) VALUES ($1)'), describe('INSERT INTO apply.sieve_view(id) VALUES ($1)');
+SELECT apply('INSERT INTO apply.sieve(id) VALUES ($1)', piece('SELECT i FROM generate_series(1, 5) i', '23:-1'), 2);
+CREATE TABLE pairs (id int);
+CREATE RULE twice AS ON INSERT TO pairs DO INSTEAD INSERT INTO apply.sieve SELECT NEW.id * 2 FROM generate_series(1, 2);
+SELECT describe('INSERT INTO apply.pairs(id) VALUES ($1)');
+SELECT apply('INSERT INTO apply.pairs(id) VALUES ($1)', piece('SELECT i FROM generate_series(1, 5) i', '23:-1'), 2);
+SELECT count(*), sum(id) FROM sieve;
 -- functions of users may look at the table; those of PostgreSQL do not
 CREATE TABLE counted (id int);
 CREATE FUNCTION seen() RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM apply.counted';

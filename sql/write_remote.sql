@@ -38,6 +38,7 @@ SET ROLE regress_px_user;
 SELECT transport_of_writes();
 RESET ROLE;
 GRANT EXECUTE ON FUNCTION exchange.unpack(text) TO PUBLIC;
+\c
 SET ROLE regress_px_user;
 SELECT transport_of_writes();
 RESET ROLE;

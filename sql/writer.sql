@@ -105,6 +105,20 @@ SELECT t, bad, c.* FROM unnest('{sale,sale100}'::text[]) t, unnest('{110,1510,14
 	write_compare(format('INSERT INTO %s SELECT i, CASE WHEN i = %s THEN ''bad'' END, 1 / (1500 - i), ''2024-01-01''
 						  FROM generate_series(101, 2100) i', t, bad)) c;
 
+-- the context of a remote error may have the statement itself: of a server behind the remote, for instance; or in a name
+CREATE FUNCTION remote.fail_230() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.id = 230 THEN RAISE 'refused'; END IF; RETURN NEW; END $$;
+CREATE TABLE remote.s (id int);
+CREATE FOREIGN TABLE s100 (id int) SERVER loopback OPTIONS (schema_name 'remote', table_name 's', batch_size '100');
+ALTER FUNCTION remote.fail_230() RENAME TO "
+remote SQL command: INSERT INTO remote.s(id) VALUES ($1)";
+CREATE TRIGGER fail AFTER INSERT ON remote.s FOR EACH ROW EXECUTE FUNCTION remote."
+remote SQL command: INSERT INTO remote.s(id) VALUES ($1)"();
+SELECT counted, same FROM write_compare('INSERT INTO s100 SELECT i FROM generate_series(1, 1000) i');
+DROP FOREIGN TABLE s100;
+DROP TABLE remote.s;
+DROP FUNCTION remote."
+remote SQL command: INSERT INTO remote.s(id) VALUES ($1)"();
+
 -- several targets
 SELECT bad, c.* FROM unnest('{20,120,1300,1301,1302,1990,1999,2001}'::int[]) bad,
 	write_compare(format('INSERT INTO parted SELECT i, CASE WHEN i BETWEEN %s AND %s THEN -1 ELSE i END FROM generate_series(1, 2000) i', bad, bad + 9)) c;

@@ -32,6 +32,7 @@
 #include "admit/deposit.h"
 #include "admit/write_query.h"
 #include "compat.h"
+#include "compat_executor.h"
 #include "exec/apply_plan.h"
 #include "exec/apply_state.h"
 #include "exec/timeout.h"
@@ -201,8 +202,17 @@ run_for_rows(apply_call *call, List *stmts)
 
 	for (apply->rows_end = 0; apply->rows_end < rows;)
 	{
-		apply->rows_end = Min(apply->rows_end + apply->rows_at_once, rows);
-		processed += run_statements(call, stmts);
+		uint64		first = apply->rows_end;
+		uint64		written;
+
+		apply->rows_end = Min(first + apply->rows_at_once, rows);
+
+		/*
+		 * A rule may have made several rows of one.  postgres_fdw counts no
+		 * more rows than it has sent.
+		 */
+		written = run_statements(call, stmts);
+		processed += Min(written, apply->rows_end - first);
 		MemoryContextReset(context);
 		CHECK_FOR_INTERRUPTS();
 	}

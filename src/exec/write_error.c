@@ -43,6 +43,18 @@ last_line(char *text, size_t len, const char *prefix)
 	return NULL;
 }
 
+/*
+ * Where the error names postgres_fdw's statement; NULL if it does not.  The
+ * remote may have sent the same statement to a server of its own: the last
+ * line is ours.
+ */
+static char *
+find_statement(char *context, const char *sql)
+{
+	return last_line(context, strlen(context),
+					 psprintf(COMMAND_LINE "%s", sql));
+}
+
 /* Cut the row's line out of context; returns the row, or -1. */
 static int
 cut_row(char *context, char *command)
@@ -136,15 +148,12 @@ edit_context(ErrorData *error, const px_write_plan *plan,
 
 	if (error->context == NULL)
 		return -1;
-
-	/* The remote's own servers may have refused the same statement. */
-	command = last_line(error->context, strlen(error->context),
-						psprintf(COMMAND_LINE "%s", plan->sql));
+	command = find_statement(error->context, plan->sql);
 	if (command == NULL)
 		return -1;
 	row = cut_row(error->context, command);
 	rows = rows_of_statement(plan, piece, row);
-	command = last_line(error->context, strlen(error->context), COMMAND_LINE);
+	command = find_statement(error->context, plan->sql);
 	if (rows > 1 && command)
 	{
 		char	   *tail = command + strlen(COMMAND_LINE) + strlen(plan->sql);
@@ -159,6 +168,7 @@ edit_context(ErrorData *error, const px_write_plan *plan,
 /*
  * When would postgres_fdw have written the row?  With the last row of its
  * statement; or when the source has no more rows, in the order of the targets.
+ * COPY keeps rows for statements of several itself.
  */
 static uint64
 position_of(const px_write_target *target, const px_write_piece *piece,
@@ -169,6 +179,14 @@ position_of(const px_write_target *target, const px_write_piece *piece,
 
 	if (piece == NULL || piece->rows == 0)
 		return 0;
+	if (target->plan.mtstate->ps.plan == NULL && size > 1)
+	{
+		uint64		position = piece->positions[Min((uint32) Max(row, 0),
+													piece->rows - 1)];
+
+		return position < target->writer->copy_given ? position :
+			PX_WRITE_AT_END + target->number;
+	}
 	if (last < piece->rows)
 		return piece->positions[last];
 	return PX_WRITE_AT_END + target->number;
@@ -279,8 +297,7 @@ find_command(const px_write_lane *lane, const ErrorData *error)
 {
 	if (lane->target == NULL || error->context == NULL)
 		return NULL;
-	return strstr(error->context,
-				  psprintf(COMMAND_LINE "%s", lane->target->plan.sql));
+	return find_statement(error->context, lane->target->plan.sql);
 }
 
 /* Cut off the error context of who has met the error. */

@@ -13,6 +13,7 @@
 #include "utils/rel.h"
 
 #include "compat.h"
+#include "compat_executor.h"
 #include "conn/remote_text.h"
 #include "exec/clocks.h"
 #include "exec/write_call.h"

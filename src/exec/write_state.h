@@ -157,6 +157,11 @@ typedef struct px_write_state
 	size_t		nbytes;			/* of memory that targets use */
 	uint64		nrows;			/* that have come */
 
+	/* What COPY would have in its buffers, if targets have batches. */
+	int			copy_rows;
+	int			copy_nbytes;
+	uint64		copy_given;		/* rows that it would have given to FDWs */
+
 	/* Where it was begun. */
 	int			nest_level;
 	ResourceOwner owner;

@@ -126,12 +126,40 @@ limit_memory(px_write_state *writer)
 	}
 }
 
+/*
+ * COPY keeps rows for an FDW with batches, of all targets together, until
+ * there are so many, or so many bytes of lines, or there is a row for a target
+ * without.
+ */
+#define COPY_ROWS_MAX		1000
+#define COPY_NBYTES_MAX		65535
+
+static void
+note_copy_buffers(const px_write_target *target)
+{
+	px_write_state *writer = target->writer;
+
+	if (target->plan.mtstate->ps.plan != NULL)
+		return;					/* no COPY */
+	if (target->plan.batch_size > 1)
+	{
+		writer->copy_rows++;
+		writer->copy_nbytes += px_copy_line_nbytes();
+		if (writer->copy_rows < COPY_ROWS_MAX &&
+			writer->copy_nbytes < COPY_NBYTES_MAX)
+			return;
+	}
+	writer->copy_rows = writer->copy_nbytes = 0;
+	writer->copy_given = writer->nrows;
+}
+
 TupleTableSlot *
 px_writer_row(px_write_target *target, TupleTableSlot *slot,
 			  TupleTableSlot *plan_slot)
 {
 	slot = px_write_target_row(target, slot, plan_slot);
 	target->writer->nrows++;
+	note_copy_buffers(target);
 	limit_memory(target->writer);
 	return slot;
 }
