@@ -69,7 +69,7 @@ question_sql(const px_hello *self, const char *statement, bool is_known)
 
 /*
  * The functions are not the extension's.  Ask for the reason, which would have
- * taken long to plan, and remember it for the session.
+ * taken long to plan.  Those that stay are remembered for the session.
  */
 static const char *
 ask_for_fault(px_write_target *target, px_peer *peer)
@@ -84,7 +84,7 @@ ask_for_fault(px_write_target *target, px_peer *peer)
 										FAULT_NBYTES_MAX)));
 	if (strcmp(fault, PX_REMOTE_LACKS_EXTENSION) == 0)
 		px_peer_refuse(peer, fault, true);
-	else
+	else if (strcmp(fault, PX_REMOTE_IS_TOO_OLD) == 0)
 		px_peer_refuse_writes(peer, fault);
 	return fault;
 }

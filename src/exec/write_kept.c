@@ -22,6 +22,8 @@
 
 #define KEPT_INITIAL	16
 
+static void forget_first(px_write_target *target, int n);
+
 static px_kept_row *
 new_row(px_write_target *target)
 {
@@ -62,8 +64,14 @@ px_write_keep(px_write_target *target, TupleTableSlot *slot,
 			  TupleTableSlot *plan_slot)
 {
 	px_kept_rows *kept = &target->kept;
-	px_kept_row *row = new_row(target);
-	MemoryContext oldcontext = MemoryContextSwitchTo(kept->context);
+	px_kept_row *row;
+	MemoryContext oldcontext;
+
+	/* Some statements were executed, and the last one is incomplete. */
+	if (kept->replayed > 0)
+		forget_first(target, kept->replayed);
+	row = new_row(target);
+	oldcontext = MemoryContextSwitchTo(kept->context);
 
 	row->tuple = NULL;
 	row->position = target->writer->nrows;
@@ -306,8 +314,11 @@ px_write_replay(px_write_target *target, bool complete)
 {
 	px_kept_rows *kept = &target->kept;
 	int			step = statement_rows(&target->plan);
-	int			end = complete ? kept->nrows / step * step : kept->nrows;
+	int			end;
 
+	if (kept->replayed > 0)
+		forget_first(target, kept->replayed);
+	end = complete ? kept->nrows / step * step : kept->nrows;
 	if (end == 0)
 		return;
 	replay(target, end);

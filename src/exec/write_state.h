@@ -37,11 +37,10 @@ typedef struct px_write_lane
 	UserMapping *user;
 	px_downlink *downlink;		/* NULL before the first call */
 	bool		failed;			/* its session takes no more commands */
-	bool		wants_order;	/* rows are to be written as they come: by
-								 * postgres_fdw ... */
-	bool		in_order;		/* ... and are */
 	int			ntargets;		/* that are written to there */
 	int			nheld;			/* calls with errors held */
+	const char *declined;		/* why postgres_fdw writes all that is left;
+								 * NULL: it does not */
 
 	/* How frames are compressed; valid once a target has been described. */
 	bool		is_described;

@@ -31,6 +31,7 @@
 #include "exec/write_ask.h"
 #include "exec/write_kept.h"
 #include "exec/write_lane.h"
+#include "exec/write_replay.h"
 #include "exec/write_target.h"
 #include "guc.h"
 #include "wire/piece.h"
@@ -476,12 +477,6 @@ append_kept(px_write_target *target)
 	count_memory(target);
 }
 
-bool
-px_write_is_ordered(const px_write_target *target)
-{
-	return target->lane->ntargets > 1 && target->plan.batch_size <= 1;
-}
-
 void
 px_write_target_decline(px_write_target *target, const char *reason)
 {
@@ -493,6 +488,27 @@ px_write_target_decline(px_write_target *target, const char *reason)
 	target->phase = PX_WRITE_DECLINED;
 }
 
+void
+px_write_lane_decline(px_write_lane *lane, const char *against)
+{
+	px_write_state *writer = lane->writer;
+	px_write_target *target;
+
+	lane->declined = against;
+	for (target = writer->targets; target; target = target->next)
+	{
+		if (target->lane == lane && target->phase == PX_WRITE_FRAMES)
+			px_write_target_flush(target, false);
+	}
+	px_write_lane_collect(lane);
+	px_write_replay_all(writer, lane, writer->nrows + 1);
+	for (target = writer->targets; target; target = target->next)
+	{
+		if (target->lane == lane && target->phase != PX_WRITE_DECLINED)
+			px_write_target_decline(target, against);
+	}
+}
+
 /*
  * Ask the remote about the statement, and begin with frames if it agrees.  If
  * not, postgres_fdw writes the rows kept so far, and the others as they come.
@@ -500,19 +516,21 @@ px_write_target_decline(px_write_target *target, const char *reason)
 static void
 ask(px_write_target *target)
 {
+	px_write_lane *lane = target->lane;
 	MemoryContext oldcontext = MemoryContextSwitchTo(target->writer->context);
-	const char *against = px_write_ask(target);
+	const char *against = lane->declined ? lane->declined :
+		px_write_ask(target);
 
-	if (against == NULL && target->keys && px_write_is_ordered(target))
-		against = "foreign keys, and its server has other targets";
+	if (against == NULL && target->keys && target->lane->ntargets > 1 &&
+		target->plan.batch_size <= 1)
+		against = PX_WRITE_KEYS;
 	MemoryContextSwitchTo(oldcontext);
 	if (against)
 	{
 		px_write_target_decline(target, against);
-		if (px_write_is_ordered(target))
-			target->lane->wants_order = true;
-		else
-			px_write_replay(target, true);
+		if (lane->declined == NULL)
+			px_write_lane_decline(lane, against);
+		px_write_replay(target, true);
 		return;
 	}
 	target->stats.transport =

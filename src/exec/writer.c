@@ -17,7 +17,6 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "lib/binaryheap.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "storage/condition_variable.h"
@@ -28,14 +27,11 @@
 
 #include "compat.h"
 #include "exec/write_error.h"
-#include "exec/write_kept.h"
 #include "exec/write_lane.h"
+#include "exec/write_replay.h"
 #include "exec/write_progress.h"
 #include "exec/write_target.h"
 #include "exec/writer.h"
-
-/* Why postgres_fdw writes to a target whose server has others. */
-#define ONE_BY_ONE	"rows of its server are in order"
 
 /* Of all executor states, the last one first. */
 static px_write_state *writers = NULL;
@@ -81,23 +77,23 @@ make_writer(EState *estate)
 	return writer;
 }
 
-static void replay_all(px_write_state *writer, uint64 position);
-static void keep_order(px_write_lane *lane);
-
 /*
- * Will the rows of a target that is about to be made have to be in order with
- * those of the server's only target so far?
+ * The lane gets another target, by the plan.  With foreign keys, or if the
+ * other one is postgres_fdw's, it is to be written as its rows come.
  */
-static bool
-begins_order(const px_write_lane *lane, const px_write_plan *plan)
+static void
+join_lane(px_write_lane *lane, px_write_target *target)
 {
-	const px_write_target *target = lane->writer->targets;
+	const px_write_target *other = lane->writer->targets;
 
-	while (target && target->lane != lane)
-		target = target->next;
-	return target != NULL && plan->batch_size <= 1 &&
-		(target->phase == PX_WRITE_DECLINED ||
-		 (target->phase == PX_WRITE_FRAMES && target->keys));
+	while (other && other->lane != lane)
+		other = other->next;
+	if (lane->declined == NULL && other && other->keys &&
+		other->phase == PX_WRITE_FRAMES && target->plan.batch_size <= 1)
+		px_write_lane_decline(lane, PX_WRITE_KEYS);
+	if (lane->declined)
+		px_write_target_decline(target, lane->declined);
+	lane->ntargets++;
 }
 
 px_write_target *
@@ -114,24 +110,11 @@ px_writer_add(const px_write_plan *plan)
 	target->writer = writer;
 	target->lane = px_write_lane_get(writer, plan);
 	target->stats.transport = "postgres_fdw (too few rows)";
-	if (target->lane->in_order)
-		px_write_target_decline(target, ONE_BY_ONE);
-	else if (target->lane->ntargets == 1 && begins_order(target->lane, plan))
-		target->lane->wants_order = true;
+	join_lane(target->lane, target);
 	*writer->targets_end = target;
 	writer->targets_end = &target->next;
-	target->lane->ntargets++;
 	target->number = writer->ntargets++;
-	if (target->lane->wants_order)
-		keep_order(target->lane);
 	return target;
-}
-
-/* Does postgres_fdw write the rows of the target that were not written yet? */
-static bool
-has_kept(const px_write_target *target)
-{
-	return target->phase != PX_WRITE_FRAMES && target->kept.nrows > 0;
 }
 
 /*
@@ -156,8 +139,8 @@ limit_memory(px_write_state *writer)
 				px_write_target_fullness(fullest))
 				fullest = target;
 		}
-		if (px_write_is_ordered(fullest) && has_kept(fullest))
-			replay_all(writer, PG_UINT64_MAX);
+		if (px_write_has_kept(fullest) && fullest->plan.batch_size <= 1)
+			px_write_replay_all(writer, fullest->lane, PG_UINT64_MAX);
 		else
 			px_write_target_flush(fullest, false);
 		if (writer->nbytes >= before)
@@ -198,90 +181,9 @@ px_writer_row(px_write_target *target, TupleTableSlot *slot,
 {
 	slot = px_write_target_row(target, slot, plan_slot);
 	target->writer->nrows++;
-	if (target->lane->wants_order)
-		keep_order(target->lane);
 	note_copy_buffers(target);
 	limit_memory(target->writer);
 	return slot;
-}
-
-/* Which target is to be replayed first? */
-static int
-compare_positions(Datum a, Datum b, void *arg)
-{
-	uint64		a_at = px_write_replay_position(
-		(const px_write_target *) DatumGetPointer(a));
-	uint64		b_at = px_write_replay_position(
-		(const px_write_target *) DatumGetPointer(b));
-
-	return a_at < b_at ? 1 : a_at > b_at ? -1 : 0;
-}
-
-/*
- * Have postgres_fdw write kept rows, with the statements that come before
- * position, in the order in which it would have executed them.
- */
-static void
-replay_all(px_write_state *writer, uint64 position)
-{
-	binaryheap *heap = NULL;
-
-	for (px_write_target *target = writer->targets; target;
-		 target = target->next)
-	{
-		if (!has_kept(target) || target->lane->failed)
-			continue;
-		if (heap == NULL)
-			heap = binaryheap_allocate(writer->ntargets, compare_positions,
-									   NULL);
-		binaryheap_add_unordered(heap, PointerGetDatum(target));
-	}
-	if (heap == NULL)
-		return;
-	binaryheap_build(heap);
-	while (!binaryheap_empty(heap))
-	{
-		px_write_target *target = (px_write_target *)
-			DatumGetPointer(binaryheap_first(heap));
-
-		if (px_write_replay_position(target) >= position)
-			break;
-		px_write_replay_next(target);
-		if (has_kept(target))
-			binaryheap_replace_first(heap, PointerGetDatum(target));
-		else
-			(void) binaryheap_remove_first(heap);
-	}
-	binaryheap_free(heap);
-}
-
-/*
- * A target of the lane is written by postgres_fdw, a row in a statement, or
- * has foreign keys.  Its rows must not come before those of other tables that
- * they refer to: so postgres_fdw writes these, too, each row as it comes.
- */
-static void
-keep_order(px_write_lane *lane)
-{
-	px_write_state *writer = lane->writer;
-
-	lane->wants_order = false;
-	lane->in_order = true;
-	for (px_write_target *target = writer->targets; target;
-		 target = target->next)
-	{
-		if (target->lane == lane && target->phase == PX_WRITE_FRAMES)
-			px_write_target_flush(target, true);
-	}
-	px_write_lane_start(lane);
-	px_write_lane_collect(lane);
-	replay_all(writer, PG_UINT64_MAX);
-	for (px_write_target *target = writer->targets; target;
-		 target = target->next)
-	{
-		if (target->lane == lane && target->phase != PX_WRITE_DECLINED)
-			px_write_target_decline(target, ONE_BY_ONE);
-	}
 }
 
 static void
@@ -308,14 +210,14 @@ px_writer_flush(EState *estate)
 	for (px_write_target *target = writer->targets; target;
 		 target = target->next)
 	{
-		if (has_kept(target))
+		if (px_write_has_kept(target))
 			keeps = true;
 		else
 			px_write_target_flush(target, true);
 	}
 	collect_all(writer);
 	if (keeps)
-		replay_all(writer, PG_UINT64_MAX);
+		px_write_replay_all(writer, NULL, PG_UINT64_MAX);
 	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
 		px_write_lane_end(lane);
 }
@@ -405,7 +307,7 @@ catch_up(px_write_state *writer, px_write_target *target, uint64 *position)
 		if (target)
 			px_write_target_catch_up(target);
 		else
-			replay_all(writer, *position);
+			px_write_replay_all(writer, NULL, *position);
 	}
 	PG_CATCH();
 	{
@@ -453,7 +355,7 @@ px_writer_after_error(const EState *estate)
 	for (px_write_target *target = writer->targets; target;
 		 target = target->next)
 	{
-		if (!has_kept(target) && px_write_target_precedes(target, position))
+		if (!px_write_has_kept(target) && px_write_target_precedes(target, position))
 			earlier = catch_up(writer, target, &position);
 		if (earlier)
 			error = earlier;
@@ -472,21 +374,21 @@ void
 px_writer_before_scan(EState *estate, Oid serverid)
 {
 	px_write_state *writer = find_writer(estate);
-	bool		keeps = false;
+	px_write_lane *keeps = NULL;
 
 	for (px_write_target *target = writer ? writer->targets : NULL; target;
 		 target = target->next)
 	{
 		if (target->lane->serverid != serverid || target->plan.batch_size > 1)
 			continue;
-		if (has_kept(target))
-			keeps = true;
+		if (px_write_has_kept(target))
+			keeps = target->lane;
 		else
 			px_write_target_flush(target, true);
 		px_write_lane_collect(target->lane);
 	}
 	if (keeps)
-		replay_all(writer, PG_UINT64_MAX);
+		px_write_replay_all(writer, keeps, PG_UINT64_MAX);
 }
 
 const px_write_stats *
