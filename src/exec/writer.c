@@ -355,7 +355,8 @@ px_writer_after_error(const EState *estate)
 	for (px_write_target *target = writer->targets; target;
 		 target = target->next)
 	{
-		if (!px_write_has_kept(target) && px_write_target_precedes(target, position))
+		if (!px_write_has_kept(target) &&
+			px_write_target_precedes(target, position))
 			earlier = catch_up(writer, target, &position);
 		if (earlier)
 			error = earlier;
