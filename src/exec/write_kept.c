@@ -22,8 +22,6 @@
 
 #define KEPT_INITIAL	16
 
-static void forget_first(px_write_target *target, int n);
-
 static px_kept_row *
 new_row(px_write_target *target)
 {
@@ -69,7 +67,7 @@ px_write_keep(px_write_target *target, TupleTableSlot *slot,
 
 	/* Some statements were executed, and the last one is incomplete. */
 	if (kept->replayed > 0)
-		forget_first(target, kept->replayed);
+		px_write_forget_kept(target, kept->replayed);
 	row = new_row(target);
 	oldcontext = MemoryContextSwitchTo(kept->context);
 
@@ -165,8 +163,8 @@ px_write_kept_row(px_write_target *target, int i, TupleTableSlot **slot,
 		store_ctid(target, i);
 }
 
-void
-px_write_forget_kept(px_write_target *target)
+static void
+forget_all(px_write_target *target)
 {
 	px_kept_rows *kept = &target->kept;
 
@@ -179,8 +177,27 @@ px_write_forget_kept(px_write_target *target)
 	kept->rows = NULL;
 	kept->nrows = 0;
 	kept->replayed = 0;
+	kept->next_position = 0;
 	kept->nbytes = 0;
 	kept->lines = NULL;
+}
+
+void
+px_write_forget_kept(px_write_target *target, int n)
+{
+	px_kept_rows *kept = &target->kept;
+
+	if (n == kept->nrows)
+	{
+		forget_all(target);
+		return;
+	}
+	kept->replayed = 0;
+	kept->next_position = 0;
+	kept->nrows -= n;
+	memmove(kept->rows, kept->rows + n, kept->nrows * sizeof(px_kept_row));
+	if (kept->lines)
+		px_copy_lines_drop(kept->lines, n);
 }
 
 /* Have postgres_fdw write row i; returns the number of rows written. */
@@ -237,22 +254,33 @@ can_batch(const px_write_plan *plan)
 		plan->fdw->ExecForeignBatchInsert != NULL;
 }
 
-/* Forget the first n kept rows; memory is freed with the last one. */
-static void
-forget_first(px_write_target *target, int n)
+/* How many rows has a statement of postgres_fdw? */
+static int
+statement_rows(const px_write_plan *plan)
 {
-	px_kept_rows *kept = &target->kept;
+	return can_batch(plan) ? plan->batch_size : 1;
+}
 
-	if (n == kept->nrows)
-	{
-		px_write_forget_kept(target);
-		return;
-	}
-	kept->replayed = 0;
-	kept->nrows -= n;
-	memmove(kept->rows, kept->rows + n, kept->nrows * sizeof(px_kept_row));
-	if (kept->lines)
-		px_copy_lines_drop(kept->lines, n);
+/*
+ * The executor has postgres_fdw execute a statement of several rows when the
+ * target's next row comes; COPY does that by rules of its own.
+ */
+static bool
+waits_for_next_row(const px_write_plan *plan)
+{
+	return statement_rows(plan) > 1 && plan->mtstate->ps.plan != NULL;
+}
+
+int
+px_write_kept_due(const px_write_target *target)
+{
+	const px_kept_rows *kept = &target->kept;
+	int			step = statement_rows(&target->plan);
+	int			n = kept->nrows;
+
+	if (waits_for_next_row(&target->plan) && kept->next_position == 0)
+		n = Max(n - 1, 0);
+	return n - n % step;
 }
 
 /* What errors of the kept rows need. */
@@ -262,17 +290,11 @@ fill_piece(const px_kept_rows *kept, px_write_piece *piece)
 	memset(piece, 0, sizeof(*piece));
 	piece->lines = kept->lines;
 	piece->rows = (uint32) kept->nrows;
+	piece->next_position = kept->next_position;
 	piece->positions = MemoryContextAlloc(kept->context,
 										  kept->nrows * sizeof(uint64));
 	for (int i = 0; i < kept->nrows; i++)
 		piece->positions[i] = kept->rows[i].position;
-}
-
-/* How many rows has a statement of postgres_fdw? */
-static int
-statement_rows(const px_write_plan *plan)
-{
-	return can_batch(plan) ? plan->batch_size : 1;
 }
 
 /* Replay rows from kept->replayed on, before the row number end. */
@@ -310,19 +332,18 @@ replay(px_write_target *target, int end)
 }
 
 void
-px_write_replay(px_write_target *target, bool complete)
+px_write_replay(px_write_target *target, bool due)
 {
 	px_kept_rows *kept = &target->kept;
-	int			step = statement_rows(&target->plan);
 	int			end;
 
 	if (kept->replayed > 0)
-		forget_first(target, kept->replayed);
-	end = complete ? kept->nrows / step * step : kept->nrows;
+		px_write_forget_kept(target, kept->replayed);
+	end = due ? px_write_kept_due(target) : kept->nrows;
 	if (end == 0)
 		return;
 	replay(target, end);
-	forget_first(target, end);
+	px_write_forget_kept(target, end);
 }
 
 uint64
@@ -333,7 +354,9 @@ px_write_replay_position(const px_write_target *target)
 
 	if (kept->replayed == kept->nrows)
 		return PG_UINT64_MAX;
-	return end <= kept->nrows ? kept->rows[end - 1].position :
+	if (!waits_for_next_row(&target->plan))
+		end--;
+	return end < kept->nrows ? kept->rows[end].position :
 		PX_WRITE_AT_END + target->number;
 }
 
@@ -345,5 +368,5 @@ px_write_replay_next(px_write_target *target)
 	replay(target, Min(kept->replayed + statement_rows(&target->plan),
 					   kept->nrows));
 	if (kept->replayed == kept->nrows)
-		px_write_forget_kept(target);
+		forget_all(target);
 }
