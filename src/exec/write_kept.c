@@ -165,8 +165,8 @@ px_write_kept_row(px_write_target *target, int i, TupleTableSlot **slot,
 		store_ctid(target, i);
 }
 
-void
-px_write_forget_kept(px_write_target *target)
+static void
+clear_slots(px_write_target *target)
 {
 	px_kept_rows *kept = &target->kept;
 
@@ -174,6 +174,14 @@ px_write_forget_kept(px_write_target *target)
 		ExecClearTuple(kept->slots[i]);
 	if (kept->plan_slot)
 		ExecClearTuple(kept->plan_slot);
+}
+
+void
+px_write_forget_kept(px_write_target *target)
+{
+	px_kept_rows *kept = &target->kept;
+
+	clear_slots(target);
 	if (kept->context)
 		MemoryContextReset(kept->context);
 	kept->rows = NULL;
@@ -237,22 +245,42 @@ can_batch(const px_write_plan *plan)
 		plan->fdw->ExecForeignBatchInsert != NULL;
 }
 
-/* Forget the first n kept rows; memory is freed with the last one. */
+/* Forget the first n kept rows.  The others move, so that memory is freed. */
 static void
 forget_first(px_write_target *target, int n)
 {
 	px_kept_rows *kept = &target->kept;
+	px_kept_rows old = *kept;
 
 	if (n == kept->nrows)
 	{
 		px_write_forget_kept(target);
 		return;
 	}
-	kept->replayed = 0;
-	kept->nrows -= n;
-	memmove(kept->rows, kept->rows + n, kept->nrows * sizeof(px_kept_row));
-	if (kept->lines)
-		px_copy_lines_drop(kept->lines, n);
+	clear_slots(target);
+	kept->context = NULL;
+	kept->rows = NULL;
+	kept->nrows = kept->replayed = 0;
+	kept->nbytes = 0;
+	kept->lines = NULL;
+	for (int i = n; i < old.nrows; i++)
+	{
+		px_kept_row *row = new_row(target);
+		MemoryContext oldcontext = MemoryContextSwitchTo(kept->context);
+
+		*row = old.rows[i];
+		if (row->tuple)
+		{
+			row->tuple = heap_copytuple(row->tuple);
+			kept->nbytes += row->tuple->t_len;
+		}
+		if (old.lines && kept->lines == NULL)
+			kept->lines = px_copy_lines_new();
+		if (old.lines)
+			px_copy_lines_add_from(kept->lines, old.lines, i);
+		MemoryContextSwitchTo(oldcontext);
+	}
+	MemoryContextDelete(old.context);
 }
 
 /* What errors of the kept rows need. */
@@ -310,7 +338,7 @@ replay(px_write_target *target, int end)
 }
 
 void
-px_write_replay(px_write_target *target, bool complete)
+px_write_replay(px_write_target *target)
 {
 	px_kept_rows *kept = &target->kept;
 	int			step = statement_rows(&target->plan);
@@ -318,7 +346,7 @@ px_write_replay(px_write_target *target, bool complete)
 
 	if (kept->replayed > 0)
 		forget_first(target, kept->replayed);
-	end = complete ? kept->nrows / step * step : kept->nrows;
+	end = kept->nrows / step * step;
 	if (end == 0)
 		return;
 	replay(target, end);

@@ -26,11 +26,10 @@ extern void px_write_kept_row(px_write_target *target, int i,
 extern void px_write_forget_kept(px_write_target *target);
 
 /*
- * Have postgres_fdw write the kept rows, in statements of batch_size rows, and
- * forget them.  complete: only statements that have all their rows; the other
- * rows stay.  Errors are its own.
+ * Have postgres_fdw write the kept rows that are complete statements, of
+ * batch_size rows, and forget them.  The other rows stay.  Errors are its own.
  */
-extern void px_write_replay(px_write_target *target, bool complete);
+extern void px_write_replay(px_write_target *target);
 
 /*
  * The same statement by statement: where would postgres_fdw have executed the
