@@ -162,7 +162,8 @@ SET pg_exchange.receive_buffer = '64kB';
 SELECT t, c.* FROM unnest('{sale,sale100}'::text[]) t,
 	write_compare(format('INSERT INTO %s SELECT i, repeat(''item '' || i, i %% 100), i, ''2024-01-01'' FROM generate_series(101, 3000) i', t)) c;
 SELECT c.* FROM write_compare('INSERT INTO parted SELECT i, 1 FROM generate_series(1, 4000) i') c;
-SELECT c.* FROM write_compare('INSERT INTO parted SELECT i, CASE WHEN i > 3500 THEN -1 ELSE 1 END FROM generate_series(1, 4000) i') c;
+SELECT bad, c.* FROM generate_series(1200, 3700, 500) bad,
+	write_compare(format('INSERT INTO parted SELECT i, CASE WHEN i > %s THEN -1 ELSE 1 END FROM generate_series(1, 4000) i', bad)) c;
 RESET pg_exchange.receive_buffer;
 
 -- few rows, or from the first one on

@@ -164,7 +164,7 @@ px_write_kept_row(px_write_target *target, int i, TupleTableSlot **slot,
 }
 
 static void
-forget_all(px_write_target *target)
+clear_slots(px_write_target *target)
 {
 	px_kept_rows *kept = &target->kept;
 
@@ -172,6 +172,14 @@ forget_all(px_write_target *target)
 		ExecClearTuple(kept->slots[i]);
 	if (kept->plan_slot)
 		ExecClearTuple(kept->plan_slot);
+}
+
+static void
+forget_all(px_write_target *target)
+{
+	px_kept_rows *kept = &target->kept;
+
+	clear_slots(target);
 	if (kept->context)
 		MemoryContextReset(kept->context);
 	kept->rows = NULL;
@@ -182,22 +190,45 @@ forget_all(px_write_target *target)
 	kept->lines = NULL;
 }
 
+/* The rows that are left move, so that memory is freed. */
 void
 px_write_forget_kept(px_write_target *target, int n)
 {
 	px_kept_rows *kept = &target->kept;
+	px_kept_rows old = *kept;
 
+	if (n == 0)
+		return;
 	if (n == kept->nrows)
 	{
 		forget_all(target);
 		return;
 	}
-	kept->replayed = 0;
+	clear_slots(target);
+	kept->context = NULL;
+	kept->rows = NULL;
+	kept->nrows = kept->replayed = 0;
 	kept->next_position = 0;
-	kept->nrows -= n;
-	memmove(kept->rows, kept->rows + n, kept->nrows * sizeof(px_kept_row));
-	if (kept->lines)
-		px_copy_lines_drop(kept->lines, n);
+	kept->nbytes = 0;
+	kept->lines = NULL;
+	for (int i = n; i < old.nrows; i++)
+	{
+		px_kept_row *row = new_row(target);
+		MemoryContext oldcontext = MemoryContextSwitchTo(kept->context);
+
+		*row = old.rows[i];
+		if (row->tuple)
+		{
+			row->tuple = heap_copytuple(row->tuple);
+			kept->nbytes += row->tuple->t_len;
+		}
+		if (old.lines && kept->lines == NULL)
+			kept->lines = px_copy_lines_new();
+		if (old.lines)
+			px_copy_lines_add_from(kept->lines, old.lines, i);
+		MemoryContextSwitchTo(oldcontext);
+	}
+	MemoryContextDelete(old.context);
 }
 
 /* Have postgres_fdw write row i; returns the number of rows written. */
@@ -332,14 +363,14 @@ replay(px_write_target *target, int end)
 }
 
 void
-px_write_replay(px_write_target *target, bool due)
+px_write_replay(px_write_target *target)
 {
 	px_kept_rows *kept = &target->kept;
 	int			end;
 
 	if (kept->replayed > 0)
 		px_write_forget_kept(target, kept->replayed);
-	end = due ? px_write_kept_due(target) : kept->nrows;
+	end = px_write_kept_due(target);
 	if (end == 0)
 		return;
 	replay(target, end);

@@ -28,15 +28,14 @@ extern void px_write_kept_row(px_write_target *target, int i,
  */
 extern int	px_write_kept_due(const px_write_target *target);
 
-/* Forget the first n kept rows.  Memory is freed with the last one. */
+/* Forget the first n kept rows, which frees their memory. */
 extern void px_write_forget_kept(px_write_target *target, int n);
 
 /*
- * Have postgres_fdw write the kept rows, in statements of batch_size rows, and
- * forget them.  due: only those of px_write_kept_due; the other rows stay.
- * Errors are its own.
+ * Have postgres_fdw write the kept rows of px_write_kept_due, in statements of
+ * batch_size rows, and forget them.  The other rows stay.  Errors are its own.
  */
-extern void px_write_replay(px_write_target *target, bool due);
+extern void px_write_replay(px_write_target *target);
 
 /*
  * The same statement by statement: where would postgres_fdw have executed the

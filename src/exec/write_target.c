@@ -73,9 +73,8 @@
  * Memory
  * --------------------------------------------------------------------- */
 
-/* Count what the target uses by now. */
-static void
-count_memory(px_write_target *target)
+void
+px_write_target_count_memory(px_write_target *target)
 {
 	size_t		nbytes = 0;
 
@@ -183,7 +182,7 @@ begin_buffers(px_write_target *target)
 	px_fill_reset(target->fill);
 	px_frame_maker_begin(target->maker, writer->tools);
 	MemoryContextSwitchTo(oldcontext);
-	count_memory(target);
+	px_write_target_count_memory(target);
 }
 
 static void
@@ -194,7 +193,7 @@ free_buffers(px_write_target *target)
 	target->buffers = NULL;
 	target->fill = NULL;
 	target->maker = NULL;
-	count_memory(target);
+	px_write_target_count_memory(target);
 }
 
 /* ---------------------------------------------------------------------
@@ -270,7 +269,7 @@ send_piece(px_write_target *target, bool last)
 	begin = px_wall_ns();
 	px_write_lane_send(target);
 	forget_wait(target->writer, begin);
-	count_memory(target);
+	px_write_target_count_memory(target);
 }
 
 /* ---------------------------------------------------------------------
@@ -336,7 +335,7 @@ make_frame(px_write_target *target)
 	target->stats.choices[choice]++;
 	target->stats.encode_ms += (end.wall_ns - begin.wall_ns) / 1e6;
 	px_fill_reset(target->fill);
-	count_memory(target);
+	px_write_target_count_memory(target);
 	px_write_lanes_go_on(target->writer);
 	forget_wait(target->writer, end.wall_ns);
 }
@@ -496,7 +495,7 @@ append_kept(px_write_target *target, bool last)
 		}
 	}
 	px_write_forget_kept(target, n);
-	count_memory(target);
+	px_write_target_count_memory(target);
 }
 
 void
@@ -552,7 +551,7 @@ ask(px_write_target *target)
 		px_write_target_decline(target, against);
 		if (lane->declined == NULL)
 			px_write_lane_decline(lane, against);
-		px_write_replay(target, true);
+		px_write_replay(target);
 		return;
 	}
 	target->stats.transport =
@@ -577,7 +576,7 @@ keep_row(px_write_target *target, TupleTableSlot *slot,
 		 TupleTableSlot *plan_slot)
 {
 	px_write_keep(target, slot, plan_slot);
-	count_memory(target);
+	px_write_target_count_memory(target);
 	if (target->kept.nrows > kept_rows_max(target) ||
 		target->kept.nbytes > KEPT_NBYTES_MAX)
 		ask(target);
@@ -590,7 +589,7 @@ keep_crowded(px_write_target *target, TupleTableSlot *slot,
 			 TupleTableSlot *plan_slot)
 {
 	px_write_keep(target, slot, plan_slot);
-	count_memory(target);
+	px_write_target_count_memory(target);
 	if (target->kept.nbytes > KEPT_NBYTES_MAX)
 		px_write_target_flush(target, false);
 	return slot ? slot : plan_slot;
@@ -610,7 +609,7 @@ keep_statement(px_write_target *target, TupleTableSlot *slot,
 		append_kept(target, false);
 	}
 	px_write_keep(target, slot, plan_slot);
-	count_memory(target);
+	px_write_target_count_memory(target);
 	return slot ? slot : plan_slot;
 }
 
@@ -636,10 +635,10 @@ pass_row(px_write_target *target, TupleTableSlot *slot,
 	if (target->kept.nrows >= plan->batch_size)
 	{
 		target->kept.next_position = target->writer->nrows;
-		px_write_replay(target, true);
+		px_write_replay(target);
 	}
 	px_write_keep(target, slot, plan_slot);
-	count_memory(target);
+	px_write_target_count_memory(target);
 	return slot;
 }
 
@@ -673,10 +672,9 @@ px_write_target_row(px_write_target *target, TupleTableSlot *slot,
 void
 px_write_target_flush(px_write_target *target, bool last)
 {
+	Assert(!px_write_has_kept(target));
 	if (target->kept.nrows > 0 && target->phase == PX_WRITE_FRAMES)
 		append_kept(target, last);
-	else if (target->kept.nrows > 0)
-		px_write_replay(target, false);
 	if (target->fill && target->fill->rows > 0)
 		make_frame(target);
 	if (target->piece && target->piece->rows > 0)

@@ -17,7 +17,8 @@ extern TupleTableSlot *px_write_target_row(px_write_target *target,
 
 /*
  * Send what there is, but do not wait until it is written.  last: no more rows
- * of the statement come.  The target's memory is freed.
+ * of the statement come.  The target's memory is freed.  Not for rows that
+ * postgres_fdw is to write.
  */
 extern void px_write_target_flush(px_write_target *target, bool last);
 
@@ -55,6 +56,9 @@ extern void px_write_target_decline(px_write_target *target,
  * what there is, and have postgres_fdw write the rest.
  */
 extern void px_write_lane_decline(px_write_lane *lane, const char *against);
+
+/* Count what the target uses by now. */
+extern void px_write_target_count_memory(px_write_target *target);
 
 /* The bytes of rows that a flush would send, roughly. */
 extern size_t px_write_target_fullness(const px_write_target *target);

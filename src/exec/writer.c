@@ -27,6 +27,7 @@
 
 #include "compat.h"
 #include "exec/write_error.h"
+#include "exec/write_kept.h"
 #include "exec/write_lane.h"
 #include "exec/write_replay.h"
 #include "exec/write_progress.h"
@@ -118,6 +119,48 @@ px_writer_add(const px_write_plan *plan)
 }
 
 /*
+ * Have postgres_fdw write the rows that are kept for a server, as far as its
+ * statements are complete.  After an error of theirs the server takes no more
+ * rows.  So rows of its other targets, which may come before, are sent first.
+ */
+static void
+flush_kept(px_write_state *writer, const px_write_lane *lane)
+{
+	px_write_target *target;
+
+	for (target = writer->targets; target; target = target->next)
+	{
+		if (target->lane == lane && !px_write_has_kept(target))
+			px_write_target_catch_up(target);
+	}
+	px_write_replay_all(writer, lane, writer->nrows);
+	for (target = writer->targets; target; target = target->next)
+	{
+		if (target->lane == lane)
+			px_write_target_count_memory(target);
+	}
+}
+
+/* The target that has most to be flushed; NULL if there is none. */
+static px_write_target *
+fullest_target(px_write_state *writer)
+{
+	px_write_target *fullest = NULL;
+
+	for (px_write_target *target = writer->targets; target;
+		 target = target->next)
+	{
+		if (px_write_has_kept(target) &&
+			px_write_replay_position(target) >= writer->nrows)
+			continue;
+		if (fullest == NULL || px_write_target_fullness(target) >
+			px_write_target_fullness(fullest))
+			fullest = target;
+	}
+	return fullest;
+}
+
+/*
  * If the targets use more memory than they may, flush the fullest ones, until
  * a good part of it is free: so this is not done for each row.
  */
@@ -130,17 +173,13 @@ limit_memory(px_write_state *writer)
 		return;
 	while (writer->nbytes > limit / 4 * 3)
 	{
-		px_write_target *fullest = writer->targets;
+		px_write_target *fullest = fullest_target(writer);
 		size_t		before = writer->nbytes;
 
-		for (px_write_target *target = fullest; target; target = target->next)
-		{
-			if (px_write_target_fullness(target) >
-				px_write_target_fullness(fullest))
-				fullest = target;
-		}
-		if (px_write_has_kept(fullest) && fullest->plan.batch_size <= 1)
-			px_write_replay_all(writer, fullest->lane, PG_UINT64_MAX);
+		if (fullest == NULL)
+			break;
+		if (px_write_has_kept(fullest))
+			flush_kept(writer, fullest->lane);
 		else
 			px_write_target_flush(fullest, false);
 		if (writer->nbytes >= before)
