@@ -25,7 +25,7 @@ typedef struct fit_column
 	Oid			collation;
 	Datum		typmod;			/* its second argument */
 	Datum		is_explicit;	/* its third argument, if there is one */
-	int			length;			/* that the typmod stands for, or scale */
+	int			length;			/* that the typmod has; numeric: the scale */
 	int			decimals;		/* numeric: digits before the point */
 } fit_column;
 
