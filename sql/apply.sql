@@ -22,7 +22,7 @@ EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS what = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, context = PG_EXCEPTION_CONTEXT, name = CONSTRAINT_NAME,
 		col = COLUMN_NAME;
 	-- what is below belongs to this function
-	context := replace(regexp_replace(context, '\n?(SQL expression|SQL statement|PL/pgSQL function).*', ''), E'\n', '; ');
+	context := replace(regexp_replace(context, '\n?(PL/pgSQL expression|SQL expression|SQL statement|PL/pgSQL function).*', ''), E'\n', '; ');
 	RETURN concat_ws('; ', SQLSTATE || ': ' || what, nullif(detail, ''), nullif(col, ''), nullif(name, ''), nullif(context, ''));
 END
 $$;
@@ -42,6 +42,7 @@ SELECT apply('INSERT INTO apply.items(id, name) VALUES ($1, $2)', piece('SELECT 
 SELECT apply('INSERT INTO apply.items(id, name) VALUES ($1, $2)', piece('SELECT nullif(10 + i, 13), ''x'' FROM generate_series(1, 8) i', '23:-1,1043:-1'));
 SELECT apply('INSERT INTO apply.items(id, name) VALUES ($1, $2)', piece('SELECT i || CASE i WHEN 23 THEN ''x'' ELSE '''' END, ''x'' FROM generate_series(20, 25) i', '0:-1,0:-1'));
 SELECT count(*) FROM items;
+
 CREATE DOMAIN positive AS int CHECK (VALUE > 0);
 CREATE TABLE amounts (a positive, b text NOT NULL, CHECK (b <> 'bad'));
 SELECT describe('INSERT INTO apply.amounts(a, b) VALUES ($1, $2)');
@@ -54,6 +55,15 @@ SELECT apply('INSERT INTO apply.amounts(a, b) VALUES ($1, $2)', piece('SELECT 3 
 SET log_parameter_max_length_on_error = -1;
 SELECT apply('INSERT INTO apply.amounts(a, b) VALUES ($1, $2)', piece('SELECT 3 - i, i::text FROM generate_series(1, 4) i', '23:-1,25:-1'));
 RESET log_parameter_max_length_on_error;
+
+-- an error that is held: the transaction goes on, and nothing of the piece is left
+BEGIN;
+SELECT exchange.apply('version=1 batch_size=1 hold=1', 'INSERT INTO apply.amounts(a, b) VALUES ($1, $2)', piece('SELECT i, CASE i WHEN 3 THEN ''bad'' ELSE '''' END FROM generate_series(1, 4) i', '23:-1,25:-1'));
+SELECT count(*) FROM amounts;
+SELECT regexp_replace(exchange.apply('version=1 batch_size=1 hold=1', 'INSERT INTO apply.amounts(a, b) VALUES ($1, $2)', piece('SELECT i, '''' FROM generate_series(1, 4) i', '23:-1,25:-1')), ' us=.*', '');
+SELECT count(*) FROM amounts;
+ROLLBACK;
+SELECT exchange.apply('version=1 batch_size=1 hold=2', 'x', 'x');
 
 -- one command writes all rows, if nobody can see that
 CREATE FUNCTION commands(statement text, piece text, target regclass, batch_size int DEFAULT 1) RETURNS text LANGUAGE plpgsql AS $$
@@ -158,6 +168,17 @@ DROP ROLE regress_px_guarded;
 CREATE RULE notify AS ON INSERT TO ruled DO ALSO NOTIFY regress_px;
 SELECT describe('INSERT INTO apply.ruled(id) VALUES ($1)');
 SELECT apply('INSERT INTO apply.ruled(id) VALUES ($1)', piece('SELECT 1', '23:-1'));
+-- rules that make none or several rows of one, in a single statement; no more rows are counted than were sent
+CREATE TABLE sieve (id int);
+CREATE RULE odd AS ON INSERT TO sieve WHERE NEW.id % 2 = 1 DO INSTEAD NOTHING;
+CREATE VIEW sieve_view AS SELECT id FROM sieve;
+SELECT describe('INSERT INTO apply.sieve(id) VALUES ($1)'), describe('INSERT INTO apply.sieve_view(id) VALUES ($1)');
+SELECT apply('INSERT INTO apply.sieve(id) VALUES ($1)', piece('SELECT i FROM generate_series(1, 5) i', '23:-1'), 2);
+CREATE TABLE pairs (id int);
+CREATE RULE twice AS ON INSERT TO pairs DO INSTEAD INSERT INTO apply.sieve SELECT NEW.id * 2 FROM generate_series(1, 2);
+SELECT describe('INSERT INTO apply.pairs(id) VALUES ($1)');
+SELECT apply('INSERT INTO apply.pairs(id) VALUES ($1)', piece('SELECT i FROM generate_series(1, 5) i', '23:-1'), 2);
+SELECT count(*), sum(id) FROM sieve;
 -- functions of users may look at the table; those of PostgreSQL do not
 CREATE TABLE counted (id int);
 CREATE FUNCTION seen() RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM apply.counted';

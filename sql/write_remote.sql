@@ -38,6 +38,7 @@ SET ROLE regress_px_user;
 SELECT transport_of_writes();
 RESET ROLE;
 GRANT EXECUTE ON FUNCTION exchange.unpack(text) TO PUBLIC;
+\c
 SET ROLE regress_px_user;
 SELECT transport_of_writes();
 RESET ROLE;
@@ -74,11 +75,11 @@ END
 $$;
 \set QUIET on
 \pset tuples_only on
-SELECT format('UPDATE remote.lie SET of_describe = %L', of_describe), format('SELECT %L, outcome()', of_describe) FROM (VALUES (''), ('against='), ('against= effects=0 exact=1 columns=23:-1'),
-	('against= effects=0 exact=1 columns=23:-1,25:-1,25:-1'), ('against= effects=0 exact=1 columns=25:-1,23:-1'),
-	('against= effects=0 exact=1 columns=0:-1,0:-1'), ('against= effects=0 exact=1 columns=999999:-1,25:7'),
-	('against=%FF%FE%01 effects=0 exact=1 columns=0:-1'), ('against=moon%20phase effects=0 exact=0 columns=0:-1'),
-	('against= effects=1 exact=1 columns=23:-1,25:-1'), (NULL)) v(of_describe) \gexec
+SELECT format('UPDATE remote.lie SET of_describe = %L', of_describe), format('SELECT %L, outcome()', of_describe) FROM (VALUES (''), ('against='), ('against= effects=0 exact=1 keys=0 columns=23:-1'),
+	('against= effects=0 exact=1 keys=0 columns=23:-1,25:-1,25:-1'), ('against= effects=0 exact=1 keys=0 columns=25:-1,23:-1'),
+	('against= effects=0 exact=1 keys=0 columns=0:-1,0:-1'), ('against= effects=0 exact=1 keys=0 columns=999999:-1,25:7'),
+	('against=%FF%FE%01 effects=0 exact=1 keys=0 columns=0:-1'), ('against=moon%20phase effects=0 exact=0 keys=0 columns=0:-1'),
+	('against= effects=1 exact=1 keys=0 columns=23:-1,25:-1'), (NULL)) v(of_describe) \gexec
 SELECT format('UPDATE remote.lie SET of_apply = %L', of_apply), format('SELECT %L, outcome()', of_apply) FROM (VALUES (''), ('rows=199 us=1'), ('rows=18446744073709551615 us=1'),
 	('rows=201 us=1'), ('rows=200'), ('rows=200 us=1 deposit=gone'), (repeat('x', 100)), ('rows=200 us=1'), (NULL)) v(of_apply) \gexec
 \pset tuples_only off

@@ -8,6 +8,7 @@ SET search_path = writer_test, public;
 CREATE TABLE remote.sale (id int PRIMARY KEY, item text CHECK (item <> 'bad'), price numeric(10,2), day date NOT NULL);
 CREATE TABLE remote.part0 (id int PRIMARY KEY, n int CHECK (n >= 0));
 CREATE TABLE remote.part1 (id int PRIMARY KEY, n int CHECK (n >= 0));
+CREATE TABLE remote.part2 (id int PRIMARY KEY, n int CHECK (n >= 0));
 
 DO $$
 BEGIN
@@ -26,14 +27,15 @@ CREATE FOREIGN TABLE sale (id int, item text, price numeric(10,2), day date)
 CREATE FOREIGN TABLE sale100 (id int, item text, price numeric(10,2), day date)
 	SERVER loopback OPTIONS (schema_name 'remote', table_name 'sale', batch_size '100');
 
--- Partitions on two servers, and two here. If several partitions of one
--- server have bad rows, another one's may be met first.
+-- two partitions on one server, one of them with batches, one on another
+-- server, and one here
 CREATE TABLE parted (id int, n int) PARTITION BY HASH (id);
 CREATE FOREIGN TABLE parted0 PARTITION OF parted FOR VALUES WITH (MODULUS 4, REMAINDER 0)
 	SERVER loopback OPTIONS (schema_name 'remote', table_name 'part0');
 CREATE FOREIGN TABLE parted1 PARTITION OF parted FOR VALUES WITH (MODULUS 4, REMAINDER 1)
 	SERVER loopback_too OPTIONS (schema_name 'remote', table_name 'part1');
-CREATE TABLE parted2 PARTITION OF parted FOR VALUES WITH (MODULUS 4, REMAINDER 2);
+CREATE FOREIGN TABLE parted2 PARTITION OF parted FOR VALUES WITH (MODULUS 4, REMAINDER 2)
+	SERVER loopback_too OPTIONS (schema_name 'remote', table_name 'part2', batch_size '100');
 CREATE TABLE parted3 PARTITION OF parted FOR VALUES WITH (MODULUS 4, REMAINDER 3);
 
 -- What a statement does: rows counted and contents, or all of its error. It is
@@ -102,6 +104,20 @@ SELECT t, bad, c.* FROM unnest('{sale,sale100}'::text[]) t, unnest('{150,1500}':
 SELECT t, bad, c.* FROM unnest('{sale,sale100}'::text[]) t, unnest('{110,1510,1490,1390,1210,2000}'::int[]) bad,
 	write_compare(format('INSERT INTO %s SELECT i, CASE WHEN i = %s THEN ''bad'' END, 1 / (1500 - i), ''2024-01-01''
 						  FROM generate_series(101, 2100) i', t, bad)) c;
+
+-- the context of a remote error may have the statement itself: of a server behind the remote, for instance; or in a name
+CREATE FUNCTION remote.fail_230() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.id = 230 THEN RAISE 'refused'; END IF; RETURN NEW; END $$;
+CREATE TABLE remote.s (id int);
+CREATE FOREIGN TABLE s100 (id int) SERVER loopback OPTIONS (schema_name 'remote', table_name 's', batch_size '100');
+ALTER FUNCTION remote.fail_230() RENAME TO "
+remote SQL command: INSERT INTO remote.s(id) VALUES ($1)";
+CREATE TRIGGER fail AFTER INSERT ON remote.s FOR EACH ROW EXECUTE FUNCTION remote."
+remote SQL command: INSERT INTO remote.s(id) VALUES ($1)"();
+SELECT counted, same FROM write_compare('INSERT INTO s100 SELECT i FROM generate_series(1, 1000) i');
+DROP FOREIGN TABLE s100;
+DROP TABLE remote.s;
+DROP FUNCTION remote."
+remote SQL command: INSERT INTO remote.s(id) VALUES ($1)"();
 
 -- several targets
 SELECT bad, c.* FROM unnest('{20,120,1300,1301,1302,1990,1999,2001}'::int[]) bad,
@@ -186,6 +202,6 @@ FROM remote.kinds;
 DROP FOREIGN TABLE sale, sale100, kinds;
 DROP TABLE parted;
 DROP SERVER loopback_too CASCADE;
-DROP TABLE remote.sale, remote.part0, remote.part1, remote.kinds;
+DROP TABLE remote.sale, remote.part0, remote.part1, remote.part2, remote.kinds;
 DROP FUNCTION remote.pass, write_result, write_compare;
 DROP TYPE size;

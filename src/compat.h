@@ -3,8 +3,9 @@
  * compat.h
  *		Differences between PostgreSQL 15, 16, 17, 18 and 19, in one place.
  *
- * No version test stands anywhere else.  Each entry says since when the
- * newer form exists; the names follow the newer form.
+ * No version test stands anywhere else, but in compat_executor.h, which has
+ * those of the executor.  Each entry says since when the newer form exists;
+ * the names follow the newer form.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,9 +21,7 @@
 #endif
 
 #include "catalog/pg_proc.h"
-#include "commands/copyfrom_internal.h"
 #include "commands/vacuum.h"
-#include "executor/execPartition.h"
 #include "executor/executor.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
@@ -53,32 +52,6 @@
 #include "common/base64.h"
 #include "optimizer/optimizer.h"
 #endif
-
-/*
- * ExecutorRun_hook lost execute_once: 18.  The parameters of such a function,
- * and the same as arguments for the next one.
- */
-#if PG_VERSION_NUM >= 180000
-#define PX_EXECUTOR_RUN_PARAMETERS \
-	QueryDesc *queryDesc, ScanDirection direction, uint64 count
-#define PX_EXECUTOR_RUN_ARGUMENTS	queryDesc, direction, count
-#else
-#define PX_EXECUTOR_RUN_PARAMETERS                               \
-	QueryDesc *queryDesc, ScanDirection direction, uint64 count, \
-		bool		execute_once
-#define PX_EXECUTOR_RUN_ARGUMENTS	queryDesc, direction, count, execute_once
-#endif
-
-/* ExecutorRun, likewise: run a query to its end. */
-static inline void
-px_executor_run(QueryDesc *query)
-{
-#if PG_VERSION_NUM >= 180000
-	ExecutorRun(query, ForwardScanDirection, 0);
-#else
-	ExecutorRun(query, ForwardScanDirection, 0, true);
-#endif
-}
 
 /*
  * May the current user run ANALYZE on a table?  If not, that gives a WARNING.
@@ -228,52 +201,6 @@ px_rte_set_user(RangeTblEntry *rte, Oid userid)
 {
 #if PG_VERSION_NUM < 160000
 	rte->checkAsUser = userid;
-#endif
-}
-
-/*
- * Whom a table is written to as: ExecGetResultRelCheckAsUser: 16.  Before, the
- * user stands in the range table entry: in that of its root if the table has
- * none of its own, because rows are routed to it.
- */
-static inline Oid
-px_result_relation_user(ResultRelInfo *relinfo, EState *estate)
-{
-#if PG_VERSION_NUM >= 160000
-	return ExecGetResultRelCheckAsUser(relinfo, estate);
-#else
-	const ResultRelInfo *with_rte = relinfo->ri_RangeTableIndex != 0 ?
-		relinfo : relinfo->ri_RootResultRelInfo;
-	Oid			userid = exec_rt_fetch(with_rte->ri_RangeTableIndex,
-									   estate)->checkAsUser;
-
-	return OidIsValid(userid) ? userid : GetUserId();
-#endif
-}
-
-/* The expression of a column that COPY does not read: by column since 16. */
-static inline const ExprState *
-px_copy_default(const CopyFromStateData *copy, int i)
-{
-#if PG_VERSION_NUM >= 160000
-	return copy->defexprs[copy->defmap[i]];
-#else
-	return copy->defexprs[i];
-#endif
-}
-
-/* COPY gives an FDW many rows at once, and then does not name lines: 16. */
-#if PG_VERSION_NUM >= 160000
-#define PX_COPY_HAS_BATCHES		true
-#else
-#define PX_COPY_HAS_BATCHES		false
-#endif
-
-static inline void
-px_copy_hide_line(CopyFromStateData *copy)
-{
-#if PG_VERSION_NUM >= 160000
-	copy->relname_only = true;
 #endif
 }
 
@@ -438,68 +365,6 @@ px_new_wait_event(const char *name)
 	return WaitEventExtensionNew(name);
 #else
 	return PG_WAIT_EXTENSION;
-#endif
-}
-
-/* Are children of this Append or MergeAppend pruned at run time? */
-static inline bool
-px_has_pruning(const Plan *append)
-{
-#if PG_VERSION_NUM >= 180000
-	return (IsA(append, Append) ?
-			((const Append *) append)->part_prune_index :
-			((const MergeAppend *) append)->part_prune_index) >= 0;
-#else
-	return (IsA(append, Append) ?
-			((const Append *) append)->part_prune_info :
-			((const MergeAppend *) append)->part_prune_info) != NULL;
-#endif
-}
-
-/*
- * Run-time pruning of an Append's children: the pruning steps stand in the
- * node, since 18 in the PlannedStmt.  *valid is set to the children that are
- * left before execution; NULL is returned if no more can be said later.
- */
-static inline PartitionPruneState *
-px_begin_pruning(PlanState *node, int nplans, const Plan *append,
-				 Bitmapset **valid)
-{
-	PartitionPruneState *state = NULL;
-#if PG_VERSION_NUM >= 180000
-	int			index = IsA(append, Append) ?
-		((const Append *) append)->part_prune_index :
-		((const MergeAppend *) append)->part_prune_index;
-	const Bitmapset *relids = IsA(append, Append) ?
-		((const Append *) append)->apprelids :
-		((const MergeAppend *) append)->apprelids;
-
-	if (index >= 0)
-		state = ExecInitPartitionExecPruning(
-			node, nplans, index, unconstify(Bitmapset *, relids), valid);
-#else
-	PartitionPruneInfo *info = IsA(append, Append) ?
-		((const Append *) append)->part_prune_info :
-		((const MergeAppend *) append)->part_prune_info;
-
-	if (info)
-		state = ExecInitPartitionPruning(node, nplans, info, valid);
-#endif
-	if (state == NULL)
-		*valid = nplans > 0 ? bms_add_range(NULL, 0, nplans - 1) : NULL;
-	else if (!state->do_exec_prune)
-		state = NULL;
-	return state;
-}
-
-/* The children that are left for the current parameters. */
-static inline Bitmapset *
-px_prune(PartitionPruneState *state)
-{
-#if PG_VERSION_NUM >= 180000
-	return ExecFindMatchingSubPlans(state, false, NULL);
-#else
-	return ExecFindMatchingSubPlans(state, false);
 #endif
 }
 
@@ -717,20 +582,6 @@ TupleDescFinalize(TupleDesc tupdesc)
 #endif
 
 /*
- * Raise the error that executing the plan would if the user lacks a right.
- * ExecCheckPermissions: 16, which moved rights out of the range table.
- */
-static inline void
-px_check_permissions(PlannedStmt *stmt)
-{
-#if PG_VERSION_NUM >= 160000
-	(void) ExecCheckPermissions(stmt->rtable, stmt->permInfos, true);
-#else
-	(void) ExecCheckRTPerms(stmt->rtable, true);
-#endif
-}
-
-/*
  * Append a copy of a range table entry of one query to another query, with
  * the rights that it needs.  These moved out of the entry: 16.
  */
@@ -789,25 +640,6 @@ px_is_comparison(Oid operator)
 	return get_op_index_interpretation(operator) != NIL;
 #else
 	return get_op_btree_interpretation(operator) != NIL;
-#endif
-}
-
-/*
- * Make the index entries of a row that was inserted.  It can make those of
- * summarizing indexes only: 16.  It takes flags: 19.
- */
-static inline List *
-px_insert_index_tuples(ResultRelInfo *target, TupleTableSlot *slot,
-					   EState *estate)
-{
-#if PG_VERSION_NUM >= 190000
-	return ExecInsertIndexTuples(target, estate, 0, slot, NIL, NULL);
-#elif PG_VERSION_NUM >= 160000
-	return ExecInsertIndexTuples(target, slot, estate, false, false, NULL, NIL,
-								 false);
-#else
-	return ExecInsertIndexTuples(target, slot, estate, false, false, NULL,
-								 NIL);
 #endif
 }
 

@@ -33,6 +33,7 @@
 #include "admit/guarded.h"
 #include "admit/session.h"
 #include "compat.h"
+#include "compat_executor.h"
 #include "conn/hello_self.h"
 #include "wire/admission.h"
 

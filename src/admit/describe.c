@@ -78,6 +78,7 @@ judge_statement(void *arg)
 	px_write_effects_judge(rewritten, types, ntypes, InvalidOid, &effects);
 	state->description.effects = effects.visible;
 	state->description.exact = !effects.leaves_out;
+	state->description.keys = effects.keys;
 	return NULL;
 }
 
@@ -100,7 +101,8 @@ px_sql_describe(PG_FUNCTION_ARGS)
 			against = "statement fails there";
 		px_set_against(state.description.against,
 					   sizeof(state.description.against), against);
-		state.description.effects = state.description.exact = false;
+		state.description.effects = state.description.exact =
+			state.description.keys = false;
 		state.description.ncolumns = 1;
 		state.columns = &no_column;
 	}

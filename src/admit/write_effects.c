@@ -244,6 +244,9 @@ judge_trigger(const Trigger *trigger, Oid relid, CmdType operation,
 {
 	int			side = RI_FKey_trigger_type(trigger->tgfoid);
 
+	if (trigger->tgisinternal && side != RI_TRIGGER_NONE &&
+		trigger->tgconstrrelid != relid)
+		effects->keys = true;
 	if (!trigger->tgisinternal ||
 		(side == RI_TRIGGER_NONE && trigger->tgfoid != F_UNIQUE_KEY_RECHECK))
 	{
@@ -354,6 +357,24 @@ judge_target(const Query *query, px_write_effects *effects)
 	table_close(rel, NoLock);
 }
 
+/*
+ * Have rules made these statements, or what they do?  Then a row may become
+ * none or several.  A rule with a condition and INSTEAD NOTHING leaves only
+ * the original statement, to which it adds the inverse condition: an INSERT of
+ * postgres_fdw has none itself.
+ */
+static bool
+are_by_rules(List *rewritten)
+{
+	const Query *query;
+
+	if (list_length(rewritten) != 1)
+		return true;
+	query = linitial_node(Query, rewritten);
+	return query->querySource != QSRC_ORIGINAL ||
+		(query->commandType == CMD_INSERT && query->jointree->quals != NULL);
+}
+
 void
 px_write_effects_judge(List *rewritten, const Oid *types, int ntypes,
 					   Oid unpack, px_write_effects *effects)
@@ -364,8 +385,7 @@ px_write_effects_judge(List *rewritten, const Oid *types, int ntypes,
 	for (int i = 0; i < ntypes; i++)
 		effects->visible |= type_may_query(types[i]);
 
-	/* Rules. */
-	if (list_length(rewritten) != 1)
+	if (are_by_rules(rewritten))
 		effects->visible = effects->leaves_out = true;
 
 	foreach(lc, rewritten)

@@ -30,6 +30,9 @@ typedef struct px_write_effects
 
 	/* Rows may be left out: the count may be less than that of the rows. */
 	bool		leaves_out;
+
+	/* Rows are compared with those of other tables, by foreign keys. */
+	bool		keys;
 } px_write_effects;
 
 /*

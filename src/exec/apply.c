@@ -25,18 +25,21 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
 #include "admit/write_effects.h"
 #include "admit/deposit.h"
 #include "admit/write_query.h"
 #include "compat.h"
+#include "compat_executor.h"
 #include "exec/apply_plan.h"
 #include "exec/apply_state.h"
 #include "exec/timeout.h"
 #include "exec/insert_mode.h"
 #include "tuple/fault.h"
 #include "wire/apply_words.h"
+#include "wire/held_error.h"
 
 PG_FUNCTION_INFO_V1(px_sql_apply);
 
@@ -199,8 +202,17 @@ run_for_rows(apply_call *call, List *stmts)
 
 	for (apply->rows_end = 0; apply->rows_end < rows;)
 	{
-		apply->rows_end = Min(apply->rows_end + apply->rows_at_once, rows);
-		processed += run_statements(call, stmts);
+		uint64		first = apply->rows_end;
+		uint64		written;
+
+		apply->rows_end = Min(first + apply->rows_at_once, rows);
+
+		/*
+		 * A rule may have made several rows of one.  postgres_fdw counts no
+		 * more rows than it has sent.
+		 */
+		written = run_statements(call, stmts);
+		processed += Min(written, apply->rows_end - first);
 		MemoryContextReset(context);
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -315,6 +327,85 @@ apply_piece(apply_call *call, Oid function, const px_apply_order *order,
 }
 
 /*
+ * Is it not about a row?  Then it is raised in any case: a cancel, a deadlock,
+ * a serialization failure, a lock that was not available, lack of memory.
+ */
+static bool
+must_be_raised(int sqlerrcode)
+{
+	switch (ERRCODE_TO_CATEGORY(sqlerrcode))
+	{
+		case ERRCODE_TRANSACTION_ROLLBACK:
+		case ERRCODE_INSUFFICIENT_RESOURCES:
+		case ERRCODE_OPERATOR_INTERVENTION:
+		case ERRCODE_SYSTEM_ERROR:
+			return true;
+	}
+	return sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE;
+}
+
+/* The error as the answer of exchange.apply. */
+static text *
+held_error(const ErrorData *error)
+{
+	px_held_error held = {
+		.message = error->message ? error->message : "",
+		.detail = error->detail ? error->detail : "",
+		.hint = error->hint ? error->hint : "",
+		.context = error->context ? error->context : "",
+	};
+	size_t		nbytes;
+	char	   *words;
+
+	strlcpy(held.sqlstate, unpack_sql_state(error->sqlerrcode),
+			sizeof(held.sqlstate));
+	nbytes = px_held_error_write(NULL, 0, &held) + 1;
+	words = palloc(nbytes);
+	px_held_error_write(words, nbytes, &held);
+	return cstring_to_text(words);
+}
+
+/*
+ * Run the statement in a subtransaction.  Returns NULL; or, if a row has
+ * failed, the error, and nothing is left of what was done.
+ */
+static text *
+apply_and_hold(apply_call *call, Oid function, const px_apply_order *order,
+			   text *piece, px_apply_result *result)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	text	   *volatile answer = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		result->rows = apply_piece(call, function, order, piece,
+								   &result->gone);
+		ReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+		if (must_be_raised(error->sqlerrcode))
+			ReThrowError(error);
+		answer = held_error(error);
+	}
+	PG_END_TRY();
+	return answer;
+}
+
+/*
  * exchange.apply(request text, statement text, frames text) returns text
  */
 Datum
@@ -324,6 +415,7 @@ px_sql_apply(PG_FUNCTION_ARGS)
 	px_apply_order order;
 	px_apply_result result = {0};
 	char		answer[PX_APPLY_WORDS_NBYTES_MAX];
+	text	   *volatile held = NULL;
 	ErrorContextCallback callback;
 	instr_time	begin;
 	instr_time	end;
@@ -341,8 +433,12 @@ px_sql_apply(PG_FUNCTION_ARGS)
 	innermost = &call;
 	PG_TRY();
 	{
-		result.rows = apply_piece(&call, fcinfo->flinfo->fn_oid, &order,
-								  PG_GETARG_TEXT_PP(2), &result.gone);
+		if (order.hold)
+			held = apply_and_hold(&call, fcinfo->flinfo->fn_oid, &order,
+								  PG_GETARG_TEXT_PP(2), &result);
+		else
+			result.rows = apply_piece(&call, fcinfo->flinfo->fn_oid, &order,
+									  PG_GETARG_TEXT_PP(2), &result.gone);
 	}
 	PG_FINALLY();
 	{
@@ -350,6 +446,8 @@ px_sql_apply(PG_FUNCTION_ARGS)
 	}
 	PG_END_TRY();
 	error_context_stack = callback.previous;
+	if (held)
+		PG_RETURN_TEXT_P(held);
 
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_SUBTRACT(end, begin);

@@ -14,6 +14,7 @@
 #include "commands/copyfrom_internal.h"
 #include "lib/stringinfo.h"
 
+#include "compat_executor.h"
 #include "exec/copy_lines.h"
 
 /*
@@ -43,6 +44,14 @@ px_copy_is_reading(void)
 {
 	return error_context_stack &&
 		error_context_stack->callback == CopyFromErrorCallback;
+}
+
+int
+px_copy_line_nbytes(void)
+{
+	if (!px_copy_is_reading())
+		return 0;
+	return ((CopyFromState) error_context_stack->arg)->line_buf.len;
 }
 
 px_copy_lines *

@@ -19,6 +19,9 @@ typedef struct px_copy_lines px_copy_lines;
 /* Does COPY read a row now? */
 extern bool px_copy_is_reading(void);
 
+/* Bytes of the line that COPY has read last; 0 if it does not read. */
+extern int	px_copy_line_nbytes(void);
+
 /* No lines yet; in the current memory context. */
 extern px_copy_lines *px_copy_lines_new(void);
 

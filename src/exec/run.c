@@ -27,6 +27,7 @@
 #include "utils/reltrigger.h"
 
 #include "compat.h"
+#include "compat_executor.h"
 #include "conn/pool.h"
 #include "exec/plan_walk.h"
 #include "exec/run.h"

@@ -69,7 +69,7 @@ question_sql(const px_hello *self, const char *statement, bool is_known)
 
 /*
  * The functions are not the extension's.  Ask for the reason, which would have
- * taken long to plan, and remember it for the session.
+ * taken long to plan.  Those that stay are remembered for the session.
  */
 static const char *
 ask_for_fault(px_write_target *target, px_peer *peer)
@@ -84,7 +84,7 @@ ask_for_fault(px_write_target *target, px_peer *peer)
 										FAULT_NBYTES_MAX)));
 	if (strcmp(fault, PX_REMOTE_LACKS_EXTENSION) == 0)
 		px_peer_refuse(peer, fault, true);
-	else
+	else if (strcmp(fault, PX_REMOTE_IS_TOO_OLD) == 0)
 		px_peer_refuse_writes(peer, fault);
 	return fault;
 }
@@ -266,8 +266,11 @@ px_write_ask(px_write_target *target)
 	make_request(target, &self, &description, version);
 	target->columns = repalloc(columns, description.ncolumns *
 							   sizeof(px_request_column));
+	target->keys = description.keys;
 	target->exact = description.exact && !target->plan.do_nothing &&
 		!target->plan.may_repeat;
-	target->call_sql = px_write_call_sql(&target->plan, version, NULL);
+	target->call_sql = px_write_call_sql(&target->plan, version, false,
+										 NULL);
+	target->hold_sql = px_write_call_sql(&target->plan, version, true, NULL);
 	return NULL;
 }

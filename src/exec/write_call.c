@@ -14,11 +14,12 @@
 
 char *
 px_write_call_sql(const px_write_plan *plan, uint16 version,
-				  const px_receipt *deposit)
+				  bool hold, const px_receipt *deposit)
 {
 	px_apply_order order = {
 		.version = version,
 		.batch_size = (uint32) Max(plan->batch_size, 1),
+		.hold = hold,
 	};
 	char		words[PX_APPLY_WORDS_NBYTES_MAX];
 

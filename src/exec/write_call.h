@@ -13,9 +13,10 @@
 
 /*
  * The call of exchange.apply (palloc'd) for the rows of a deposit, or of the
- * text that is its parameter $1 if deposit is NULL.
+ * text that is its parameter $1 if deposit is NULL.  hold: it is to answer
+ * with the error of a row, and undo what it has done (wire/apply_words.h).
  */
 extern char *px_write_call_sql(const px_write_plan *plan, uint16 version,
-							   const px_receipt *deposit);
+							   bool hold, const px_receipt *deposit);
 
 #endif							/* PX_EXEC_WRITE_CALL_H */

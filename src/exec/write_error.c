@@ -8,9 +8,12 @@
 #include "postgres.h"
 
 #include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
 
 #include "compat.h"
+#include "conn/remote_text.h"
 #include "exec/write_error.h"
+#include "wire/held_error.h"
 
 /* The line that the remote adds to the context of an error. */
 #define ROW_LINE		"pg_exchange row "
@@ -38,6 +41,18 @@ last_line(char *text, size_t len, const char *prefix)
 			return p;
 	}
 	return NULL;
+}
+
+/*
+ * Where the error names postgres_fdw's statement; NULL if it does not.  The
+ * remote may have sent the same statement to a server of its own: the last
+ * line is ours.
+ */
+static char *
+find_statement(char *context, const char *sql)
+{
+	return last_line(context, strlen(context),
+					 psprintf(COMMAND_LINE "%s", sql));
 }
 
 /* Cut the row's line out of context; returns the row, or -1. */
@@ -133,15 +148,12 @@ edit_context(ErrorData *error, const px_write_plan *plan,
 
 	if (error->context == NULL)
 		return -1;
-
-	/* The remote's own servers may have refused the same statement. */
-	command = last_line(error->context, strlen(error->context),
-						psprintf(COMMAND_LINE "%s", plan->sql));
+	command = find_statement(error->context, plan->sql);
 	if (command == NULL)
 		return -1;
 	row = cut_row(error->context, command);
 	rows = rows_of_statement(plan, piece, row);
-	command = last_line(error->context, strlen(error->context), COMMAND_LINE);
+	command = find_statement(error->context, plan->sql);
 	if (rows > 1 && command)
 	{
 		char	   *tail = command + strlen(COMMAND_LINE) + strlen(plan->sql);
@@ -156,6 +168,7 @@ edit_context(ErrorData *error, const px_write_plan *plan,
 /*
  * When would postgres_fdw have written the row?  With the last row of its
  * statement; or when the source has no more rows, in the order of the targets.
+ * COPY keeps rows for statements of several itself.
  */
 static uint64
 position_of(const px_write_target *target, const px_write_piece *piece,
@@ -166,14 +179,23 @@ position_of(const px_write_target *target, const px_write_piece *piece,
 
 	if (piece == NULL || piece->rows == 0)
 		return 0;
+	if (target->plan.mtstate->ps.plan == NULL && size > 1)
+	{
+		uint64		position = piece->positions[Min((uint32) Max(row, 0),
+													piece->rows - 1)];
+
+		return position < target->writer->copy_given ? position :
+			PX_WRITE_AT_END + target->number;
+	}
 	if (last < piece->rows)
 		return piece->positions[last];
 	return PX_WRITE_AT_END + target->number;
 }
 
-void
-px_write_fail(px_write_target *target, const px_write_piece *piece, int row,
-			  ErrorContextCallback *stack)
+/* In a PG_CATCH: see px_write_fail, which also says that the lane failed. */
+pg_noreturn static void
+fail(px_write_target *target, const px_write_piece *piece, int row,
+	 ErrorContextCallback *stack)
 {
 	px_write_state *writer = target->writer;
 	ErrorData  *error;
@@ -187,11 +209,82 @@ px_write_fail(px_write_target *target, const px_write_piece *piece, int row,
 		row = edit_context(error, &target->plan, piece);
 	writer->failed = true;
 	writer->failed_at = position_of(target, piece, row);
-	target->lane->failed = true;
 	if (piece && piece->lines)
 		px_copy_lines_throw(piece->lines, row, target->plan.batch_size > 1,
 							error);
 	ThrowErrorData(error);
+	pg_unreachable();
+}
+
+void
+px_write_fail(px_write_target *target, const px_write_piece *piece, int row,
+			  ErrorContextCallback *stack)
+{
+	target->lane->failed = true;
+	fail(target, piece, row, stack);
+}
+
+static void
+read_held(const char *servername, const char *words, px_held_error *held)
+{
+	char	   *room = palloc(strlen(words) + 1);
+	px_fault	fault;
+	char		detail[PX_FAULT_NBYTES_MAX];
+
+	if (px_held_error_read(words, held, room, &fault) != PX_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("invalid response from server \"%s\"", servername),
+				 errdetail_internal("%s",
+									px_remote_text(px_fault_text(&fault,
+																 detail)))));
+}
+
+/* Text of the remote, valid in the database encoding. */
+static const char *
+verified(const char *text)
+{
+	return pg_verifymbstr(text, (int) strlen(text), true) ? text :
+		px_remote_text(text);
+}
+
+/* As postgres_fdw raises errors of the remote. */
+pg_noreturn static void
+raise_held(const px_held_error *held, const char *reported)
+{
+	const char *state = held->sqlstate;
+
+	ereport(ERROR,
+			(errcode(MAKE_SQLSTATE(state[0], state[1], state[2], state[3],
+								   state[4])),
+			 errmsg_internal("%s", verified(held->message)),
+			 held->detail[0] ?
+			 errdetail_internal("%s", verified(held->detail)) : 0,
+			 held->hint[0] ? errhint("%s", verified(held->hint)) : 0,
+			 held->context[0] ?
+			 errcontext("%s", verified(held->context)) : 0,
+			 errcontext(COMMAND_LINE "%s", reported)));
+	pg_unreachable();
+}
+
+void
+px_write_raise_held(px_write_target *target, const px_write_piece *piece,
+					const char *words)
+{
+	ErrorContextCallback *stack = error_context_stack;
+	px_held_error held;
+
+	read_held(target->lane->servername, words, &held);
+	error_context_stack = NULL;
+	PG_TRY();
+	{
+		raise_held(&held, target->plan.sql);
+	}
+	PG_CATCH();
+	{
+		fail(target, piece, -1, stack);
+	}
+	PG_END_TRY();
 	pg_unreachable();
 }
 
@@ -204,8 +297,7 @@ find_command(const px_write_lane *lane, const ErrorData *error)
 {
 	if (lane->target == NULL || error->context == NULL)
 		return NULL;
-	return strstr(error->context,
-				  psprintf(COMMAND_LINE "%s", lane->target->plan.sql));
+	return find_statement(error->context, lane->target->plan.sql);
 }
 
 /* Cut off the error context of who has met the error. */

@@ -32,4 +32,12 @@ pg_noreturn extern void px_write_fail(px_write_target *target,
  */
 extern bool px_write_claim_error(px_write_state *writer, ErrorData *error);
 
+/*
+ * Raise an error that exchange.apply has held, of a row of the piece.  words
+ * is its answer.  Also ERRCODE_PROTOCOL_VIOLATION if that cannot be read.
+ */
+pg_noreturn extern void px_write_raise_held(px_write_target *target,
+											const px_write_piece *piece,
+											const char *words);
+
 #endif							/* PX_EXEC_WRITE_ERROR_H */

@@ -22,6 +22,8 @@
 
 #define KEPT_INITIAL	16
 
+static void forget_first(px_write_target *target, int n);
+
 static px_kept_row *
 new_row(px_write_target *target)
 {
@@ -62,8 +64,14 @@ px_write_keep(px_write_target *target, TupleTableSlot *slot,
 			  TupleTableSlot *plan_slot)
 {
 	px_kept_rows *kept = &target->kept;
-	px_kept_row *row = new_row(target);
-	MemoryContext oldcontext = MemoryContextSwitchTo(kept->context);
+	px_kept_row *row;
+	MemoryContext oldcontext;
+
+	/* Some statements were executed, and the last one is incomplete. */
+	if (kept->replayed > 0)
+		forget_first(target, kept->replayed);
+	row = new_row(target);
+	oldcontext = MemoryContextSwitchTo(kept->context);
 
 	row->tuple = NULL;
 	row->position = target->writer->nrows;
@@ -170,6 +178,7 @@ px_write_forget_kept(px_write_target *target)
 		MemoryContextReset(kept->context);
 	kept->rows = NULL;
 	kept->nrows = 0;
+	kept->replayed = 0;
 	kept->nbytes = 0;
 	kept->lines = NULL;
 }
@@ -239,6 +248,7 @@ forget_first(px_write_target *target, int n)
 		px_write_forget_kept(target);
 		return;
 	}
+	kept->replayed = 0;
 	kept->nrows -= n;
 	memmove(kept->rows, kept->rows + n, kept->nrows * sizeof(px_kept_row));
 	if (kept->lines)
@@ -258,42 +268,82 @@ fill_piece(const px_kept_rows *kept, px_write_piece *piece)
 		piece->positions[i] = kept->rows[i].position;
 }
 
-void
-px_write_replay(px_write_target *target, bool complete)
+/* How many rows has a statement of postgres_fdw? */
+static int
+statement_rows(const px_write_plan *plan)
 {
-	const px_write_plan *plan = &target->plan;
+	return can_batch(plan) ? plan->batch_size : 1;
+}
+
+/* Replay rows from kept->replayed on, before the row number end. */
+static void
+replay(px_write_target *target, int end)
+{
 	px_kept_rows *kept = &target->kept;
-	px_write_piece piece;
 	ErrorContextCallback *stack = error_context_stack;
 	MemoryContext context = CurrentMemoryContext;
-	int			step = can_batch(plan) ? plan->batch_size : 1;
-	int			nrows = complete ? kept->nrows / step * step : kept->nrows;
-	volatile int i = 0;
-
-	if (nrows == 0)
-		return;
-	fill_piece(kept, &piece);
+	int			step = statement_rows(&target->plan);
+	px_write_piece piece;
 
 	/* postgres_fdw keeps the name of its prepared statement, for instance. */
 	MemoryContextSwitchTo(target->writer->context);
 	error_context_stack = NULL;
 	PG_TRY();
 	{
-		while (i < nrows)
+		while (kept->replayed < end)
 		{
-			int			n = Min(step, nrows - i);
-			int			nwritten = replay_batch(target, i, n);
+			int			n = Min(step, end - kept->replayed);
+			int			nwritten = replay_batch(target, kept->replayed, n);
 
 			px_write_uncount(target, (uint64) Max(n - nwritten, 0));
-			i += n;
+			kept->replayed += n;
 		}
 	}
 	PG_CATCH();
 	{
-		px_write_fail(target, &piece, i, stack);
+		fill_piece(kept, &piece);
+		px_write_fail(target, &piece, kept->replayed, stack);
 	}
 	PG_END_TRY();
 	error_context_stack = stack;
 	MemoryContextSwitchTo(context);
-	forget_first(target, nrows);
+}
+
+void
+px_write_replay(px_write_target *target, bool complete)
+{
+	px_kept_rows *kept = &target->kept;
+	int			step = statement_rows(&target->plan);
+	int			end;
+
+	if (kept->replayed > 0)
+		forget_first(target, kept->replayed);
+	end = complete ? kept->nrows / step * step : kept->nrows;
+	if (end == 0)
+		return;
+	replay(target, end);
+	forget_first(target, end);
+}
+
+uint64
+px_write_replay_position(const px_write_target *target)
+{
+	const px_kept_rows *kept = &target->kept;
+	int			end = kept->replayed + statement_rows(&target->plan);
+
+	if (kept->replayed == kept->nrows)
+		return PG_UINT64_MAX;
+	return end <= kept->nrows ? kept->rows[end - 1].position :
+		PX_WRITE_AT_END + target->number;
+}
+
+void
+px_write_replay_next(px_write_target *target)
+{
+	px_kept_rows *kept = &target->kept;
+
+	replay(target, Min(kept->replayed + statement_rows(&target->plan),
+					   kept->nrows));
+	if (kept->replayed == kept->nrows)
+		px_write_forget_kept(target);
 }

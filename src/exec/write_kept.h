@@ -32,4 +32,13 @@ extern void px_write_forget_kept(px_write_target *target);
  */
 extern void px_write_replay(px_write_target *target, bool complete);
 
+/*
+ * The same statement by statement: where would postgres_fdw have executed the
+ * next one, as for px_write_fail?  UINT64_MAX if there is none.
+ */
+extern uint64 px_write_replay_position(const px_write_target *target);
+
+/* Have it executed. */
+extern void px_write_replay_next(px_write_target *target);
+
 #endif							/* PX_EXEC_WRITE_KEPT_H */

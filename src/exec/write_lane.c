@@ -13,6 +13,7 @@
 #include "utils/rel.h"
 
 #include "compat.h"
+#include "compat_executor.h"
 #include "conn/remote_text.h"
 #include "exec/clocks.h"
 #include "exec/write_call.h"
@@ -23,6 +24,13 @@
 #include "guc.h"
 #include "stats/progress.h"
 #include "wire/apply_words.h"
+#include "wire/held_error.h"
+
+/*
+ * No more calls of a statement have a subtransaction.  With more than 64,
+ * which a backend has room for, snapshots of all sessions would take longer.
+ */
+#define HELD_CALLS_MAX		60
 
 /* ---------------------------------------------------------------------
  * Lanes
@@ -203,6 +211,24 @@ read_result(const char *servername, text *result, bool by_deposit,
 					: errdetail("Expected the result of exchange.apply.")));
 }
 
+static bool
+must_hold(px_write_lane *lane)
+{
+	return lane->ntargets > 1 && lane->nheld++ < HELD_CALLS_MAX;
+}
+
+/*
+ * The call for the text of a piece.  If rows of other targets go to the same
+ * server, some may come before a bad row of this one, and have an error, too.
+ * So the server must not be stopped by the first error.  That takes it a
+ * subtransaction.
+ */
+static const char *
+call_for(px_write_target *target)
+{
+	return must_hold(target->lane) ? target->hold_sql : target->call_sql;
+}
+
 /*
  * A piece was written: result is what exchange.apply has returned.  Times as
  * for learn_link.
@@ -213,6 +239,8 @@ finish_piece(px_write_target *target, px_write_piece *piece, text *result,
 {
 	px_apply_result applied;
 
+	if (result && px_held_error_is(text_to_cstring(result)))
+		px_write_raise_held(target, piece, text_to_cstring(result));
 	read_result(target->lane->servername, result, by_deposit, &applied);
 	if (applied.gone)
 	{
@@ -222,7 +250,9 @@ finish_piece(px_write_target *target, px_write_piece *piece, text *result,
 		 */
 		target->lane->deposit_failed = true;
 		px_write_piece_armour(piece);
-		result = guarded(LANE_CALL, target, target->call_sql, piece);
+		result = guarded(LANE_CALL, target, call_for(target), piece);
+		if (result && px_held_error_is(text_to_cstring(result)))
+			px_write_raise_held(target, piece, text_to_cstring(result));
 		read_result(target->lane->servername, result, false, &applied);
 	}
 	count_rows(target, piece, applied.rows);
@@ -318,6 +348,7 @@ send_deposit(px_write_target *target, px_write_piece *piece,
 {
 	MemoryContext oldcontext = MemoryContextSwitchTo(piece->context);
 	char *sql = px_write_call_sql(&target->plan, target->request.version,
+								  must_hold(target->lane),
 								  receipt);
 
 	MemoryContextSwitchTo(oldcontext);
@@ -337,6 +368,8 @@ px_write_lane_start(px_write_lane *lane)
 
 	if (piece == NULL)
 		return;
+	if (lane->ntargets > 1)
+		collect_call(lane);		/* has an error before the piece is taken */
 	is_there = px_write_deposit_take(lane, &receipt, &brought_ns);
 	if (!is_there)
 		px_write_piece_armour(piece);
@@ -345,7 +378,7 @@ px_write_lane_start(px_write_lane *lane)
 	if (is_there)
 		send_deposit(target, piece, &receipt, brought_ns);
 	else
-		send_call(target, piece, target->call_sql);
+		send_call(target, piece, call_for(target));
 }
 
 /* Is the remote done with the last call? */
@@ -370,30 +403,39 @@ px_write_lanes_go_on(px_write_state *writer)
 }
 
 void
-px_write_lane_send(px_write_target *target, px_write_piece *piece)
+px_write_lane_send(px_write_target *target)
 {
 	px_write_lane *lane = target->lane;
+	px_write_piece *piece = target->piece;
 	bool		asynchronous;
 	int64		begin;
 	text	   *result;
 
 	px_write_lane_start(lane);
 	px_write_progress_send(target);
-	if (px_write_deposit_begin(target, piece))
+	if (piece->armoured == NULL && px_write_deposit_begin(target, piece))
+	{
+		target->piece = NULL;
 		return;
+	}
 
-	/* The remote still works on the last piece while this is prepared. */
-	px_write_piece_armour(piece);
+	/*
+	 * The remote still works on the last piece while this is prepared.  If
+	 * that one has an error, this one is still the target's.
+	 */
+	if (piece->armoured == NULL)
+		px_write_piece_armour(piece);
 	asynchronous = is_asynchronous(lane, piece);
 	collect_call(lane);
 	limit_streams(lane->writer);
+	target->piece = NULL;
 	if (asynchronous)
 	{
-		send_call(target, piece, target->call_sql);
+		send_call(target, piece, call_for(target));
 		return;
 	}
 	begin = px_wall_ns();
-	result = guarded(LANE_CALL, target, target->call_sql, piece);
+	result = guarded(LANE_CALL, target, call_for(target), piece);
 	finish_piece(target, piece, result, false, 0, px_wall_ns() - begin);
 }
 

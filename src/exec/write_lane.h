@@ -26,8 +26,7 @@ extern text *px_write_lane_ask(px_write_target *target, const char *sql);
  * piece sent before it is written, and for this one, too, if it is the only
  * one; behind a slow link, until the piece before the last one is written.
  */
-extern void px_write_lane_send(px_write_target *target,
-							   px_write_piece *piece);
+extern void px_write_lane_send(px_write_target *target);
 
 /*
  * If a piece is on its way on a connection of our own, wait until it has been

@@ -24,6 +24,7 @@ typedef struct px_write_piece
 	size_t		frames_cap;
 	text	   *armoured;		/* NULL before that */
 	uint32		rows;			/* in frames, or still in columns */
+	bool		ended;			/* the end frame is there */
 	bool		last;			/* no more rows of the statement come */
 	uint64	   *positions;		/* [rows], of the rows in the statement */
 	uint32		positions_cap;

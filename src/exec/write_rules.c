@@ -42,6 +42,7 @@
 #include "utils/typcache.h"
 
 #include "compat.h"
+#include "compat_executor.h"
 #include "exec/plan_walk.h"
 #include "exec/row_triggers.h"
 #include "exec/write_rules.h"

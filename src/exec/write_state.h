@@ -37,6 +37,10 @@ typedef struct px_write_lane
 	UserMapping *user;
 	px_downlink *downlink;		/* NULL before the first call */
 	bool		failed;			/* its session takes no more commands */
+	int			ntargets;		/* that are written to there */
+	int			nheld;			/* calls with errors held */
+	const char *declined;		/* why postgres_fdw writes all that is left;
+								 * NULL: it does not */
 
 	/* How frames are compressed; valid once a target has been described. */
 	bool		is_described;
@@ -84,6 +88,7 @@ typedef struct px_kept_rows
 	MemoryContext context;		/* reset when they have been replayed */
 	px_kept_row *rows;			/* NULL until the first */
 	int			nrows;
+	int			replayed;		/* so many of them are written */
 	int			cap;
 	size_t		nbytes;			/* of tuples */
 	px_copy_lines *lines;		/* NULL if it is no COPY */
@@ -106,7 +111,9 @@ struct px_write_target
 
 	/* What the remote has said; valid in phase PX_WRITE_FRAMES. */
 	bool		exact;
+	bool		keys;			/* foreign keys to other tables */
 	char	   *call_sql;		/* of the call of exchange.apply */
+	char	   *hold_sql;		/* the same, with errors held */
 	px_request	request;
 	px_request_column *columns; /* [request.ncolumns] */
 	TupleDesc	desc;			/* of the rows that are filled in */
@@ -150,6 +157,11 @@ typedef struct px_write_state
 	px_frame_tools *tools;		/* for all frame makers; NULL at first */
 	size_t		nbytes;			/* of memory that targets use */
 	uint64		nrows;			/* that have come */
+
+	/* What COPY would have in its buffers, if targets have batches. */
+	int			copy_rows;
+	int			copy_nbytes;
+	uint64		copy_given;		/* rows that it would have given to FDWs */
 
 	/* Where it was begun. */
 	int			nest_level;

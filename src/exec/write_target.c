@@ -31,6 +31,7 @@
 #include "exec/write_ask.h"
 #include "exec/write_kept.h"
 #include "exec/write_lane.h"
+#include "exec/write_replay.h"
 #include "exec/write_target.h"
 #include "guc.h"
 #include "wire/piece.h"
@@ -245,13 +246,14 @@ send_piece(px_write_target *target, bool last)
 	px_write_piece *piece = target->piece;
 	int64		begin;
 
-	px_write_piece_add(piece, px_frame_maker_end(target->maker));
+	if (!piece->ended)
+		px_write_piece_add(piece, px_frame_maker_end(target->maker));
+	piece->ended = true;
 	piece->last = last;
-	target->piece = NULL;
-	count_memory(target);
 	begin = px_wall_ns();
-	px_write_lane_send(target, piece);
+	px_write_lane_send(target);
 	forget_wait(target->writer, begin);
+	count_memory(target);
 }
 
 /* ---------------------------------------------------------------------
@@ -475,6 +477,38 @@ append_kept(px_write_target *target)
 	count_memory(target);
 }
 
+void
+px_write_target_decline(px_write_target *target, const char *reason)
+{
+	target->stats.transport =
+		MemoryContextStrdup(target->writer->context,
+							psprintf("%spostgres_fdw (%s)",
+									 target->phase == PX_WRITE_FRAMES ?
+									 "exchange and " : "", reason));
+	target->phase = PX_WRITE_DECLINED;
+}
+
+void
+px_write_lane_decline(px_write_lane *lane, const char *against)
+{
+	px_write_state *writer = lane->writer;
+	px_write_target *target;
+
+	lane->declined = against;
+	for (target = writer->targets; target; target = target->next)
+	{
+		if (target->lane == lane && target->phase == PX_WRITE_FRAMES)
+			px_write_target_flush(target, false);
+	}
+	px_write_lane_collect(lane);
+	px_write_replay_all(writer, lane, writer->nrows + 1);
+	for (target = writer->targets; target; target = target->next)
+	{
+		if (target->lane == lane && target->phase != PX_WRITE_DECLINED)
+			px_write_target_decline(target, against);
+	}
+}
+
 /*
  * Ask the remote about the statement, and begin with frames if it agrees.  If
  * not, postgres_fdw writes the rows kept so far, and the others as they come.
@@ -482,14 +516,20 @@ append_kept(px_write_target *target)
 static void
 ask(px_write_target *target)
 {
+	px_write_lane *lane = target->lane;
 	MemoryContext oldcontext = MemoryContextSwitchTo(target->writer->context);
-	const char *against = px_write_ask(target);
+	const char *against = lane->declined ? lane->declined :
+		px_write_ask(target);
 
+	if (against == NULL && target->keys && target->lane->ntargets > 1 &&
+		target->plan.batch_size <= 1)
+		against = PX_WRITE_KEYS;
 	MemoryContextSwitchTo(oldcontext);
 	if (against)
 	{
-		target->stats.transport = psprintf("postgres_fdw (%s)", against);
-		target->phase = PX_WRITE_DECLINED;
+		px_write_target_decline(target, against);
+		if (lane->declined == NULL)
+			px_write_lane_decline(lane, against);
 		px_write_replay(target, true);
 		return;
 	}
@@ -646,11 +686,6 @@ px_write_target_catch_up(px_write_target *target)
 	{
 		px_write_lane_collect(target->lane);
 		return;
-	}
-	if (target->phase != PX_WRITE_FRAMES)
-	{
-		px_write_replay(target, true);
-		px_write_forget_kept(target);
 	}
 	px_write_target_flush(target, false);
 	px_write_lane_collect(target->lane);

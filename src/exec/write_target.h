@@ -34,6 +34,32 @@ extern bool px_write_target_precedes(const px_write_target *target,
  */
 extern void px_write_target_catch_up(px_write_target *target);
 
+/*
+ * Do the target's rows have to be written in order with those of others?  They
+ * do if a statement of postgres_fdw has one row, and there are other targets
+ * on the server: foreign keys may connect them.
+ */
+extern bool px_write_is_ordered(const px_write_target *target);
+
+/* Let postgres_fdw write the target's rows from now on. */
+extern void px_write_target_decline(px_write_target *target,
+									const char *reason);
+
+/* Why rows of a target are not frames, for which others may be needed. */
+#define PX_WRITE_KEYS	"foreign keys, and its server has other targets"
+
+/* Let postgres_fdw write the target's rows from now on. */
+extern void px_write_target_decline(px_write_target *target,
+									const char *reason);
+
+/*
+ * postgres_fdw is going to write rows of a target as they come.  An error of
+ * theirs stops the server, and they may refer to rows of other targets by
+ * foreign keys.  So other rows for the server must not wait any more: write
+ * what there is, and have postgres_fdw write the rest.
+ */
+extern void px_write_lane_decline(px_write_lane *lane, const char *against);
+
 /* The bytes of rows that a flush would send, roughly. */
 extern size_t px_write_target_fullness(const px_write_target *target);
 

@@ -28,6 +28,7 @@
 #include "compat.h"
 #include "exec/write_error.h"
 #include "exec/write_lane.h"
+#include "exec/write_replay.h"
 #include "exec/write_progress.h"
 #include "exec/write_target.h"
 #include "exec/writer.h"
@@ -76,6 +77,25 @@ make_writer(EState *estate)
 	return writer;
 }
 
+/*
+ * The lane gets another target, by the plan.  With foreign keys, or if the
+ * other one is postgres_fdw's, it is to be written as its rows come.
+ */
+static void
+join_lane(px_write_lane *lane, px_write_target *target)
+{
+	const px_write_target *other = lane->writer->targets;
+
+	while (other && other->lane != lane)
+		other = other->next;
+	if (lane->declined == NULL && other && other->keys &&
+		other->phase == PX_WRITE_FRAMES && target->plan.batch_size <= 1)
+		px_write_lane_decline(lane, PX_WRITE_KEYS);
+	if (lane->declined)
+		px_write_target_decline(target, lane->declined);
+	lane->ntargets++;
+}
+
 px_write_target *
 px_writer_add(const px_write_plan *plan)
 {
@@ -90,6 +110,7 @@ px_writer_add(const px_write_plan *plan)
 	target->writer = writer;
 	target->lane = px_write_lane_get(writer, plan);
 	target->stats.transport = "postgres_fdw (too few rows)";
+	join_lane(target->lane, target);
 	*writer->targets_end = target;
 	writer->targets_end = &target->next;
 	target->number = writer->ntargets++;
@@ -118,10 +139,40 @@ limit_memory(px_write_state *writer)
 				px_write_target_fullness(fullest))
 				fullest = target;
 		}
-		px_write_target_flush(fullest, false);
+		if (px_write_has_kept(fullest) && fullest->plan.batch_size <= 1)
+			px_write_replay_all(writer, fullest->lane, PG_UINT64_MAX);
+		else
+			px_write_target_flush(fullest, false);
 		if (writer->nbytes >= before)
 			break;
 	}
+}
+
+/*
+ * COPY keeps rows for an FDW with batches, of all targets together, until
+ * there are so many, or so many bytes of lines, or there is a row for a target
+ * without.
+ */
+#define COPY_ROWS_MAX		1000
+#define COPY_NBYTES_MAX		65535
+
+static void
+note_copy_buffers(const px_write_target *target)
+{
+	px_write_state *writer = target->writer;
+
+	if (target->plan.mtstate->ps.plan != NULL)
+		return;					/* no COPY */
+	if (target->plan.batch_size > 1)
+	{
+		writer->copy_rows++;
+		writer->copy_nbytes += px_copy_line_nbytes();
+		if (writer->copy_rows < COPY_ROWS_MAX &&
+			writer->copy_nbytes < COPY_NBYTES_MAX)
+			return;
+	}
+	writer->copy_rows = writer->copy_nbytes = 0;
+	writer->copy_given = writer->nrows;
 }
 
 TupleTableSlot *
@@ -130,22 +181,43 @@ px_writer_row(px_write_target *target, TupleTableSlot *slot,
 {
 	slot = px_write_target_row(target, slot, plan_slot);
 	target->writer->nrows++;
+	note_copy_buffers(target);
 	limit_memory(target->writer);
 	return slot;
 }
 
+static void
+collect_all(px_write_state *writer)
+{
+	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
+		px_write_lane_start(lane);
+	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
+		px_write_lane_collect(lane);
+}
+
+/*
+ * Frames come first: after an error of theirs the server goes on, if it has
+ * other targets, too.
+ */
 void
 px_writer_flush(EState *estate)
 {
 	px_write_state *writer = find_writer(estate);
+	bool		keeps = false;
 
 	if (writer == NULL)
 		return;
 	for (px_write_target *target = writer->targets; target;
 		 target = target->next)
-		px_write_target_flush(target, true);
-	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
-		px_write_lane_start(lane);
+	{
+		if (px_write_has_kept(target))
+			keeps = true;
+		else
+			px_write_target_flush(target, true);
+	}
+	collect_all(writer);
+	if (keeps)
+		px_write_replay_all(writer, NULL, PG_UINT64_MAX);
 	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
 		px_write_lane_end(lane);
 }
@@ -218,13 +290,13 @@ release_locks(const px_write_state *writer)
 }
 
 /*
- * Write what comes before the error at position.  If that fails, and at an
- * earlier position, returns that error; else NULL.
+ * Write what comes before the error at position: by frames for target, or by
+ * postgres_fdw if that is NULL.  If that fails, and at an earlier position,
+ * returns that error; else NULL.
  */
 static ErrorData *
-catch_up(px_write_target *target, uint64 *position)
+catch_up(px_write_state *writer, px_write_target *target, uint64 *position)
 {
-	px_write_state *writer = target->writer;
 	ErrorData  *volatile earlier = NULL;
 	MemoryContext context = CurrentMemoryContext;
 
@@ -232,7 +304,10 @@ catch_up(px_write_target *target, uint64 *position)
 	writer->failed_at = PG_UINT64_MAX;
 	PG_TRY();
 	{
-		px_write_target_catch_up(target);
+		if (target)
+			px_write_target_catch_up(target);
+		else
+			px_write_replay_all(writer, NULL, *position);
 	}
 	PG_CATCH();
 	{
@@ -261,6 +336,7 @@ px_writer_after_error(const EState *estate)
 {
 	px_write_state *writer = failed_writer(estate);
 	ErrorData  *error;
+	ErrorData  *earlier = NULL;
 	bool		claimed;
 	uint64		position;
 
@@ -279,17 +355,16 @@ px_writer_after_error(const EState *estate)
 	for (px_write_target *target = writer->targets; target;
 		 target = target->next)
 	{
-		if (px_write_target_precedes(target, position))
-		{
-			ErrorData  *earlier = catch_up(target, &position);
-
-			if (earlier)
-			{
-				error = earlier;
-				claimed = false;
-			}
-		}
+		if (!px_write_has_kept(target) && px_write_target_precedes(target, position))
+			earlier = catch_up(writer, target, &position);
+		if (earlier)
+			error = earlier;
+		claimed = claimed && earlier == NULL;
+		earlier = NULL;
 	}
+	earlier = catch_up(writer, NULL, &position);
+	if (earlier)
+		ReThrowError(earlier);
 	if (claimed)
 		ThrowErrorData(error);
 	ReThrowError(error);
@@ -299,15 +374,21 @@ void
 px_writer_before_scan(EState *estate, Oid serverid)
 {
 	px_write_state *writer = find_writer(estate);
+	px_write_lane *keeps = NULL;
 
 	for (px_write_target *target = writer ? writer->targets : NULL; target;
 		 target = target->next)
 	{
 		if (target->lane->serverid != serverid || target->plan.batch_size > 1)
 			continue;
-		px_write_target_flush(target, true);
+		if (px_write_has_kept(target))
+			keeps = target->lane;
+		else
+			px_write_target_flush(target, true);
 		px_write_lane_collect(target->lane);
 	}
+	if (keeps)
+		px_write_replay_all(writer, keeps, PG_UINT64_MAX);
 }
 
 const px_write_stats *

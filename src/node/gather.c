@@ -30,6 +30,7 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
+#include "compat_executor.h"
 #include "exec/ask_session.h"
 #include "exec/merge.h"
 #include "exec/start.h"

@@ -29,6 +29,7 @@
 #include "utils/rel.h"
 
 #include "compat.h"
+#include "compat_executor.h"
 #include "exec/apply_state.h"
 #include "exec/insert_mode.h"
 #include "node/insert.h"

@@ -29,6 +29,7 @@
 #include "utils/rel.h"
 
 #include "compat.h"
+#include "compat_executor.h"
 #include "exec/plan_walk.h"
 #include "exec/run.h"
 #include "exec/write_explain.h"

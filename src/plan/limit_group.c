@@ -40,6 +40,7 @@
 #include "utils/builtins.h"
 
 #include "compat.h"
+#include "compat_executor.h"
 #include "guc.h"
 #include "node/receive.h"
 #include "plan/limit_group.h"

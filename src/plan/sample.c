@@ -27,6 +27,7 @@
 #include "utils/snapmgr.h"
 
 #include "compat.h"
+#include "compat_executor.h"
 #include "exec/plan_walk.h"
 #include "plan/sample.h"
 

@@ -23,6 +23,7 @@
 #include "utils/rel.h"
 
 #include "compat.h"
+#include "compat_executor.h"
 #include "transport/depositor.h"
 #include "transport/downlink.h"
 #include "transport/fdw_cursor.h"

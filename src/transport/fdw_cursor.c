@@ -43,6 +43,7 @@ struct px_fdw_cursor
 	char	   *sql;			/* which postgres_fdw points to */
 	Size		sql_nbytes;		/* room for it */
 	const char *reported;
+	bool		is_call;		/* a cursor for want of another way to ask */
 
 	AsyncRequest request;
 	AppendState *requestor;
@@ -264,12 +265,15 @@ px_fdw_cursor_new_call(EState *estate, Oid serverid, Oid relid, Oid userid,
 	char	   *copy = palloc(sql_nbytes);
 	List	   *params = argument ? make_text_param(own, argument) : NIL;
 	ForeignScan *scan = make_scan(serverid, 1, userid, params, copy);
+	px_fdw_cursor *cursor;
 
 	strlcpy(copy, sql, sql_nbytes);
 	own->es_range_table = make_range_table(relid, userid);
 	own->es_range_table_size = 1;
 	MemoryContextSwitchTo(oldcontext);
-	return begin_cursor(estate, own, scan, copy, sql_nbytes, reported);
+	cursor = begin_cursor(estate, own, scan, copy, sql_nbytes, reported);
+	cursor->is_call = true;
+	return cursor;
 }
 
 void
@@ -315,6 +319,8 @@ copy_error(px_fdw_cursor *cursor)
 {
 	ErrorData  *error = px_remote_error_copy(cursor->sql, cursor->reported);
 
+	if (cursor->is_call)
+		px_remote_error_cut_declaration(error, cursor->reported);
 	note_declared(cursor);		/* it may raise the error again */
 	return error;
 }

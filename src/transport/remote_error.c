@@ -7,6 +7,8 @@
  */
 #include "postgres.h"
 
+#include <ctype.h>
+
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
@@ -17,6 +19,10 @@
 #include "compat.h"
 #include "conn/remote_text.h"
 #include "transport/remote_error.h"
+
+/* How postgres_fdw declares cursor number 3: "DECLARE c3 CURSOR FOR\n". */
+#define DECLARE_BEGIN	"DECLARE c"
+#define DECLARE_END		" CURSOR FOR\n"
 
 /* context with the query that is to be reported in place of ours. */
 static char *
@@ -51,6 +57,33 @@ px_remote_error_copy(const char *sql, const char *reported)
 	error->context = verified(report_other_query(error->context, sql,
 												 reported));
 	return error;
+}
+
+/* Where suffix begins if it ends before end, and not before begin; or NULL. */
+static char *
+before_suffix(const char *begin, char *end, const char *suffix)
+{
+	size_t		n = strlen(suffix);
+
+	if ((size_t) (end - begin) < n || strncmp(end - n, suffix, n) != 0)
+		return NULL;
+	return end - n;
+}
+
+void
+px_remote_error_cut_declaration(ErrorData *error, const char *query)
+{
+	char	   *begin = error->context ? strstr(error->context, query) : NULL;
+	char	   *p = begin;
+
+	if (p)
+		p = before_suffix(error->context, p, DECLARE_END);
+	while (p && p > error->context && isdigit((unsigned char) p[-1]))
+		p--;
+	if (p)
+		p = before_suffix(error->context, p, DECLARE_BEGIN);
+	if (p)
+		memmove(p, begin, strlen(begin) + 1);
 }
 
 void

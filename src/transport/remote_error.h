@@ -16,6 +16,13 @@
  */
 extern ErrorData *px_remote_error_copy(const char *sql, const char *reported);
 
+/*
+ * Cut the declaration of a cursor off the query in the error's context: only
+ * we know that the query has a cursor.
+ */
+extern void px_remote_error_cut_declaration(ErrorData *error,
+											const char *query);
+
 /* In a PG_CATCH: raise the error again, as that.  It is copied to context. */
 pg_noreturn extern void px_remote_error_rethrow(MemoryContext context,
 												const char *sql,

@@ -20,6 +20,8 @@ px_apply_order_write(char *buffer, size_t cap, const px_apply_order *order)
 	px_text_put_number(&text, order->version);
 	px_text_put(&text, " batch_size=");
 	px_text_put_number(&text, order->batch_size);
+	if (order->hold)
+		px_text_put(&text, " hold=1");
 	if (order->deposit.handle != 0)
 	{
 		px_text_put(&text, " deposit=");
@@ -83,6 +85,7 @@ px_apply_order_read(const char *text, px_apply_order *order, px_fault *fault)
 	if (status != PX_OK)
 		return status;
 	order->batch_size = (uint32_t) number;
+	order->hold = px_text_take(&at, " hold=1");
 	order->deposit.handle = 0;
 	if (!px_text_take(&at, " deposit="))
 		return take_end(at, "batch_size", fault);

@@ -8,6 +8,9 @@
  *
  *	version=1			protocol version of the frames
  *	batch_size=100		rows that postgres_fdw would have in a statement
+ *	hold=1				if a row fails, undo what was done for the frames, and
+ *						answer with the error (held_error.h), so that the
+ *						session can go on; else the word is left out
  *	deposit=17.0f….87…	where the frames are (receipt.h); the word is left out
  *						if they are the text argument
  *
@@ -32,6 +35,7 @@ typedef struct px_apply_order
 {
 	uint16_t	version;
 	uint32_t	batch_size;		/* 1 .. INT32_MAX */
+	bool		hold;
 	px_receipt	deposit;		/* handle 0: none */
 } px_apply_order;
 

@@ -26,7 +26,8 @@ px_description_write(char *buffer, size_t cap,
 	px_text_put(&text, " against=");
 	px_text_put_escaped(&text, description->against);
 	px_text_put(&text, description->effects ? " effects=1" : " effects=0");
-	px_text_put(&text, description->exact ? " exact=1 " : " exact=0 ");
+	px_text_put(&text, description->exact ? " exact=1" : " exact=0");
+	px_text_put(&text, description->keys ? " keys=1 " : " keys=0 ");
 	px_columns_put(&text, columns, description->ncolumns);
 	return px_text_end(&text);
 }
@@ -63,6 +64,8 @@ px_description_read(const char *text, px_description *description,
 		(status = take_flag(&at, "effects", &description->effects,
 							fault)) != PX_OK ||
 		(status = take_flag(&at, "exact", &description->exact,
+							fault)) != PX_OK ||
+		(status = take_flag(&at, "keys", &description->keys,
 							fault)) != PX_OK)
 		return status;
 	if (!px_text_take(&at, " "))

@@ -13,6 +13,7 @@
  *	effects=1			1: triggers, rules or functions of the remote may see
  *						how many rows a statement has
  *	exact=1				1: the statement reports each row that it is given
+ *	keys=1				1: foreign keys compare its rows with other tables'
  *	columns=20:-1,0:-1	the types that the parameters have, in the form of
  *						a request's columns (request.h); 0: send as text
  *
@@ -38,6 +39,7 @@ typedef struct px_description
 	char		against[128];	/* as in px_admission */
 	bool		effects;
 	bool		exact;
+	bool		keys;
 	uint16_t	ncolumns;
 } px_description;
 

@@ -12,6 +12,7 @@
 #include "fuzz.h"
 #include "wire/apply_words.h"
 #include "wire/description.h"
+#include "wire/held_error.h"
 
 static void
 read_order(const char *text)
@@ -45,6 +46,27 @@ read_result(const char *text)
 	FUZZ_REQUIRE(strcmp(written, text) == 0);
 }
 
+/* The texts of an error take no more room than its spelling. */
+static void
+read_held(const char *text)
+{
+	char	   *room = malloc(strlen(text) + 1);
+	char	   *written = malloc(strlen(text) + 1);
+	px_held_error error;
+	px_fault	fault = {0};
+	px_status	status = px_held_error_read(text, &error, room, &fault);
+
+	FUZZ_REQUIRE(status == fault.status);
+	if (status == PX_OK)
+	{
+		FUZZ_REQUIRE(px_held_error_write(written, strlen(text) + 1, &error) ==
+					 strlen(text));
+		FUZZ_REQUIRE(strcmp(written, text) == 0);
+	}
+	free(room);
+	free(written);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -58,6 +80,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	read_order(text);
 	read_result(text);
+	read_held(text);
 	status = px_description_read(text, &description, columns, &fault);
 	FUZZ_REQUIRE(status == fault.status);
 	if (status != PX_OK)
@@ -72,6 +95,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_REQUIRE(again.ncolumns == description.ncolumns &&
 				 again.effects == description.effects &&
 				 again.exact == description.exact &&
+				 again.keys == description.keys &&
 				 strcmp(again.against, description.against) == 0);
 	return 0;
 }

@@ -148,6 +148,30 @@ for my $enabled (qw(off on))
 }
 goes_on("postgres_fdw's backend terminated");
 
+# The same while rows for two servers are collected, before any were sent: the
+# error names postgres_fdw's statement, as without frames.
+add_server($coordinator, 'too', $shard);
+$shard->safe_psql('postgres', 'CREATE TABLE loaded (part int, id int)');
+$coordinator->safe_psql('postgres', q{
+	CREATE TABLE loaded (part int, id int) PARTITION BY LIST (part);
+	CREATE FOREIGN TABLE loaded0 PARTITION OF loaded FOR VALUES IN (0) SERVER shard OPTIONS (table_name 'loaded');
+	CREATE FOREIGN TABLE loaded1 PARTITION OF loaded FOR VALUES IN (1) SERVER too OPTIONS (table_name 'loaded');
+});
+for my $writes (qw(off on))
+{
+	$gate->query('SELECT pg_advisory_lock(7)');
+	ask("SET pg_exchange.writes = $writes");
+	send_query('INSERT INTO loaded SELECT i % 2, i FROM generate_series(1, 1000) i WHERE CASE WHEN i = 600 THEN at_gate(i) ELSE true END');
+	$coordinator->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted});
+	$shard->safe_psql('postgres', q{
+		SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE application_name = 'postgres_fdw'});
+	read_on();
+	like($session->{stderr}, qr/CONTEXT:  remote SQL command: INSERT INTO public.loaded\(part, id\) VALUES \(\$1, \$2\)$/m,
+		"postgres_fdw's backends terminated: the error names its statement, writes $writes");
+	is($shard->safe_psql('postgres', 'SELECT count(*) FROM loaded'), '0', "no row is left, writes $writes");
+}
+goes_on("postgres_fdw's backends terminated while rows were collected");
+
 # A backend that crashes takes the shard with it, which restarts.
 begin_endless();
 kill('KILL', sender_in('ClientWrite'));

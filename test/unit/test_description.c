@@ -16,13 +16,14 @@
 #include "unit.h"
 #include "wire/apply_words.h"
 #include "wire/description.h"
+#include "wire/held_error.h"
 
 #define HELLO \
 	"protocol=1-1 codecs=7 encodings=7 endian=little encoding=UTF8 " \
 	"server_version=150020 instance=0123456789abcdef0123456789abcdef export=1"
 
 static const char description_text[] =
-HELLO " against=view%20v effects=1 exact=0 columns=20:-1,1700:983042,0:-1";
+HELLO " against=view%20v effects=1 exact=0 keys=1 columns=20:-1,1700:983042,0:-1";
 
 static px_request_column columns[PX_FRAME_COLUMNS_MAX];
 
@@ -93,6 +94,7 @@ a_description_round_trips(void)
 	CHECK(strcmp(description.against, "view v") == 0);
 	CHECK(description.effects);
 	CHECK(!description.exact);
+	CHECK(description.keys);
 	CHECK_EQ(description.ncolumns, 3);
 	CHECK_EQ(columns[0].type_oid, 20);
 	CHECK_EQ(columns[0].typmod, -1);
@@ -151,8 +153,10 @@ malformed_descriptions_are_refused(void)
 	expect("effects=1", "effects=", PX_BAD_HEADER, "effects");
 	expect("effects=1 exact=0", "exact=0 effects=1", PX_BAD_HEADER, "effects");
 	expect("exact=0", "exact=-1", PX_BAD_HEADER, "exact");
-	expect("exact=0 ", "exact=0", PX_BAD_HEADER, "columns");
-	expect("exact=0", "exact=0 tea=green", PX_BAD_HEADER, "columns");
+	expect("exact=0 keys", "exact=0keys", PX_BAD_HEADER, "keys");
+	expect("keys=1", "keys=2", PX_OVER_LIMIT, "keys");
+	expect("keys=1 ", "keys=1", PX_BAD_HEADER, "columns");
+	expect("keys=1", "keys=1 tea=green", PX_BAD_HEADER, "columns");
 	expect(",0:-1", ",", PX_BAD_HEADER, "columns");
 	expect(",0:-1", ",0:-1 ", PX_BAD_HEADER, "columns");
 	expect("20:-1", "4294967296:-1", PX_OVER_LIMIT, "columns");
@@ -286,6 +290,74 @@ a_result_round_trips(void)
 			 PX_OVER_LIMIT);
 }
 
+static void
+an_order_may_hold_errors(void)
+{
+	static const char text[] = "version=1 batch_size=7 hold=1";
+	char		again[PX_APPLY_WORDS_NBYTES_MAX];
+	px_apply_order order;
+	px_fault	fault = {0};
+
+	CHECK_EQ(read_order(text, &order, NULL), PX_OK);
+	CHECK(order.hold);
+	CHECK_EQ(px_apply_order_write(again, sizeof(again), &order), strlen(text));
+	CHECK(strcmp(again, text) == 0);
+	CHECK_EQ(read_order("version=1 batch_size=7", &order, NULL), PX_OK);
+	CHECK(!order.hold);
+	CHECK_EQ(read_order("version=1 batch_size=7 hold=0", &order, &fault),
+			 PX_BAD_HEADER);
+	CHECK_EQ(read_order("version=1 batch_size=7 hold=1 hold=1", &order,
+						&fault), PX_BAD_HEADER);
+}
+
+/* Read an error at a guard page, with as much room as it may take. */
+static px_status
+read_held(const char *text, px_held_error *error, char *room)
+{
+	unit_guarded g = unit_guarded_copy(text, strlen(text) + 1);
+	px_fault	fault = {0};
+	px_status	status = px_held_error_read((const char *) g.data, error, room,
+											&fault);
+
+	CHECK_EQ(status, fault.status);
+	unit_guarded_free(&g);
+	return status;
+}
+
+static void
+a_held_error_round_trips(void)
+{
+	static const char text[] =
+		"error=23505 message=a%20%25%0Ab detail= hint=%C3%A9 context=row%207";
+	char		room[sizeof(text)];
+	char		again[sizeof(text)];
+	px_held_error error;
+
+	CHECK_EQ(read_held(text, &error, room), PX_OK);
+	CHECK(strcmp(error.sqlstate, "23505") == 0);
+	CHECK(strcmp(error.message, "a %\nb") == 0);
+	CHECK(strcmp(error.detail, "") == 0);
+	CHECK(strcmp(error.hint, "\303\251") == 0);
+	CHECK(strcmp(error.context, "row 7") == 0);
+	CHECK_EQ(px_held_error_write(again, sizeof(again), &error), strlen(text));
+	CHECK(strcmp(again, text) == 0);
+	CHECK(px_held_error_is(text));
+	CHECK(!px_held_error_is("rows=1 us=1"));
+
+	for (size_t n = 0; n < sizeof(text) - 1 - strlen("row%207"); n++)
+	{
+		memcpy(again, text, n);
+		again[n] = '\0';
+		CHECK_EQ(read_held(again, &error, room), PX_BAD_HEADER);
+	}
+	CHECK_EQ(read_held("error=2350 message=a detail= hint= context=", &error,
+					   room), PX_BAD_HEADER);
+	CHECK_EQ(read_held("error=23505X message=a detail= hint= context=", &error,
+					   room), PX_BAD_HEADER);
+	CHECK_EQ(read_held("error=23505 message=a detail= hint= context= x=1",
+					   &error, room), PX_BAD_HEADER);
+}
+
 int
 main(void)
 {
@@ -296,6 +368,8 @@ main(void)
 	RUN(an_order_round_trips);
 	RUN(an_order_may_name_a_deposit);
 	RUN(a_result_round_trips);
+	RUN(an_order_may_hold_errors);
+	RUN(a_held_error_round_trips);
 
 	return unit_done();
 }

@@ -1,0 +1,186 @@
+/*-------------------------------------------------------------------------
+ *
+ * compat_executor.h
+ *		Differences between PostgreSQL 15 to 19 in the executor, and in COPY.
+ *
+ * The same as compat.h, of which it is a part.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_COMPAT_EXECUTOR_H
+#define PX_COMPAT_EXECUTOR_H
+
+#include "commands/copyfrom_internal.h"
+#include "executor/execPartition.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "parser/parsetree.h"
+
+/*
+ * ExecutorRun_hook lost execute_once: 18.  The parameters of such a function,
+ * and the same as arguments for the next one.
+ */
+#if PG_VERSION_NUM >= 180000
+#define PX_EXECUTOR_RUN_PARAMETERS \
+	QueryDesc *queryDesc, ScanDirection direction, uint64 count
+#define PX_EXECUTOR_RUN_ARGUMENTS	queryDesc, direction, count
+#else
+#define PX_EXECUTOR_RUN_PARAMETERS                               \
+	QueryDesc *queryDesc, ScanDirection direction, uint64 count, \
+		bool		execute_once
+#define PX_EXECUTOR_RUN_ARGUMENTS	queryDesc, direction, count, execute_once
+#endif
+
+/* ExecutorRun, likewise: run a query to its end. */
+static inline void
+px_executor_run(QueryDesc *query)
+{
+#if PG_VERSION_NUM >= 180000
+	ExecutorRun(query, ForwardScanDirection, 0);
+#else
+	ExecutorRun(query, ForwardScanDirection, 0, true);
+#endif
+}
+
+/*
+ * Whom a table is written to as: ExecGetResultRelCheckAsUser: 16.  Before, the
+ * user stands in the range table entry: in that of its root if the table has
+ * none of its own, because rows are routed to it.
+ */
+static inline Oid
+px_result_relation_user(ResultRelInfo *relinfo, EState *estate)
+{
+#if PG_VERSION_NUM >= 160000
+	return ExecGetResultRelCheckAsUser(relinfo, estate);
+#else
+	const ResultRelInfo *with_rte = relinfo->ri_RangeTableIndex != 0 ?
+		relinfo : relinfo->ri_RootResultRelInfo;
+	Oid			userid = exec_rt_fetch(with_rte->ri_RangeTableIndex,
+									   estate)->checkAsUser;
+
+	return OidIsValid(userid) ? userid : GetUserId();
+#endif
+}
+
+/* The expression of a column that COPY does not read: by column since 16. */
+static inline const ExprState *
+px_copy_default(const CopyFromStateData *copy, int i)
+{
+#if PG_VERSION_NUM >= 160000
+	return copy->defexprs[copy->defmap[i]];
+#else
+	return copy->defexprs[i];
+#endif
+}
+
+/* COPY gives an FDW many rows at once, and then does not name lines: 16. */
+#if PG_VERSION_NUM >= 160000
+#define PX_COPY_HAS_BATCHES		true
+#else
+#define PX_COPY_HAS_BATCHES		false
+#endif
+
+static inline void
+px_copy_hide_line(CopyFromStateData *copy)
+{
+#if PG_VERSION_NUM >= 160000
+	copy->relname_only = true;
+#endif
+}
+
+/* Are children of this Append or MergeAppend pruned at run time? */
+static inline bool
+px_has_pruning(const Plan *append)
+{
+#if PG_VERSION_NUM >= 180000
+	return (IsA(append, Append) ?
+			((const Append *) append)->part_prune_index :
+			((const MergeAppend *) append)->part_prune_index) >= 0;
+#else
+	return (IsA(append, Append) ?
+			((const Append *) append)->part_prune_info :
+			((const MergeAppend *) append)->part_prune_info) != NULL;
+#endif
+}
+
+/*
+ * Run-time pruning of an Append's children: the pruning steps stand in the
+ * node, since 18 in the PlannedStmt.  *valid is set to the children that are
+ * left before execution; NULL is returned if no more can be said later.
+ */
+static inline PartitionPruneState *
+px_begin_pruning(PlanState *node, int nplans, const Plan *append,
+				 Bitmapset **valid)
+{
+	PartitionPruneState *state = NULL;
+#if PG_VERSION_NUM >= 180000
+	int			index = IsA(append, Append) ?
+		((const Append *) append)->part_prune_index :
+		((const MergeAppend *) append)->part_prune_index;
+	const Bitmapset *relids = IsA(append, Append) ?
+		((const Append *) append)->apprelids :
+		((const MergeAppend *) append)->apprelids;
+
+	if (index >= 0)
+		state = ExecInitPartitionExecPruning(
+			node, nplans, index, unconstify(Bitmapset *, relids), valid);
+#else
+	PartitionPruneInfo *info = IsA(append, Append) ?
+		((const Append *) append)->part_prune_info :
+		((const MergeAppend *) append)->part_prune_info;
+
+	if (info)
+		state = ExecInitPartitionPruning(node, nplans, info, valid);
+#endif
+	if (state == NULL)
+		*valid = nplans > 0 ? bms_add_range(NULL, 0, nplans - 1) : NULL;
+	else if (!state->do_exec_prune)
+		state = NULL;
+	return state;
+}
+
+/* The children that are left for the current parameters. */
+static inline Bitmapset *
+px_prune(PartitionPruneState *state)
+{
+#if PG_VERSION_NUM >= 180000
+	return ExecFindMatchingSubPlans(state, false, NULL);
+#else
+	return ExecFindMatchingSubPlans(state, false);
+#endif
+}
+
+/*
+ * Raise the error that executing the plan would if the user lacks a right.
+ * ExecCheckPermissions: 16, which moved rights out of the range table.
+ */
+static inline void
+px_check_permissions(PlannedStmt *stmt)
+{
+#if PG_VERSION_NUM >= 160000
+	(void) ExecCheckPermissions(stmt->rtable, stmt->permInfos, true);
+#else
+	(void) ExecCheckRTPerms(stmt->rtable, true);
+#endif
+}
+
+/*
+ * Make the index entries of a row that was inserted.  It can make those of
+ * summarizing indexes only: 16.  It takes flags: 19.
+ */
+static inline List *
+px_insert_index_tuples(ResultRelInfo *target, TupleTableSlot *slot,
+					   EState *estate)
+{
+#if PG_VERSION_NUM >= 190000
+	return ExecInsertIndexTuples(target, estate, 0, slot, NIL, NULL);
+#elif PG_VERSION_NUM >= 160000
+	return ExecInsertIndexTuples(target, slot, estate, false, false, NULL, NIL,
+								 false);
+#else
+	return ExecInsertIndexTuples(target, slot, estate, false, false, NULL,
+								 NIL);
+#endif
+}
+
+#endif							/* PX_COMPAT_EXECUTOR_H */
