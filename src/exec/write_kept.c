@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "executor/executor.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -74,7 +75,7 @@ px_write_keep(px_write_target *target, TupleTableSlot *slot,
 	oldcontext = MemoryContextSwitchTo(kept->context);
 
 	row->tuple = NULL;
-	row->position = target->writer->nrows;
+	row->position = px_write_position(target);
 	if (target->plan.operation != CMD_DELETE)
 	{
 		row->tuple = ExecCopySlotHeapTuple(slot);
@@ -296,11 +297,29 @@ fill_piece(const px_kept_rows *kept, px_write_piece *piece)
 		piece->positions[i] = kept->rows[i].position;
 }
 
-/* How many rows has a statement of postgres_fdw? */
+/*
+ * Where does the statement of postgres_fdw end that begins with kept row
+ * begin?  complete: it will not get more rows.
+ */
 static int
-statement_rows(const px_write_plan *plan)
+statement_end(const px_write_target *target, int begin, bool *complete)
 {
-	return can_batch(plan) ? plan->batch_size : 1;
+	const px_kept_rows *kept = &target->kept;
+	int			size = can_batch(&target->plan) ? target->plan.batch_size : 1;
+	int			end = begin;
+
+	if (!px_write_is_copy_batch(target))
+	{
+		end = Min(begin + size, kept->nrows);
+		*complete = end == begin + size;
+		return end;
+	}
+	while (end < kept->nrows && end < begin + size &&
+		   kept->rows[end].position == kept->rows[begin].position)
+		end++;
+	*complete = end > begin &&
+		px_write_was_given(target->writer, kept->rows[begin].position);
+	return end;
 }
 
 /* Replay rows from kept->replayed on, before the row number end. */
@@ -310,7 +329,7 @@ replay(px_write_target *target, int end)
 	px_kept_rows *kept = &target->kept;
 	ErrorContextCallback *stack = error_context_stack;
 	MemoryContext context = CurrentMemoryContext;
-	int			step = statement_rows(&target->plan);
+	bool		complete;
 	px_write_piece piece;
 
 	/* postgres_fdw keeps the name of its prepared statement, for instance. */
@@ -320,7 +339,8 @@ replay(px_write_target *target, int end)
 	{
 		while (kept->replayed < end)
 		{
-			int			n = Min(step, end - kept->replayed);
+			int			n = statement_end(target, kept->replayed, &complete) -
+				kept->replayed;
 			int			nwritten = replay_batch(target, kept->replayed, n);
 
 			px_write_uncount(target, (uint64) Max(n - nwritten, 0));
@@ -341,12 +361,19 @@ void
 px_write_replay(px_write_target *target)
 {
 	px_kept_rows *kept = &target->kept;
-	int			step = statement_rows(&target->plan);
-	int			end;
+	int			end = 0;
 
 	if (kept->replayed > 0)
 		forget_first(target, kept->replayed);
-	end = kept->nrows / step * step;
+	while (end < kept->nrows)
+	{
+		bool		complete;
+		int			next = statement_end(target, end, &complete);
+
+		if (!complete)
+			break;
+		end = next;
+	}
 	if (end == 0)
 		return;
 	replay(target, end);
@@ -357,11 +384,13 @@ uint64
 px_write_replay_position(const px_write_target *target)
 {
 	const px_kept_rows *kept = &target->kept;
-	int			end = kept->replayed + statement_rows(&target->plan);
+	bool		complete;
+	int			end;
 
 	if (kept->replayed == kept->nrows)
 		return PG_UINT64_MAX;
-	return end <= kept->nrows ? kept->rows[end - 1].position :
+	end = statement_end(target, kept->replayed, &complete);
+	return complete ? kept->rows[end - 1].position :
 		PX_WRITE_AT_END + target->number;
 }
 
@@ -369,9 +398,9 @@ void
 px_write_replay_next(px_write_target *target)
 {
 	px_kept_rows *kept = &target->kept;
+	bool		complete;
 
-	replay(target, Min(kept->replayed + statement_rows(&target->plan),
-					   kept->nrows));
+	replay(target, statement_end(target, kept->replayed, &complete));
 	if (kept->replayed == kept->nrows)
 		px_write_forget_kept(target);
 }
