@@ -186,10 +186,24 @@ RESET pg_exchange.min_write_rows;
 -- COPY: the line of the bad row
 SELECT t, bad, c.* FROM unnest('{sale,sale100}'::text[]) t, unnest('{102,220,900,1000}'::int[]) bad,
 	write_compare(format('COPY %s FROM PROGRAM ''for i in $(seq 101 1000); do if [ $i = %s ]; then i=5; fi; echo $i,line$i,1.5,2024-01-01; done'' CSV', t, bad)) c;
-SELECT t, bad, c.* FROM unnest('{sale,sale100}'::text[]) t, unnest('{150,850}'::int[]) bad,
+-- which error comes first depends on the version: since 16, COPY keeps rows
+SELECT t, bad, counted, same FROM unnest('{sale,sale100}'::text[]) t, unnest('{150,850}'::int[]) bad,
 	write_compare(format('COPY %s FROM PROGRAM ''for i in $(seq 101 1000); do p=1; [ $i = 800 ] && p=wrong; n=$i; [ $i = %s ] && n=5; echo $n,a,$p,2024-01-01; done'' CSV', t, bad)) c;
 SELECT c.* FROM write_compare('COPY parted FROM PROGRAM ''for i in $(seq 1 1000); do n=1; [ $i -gt 800 ] && n=-1; echo $i,$n; done'' CSV') c;
 SELECT c.* FROM write_compare('COPY parted FROM PROGRAM ''for i in $(seq 1 1000); do echo $i,1; done'' CSV') c;
+-- the same for several bad rows, with batches for one partition and for two
+SELECT bad, rows, counted, same FROM unnest('{195,1747}'::int[]) bad, unnest('{3,3000}'::int[]) rows,
+	write_compare(format('COPY parted FROM PROGRAM ''for i in $(seq 1 2000); do n=1; [ $i -gt %s ] && [ $i -le %s ] && n=-1; echo $i,$n; done'' CSV', bad, bad + rows));
+ALTER FOREIGN TABLE parted1 OPTIONS (ADD batch_size '30');
+SELECT bad, rows, counted, same FROM unnest('{195,1747}'::int[]) bad, unnest('{3,3000}'::int[]) rows,
+	write_compare(format('COPY parted FROM PROGRAM ''for i in $(seq 1 2000); do n=1; [ $i -gt %s ] && [ $i -le %s ] && n=-1; echo $i,$n; done'' CSV', bad, bad + rows));
+SET pg_exchange.min_write_rows = 0;
+SELECT bad, rows, counted, same FROM unnest('{195,1747}'::int[]) bad, unnest('{3,3000}'::int[]) rows,
+	write_compare(format('COPY parted FROM PROGRAM ''for i in $(seq 1 2000); do n=1; [ $i -gt %s ] && [ $i -le %s ] && n=-1; echo $i,$n; done'' CSV', bad, bad + rows));
+ALTER FOREIGN TABLE parted1 OPTIONS (DROP batch_size);
+SELECT bad, rows, counted, same FROM unnest('{195,1747}'::int[]) bad, unnest('{3,3000}'::int[]) rows,
+	write_compare(format('COPY parted FROM PROGRAM ''for i in $(seq 1 2000); do n=1; [ $i -gt %s ] && [ $i -le %s ] && n=-1; echo $i,$n; done'' CSV', bad, bad + rows));
+RESET pg_exchange.min_write_rows;
 
 -- a long line, of characters of several bytes
 SELECT c.* FROM write_compare('COPY sale (id, item, day) FROM PROGRAM

@@ -141,8 +141,7 @@ px_copy_lines_throw(const px_copy_lines *lines, int n, bool batch,
 	if (line->has_text)
 		copy->line_buf.data = lines->text.data + line->offset;
 
-	if (batch)
-		px_copy_hide_line(copy);
+	px_copy_hide_line(copy, batch);
 
 	/* When all rows have been read, COPY has removed its callback. */
 	callback.callback = CopyFromErrorCallback;

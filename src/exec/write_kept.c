@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "executor/executor.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -72,7 +73,7 @@ px_write_keep(px_write_target *target, TupleTableSlot *slot,
 	oldcontext = MemoryContextSwitchTo(kept->context);
 
 	row->tuple = NULL;
-	row->position = target->writer->nrows;
+	row->position = px_write_position(target);
 	if (target->plan.operation != CMD_DELETE)
 	{
 		row->tuple = ExecCopySlotHeapTuple(slot);
@@ -285,35 +286,6 @@ can_batch(const px_write_plan *plan)
 		plan->fdw->ExecForeignBatchInsert != NULL;
 }
 
-/* How many rows has a statement of postgres_fdw? */
-static int
-statement_rows(const px_write_plan *plan)
-{
-	return can_batch(plan) ? plan->batch_size : 1;
-}
-
-/*
- * The executor has postgres_fdw execute a statement of several rows when the
- * target's next row comes; COPY does that by rules of its own.
- */
-static bool
-waits_for_next_row(const px_write_plan *plan)
-{
-	return statement_rows(plan) > 1 && plan->mtstate->ps.plan != NULL;
-}
-
-int
-px_write_kept_due(const px_write_target *target)
-{
-	const px_kept_rows *kept = &target->kept;
-	int			step = statement_rows(&target->plan);
-	int			n = kept->nrows;
-
-	if (waits_for_next_row(&target->plan) && kept->next_position == 0)
-		n = Max(n - 1, 0);
-	return n - n % step;
-}
-
 /* What errors of the kept rows need. */
 static void
 fill_piece(const px_kept_rows *kept, px_write_piece *piece)
@@ -328,6 +300,56 @@ fill_piece(const px_kept_rows *kept, px_write_piece *piece)
 		piece->positions[i] = kept->rows[i].position;
 }
 
+/*
+ * Where does the statement of postgres_fdw end that begins with kept row
+ * begin?  *due: where would it have executed it by now, as for px_write_fail?
+ * UINT64_MAX: it would not, because the statement may get more rows.  One of
+ * several rows is executed when the target's next row comes.
+ */
+static int
+statement_end(const px_write_target *target, int begin, uint64 *due)
+{
+	const px_kept_rows *kept = &target->kept;
+	int			size = can_batch(&target->plan) ? target->plan.batch_size : 1;
+	int			end = begin;
+
+	*due = PG_UINT64_MAX;
+	if (!px_write_is_copy_batch(target))
+	{
+		end = Min(begin + size, kept->nrows);
+		if (size == 1)
+			*due = kept->rows[begin].position;
+		else if (end < kept->nrows)
+			*due = kept->rows[end].position;
+		else if (end == begin + size && kept->next_position > 0)
+			*due = kept->next_position;
+		return end;
+	}
+	while (end < kept->nrows && end < begin + size &&
+		   kept->rows[end].position == kept->rows[begin].position)
+		end++;
+	if (px_write_was_given(target->writer, kept->rows[begin].position))
+		*due = kept->rows[begin].position;
+	return end;
+}
+
+int
+px_write_kept_due(const px_write_target *target)
+{
+	int			end = 0;
+
+	while (end < target->kept.nrows)
+	{
+		uint64		due;
+		int			next = statement_end(target, end, &due);
+
+		if (due == PG_UINT64_MAX)
+			break;
+		end = next;
+	}
+	return end;
+}
+
 /* Replay rows from kept->replayed on, before the row number end. */
 static void
 replay(px_write_target *target, int end)
@@ -335,7 +357,7 @@ replay(px_write_target *target, int end)
 	px_kept_rows *kept = &target->kept;
 	ErrorContextCallback *stack = error_context_stack;
 	MemoryContext context = CurrentMemoryContext;
-	int			step = statement_rows(&target->plan);
+	uint64		due;
 	px_write_piece piece;
 
 	/* postgres_fdw keeps the name of its prepared statement, for instance. */
@@ -345,7 +367,8 @@ replay(px_write_target *target, int end)
 	{
 		while (kept->replayed < end)
 		{
-			int			n = Min(step, end - kept->replayed);
+			int			n = statement_end(target, kept->replayed, &due) -
+				kept->replayed;
 			int			nwritten = replay_batch(target, kept->replayed, n);
 
 			px_write_uncount(target, (uint64) Max(n - nwritten, 0));
@@ -381,23 +404,21 @@ uint64
 px_write_replay_position(const px_write_target *target)
 {
 	const px_kept_rows *kept = &target->kept;
-	int			end = kept->replayed + statement_rows(&target->plan);
+	uint64		due;
 
 	if (kept->replayed == kept->nrows)
 		return PG_UINT64_MAX;
-	if (!waits_for_next_row(&target->plan))
-		end--;
-	return end < kept->nrows ? kept->rows[end].position :
-		PX_WRITE_AT_END + target->number;
+	(void) statement_end(target, kept->replayed, &due);
+	return due < PG_UINT64_MAX ? due : PX_WRITE_AT_END + target->number;
 }
 
 void
 px_write_replay_next(px_write_target *target)
 {
 	px_kept_rows *kept = &target->kept;
+	uint64		due;
 
-	replay(target, Min(kept->replayed + statement_rows(&target->plan),
-					   kept->nrows));
+	replay(target, statement_end(target, kept->replayed, &due));
 	if (kept->replayed == kept->nrows)
 		forget_all(target);
 }

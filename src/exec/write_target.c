@@ -385,25 +385,45 @@ fill_row(px_write_target *target, TupleTableSlot *slot)
  * are not cut, unless they are twice as large as a piece is to be.
  */
 static void
-end_if_full(px_write_target *target)
+end_if_full(px_write_target *target, bool at_end)
 {
 	px_fill    *fill = target->fill;
 	size_t		piece_max = target->piece_nbytes_max;
 	size_t		frame_max = target->frame_nbytes_max;
-	bool		at_end = target->batch_left == 0;
 	size_t		nbytes = px_fill_nbytes(fill);
 
-	if (at_end)
-		target->batch_left = (uint32) Max(target->plan.batch_size, 1);
 	if (fill->rows < target->frame_rows && nbytes < frame_max &&
 		!(at_end && target->piece_nbytes >= piece_max))
 		return;
 	if (!at_end && fill->rows < target->request.batch_rows &&
 		nbytes < 2 * frame_max)
 		return;
-	make_frame(target);
+	if (fill->rows > 0)
+		make_frame(target);
 	if (target->piece_nbytes >= (at_end ? piece_max : 2 * piece_max))
 		send_piece(target, false);
+}
+
+/* The same after a row. */
+static void
+end_after_row(px_write_target *target)
+{
+	bool		at_end = target->batch_left == 0;
+
+	if (at_end)
+		target->batch_left = (uint32) Max(target->plan.batch_size, 1);
+	end_if_full(target, at_end && !px_write_is_copy_batch(target));
+}
+
+/* COPY: the same before a row, if the statements before it are complete. */
+static void
+end_before_row(px_write_target *target, uint64 position)
+{
+	const px_write_piece *piece = target->piece;
+
+	if (px_write_is_copy_batch(target) && piece && piece->rows > 0 &&
+		piece->positions[piece->rows - 1] != position)
+		end_if_full(target, true);
 }
 
 /* Append a row to the frames.  NULL if its ctid has come before. */
@@ -414,6 +434,7 @@ append_row(px_write_target *target, TupleTableSlot *slot,
 	ItemPointerData ctid;
 	px_write_piece *piece;
 
+	end_before_row(target, position);
 	if (target->fill == NULL)
 		begin_buffers(target);
 	if (target->piece == NULL)
@@ -491,7 +512,7 @@ append_kept(px_write_target *target, bool last)
 		{
 			if (lines)
 				px_copy_lines_add_from(target->piece->lines, lines, i);
-			end_if_full(target);
+			end_after_row(target);
 		}
 	}
 	px_write_forget_kept(target, n);
@@ -522,7 +543,8 @@ px_write_lane_decline(px_write_lane *lane, const char *against)
 			px_write_target_flush(target, false);
 	}
 	px_write_lane_collect(lane);
-	px_write_replay_all(writer, lane, writer->nrows + 1);
+	px_write_replay_all(writer, lane,
+						PX_WRITE_ROW_POSITION(writer->nrows + 1));
 	for (target = writer->targets; target; target = target->next)
 	{
 		if (target->lane == lane && target->phase != PX_WRITE_DECLINED)
@@ -602,10 +624,10 @@ static TupleTableSlot *
 keep_statement(px_write_target *target, TupleTableSlot *slot,
 			   TupleTableSlot *plan_slot)
 {
-	note_next_row(target, target->writer->nrows);
+	note_next_row(target, px_write_position(target));
 	if (target->kept.nrows >= target->plan.batch_size)
 	{
-		target->kept.next_position = target->writer->nrows;
+		target->kept.next_position = px_write_position(target);
 		append_kept(target, false);
 	}
 	px_write_keep(target, slot, plan_slot);
@@ -634,7 +656,7 @@ pass_row(px_write_target *target, TupleTableSlot *slot,
 											plan_slot);
 	if (target->kept.nrows >= plan->batch_size)
 	{
-		target->kept.next_position = target->writer->nrows;
+		target->kept.next_position = px_write_position(target);
 		px_write_replay(target);
 	}
 	px_write_keep(target, slot, plan_slot);
@@ -659,12 +681,12 @@ px_write_target_row(px_write_target *target, TupleTableSlot *slot,
 				return keep_statement(target, slot, plan_slot);
 			break;
 	}
-	slot = append_row(target, slot, plan_slot, target->writer->nrows);
+	slot = append_row(target, slot, plan_slot, px_write_position(target));
 	if (slot)
 	{
 		if (target->piece->lines)
 			px_copy_lines_add(target->piece->lines);
-		end_if_full(target);
+		end_after_row(target);
 	}
 	return slot;
 }
@@ -719,8 +741,8 @@ is_incomplete(const px_write_target *target)
 
 	if (plan->operation != CMD_INSERT || plan->batch_size <= 1)
 		return false;
-	if (plan->mtstate->ps.plan == NULL)
-		return first_position(target) >= target->writer->copy_given;
+	if (px_write_is_copy_batch(target))
+		return !px_write_was_given(target->writer, first_position(target));
 	if (target->piece)
 		rows += target->piece->rows;
 	return rows <= (uint32) plan->batch_size;

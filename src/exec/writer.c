@@ -133,7 +133,7 @@ flush_kept(px_write_state *writer, const px_write_lane *lane)
 		if (target->lane == lane && !px_write_has_kept(target))
 			px_write_target_catch_up(target);
 	}
-	px_write_replay_all(writer, lane, writer->nrows);
+	px_write_replay_all(writer, lane, PX_WRITE_ROW_POSITION(writer->nrows));
 	for (target = writer->targets; target; target = target->next)
 	{
 		if (target->lane == lane)
@@ -151,7 +151,7 @@ fullest_target(px_write_state *writer)
 		 target = target->next)
 	{
 		if (px_write_has_kept(target) &&
-			px_write_replay_position(target) >= writer->nrows)
+			px_write_replay_position(target) >= PX_WRITE_AT_END)
 			continue;
 		if (fullest == NULL || px_write_target_fullness(target) >
 			px_write_target_fullness(fullest))
@@ -196,20 +196,8 @@ limit_memory(px_write_state *writer)
 #define COPY_NBYTES_MAX		65535
 
 static void
-note_copy_buffers(const px_write_target *target)
+note_copy_flush(px_write_state *writer)
 {
-	px_write_state *writer = target->writer;
-
-	if (target->plan.mtstate->ps.plan != NULL)
-		return;					/* no COPY */
-	if (target->plan.batch_size > 1)
-	{
-		writer->copy_rows++;
-		writer->copy_nbytes += px_copy_line_nbytes();
-		if (writer->copy_rows < COPY_ROWS_MAX &&
-			writer->copy_nbytes < COPY_NBYTES_MAX)
-			return;
-	}
 	writer->copy_rows = writer->copy_nbytes = 0;
 	writer->copy_given = writer->nrows;
 }
@@ -218,10 +206,22 @@ TupleTableSlot *
 px_writer_row(px_write_target *target, TupleTableSlot *slot,
 			  TupleTableSlot *plan_slot)
 {
+	px_write_state *writer = target->writer;
+	bool		is_copy_batch = px_write_is_copy_batch(target);
+
+	if (target->plan.mtstate->ps.plan == NULL && !is_copy_batch)
+		note_copy_flush(writer);
 	slot = px_write_target_row(target, slot, plan_slot);
-	target->writer->nrows++;
-	note_copy_buffers(target);
-	limit_memory(target->writer);
+	writer->nrows++;
+	if (is_copy_batch)
+	{
+		writer->copy_rows++;
+		writer->copy_nbytes += px_copy_line_nbytes();
+		if (writer->copy_rows >= COPY_ROWS_MAX ||
+			writer->copy_nbytes >= COPY_NBYTES_MAX)
+			note_copy_flush(writer);
+	}
+	limit_memory(writer);
 	return slot;
 }
 
@@ -389,7 +389,8 @@ px_writer_after_error(const EState *estate)
 	FlushErrorState();
 	if (!is_about_data(error->sqlerrcode))
 		ThrowErrorData(error);
-	position = writer->failed ? writer->failed_at : writer->nrows;
+	position = writer->failed ? writer->failed_at :
+		PX_WRITE_ROW_POSITION(writer->nrows);
 	release_locks(writer);
 	for (px_write_target *target = writer->targets; target;
 		 target = target->next)
@@ -430,7 +431,8 @@ px_writer_before_scan(EState *estate, Oid serverid)
 
 	/* Statements that are not whole come after all rows. */
 	if (keeps)
-		px_write_replay_all(writer, keeps, writer->nrows + 1);
+		px_write_replay_all(writer, keeps,
+							PX_WRITE_ROW_POSITION(writer->nrows + 1));
 }
 
 const px_write_stats *
