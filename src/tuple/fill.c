@@ -235,11 +235,12 @@ append_value(px_fill *fill, px_fill_source *source, px_column *column,
 			break;
 		case PX_FILL_NUMERIC:
 			datum = (struct varlena *) DatumGetPointer(value);
-			if (likely(VARATT_IS_4B_U(datum)))
-				append_numeric(fill, source, column, VARDATA_4B(datum),
-							   VARSIZE_4B(datum) - VARHDRSZ, value);
-			else
+			if (unlikely(VARATT_IS_COMPRESSED(datum) ||
+						 VARATT_IS_EXTERNAL(datum)))
 				px_fill_numeric(fill, source, column, value);
+			else
+				append_numeric(fill, source, column, VARDATA_ANY(datum),
+							   VARSIZE_ANY_EXHDR(datum), value);
 			break;
 		case PX_FILL_ARRAY:
 			append_array(fill, source, column, value);
