@@ -37,6 +37,8 @@ typedef struct px_write_plan
 typedef struct px_write_stats
 {
 	const char *transport;		/* "exchange v1", "postgres_fdw (reason)" */
+	const char *local;			/* why nothing is compressed, as "same host";
+								 * NULL: it is */
 	uint64		rows;			/* sent as frames */
 	uint64		frames;
 	uint64		raw_nbytes;
