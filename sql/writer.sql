@@ -105,6 +105,30 @@ SELECT t, bad, c.* FROM unnest('{sale,sale100}'::text[]) t, unnest('{110,1510,14
 	write_compare(format('INSERT INTO %s SELECT i, CASE WHEN i = %s THEN ''bad'' END, 1 / (1500 - i), ''2024-01-01''
 						  FROM generate_series(101, 2100) i', t, bad)) c;
 
+-- postgres_fdw's statement of 100 rows is executed when the next row comes:
+-- after an error of that row, it is not
+SELECT t, bad, fails, c.* FROM unnest('{sale,sale100}'::text[]) t, unnest('{190,1490}'::int[]) bad, unnest('{200,201,202,1501,1502}'::int[]) fails,
+	write_compare(format('INSERT INTO %s SELECT i, CASE WHEN i = %s THEN ''bad'' END, 1 / (%s - i), ''2024-01-01''
+						  FROM generate_series(101, 2100) i', t, bad, fails)) c;
+SELECT min_rows, fails, c.* FROM unnest('{0,128,10000}'::int[]) min_rows, unnest('{1201,1202}'::int[]) fails,
+	set_config('pg_exchange.min_write_rows', min_rows::text, false) setting,
+	write_compare(format('INSERT INTO sale100 SELECT i, CASE WHEN i = 1190 THEN ''bad'' END, 1 / (%s - i), ''2024-01-01''
+						  FROM generate_series(101, 1300) i -- %s', fails, setting)) c;
+RESET pg_exchange.min_write_rows;
+
+-- Scans of the server that begin later see what postgres_fdw would have
+-- written by then: with batches, whole statements.
+SELECT t, n, c.* FROM unnest('{sale,sale100}'::text[]) t, unnest('{350,1150}'::int[]) n,
+	write_compare(format('INSERT INTO %s SELECT i, ''x'', i, date ''2024-01-01'' FROM generate_series(101, %s) i
+						  UNION ALL SELECT id + 10000, ''y'', id, ''2024-01-01'' FROM sale', t, n)) c;
+SET pg_exchange.min_write_rows = 16;
+SELECT t, way, c.* FROM unnest('{sale,sale100}'::text[]) t, unnest('{auto,session,stream}'::text[]) way,
+	set_config('pg_exchange.transport', way, false) setting,
+	write_compare(format('INSERT INTO %s SELECT i, (SELECT count(*) FROM (SELECT id FROM sale s WHERE s.id > i - 250 OFFSET 0) s), i, ''2024-01-01''
+						  FROM generate_series(101, 450) i -- %s', t, setting)) c;
+RESET pg_exchange.min_write_rows;
+RESET pg_exchange.transport;
+
 -- the context of a remote error may have the statement itself: of a server behind the remote, for instance; or in a name
 CREATE FUNCTION remote.fail_230() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.id = 230 THEN RAISE 'refused'; END IF; RETURN NEW; END $$;
 CREATE TABLE remote.s (id int);

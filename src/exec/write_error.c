@@ -188,15 +188,16 @@ edit_context(ErrorData *error, const px_write_target *target,
 }
 
 /*
- * When would postgres_fdw have written the row?  With the last row of its
- * statement; or when the source has no more rows, in the order of the targets.
+ * When would postgres_fdw have written the row?  At once, if its statement has
+ * one row.  Else when the target has a row after those of the statement, or the
+ * source has no more rows, in the order of the targets.
  */
 static uint64
 position_of(const px_write_target *target, const px_write_piece *piece,
 			int row)
 {
 	uint32		size = (uint32) Max(target->plan.batch_size, 1);
-	uint32		last = (uint32) Max(row, 0) / size * size + size - 1;
+	uint32		due = (uint32) Max(row, 0) / size * size + size;
 
 	if (piece == NULL || piece->rows == 0)
 		return 0;
@@ -208,8 +209,12 @@ position_of(const px_write_target *target, const px_write_piece *piece,
 		return px_write_was_given(target->writer, position) ? position :
 			PX_WRITE_AT_END + target->number;
 	}
-	if (last < piece->rows)
-		return piece->positions[last];
+	if (size == 1)
+		due--;
+	if (due < piece->rows)
+		return piece->positions[due];
+	if (due == piece->rows && piece->next_position > 0)
+		return piece->next_position;
 	return PX_WRITE_AT_END + target->number;
 }
 

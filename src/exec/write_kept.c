@@ -23,8 +23,6 @@
 
 #define KEPT_INITIAL	16
 
-static void forget_first(px_write_target *target, int n);
-
 static px_kept_row *
 new_row(px_write_target *target)
 {
@@ -70,7 +68,7 @@ px_write_keep(px_write_target *target, TupleTableSlot *slot,
 
 	/* Some statements were executed, and the last one is incomplete. */
 	if (kept->replayed > 0)
-		forget_first(target, kept->replayed);
+		px_write_forget_kept(target, kept->replayed);
 	row = new_row(target);
 	oldcontext = MemoryContextSwitchTo(kept->context);
 
@@ -177,8 +175,8 @@ clear_slots(px_write_target *target)
 		ExecClearTuple(kept->plan_slot);
 }
 
-void
-px_write_forget_kept(px_write_target *target)
+static void
+forget_all(px_write_target *target)
 {
 	px_kept_rows *kept = &target->kept;
 
@@ -188,8 +186,52 @@ px_write_forget_kept(px_write_target *target)
 	kept->rows = NULL;
 	kept->nrows = 0;
 	kept->replayed = 0;
+	kept->next_position = 0;
 	kept->nbytes = 0;
 	kept->lines = NULL;
+}
+
+void
+px_write_forget_kept(px_write_target *target, int n)
+{
+	px_kept_rows *kept = &target->kept;
+	px_kept_rows old = *kept;
+
+	if (n == kept->nrows)
+	{
+		forget_all(target);
+		return;
+	}
+	if (n == 0)
+	{
+		kept->next_position = 0;
+		return;
+	}
+	clear_slots(target);
+	kept->context = NULL;
+	kept->rows = NULL;
+	kept->nrows = kept->replayed = 0;
+	kept->next_position = 0;
+	kept->nbytes = 0;
+	kept->lines = NULL;
+	for (int i = n; i < old.nrows; i++)
+	{
+		px_kept_row *row = new_row(target);
+		MemoryContext oldcontext = MemoryContextSwitchTo(kept->context);
+
+		*row = old.rows[i];
+		if (row->tuple)
+		{
+			row->tuple = heap_copytuple(row->tuple);
+			kept->nbytes += row->tuple->t_len;
+		}
+		if (old.lines && kept->lines == NULL)
+			kept->lines = px_copy_lines_new();
+		if (old.lines)
+			px_copy_lines_add_from(kept->lines, old.lines, i);
+		MemoryContextSwitchTo(oldcontext);
+	}
+	MemoryContextDelete(old.context);
 }
 
 /* Have postgres_fdw write row i; returns the number of rows written. */
@@ -246,42 +288,58 @@ can_batch(const px_write_plan *plan)
 		plan->fdw->ExecForeignBatchInsert != NULL;
 }
 
-/* Forget the first n kept rows.  The others move, so that memory is freed. */
-static void
-forget_first(px_write_target *target, int n)
+/*
+ * The executor has postgres_fdw execute a statement of several rows when the
+ * target's next row comes; COPY does that by rules of its own.
+ */
+static bool
+waits_for_next_row(const px_write_plan *plan)
 {
-	px_kept_rows *kept = &target->kept;
-	px_kept_rows old = *kept;
+	return can_batch(plan) && plan->mtstate->ps.plan != NULL;
+}
 
-	if (n == kept->nrows)
-	{
-		px_write_forget_kept(target);
-		return;
-	}
-	clear_slots(target);
-	kept->context = NULL;
-	kept->rows = NULL;
-	kept->nrows = kept->replayed = 0;
-	kept->nbytes = 0;
-	kept->lines = NULL;
-	for (int i = n; i < old.nrows; i++)
-	{
-		px_kept_row *row = new_row(target);
-		MemoryContext oldcontext = MemoryContextSwitchTo(kept->context);
+/*
+ * Where does the statement of postgres_fdw end that begins with kept row
+ * begin?  due: it would have executed it by now.
+ */
+static int
+statement_end(const px_write_target *target, int begin, bool *due)
+{
+	const px_kept_rows *kept = &target->kept;
+	int			size = can_batch(&target->plan) ? target->plan.batch_size : 1;
+	int			end = begin;
 
-		*row = old.rows[i];
-		if (row->tuple)
-		{
-			row->tuple = heap_copytuple(row->tuple);
-			kept->nbytes += row->tuple->t_len;
-		}
-		if (old.lines && kept->lines == NULL)
-			kept->lines = px_copy_lines_new();
-		if (old.lines)
-			px_copy_lines_add_from(kept->lines, old.lines, i);
-		MemoryContextSwitchTo(oldcontext);
+	if (!px_write_is_copy_batch(target))
+	{
+		end = Min(begin + size, kept->nrows);
+		*due = end == begin + size &&
+			(!waits_for_next_row(&target->plan) || end < kept->nrows ||
+			 kept->next_position > 0);
+		return end;
 	}
-	MemoryContextDelete(old.context);
+	while (end < kept->nrows && end < begin + size &&
+		   kept->rows[end].position == kept->rows[begin].position)
+		end++;
+	*due = end > begin &&
+		px_write_was_given(target->writer, kept->rows[begin].position);
+	return end;
+}
+
+int
+px_write_kept_due(const px_write_target *target)
+{
+	int			end = 0;
+
+	while (end < target->kept.nrows)
+	{
+		bool		due;
+		int			next = statement_end(target, end, &due);
+
+		if (!due)
+			break;
+		end = next;
+	}
+	return end;
 }
 
 /* What errors of the kept rows need. */
@@ -291,35 +349,11 @@ fill_piece(const px_kept_rows *kept, px_write_piece *piece)
 	memset(piece, 0, sizeof(*piece));
 	piece->lines = kept->lines;
 	piece->rows = (uint32) kept->nrows;
+	piece->next_position = kept->next_position;
 	piece->positions = MemoryContextAlloc(kept->context,
 										  kept->nrows * sizeof(uint64));
 	for (int i = 0; i < kept->nrows; i++)
 		piece->positions[i] = kept->rows[i].position;
-}
-
-/*
- * Where does the statement of postgres_fdw end that begins with kept row
- * begin?  complete: it will not get more rows.
- */
-static int
-statement_end(const px_write_target *target, int begin, bool *complete)
-{
-	const px_kept_rows *kept = &target->kept;
-	int			size = can_batch(&target->plan) ? target->plan.batch_size : 1;
-	int			end = begin;
-
-	if (!px_write_is_copy_batch(target))
-	{
-		end = Min(begin + size, kept->nrows);
-		*complete = end == begin + size;
-		return end;
-	}
-	while (end < kept->nrows && end < begin + size &&
-		   kept->rows[end].position == kept->rows[begin].position)
-		end++;
-	*complete = end > begin &&
-		px_write_was_given(target->writer, kept->rows[begin].position);
-	return end;
 }
 
 /* Replay rows from kept->replayed on, before the row number end. */
@@ -329,7 +363,7 @@ replay(px_write_target *target, int end)
 	px_kept_rows *kept = &target->kept;
 	ErrorContextCallback *stack = error_context_stack;
 	MemoryContext context = CurrentMemoryContext;
-	bool		complete;
+	bool		due;
 	px_write_piece piece;
 
 	/* postgres_fdw keeps the name of its prepared statement, for instance. */
@@ -339,7 +373,7 @@ replay(px_write_target *target, int end)
 	{
 		while (kept->replayed < end)
 		{
-			int			n = statement_end(target, kept->replayed, &complete) -
+			int			n = statement_end(target, kept->replayed, &due) -
 				kept->replayed;
 			int			nwritten = replay_batch(target, kept->replayed, n);
 
@@ -361,36 +395,31 @@ void
 px_write_replay(px_write_target *target)
 {
 	px_kept_rows *kept = &target->kept;
-	int			end = 0;
+	int			end;
 
 	if (kept->replayed > 0)
-		forget_first(target, kept->replayed);
-	while (end < kept->nrows)
-	{
-		bool		complete;
-		int			next = statement_end(target, end, &complete);
-
-		if (!complete)
-			break;
-		end = next;
-	}
+		px_write_forget_kept(target, kept->replayed);
+	end = px_write_kept_due(target);
 	if (end == 0)
 		return;
 	replay(target, end);
-	forget_first(target, end);
+	px_write_forget_kept(target, end);
 }
 
 uint64
 px_write_replay_position(const px_write_target *target)
 {
 	const px_kept_rows *kept = &target->kept;
-	bool		complete;
+	bool		due;
 	int			end;
 
 	if (kept->replayed == kept->nrows)
 		return PG_UINT64_MAX;
-	end = statement_end(target, kept->replayed, &complete);
-	return complete ? kept->rows[end - 1].position :
+	end = statement_end(target, kept->replayed, &due);
+	if (due && waits_for_next_row(&target->plan))
+		return end < kept->nrows ? kept->rows[end].position :
+			kept->next_position;
+	return due ? kept->rows[end - 1].position :
 		PX_WRITE_AT_END + target->number;
 }
 
@@ -398,9 +427,9 @@ void
 px_write_replay_next(px_write_target *target)
 {
 	px_kept_rows *kept = &target->kept;
-	bool		complete;
+	bool		due;
 
-	replay(target, statement_end(target, kept->replayed, &complete));
+	replay(target, statement_end(target, kept->replayed, &due));
 	if (kept->replayed == kept->nrows)
-		px_write_forget_kept(target);
+		forget_all(target);
 }

@@ -22,11 +22,17 @@ extern void px_write_kept_row(px_write_target *target, int i,
 							  TupleTableSlot **slot,
 							  TupleTableSlot **plan_slot);
 
-/* Forget the kept rows. */
-extern void px_write_forget_kept(px_write_target *target);
+/*
+ * How many kept rows, from the first, are of statements that postgres_fdw would
+ * have executed by now?
+ */
+extern int	px_write_kept_due(const px_write_target *target);
+
+/* Forget the first n kept rows.  The others move, so that memory is freed. */
+extern void px_write_forget_kept(px_write_target *target, int n);
 
 /*
- * Have postgres_fdw write the kept rows that are complete statements, of
+ * Have postgres_fdw write the kept rows of px_write_kept_due, in statements of
  * batch_size rows, and forget them.  The other rows stay.  Errors are its own.
  */
 extern void px_write_replay(px_write_target *target);

@@ -90,6 +90,7 @@ typedef struct px_kept_rows
 	int			nrows;
 	int			replayed;		/* so many of them are written */
 	int			cap;
+	uint64		next_position;	/* of the target's next row; 0: none came */
 	size_t		nbytes;			/* of tuples */
 	px_copy_lines *lines;		/* NULL if it is no COPY */
 	TupleTableSlot **slots;		/* [nslots], for replay; NULL before */

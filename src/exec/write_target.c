@@ -200,11 +200,28 @@ free_buffers(px_write_target *target)
  * Pieces
  * --------------------------------------------------------------------- */
 
+/*
+ * The target has a row at position.  The pieces that went before need to know
+ * it: their last statement is executed no earlier.
+ */
 static void
-begin_piece(px_write_target *target)
+note_next_row(const px_write_target *target, uint64 position)
+{
+	const px_write_lane *lane = target->lane;
+
+	if (lane->target == target && lane->piece->next_position == 0)
+		lane->piece->next_position = position;
+	if (lane->deposit_target == target && lane->deposit_piece &&
+		lane->deposit_piece->next_position == 0)
+		lane->deposit_piece->next_position = position;
+}
+
+static void
+begin_piece(px_write_target *target, uint64 position)
 {
 	px_write_piece *piece = px_write_piece_new(target->writer->context);
 
+	note_next_row(target, position);
 	if (px_copy_is_reading() || target->kept.lines)
 	{
 		MemoryContext oldcontext = MemoryContextSwitchTo(piece->context);
@@ -421,7 +438,7 @@ append_row(px_write_target *target, TupleTableSlot *slot,
 	if (target->fill == NULL)
 		begin_buffers(target);
 	if (target->piece == NULL)
-		begin_piece(target);
+		begin_piece(target, position);
 	piece = target->piece;
 	if (target->row)
 	{
@@ -471,13 +488,18 @@ make_row(px_write_target *target)
 	MemoryContextSwitchTo(oldcontext);
 }
 
-/* Turn the rows that were kept into frames. */
+/*
+ * Turn the rows that were kept into frames: before the last ones only those of
+ * statements that are due, if somebody could see others.
+ */
 static void
-append_kept(px_write_target *target)
+append_kept(px_write_target *target, bool last)
 {
 	px_copy_lines *lines = target->kept.lines;
+	int			n = target->plan.whole_statements && !last ?
+		px_write_kept_due(target) : target->kept.nrows;
 
-	for (int i = 0; i < target->kept.nrows; i++)
+	for (int i = 0; i < n; i++)
 	{
 		TupleTableSlot *slot;
 		TupleTableSlot *plan_slot;
@@ -493,7 +515,7 @@ append_kept(px_write_target *target)
 			end_after_row(target);
 		}
 	}
-	px_write_forget_kept(target);
+	px_write_forget_kept(target, n);
 	px_write_target_count_memory(target);
 }
 
@@ -559,7 +581,7 @@ ask(px_write_target *target)
 							psprintf("exchange v%d", target->request.version));
 	target->phase = PX_WRITE_FRAMES;
 	make_row(target);
-	append_kept(target);
+	append_kept(target, false);
 }
 
 /* How many rows are kept, before it pays to ask? */
@@ -595,6 +617,24 @@ keep_crowded(px_write_target *target, TupleTableSlot *slot,
 	return slot ? slot : plan_slot;
 }
 
+/*
+ * A row of statements that are not sent before postgres_fdw would execute them.
+ */
+static TupleTableSlot *
+keep_statement(px_write_target *target, TupleTableSlot *slot,
+			   TupleTableSlot *plan_slot)
+{
+	note_next_row(target, px_write_position(target));
+	if (target->kept.nrows >= target->plan.batch_size)
+	{
+		target->kept.next_position = px_write_position(target);
+		append_kept(target, false);
+	}
+	px_write_keep(target, slot, plan_slot);
+	px_write_target_count_memory(target);
+	return slot ? slot : plan_slot;
+}
+
 /* A row that postgres_fdw writes, in statements of batch_size rows. */
 static TupleTableSlot *
 pass_row(px_write_target *target, TupleTableSlot *slot,
@@ -614,9 +654,12 @@ pass_row(px_write_target *target, TupleTableSlot *slot,
 	if (plan->batch_size <= 1)
 		return plan->fdw->ExecForeignInsert(estate, plan->relinfo, slot,
 											plan_slot);
-	px_write_keep(target, slot, plan_slot);
 	if (target->kept.nrows >= plan->batch_size)
+	{
+		target->kept.next_position = px_write_position(target);
 		px_write_replay(target);
+	}
+	px_write_keep(target, slot, plan_slot);
 	px_write_target_count_memory(target);
 	return slot;
 }
@@ -634,6 +677,8 @@ px_write_target_row(px_write_target *target, TupleTableSlot *slot,
 		case PX_WRITE_FRAMES:
 			if (is_crowded(target))
 				return keep_crowded(target, slot, plan_slot);
+			if (target->plan.whole_statements)
+				return keep_statement(target, slot, plan_slot);
 			break;
 	}
 	slot = append_row(target, slot, plan_slot, px_write_position(target));
@@ -651,7 +696,7 @@ px_write_target_flush(px_write_target *target, bool last)
 {
 	Assert(!px_write_has_kept(target));
 	if (target->kept.nrows > 0 && target->phase == PX_WRITE_FRAMES)
-		append_kept(target);
+		append_kept(target, last);
 	if (target->fill && target->fill->rows > 0)
 		make_frame(target);
 	if (target->piece && target->piece->rows > 0)
@@ -668,10 +713,10 @@ px_write_target_flush(px_write_target *target, bool last)
 static uint64
 first_position(const px_write_target *target)
 {
-	if (target->kept.nrows > 0)
-		return target->kept.rows[0].position;
 	if (target->piece && target->piece->rows > 0)
 		return target->piece->positions[0];
+	if (target->kept.nrows > 0)
+		return target->kept.rows[0].position;
 	return PG_UINT64_MAX;
 }
 
@@ -687,18 +732,20 @@ px_write_target_precedes(const px_write_target *target, uint64 position)
 		  lane->deposit_piece->positions[0] < position));
 }
 
-/* Has postgres_fdw not begun to send the rows that were not sent? */
+/* Would postgres_fdw have kept all rows that were not sent? */
 static bool
 is_incomplete(const px_write_target *target)
 {
+	const px_write_plan *plan = &target->plan;
 	uint32		rows = target->kept.nrows;
 
+	if (plan->operation != CMD_INSERT || plan->batch_size <= 1)
+		return false;
 	if (px_write_is_copy_batch(target))
 		return !px_write_was_given(target->writer, first_position(target));
 	if (target->piece)
 		rows += target->piece->rows;
-	return target->plan.operation == CMD_INSERT &&
-		rows < (uint32) Max(target->plan.batch_size, 1);
+	return rows <= (uint32) plan->batch_size;
 }
 
 void

@@ -42,10 +42,6 @@ extern void px_write_target_catch_up(px_write_target *target);
  */
 extern bool px_write_is_ordered(const px_write_target *target);
 
-/* Let postgres_fdw write the target's rows from now on. */
-extern void px_write_target_decline(px_write_target *target,
-									const char *reason);
-
 /* Why rows of a target are not frames, for which others may be needed. */
 #define PX_WRITE_KEYS	"foreign keys, and its server has other targets"
 

@@ -420,16 +420,19 @@ px_writer_before_scan(EState *estate, Oid serverid)
 	for (px_write_target *target = writer ? writer->targets : NULL; target;
 		 target = target->next)
 	{
-		if (target->lane->serverid != serverid || target->plan.batch_size > 1)
+		if (target->lane->serverid != serverid)
 			continue;
 		if (px_write_has_kept(target))
 			keeps = target->lane;
 		else
-			px_write_target_flush(target, true);
+			px_write_target_flush(target, !target->plan.whole_statements);
 		px_write_lane_collect(target->lane);
 	}
+
+	/* Statements that are not whole come after all rows. */
 	if (keeps)
-		px_write_replay_all(writer, keeps, PG_UINT64_MAX);
+		px_write_replay_all(writer, keeps,
+							PX_WRITE_ROW_POSITION(writer->nrows + 1));
 }
 
 const px_write_stats *
