@@ -353,6 +353,36 @@ SET ROLE px_inserter;
 SELECT apply('INSERT INTO tree(id, up) VALUES ($1, $2)', :'one');
 RESET ROLE;
 
+--
+-- Lengths: what fits is stored as it is, what does not as a direct INSERT
+-- would store it
+--
+CREATE TABLE lengths (id int, n numeric(8,2), wide numeric(5,-2), c char(4), v varchar(4), x text);
+CREATE TABLE direct (LIKE lengths);
+CREATE VIEW values_of AS
+	SELECT row_number() OVER ()::int AS id, n, n AS wide, c::bpchar, v::varchar, c AS x
+	FROM (VALUES (1.10, 'abcd', 'abcd'), (1.5, 'ab', ''), (1.125, '', 'abcd   '), (-12345.678, 'äbcd', 'ääää'),
+		(99999.99, 'abcd   ', 'ä  '), (999999.99, 'ä', 'ab'), (0, 'äöüß', 'äöüß '), (0.00, NULL, NULL), (NULL, 'a b ', ' '),
+		('NaN', '    ', '    '), (100000.00, 'äab', 'a'), (0.0000001, 'abcé ', 'é')) r(n, c, v);
+SELECT apply('INSERT INTO lengths VALUES ($1, $2, $3, $4, $5, $6)',
+	piece('SELECT * FROM values_of', '23:-1,1700:-1,1700:-1,1042:-1,1043:-1,25:-1'));
+INSERT INTO direct SELECT * FROM values_of;
+SELECT id, n, wide, c, v FROM lengths ORDER BY id;
+SELECT count(*) AS different
+FROM (SELECT l.*, octet_length(c) FROM lengths l) l FULL JOIN (SELECT d.*, octet_length(c) FROM direct d) d ON l::text = d::text
+WHERE l.id IS NULL OR d.id IS NULL;
+-- the same for a column that gets a constant
+SELECT apply('INSERT INTO lengths (id, n, c, v) VALUES ($1, DEFAULT, ''ab'', $2)',
+	piece('SELECT 13, ''abcd  ''::varchar', '23:-1,1043:-1'));
+SELECT id, n, c, v FROM lengths WHERE id = 13;
+SELECT apply('INSERT INTO lengths (n) VALUES ($1)', piece('SELECT 1000000.00', '1700:-1'));
+SELECT apply('INSERT INTO lengths (n) VALUES ($1)', piece('SELECT 999999.995', '1700:-1'));
+SELECT apply('INSERT INTO lengths (n) VALUES ($1)', piece('SELECT ''infinity''::numeric', '1700:-1'));
+SELECT apply('INSERT INTO lengths (wide) VALUES ($1)', piece('SELECT 10000000.00', '1700:-1'));
+SELECT apply('INSERT INTO lengths (c) VALUES ($1)', piece('SELECT ''abcde''::bpchar', '1042:-1'));
+SELECT apply('INSERT INTO lengths (c) VALUES ($1)', piece('SELECT ''ääääb''::bpchar', '1042:-1'));
+SELECT apply('INSERT INTO lengths (v) VALUES ($1)', piece('SELECT ''äääää''::varchar', '1043:-1'));
+
 SET client_min_messages = warning;
 DROP SCHEMA inserting CASCADE;
 DROP OWNED BY px_inserter;

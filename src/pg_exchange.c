@@ -23,6 +23,7 @@
 #include "node/unpack.h"
 #include "plan/append_agg.h"
 #include "plan/append_rows.h"
+#include "plan/apply_call.h"
 #include "plan/estimate.h"
 #include "plan/lookup.h"
 #include "plan/marker.h"
@@ -68,5 +69,6 @@ _PG_init(void)
 	px_place_init();
 	px_rewrite_init();
 	px_write_mark_init();
+	px_apply_call_plan_init();
 	px_unpack_plan_init();
 }

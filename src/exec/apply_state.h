@@ -12,6 +12,7 @@
 #ifndef PX_EXEC_APPLY_STATE_H
 #define PX_EXEC_APPLY_STATE_H
 
+#include "fmgr.h"
 #include "nodes/params.h"
 
 #include "tuple/piece_reader.h"
@@ -50,5 +51,8 @@ extern px_apply *px_apply_find(ParamListInfo params);
 
 /* The innermost exchange.apply that plans or runs its statement, or NULL. */
 extern px_apply *px_apply_current(void);
+
+/* exchange.apply; plan/apply_call.c compares its address. */
+extern PGDLLEXPORT Datum px_sql_apply(PG_FUNCTION_ARGS);
 
 #endif							/* PX_EXEC_APPLY_STATE_H */

@@ -191,20 +191,18 @@ forget_all(px_write_target *target)
 	kept->lines = NULL;
 }
 
+/* The rows that are left move, so that memory is freed. */
 void
 px_write_forget_kept(px_write_target *target, int n)
 {
 	px_kept_rows *kept = &target->kept;
 	px_kept_rows old = *kept;
 
+	if (n == 0)
+		return;
 	if (n == kept->nrows)
 	{
 		forget_all(target);
-		return;
-	}
-	if (n == 0)
-	{
-		kept->next_position = 0;
 		return;
 	}
 	clear_slots(target);
@@ -288,60 +286,6 @@ can_batch(const px_write_plan *plan)
 		plan->fdw->ExecForeignBatchInsert != NULL;
 }
 
-/*
- * The executor has postgres_fdw execute a statement of several rows when the
- * target's next row comes; COPY does that by rules of its own.
- */
-static bool
-waits_for_next_row(const px_write_plan *plan)
-{
-	return can_batch(plan) && plan->mtstate->ps.plan != NULL;
-}
-
-/*
- * Where does the statement of postgres_fdw end that begins with kept row
- * begin?  due: it would have executed it by now.
- */
-static int
-statement_end(const px_write_target *target, int begin, bool *due)
-{
-	const px_kept_rows *kept = &target->kept;
-	int			size = can_batch(&target->plan) ? target->plan.batch_size : 1;
-	int			end = begin;
-
-	if (!px_write_is_copy_batch(target))
-	{
-		end = Min(begin + size, kept->nrows);
-		*due = end == begin + size &&
-			(!waits_for_next_row(&target->plan) || end < kept->nrows ||
-			 kept->next_position > 0);
-		return end;
-	}
-	while (end < kept->nrows && end < begin + size &&
-		   kept->rows[end].position == kept->rows[begin].position)
-		end++;
-	*due = end > begin &&
-		px_write_was_given(target->writer, kept->rows[begin].position);
-	return end;
-}
-
-int
-px_write_kept_due(const px_write_target *target)
-{
-	int			end = 0;
-
-	while (end < target->kept.nrows)
-	{
-		bool		due;
-		int			next = statement_end(target, end, &due);
-
-		if (!due)
-			break;
-		end = next;
-	}
-	return end;
-}
-
 /* What errors of the kept rows need. */
 static void
 fill_piece(const px_kept_rows *kept, px_write_piece *piece)
@@ -356,6 +300,56 @@ fill_piece(const px_kept_rows *kept, px_write_piece *piece)
 		piece->positions[i] = kept->rows[i].position;
 }
 
+/*
+ * Where does the statement of postgres_fdw end that begins with kept row
+ * begin?  *due: where would it have executed it by now, as for px_write_fail?
+ * UINT64_MAX: it would not, because the statement may get more rows.  One of
+ * several rows is executed when the target's next row comes.
+ */
+static int
+statement_end(const px_write_target *target, int begin, uint64 *due)
+{
+	const px_kept_rows *kept = &target->kept;
+	int			size = can_batch(&target->plan) ? target->plan.batch_size : 1;
+	int			end = begin;
+
+	*due = PG_UINT64_MAX;
+	if (!px_write_is_copy_batch(target))
+	{
+		end = Min(begin + size, kept->nrows);
+		if (size == 1)
+			*due = kept->rows[begin].position;
+		else if (end < kept->nrows)
+			*due = kept->rows[end].position;
+		else if (end == begin + size && kept->next_position > 0)
+			*due = kept->next_position;
+		return end;
+	}
+	while (end < kept->nrows && end < begin + size &&
+		   kept->rows[end].position == kept->rows[begin].position)
+		end++;
+	if (px_write_was_given(target->writer, kept->rows[begin].position))
+		*due = kept->rows[begin].position;
+	return end;
+}
+
+int
+px_write_kept_due(const px_write_target *target)
+{
+	int			end = 0;
+
+	while (end < target->kept.nrows)
+	{
+		uint64		due;
+		int			next = statement_end(target, end, &due);
+
+		if (due == PG_UINT64_MAX)
+			break;
+		end = next;
+	}
+	return end;
+}
+
 /* Replay rows from kept->replayed on, before the row number end. */
 static void
 replay(px_write_target *target, int end)
@@ -363,7 +357,7 @@ replay(px_write_target *target, int end)
 	px_kept_rows *kept = &target->kept;
 	ErrorContextCallback *stack = error_context_stack;
 	MemoryContext context = CurrentMemoryContext;
-	bool		due;
+	uint64		due;
 	px_write_piece piece;
 
 	/* postgres_fdw keeps the name of its prepared statement, for instance. */
@@ -410,24 +404,19 @@ uint64
 px_write_replay_position(const px_write_target *target)
 {
 	const px_kept_rows *kept = &target->kept;
-	bool		due;
-	int			end;
+	uint64		due;
 
 	if (kept->replayed == kept->nrows)
 		return PG_UINT64_MAX;
-	end = statement_end(target, kept->replayed, &due);
-	if (due && waits_for_next_row(&target->plan))
-		return end < kept->nrows ? kept->rows[end].position :
-			kept->next_position;
-	return due ? kept->rows[end - 1].position :
-		PX_WRITE_AT_END + target->number;
+	(void) statement_end(target, kept->replayed, &due);
+	return due < PG_UINT64_MAX ? due : PX_WRITE_AT_END + target->number;
 }
 
 void
 px_write_replay_next(px_write_target *target)
 {
 	px_kept_rows *kept = &target->kept;
-	bool		due;
+	uint64		due;
 
 	replay(target, statement_end(target, kept->replayed, &due));
 	if (kept->replayed == kept->nrows)

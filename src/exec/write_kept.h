@@ -28,7 +28,7 @@ extern void px_write_kept_row(px_write_target *target, int i,
  */
 extern int	px_write_kept_due(const px_write_target *target);
 
-/* Forget the first n kept rows.  The others move, so that memory is freed. */
+/* Forget the first n kept rows, which frees their memory. */
 extern void px_write_forget_kept(px_write_target *target, int n);
 
 /*

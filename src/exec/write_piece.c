@@ -23,17 +23,23 @@
 /* The first size of the table of ctids, which grows as well. */
 #define CTIDS_INITIAL		256
 
-/* A ctid as a number. */
-typedef struct ctid_entry
+/*
+ * 64 ctids that follow one another.  Most rows come in the order in which they
+ * are stored, so the next one is in the same entry or a new one.
+ */
+#define CTIDS_OF_ENTRY		64
+
+struct px_ctids
 {
-	uint64		ctid;
+	uint64		number;			/* of a ctid / 64 */
+	uint64		members;		/* a bit for each ctid */
 	char		status;
-} ctid_entry;
+};
 
 #define SH_PREFIX			px_ctids
-#define SH_ELEMENT_TYPE		ctid_entry
+#define SH_ELEMENT_TYPE		px_ctids
 #define SH_KEY_TYPE			uint64
-#define SH_KEY				ctid
+#define SH_KEY				number
 #define SH_HASH_KEY(tb, key)	murmurhash32((uint32) ((key) ^ ((key) >> 32)))
 #define SH_EQUAL(tb, a, b)	((a) == (b))
 #define SH_SCOPE			static inline
@@ -120,10 +126,19 @@ px_write_piece_add_ctid(px_write_piece *piece, const ItemPointerData *ctid)
 {
 	uint64 number = ((uint64) ItemPointerGetBlockNumberNoCheck(ctid) << 16) |
 		ItemPointerGetOffsetNumberNoCheck(ctid);
-	bool		found;
+	uint64		bit = UINT64CONST(1) << number % CTIDS_OF_ENTRY;
+	px_ctids   *entry = piece->last_ctids;
+	bool		found = true;
 
+	number /= CTIDS_OF_ENTRY;
 	if (piece->ctids == NULL)
 		piece->ctids = px_ctids_create(piece->context, CTIDS_INITIAL, NULL);
-	(void) px_ctids_insert(piece->ctids, number, &found);
+	if (entry == NULL || entry->number != number)
+		entry = px_ctids_insert(piece->ctids, number, &found);
+	if (!found)
+		entry->members = 0;
+	piece->last_ctids = entry;
+	found = (entry->members & bit) != 0;
+	entry->members |= bit;
 	return !found;
 }

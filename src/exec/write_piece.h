@@ -13,6 +13,7 @@
 #include "exec/copy_lines.h"
 
 /* The ctids of a piece's rows. */
+typedef struct px_ctids px_ctids;
 struct px_ctids_hash;
 
 /* Frames, and what errors in their rows need. */
@@ -31,6 +32,7 @@ typedef struct px_write_piece
 	uint64		next_position;	/* of the target's next row; 0: none came */
 	px_copy_lines *lines;		/* of the rows; NULL if it is no COPY */
 	struct px_ctids_hash *ctids;	/* of the rows; NULL if none was added */
+	px_ctids   *last_ctids;		/* entry of the last one; likewise */
 } px_write_piece;
 
 /* An empty piece, in a context of its own below parent. */

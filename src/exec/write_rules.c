@@ -42,10 +42,10 @@
 #include "utils/reltrigger.h"
 #include "utils/typcache.h"
 
+#include "admit/row_triggers.h"
 #include "compat.h"
 #include "compat_executor.h"
 #include "exec/plan_walk.h"
-#include "exec/row_triggers.h"
 #include "exec/write_rules.h"
 #include "guc.h"
 

@@ -113,6 +113,8 @@ store_batch(px_insert_state *state)
 {
 	EState	   *estate = state->css.ss.ps.state;
 	Relation	relation = state->target->ri_RelationDesc;
+	bool		completes = state->target->ri_NumIndices > 0 ||
+		state->triggers;
 	int			i;
 
 	set_row(state, state->nrows == 1 ? 0 : -1);
@@ -131,10 +133,10 @@ store_batch(px_insert_state *state)
 
 	for (i = 0; i < state->nrows; i++)
 	{
-		CHECK_FOR_INTERRUPTS();
-		ResetPerTupleExprContext(estate);
-		if (state->target->ri_NumIndices > 0 || state->triggers)
+		if (completes)
 		{
+			CHECK_FOR_INTERRUPTS();
+			ResetPerTupleExprContext(estate);
 			set_row(state, i);
 			complete_row(state, state->slots[i]);
 		}

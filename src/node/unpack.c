@@ -27,6 +27,7 @@
 #include "conn/sqlstate.h"
 #include "exec/apply_state.h"
 #include "exec/timeout.h"
+#include "node/fit.h"
 #include "node/unpack.h"
 #include "tuple/piece_reader.h"
 
@@ -53,6 +54,7 @@ typedef struct px_unpack_state
 	px_piece_reader *reader;	/* NULL before the first row */
 	bool		opened;			/* the reader has the piece */
 	uint64		rows_begin;		/* apply: the first row of the statement */
+	px_fit	   *fit;			/* computes the target list; or NULL */
 } px_unpack_state;
 
 /* The number of the function's columns in the scan tuple. */
@@ -209,9 +211,33 @@ unpack_recheck(ScanState *node, TupleTableSlot *slot)
 	return true;
 }
 
+/* What ExecScan does if there is nothing to recheck and no qual. */
+static TupleTableSlot *
+fitting_row(px_unpack_state *state)
+{
+	ScanState  *node = &state->css.ss;
+	ExprContext *econtext = node->ps.ps_ExprContext;
+	MemoryContext oldcontext;
+	TupleTableSlot *slot;
+
+	CHECK_FOR_INTERRUPTS();
+	ResetExprContext(econtext);
+	slot = unpack_next(node);
+	if (TupIsNull(slot))
+		return ExecClearTuple(node->ps.ps_ResultTupleSlot);
+	oldcontext = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+	slot = px_fit_row(state->fit, slot, node->ps.ps_ResultTupleSlot);
+	MemoryContextSwitchTo(oldcontext);
+	return slot;
+}
+
 static TupleTableSlot *
 unpack_exec(CustomScanState *node)
 {
+	px_unpack_state *state = (px_unpack_state *) node;
+
+	if (state->fit && node->ss.ps.state->es_epq_active == NULL)
+		return fitting_row(state);
 	return ExecScan(&node->ss, unpack_next, unpack_recheck);
 }
 
@@ -246,6 +272,8 @@ unpack_begin(CustomScanState *node, EState *estate, int eflags)
 											 &TTSOpsHeapTuple);
 	state->piece = ExecInitExpr(linitial(call->args), &node->ss.ps);
 	state->apply = find_apply(call, estate->es_param_list_info);
+	if (node->ss.ps.qual == NULL && node->ss.ps.ps_ProjInfo != NULL)
+		state->fit = px_fit_new(scan->scan.plan.targetlist);
 }
 
 static void

@@ -134,12 +134,10 @@ append_output(px_fill *fill, px_fill_source *source, px_column *column,
 	append_text(fill, source, column, text, strlen(text));
 }
 
-/*
- * Append a numeric with a short header.  bytes[n] are those after the header.
- */
+/* Append a numeric.  bytes[n] are those after the header of value. */
 static inline void
-append_short_numeric(px_fill *fill, px_fill_source *source, px_column *column,
-					 const char *bytes, size_t n)
+append_numeric(px_fill *fill, px_fill_source *source, px_column *column,
+			   const char *bytes, size_t n, Datum value)
 {
 	int64		scaled;
 	int			dscale;
@@ -153,7 +151,7 @@ append_short_numeric(px_fill *fill, px_fill_source *source, px_column *column,
 		px_column_mark_value(column);
 	}
 	else
-		px_fill_numeric(fill, source, column, PointerGetDatum(bytes - 1));
+		px_fill_numeric(fill, source, column, value);
 }
 
 /*
@@ -236,7 +234,13 @@ append_value(px_fill *fill, px_fill_source *source, px_column *column,
 			append_name(fill, source, column, NameStr(*DatumGetName(value)));
 			break;
 		case PX_FILL_NUMERIC:
-			px_fill_numeric(fill, source, column, value);
+			datum = (struct varlena *) DatumGetPointer(value);
+			if (unlikely(VARATT_IS_COMPRESSED(datum) ||
+						 VARATT_IS_EXTERNAL(datum)))
+				px_fill_numeric(fill, source, column, value);
+			else
+				append_numeric(fill, source, column, VARDATA_ANY(datum),
+							   VARSIZE_ANY_EXHDR(datum), value);
 			break;
 		case PX_FILL_ARRAY:
 			append_array(fill, source, column, value);
@@ -261,7 +265,8 @@ append_short(px_fill *fill, px_fill_source *source, px_column *column,
 			append_padded(fill, source, column, bytes, n);
 			break;
 		case PX_FILL_NUMERIC:
-			append_short_numeric(fill, source, column, bytes, n);
+			append_numeric(fill, source, column, bytes, n,
+						   PointerGetDatum(bytes - VARHDRSZ_SHORT));
 			break;
 		default:
 			append_value(fill, source, column, PointerGetDatum(bytes - 1));
