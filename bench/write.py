@@ -482,6 +482,7 @@ def read_options():
                         help="measure small and large statements instead")
     write_matrix.add_options(parser)
     options = parser.parse_args()
+    options.load = os.getloadavg()
     options.parts = options.parts.split(",")
     options.ways = options.ways.split(";")
     options.majors = [int(major) for major in options.majors.split(",")

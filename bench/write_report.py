@@ -175,7 +175,9 @@ def report(options, results, plans, version):
         "l_comment); the first two are the primary key. Seconds at the "
         f"client, medians of {options.runs} interleaved runs. postgres_fdw "
         "has batch_size 1000. Frames have mode auto. Slow links have "
-        f"{options.mbit} Mbit/s. Bytes are those of both directions, with "
+        f"{options.mbit} Mbit/s. The machine's load was "
+        f"{options.load[0]:.1f} before the run and {os.getloadavg()[1]:.1f} "
+        "at its end. Bytes are those of both directions, with "
         "packet headers. CPU seconds are those of frames; times less CPU: "
         "than postgres_fdw, of all servers together.", "",
         "| statement | server | " + " | ".join(WAYS) +

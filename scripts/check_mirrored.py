@@ -4,13 +4,14 @@
 The files about writing (FILES) run in pairs of databases: the tables are there, with all that their definitions say, and here are
 foreign tables of the same names over loopback. What defines something is run there by postgres_fdw's own session,
 in the same transaction (scripts/mirror_script.py, test/mirror/). Each file runs without pg_exchange, and with writes as frames from the
-first row and from the 129th; each of these twice: with partitioned tables there, and with partitioned tables, views and triggers
-here. The outputs may differ in EXPLAIN alone (scripts/compare_regress.py).
+first row, the 6th and the 129th; each of these with partitioned tables there, and with partitioned tables, views and triggers here;
+and each of these with batch_size 1, and 7. The outputs may differ in EXPLAIN alone (scripts/compare_regress.py).
 
 The tests are those of the source package of the distribution's PostgreSQL of this major version (scripts/source.py), kept in
 harness.cache_dir(). Where they cannot be had, all is skipped. Needs the network on first use only."""
 import concurrent.futures
 import fnmatch
+import itertools
 import os
 import re
 import shutil
@@ -35,16 +36,17 @@ SETTINGS = {"shared_buffers": "128MB", "autovacuum": "off", "jit": "off", "fsync
 EXCHANGE = {"session_preload_libraries": "pg_exchange", "pg_exchange.local_scope": "none", "pg_exchange.remote_statistics": "off"}
 # Ways to run the files: name -> settings of the server
 WAYS = {"postgres_fdw": {}, "min_write_rows 0": {**EXCHANGE, "pg_exchange.min_write_rows": "0"},
-        "min_write_rows 128": {**EXCHANGE, "pg_exchange.min_write_rows": "128"}}
+        "min_write_rows 5": {**EXCHANGE, "pg_exchange.min_write_rows": "5"}, "min_write_rows 128": {**EXCHANGE, "pg_exchange.min_write_rows": "128"}}
 PLACES = {"there": "off", "here": "on"}
+BATCH_SIZES = (1, 7)
 
 
 class Mirror:
     """A server with a pair of databases for each file."""
 
-    def __init__(self, work, tests, way, place):
+    def __init__(self, work, tests, way, place, batch_size):
         self.work, self.way, self.place = work, way, place
-        name = f"{list(WAYS).index(way)}{place}"
+        name = f"{list(WAYS).index(way)}{place}{batch_size}"
         self.folder = os.path.join(work, "files-" + name)
         # Files of all ways have the same paths, as far as they are printed.
         shutil.copytree(tests, self.folder + "/regress")
@@ -59,7 +61,7 @@ class Mirror:
             self.server.sql("CREATE EXTENSION postgres_fdw;" + self.exchange, database)
         self.server.sql(read(f"{ROOT}/test/mirror/there.sql"), "first_there")
         self.server.sql(f"CREATE SERVER loopback FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '127.0.0.1', port '{self.server.port}',"
-                        "dbname 'first_there', fetch_size '1000'); GRANT USAGE ON FOREIGN SERVER loopback TO PUBLIC;" +
+                        f"dbname 'first_there', fetch_size '1000', batch_size '{batch_size}'); GRANT USAGE ON FOREIGN SERVER loopback TO PUBLIC;" +
                         read(f"{ROOT}/test/mirror/here.sql"), "first_here")
         self.psql("test_setup", "first_here")
 
@@ -136,29 +138,30 @@ def compare(work, name, expected, got):
     return done.returncode == 0, re.sub(r"(?m)^(plan of another shape:\n(    .*\n)+|known difference that did not occur.*\n)", "", done.stdout)
 
 
-def run_place(work, tests, names, place, say):
+def run_place(work, tests, names, place, batch_size, say):
     """Run the files all ways with tables in one place; failures are shown."""
-    mirrors = {way: Mirror(work, tests, way, place) for way in WAYS}
+    mirrors = {way: Mirror(work, tests, way, place, batch_size) for way in WAYS}
+    settings = f"tables {place}, batch_size {batch_size}"
     frames = dict.fromkeys(WAYS, 0)
     for name in names:
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             answers = dict(zip(WAYS, pool.map(lambda mirror: mirror.run(name), mirrors.values())))
         expected, _ = answers["postgres_fdw"]
         if say:
-            print(f"# {name}, {place}: {expected.count(chr(10))} lines, {len(re.findall('^ERROR:', expected, re.M))} errors, "
+            print(f"# {name}, {settings}: {expected.count(chr(10))} lines, {len(re.findall('^ERROR:', expected, re.M))} errors, "
                   f"pieces {[pieces for _, pieces in answers.values()]}", flush=True)
-            with open(f"{say}/{name}.{place}.out", "w", encoding="utf-8", errors="replace") as file:
+            with open(f"{say}/{name}.{place}.{batch_size}.out", "w", encoding="utf-8", errors="replace") as file:
                 file.write(expected)
         for way, (text, pieces) in answers.items():
             frames[way] += pieces
             if way != "postgres_fdw":
-                ok, note = compare(work, f"{name}.{place}.{way.replace(' ', '_')}", expected, text)
-                report.ok(ok, f"{name} with tables {place} and {way} prints what it does by postgres_fdw", note)
+                ok, note = compare(work, f"{name}.{place}.{batch_size}.{way.replace(' ', '_')}", expected, text)
+                report.ok(ok, f"{name} with {settings}, {way} prints what it does by postgres_fdw", note)
     for way, mirror in mirrors.items():
         with open(mirror.server.log, encoding="utf-8", errors="replace") as log:
-            report.ok(not re.search("PANIC:|was terminated by signal|TRAP:", log.read()), f"the server with tables {place} and {way} has not crashed")
-    report.ok(frames["min_write_rows 0"] > len(names), f"rows with tables {place} go as frames", str(frames))
-    report.comment(f"pieces with tables {place}: {frames}")
+            report.ok(not re.search("PANIC:|was terminated by signal|TRAP:", log.read()), f"the server with {settings}, {way} has not crashed")
+    report.ok(frames["min_write_rows 0"] > len(names), f"rows with {settings} go as frames", str(frames))
+    report.comment(f"pieces with {settings}: {frames}")
 
 
 def main(work):
@@ -176,8 +179,8 @@ def main(work):
         return report.done()
     there = sorted(name[:-4] for name in os.listdir(tests + "/sql"))
     names = [name for pattern in arguments or FILES for name in fnmatch.filter(there, pattern)]
-    for place in PLACES:
-        run_place(work, tests, names, place, say)
+    for place, batch_size in itertools.product(PLACES, BATCH_SIZES):
+        run_place(work, tests, names, place, batch_size, say)
     return report.done()
 
 

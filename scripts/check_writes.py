@@ -77,7 +77,7 @@ class Nodes:
         command = ["psql", "-X", "-A", "-h", self.work, "-p", str(self.coordinator.port), "-U", "postgres", "-d", "postgres", "-f", path]
         done = subprocess.run(command, cwd=self.work, env=harness.environment(self.work), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, errors="replace", check=False, timeout=600, **harness.as_server_user())
-        return [without_place(line) for line in done.stdout.splitlines() if not re.match("LOCATION:", line)]
+        return with_sorted_rows([without_place(line) for line in done.stdout.splitlines() if not re.match("LOCATION:", line)])
 
     def new_log(self):
         """What the shard has logged since the last call."""
@@ -97,6 +97,15 @@ def is_up(server):
 
 def without_place(line):
     return re.sub(r"^psql:\S+?:\d+: ", "", line)
+
+
+def with_sorted_rows(lines):
+    """Lines with the rows that an UPDATE or DELETE returns in an order of ours: they come as another plan has them."""
+    for at, line in enumerate(lines):
+        if re.match(r"(UPDATE|DELETE) \d", line) and at and (returned := re.fullmatch(r"\((\d+) rows?\)", lines[at - 1])):
+            first = at - 1 - int(returned[1])
+            lines[first:at - 1] = sorted(lines[first:at - 1])
+    return lines
 
 
 def pieces(log):

@@ -121,6 +121,10 @@ BEGIN
     IF NEW.k % 13 = 5 THEN NEW.k := NEW.k + 1000000; END IF;
     RETURN NEW;
 END $$;
+CREATE FUNCTION c.leave_out() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN CASE WHEN NEW.k % 17 <> 5 THEN NEW END;
+END $$;
 CREATE FUNCTION c.note() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = c AS $$
 BEGIN
     IF TG_LEVEL = 'STATEMENT' THEN
@@ -350,7 +354,12 @@ class Case:
             self.shard[0] += "ALTER TABLE c.t ADD COLUMN gone int; ALTER TABLE c.t DROP COLUMN gone;\n"
         for shard, name in tables:
             self.add_remote_rules(shard, name)
+        if self.shape == "partitioned there" and self.often(0.5):
+            self.add_trigger_below(self.pick("t_low", "t_high"))
         self.add_local_rules()
+        if self.shape == "partitions" and self.often(0.2):
+            self.here += (f"CREATE TRIGGER nudge_some {self.pick('BEFORE', 'AFTER')} INSERT ON c.t{self.pick(0, 1, 2)} "
+                          "FOR EACH ROW EXECUTE FUNCTION c.nudge();\n")
         for shard in range(2):
             self.shard[shard] += "GRANT ALL ON ALL TABLES IN SCHEMA c TO writer; GRANT ALL ON ALL SEQUENCES IN SCHEMA c TO writer; GRANT USAGE ON SCHEMA c TO writer;\n"
             if self.server == "r" and self.often(0.1):
@@ -411,6 +420,8 @@ class Case:
             self.bad_key.append("i - 2")
         if self.often(0.05):
             self.shard[shard] += f"CREATE RULE twice AS ON INSERT TO c.{name} DO ALSO INSERT INTO c.audit (what) VALUES ('rule ' || NEW.k);\n"
+        if self.often(0.04):
+            self.shard[shard] += f"CREATE RULE sieve AS ON INSERT TO c.{name} WHERE NEW.k % 7 = 3 DO INSTEAD NOTHING;\n"
         if self.often(0.05) and self.shape == "plain":
             self.shard[shard] += (f"CREATE TABLE c.follower (k int REFERENCES c.{name} ON DELETE {self.pick('CASCADE', 'RESTRICT', 'SET NULL')} ON UPDATE CASCADE);\n"
                                   if self.primary_key and not self.pk_deferrable else "")
@@ -418,6 +429,13 @@ class Case:
             self.shard[shard] += (f"ALTER TABLE c.{name} ENABLE ROW LEVEL SECURITY;\n"
                                   f"CREATE POLICY see ON c.{name} USING (k % 100 <> 13) WITH CHECK (k % 1000 <> 668);\n")
             self.bad_key.append("i / 1000 * 1000 + 668")
+
+    def add_trigger_below(self, name):
+        """A trigger of a partition at the shard."""
+        when, function = self.pick(("BEFORE", "leave_out"), ("AFTER", "leave_out"), ("AFTER", "note"), ("AFTER", "complain"))
+        self.shard[0] += f"CREATE TRIGGER below {when} INSERT ON c.{name} FOR EACH ROW EXECUTE FUNCTION c.{function}();\n"
+        if function == "complain":
+            self.bad_key.append("i / 1000 * 1000 + 666")
 
     def add_local_rules(self):
         self.target = "c.t"

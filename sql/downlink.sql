@@ -120,6 +120,21 @@ ROLLBACK TO s;
 INSERT INTO target SELECT i, 'second' FROM generate_series(1, 1000) i;
 COMMIT;
 SELECT name, count(*) FROM remote.downlink GROUP BY 1 ORDER BY 1;
+-- the same while a subtransaction is about to begin: at the top, and below a savepoint
+\set VERBOSITY terse
+BEGIN;
+SET LOCAL statement_timeout = '500ms';
+INSERT INTO target SELECT catching(i), repeat('x', 100) FROM generate_series(2001, 29000) i;
+ROLLBACK;
+BEGIN;
+SAVEPOINT s;
+SET LOCAL statement_timeout = '500ms';
+INSERT INTO target SELECT catching(i), repeat('x', 100) FROM generate_series(2001, 29000) i;
+ROLLBACK TO s;
+INSERT INTO target SELECT catching(i), 'third' FROM generate_series(1001, 3000) i;
+COMMIT;
+\set VERBOSITY default
+SELECT name, count(*) FROM remote.downlink GROUP BY 1 ORDER BY 1;
 
 DROP TABLE remote.downlink, remote.downlink_source CASCADE;
 DROP FUNCTION remote.slow();

@@ -81,10 +81,10 @@ px_copy_default(const CopyFromStateData *copy, int i)
 #endif
 
 static inline void
-px_copy_hide_line(CopyFromStateData *copy)
+px_copy_hide_line(CopyFromStateData *copy, bool hide)
 {
 #if PG_VERSION_NUM >= 160000
-	copy->relname_only = true;
+	copy->relname_only = hide;
 #endif
 }
 

@@ -33,6 +33,7 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
+#include "admit/row_triggers.h"
 #include "admit/write_effects.h"
 #include "compat.h"
 
@@ -294,13 +295,16 @@ judge_partitions(Relation rel, px_write_effects *effects)
 		if (!HeapTupleIsValid(tuple))
 			continue;
 		form = (Form_pg_class) GETSTRUCT(tuple);
-		if (form->relhastriggers || form->relchecks > 0 ||
-			(form->relkind != RELKIND_RELATION &&
-			 form->relkind != RELKIND_PARTITIONED_TABLE))
+		if (form->relhastriggers || form->relchecks > 0)
 			effects->visible = true;
+		if (form->relkind != RELKIND_RELATION &&
+			form->relkind != RELKIND_PARTITIONED_TABLE)
+			effects->visible = effects->leaves_out = true;
 		ReleaseSysCache(tuple);
 	}
 	list_free(oids);
+	effects->leaves_out |= px_has_row_triggers_below(RelationGetRelid(rel),
+													 true);
 }
 
 /* Judge the table that a query writes to. */

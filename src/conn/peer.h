@@ -68,6 +68,10 @@ typedef struct px_peer
 	/* The same for writes alone. */
 	char	   *write_refusal;
 
+	/* Is it on this host?  Known once its session's socket was looked at. */
+	bool		knows_host;
+	bool		is_same_host;
+
 	/* When to try again after a session that did not answer, or 0. */
 	TimestampTz avoid_until;
 

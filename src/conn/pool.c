@@ -92,6 +92,8 @@ px_peer_get(UserMapping *user)
 		peer->lacks_extension = false;
 		peer->stream_refusal = NULL;
 		peer->write_refusal = NULL;
+		peer->knows_host = false;
+		peer->is_same_host = false;
 		peer->avoid_until = 0;
 		peer->admitted = false;
 		peer->snapshot[0] = '\0';
@@ -573,6 +575,7 @@ forgive_peer(px_peer *peer)
 	if (peer->write_refusal)
 		pfree(peer->write_refusal);
 	peer->refusal = peer->stream_refusal = peer->write_refusal = NULL;
+	peer->knows_host = false;
 	peer->avoid_until = 0;
 }
 

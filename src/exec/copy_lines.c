@@ -121,14 +121,6 @@ px_copy_lines_add_from(px_copy_lines *lines, const px_copy_lines *from, int n)
 }
 
 void
-px_copy_lines_drop(px_copy_lines *lines, int n)
-{
-	lines->nlines -= n;
-	memmove(lines->lines, lines->lines + n,
-			lines->nlines * sizeof(copy_line));
-}
-
-void
 px_copy_lines_throw(const px_copy_lines *lines, int n, bool batch,
 					ErrorData *error)
 {
@@ -149,8 +141,7 @@ px_copy_lines_throw(const px_copy_lines *lines, int n, bool batch,
 	if (line->has_text)
 		copy->line_buf.data = lines->text.data + line->offset;
 
-	if (batch)
-		px_copy_hide_line(copy);
+	px_copy_hide_line(copy, batch);
 
 	/* When all rows have been read, COPY has removed its callback. */
 	callback.callback = CopyFromErrorCallback;

@@ -32,9 +32,6 @@ extern void px_copy_lines_add(px_copy_lines *lines);
 extern void px_copy_lines_add_from(px_copy_lines *lines,
 								   const px_copy_lines *from, int n);
 
-/* Forget the first n lines. */
-extern void px_copy_lines_drop(px_copy_lines *lines, int n);
-
 /*
  * Raise an error as if COPY had just read line n, which counts from 0; or the
  * last line, if n < 0.  batch: COPY has given several lines to the FDW, so it

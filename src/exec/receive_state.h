@@ -105,6 +105,7 @@ typedef struct px_receive_state
 	 * NULL in plain EXPLAIN, and in a parallel plan's workers.
 	 */
 	PlanState  *child;
+	bool		child_begins;	/* anew, with its next row */
 	px_fdw_cursor *question;	/* ask_session.c asks by it */
 	px_fdw_cursor *session_cursor;	/* session reads come by it */
 

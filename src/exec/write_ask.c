@@ -74,7 +74,7 @@ question_sql(const px_hello *self, const char *statement, bool is_known)
 static const char *
 ask_for_fault(px_write_target *target, px_peer *peer)
 {
-	text	   *row = px_write_lane_ask(target, "SELECT " PX_WRITE_FAULT);
+	text	   *row = px_write_lane_ask(target, "SELECT " PX_WRITE_FAULT, false);
 	char	   *fault;
 
 	if (row == NULL)
@@ -154,7 +154,7 @@ is_local(px_locality locality)
 
 /* The first description of a lane decides how its frames are compressed. */
 static void
-describe_lane(px_write_lane *lane, const px_hello *self,
+describe_lane(px_write_lane *lane, px_peer *peer, const px_hello *self,
 			  const px_hello *remote)
 {
 	if (lane->is_described)
@@ -162,6 +162,14 @@ describe_lane(px_write_lane *lane, const px_hello *self,
 	lane->is_described = true;
 	lane->locality = px_hello_locality(self, remote,
 									   px_downlink_socket(lane->downlink));
+	if (px_downlink_socket(lane->downlink) != PGINVALID_SOCKET)
+	{
+		peer->knows_host = true;
+		peer->is_same_host = lane->locality != PX_REMOTE;
+	}
+	else if (lane->locality == PX_REMOTE && peer->knows_host &&
+			 peer->is_same_host)
+		lane->locality = PX_SAME_HOST;
 	lane->is_local = is_local(lane->locality);
 	lane->mode = lane->is_local ?
 		PX_MODE_NONE : px_mode_for_server(lane->servername);
@@ -183,14 +191,17 @@ begin_adapting(px_write_lane *lane, const px_request *request)
 
 /* What would be a receiver's request when rows are read. */
 static void
-make_request(px_write_target *target, const px_hello *self,
+make_request(px_write_target *target, px_peer *peer, const px_hello *self,
 			 const px_description *description, uint16 version)
 {
 	px_request *request = &target->request;
 	px_write_lane *lane = target->lane;
 	bool		is_first = !lane->is_described;
 
-	describe_lane(lane, self, &description->hello);
+	describe_lane(lane, peer, self, &description->hello);
+	if (lane->is_local)
+		target->stats.local = lane->locality == PX_SAME_INSTANCE ?
+			"same instance" : "same host";
 	memset(request, 0, sizeof(*request));
 	request->version = version;
 	px_choices_ask(request, px_mode_choices(lane->mode),
@@ -236,7 +247,8 @@ px_write_ask(px_write_target *target)
 		return pstrdup(peer->write_refusal);
 	px_hello_self(&self);
 	answer = px_write_lane_ask(target, question_sql(&self, target->plan.sql,
-											 lane->is_described));
+													lane->is_described),
+							   !lane->is_described && !peer->knows_host);
 	if (answer == NULL || VARSIZE_ANY_EXHDR(answer) == 0)
 		return ask_for_fault(target, peer);
 
@@ -263,7 +275,7 @@ px_write_ask(px_write_target *target)
 						   count_params(&target->plan),
 						   description.ncolumns)));
 
-	make_request(target, &self, &description, version);
+	make_request(target, peer, &self, &description, version);
 	target->columns = repalloc(columns, description.ncolumns *
 							   sizeof(px_request_column));
 	target->keys = description.keys;

@@ -75,16 +75,37 @@ cut_row(char *context, char *command)
 	return row < PG_INT32_MAX ? (int) row : -1;
 }
 
+/* The same for COPY: of rows with the same position, batch_size at a time. */
+static int
+rows_of_copy_statement(const px_write_piece *piece, uint32 size, uint32 row)
+{
+	uint32		begin = row;
+	uint32		end = row + 1;
+
+	while (begin > 0 && piece->positions[begin - 1] == piece->positions[row])
+		begin--;
+	begin += (row - begin) / size * size;
+	while (end < piece->rows && end < begin + size &&
+		   piece->positions[end] == piece->positions[row])
+		end++;
+	return (int) (end - begin);
+}
+
 /* How many rows had postgres_fdw's statement with that row? */
 static int
-rows_of_statement(const px_write_plan *plan, const px_write_piece *piece,
+rows_of_statement(const px_write_target *target, const px_write_piece *piece,
 				  int row)
 {
+	const px_write_plan *plan = &target->plan;
 	uint32		size = (uint32) plan->batch_size;
 	uint32		begin;
 
 	if (plan->operation != CMD_INSERT || piece == NULL || size <= 1)
 		return 1;
+	if (px_write_is_copy_batch(target) && piece->rows > 0)
+		return rows_of_copy_statement(piece, size,
+									  Min((uint32) Max(row, 0),
+										  piece->rows - 1));
 	begin = (uint32) Max(row, 0) / size * size;
 	if (begin + size <= piece->rows || !piece->last)
 		return (int) size;
@@ -139,9 +160,10 @@ statement_for(const px_write_plan *plan, int rows)
 
 /* Make the error's context that of postgres_fdw; returns the row, or -1. */
 static int
-edit_context(ErrorData *error, const px_write_plan *plan,
+edit_context(ErrorData *error, const px_write_target *target,
 			 const px_write_piece *piece)
 {
+	const px_write_plan *plan = &target->plan;
 	char	   *command;
 	int			row;
 	int			rows;
@@ -152,7 +174,7 @@ edit_context(ErrorData *error, const px_write_plan *plan,
 	if (command == NULL)
 		return -1;
 	row = cut_row(error->context, command);
-	rows = rows_of_statement(plan, piece, row);
+	rows = rows_of_statement(target, piece, row);
 	command = find_statement(error->context, plan->sql);
 	if (rows > 1 && command)
 	{
@@ -166,29 +188,33 @@ edit_context(ErrorData *error, const px_write_plan *plan,
 }
 
 /*
- * When would postgres_fdw have written the row?  With the last row of its
- * statement; or when the source has no more rows, in the order of the targets.
- * COPY keeps rows for statements of several itself.
+ * When would postgres_fdw have written the row?  At once, if its statement has
+ * one row.  Else when the target has a row after those of the statement, or the
+ * source has no more rows, in the order of the targets.
  */
 static uint64
 position_of(const px_write_target *target, const px_write_piece *piece,
 			int row)
 {
 	uint32		size = (uint32) Max(target->plan.batch_size, 1);
-	uint32		last = (uint32) Max(row, 0) / size * size + size - 1;
+	uint32		due = (uint32) Max(row, 0) / size * size + size;
 
 	if (piece == NULL || piece->rows == 0)
 		return 0;
-	if (target->plan.mtstate->ps.plan == NULL && size > 1)
+	if (px_write_is_copy_batch(target))
 	{
 		uint64		position = piece->positions[Min((uint32) Max(row, 0),
 													piece->rows - 1)];
 
-		return position < target->writer->copy_given ? position :
+		return px_write_was_given(target->writer, position) ? position :
 			PX_WRITE_AT_END + target->number;
 	}
-	if (last < piece->rows)
-		return piece->positions[last];
+	if (size == 1)
+		due--;
+	if (due < piece->rows)
+		return piece->positions[due];
+	if (due == piece->rows && piece->next_position > 0)
+		return piece->next_position;
 	return PX_WRITE_AT_END + target->number;
 }
 
@@ -206,7 +232,7 @@ fail(px_write_target *target, const px_write_piece *piece, int row,
 	error_context_stack = stack;
 
 	if (row < 0)
-		row = edit_context(error, &target->plan, piece);
+		row = edit_context(error, target, piece);
 	writer->failed = true;
 	writer->failed_at = position_of(target, piece, row);
 	if (piece && piece->lines)
@@ -336,6 +362,6 @@ px_write_claim_error(px_write_state *writer, ErrorData *error)
 	writer->failed = true;
 	writer->failed_at =
 		position_of(first->target, first->piece,
-					edit_context(error, &first->target->plan, first->piece));
+					edit_context(error, first->target, first->piece));
 	return true;
 }

@@ -19,10 +19,12 @@
 #include "guc.h"
 
 static const char *
-mode_name(Oid relid)
+mode_text(const px_write_explained *target)
 {
-	Oid			server = GetForeignTable(relid)->serverid;
+	Oid			server = GetForeignTable(target->relid)->serverid;
 
+	if (target->stats && target->stats->local)
+		return psprintf("NONE (%s)", target->stats->local);
 	return px_mode_name(
 		px_mode_for_server(GetForeignServer(server)->servername));
 }
@@ -36,22 +38,25 @@ compression_text(const px_write_explained *targets, int ntargets,
 	StringInfoData buf;
 	uint64		lz4 = sum->choices[PX_CHOICE_LZ4];
 	uint64		zstd = sum->choices[PX_CHOICE_ZSTD];
+	bool		has_choice = false;
 
 	initStringInfo(&buf);
 	for (int i = 0; i < ntargets; i++)
 	{
-		const char *name = mode_name(targets[i].relid);
+		const char *name = mode_text(&targets[i]);
 		ListCell   *lc;
 		bool		is_new = true;
 
+		if (targets[i].stats && targets[i].stats->local == NULL)
+			has_choice = true;
 		foreach(lc, names)
-			is_new = is_new && lfirst(lc) != name;
+			is_new = is_new && strcmp(lfirst(lc), name) != 0;
 		if (!is_new)
 			continue;
 		appendStringInfo(&buf, "%s%s", names != NIL ? ", " : "", name);
 		names = lappend(names, unconstify(char *, name));
 	}
-	if (sum->frames > 0)
+	if (sum->frames > 0 && has_choice)
 		appendStringInfo(&buf,
 						 " (lz4 " UINT64_FORMAT " batches, zstd " UINT64_FORMAT
 						 ", none " UINT64_FORMAT ")",

@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "executor/executor.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -21,8 +22,6 @@
 #include "exec/write_lane.h"
 
 #define KEPT_INITIAL	16
-
-static void forget_first(px_write_target *target, int n);
 
 static px_kept_row *
 new_row(px_write_target *target)
@@ -69,12 +68,12 @@ px_write_keep(px_write_target *target, TupleTableSlot *slot,
 
 	/* Some statements were executed, and the last one is incomplete. */
 	if (kept->replayed > 0)
-		forget_first(target, kept->replayed);
+		px_write_forget_kept(target, kept->replayed);
 	row = new_row(target);
 	oldcontext = MemoryContextSwitchTo(kept->context);
 
 	row->tuple = NULL;
-	row->position = target->writer->nrows;
+	row->position = px_write_position(target);
 	if (target->plan.operation != CMD_DELETE)
 	{
 		row->tuple = ExecCopySlotHeapTuple(slot);
@@ -165,8 +164,8 @@ px_write_kept_row(px_write_target *target, int i, TupleTableSlot **slot,
 		store_ctid(target, i);
 }
 
-void
-px_write_forget_kept(px_write_target *target)
+static void
+clear_slots(px_write_target *target)
 {
 	px_kept_rows *kept = &target->kept;
 
@@ -174,13 +173,63 @@ px_write_forget_kept(px_write_target *target)
 		ExecClearTuple(kept->slots[i]);
 	if (kept->plan_slot)
 		ExecClearTuple(kept->plan_slot);
+}
+
+static void
+forget_all(px_write_target *target)
+{
+	px_kept_rows *kept = &target->kept;
+
+	clear_slots(target);
 	if (kept->context)
 		MemoryContextReset(kept->context);
 	kept->rows = NULL;
 	kept->nrows = 0;
 	kept->replayed = 0;
+	kept->next_position = 0;
 	kept->nbytes = 0;
 	kept->lines = NULL;
+}
+
+/* The rows that are left move, so that memory is freed. */
+void
+px_write_forget_kept(px_write_target *target, int n)
+{
+	px_kept_rows *kept = &target->kept;
+	px_kept_rows old = *kept;
+
+	if (n == 0)
+		return;
+	if (n == kept->nrows)
+	{
+		forget_all(target);
+		return;
+	}
+	clear_slots(target);
+	kept->context = NULL;
+	kept->rows = NULL;
+	kept->nrows = kept->replayed = 0;
+	kept->next_position = 0;
+	kept->nbytes = 0;
+	kept->lines = NULL;
+	for (int i = n; i < old.nrows; i++)
+	{
+		px_kept_row *row = new_row(target);
+		MemoryContext oldcontext = MemoryContextSwitchTo(kept->context);
+
+		*row = old.rows[i];
+		if (row->tuple)
+		{
+			row->tuple = heap_copytuple(row->tuple);
+			kept->nbytes += row->tuple->t_len;
+		}
+		if (old.lines && kept->lines == NULL)
+			kept->lines = px_copy_lines_new();
+		if (old.lines)
+			px_copy_lines_add_from(kept->lines, old.lines, i);
+		MemoryContextSwitchTo(oldcontext);
+	}
+	MemoryContextDelete(old.context);
 }
 
 /* Have postgres_fdw write row i; returns the number of rows written. */
@@ -237,24 +286,6 @@ can_batch(const px_write_plan *plan)
 		plan->fdw->ExecForeignBatchInsert != NULL;
 }
 
-/* Forget the first n kept rows; memory is freed with the last one. */
-static void
-forget_first(px_write_target *target, int n)
-{
-	px_kept_rows *kept = &target->kept;
-
-	if (n == kept->nrows)
-	{
-		px_write_forget_kept(target);
-		return;
-	}
-	kept->replayed = 0;
-	kept->nrows -= n;
-	memmove(kept->rows, kept->rows + n, kept->nrows * sizeof(px_kept_row));
-	if (kept->lines)
-		px_copy_lines_drop(kept->lines, n);
-}
-
 /* What errors of the kept rows need. */
 static void
 fill_piece(const px_kept_rows *kept, px_write_piece *piece)
@@ -262,17 +293,61 @@ fill_piece(const px_kept_rows *kept, px_write_piece *piece)
 	memset(piece, 0, sizeof(*piece));
 	piece->lines = kept->lines;
 	piece->rows = (uint32) kept->nrows;
+	piece->next_position = kept->next_position;
 	piece->positions = MemoryContextAlloc(kept->context,
 										  kept->nrows * sizeof(uint64));
 	for (int i = 0; i < kept->nrows; i++)
 		piece->positions[i] = kept->rows[i].position;
 }
 
-/* How many rows has a statement of postgres_fdw? */
+/*
+ * Where does the statement of postgres_fdw end that begins with kept row
+ * begin?  *due: where would it have executed it by now, as for px_write_fail?
+ * UINT64_MAX: it would not, because the statement may get more rows.  One of
+ * several rows is executed when the target's next row comes.
+ */
 static int
-statement_rows(const px_write_plan *plan)
+statement_end(const px_write_target *target, int begin, uint64 *due)
 {
-	return can_batch(plan) ? plan->batch_size : 1;
+	const px_kept_rows *kept = &target->kept;
+	int			size = can_batch(&target->plan) ? target->plan.batch_size : 1;
+	int			end = begin;
+
+	*due = PG_UINT64_MAX;
+	if (!px_write_is_copy_batch(target))
+	{
+		end = Min(begin + size, kept->nrows);
+		if (size == 1)
+			*due = kept->rows[begin].position;
+		else if (end < kept->nrows)
+			*due = kept->rows[end].position;
+		else if (end == begin + size && kept->next_position > 0)
+			*due = kept->next_position;
+		return end;
+	}
+	while (end < kept->nrows && end < begin + size &&
+		   kept->rows[end].position == kept->rows[begin].position)
+		end++;
+	if (px_write_was_given(target->writer, kept->rows[begin].position))
+		*due = kept->rows[begin].position;
+	return end;
+}
+
+int
+px_write_kept_due(const px_write_target *target)
+{
+	int			end = 0;
+
+	while (end < target->kept.nrows)
+	{
+		uint64		due;
+		int			next = statement_end(target, end, &due);
+
+		if (due == PG_UINT64_MAX)
+			break;
+		end = next;
+	}
+	return end;
 }
 
 /* Replay rows from kept->replayed on, before the row number end. */
@@ -282,7 +357,7 @@ replay(px_write_target *target, int end)
 	px_kept_rows *kept = &target->kept;
 	ErrorContextCallback *stack = error_context_stack;
 	MemoryContext context = CurrentMemoryContext;
-	int			step = statement_rows(&target->plan);
+	uint64		due;
 	px_write_piece piece;
 
 	/* postgres_fdw keeps the name of its prepared statement, for instance. */
@@ -292,7 +367,8 @@ replay(px_write_target *target, int end)
 	{
 		while (kept->replayed < end)
 		{
-			int			n = Min(step, end - kept->replayed);
+			int			n = statement_end(target, kept->replayed, &due) -
+				kept->replayed;
 			int			nwritten = replay_batch(target, kept->replayed, n);
 
 			px_write_uncount(target, (uint64) Max(n - nwritten, 0));
@@ -310,40 +386,39 @@ replay(px_write_target *target, int end)
 }
 
 void
-px_write_replay(px_write_target *target, bool complete)
+px_write_replay(px_write_target *target)
 {
 	px_kept_rows *kept = &target->kept;
-	int			step = statement_rows(&target->plan);
 	int			end;
 
 	if (kept->replayed > 0)
-		forget_first(target, kept->replayed);
-	end = complete ? kept->nrows / step * step : kept->nrows;
+		px_write_forget_kept(target, kept->replayed);
+	end = px_write_kept_due(target);
 	if (end == 0)
 		return;
 	replay(target, end);
-	forget_first(target, end);
+	px_write_forget_kept(target, end);
 }
 
 uint64
 px_write_replay_position(const px_write_target *target)
 {
 	const px_kept_rows *kept = &target->kept;
-	int			end = kept->replayed + statement_rows(&target->plan);
+	uint64		due;
 
 	if (kept->replayed == kept->nrows)
 		return PG_UINT64_MAX;
-	return end <= kept->nrows ? kept->rows[end - 1].position :
-		PX_WRITE_AT_END + target->number;
+	(void) statement_end(target, kept->replayed, &due);
+	return due < PG_UINT64_MAX ? due : PX_WRITE_AT_END + target->number;
 }
 
 void
 px_write_replay_next(px_write_target *target)
 {
 	px_kept_rows *kept = &target->kept;
+	uint64		due;
 
-	replay(target, Min(kept->replayed + statement_rows(&target->plan),
-					   kept->nrows));
+	replay(target, statement_end(target, kept->replayed, &due));
 	if (kept->replayed == kept->nrows)
-		px_write_forget_kept(target);
+		forget_all(target);
 }

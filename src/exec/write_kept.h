@@ -22,15 +22,20 @@ extern void px_write_kept_row(px_write_target *target, int i,
 							  TupleTableSlot **slot,
 							  TupleTableSlot **plan_slot);
 
-/* Forget the kept rows. */
-extern void px_write_forget_kept(px_write_target *target);
+/*
+ * How many kept rows, from the first, are of statements that postgres_fdw would
+ * have executed by now?
+ */
+extern int	px_write_kept_due(const px_write_target *target);
+
+/* Forget the first n kept rows, which frees their memory. */
+extern void px_write_forget_kept(px_write_target *target, int n);
 
 /*
- * Have postgres_fdw write the kept rows, in statements of batch_size rows, and
- * forget them.  complete: only statements that have all their rows; the other
- * rows stay.  Errors are its own.
+ * Have postgres_fdw write the kept rows of px_write_kept_due, in statements of
+ * batch_size rows, and forget them.  The other rows stay.  Errors are its own.
  */
-extern void px_write_replay(px_write_target *target, bool complete);
+extern void px_write_replay(px_write_target *target);
 
 /*
  * The same statement by statement: where would postgres_fdw have executed the

@@ -136,11 +136,14 @@ guarded(lane_operation operation, px_write_target *target, const char *sql,
 }
 
 text *
-px_write_lane_ask(px_write_target *target, const char *sql)
+px_write_lane_ask(px_write_target *target, const char *sql, bool want_socket)
 {
 	/* postgres_fdw would complete the call in flight, and lose its error. */
 	px_write_lane_collect(target->lane);
-	return guarded(LANE_CALL, target, sql, NULL);
+	if (!want_socket)
+		return guarded(LANE_CALL, target, sql, NULL);
+	(void) guarded(LANE_SEND, target, sql, NULL);
+	return guarded(LANE_COLLECT, target, NULL, NULL);
 }
 
 /* ---------------------------------------------------------------------

@@ -17,9 +17,11 @@ extern px_write_lane *px_write_lane_get(px_write_state *writer,
 /*
  * Ask the remote by a query without a parameter, when nothing is in flight.
  * The result is valid until the next call.  Errors as if the target's
- * statement had raised them.
+ * statement had raised them.  want_socket: so that px_downlink_socket is known
+ * then, which takes a round trip more.
  */
-extern text *px_write_lane_ask(px_write_target *target, const char *sql);
+extern text *px_write_lane_ask(px_write_target *target, const char *sql,
+							   bool want_socket);
 
 /*
  * Send the target's piece, and free it when it was written.  Waits until the

@@ -29,6 +29,7 @@ typedef struct px_write_piece
 	bool		last;			/* no more rows of the statement come */
 	uint64	   *positions;		/* [rows], of the rows in the statement */
 	uint32		positions_cap;
+	uint64		next_position;	/* of the target's next row; 0: none came */
 	px_copy_lines *lines;		/* of the rows; NULL if it is no COPY */
 	struct px_ctids_hash *ctids;	/* of the rows; NULL if none was added */
 	px_ctids   *last_ctids;		/* entry of the last one; likewise */

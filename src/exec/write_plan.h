@@ -27,6 +27,7 @@ typedef struct px_write_plan
 	AttrNumber	ctid_attno;		/* UPDATE, DELETE: in the plan's rows */
 	bool		may_repeat;		/* UPDATE, DELETE: a ctid may come twice */
 	int			batch_size;		/* postgres_fdw's rows of a statement */
+	bool		whole_statements;	/* send only these before the end */
 	bool		do_nothing;		/* ON CONFLICT DO NOTHING */
 	bool		set_processed;	/* correct es_processed if fewer rows were
 								 * written than counted */
@@ -36,6 +37,8 @@ typedef struct px_write_plan
 typedef struct px_write_stats
 {
 	const char *transport;		/* "exchange v1", "postgres_fdw (reason)" */
+	const char *local;			/* why nothing is compressed, as "same host";
+								 * NULL: it is */
 	uint64		rows;			/* sent as frames */
 	uint64		frames;
 	uint64		raw_nbytes;

@@ -11,11 +11,12 @@
  * - Something that wants the row that was written: RETURNING, triggers, ...
  *
  * - Functions that may run queries while the rows are made.  With batch_size
- *	 over 1, they see some of the rows with postgres_fdw, too, and it does not
- *	 promise which.
+ *	 over 1, they see some of the rows with postgres_fdw, too, and how many
+ *	 that are is no promise.
  *
  * - A scan of the same server that begins after the first row was written.
- *	 Our own scans have the writer send what it has before they begin.
+ *	 Our own scans have the writer send before they begin what postgres_fdw
+ *	 would have sent: with batch_size over 1, whole statements.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,10 +42,10 @@
 #include "utils/reltrigger.h"
 #include "utils/typcache.h"
 
+#include "admit/row_triggers.h"
 #include "compat.h"
 #include "compat_executor.h"
 #include "exec/plan_walk.h"
-#include "exec/row_triggers.h"
 #include "exec/write_rules.h"
 #include "guc.h"
 
@@ -156,72 +157,79 @@ px_write_calls_user_code(Node *node)
  * Scans
  * --------------------------------------------------------------------- */
 
-static bool may_begin_late(Plan *plan, Oid serverid, bool late);
+/* Which scans begin late?  Values can be combined. */
+#define LATE_NONE	0
+#define LATE_OURS	1			/* an ExchangeReceive */
+#define LATE_FDW	2			/* a scan by postgres_fdw */
 
-static bool
-any_may_begin_late(List *plans, Oid serverid, bool late, bool late_rest)
+static int	late_scans(Plan *plan, Oid serverid, bool late);
+
+static int
+late_scans_of_list(List *plans, Oid serverid, bool late, bool late_rest)
 {
+	int			found = LATE_NONE;
 	ListCell   *lc;
 
 	foreach(lc, plans)
 	{
-		if (may_begin_late(lfirst(lc), serverid, late))
-			return true;
+		found |= late_scans(lfirst(lc), serverid, late);
 		late = late_rest;
 	}
-	return false;
+	return found;
 }
 
 /*
- * May postgres_fdw begin a scan of the server, below plan, when rows were
- * already returned?  late: plan itself may be begun, or begun anew, then.
+ * Which scans of the server, below plan, may begin when rows were already
+ * returned?  late: plan itself may be begun, or begun anew, then.
  */
-static bool
-may_begin_late(Plan *plan, Oid serverid, bool late)
+static int
+late_scans(Plan *plan, Oid serverid, bool late)
 {
 	if (plan == NULL)
-		return false;
+		return LATE_NONE;
 	check_stack_depth();
 
 	switch (nodeTag(plan))
 	{
 		case T_ForeignScan:
 			if (late && ((ForeignScan *) plan)->fs_server == serverid)
-				return true;
+				return LATE_FDW;
 			break;
 		case T_Append:
-			return any_may_begin_late(((Append *) plan)->appendplans, serverid,
+			return late_scans_of_list(((Append *) plan)->appendplans, serverid,
 									  late, true);
 		case T_MergeAppend:
-			return any_may_begin_late(((MergeAppend *) plan)->mergeplans,
+			return late_scans_of_list(((MergeAppend *) plan)->mergeplans,
 									  serverid, late, late);
 		case T_SubqueryScan:
-			return may_begin_late(((SubqueryScan *) plan)->subplan, serverid,
-								  late);
+			return late_scans(((SubqueryScan *) plan)->subplan, serverid,
+							  late);
 		case T_CustomScan:
-			/* An ExchangeReceive takes care of that by itself. */
-			if (px_plan_is_receive(plan))
-				return false;
-			return any_may_begin_late(((CustomScan *) plan)->custom_plans,
-									  serverid, true, true);
+			if (!px_plan_is_receive(plan))
+				return late_scans_of_list(((CustomScan *) plan)->custom_plans,
+										  serverid, true, true);
+
+			/* Its child would read what it reads. */
+			return late_scans_of_list(((CustomScan *) plan)->custom_plans,
+									  serverid, late, late) ?
+				LATE_OURS : LATE_NONE;
 		case T_RecursiveUnion:
 			late = true;
 			break;
 		default:
 			break;
 	}
-	return may_begin_late(plan->lefttree, serverid, late) ||
-		may_begin_late(plan->righttree, serverid,
-					   late || IsA(plan, NestLoop));
+	return late_scans(plan->lefttree, serverid, late) |
+		late_scans(plan->righttree, serverid, late || IsA(plan, NestLoop));
 }
 
-static bool
-scans_begin_late(const ModifyTableState *mtstate, Oid serverid)
+static int
+late_scans_of_source(const ModifyTableState *mtstate, Oid serverid)
 {
 	const PlannedStmt *stmt = mtstate->ps.state->es_plannedstmt;
 
-	return may_begin_late(mtstate->ps.plan->lefttree, serverid, false) ||
-		any_may_begin_late(stmt->subplans, serverid, true, true);
+	return late_scans(mtstate->ps.plan->lefttree, serverid, false) |
+		late_scans_of_list(stmt->subplans, serverid, true, true);
 }
 
 /* ---------------------------------------------------------------------
@@ -404,13 +412,14 @@ is_marked(const ModifyTableState *mtstate, List *private)
 
 /* What may look at the target while rows are on their way. */
 static const char *
-reason_of_source(const ModifyTableState *mtstate, Oid serverid, List *private)
+reason_of_source(const ModifyTableState *mtstate, Oid serverid, List *private,
+				 int batch_size)
 {
 	if (mtstate->ps.plan == NULL)
 		return NULL;			/* COPY */
-	if (!is_marked(mtstate, private))
+	if (batch_size == 1 && !is_marked(mtstate, private))
 		return "functions may run queries";
-	if (scans_begin_late(mtstate, serverid))
+	if (late_scans_of_source(mtstate, serverid) & LATE_FDW)
 		return "its server is read meanwhile";
 	return NULL;
 }
@@ -433,10 +442,17 @@ px_write_reason(ModifyTableState *mtstate, ResultRelInfo *target, bool routed,
 	if (reason == NULL && batch_size == 1 && operation != CMD_DELETE &&
 		generated_calls_user_code(target->ri_RelationDesc))
 		reason = "functions may run queries";
-	if (reason == NULL && batch_size == 1)
+	if (reason == NULL)
 		reason = reason_of_source(mtstate, GetForeignServerIdByRelId(relid),
-								  private);
+								  private, batch_size);
 	return reason;
+}
+
+bool
+px_write_is_read_late(const ModifyTableState *mtstate, Oid serverid)
+{
+	return mtstate->ps.plan &&
+		(late_scans_of_source(mtstate, serverid) & LATE_OURS) != 0;
 }
 
 const char *

@@ -43,6 +43,13 @@ extern const char *px_write_copy_reason(ResultRelInfo *target,
  */
 extern bool px_write_is_small(const ModifyTableState *mtstate);
 
+/*
+ * May an ExchangeReceive of the statement begin to read the server after the
+ * first row was written?
+ */
+extern bool px_write_is_read_late(const ModifyTableState *mtstate,
+								  Oid serverid);
+
 /* Calls this expression functions that may run queries? */
 extern bool px_write_calls_user_code(Node *node);
 

@@ -79,7 +79,7 @@ typedef struct px_kept_row
 {
 	HeapTuple	tuple;			/* NULL for a DELETE */
 	ItemPointerData ctid;		/* UPDATE, DELETE */
-	uint64		position;		/* among the rows of the statement */
+	uint64		position;		/* see px_write_position */
 } px_kept_row;
 
 /* Rows that are kept as tuples. */
@@ -90,6 +90,7 @@ typedef struct px_kept_rows
 	int			nrows;
 	int			replayed;		/* so many of them are written */
 	int			cap;
+	uint64		next_position;	/* of the target's next row; 0: none came */
 	size_t		nbytes;			/* of tuples */
 	px_copy_lines *lines;		/* NULL if it is no COPY */
 	TupleTableSlot **slots;		/* [nslots], for replay; NULL before */
@@ -172,8 +173,45 @@ typedef struct px_write_state
 	uint64		failed_at;		/* its position, or PX_WRITE_AT_END + n */
 } px_write_state;
 
-/* No row has a position so high. */
+/*
+ * Positions tell which of two rows postgres_fdw would have written first: they
+ * have the number of a row among those of the statement, and below that the
+ * number of a target.  No row has a position as high as PX_WRITE_AT_END.
+ */
+#define PX_WRITE_ROW_POSITION(row)	((uint64) (row) << 16)
 #define PX_WRITE_AT_END		(UINT64CONST(1) << 62)
+
+/*
+ * Does COPY keep rows of the target for statements of several?  It has no
+ * plan.
+ */
+static inline bool
+px_write_is_copy_batch(const px_write_target *target)
+{
+	return target->plan.mtstate->ps.plan == NULL &&
+		target->plan.batch_size > 1;
+}
+
+/*
+ * The position of the row that has just come.  COPY gives the rows that it
+ * keeps to FDWs target by target: so all those of a target have one position,
+ * after that of a row which had them given before it.
+ */
+static inline uint64
+px_write_position(const px_write_target *target)
+{
+	if (px_write_is_copy_batch(target))
+		return PX_WRITE_ROW_POSITION(target->writer->copy_given) +
+			(uint64) Min(target->number + 1, PG_UINT16_MAX);
+	return PX_WRITE_ROW_POSITION(target->writer->nrows);
+}
+
+/* COPY keeps rows: has it given those of that position to postgres_fdw? */
+static inline bool
+px_write_was_given(const px_write_state *writer, uint64 position)
+{
+	return position < PX_WRITE_ROW_POSITION(writer->copy_given);
+}
 
 /* The ctid in a row of the plan of an UPDATE or DELETE. */
 static inline ItemPointerData

@@ -73,9 +73,8 @@
  * Memory
  * --------------------------------------------------------------------- */
 
-/* Count what the target uses by now. */
-static void
-count_memory(px_write_target *target)
+void
+px_write_target_count_memory(px_write_target *target)
 {
 	size_t		nbytes = 0;
 
@@ -183,7 +182,7 @@ begin_buffers(px_write_target *target)
 	px_fill_reset(target->fill);
 	px_frame_maker_begin(target->maker, writer->tools);
 	MemoryContextSwitchTo(oldcontext);
-	count_memory(target);
+	px_write_target_count_memory(target);
 }
 
 static void
@@ -194,18 +193,35 @@ free_buffers(px_write_target *target)
 	target->buffers = NULL;
 	target->fill = NULL;
 	target->maker = NULL;
-	count_memory(target);
+	px_write_target_count_memory(target);
 }
 
 /* ---------------------------------------------------------------------
  * Pieces
  * --------------------------------------------------------------------- */
 
+/*
+ * The target has a row at position.  The pieces that went before need to know
+ * it: their last statement is executed no earlier.
+ */
 static void
-begin_piece(px_write_target *target)
+note_next_row(const px_write_target *target, uint64 position)
+{
+	const px_write_lane *lane = target->lane;
+
+	if (lane->target == target && lane->piece->next_position == 0)
+		lane->piece->next_position = position;
+	if (lane->deposit_target == target && lane->deposit_piece &&
+		lane->deposit_piece->next_position == 0)
+		lane->deposit_piece->next_position = position;
+}
+
+static void
+begin_piece(px_write_target *target, uint64 position)
 {
 	px_write_piece *piece = px_write_piece_new(target->writer->context);
 
+	note_next_row(target, position);
 	if (px_copy_is_reading() || target->kept.lines)
 	{
 		MemoryContext oldcontext = MemoryContextSwitchTo(piece->context);
@@ -253,7 +269,7 @@ send_piece(px_write_target *target, bool last)
 	begin = px_wall_ns();
 	px_write_lane_send(target);
 	forget_wait(target->writer, begin);
-	count_memory(target);
+	px_write_target_count_memory(target);
 }
 
 /* ---------------------------------------------------------------------
@@ -319,7 +335,7 @@ make_frame(px_write_target *target)
 	target->stats.choices[choice]++;
 	target->stats.encode_ms += (end.wall_ns - begin.wall_ns) / 1e6;
 	px_fill_reset(target->fill);
-	count_memory(target);
+	px_write_target_count_memory(target);
 	px_write_lanes_go_on(target->writer);
 	forget_wait(target->writer, end.wall_ns);
 }
@@ -369,25 +385,45 @@ fill_row(px_write_target *target, TupleTableSlot *slot)
  * are not cut, unless they are twice as large as a piece is to be.
  */
 static void
-end_if_full(px_write_target *target)
+end_if_full(px_write_target *target, bool at_end)
 {
 	px_fill    *fill = target->fill;
 	size_t		piece_max = target->piece_nbytes_max;
 	size_t		frame_max = target->frame_nbytes_max;
-	bool		at_end = target->batch_left == 0;
 	size_t		nbytes = px_fill_nbytes(fill);
 
-	if (at_end)
-		target->batch_left = (uint32) Max(target->plan.batch_size, 1);
 	if (fill->rows < target->frame_rows && nbytes < frame_max &&
 		!(at_end && target->piece_nbytes >= piece_max))
 		return;
 	if (!at_end && fill->rows < target->request.batch_rows &&
 		nbytes < 2 * frame_max)
 		return;
-	make_frame(target);
+	if (fill->rows > 0)
+		make_frame(target);
 	if (target->piece_nbytes >= (at_end ? piece_max : 2 * piece_max))
 		send_piece(target, false);
+}
+
+/* The same after a row. */
+static void
+end_after_row(px_write_target *target)
+{
+	bool		at_end = target->batch_left == 0;
+
+	if (at_end)
+		target->batch_left = (uint32) Max(target->plan.batch_size, 1);
+	end_if_full(target, at_end && !px_write_is_copy_batch(target));
+}
+
+/* COPY: the same before a row, if the statements before it are complete. */
+static void
+end_before_row(px_write_target *target, uint64 position)
+{
+	const px_write_piece *piece = target->piece;
+
+	if (px_write_is_copy_batch(target) && piece && piece->rows > 0 &&
+		piece->positions[piece->rows - 1] != position)
+		end_if_full(target, true);
 }
 
 /* Append a row to the frames.  NULL if its ctid has come before. */
@@ -398,10 +434,11 @@ append_row(px_write_target *target, TupleTableSlot *slot,
 	ItemPointerData ctid;
 	px_write_piece *piece;
 
+	end_before_row(target, position);
 	if (target->fill == NULL)
 		begin_buffers(target);
 	if (target->piece == NULL)
-		begin_piece(target);
+		begin_piece(target, position);
 	piece = target->piece;
 	if (target->row)
 	{
@@ -451,13 +488,18 @@ make_row(px_write_target *target)
 	MemoryContextSwitchTo(oldcontext);
 }
 
-/* Turn the rows that were kept into frames. */
+/*
+ * Turn the rows that were kept into frames: before the last ones only those of
+ * statements that are due, if somebody could see others.
+ */
 static void
-append_kept(px_write_target *target)
+append_kept(px_write_target *target, bool last)
 {
 	px_copy_lines *lines = target->kept.lines;
+	int			n = target->plan.whole_statements && !last ?
+		px_write_kept_due(target) : target->kept.nrows;
 
-	for (int i = 0; i < target->kept.nrows; i++)
+	for (int i = 0; i < n; i++)
 	{
 		TupleTableSlot *slot;
 		TupleTableSlot *plan_slot;
@@ -470,11 +512,11 @@ append_kept(px_write_target *target)
 		{
 			if (lines)
 				px_copy_lines_add_from(target->piece->lines, lines, i);
-			end_if_full(target);
+			end_after_row(target);
 		}
 	}
-	px_write_forget_kept(target);
-	count_memory(target);
+	px_write_forget_kept(target, n);
+	px_write_target_count_memory(target);
 }
 
 void
@@ -501,7 +543,8 @@ px_write_lane_decline(px_write_lane *lane, const char *against)
 			px_write_target_flush(target, false);
 	}
 	px_write_lane_collect(lane);
-	px_write_replay_all(writer, lane, writer->nrows + 1);
+	px_write_replay_all(writer, lane,
+						PX_WRITE_ROW_POSITION(writer->nrows + 1));
 	for (target = writer->targets; target; target = target->next)
 	{
 		if (target->lane == lane && target->phase != PX_WRITE_DECLINED)
@@ -530,7 +573,7 @@ ask(px_write_target *target)
 		px_write_target_decline(target, against);
 		if (lane->declined == NULL)
 			px_write_lane_decline(lane, against);
-		px_write_replay(target, true);
+		px_write_replay(target);
 		return;
 	}
 	target->stats.transport =
@@ -538,7 +581,7 @@ ask(px_write_target *target)
 							psprintf("exchange v%d", target->request.version));
 	target->phase = PX_WRITE_FRAMES;
 	make_row(target);
-	append_kept(target);
+	append_kept(target, false);
 }
 
 /* How many rows are kept, before it pays to ask? */
@@ -555,7 +598,7 @@ keep_row(px_write_target *target, TupleTableSlot *slot,
 		 TupleTableSlot *plan_slot)
 {
 	px_write_keep(target, slot, plan_slot);
-	count_memory(target);
+	px_write_target_count_memory(target);
 	if (target->kept.nrows > kept_rows_max(target) ||
 		target->kept.nbytes > KEPT_NBYTES_MAX)
 		ask(target);
@@ -568,9 +611,27 @@ keep_crowded(px_write_target *target, TupleTableSlot *slot,
 			 TupleTableSlot *plan_slot)
 {
 	px_write_keep(target, slot, plan_slot);
-	count_memory(target);
+	px_write_target_count_memory(target);
 	if (target->kept.nbytes > KEPT_NBYTES_MAX)
 		px_write_target_flush(target, false);
+	return slot ? slot : plan_slot;
+}
+
+/*
+ * A row of statements that are not sent before postgres_fdw would execute them.
+ */
+static TupleTableSlot *
+keep_statement(px_write_target *target, TupleTableSlot *slot,
+			   TupleTableSlot *plan_slot)
+{
+	note_next_row(target, px_write_position(target));
+	if (target->kept.nrows >= target->plan.batch_size)
+	{
+		target->kept.next_position = px_write_position(target);
+		append_kept(target, false);
+	}
+	px_write_keep(target, slot, plan_slot);
+	px_write_target_count_memory(target);
 	return slot ? slot : plan_slot;
 }
 
@@ -593,10 +654,13 @@ pass_row(px_write_target *target, TupleTableSlot *slot,
 	if (plan->batch_size <= 1)
 		return plan->fdw->ExecForeignInsert(estate, plan->relinfo, slot,
 											plan_slot);
-	px_write_keep(target, slot, plan_slot);
 	if (target->kept.nrows >= plan->batch_size)
-		px_write_replay(target, false);
-	count_memory(target);
+	{
+		target->kept.next_position = px_write_position(target);
+		px_write_replay(target);
+	}
+	px_write_keep(target, slot, plan_slot);
+	px_write_target_count_memory(target);
 	return slot;
 }
 
@@ -613,14 +677,16 @@ px_write_target_row(px_write_target *target, TupleTableSlot *slot,
 		case PX_WRITE_FRAMES:
 			if (is_crowded(target))
 				return keep_crowded(target, slot, plan_slot);
+			if (target->plan.whole_statements)
+				return keep_statement(target, slot, plan_slot);
 			break;
 	}
-	slot = append_row(target, slot, plan_slot, target->writer->nrows);
+	slot = append_row(target, slot, plan_slot, px_write_position(target));
 	if (slot)
 	{
 		if (target->piece->lines)
 			px_copy_lines_add(target->piece->lines);
-		end_if_full(target);
+		end_after_row(target);
 	}
 	return slot;
 }
@@ -628,10 +694,9 @@ px_write_target_row(px_write_target *target, TupleTableSlot *slot,
 void
 px_write_target_flush(px_write_target *target, bool last)
 {
+	Assert(!px_write_has_kept(target));
 	if (target->kept.nrows > 0 && target->phase == PX_WRITE_FRAMES)
-		append_kept(target);
-	else if (target->kept.nrows > 0)
-		px_write_replay(target, false);
+		append_kept(target, last);
 	if (target->fill && target->fill->rows > 0)
 		make_frame(target);
 	if (target->piece && target->piece->rows > 0)
@@ -648,10 +713,10 @@ px_write_target_flush(px_write_target *target, bool last)
 static uint64
 first_position(const px_write_target *target)
 {
-	if (target->kept.nrows > 0)
-		return target->kept.rows[0].position;
 	if (target->piece && target->piece->rows > 0)
 		return target->piece->positions[0];
+	if (target->kept.nrows > 0)
+		return target->kept.rows[0].position;
 	return PG_UINT64_MAX;
 }
 
@@ -667,16 +732,20 @@ px_write_target_precedes(const px_write_target *target, uint64 position)
 		  lane->deposit_piece->positions[0] < position));
 }
 
-/* Has postgres_fdw not begun to send the rows that were not sent? */
+/* Would postgres_fdw have kept all rows that were not sent? */
 static bool
 is_incomplete(const px_write_target *target)
 {
+	const px_write_plan *plan = &target->plan;
 	uint32		rows = target->kept.nrows;
 
+	if (plan->operation != CMD_INSERT || plan->batch_size <= 1)
+		return false;
+	if (px_write_is_copy_batch(target))
+		return !px_write_was_given(target->writer, first_position(target));
 	if (target->piece)
 		rows += target->piece->rows;
-	return target->plan.operation == CMD_INSERT &&
-		rows < (uint32) Max(target->plan.batch_size, 1);
+	return rows <= (uint32) plan->batch_size;
 }
 
 void

@@ -17,7 +17,8 @@ extern TupleTableSlot *px_write_target_row(px_write_target *target,
 
 /*
  * Send what there is, but do not wait until it is written.  last: no more rows
- * of the statement come.  The target's memory is freed.
+ * of the statement come.  The target's memory is freed.  Not for rows that
+ * postgres_fdw is to write.
  */
 extern void px_write_target_flush(px_write_target *target, bool last);
 
@@ -41,10 +42,6 @@ extern void px_write_target_catch_up(px_write_target *target);
  */
 extern bool px_write_is_ordered(const px_write_target *target);
 
-/* Let postgres_fdw write the target's rows from now on. */
-extern void px_write_target_decline(px_write_target *target,
-									const char *reason);
-
 /* Why rows of a target are not frames, for which others may be needed. */
 #define PX_WRITE_KEYS	"foreign keys, and its server has other targets"
 
@@ -59,6 +56,9 @@ extern void px_write_target_decline(px_write_target *target,
  * what there is, and have postgres_fdw write the rest.
  */
 extern void px_write_lane_decline(px_write_lane *lane, const char *against);
+
+/* Count what the target uses by now. */
+extern void px_write_target_count_memory(px_write_target *target);
 
 /* The bytes of rows that a flush would send, roughly. */
 extern size_t px_write_target_fullness(const px_write_target *target);

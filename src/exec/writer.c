@@ -27,6 +27,7 @@
 
 #include "compat.h"
 #include "exec/write_error.h"
+#include "exec/write_kept.h"
 #include "exec/write_lane.h"
 #include "exec/write_replay.h"
 #include "exec/write_progress.h"
@@ -118,6 +119,48 @@ px_writer_add(const px_write_plan *plan)
 }
 
 /*
+ * Have postgres_fdw write the rows that are kept for a server, as far as its
+ * statements are complete.  After an error of theirs the server takes no more
+ * rows.  So rows of its other targets, which may come before, are sent first.
+ */
+static void
+flush_kept(px_write_state *writer, const px_write_lane *lane)
+{
+	px_write_target *target;
+
+	for (target = writer->targets; target; target = target->next)
+	{
+		if (target->lane == lane && !px_write_has_kept(target))
+			px_write_target_catch_up(target);
+	}
+	px_write_replay_all(writer, lane, PX_WRITE_ROW_POSITION(writer->nrows));
+	for (target = writer->targets; target; target = target->next)
+	{
+		if (target->lane == lane)
+			px_write_target_count_memory(target);
+	}
+}
+
+/* The target that has most to be flushed; NULL if there is none. */
+static px_write_target *
+fullest_target(px_write_state *writer)
+{
+	px_write_target *fullest = NULL;
+
+	for (px_write_target *target = writer->targets; target;
+		 target = target->next)
+	{
+		if (px_write_has_kept(target) &&
+			px_write_replay_position(target) >= PX_WRITE_AT_END)
+			continue;
+		if (fullest == NULL || px_write_target_fullness(target) >
+			px_write_target_fullness(fullest))
+			fullest = target;
+	}
+	return fullest;
+}
+
+/*
  * If the targets use more memory than they may, flush the fullest ones, until
  * a good part of it is free: so this is not done for each row.
  */
@@ -130,17 +173,13 @@ limit_memory(px_write_state *writer)
 		return;
 	while (writer->nbytes > limit / 4 * 3)
 	{
-		px_write_target *fullest = writer->targets;
+		px_write_target *fullest = fullest_target(writer);
 		size_t		before = writer->nbytes;
 
-		for (px_write_target *target = fullest; target; target = target->next)
-		{
-			if (px_write_target_fullness(target) >
-				px_write_target_fullness(fullest))
-				fullest = target;
-		}
-		if (px_write_has_kept(fullest) && fullest->plan.batch_size <= 1)
-			px_write_replay_all(writer, fullest->lane, PG_UINT64_MAX);
+		if (fullest == NULL)
+			break;
+		if (px_write_has_kept(fullest))
+			flush_kept(writer, fullest->lane);
 		else
 			px_write_target_flush(fullest, false);
 		if (writer->nbytes >= before)
@@ -157,20 +196,8 @@ limit_memory(px_write_state *writer)
 #define COPY_NBYTES_MAX		65535
 
 static void
-note_copy_buffers(const px_write_target *target)
+note_copy_flush(px_write_state *writer)
 {
-	px_write_state *writer = target->writer;
-
-	if (target->plan.mtstate->ps.plan != NULL)
-		return;					/* no COPY */
-	if (target->plan.batch_size > 1)
-	{
-		writer->copy_rows++;
-		writer->copy_nbytes += px_copy_line_nbytes();
-		if (writer->copy_rows < COPY_ROWS_MAX &&
-			writer->copy_nbytes < COPY_NBYTES_MAX)
-			return;
-	}
 	writer->copy_rows = writer->copy_nbytes = 0;
 	writer->copy_given = writer->nrows;
 }
@@ -179,10 +206,22 @@ TupleTableSlot *
 px_writer_row(px_write_target *target, TupleTableSlot *slot,
 			  TupleTableSlot *plan_slot)
 {
+	px_write_state *writer = target->writer;
+	bool		is_copy_batch = px_write_is_copy_batch(target);
+
+	if (target->plan.mtstate->ps.plan == NULL && !is_copy_batch)
+		note_copy_flush(writer);
 	slot = px_write_target_row(target, slot, plan_slot);
-	target->writer->nrows++;
-	note_copy_buffers(target);
-	limit_memory(target->writer);
+	writer->nrows++;
+	if (is_copy_batch)
+	{
+		writer->copy_rows++;
+		writer->copy_nbytes += px_copy_line_nbytes();
+		if (writer->copy_rows >= COPY_ROWS_MAX ||
+			writer->copy_nbytes >= COPY_NBYTES_MAX)
+			note_copy_flush(writer);
+	}
+	limit_memory(writer);
 	return slot;
 }
 
@@ -350,7 +389,8 @@ px_writer_after_error(const EState *estate)
 	FlushErrorState();
 	if (!is_about_data(error->sqlerrcode))
 		ThrowErrorData(error);
-	position = writer->failed ? writer->failed_at : writer->nrows;
+	position = writer->failed ? writer->failed_at :
+		PX_WRITE_ROW_POSITION(writer->nrows);
 	release_locks(writer);
 	for (px_write_target *target = writer->targets; target;
 		 target = target->next)
@@ -380,16 +420,19 @@ px_writer_before_scan(EState *estate, Oid serverid)
 	for (px_write_target *target = writer ? writer->targets : NULL; target;
 		 target = target->next)
 	{
-		if (target->lane->serverid != serverid || target->plan.batch_size > 1)
+		if (target->lane->serverid != serverid)
 			continue;
 		if (px_write_has_kept(target))
 			keeps = target->lane;
 		else
-			px_write_target_flush(target, true);
+			px_write_target_flush(target, !target->plan.whole_statements);
 		px_write_lane_collect(target->lane);
 	}
+
+	/* Statements that are not whole come after all rows. */
 	if (keeps)
-		px_write_replay_all(writer, keeps, PG_UINT64_MAX);
+		px_write_replay_all(writer, keeps,
+							PX_WRITE_ROW_POSITION(writer->nrows + 1));
 }
 
 const px_write_stats *

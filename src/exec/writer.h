@@ -52,8 +52,7 @@ extern void px_writer_after_error(const EState *estate);
 
 /*
  * A scan of the server begins, perhaps anew: have it see what it would have
- * seen if postgres_fdw had written row by row.  Does nothing for rows of which
- * postgres_fdw would have kept some, too.
+ * seen if postgres_fdw had written the rows, in statements of batch_size rows.
  */
 extern void px_writer_before_scan(EState *estate, Oid serverid);
 

@@ -240,6 +240,9 @@ fill_plan(modify_routine *routine, ModifyTableState *mtstate,
 														"ctid");
 		plan->may_repeat = may_repeat(source);
 	}
+	plan->whole_statements = plan->batch_size > 1 &&
+		px_write_is_read_late(mtstate, GetForeignServerIdByRelId(
+								  RelationGetRelid(relinfo->ri_RelationDesc)));
 	plan->do_nothing = modify &&
 		modify->onConflictAction == ONCONFLICT_NOTHING;
 	plan->set_processed = modify == NULL || mtstate->canSetTag;

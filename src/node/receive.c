@@ -34,6 +34,7 @@
 #include "exec/run.h"
 #include "exec/scan_tuple.h"
 #include "exec/start.h"
+#include "exec/writer.h"
 #include "node/receive.h"
 #include "transport/question.h"
 #include "tuple/decode.h"
@@ -255,9 +256,14 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 static TupleTableSlot *
 next_child_row(px_receive_state *state, TupleTableSlot *slot)
 {
-	TupleTableSlot *child_slot = ExecProcNode(state->child);
+	TupleTableSlot *child_slot;
 	int			natts = slot->tts_tupleDescriptor->natts;
 
+	if (state->child_begins)
+		px_writer_before_scan(state->css.ss.ps.state,
+							  state->foreign->fs_server);
+	state->child_begins = false;
+	child_slot = ExecProcNode(state->child);
 	if (TupIsNull(child_slot))
 		return NULL;
 
@@ -527,6 +533,7 @@ rescan_receive(CustomScanState *css)
 	}
 	if (state->phase == PX_RECEIVE_CHILD)
 	{
+		state->child_begins = true;
 		if (state->child->chgParam == NULL)
 			ExecReScan(state->child);
 		return;

@@ -699,14 +699,19 @@ collect(px_fdw_cursor *cursor)
  * beginning: if it is rolled back before it has begun, the session ends.  An
  * error of the remote is kept for whoever fetches the row.  A cancel leaves
  * the request as it is.
+ *
+ * From PostgreSQL 17 on, BeginInternalSubTransaction makes every error end the
+ * session, by ExitOnAnyError.  Here errors are caught, so they need not.
  */
 static void
 collect_quietly(px_fdw_cursor *cursor)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ErrorContextCallback *stack = error_context_stack;
+	bool		exit_on_error = ExitOnAnyError;
 
 	error_context_stack = NULL;
+	ExitOnAnyError = false;
 	PG_TRY();
 	{
 		(void) wait_for_row(cursor, DT_NOEND);
@@ -715,6 +720,7 @@ collect_quietly(px_fdw_cursor *cursor)
 	{
 		ErrorData  *error;
 
+		ExitOnAnyError = exit_on_error;
 		error_context_stack = stack;
 		MemoryContextSwitchTo(cursor->estate->es_query_cxt);
 		error = CopyErrorData();
@@ -727,13 +733,14 @@ collect_quietly(px_fdw_cursor *cursor)
 		if (cursor->error == NULL)
 		{
 			/* Below the top there is nobody who catches it. */
-			if (GetCurrentTransactionNestLevel() == 2)
+			if (GetCurrentTransactionNestLevel() == 2 && !exit_on_error)
 				PG_RE_THROW();
 			FlushErrorState();
 			px_cancel_again();
 		}
 	}
 	PG_END_TRY();
+	ExitOnAnyError = exit_on_error;
 	error_context_stack = stack;
 }
 

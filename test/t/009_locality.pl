@@ -50,6 +50,25 @@ sub travels
 	return label('Compression', $plan) =~ s/AUTO \(lz4 \d+ batches, zstd \d+, none \d+\)/AUTO (measured)/r . ', ' . (!$wire ? 'nothing' : $wire >= $raw ? 'raw' : 'less');
 }
 
+# The same for rows that are written there.
+sub is_written
+{
+	my ($server, $scope, $mode) = @_;
+	my $settings = "SET pg_exchange.local_scope = $scope; SET pg_exchange.compression = $mode";
+	my $plan = $coordinator->safe_psql('postgres', qq{
+		$settings; BEGIN;
+		EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) INSERT INTO of_$server SELECT i, repeat('event', 10) FROM generate_series(1, $rows) i;
+		ROLLBACK});
+	my $json = $coordinator->safe_psql('postgres', qq{
+		$settings; BEGIN;
+		EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) INSERT INTO of_$server SELECT i, repeat('event', 10) FROM generate_series(1, $rows) i;
+		ROLLBACK});
+	my ($wire) = $json =~ /"Wire Bytes": (\d+)/;
+	my ($raw) = $json =~ /"Raw Bytes": (\d+)/;
+	return label('Compression', $plan) =~ s/AUTO \(lz4 \d+ batches, zstd \d+, none \d+\)/AUTO (measured)/r
+		=~ s/(FAST|HIGH_COMPRESSION) \((lz4|zstd).*\)/$1/r . ', ' . (!$wire ? 'nothing' : $wire >= $raw ? 'raw' : 'less');
+}
+
 my %compressed = (
 	fast => 'FAST (lz4), less',
 	high_compression => 'HIGH_COMPRESSION (zstd), less',
@@ -71,6 +90,8 @@ for my $server (sort keys %servers)
 		{
 			is(travels($server, $scope, $mode), $expected{$server}{$scope} // $compressed{$mode},
 				"the compression is right of $server, local_scope $scope, $mode");
+			is(is_written($server, $scope, $mode), $expected{$server}{$scope} // ($compressed{$mode} =~ s/(FAST|HIGH_COMPRESSION) \(.*\)/$1/r),
+				"the compression is right to $server, local_scope $scope, $mode");
 		}
 	}
 }

@@ -5,8 +5,8 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef PX_EXEC_ROW_TRIGGERS_H
-#define PX_EXEC_ROW_TRIGGERS_H
+#ifndef PX_ADMIT_ROW_TRIGGERS_H
+#define PX_ADMIT_ROW_TRIGGERS_H
 
 /*
  * Has a partition of the table, at any level, a row trigger of a user that
@@ -16,4 +16,4 @@
  */
 extern bool px_has_row_triggers_below(Oid relid, bool only_before);
 
-#endif							/* PX_EXEC_ROW_TRIGGERS_H */
+#endif							/* PX_ADMIT_ROW_TRIGGERS_H */

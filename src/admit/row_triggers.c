@@ -20,7 +20,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "exec/row_triggers.h"
+#include "admit/row_triggers.h"
 
 /*
  * Tables above the partitions that have such triggers: any, and such that fire
