@@ -11,6 +11,7 @@
 #include "nodes/primnodes.h"
 #include "utils/fmgroids.h"
 
+#include "compat.h"
 #include "node/fit.h"
 
 #define NUMERIC_DIGIT_DECIMALS	4
