@@ -37,6 +37,7 @@
 #include "exec/apply_state.h"
 #include "exec/timeout.h"
 #include "exec/insert_mode.h"
+#include "exec/tid_scan.h"
 #include "tuple/fault.h"
 #include "wire/apply_words.h"
 #include "wire/held_error.h"
@@ -151,7 +152,9 @@ run_statement(apply_call *call, PlannedStmt *stmt)
 							InvalidSnapshot, None_Receiver,
 							call->apply.params, NULL, 0);
 	ExecutorStart(query, 0);
+	px_tid_scan_keep(query->planstate);
 	px_executor_run(query);
+	px_tid_scan_release(query->planstate);
 	ExecutorFinish(query);
 	processed = stmt->canSetTag ? query->estate->es_processed : 0;
 	ExecutorEnd(query);
