@@ -52,7 +52,7 @@ REASONS = {
     "exec/write_rules.c": (RETURNED,),
     "exec/write_rules.h": (r'#define PX_WRITE_FEW_ROWS "([^"]*)"',),
     "exec/write_ask.c": (r'\breturn "([^"]*)"',),
-    "exec/write_target.h": (r'#define PX_WRITE_KEYS\s+"([^"]*)"',),
+    "exec/write_target.h": (r'#define PX_WRITE_\w+\s+"([^"]*)"',),
     "node/modify.c": (ASSIGNED,),
     "conn/genuine.h": (r'#define PX_REMOTE_\w+\s+(?:\\\n\s*)?"([^"]*)"',),
     "conn/answer.c": (r'"(session does not answer [^"]*)"',),

@@ -96,6 +96,36 @@ SELECT transport($$INSERT INTO wr SELECT g, query_to_xml('SELECT 1', false, fals
 CREATE DOMAIN wr_domain AS int CHECK (wr_count(VALUE) >= 0);
 SELECT transport('INSERT INTO wr SELECT g::wr_domain FROM generate_series(1, 3) g');
 
+-- An aggregate is what its functions are.
+CREATE FUNCTION wr_step(int, int) RETURNS int LANGUAGE sql VOLATILE AS 'SELECT wr_count($2)';
+CREATE FUNCTION wr_last(int, int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT $2';
+CREATE AGGREGATE wr_counts(int) (sfunc = wr_step, stype = int, initcond = 0);
+CREATE AGGREGATE wr_lasts(int) (sfunc = wr_last, stype = int, initcond = 0);
+SELECT transport('INSERT INTO wr SELECT wr_counts(g) OVER (ORDER BY g), ''seen'' FROM generate_series(1, 3) g');
+SELECT a FROM remote.wr WHERE b = 'seen' ORDER BY a;
+SELECT transport('INSERT INTO wr SELECT wr_lasts(g) OVER (ORDER BY g) FROM generate_series(1, 3) g');
+DROP AGGREGATE wr_counts(int);
+DROP AGGREGATE wr_lasts(int);
+DROP FUNCTION wr_step, wr_last;
+
+-- Values of domains that input functions make.
+CREATE TYPE wr_pair AS (x int, y wr_domain);
+SELECT transport('INSERT INTO wr SELECT ((''('' || g || '',1)'')::wr_pair).x FROM generate_series(1, 3) g');
+SELECT transport('INSERT INTO wr SELECT y FROM generate_series(1, 3) g, json_to_record(json_build_object(''y'', g)) AS r(y wr_domain)');
+SELECT transport('INSERT INTO wr SELECT (json_populate_record(NULL::wr_pair, json_build_object(''y'', g))).y FROM generate_series(1, 3) g');
+CREATE FOREIGN TABLE wr_checked(a wr_domain, b text) SERVER loopback OPTIONS (schema_name 'remote', table_name 'wr');
+SET client_min_messages = debug1;
+COPY wr_checked FROM stdin;
+1	checked
+2	checked
+\.
+COPY wr_checked (b) FROM stdin;
+not checked
+\.
+RESET client_min_messages;
+DROP FOREIGN TABLE wr_checked;
+DROP TYPE wr_pair;
+
 -- In constraints and generated columns, functions must be declared immutable.
 CREATE DOMAIN wr_domain_immutable AS int CHECK (wr_next(VALUE) >= 0);
 SELECT transport('INSERT INTO wr SELECT g::wr_domain_immutable FROM generate_series(1, 3) g');
@@ -140,6 +170,56 @@ SET pg_exchange.enabled = off;
 INSERT INTO wr SELECT a + 10 FROM wr UNION ALL SELECT a + 100 FROM wr;
 SET pg_exchange.enabled = on;
 SELECT a FROM remote.wr ORDER BY a;
+
+-- A merge join may begin its inner side after rows without a key.
+CREATE TABLE remote.wr_few AS SELECT g AS a, 'few' AS b FROM generate_series(1, 3) g;
+CREATE FOREIGN TABLE wr_few(a int, b text) SERVER loopback OPTIONS (schema_name 'remote', table_name 'wr_few');
+ANALYZE wr_few;
+SET pg_exchange.min_bytes = '1MB';		-- so postgres_fdw reads it
+CREATE TABLE wr_keys AS SELECT nullif(g, 5) AS a FROM generate_series(1, 5) g;
+SET enable_hashjoin = off;
+SET enable_nestloop = off;
+SELECT transport('INSERT INTO wr_few SELECT k.a, f.b FROM wr_keys k JOIN wr_few f USING (a) ORDER BY k.a DESC');
+SELECT transport('INSERT INTO wr_few SELECT 4, coalesce(f.b, ''none'') FROM wr_keys k LEFT JOIN wr_few f USING (a) ORDER BY k.a DESC');
+SELECT a, b, count(*) FROM remote.wr_few GROUP BY 1, 2 ORDER BY 1, 2;
+RESET enable_hashjoin;
+RESET enable_nestloop;
+RESET pg_exchange.min_bytes;
+DROP FOREIGN TABLE wr_few;
+DROP TABLE remote.wr_few, wr_keys;
+
+--
+-- Two foreign tables for the same remote table: the first row with a key stays.
+--
+CREATE TABLE remote.wr_same(a int, b int PRIMARY KEY, c text);
+CREATE TABLE wr_same(a int, b int, c text) PARTITION BY LIST (a);
+CREATE FOREIGN TABLE wr_same_1 PARTITION OF wr_same FOR VALUES IN (1)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'wr_same');
+CREATE FOREIGN TABLE wr_same_2 PARTITION OF wr_same FOR VALUES IN (2)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'wr_same');
+INSERT INTO wr_same SELECT 1 + g % 2, g % 3, 'row ' || g FROM generate_series(1, 9) g ON CONFLICT DO NOTHING;
+SELECT * FROM remote.wr_same ORDER BY b;
+SELECT transport('INSERT INTO wr_same SELECT 1 + g % 2, g FROM generate_series(11, 19) g');
+SELECT transport('INSERT INTO wr_same SELECT 1, g FROM generate_series(21, 29) g');
+
+-- As with postgres_fdw, no index is locked any longer than needed.
+BEGIN;
+INSERT INTO wr_same SELECT 1, g FROM generate_series(31, 39) g;
+SELECT relation::regclass, mode FROM pg_locks
+	WHERE relation::regclass::text LIKE 'remote.wr_same%' AND pid <> pg_backend_pid();
+COMMIT;
+DROP TABLE wr_same, remote.wr_same;
+
+-- A default that each statement has another value of.
+CREATE TABLE remote.wr_time(a int, b timestamptz DEFAULT statement_timestamp() PRIMARY KEY);
+CREATE FOREIGN TABLE wr_time(a int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'wr_time');
+INSERT INTO wr_time SELECT generate_series(1, 20);
+ALTER FOREIGN TABLE wr_time OPTIONS (ADD batch_size '2');
+ALTER TABLE remote.wr_time DROP CONSTRAINT wr_time_pkey;
+INSERT INTO wr_time SELECT generate_series(21, 40);
+SELECT count(*), count(DISTINCT b) FROM remote.wr_time;
+DROP FOREIGN TABLE wr_time;
+DROP TABLE remote.wr_time;
 
 --
 -- Rows that are routed
@@ -192,6 +272,17 @@ COPY wr_parent FROM stdin;
 \.
 RESET client_min_messages;
 DROP TRIGGER row_trigger ON wr_3;
+
+-- So may its constraints and indexes.
+ALTER TABLE wr_3 ADD CONSTRAINT looks CHECK (wr_count(a) >= 0);
+SELECT transport('INSERT INTO wr_parent SELECT 1 + g % 3, g FROM generate_series(1, 300) g');
+SELECT transport('UPDATE wr_parent SET b = b || wr_next(1) WHERE wr_next(a) < 10');
+ALTER TABLE wr_3 DROP CONSTRAINT looks;
+CREATE INDEX wr_3_looks ON wr_3 (wr_next(a));
+SELECT transport('INSERT INTO wr_parent SELECT 1 + g % 3, g FROM generate_series(1, 300) g');
+SELECT transport('UPDATE wr_parent SET b = b || wr_next(1) WHERE wr_next(a) < 10');
+DROP INDEX wr_3_looks;
+SELECT transport('INSERT INTO wr_parent SELECT 1 + g % 3, g FROM generate_series(1, 300) g');
 
 CREATE TRIGGER transition_trigger AFTER INSERT ON wr_parent REFERENCING NEW TABLE AS added
 	FOR EACH STATEMENT EXECUTE FUNCTION wr_trigger();

@@ -47,8 +47,9 @@ static const Oid volatile_functions[] = {
 	F_CLOCK_TIMESTAMP, F_TIMEOFDAY
 };
 
-/* Stable functions that look at tables. */
+/* Stable functions that look at tables, or have a value for a statement. */
 static const Oid query_functions[] = {
+	F_STATEMENT_TIMESTAMP,
 	F_TABLE_TO_XML, F_TABLE_TO_XML_AND_XMLSCHEMA, F_SCHEMA_TO_XML,
 	F_SCHEMA_TO_XML_AND_XMLSCHEMA, F_DATABASE_TO_XML,
 	F_DATABASE_TO_XML_AND_XMLSCHEMA
@@ -189,7 +190,7 @@ table_may_query(Relation rel)
 											index), NULL) ||
 			expression_may_query((Node *) RelationGetIndexPredicate(index),
 								 NULL);
-		index_close(index, NoLock);
+		index_close(index, RowExclusiveLock);
 	}
 	list_free(indexes);
 	return found;

@@ -210,6 +210,10 @@ run_for_rows(apply_call *call, List *stmts)
 
 		apply->rows_end = Min(first + apply->rows_at_once, rows);
 
+		/* Defaults and triggers may want to know when their statement began. */
+		if (first > 0)
+			SetCurrentStatementStartTimestamp();
+
 		/*
 		 * A rule may have made several rows of one.  postgres_fdw counts no
 		 * more rows than it has sent.

@@ -22,6 +22,7 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/sysattr.h"
 #include "access/table.h"
@@ -43,6 +44,7 @@
 #include "utils/typcache.h"
 
 #include "admit/row_triggers.h"
+#include "admit/user_code.h"
 #include "compat.h"
 #include "compat_executor.h"
 #include "exec/plan_walk.h"
@@ -83,8 +85,7 @@ static bool
 is_user_code(Oid function, void *context)
 {
 	if (function >= FirstNormalObjectId)
-		return context != NULL ||
-			func_volatile(function) != PROVOLATILE_IMMUTABLE;
+		return context != NULL || px_is_user_code(function);
 	for (size_t i = 0; i < lengthof(query_functions); i++)
 	{
 		if (function == query_functions[i])
@@ -113,15 +114,85 @@ domain_calls_user_code(Oid domain)
 	return false;
 }
 
+/* Does the input function of a type, with domains, call user code? */
+static bool
+input_calls_user_code(Oid type)
+{
+	Oid			element = get_element_type(type);
+	TupleDesc	columns;
+	bool		found = false;
+
+	check_stack_depth();
+	if (OidIsValid(element))
+		return input_calls_user_code(element);
+	switch (get_typtype(type))
+	{
+		case TYPTYPE_DOMAIN:
+			return domain_calls_user_code(type) ||
+				input_calls_user_code(getBaseType(type));
+		case TYPTYPE_RANGE:
+			return input_calls_user_code(get_range_subtype(type));
+		case TYPTYPE_MULTIRANGE:
+			return input_calls_user_code(get_multirange_range(type));
+		case TYPTYPE_COMPOSITE:
+			columns = lookup_rowtype_tupdesc(type, -1);
+			for (int i = 0; !found && i < columns->natts; i++)
+			{
+				Form_pg_attribute column = TupleDescAttr(columns, i);
+
+				found = !column->attisdropped &&
+					input_calls_user_code(column->atttypid);
+			}
+			ReleaseTupleDesc(columns);
+			return found;
+		default:
+			return false;
+	}
+}
+
+static bool
+any_input_calls_user_code(const List *types)
+{
+	ListCell   *lc;
+
+	foreach(lc, types)
+	{
+		if (input_calls_user_code(lfirst_oid(lc)))
+			return true;
+	}
+	return false;
+}
+
+/* May the node check domains in the values that it makes? */
+static bool
+checks_by_user_code(Node *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_CoerceToDomain:
+			return domain_calls_user_code(
+				((const CoerceToDomain *) node)->resulttype);
+		case T_CoerceViaIO:
+		case T_FuncExpr:
+			return input_calls_user_code(exprType(node));
+		case T_RangeTblFunction:
+			return any_input_calls_user_code(
+				((const RangeTblFunction *) node)->funccoltypes);
+		case T_TableFunc:
+			return any_input_calls_user_code(
+				((const TableFunc *) node)->coltypes);
+		default:
+			return false;
+	}
+}
+
 static bool
 calls_user_code(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
-	if (check_functions_in_node(node, is_user_code, context))
-		return true;
-	if (IsA(node, CoerceToDomain) &&
-		domain_calls_user_code(((CoerceToDomain *) node)->resulttype))
+	if (check_functions_in_node(node, is_user_code, context) ||
+		checks_by_user_code(node))
 		return true;
 	if (IsA(node, Query))
 		return query_tree_walker((Query *) node, calls_user_code, context, 0);
@@ -145,6 +216,35 @@ generated_calls_user_code(Relation relation)
 			return true;
 	}
 	return false;
+}
+
+/*
+ * May what a table evaluates for each of its rows run queries: constraints,
+ * indexes and generated columns?
+ */
+static bool
+table_calls_user_code(Relation relation)
+{
+	const TupleConstr *constr = RelationGetDescr(relation)->constr;
+	List	   *indexes = RelationGetIndexList(relation);
+	bool		found = generated_calls_user_code(relation);
+	ListCell   *lc;
+
+	for (int i = 0; constr && i < constr->num_check; i++)
+		found |= calls_user_code(stringToNode(constr->check[i].ccbin),
+								 relation);
+	foreach(lc, indexes)
+	{
+		Relation	index = index_open(lfirst_oid(lc), AccessShareLock);
+
+		found |= calls_user_code((Node *) RelationGetIndexExpressions(index),
+								 relation) ||
+			calls_user_code((Node *) RelationGetIndexPredicate(index),
+							relation);
+		index_close(index, AccessShareLock);
+	}
+	list_free(indexes);
+	return found;
 }
 
 bool
@@ -176,6 +276,21 @@ late_scans_of_list(List *plans, Oid serverid, bool late, bool late_rest)
 		late = late_rest;
 	}
 	return found;
+}
+
+/*
+ * May the inner side of a join begin when rows were already returned?  A merge
+ * join returns rows of the outer side whose key is NULL, if they come first,
+ * before it looks for the inner side.
+ */
+static bool
+begins_late(const Plan *join)
+{
+	if (IsA(join, MergeJoin))
+		return ((const Join *) join)->jointype == JOIN_LEFT ||
+			((const Join *) join)->jointype == JOIN_FULL ||
+			((const Join *) join)->jointype == JOIN_ANTI;
+	return IsA(join, NestLoop);
 }
 
 /*
@@ -220,7 +335,7 @@ late_scans(Plan *plan, Oid serverid, bool late)
 			break;
 	}
 	return late_scans(plan->lefttree, serverid, late) |
-		late_scans(plan->righttree, serverid, late || IsA(plan, NestLoop));
+		late_scans(plan->righttree, serverid, late || begins_late(plan));
 }
 
 static int
@@ -363,6 +478,29 @@ others_fire_before_rows(const ModifyTableState *mtstate)
 	return false;
 }
 
+/*
+ * May rows of local tables of the statement, which come in between, run
+ * queries when they are stored?
+ */
+static bool
+others_call_user_code(const ModifyTableState *mtstate, CmdType operation)
+{
+	Relation	root = mtstate->rootResultRelInfo->ri_RelationDesc;
+
+	if (operation == CMD_INSERT)
+		return root->rd_rel->relkind == RELKIND_PARTITIONED_TABLE &&
+			px_has_user_checks_below(RelationGetRelid(root));
+	for (int i = 0; operation == CMD_UPDATE && i < mtstate->mt_nrels; i++)
+	{
+		Relation	other = mtstate->resultRelInfo[i].ri_RelationDesc;
+
+		if (other->rd_rel->relkind == RELKIND_RELATION &&
+			table_calls_user_code(other))
+			return true;
+	}
+	return false;
+}
+
 /* Triggers that fire here. */
 static const char *
 reason_of_triggers(const ModifyTableState *mtstate, ResultRelInfo *target,
@@ -440,7 +578,8 @@ px_write_reason(ModifyTableState *mtstate, ResultRelInfo *target, bool routed,
 	if (reason == NULL)
 		reason = reason_of_triggers(mtstate, target, operation);
 	if (reason == NULL && batch_size == 1 && operation != CMD_DELETE &&
-		generated_calls_user_code(target->ri_RelationDesc))
+		(generated_calls_user_code(target->ri_RelationDesc) ||
+		 others_call_user_code(mtstate, operation)))
 		reason = "functions may run queries";
 	if (reason == NULL)
 		reason = reason_of_source(mtstate, GetForeignServerIdByRelId(relid),
@@ -460,12 +599,21 @@ px_write_copy_reason(ResultRelInfo *target, int batch_size)
 {
 	const ErrorContextCallback *callback = error_context_stack;
 	CopyFromState copy;
+	ListCell   *lc;
 
 	if (batch_size > 1 || callback == NULL ||
 		callback->callback != CopyFromErrorCallback)
 		return NULL;
 	copy = (CopyFromState) callback->arg;
 
+	foreach(lc, copy->attnumlist)
+	{
+		Form_pg_attribute column =
+			TupleDescAttr(RelationGetDescr(copy->rel), lfirst_int(lc) - 1);
+
+		if (input_calls_user_code(column->atttypid))
+			return "functions may run queries";
+	}
 	if (px_write_calls_user_code(copy->whereClause))
 		return "functions may run queries";
 	for (int i = 0; i < copy->num_defaults; i++)

@@ -107,6 +107,8 @@ struct px_write_target
 	px_write_target *next;
 	int			number;			/* in the order of creation */
 	px_write_lane *lane;
+	const char *table;			/* of the remote, qualified */
+	uint32		table_hash;		/* of that */
 	px_write_phase phase;
 	px_kept_rows kept;
 

@@ -44,6 +44,7 @@ extern bool px_write_is_ordered(const px_write_target *target);
 
 /* Why rows of a target are not frames, for which others may be needed. */
 #define PX_WRITE_KEYS	"foreign keys, and its server has other targets"
+#define PX_WRITE_TWICE	"another foreign table stands for the same table"
 
 /* Let postgres_fdw write the target's rows from now on. */
 extern void px_write_target_decline(px_write_target *target,

@@ -17,12 +17,19 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "commands/defrem.h"
+#include "common/hashfn.h"
+#include "foreign/foreign.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "storage/condition_variable.h"
 #include "storage/lwlock.h"
 #include "storage/proc.h"
+#include "utils/builtins.h"
+#include "utils/hsearch.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 #include "utils/resowner.h"
 
 #include "compat.h"
@@ -78,6 +85,53 @@ make_writer(EState *estate)
 	return writer;
 }
 
+/* The value of an option of a foreign table; or if it has none, otherwise. */
+static const char *
+table_option(const ForeignTable *table, const char *name,
+			 const char *otherwise)
+{
+	ListCell   *lc;
+
+	foreach(lc, table->options)
+	{
+		DefElem    *option = lfirst_node(DefElem, lc);
+
+		if (strcmp(option->defname, name) == 0)
+			return defGetString(option);
+	}
+	return otherwise;
+}
+
+/* The name of the remote table, as postgres_fdw's statements have it. */
+static char *
+name_remote_table(Relation relation)
+{
+	const ForeignTable *table = GetForeignTable(RelationGetRelid(relation));
+	const char *schema =
+		get_namespace_name(RelationGetNamespace(relation));
+
+	return quote_qualified_identifier(
+		table_option(table, "schema_name", schema),
+		table_option(table, "table_name", RelationGetRelationName(relation)));
+}
+
+/*
+ * Is the target's remote table that of another target of its lane?  Then the
+ * order of their rows matters: of two rows with the same key, the first one
+ * stays.
+ */
+static bool
+is_written_twice(const px_write_target *target)
+{
+	const px_write_target *other = target->writer->targets;
+
+	while (other && (other->lane != target->lane ||
+					 other->table_hash != target->table_hash ||
+					 strcmp(other->table, target->table) != 0))
+		other = other->next;
+	return other != NULL;
+}
+
 /*
  * The lane gets another target, by the plan.  With foreign keys, or if the
  * other one is postgres_fdw's, it is to be written as its rows come.
@@ -92,6 +146,8 @@ join_lane(px_write_lane *lane, px_write_target *target)
 	if (lane->declined == NULL && other && other->keys &&
 		other->phase == PX_WRITE_FRAMES && target->plan.batch_size <= 1)
 		px_write_lane_decline(lane, PX_WRITE_KEYS);
+	if (lane->declined == NULL && is_written_twice(target))
+		px_write_lane_decline(lane, PX_WRITE_TWICE);
 	if (lane->declined)
 		px_write_target_decline(target, lane->declined);
 	lane->ntargets++;
@@ -103,6 +159,7 @@ px_writer_add(const px_write_plan *plan)
 	EState	   *estate = plan->mtstate->ps.state;
 	px_write_state *writer = find_writer(estate);
 	px_write_target *target;
+	MemoryContext oldcontext;
 
 	if (writer == NULL)
 		writer = make_writer(estate);
@@ -111,6 +168,10 @@ px_writer_add(const px_write_plan *plan)
 	target->writer = writer;
 	target->lane = px_write_lane_get(writer, plan);
 	target->stats.transport = "postgres_fdw (too few rows)";
+	oldcontext = MemoryContextSwitchTo(writer->context);
+	target->table = name_remote_table(plan->relinfo->ri_RelationDesc);
+	MemoryContextSwitchTo(oldcontext);
+	target->table_hash = string_hash(target->table, strlen(target->table) + 1);
 	join_lane(target->lane, target);
 	*writer->targets_end = target;
 	writer->targets_end = &target->next;

@@ -19,7 +19,6 @@
  */
 #include "postgres.h"
 
-#include "access/transam.h"
 #include "catalog/pg_proc.h"
 #include "miscadmin.h"
 #include "nodes/extensible.h"
@@ -28,6 +27,7 @@
 #include "optimizer/planner.h"
 #include "utils/lsyscache.h"
 
+#include "admit/user_code.h"
 #include "compat.h"
 #include "exec/plan_walk.h"
 #include "guc.h"
@@ -458,8 +458,7 @@ place_gathers(Plan *plan, int cursor_options)
 static bool
 is_user_code(Oid function, void *context)
 {
-	return function >= FirstNormalObjectId &&
-		func_volatile(function) != PROVOLATILE_IMMUTABLE;
+	return px_is_user_code(function);
 }
 
 static bool
