@@ -221,6 +221,19 @@ SELECT count(*), count(DISTINCT b) FROM remote.wr_time;
 DROP FOREIGN TABLE wr_time;
 DROP TABLE remote.wr_time;
 
+-- An index of a remote partition may look at the rows that are there.
+CREATE TABLE remote.wr_rows(a int) PARTITION BY LIST (a);
+CREATE TABLE remote.wr_rows_1 PARTITION OF remote.wr_rows DEFAULT;
+CREATE FUNCTION remote.wr_rows(int) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS
+	'BEGIN RETURN (SELECT count(*) FROM remote.wr_rows); END';
+CREATE UNIQUE INDEX ON remote.wr_rows_1 (remote.wr_rows(a));
+CREATE FOREIGN TABLE wr_rows(a int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'wr_rows');
+SELECT transport('INSERT INTO wr_rows SELECT generate_series(1, 9)');
+SELECT count(*) FROM remote.wr_rows;
+DROP FOREIGN TABLE wr_rows;
+DROP TABLE remote.wr_rows;
+DROP FUNCTION remote.wr_rows;
+
 --
 -- Rows that are routed
 --

@@ -34,6 +34,7 @@
 #include "utils/typcache.h"
 
 #include "admit/row_triggers.h"
+#include "admit/user_code.h"
 #include "admit/write_effects.h"
 #include "compat.h"
 
@@ -304,6 +305,7 @@ judge_partitions(Relation rel, px_write_effects *effects)
 		ReleaseSysCache(tuple);
 	}
 	list_free(oids);
+	effects->visible |= px_has_user_checks_below(RelationGetRelid(rel));
 	effects->leaves_out |= px_has_row_triggers_below(RelationGetRelid(rel),
 													 true);
 }
