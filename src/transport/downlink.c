@@ -235,6 +235,26 @@ end_cursor(px_downlink *downlink)
 		px_fdw_cursor_end(cursor);
 }
 
+/*
+ * The same before the next call.  An error, such as a lost connection, is one
+ * of that call.
+ */
+static void
+end_cursor_for(px_downlink *downlink, const char *reported)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	PG_TRY();
+	{
+		end_cursor(downlink);
+	}
+	PG_CATCH();
+	{
+		px_remote_error_rethrow(context, PX_CLOSE_CURSOR, reported);
+	}
+	PG_END_TRY();
+}
+
 void
 px_downlink_send(px_downlink *downlink, const char *sql, text *argument,
 				 const char *reported)
@@ -242,7 +262,7 @@ px_downlink_send(px_downlink *downlink, const char *sql, text *argument,
 	Oid			relid = RelationGetRelid(downlink->target->ri_RelationDesc);
 
 	Assert(!downlink->busy);
-	end_cursor(downlink);
+	end_cursor_for(downlink, reported);
 	downlink->cursor = px_fdw_cursor_new_call(downlink->estate,
 											  downlink->serverid, relid,
 											  downlink->userid, sql, argument,

@@ -29,11 +29,17 @@ static char *
 report_other_query(char *context, const char *sql, const char *reported)
 {
 	char	   *ours = context ? strstr(context, sql) : NULL;
+	char	   *rest;
 
 	if (ours == NULL || sql[0] == '\0')
 		return context;
+	rest = ours + strlen(sql);
+
+	/* The number of the cursor. */
+	if (strcmp(sql, PX_CLOSE_CURSOR) == 0)
+		rest += strspn(rest, "0123456789");
 	return psprintf("%.*s%s%s", (int) (ours - context), context, reported,
-					ours + strlen(sql));
+					rest);
 }
 
 /* Whoever catches the error may store its text. */

@@ -11,9 +11,10 @@
 /*
  * In a PG_CATCH: end error handling, and return a copy of the error, in the
  * current memory context.  Its context names reported in place of our query
- * sql.  Its texts, which postgres_fdw takes from the remote as they are, are
+ * sql, which may be PX_CLOSE_CURSOR.  Its texts, which postgres_fdw takes from the remote as they are, are
  * valid in the database encoding.
  */
+#define PX_CLOSE_CURSOR	"CLOSE c"
 extern ErrorData *px_remote_error_copy(const char *sql, const char *reported);
 
 /*
