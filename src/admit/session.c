@@ -26,19 +26,17 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "access/transam.h"
-#include "catalog/pg_aggregate.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
 #include "nodes/execnodes.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
-#include "utils/syscache.h"
 #include "utils/typcache.h"
 
 #include "admit/session.h"
+#include "admit/user_code.h"
 #include "compat.h"
 #include "conn/sqlstate.h"
 
@@ -140,48 +138,21 @@ depends_on_settings(Oid function)
 }
 
 static bool
-may_run_elsewhere(Oid function)
+stays_in_session(Oid function)
 {
 	char		volatility = func_volatile(function);
 
-	return volatility == PROVOLATILE_IMMUTABLE ||
-		(volatility == PROVOLATILE_STABLE && depends_on_settings(function));
-}
-
-/*
- * The same for an aggregate: for all functions that it consists of.  The
- * aggregate itself is always declared immutable.
- */
-static bool
-aggregate_may_run_elsewhere(Oid aggregate)
-{
-	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
-	Form_pg_aggregate form;
-	bool		may = true;
-
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for aggregate %u", aggregate);
-	form = (Form_pg_aggregate) GETSTRUCT(tuple);
-	{
-		Oid			functions[] = {form->aggtransfn,     form->aggfinalfn,
-						   form->aggcombinefn,   form->aggserialfn,
-						   form->aggdeserialfn,  form->aggmtransfn,
-						   form->aggminvtransfn, form->aggmfinalfn};
-
-		for (size_t i = 0; may && i < lengthof(functions); i++)
-			may = !OidIsValid(functions[i]) || may_run_elsewhere(functions[i]);
-	}
-	ReleaseSysCache(tuple);
-	return may;
+	return volatility != PROVOLATILE_IMMUTABLE &&
+		(volatility != PROVOLATILE_STABLE || !depends_on_settings(function));
 }
 
 static bool
 judge_function(Oid function, void *context)
 {
-	if (may_run_elsewhere(function) &&
+	if (!stays_in_session(function) &&
 		(function < FirstNormalObjectId ||
 		 get_func_prokind(function) != PROKIND_AGGREGATE ||
-		 aggregate_may_run_elsewhere(function)))
+		 !px_aggregate_has_function(function, stays_in_session)))
 		return false;
 	return set_reason(context, psprintf("calls function \"%s\"",
 										get_func_name(function)));

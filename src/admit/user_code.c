@@ -37,9 +37,8 @@
  * Functions
  * --------------------------------------------------------------------- */
 
-/* An aggregate itself is always declared immutable. */
-static bool
-aggregate_is_user_code(Oid aggregate)
+bool
+px_aggregate_has_function(Oid aggregate, bool (*test) (Oid function))
 {
 	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
 	Form_pg_aggregate form;
@@ -54,8 +53,8 @@ aggregate_is_user_code(Oid aggregate)
 						   form->aggdeserialfn,  form->aggmtransfn,
 						   form->aggminvtransfn, form->aggmfinalfn};
 
-		for (size_t i = 0; i < lengthof(functions); i++)
-			found |= OidIsValid(functions[i]) && px_is_user_code(functions[i]);
+		for (size_t i = 0; !found && i < lengthof(functions); i++)
+			found = OidIsValid(functions[i]) && test(functions[i]);
 	}
 	ReleaseSysCache(tuple);
 	return found;
@@ -67,7 +66,7 @@ px_is_user_code(Oid function)
 	if (function < FirstNormalObjectId)
 		return false;
 	if (get_func_prokind(function) == PROKIND_AGGREGATE)
-		return aggregate_is_user_code(function);
+		return px_aggregate_has_function(function, px_is_user_code);
 	return func_volatile(function) != PROVOLATILE_IMMUTABLE;
 }
 

@@ -9,6 +9,13 @@
 #define PX_ADMIT_USER_CODE_H
 
 /*
+ * Passes a function the test that the aggregate is made of?  The aggregate
+ * itself is always declared immutable.
+ */
+extern bool px_aggregate_has_function(Oid aggregate,
+									  bool (*test) (Oid function));
+
+/*
  * Is this a function of a user that is not immutable?  An aggregate is what
  * the functions are that it is made of.
  */
