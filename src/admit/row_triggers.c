@@ -27,12 +27,13 @@
  * before.  In CacheMemoryContext.
  */
 static List *tables_above[2];
-static bool is_current = false;
+static uint64 changes = 1;		/* of tables, so far */
+static uint64 read_at = 0;		/* when it was that many */
 
 static void
 forget(Datum arg, Oid relid)
 {
-	is_current = false;
+	changes++;
 }
 
 /* Set found[only_before] to the tables above partitions with such triggers. */
@@ -71,12 +72,11 @@ px_has_row_triggers_below(Oid relid, bool only_before)
 		CacheRegisterRelcacheCallback(forget, (Datum) 0);
 		registered = true;
 	}
-	if (!is_current)
+	if (read_at != changes)
 	{
+		uint64		begun_at = changes;
 		List	   *found[2] = {NIL, NIL};
 
-		/* A change that comes while the catalog is read counts for later. */
-		is_current = true;
 		read_triggers(found);
 		for (int i = 0; i < 2; i++)
 		{
@@ -84,9 +84,13 @@ px_has_row_triggers_below(Oid relid, bool only_before)
 				MemoryContextSwitchTo(CacheMemoryContext);
 
 			list_free(tables_above[i]);
+			tables_above[i] = NIL;
 			tables_above[i] = list_copy(found[i]);
 			MemoryContextSwitchTo(oldcontext);
 		}
+
+		/* A change that came meanwhile counts for later. */
+		read_at = begun_at;
 	}
 	return list_member_oid(tables_above[only_before], relid);
 }

@@ -76,12 +76,13 @@ px_is_user_code(Oid function)
 
 /* Tables above such partitions.  In CacheMemoryContext. */
 static List *tables_above = NIL;
-static bool is_current = false;
+static uint64 changes = 1;		/* of tables, so far */
+static uint64 read_at = 0;		/* when it was that many */
 
 static void
 forget(Datum arg, Oid relid)
 {
-	is_current = false;
+	changes++;
 }
 
 /* The table of a constraint; InvalidOid if it is a domain's. */
@@ -162,19 +163,22 @@ px_has_user_checks_below(Oid relid)
 		CacheRegisterRelcacheCallback(forget, (Datum) 0);
 		registered = true;
 	}
-	if (!is_current)
+	if (read_at != changes)
 	{
+		uint64		begun_at = changes;
 		List	   *found = NIL;
 		MemoryContext oldcontext;
 
-		/* A change that comes while the catalog is read counts for later. */
-		is_current = true;
 		found = read_dependencies(found, ProcedureRelationId);
 		found = read_dependencies(found, OperatorRelationId);
 		oldcontext = MemoryContextSwitchTo(CacheMemoryContext);
 		list_free(tables_above);
+		tables_above = NIL;
 		tables_above = list_copy(found);
 		MemoryContextSwitchTo(oldcontext);
+
+		/* A change that came meanwhile counts for later. */
+		read_at = begun_at;
 	}
 	return list_member_oid(tables_above, relid);
 }
