@@ -430,6 +430,18 @@ px_connection_abandon(px_connection *connection)
 }
 
 /*
+ * A stream that has ended was sent a COMMIT.  When our transaction or
+ * savepoint has ended too, nobody waits for the remote's locks any more.
+ */
+static void
+await_commit(px_connection *connection, TimestampTz deadline)
+{
+	if (PQtransactionStatus(connection->pg) == PQTRANS_ACTIVE &&
+		!drain(connection->pg, PX_REST_OF_COMMAND, deadline))
+		px_connection_discard(connection);
+}
+
+/*
  * Abandon every connection whose stream began at nest_level or deeper; at
  * the end of the transaction that is level 0, all of them.
  */
@@ -456,6 +468,8 @@ abandon_streams(int nest_level)
 					connection->holder->lose(connection->holder);
 				abandon_until(connection, deadline);
 			}
+			else if (!connection->in_use)
+				await_commit(connection, deadline);
 		}
 		if (nest_level == 0)
 		{

@@ -127,6 +127,7 @@ class Proxy(threading.Thread):
         self.told = False
         self.started = 0
         self.count, self.at_count = 0, None
+        self.late = {}      # phase -> seconds that its statement is held back
         self.start()
 
     def arm(self, phase=None, lie=None):
@@ -301,7 +302,9 @@ class Connection(threading.Thread):
         if self.stuck:
             return   # what is sent into silence: CopyFail and the like
         if kind == b"Q":
-            self.pending.append([self.phase_of(body[:-1].decode(errors="replace")), True])
+            phase = self.phase_of(body[:-1].decode(errors="replace"))
+            time.sleep(self.proxy.late.get(phase, 0.0))
+            self.pending.append([phase, True])
         elif kind == b"P":
             name, sql = body.split(b"\0")[:2]
             self.statements[name] = sql.decode(errors="replace")

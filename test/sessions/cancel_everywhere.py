@@ -1,7 +1,8 @@
 """A cancel at every round trip: a proxy holds each message between coordinator and shard back for a moment,
 and a conversation is cancelled after its first message, in the next run after its second, and so on from
 the connection to the commit. Each time the statement ends soon; the session repeats all of it and
-succeeds; no connection is left in use, and nothing is left running on the shard."""
+succeeds; no connection is left in use, and nothing is left running on the shard. A transaction or savepoint
+that has ended has no locks on the shard, however late the COMMIT of its stream is."""
 import queue
 import select
 import threading
@@ -15,12 +16,18 @@ from wire_client import Client, Lost, cancel
 
 SIDE_BY_SIDE = 20   # they wait for their proxies
 DELAY = 0.02
+LATE = 0.3
 BOUND = 60          # seconds that a cancelled statement may take to end, on however busy a machine
 ROWS = 1000
 SCRIPTS = {
     "a scan": ("SELECT count(*), sum(i), count(s) FROM (SELECT * FROM t OFFSET 0) x",),
     "a cursor in a transaction": ("BEGIN", "SELECT count(*), sum(i), count(s) FROM (SELECT * FROM t OFFSET 0) x",
                                   "SAVEPOINT a", "DECLARE c CURSOR FOR SELECT * FROM t", "MOVE 150 IN c", "CLOSE c", "COMMIT"),
+}
+ENDS = {
+    "a transaction": ("BEGIN", SCRIPTS["a scan"][0], "COMMIT"),
+    "a statement": SCRIPTS["a scan"],
+    "a savepoint": ("BEGIN", "SAVEPOINT a", SCRIPTS["a scan"][0], "ROLLBACK TO a"),
 }
 RIGHT = f"  {ROWS} | {ROWS * (ROWS + 1) // 2} | {ROWS}"
 
@@ -117,6 +124,20 @@ class Everywhere:
         finally:
             watcher.close()
 
+    def locks_left(self, script, settings):
+        """The locks that a script still has when it has ended, its stream's COMMIT being late."""
+        options = " ".join(f"-c {key}={value}" for key, value in {**settings, "search_path": "w0"}.items())
+        session, watcher = Client(self.coord.port, "postgres", options=options), Client(self.shard.port, "postgres")
+        self.proxies[0].late = {"stream: commit": LATE}
+        try:
+            sqlstate, wrong = self.converse(session, script)
+            return wrong or sqlstate or watcher.rows("""SELECT pid, mode FROM pg_locks JOIN pg_stat_activity USING (pid)
+                WHERE usename = 'w0' AND relation = 't'::regclass""")
+        finally:
+            self.proxies[0].late = {}
+            session.close()
+            watcher.close()
+
     def run(self, name, script, settings):
         total, wrong = self.case(0, script, settings, None)
         if wrong:
@@ -154,6 +175,10 @@ def run(work, _verbose):
     try:
         session.run("SHOW pg_exchange.transport")
         ways = {f"transport {t}": {"pg_exchange.transport": t} for t in ("auto", "session")}
+        for transport in ("auto", "stream"):
+            for name, script in ENDS.items():
+                left = everywhere.locks_left(script, {"pg_exchange.transport": transport})
+                report.ok(not left, f"transport {transport}: {name} that has ended has no locks on the shard", left)
     except Lost:
         ways = {"exchange": {}}
     session.close()
