@@ -33,8 +33,8 @@ typedef struct px_write_lane
 	struct px_write_lane *next;
 	struct px_write_state *writer;
 	Oid			serverid;
-	const char *servername;
-	UserMapping *user;
+	const char *servername;		/* NULL before the first question */
+	UserMapping *user;			/* the same */
 	px_downlink *downlink;		/* NULL before the first call */
 	bool		failed;			/* its session takes no more commands */
 	int			ntargets;		/* that are written to there */
@@ -107,7 +107,8 @@ struct px_write_target
 	px_write_target *next;
 	int			number;			/* in the order of creation */
 	px_write_lane *lane;
-	const char *table;			/* of the remote, qualified */
+	const char *table;			/* of the remote, qualified; NULL unless its
+								 * lane has other targets */
 	uint32		table_hash;		/* of that */
 	px_write_phase phase;
 	px_kept_rows kept;
