@@ -77,7 +77,7 @@ typedef enum px_write_phase
 /* A row that is kept as a tuple. */
 typedef struct px_kept_row
 {
-	HeapTuple	tuple;			/* NULL for a DELETE */
+	MinimalTuple tuple;			/* NULL for a DELETE */
 	ItemPointerData ctid;		/* UPDATE, DELETE */
 	uint64		position;		/* see px_write_position */
 } px_kept_row;
