@@ -179,9 +179,11 @@ SET pg_exchange.min_bytes = '1MB';		-- so postgres_fdw reads it
 CREATE TABLE wr_keys AS SELECT nullif(g, 5) AS a FROM generate_series(1, 5) g;
 SET enable_hashjoin = off;
 SET enable_nestloop = off;
-SELECT transport('INSERT INTO wr_few SELECT k.a, f.b FROM wr_keys k JOIN wr_few f USING (a) ORDER BY k.a DESC');
-SELECT transport('INSERT INTO wr_few SELECT 4, coalesce(f.b, ''none'') FROM wr_keys k LEFT JOIN wr_few f USING (a) ORDER BY k.a DESC');
+SELECT transport('INSERT INTO wr_few SELECT k.a, f.b FROM wr_keys k JOIN wr_few f ON k.a = wr_next(f.a) ORDER BY k.a DESC');
+SELECT transport('INSERT INTO wr_few SELECT 4, coalesce(f.b, ''none'') FROM wr_keys k LEFT JOIN wr_few f ON k.a = wr_next(f.a) ORDER BY k.a DESC');
 SELECT a, b, count(*) FROM remote.wr_few GROUP BY 1, 2 ORDER BY 1, 2;
+-- Rows that postgres_fdw returns one by one may be of a view that looks.
+SELECT transport('INSERT INTO wr_few SELECT a, b FROM wr_few');
 RESET enable_hashjoin;
 RESET enable_nestloop;
 RESET pg_exchange.min_bytes;

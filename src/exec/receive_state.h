@@ -79,6 +79,8 @@ typedef struct px_receive_state
 	int			nslices_max;	/* streams that this node may have at once */
 	bool		small;			/* too little is expected for a stream */
 	bool		locks_rows;		/* FOR UPDATE and the like */
+	bool		finds_targets;	/* of an UPDATE or DELETE: reads no other
+								 * table */
 	bool		user_code;		/* may run while the scan is being read */
 	bool		limited;		/* the remote query has a LIMIT, and its rows
 								 * are merged with others */
@@ -105,7 +107,7 @@ typedef struct px_receive_state
 	 * NULL in plain EXPLAIN, and in a parallel plan's workers.
 	 */
 	PlanState  *child;
-	bool		child_begins;	/* anew, with its next row */
+	uint64		child_rows;		/* since it began, perhaps anew */
 	px_fdw_cursor *question;	/* ask_session.c asks by it */
 	px_fdw_cursor *session_cursor;	/* session reads come by it */
 

@@ -30,6 +30,8 @@ typedef struct px_write_plan
 	bool		may_repeat;		/* UPDATE, DELETE: a ctid may come twice */
 	int			batch_size;		/* postgres_fdw's rows of a statement */
 	bool		whole_statements;	/* send only these before the end */
+	bool		passes_first;	/* no row is kept: postgres_fdw writes the
+								 * first ones as they come */
 	bool		do_nothing;		/* ON CONFLICT DO NOTHING */
 	bool		set_processed;	/* correct es_processed if fewer rows were
 								 * written than counted */

@@ -14,9 +14,11 @@
  *	 over 1, they see some of the rows with postgres_fdw, too, and how many
  *	 that are is no promise.
  *
- * - A scan of the same server that begins after the first row was written.
- *	 Our own scans have the writer send before they begin what postgres_fdw
- *	 would have sent: with batch_size over 1, whole statements.
+ * - A scan of the same server that reads after the first row was written:
+ *	 views may call functions that look, and a scan that locks rows skips those
+ *	 that were changed.  Before our own scans begin, and before they fetch a
+ *	 portion, they have the writer send what postgres_fdw would have sent: with
+ *	 batch_size over 1, whole statements.
  *
  *-------------------------------------------------------------------------
  */
@@ -261,25 +263,48 @@ px_write_calls_user_code(Node *node)
  * Scans
  * --------------------------------------------------------------------- */
 
-/* Which scans begin late?  Values can be combined. */
-#define LATE_NONE	0
-#define LATE_OURS	1			/* an ExchangeReceive */
-#define LATE_FDW	2			/* a scan by postgres_fdw */
+/* When a node may be run, seen from the first row that is written. */
+typedef struct node_time
+{
+	bool		late;			/* begun after it, perhaps anew */
+	bool		streams;		/* after it, as its rows are wanted one by one */
+} node_time;
 
-static int	late_scans(Plan *plan, Oid serverid, bool late);
+typedef struct reads_context
+{
+	Oid			serverid;
+	Index		target;			/* its index in the range table; 0: routed */
+} reads_context;
+
+static int	reads_below(Plan *plan, const reads_context *context,
+						node_time time);
 
 static int
-late_scans_of_list(List *plans, Oid serverid, bool late, bool late_rest)
+reads_of_list(List *plans, const reads_context *context, node_time time,
+			  bool late_rest)
 {
-	int			found = LATE_NONE;
+	int			found = 0;
 	ListCell   *lc;
 
 	foreach(lc, plans)
 	{
-		found |= late_scans(lfirst(lc), serverid, late);
-		late = late_rest;
+		found |= reads_below(lfirst(lc), context, time);
+		time.late = late_rest;
 	}
 	return found;
+}
+
+static int
+reads_of_scan(const ForeignScan *scan, const reads_context *context,
+			  node_time time)
+{
+	if (scan->fs_server != context->serverid ||
+		!(time.late || time.streams))
+		return 0;
+	if (!time.late && scan->scan.scanrelid > 0 &&
+		scan->scan.scanrelid == context->target)
+		return PX_READS_TARGET;
+	return PX_READS_FDW;
 }
 
 /*
@@ -297,58 +322,75 @@ begins_late(const Plan *join)
 	return IsA(join, NestLoop);
 }
 
-/*
- * Which scans of the server, below plan, may begin when rows were already
- * returned?  late: plan itself may be begun, or begun anew, then.
- */
-static int
-late_scans(Plan *plan, Oid serverid, bool late)
+/* Does a node read all of its input before it returns a row? */
+static bool
+reads_all_first(const Plan *plan)
 {
+	if (IsA(plan, Agg))
+		return ((const Agg *) plan)->aggstrategy == AGG_PLAIN ||
+			((const Agg *) plan)->aggstrategy == AGG_HASHED;
+	return IsA(plan, Sort) || IsA(plan, Hash);
+}
+
+/* What in plan, which may be NULL, reads when rows were already returned? */
+static int
+reads_below(Plan *plan, const reads_context *context, node_time time)
+{
+	node_time	inner;
+
 	if (plan == NULL)
-		return LATE_NONE;
+		return 0;
 	check_stack_depth();
 
 	switch (nodeTag(plan))
 	{
 		case T_ForeignScan:
-			if (late && ((ForeignScan *) plan)->fs_server == serverid)
-				return LATE_FDW;
-			break;
+			return reads_of_scan((const ForeignScan *) plan, context, time);
 		case T_Append:
-			return late_scans_of_list(((Append *) plan)->appendplans, serverid,
-									  late, true);
+			return reads_of_list(((Append *) plan)->appendplans, context,
+								 time, true);
 		case T_MergeAppend:
-			return late_scans_of_list(((MergeAppend *) plan)->mergeplans,
-									  serverid, late, late);
+			return reads_of_list(((MergeAppend *) plan)->mergeplans, context,
+								 time, time.late);
 		case T_SubqueryScan:
-			return late_scans(((SubqueryScan *) plan)->subplan, serverid,
-							  late);
+			return reads_below(((SubqueryScan *) plan)->subplan, context,
+							   time);
 		case T_CustomScan:
 			if (!px_plan_is_receive(plan))
-				return late_scans_of_list(((CustomScan *) plan)->custom_plans,
-										  serverid, true, true);
+				return reads_of_list(((CustomScan *) plan)->custom_plans,
+									 context, (node_time) {true, true}, true);
 
 			/* Its child would read what it reads. */
-			return late_scans_of_list(((CustomScan *) plan)->custom_plans,
-									  serverid, late, late) ?
-				LATE_OURS : LATE_NONE;
+			return reads_of_list(((CustomScan *) plan)->custom_plans, context,
+								 time, time.late) ? PX_READS_OURS : 0;
 		case T_RecursiveUnion:
-			late = true;
+			time.late = true;
 			break;
 		default:
 			break;
 	}
-	return late_scans(plan->lefttree, serverid, late) |
-		late_scans(plan->righttree, serverid, late || begins_late(plan));
+	if (reads_all_first(plan))
+		time.streams = false;
+	inner = time;
+	inner.late = time.late || begins_late(plan);
+	return reads_below(plan->lefttree, context, time) |
+		reads_below(plan->righttree, context, inner);
 }
 
-static int
-late_scans_of_source(const ModifyTableState *mtstate, Oid serverid)
+int
+px_write_reads(const ModifyTableState *mtstate, const ResultRelInfo *target)
 {
-	const PlannedStmt *stmt = mtstate->ps.state->es_plannedstmt;
+	const Plan *plan = mtstate->ps.plan;
+	reads_context context;
 
-	return late_scans(mtstate->ps.plan->lefttree, serverid, false) |
-		late_scans_of_list(stmt->subplans, serverid, true, true);
+	if (plan == NULL)
+		return 0;				/* COPY */
+	context.serverid =
+		GetForeignServerIdByRelId(RelationGetRelid(target->ri_RelationDesc));
+	context.target = target->ri_RangeTableIndex;
+	return reads_below(plan->lefttree, &context, (node_time) {false, true}) |
+		reads_of_list(mtstate->ps.state->es_plannedstmt->subplans, &context,
+					  (node_time) {true, true}, true);
 }
 
 /* ---------------------------------------------------------------------
@@ -554,14 +596,14 @@ is_marked(const ModifyTableState *mtstate, List *private)
 
 /* What may look at the target while rows are on their way. */
 static const char *
-reason_of_source(const ModifyTableState *mtstate, Oid serverid, List *private,
-				 int batch_size)
+reason_of_source(const ModifyTableState *mtstate, const ResultRelInfo *target,
+				 List *private, int batch_size)
 {
 	if (mtstate->ps.plan == NULL)
 		return NULL;			/* COPY */
 	if (batch_size == 1 && !is_marked(mtstate, private))
 		return "functions may run queries";
-	if (late_scans_of_source(mtstate, serverid) & LATE_FDW)
+	if ((px_write_reads(mtstate, target) & PX_READS_FDW) != 0)
 		return "its server is read meanwhile";
 	return NULL;
 }
@@ -571,7 +613,6 @@ px_write_reason(ModifyTableState *mtstate, ResultRelInfo *target, bool routed,
 				List *private, int batch_size)
 {
 	CmdType		operation = routed ? CMD_INSERT : mtstate->operation;
-	Oid			relid = RelationGetRelid(target->ri_RelationDesc);
 	const char *reason;
 
 	if (!px_enabled)
@@ -586,16 +627,8 @@ px_write_reason(ModifyTableState *mtstate, ResultRelInfo *target, bool routed,
 		 others_call_user_code(mtstate, operation)))
 		reason = "functions may run queries";
 	if (reason == NULL)
-		reason = reason_of_source(mtstate, GetForeignServerIdByRelId(relid),
-								  private, batch_size);
+		reason = reason_of_source(mtstate, target, private, batch_size);
 	return reason;
-}
-
-bool
-px_write_is_read_late(const ModifyTableState *mtstate, Oid serverid)
-{
-	return mtstate->ps.plan &&
-		(late_scans_of_source(mtstate, serverid) & LATE_OURS) != 0;
 }
 
 const char *

@@ -44,11 +44,16 @@ extern const char *px_write_copy_reason(ResultRelInfo *target,
 extern bool px_write_is_small(const ModifyTableState *mtstate);
 
 /*
- * May an ExchangeReceive of the statement begin to read the server after the
- * first row was written?
+ * What of the statement reads the target's server when rows were already
+ * written?  Values can be combined.
  */
-extern bool px_write_is_read_late(const ModifyTableState *mtstate,
-								  Oid serverid);
+#define PX_READS_OURS	1		/* an ExchangeReceive */
+#define PX_READS_TARGET	2		/* postgres_fdw's scan that finds the rows of
+								 * the target, which are to be changed */
+#define PX_READS_FDW	4		/* another scan of postgres_fdw's */
+
+extern int	px_write_reads(const ModifyTableState *mtstate,
+						   const ResultRelInfo *target);
 
 /* Calls this expression functions that may run queries? */
 extern bool px_write_calls_user_code(Node *node);

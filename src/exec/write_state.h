@@ -111,6 +111,7 @@ struct px_write_target
 								 * lane has other targets */
 	uint32		table_hash;		/* of that */
 	px_write_phase phase;
+	int64		nseen;			/* rows in phase PX_WRITE_KEEPING */
 	px_kept_rows kept;
 
 	/* What the remote has said; valid in phase PX_WRITE_FRAMES. */

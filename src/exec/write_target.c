@@ -599,11 +599,20 @@ kept_rows_max(const px_write_target *target)
 		(target->plan.batch_size < LARGE_BATCH_ROWS ? 1 : LARGE_BATCH_FACTOR);
 }
 
+void
+px_write_target_settle(px_write_target *target)
+{
+	if (target->phase == PX_WRITE_KEEPING && target->kept.nrows > 0 &&
+		target->nseen >= kept_rows_max(target) / 2)
+		ask(target);
+}
+
 /* A row while rows are kept. */
 static TupleTableSlot *
 keep_row(px_write_target *target, TupleTableSlot *slot,
 		 TupleTableSlot *plan_slot)
 {
+	target->nseen++;
 	px_write_keep(target, slot, plan_slot);
 	px_write_target_count_memory(target);
 	if (target->kept.nrows > kept_rows_max(target) ||
@@ -675,6 +684,12 @@ TupleTableSlot *
 px_write_target_row(px_write_target *target, TupleTableSlot *slot,
 					TupleTableSlot *plan_slot)
 {
+	if (target->phase == PX_WRITE_KEEPING && target->plan.passes_first)
+	{
+		if (target->nseen++ < kept_rows_max(target))
+			return pass_row(target, slot, plan_slot);
+		ask(target);
+	}
 	switch (target->phase)
 	{
 		case PX_WRITE_KEEPING:

@@ -23,6 +23,12 @@ extern TupleTableSlot *px_write_target_row(px_write_target *target,
 extern void px_write_target_flush(px_write_target *target, bool last);
 
 /*
+ * Kept rows are to be written now, or soon: if so many have come that frames
+ * may pay, ask the remote first.
+ */
+extern void px_write_target_settle(px_write_target *target);
+
+/*
  * After an error at position: may a row that comes before it be unwritten?
  * Not if the target's server has raised an error itself.
  */

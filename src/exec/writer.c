@@ -488,28 +488,58 @@ px_writer_after_error(const EState *estate)
 	ReThrowError(error);
 }
 
-void
-px_writer_before_scan(EState *estate, Oid serverid)
+/*
+ * Have the server see what it would have seen by now.  Targets whose rows
+ * become frames are left alone if spare.
+ */
+static void
+bring_up_to_date(px_write_state *writer, Oid serverid, bool spare)
 {
-	px_write_state *writer = find_writer(estate);
 	px_write_lane *keeps = NULL;
 
-	for (px_write_target *target = writer ? writer->targets : NULL; target;
+	for (px_write_target *target = writer->targets; target;
 		 target = target->next)
 	{
 		if (target->lane->serverid != serverid)
 			continue;
 		if (px_write_has_kept(target))
 			keeps = target->lane;
-		else
+		else if (!spare)
+		{
 			px_write_target_flush(target, !target->plan.whole_statements);
-		px_write_lane_collect(target->lane);
+			px_write_lane_collect(target->lane);
+		}
 	}
 
 	/* Statements that are not whole come after all rows. */
 	if (keeps)
 		px_write_replay_all(writer, keeps,
 							PX_WRITE_ROW_POSITION(writer->nrows + 1));
+}
+
+void
+px_writer_before_scan(EState *estate, Oid serverid)
+{
+	px_write_state *writer = find_writer(estate);
+
+	if (writer)
+		bring_up_to_date(writer, serverid, false);
+}
+
+void
+px_writer_before_portion(EState *estate, Oid serverid, bool finds_targets)
+{
+	px_write_state *writer = find_writer(estate);
+
+	if (writer == NULL)
+		return;
+	for (px_write_target *target = writer->targets; target;
+		 target = target->next)
+	{
+		if (target->lane->serverid == serverid)
+			px_write_target_settle(target);
+	}
+	bring_up_to_date(writer, serverid, finds_targets);
 }
 
 const px_write_stats *

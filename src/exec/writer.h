@@ -56,6 +56,16 @@ extern void px_writer_after_error(const EState *estate);
  */
 extern void px_writer_before_scan(EState *estate, Oid serverid);
 
+/*
+ * The same before a scan of the server, which has returned rows, fetches the
+ * next portion.  finds_targets: the scan finds the rows of the target of an
+ * UPDATE or DELETE, and reads no other table.  Then rows that become frames
+ * need not be sent: the server has said that they have no effects on others,
+ * and which rows are changed twice is known.
+ */
+extern void px_writer_before_portion(EState *estate, Oid serverid,
+									 bool finds_targets);
+
 /* Valid after px_writer_flush. */
 extern const px_write_stats *px_writer_stats(const px_write_target *target);
 

@@ -181,6 +181,7 @@ fill_plan(modify_routine *routine, ModifyTableState *mtstate,
 {
 	px_write_plan *plan = &routine->plan;
 	const ModifyTable *modify = (const ModifyTable *) mtstate->ps.plan;
+	int			reads;
 
 	plan->mtstate = mtstate;
 	plan->relinfo = relinfo;
@@ -197,9 +198,10 @@ fill_plan(modify_routine *routine, ModifyTableState *mtstate,
 														"ctid");
 		plan->may_repeat = may_repeat(source);
 	}
+	reads = px_write_reads(mtstate, relinfo);
 	plan->whole_statements = plan->batch_size > 1 &&
-		px_write_is_read_late(mtstate, GetForeignServerIdByRelId(
-								  RelationGetRelid(relinfo->ri_RelationDesc)));
+		(reads & PX_READS_OURS) != 0;
+	plan->passes_first = (reads & PX_READS_TARGET) != 0;
 	plan->do_nothing = modify &&
 		modify->onConflictAction == ONCONFLICT_NOTHING;
 	plan->set_processed = modify == NULL || mtstate->canSetTag;

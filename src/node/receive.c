@@ -223,6 +223,10 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 	state->nstreams = private_int(scan, PX_RECEIVE_PRIVATE_STREAMS);
 	state->small = private_int(scan, PX_RECEIVE_PRIVATE_SMALL) != 0;
 	state->locks_rows = private_int(scan, PX_RECEIVE_PRIVATE_LOCKS) != 0;
+	state->finds_targets = state->locks_rows &&
+		state->foreign->scan.scanrelid > 0 &&
+		(estate->es_plannedstmt->commandType == CMD_UPDATE ||
+		 estate->es_plannedstmt->commandType == CMD_DELETE);
 	state->user_code = px_run_has_early_triggers(estate) ||
 		private_int(scan, PX_RECEIVE_PRIVATE_USER_CODE) != 0;
 	state->limited = private_int(scan, PX_RECEIVE_PRIVATE_LIMITED) != 0;
@@ -249,6 +253,14 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
  * Yielding rows
  * --------------------------------------------------------------------- */
 
+/* Rows that were written here may have to be seen by the next portion. */
+static void
+before_portion(px_receive_state *state)
+{
+	px_writer_before_portion(state->css.ss.ps.state, state->foreign->fs_server,
+							 state->finds_targets);
+}
+
 /*
  * Pass on a row of the child in our slot, without copying its values.  A row
  * that the child has projected has lost its ctid.
@@ -259,10 +271,12 @@ next_child_row(px_receive_state *state, TupleTableSlot *slot)
 	TupleTableSlot *child_slot;
 	int			natts = slot->tts_tupleDescriptor->natts;
 
-	if (state->child_begins)
+	if (state->child_rows == 0)
 		px_writer_before_scan(state->css.ss.ps.state,
 							  state->foreign->fs_server);
-	state->child_begins = false;
+	else if (state->child_rows % state->fetch_size == 0)
+		before_portion(state);
+	state->child_rows++;
 	child_slot = ExecProcNode(state->child);
 	if (TupIsNull(child_slot))
 		return NULL;
@@ -297,8 +311,11 @@ make_partial_row(px_receive_state *state, const TupleTableSlot *remote)
 static bool
 advance_reader(px_receive_state *state, px_stream_reader *reader, bool wait)
 {
-	px_stream_status status = px_stream_reader_next(reader, wait);
+	px_stream_status status;
 
+	if (reader->session_active && px_session_needs_portion(reader->session))
+		before_portion(state);
+	status = px_stream_reader_next(reader, wait);
 	if (!reader->has_begun &&
 		(status == PX_STREAM_OK || status == PX_STREAM_END))
 	{
@@ -533,7 +550,7 @@ rescan_receive(CustomScanState *css)
 	}
 	if (state->phase == PX_RECEIVE_CHILD)
 	{
-		state->child_begins = true;
+		state->child_rows = 0;
 		if (state->child->chgParam == NULL)
 			ExecReScan(state->child);
 		return;

@@ -122,6 +122,15 @@ peek_frame(px_session *session, px_frame_header *header)
 	return true;
 }
 
+/* Is the first frame in the buffer whole? */
+static bool
+has_frame(px_session *session, px_frame_header *header)
+{
+	return peek_frame(session, header) &&
+		session->filled - session->used >=
+		PX_FRAME_HEADER_NBYTES + (size_t) header->body_nbytes;
+}
+
 /* Is there an end frame among those that are whole? */
 static bool
 has_end(const px_session *session)
@@ -191,9 +200,7 @@ px_session_next(px_session *session, const uint8_t **frame, size_t *nbytes,
 	px_frame_header header;
 
 	/* Pieces may be empty: serve interrupts while such pieces come. */
-	while (!peek_frame(session, &header) ||
-		   session->filled - session->used <
-			   PX_FRAME_HEADER_NBYTES + (size_t) header.body_nbytes)
+	while (!has_frame(session, &header))
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (!receive_piece(session, wait))
@@ -214,6 +221,15 @@ px_session_next(px_session *session, const uint8_t **frame, size_t *nbytes,
 	*nbytes = PX_FRAME_HEADER_NBYTES + (size_t) header.body_nbytes;
 	session->used += *nbytes;
 	return PX_STREAM_OK;
+}
+
+bool
+px_session_needs_portion(px_session *session)
+{
+	px_frame_header header;
+
+	return session->pieces > 0 && !(session->ahead && session->grown) &&
+		!has_frame(session, &header);
 }
 
 uint64

@@ -49,6 +49,12 @@ extern px_stream_status px_session_next(px_session *session,
 										const uint8_t **frame, size_t *nbytes,
 										instr_time *wait);
 
+/*
+ * Is the next frame going to be of the next portion, which the remote
+ * evaluates when it is asked for it?  Not if nobody could tell when it does.
+ */
+extern bool px_session_needs_portion(px_session *session);
+
 /* Bytes that have come beyond those of frames, since this was last asked. */
 extern uint64 px_session_take_overhead(px_session *session);
 
