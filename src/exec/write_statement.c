@@ -72,6 +72,7 @@ px_write_statement_make(px_write_plan *plan)
 const char *
 px_write_statement_reason(const px_write_plan *plan)
 {
-	return plan->sql && plan->attrs == NIL && plan->operation == CMD_INSERT ?
-		"no columns" : NULL;
+	if (plan->sql && plan->attrs == NIL && plan->operation == CMD_INSERT)
+		return "no columns";
+	return NULL;
 }

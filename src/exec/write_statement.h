@@ -19,7 +19,10 @@ extern void px_write_statement_set(px_write_plan *plan, List *private);
  */
 extern void px_write_statement_make(px_write_plan *plan);
 
-/* Why can't the rows of the statement, if there is one, be frames?  Or NULL. */
+/*
+ * Why can't the rows of the statement be frames?  NULL: they can, or it is not
+ * known yet.
+ */
 extern const char *px_write_statement_reason(const px_write_plan *plan);
 
 #endif							/* PX_EXEC_WRITE_STATEMENT_H */
