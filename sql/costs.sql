@@ -29,6 +29,10 @@ SELECT query, tuple_cost_left(query) FROM unnest('{SELECT id FROM costs,"SELECT 
 SET pg_exchange.min_bytes = '1MB';
 SELECT tuple_cost_left('SELECT id FROM costs');
 RESET pg_exchange.min_bytes;
+-- a change of the option counts at once: 2.0 less for each row
+ALTER SERVER loopback OPTIONS (SET fdw_tuple_cost '2.0');
+SELECT tuple_cost_left('SELECT id FROM costs');
+ALTER SERVER loopback OPTIONS (SET fdw_tuple_cost '1.0');
 -- all rows by exchange are cheaper than a few round trips; by postgres_fdw they are not
 CREATE TABLE few AS SELECT i * 100 AS id FROM generate_series(1, 30) i;
 ANALYZE few;

@@ -232,7 +232,7 @@ const char *
 px_write_ask(px_write_target *target)
 {
 	px_write_lane *lane = target->lane;
-	px_peer    *peer = px_peer_get(lane->user);
+	px_peer    *peer;
 	px_description description;
 	px_request_column *columns;
 	px_hello	self;
@@ -241,6 +241,8 @@ px_write_ask(px_write_target *target)
 	px_outcome	outcome;
 	const char *against;
 
+	px_write_lane_identify(lane, &target->plan);
+	peer = px_peer_get(lane->user);
 	if (peer->refusal)
 		return pstrdup(peer->refusal);
 	if (peer->write_refusal)

@@ -76,7 +76,7 @@ px_write_keep(px_write_target *target, TupleTableSlot *slot,
 	row->position = px_write_position(target);
 	if (target->plan.operation != CMD_DELETE)
 	{
-		row->tuple = ExecCopySlotHeapTuple(slot);
+		row->tuple = ExecCopySlotMinimalTuple(slot);
 		kept->nbytes += row->tuple->t_len;
 	}
 	if (target->plan.operation != CMD_INSERT)
@@ -120,7 +120,8 @@ get_slot(px_write_target *target, int i)
 		kept->slots = repalloc(kept->slots,
 							   kept->slots_cap * sizeof(TupleTableSlot *));
 	}
-	kept->slots[i] = MakeSingleTupleTableSlot(kept->desc, &TTSOpsHeapTuple);
+	kept->slots[i] = MakeSingleTupleTableSlot(kept->desc,
+											  &TTSOpsMinimalTuple);
 	kept->nslots++;
 	MemoryContextSwitchTo(oldcontext);
 	return kept->slots[i];
@@ -131,10 +132,10 @@ static TupleTableSlot *
 store_row(px_write_target *target, int i, int n)
 {
 	TupleTableSlot *slot = get_slot(target, n);
-	HeapTuple	tuple = target->kept.rows[i].tuple;
+	MinimalTuple tuple = target->kept.rows[i].tuple;
 
 	if (tuple)
-		ExecForceStoreHeapTuple(tuple, slot, false);
+		ExecStoreMinimalTuple(tuple, slot, false);
 	else
 		ExecClearTuple(slot);
 	return slot;
@@ -220,7 +221,8 @@ px_write_forget_kept(px_write_target *target, int n)
 		*row = old.rows[i];
 		if (row->tuple)
 		{
-			row->tuple = heap_copytuple(row->tuple);
+			row->tuple = palloc(row->tuple->t_len);
+			memcpy(row->tuple, old.rows[i].tuple, old.rows[i].tuple->t_len);
 			kept->nbytes += row->tuple->t_len;
 		}
 		if (old.lines && kept->lines == NULL)

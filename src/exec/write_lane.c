@@ -36,10 +36,6 @@
  * Lanes
  * --------------------------------------------------------------------- */
 
-/*
- * All targets of a statement are written to as the same user: that of the
- * table that the statement names.
- */
 px_write_lane *
 px_write_lane_get(px_write_state *writer, const px_write_plan *plan)
 {
@@ -57,15 +53,27 @@ px_write_lane_get(px_write_state *writer, const px_write_plan *plan)
 	lane = palloc0(sizeof(px_write_lane));
 	lane->writer = writer;
 	lane->serverid = serverid;
-	lane->servername = GetForeignServer(serverid)->servername;
-	lane->user = GetUserMapping(px_result_relation_user(plan->relinfo,
-														writer->estate),
-								serverid);
 	lane->next = writer->lanes;
 	writer->lanes = lane;
 	writer->nlanes++;
 	MemoryContextSwitchTo(oldcontext);
 	return lane;
+}
+
+/*
+ * All targets of a statement are written to as the same user: that of the
+ * table that the statement names.
+ */
+void
+px_write_lane_identify(px_write_lane *lane, const px_write_plan *plan)
+{
+	Oid			userid;
+
+	if (lane->user)
+		return;
+	userid = px_result_relation_user(plan->relinfo, lane->writer->estate);
+	lane->servername = GetForeignServer(lane->serverid)->servername;
+	lane->user = GetUserMapping(userid, lane->serverid);
 }
 
 /* ---------------------------------------------------------------------

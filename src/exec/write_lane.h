@@ -15,6 +15,13 @@ extern px_write_lane *px_write_lane_get(px_write_state *writer,
 										const px_write_plan *plan);
 
 /*
+ * Look up the lane's server and user, in the current memory context, unless
+ * that is done.  plan: of one of its targets.
+ */
+extern void px_write_lane_identify(px_write_lane *lane,
+								   const px_write_plan *plan);
+
+/*
  * Ask the remote by a query without a parameter, when nothing is in flight.
  * The result is valid until the next call.  Errors as if the target's
  * statement had raised them.  want_socket: so that px_downlink_socket is known

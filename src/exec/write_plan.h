@@ -21,9 +21,11 @@ typedef struct px_write_plan
 	const FdwRoutine *fdw;		/* postgres_fdw's own */
 	void	   *fdw_state;		/* what its Begin function has made */
 	CmdType		operation;		/* CMD_INSERT, CMD_UPDATE, CMD_DELETE */
-	const char *sql;			/* postgres_fdw's statement for one row */
+	const char *sql;			/* postgres_fdw's statement for one row; NULL
+								 * until the remote is asked if rows are
+								 * routed or copied */
 	List	   *attrs;			/* the columns that it sends, from 1: generated
-								 * ones are left out */
+								 * ones are left out; as sql */
 	AttrNumber	ctid_attno;		/* UPDATE, DELETE: in the plan's rows */
 	bool		may_repeat;		/* UPDATE, DELETE: a ctid may come twice */
 	int			batch_size;		/* postgres_fdw's rows of a statement */

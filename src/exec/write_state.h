@@ -33,8 +33,8 @@ typedef struct px_write_lane
 	struct px_write_lane *next;
 	struct px_write_state *writer;
 	Oid			serverid;
-	const char *servername;
-	UserMapping *user;
+	const char *servername;		/* NULL before the first question */
+	UserMapping *user;			/* the same */
 	px_downlink *downlink;		/* NULL before the first call */
 	bool		failed;			/* its session takes no more commands */
 	int			ntargets;		/* that are written to there */
@@ -77,7 +77,7 @@ typedef enum px_write_phase
 /* A row that is kept as a tuple. */
 typedef struct px_kept_row
 {
-	HeapTuple	tuple;			/* NULL for a DELETE */
+	MinimalTuple tuple;			/* NULL for a DELETE */
 	ItemPointerData ctid;		/* UPDATE, DELETE */
 	uint64		position;		/* see px_write_position */
 } px_kept_row;
@@ -107,7 +107,8 @@ struct px_write_target
 	px_write_target *next;
 	int			number;			/* in the order of creation */
 	px_write_lane *lane;
-	const char *table;			/* of the remote, qualified */
+	const char *table;			/* of the remote, qualified; NULL unless its
+								 * lane has other targets */
 	uint32		table_hash;		/* of that */
 	px_write_phase phase;
 	int64		nseen;			/* rows in phase PX_WRITE_KEEPING */

@@ -32,6 +32,7 @@
 #include "exec/write_kept.h"
 #include "exec/write_lane.h"
 #include "exec/write_replay.h"
+#include "exec/write_statement.h"
 #include "exec/write_target.h"
 #include "guc.h"
 #include "wire/piece.h"
@@ -568,9 +569,15 @@ ask(px_write_target *target)
 {
 	px_write_lane *lane = target->lane;
 	MemoryContext oldcontext = MemoryContextSwitchTo(target->writer->context);
-	const char *against = lane->declined ? lane->declined :
-		px_write_ask(target);
+	const char *against = lane->declined;
 
+	if (against == NULL)
+	{
+		px_write_statement_make(&target->plan);
+		against = px_write_statement_reason(&target->plan);
+	}
+	if (against == NULL)
+		against = px_write_ask(target);
 	if (against == NULL && target->keys && target->lane->ntargets > 1 &&
 		target->plan.batch_size <= 1)
 		against = PX_WRITE_KEYS;

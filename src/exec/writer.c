@@ -115,21 +115,42 @@ name_remote_table(Relation relation)
 		table_option(table, "table_name", RelationGetRelationName(relation)));
 }
 
+/* Note that, unless it is known. */
+static void
+note_remote_table(px_write_target *target)
+{
+	MemoryContext oldcontext;
+
+	if (target->table)
+		return;
+	oldcontext = MemoryContextSwitchTo(target->writer->context);
+	target->table = name_remote_table(target->plan.relinfo->ri_RelationDesc);
+	target->table_hash = string_hash(target->table, strlen(target->table) + 1);
+	MemoryContextSwitchTo(oldcontext);
+}
+
 /*
  * Is the target's remote table that of another target of its lane?  Then the
  * order of their rows matters: of two rows with the same key, the first one
  * stays.
  */
 static bool
-is_written_twice(const px_write_target *target)
+is_written_twice(px_write_target *target)
 {
-	const px_write_target *other = target->writer->targets;
-
-	while (other && (other->lane != target->lane ||
-					 other->table_hash != target->table_hash ||
-					 strcmp(other->table, target->table) != 0))
-		other = other->next;
-	return other != NULL;
+	if (target->lane->ntargets == 0)
+		return false;
+	note_remote_table(target);
+	for (px_write_target *other = target->writer->targets; other;
+		 other = other->next)
+	{
+		if (other->lane != target->lane)
+			continue;
+		note_remote_table(other);
+		if (other->table_hash == target->table_hash &&
+			strcmp(other->table, target->table) == 0)
+			return true;
+	}
+	return false;
 }
 
 /*
@@ -159,7 +180,6 @@ px_writer_add(const px_write_plan *plan)
 	EState	   *estate = plan->mtstate->ps.state;
 	px_write_state *writer = find_writer(estate);
 	px_write_target *target;
-	MemoryContext oldcontext;
 
 	if (writer == NULL)
 		writer = make_writer(estate);
@@ -168,10 +188,6 @@ px_writer_add(const px_write_plan *plan)
 	target->writer = writer;
 	target->lane = px_write_lane_get(writer, plan);
 	target->stats.transport = "postgres_fdw (too few rows)";
-	oldcontext = MemoryContextSwitchTo(writer->context);
-	target->table = name_remote_table(plan->relinfo->ri_RelationDesc);
-	MemoryContextSwitchTo(oldcontext);
-	target->table_hash = string_hash(target->table, strlen(target->table) + 1);
 	join_lane(target->lane, target);
 	*writer->targets_end = target;
 	writer->targets_end = &target->next;

@@ -21,8 +21,6 @@
 #include "executor/executor.h"
 #include "foreign/fdwapi.h"
 #include "foreign/foreign.h"
-#include "nodes/makefuncs.h"
-#include "optimizer/paths.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -35,6 +33,7 @@
 #include "exec/write_explain.h"
 #include "exec/write_install.h"
 #include "exec/write_rules.h"
+#include "exec/write_statement.h"
 #include "exec/writer.h"
 #include "guc.h"
 #include "node/modify.h"
@@ -164,47 +163,6 @@ modify_batch_size(ResultRelInfo *relinfo)
  * Begin and end
  * --------------------------------------------------------------------- */
 
-/*
- * postgres_fdw's statement for rows that are routed to a foreign table, or
- * copied into it: as its BeginForeignInsert makes it, which keeps it to
- * itself.  Its planning function makes the same.
- */
-static List *
-plan_insert(const FdwRoutine *own, const ModifyTableState *mtstate,
-			const ResultRelInfo *relinfo)
-{
-	const ModifyTable *plan = (const ModifyTable *) mtstate->ps.plan;
-	RangeTblEntry *rte = makeNode(RangeTblEntry);
-	RangeTblEntry *rtes[2] = {NULL, rte};
-	PlannerInfo *root = makeNode(PlannerInfo);
-	ModifyTable *modify = makeNode(ModifyTable);
-
-	rte->rtekind = RTE_RELATION;
-	rte->relid = RelationGetRelid(relinfo->ri_RelationDesc);
-	rte->relkind = RELKIND_FOREIGN_TABLE;
-	root->simple_rel_array_size = 2;
-	root->simple_rte_array = rtes;
-	modify->operation = CMD_INSERT;
-	modify->onConflictAction =
-		plan ? plan->onConflictAction : ONCONFLICT_NONE;
-	return own->PlanForeignModify(root, modify, 1, 0);
-}
-
-/* The columns of postgres_fdw's list that have a parameter. */
-static List *
-sent_attrs(List *attrs, TupleDesc tupdesc)
-{
-	List	   *result = NIL;
-	ListCell   *lc;
-
-	foreach(lc, attrs)
-	{
-		if (TupleDescAttr(tupdesc, lfirst_int(lc) - 1)->attgenerated == '\0')
-			result = lappend_int(result, lfirst_int(lc));
-	}
-	return result;
-}
-
 /* May rows of the plan below name a row of the target twice? */
 static bool
 may_repeat(const Plan *plan)
@@ -230,9 +188,8 @@ fill_plan(modify_routine *routine, ModifyTableState *mtstate,
 	plan->fdw = routine->own;
 	plan->fdw_state = relinfo->ri_FdwState;
 	plan->operation = routed ? CMD_INSERT : mtstate->operation;
-	plan->sql = strVal(linitial(private));
-	plan->attrs = sent_attrs(lsecond(private),
-							 RelationGetDescr(relinfo->ri_RelationDesc));
+	if (!routed)
+		px_write_statement_set(plan, private);
 	if (plan->operation != CMD_INSERT)
 	{
 		const Plan *source = mtstate->ps.plan->lefttree;
@@ -297,11 +254,8 @@ begin(ModifyTableState *mtstate, ResultRelInfo *relinfo, bool routed,
 		add_routed(mtstate, routine);
 	if (reason == NULL && !explain_only)
 	{
-		if (routed)
-			private = plan_insert(own, mtstate, relinfo);
 		fill_plan(routine, mtstate, relinfo, routed, private);
-		if (routine->plan.attrs == NIL && operation == CMD_INSERT)
-			reason = "no columns";
+		reason = px_write_statement_reason(&routine->plan);
 	}
 
 	if (reason)

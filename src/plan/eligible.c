@@ -14,11 +14,9 @@
 #include "access/htup_details.h"
 #include "access/sysattr.h"
 #include "catalog/pg_class.h"
-#include "commands/defrem.h"
 #include "foreign/foreign.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
@@ -175,22 +173,6 @@ bool
 px_join_feeds_update(PlannerInfo *root)
 {
 	return is_update(root->parse) && query_is_suitable(root);
-}
-
-double
-px_fdw_tuple_cost(const ForeignServer *server)
-{
-	double		cost = PX_FDW_TUPLE_COST_DEFAULT;
-	ListCell   *lc;
-
-	foreach(lc, server->options)
-	{
-		DefElem    *option = lfirst_node(DefElem, lc);
-
-		if (strcmp(option->defname, "fdw_tuple_cost") == 0)
-			(void) parse_real(defGetString(option), &cost, 0, NULL);
-	}
-	return cost;
 }
 
 static bool

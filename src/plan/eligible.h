@@ -17,12 +17,6 @@
  */
 extern bool px_server_is_postgres_fdw(const ForeignServer *server);
 
-/*
- * The cost that postgres_fdw assumes for the transfer of a row: the server's
- * option fdw_tuple_cost, or its default.
- */
-extern double px_fdw_tuple_cost(const ForeignServer *server);
-
 /* Is this query, or one that contains it, an UPDATE or DELETE? */
 extern bool px_query_updates(PlannerInfo *root);
 

@@ -35,6 +35,7 @@
 #include "plan/estimate.h"
 #include "plan/join_cost.h"
 #include "plan/paths.h"
+#include "plan/server_cost.h"
 #include "plan/update.h"
 
 static build_simple_rel_hook_type prev_build_simple_rel_hook = NULL;
@@ -536,14 +537,12 @@ static void
 replace_fdw_routine(PX_BUILD_SIMPLE_REL_PARAMETERS)
 {
 	exchange_routine *routine;
-	ForeignServer *server;
+	double		tuple_cost;
 
 	if (prev_build_simple_rel_hook)
 		prev_build_simple_rel_hook(PX_BUILD_SIMPLE_REL_ARGUMENTS);
-	if (!px_enabled || rel->fdwroutine == NULL)
-		return;
-	server = GetForeignServer(rel->serverid);
-	if (!px_server_is_postgres_fdw(server))
+	if (!px_enabled || rel->fdwroutine == NULL ||
+		!px_server_tuple_cost(rel->serverid, &tuple_cost))
 		return;
 
 	routine = palloc(sizeof(exchange_routine));
@@ -556,7 +555,7 @@ replace_fdw_routine(PX_BUILD_SIMPLE_REL_PARAMETERS)
 	routine->fdw.GetForeignUpperPaths = get_foreign_upper_paths;
 	routine->fdw.PlanDirectModify = plan_direct_modify;
 	routine->original = rel->fdwroutine;
-	routine->tuple_cost = px_fdw_tuple_cost(server);
+	routine->tuple_cost = tuple_cost;
 	routine->plain = NULL;
 	rel->fdwroutine = &routine->fdw;
 }

@@ -464,7 +464,7 @@ is_user_code(Oid function, void *context)
 static bool
 calls_user_code(Node *node, void *context)
 {
-	if (node == NULL)
+	if (node == NULL || IsA(node, Var) || IsA(node, Const))
 		return false;
 	if (check_functions_in_node(node, is_user_code, context))
 		return true;

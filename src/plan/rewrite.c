@@ -76,7 +76,38 @@ must_be_kept(Node *node, void *context)
 	return expression_tree_walker(node, must_be_kept, context);
 }
 
-/* Is there something that has another form, maybe? */
+static bool has_candidates(Node *node, void *context);
+
+/* Is there something in a query that has another form, maybe? */
+static bool
+query_has_candidates(Query *query)
+{
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (query->distinctClause != NIL && !query->hasDistinctOn)
+		return true;
+	if (query->hasAggs || query->hasSubLinks)
+		return query_tree_walker(query, has_candidates, NULL, 0);
+
+	/* Its expressions have nothing of that. */
+	foreach(lc, query->rtable)
+	{
+		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+
+		if (rte->rtekind == RTE_SUBQUERY &&
+			has_candidates((Node *) rte->subquery, NULL))
+			return true;
+	}
+	foreach(lc, query->cteList)
+	{
+		if (has_candidates(lfirst_node(CommonTableExpr, lc)->ctequery, NULL))
+			return true;
+	}
+	return false;
+}
+
+/* The same of any node. */
 static bool
 has_candidates(Node *node, void *context)
 {
@@ -88,9 +119,7 @@ has_candidates(Node *node, void *context)
 	if (IsA(node, Aggref) && ((Aggref *) node)->aggdistinct != NIL)
 		return true;
 	if (IsA(node, Query))
-		return (((Query *) node)->distinctClause != NIL &&
-				!((Query *) node)->hasDistinctOn) ||
-			query_tree_walker((Query *) node, has_candidates, context, 0);
+		return query_has_candidates((Query *) node);
 	return expression_tree_walker(node, has_candidates, context);
 }
 
