@@ -176,7 +176,7 @@ END $$;
 SETTINGS = {
     "pg_exchange.min_write_rows": ["0", "0", "0", "1", "5", "128"], "pg_exchange.compression": ["auto", "none", "fast", "high_compression"],
     "pg_exchange.batch_rows_max": ["4096", "4096", "1", "7", "100"], "pg_exchange.receive_buffer": ["64MB", "64MB", "1MB"],
-    "pg_exchange.write_streams": ["0", "0", "1"], "pg_exchange.transport": ["auto", "auto", "stream", "session"],
+    "pg_exchange.write_streams": ["0", "0", "1"], "pg_exchange.remote_statistics": ["on", "on", "off"], "pg_exchange.transport": ["auto", "auto", "stream", "session"],
     "enable_hashjoin": ["on", "off"], "datestyle": ["ISO", "SQL, DMY", "German"], "intervalstyle": ["postgres", "sql_standard"],
     "extra_float_digits": ["1", "-5"], "bytea_output": ["hex", "escape"], "timezone": ["UTC", "America/New_York"],
 }
@@ -354,6 +354,7 @@ class Case:
             self.shard[0] += "ALTER TABLE c.t ADD COLUMN gone int; ALTER TABLE c.t DROP COLUMN gone;\n"
         for shard, name in tables:
             self.add_remote_rules(shard, name)
+        self.add_source(next((name for shard, name in tables if shard == 0), "t"))
         if self.shape == "partitioned there" and self.often(0.5):
             self.add_trigger_below(self.pick("t_low", "t_high"))
         self.add_local_rules()
@@ -367,6 +368,12 @@ class Case:
                 self.shard[shard] += "GRANT ALL ON c.state, c.command TO writer;\n"
             self.here += (f"CREATE FOREIGN TABLE c.state{shard} (name text, state text) SERVER s{shard} OPTIONS (table_name 'state');\n"
                           f"CREATE FOREIGN TABLE c.command{shard} (command text) SERVER {self.server}{shard} OPTIONS (table_name 'command');\n")
+
+    def add_source(self, name):
+        """Rows of the first shard, by a function that looks at the target there."""
+        self.shard[0] += (f"CREATE FUNCTION c.looks() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS 'BEGIN RETURN (SELECT count(*) FROM c.{name}); END';\n"
+                          "CREATE VIEW c.there AS SELECT i, c.looks() AS seen FROM generate_series(1, 700) i;\n")
+        self.here += f"CREATE FOREIGN TABLE c.there (i int, seen bigint) SERVER s0 OPTIONS (fetch_size '{self.pick(100, 100, 7, 1000)}');\n"
 
     def make_partitions(self, options):
         """Partitions at two servers, and one here. The bounds of hash partitions would depend on the platform."""
@@ -490,11 +497,15 @@ class Case:
         source = f"generate_series({first}, {last}) i"
         if self.often(0.3) and last - first < 400:
             source = f"(SELECT i + {first - 1} AS i FROM c.source WHERE i <= {last - first + 1} OFFSET 0) s"
+        elif order and self.often(0.3) and last - first < 400:
+            source = f"(SELECT i + {first - 1} AS i, seen FROM c.there WHERE i <= {last - first + 1} OFFSET 0) s"
         where = ""
         for row, _ in bad.get(None, []):
             where = f" WHERE 1 / (i - {row}) IS NOT NULL"
         if self.often(0.05):
             where += (" AND " if where else " WHERE ") + self.pick("c.volatile_here(i) = i", "c.sub(i) = i")
+        if "c.there" in source:     # unsorted, so that rows are written while others are read
+            return f"SELECT {', '.join(expressions)} FROM {source}{where}{' AND' if where else ' WHERE'} (i + seen / 50) % 5 > 0"
         return f"SELECT {', '.join(expressions)} FROM {source}{where}" + (" ORDER BY i" if order and "SELECT" in source else "")
 
     def some_columns(self):
@@ -557,6 +568,11 @@ class Case:
             value = f"CASE WHEN x.k = {row} THEN {wrong} ELSE {value} END"
         condition = self.pick("c.here(k) % 3 = 0", "c.sub(k) % 3 < 2", "c.here(k) % 3 > 0", f"c.here(k) < {row}", "true", "k % 5 = 1", "c.here(k) IS NOT NULL")
         source = self.pick("", "", "", " FROM c.source s")
+        # With better estimates another plan may be chosen, in which the function looks at another time.
+        if "remote_statistics = 'off'" in self.settings and self.often(0.3):
+            source = " FROM c.there s"
+        if "there" in source:
+            condition += " AND s.seen % 3 < 2"
         if source:
             condition += f" AND s.i {self.pick('', '/ 2 * 2')} = {self.target}.k - {first - 1}".replace(self.target + ".", "x.")
         returning = " RETURNING x.k" if self.often(0.05) else ""

@@ -100,6 +100,17 @@ SELECT t, bad, c.* FROM unnest('{sale,sale100}'::text[]) t, unnest('{150,1500}':
 	write_compare(format('INSERT INTO %s SELECT i, ''x'', i, CASE WHEN i <> %s THEN date ''2024-01-01'' END
 						  FROM generate_series(101, 2100) i', t, bad)) c;
 
+-- all values of a statement are read before it is executed, in however small
+-- batches rows travel
+CREATE FOREIGN TABLE sale100_text (id int, item text, price numeric(10,2), day text)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'sale', batch_size '100');
+SELECT rows, bad, c.* FROM unnest('{4096,30}'::int[]) rows, unnest('{105,250}'::int[]) bad,
+	set_config('pg_exchange.batch_rows_max', rows::text, false) setting,
+	write_compare(format('INSERT INTO sale100_text SELECT i, CASE WHEN i = %s THEN ''bad'' END, i, CASE WHEN i = 295 THEN ''2024-02-31'' ELSE ''2024-01-01'' END
+						  FROM generate_series(101, 600) i -- %s', bad, setting)) c;
+RESET pg_exchange.batch_rows_max;
+DROP FOREIGN TABLE sale100_text;
+
 -- errors of the source, before and after the bad row
 SELECT t, bad, c.* FROM unnest('{sale,sale100}'::text[]) t, unnest('{110,1510,1490,1390,1210,2000}'::int[]) bad,
 	write_compare(format('INSERT INTO %s SELECT i, CASE WHEN i = %s THEN ''bad'' END, 1 / (1500 - i), ''2024-01-01''

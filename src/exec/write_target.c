@@ -103,7 +103,11 @@ is_crowded(const px_write_target *target)
 		(size_t) px_receive_buffer / BUFFER_SHARE_OF_TARGETS;
 }
 
-/* Rows of a frame: fewer if many targets have to share the memory. */
+/*
+ * Rows of a frame: fewer if many targets have to share the memory, and at
+ * least those of a statement of postgres_fdw.  The remote reads all values of
+ * a statement before it executes that, so an error of theirs comes first.
+ */
 static uint32
 frame_rows_max(const px_write_target *target)
 {
@@ -112,7 +116,9 @@ frame_rows_max(const px_write_target *target)
 	size_t		rows = share / (VALUE_NBYTES * target->request.ncolumns);
 
 	rows = Min(rows, PX_PIECE_VALUES_MAX / target->request.ncolumns);
-	return (uint32) Min(Max(rows, FRAME_ROWS_MIN), (size_t) px_batch_rows_max);
+	return (uint32) Min(Max(rows, FRAME_ROWS_MIN),
+						(size_t) Max(px_batch_rows_max,
+									 target->plan.batch_size));
 }
 
 /* The same for the bytes of the next piece. */
@@ -161,13 +167,14 @@ begin_buffers(px_write_target *target)
 {
 	px_write_state *writer = target->writer;
 	MemoryContext oldcontext = MemoryContextSwitchTo(writer->context);
+	uint32		rows = frame_rows_max(target);
 
-	if (writer->tools == NULL)
+	if (writer->tools == NULL || writer->tools->rows_max < rows)
 	{
-		target->request.batch_rows = px_batch_rows_max;
+		target->request.batch_rows = Max((uint32) px_batch_rows_max, rows);
 		writer->tools = px_frame_tools_new(&target->request);
 	}
-	target->request.batch_rows = frame_rows_max(target);
+	target->request.batch_rows = rows;
 	target->frame_rows = rounded_frame_rows(target,
 											target->request.batch_rows);
 
