@@ -95,11 +95,21 @@ CREATE FOREIGN TABLE silent (id int, v text)
 SELECT sum(id) FROM silent;
 SELECT sum(id) FROM (SELECT id FROM silent UNION ALL SELECT id FROM waits) q;
 
+-- rows that come slowly, and are kept, or become frames
+CREATE TABLE remote.slow (id int, n int);
+CREATE FOREIGN TABLE slow (id int, n int) SERVER impatient OPTIONS (schema_name 'remote');
+INSERT INTO slow SELECT i, length(pg_sleep(0.02)::text) FROM generate_series(1, 60) i;
+SET pg_exchange.min_write_rows = 0;
+INSERT INTO slow SELECT i, length(pg_sleep(0.02)::text) FROM generate_series(1, 60) i;
+UPDATE slow SET n = n + 1 + length(pg_sleep(0.02)::text) WHERE id <= 30;
+RESET pg_exchange.min_write_rows;
+SELECT count(*), sum(n) FROM slow;
+
 SET client_min_messages = warning;
 DROP SERVER impatient CASCADE;
 DROP FOREIGN TABLE waits, locks_waits;
 DROP FUNCTION lock_it, lock_it_as_before, slowly;
-DROP TABLE remote.waits CASCADE;
+DROP TABLE remote.waits, remote.slow CASCADE;
 DROP FUNCTION remote.lock_waits, remote.think CASCADE;
 RESET pg_exchange.compression;
 RESET client_min_messages;

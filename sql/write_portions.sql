@@ -35,11 +35,36 @@ CREATE TRIGGER note AFTER UPDATE ON below.parted FOR EACH STATEMENT EXECUTE FUNC
 INSERT INTO below.parted SELECT 1 + i % 2, 0 FROM generate_series(1, 450) i;
 
 CREATE TABLE below.plain AS SELECT i AS id, 0 AS n FROM generate_series(1, 450) i;
-ANALYZE below.source, below.chain, below.parted, below.plain;
-IMPORT FOREIGN SCHEMA below LIMIT TO (source, looks, target, chain, noted, parted, plain) FROM SERVER loopback INTO portions;
+
+-- other rows that show when they were evaluated
+CREATE TABLE below.checks (n bigint);
+CREATE FUNCTION below.check_it(int) RETURNS bool LANGUAGE plpgsql AS 'BEGIN INSERT INTO below.checks SELECT count(*) FROM below.target; RETURN true; END';
+CREATE DOMAIN below.looked_at AS int CHECK (below.check_it(VALUE));
+CREATE VIEW below.checked AS SELECT (id + 0)::below.looked_at::int AS id FROM below.source;
+CREATE TABLE below.locked AS SELECT i AS id, 0 AS n FROM generate_series(1, 450) i;
+ALTER TABLE below.locked ADD PRIMARY KEY (id);
+CREATE VIEW below.locking AS SELECT id FROM below.locked FOR UPDATE;
+CREATE TABLE below.counted (id int, n int);
+CREATE FUNCTION below.change_locked() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	UPDATE below.locked SET n = 1 WHERE id = new.id + 150;
+	RETURN new;
+END
+$$;
+CREATE TRIGGER change_locked AFTER INSERT ON below.counted FOR EACH ROW EXECUTE FUNCTION below.change_locked();
+CREATE TABLE below.numbered (id int, seen bigint, n serial);
+CREATE VIEW below.last AS SELECT id, (SELECT last_value + id * 0 FROM below.numbered_n_seq) AS last FROM below.source;
+CREATE FUNCTION below.add(bigint, int) RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT count(*) FROM below.target); END';
+CREATE AGGREGATE below.seen_by_each (int) (SFUNC = below.add, STYPE = bigint);
+CREATE VIEW below.aggregating AS SELECT id, below.seen_by_each(id) OVER (ROWS BETWEEN CURRENT ROW AND CURRENT ROW) AS seen FROM below.source;
+
+ANALYZE below.locked, below.source, below.chain, below.parted, below.plain;
+IMPORT FOREIGN SCHEMA below LIMIT TO (source, looks, target, chain, noted, parted, plain, checked, checks, locking, counted, last, aggregating) FROM SERVER loopback INTO portions;
 CREATE FOREIGN TABLE target100 (id int, seen bigint) SERVER loopback OPTIONS (schema_name 'below', table_name 'target', batch_size '100');
 CREATE FOREIGN TABLE looks7 (id int, seen bigint) SERVER loopback OPTIONS (schema_name 'below', table_name 'looks', fetch_size '7');
 CREATE FOREIGN TABLE chain7 (id int, n int) SERVER loopback OPTIONS (schema_name 'below', table_name 'chain', fetch_size '7');
+CREATE FOREIGN TABLE looks100000 (id int, seen bigint) SERVER loopback OPTIONS (schema_name 'below', table_name 'looks', fetch_size '100000');
+CREATE FOREIGN TABLE numbered (id int, seen bigint) SERVER loopback OPTIONS (schema_name 'below');
 ANALYZE source, looks, chain, parted, plain, looks7, chain7;
 CREATE FUNCTION same(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN $1; END';
 
@@ -88,6 +113,16 @@ SELECT * FROM outcomes('UPDATE chain SET n = same(n) + 1', 'SELECT sum(n) || '',
 SELECT * FROM outcomes('UPDATE chain7 SET n = same(n) + 1', 'SELECT sum(n) || '', statements: '' || (SELECT count(*) FROM noted) FROM chain');
 SELECT * FROM outcomes('UPDATE parted SET n = same(n) + 1', 'SELECT sum(n) || '', statements: '' || (SELECT count(*) FROM noted) FROM parted');
 SELECT * FROM outcomes('UPDATE plain SET n = same(n) + 1', 'SELECT sum(n) FROM plain');
+
+-- What else shows when a row was evaluated: checks of a domain, row locks in a
+-- view, the value of a sequence, an aggregate's functions.
+SELECT * FROM outcomes('INSERT INTO target SELECT id, 0 FROM checked', $$ SELECT string_agg(DISTINCT to_char(n, 'FM000'), ' ') FROM checks $$);
+SELECT * FROM outcomes('INSERT INTO counted SELECT id, 0 FROM locking', $$ SELECT count(*)::text FROM counted $$);
+SELECT * FROM outcomes('INSERT INTO numbered SELECT id, last FROM last', 'SELECT count(DISTINCT seen) || '' values'' FROM numbered');
+SELECT * FROM outcomes('INSERT INTO target SELECT id, seen FROM aggregating', $$ SELECT string_agg(DISTINCT to_char(seen, 'FM000'), ' ') FROM target $$);
+
+-- more rows at a time than a frame may have
+SELECT * FROM outcomes('INSERT INTO target SELECT id, seen FROM looks100000', $$ SELECT string_agg(DISTINCT to_char(seen, 'FM000'), ' ') FROM target $$);
 
 -- Frames are sent no more often than that.
 BEGIN;

@@ -214,6 +214,10 @@ judge_relation(Oid relation, judgement *judgement)
 		return set_reason(judgement, "reads a foreign table");
 	if (get_rel_persistence(relation) == RELPERSISTENCE_TEMP)
 		return set_reason(judgement, "reads a temporary table");
+
+	/* Its last value belongs to no snapshot. */
+	if (get_rel_relkind(relation) == RELKIND_SEQUENCE)
+		return set_reason(judgement, "reads a sequence");
 	return false;
 }
 
@@ -306,6 +310,76 @@ px_session_judge_plan(const PlannedStmt *stmt)
 			break;
 	}
 	return judgement.reason;
+}
+
+/* ---------------------------------------------------------------------
+ * When rows are evaluated
+ * --------------------------------------------------------------------- */
+
+static bool
+is_volatile(Oid function)
+{
+	return func_volatile(function) == PROVOLATILE_VOLATILE;
+}
+
+/* An aggregate is never declared volatile, whatever it calls. */
+static bool
+is_volatile_function(Oid function, void *context)
+{
+	return is_volatile(function) ||
+		(function >= FirstNormalObjectId &&
+		 get_func_prokind(function) == PROKIND_AGGREGATE &&
+		 px_aggregate_has_function(function, is_volatile));
+}
+
+static bool
+has_time(Node *node, void *context)
+{
+	ListCell   *lc;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		Query	   *query = (Query *) node;
+
+		if (query->commandType != CMD_SELECT || query->rowMarks != NIL)
+			return true;
+		foreach(lc, query->rtable)
+		{
+			const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+
+			if (rte->rtekind == RTE_RELATION &&
+				get_rel_relkind(rte->relid) == RELKIND_SEQUENCE)
+				return true;
+		}
+		return query_tree_walker(query, has_time, context, 0);
+	}
+	if (IsA(node, NextValueExpr) ||
+		check_functions_in_node(node, is_volatile_function, context))
+		return true;
+	if (IsA(node, CoerceToDomain))
+	{
+		Oid			domain = ((const CoerceToDomain *) node)->resulttype;
+		DomainConstraintRef *ref = palloc0(sizeof(DomainConstraintRef));
+
+		/* The memory context keeps a pointer to it until it is reset. */
+		InitDomainConstraintRef(domain, ref, CurrentMemoryContext, false);
+		foreach(lc, ref->constraints)
+		{
+			const DomainConstraintState *constraint = lfirst(lc);
+
+			if (has_time((Node *) constraint->check_expr, context))
+				return true;
+		}
+	}
+	return expression_tree_walker(node, has_time, context);
+}
+
+bool
+px_session_judge_time(Query *query)
+{
+	return has_time((Node *) query, NULL);
 }
 
 void

@@ -28,6 +28,14 @@ extern char *px_session_judge(Query *query);
  */
 extern char *px_session_judge_plan(const PlannedStmt *stmt);
 
+/*
+ * May it matter when a row of the query is evaluated?  Then what the session
+ * does between two FETCHes could be seen in the rows, or the query's effects
+ * could be seen there: volatile functions, row locks, and the values of
+ * sequences.  The query must have been rewritten.
+ */
+extern bool px_session_judge_time(Query *query);
+
 /* Raise PX_ERRCODE_DECLINED unless reason is NULL. */
 extern void px_session_decline(const char *reason);
 

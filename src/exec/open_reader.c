@@ -207,13 +207,13 @@ wants_exact_portions(const px_receive_state *state)
 {
 	if (state->locks_rows)
 		return true;
-	if (state->fetch_size > PX_FRAME_ROWS_MAX)
-		return false;
 
-	/* Smaller ones would be evaluated before others' rows are written. */
+	/* Smaller ones would be evaluated after others' rows are written. */
 	if (state->fetch_size > px_batch_rows_max &&
 		px_run_writes_foreign(state->css.ss.ps.state->es_plannedstmt))
 		return true;
+	if (state->fetch_size > PX_FRAME_ROWS_MAX)
+		return false;
 	return state->few_rows || !px_run_is_complete(state->css.ss.ps.state);
 }
 

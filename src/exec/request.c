@@ -147,7 +147,8 @@ px_request_for_session(px_receive_state *state, px_stream_reader *reader)
 	if (state->exact_portions)
 	{
 		request.fixed = true;
-		request.batch_rows = reader->batch_rows_max = state->fetch_size;
+		request.batch_rows = reader->batch_rows_max =
+			Min(state->fetch_size, PX_FRAME_ROWS_MAX);
 	}
 	return wrap_query(state, reader, &request, "send_text");
 }

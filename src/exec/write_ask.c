@@ -15,6 +15,7 @@
 
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/timestamp.h"
 
 #include "adapt/choice.h"
@@ -34,7 +35,8 @@
 /* The question, if a query that calls exchange.describe is put into it. */
 #define QUESTION \
 	"SELECT CASE WHEN " PX_CAN_WRITE \
-	" THEN pg_catalog.query_to_xml(%s, true, true, '')::pg_catalog.text" \
+	" THEN pg_catalog.concat(pg_catalog.query_to_xml(%s, true, true, '')," \
+	" pg_catalog.current_setting('idle_in_transaction_session_timeout'))" \
 	" ELSE '' END"
 
 /* How the description is embedded in the answer. */
@@ -106,6 +108,19 @@ find_description(char *answer, bool is_known)
 		return NULL;
 	*end = '\0';
 	return begin + strlen(DESCRIPTION_BEGIN);
+}
+
+/* The session's idle time-out, which stands after the description. */
+static int
+find_idle_timeout(const char *answer)
+{
+	const char *last = strrchr(answer, '>');
+	int			ms;
+
+	if (last == NULL)
+		return 0;
+	last += strspn(last, "> \n");
+	return parse_int(last, &ms, GUC_UNIT_MS, NULL) ? Max(ms, 0) : 0;
 }
 
 static void
@@ -238,6 +253,7 @@ px_write_ask(px_write_target *target)
 	px_hello	self;
 	uint16		version;
 	text	   *answer;
+	char	   *words;
 	px_outcome	outcome;
 	const char *against;
 
@@ -255,9 +271,11 @@ px_write_ask(px_write_target *target)
 		return ask_for_fault(target, peer);
 
 	columns = palloc(PX_FRAME_COLUMNS_MAX * sizeof(px_request_column));
+	words = text_to_cstring(answer);
+	if (!lane->is_described)
+		lane->idle_ms = find_idle_timeout(words);
 	read_description(lane->servername,
-					 find_description(text_to_cstring(answer),
-									  lane->is_described),
+					 find_description(words, lane->is_described),
 					 &description, columns);
 	outcome = px_hello_judge(&self, &description.hello, &version);
 	if (!px_is_ok(outcome))

@@ -53,6 +53,7 @@ px_write_lane_get(px_write_state *writer, const px_write_plan *plan)
 	lane = palloc0(sizeof(px_write_lane));
 	lane->writer = writer;
 	lane->serverid = serverid;
+	lane->contact_ns = plan->begun_ns;
 	lane->next = writer->lanes;
 	writer->lanes = lane;
 	writer->nlanes++;
@@ -140,6 +141,7 @@ guarded(lane_operation operation, px_write_target *target, const char *sql,
 	}
 	PG_END_TRY();
 	error_context_stack = stack;
+	target->lane->contact_ns = px_wall_ns();
 	return result;
 }
 
@@ -399,6 +401,18 @@ is_idle(px_write_lane *lane)
 	if (lane->target && !lane->has_result)
 		guarded(LANE_POLL, lane->target, NULL, lane->piece);
 	return lane->target == NULL || lane->has_result;
+}
+
+void
+px_write_lane_keep_awake(px_write_lane *lane)
+{
+	px_write_target *target = lane->writer->targets;
+
+	if (!is_idle(lane))
+		return;
+	while (target->lane != lane)
+		target = target->next;
+	(void) px_write_lane_ask(target, "SELECT NULL::pg_catalog.text", false);
 }
 
 void

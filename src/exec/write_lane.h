@@ -50,6 +50,12 @@ extern void px_write_lane_start(px_write_lane *lane);
  */
 extern void px_write_lanes_go_on(px_write_state *writer);
 
+/*
+ * Send a trivial query, unless the remote still works for us.  So its session
+ * is not ended as one that is idle in a transaction.
+ */
+extern void px_write_lane_keep_awake(px_write_lane *lane);
+
 /* Wait until all that was sent is written. */
 extern void px_write_lane_collect(px_write_lane *lane);
 

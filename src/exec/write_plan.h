@@ -27,6 +27,7 @@ typedef struct px_write_plan
 	List	   *attrs;			/* the columns that it sends, from 1: generated
 								 * ones are left out; as sql */
 	AttrNumber	ctid_attno;		/* UPDATE, DELETE: in the plan's rows */
+	int64		begun_ns;		/* when postgres_fdw began, by px_wall_ns */
 	bool		may_repeat;		/* UPDATE, DELETE: a ctid may come twice */
 	int			batch_size;		/* postgres_fdw's rows of a statement */
 	bool		whole_statements;	/* send only these before the end */

@@ -39,6 +39,8 @@ typedef struct px_write_lane
 	bool		failed;			/* its session takes no more commands */
 	int			ntargets;		/* that are written to there */
 	int			nheld;			/* calls with errors held */
+	int64		contact_ns;		/* when the session was last sent something, or
+								 * answered; by px_wall_ns */
 	const char *declined;		/* why postgres_fdw writes all that is left;
 								 * NULL: it does not */
 
@@ -48,6 +50,7 @@ typedef struct px_write_lane
 	bool		is_local;		/* under pg_exchange.local_scope */
 	px_mode		mode;			/* that is in force: none if it is local */
 	px_adapt	adapt;			/* mode auto; else not valid */
+	int			idle_ms;		/* the session's idle time-out; 0: none */
 
 	/* The call in flight: sent, and not collected. */
 	px_write_target *target;	/* NULL: there is none */

@@ -33,6 +33,7 @@
 #include "utils/resowner.h"
 
 #include "compat.h"
+#include "exec/clocks.h"
 #include "exec/write_error.h"
 #include "exec/write_kept.h"
 #include "exec/write_lane.h"
@@ -272,11 +273,46 @@ limit_memory(px_write_state *writer)
 #define COPY_ROWS_MAX		1000
 #define COPY_NBYTES_MAX		65535
 
+/*
+ * Rows that come slowly are kept no longer before the remote was asked: it may
+ * have an idle_in_transaction_session_timeout.
+ */
+#define KEPT_MS				500
+
+/* Once it was asked, it hears of us so often before that has passed. */
+#define CONTACTS			8
+
 static void
 note_copy_flush(px_write_state *writer)
 {
 	writer->copy_rows = writer->copy_nbytes = 0;
 	writer->copy_given = writer->nrows;
+}
+
+/*
+ * Servers that postgres_fdw would have sent the rows to by now must not end
+ * their sessions as idle in a transaction.
+ */
+static void
+keep_awake(px_write_state *writer)
+{
+	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
+	{
+		int64		ms = lane->is_described ?
+			(lane->idle_ms + CONTACTS - 1) / CONTACTS : KEPT_MS;
+		int64		now;
+
+		if (ms == 0 || lane->failed || lane->declined)
+			continue;
+		now = px_wall_ns();
+		if (now - lane->contact_ns < ms * 1000000)
+			continue;
+		lane->contact_ns = now;
+		if (lane->is_described)
+			px_write_lane_keep_awake(lane);
+		else
+			flush_kept(writer, lane);
+	}
 }
 
 TupleTableSlot *
@@ -299,6 +335,7 @@ px_writer_row(px_write_target *target, TupleTableSlot *slot,
 			note_copy_flush(writer);
 	}
 	limit_memory(writer);
+	keep_awake(writer);
 	return slot;
 }
 

@@ -28,6 +28,7 @@
 
 #include "compat.h"
 #include "compat_executor.h"
+#include "exec/clocks.h"
 #include "exec/plan_walk.h"
 #include "exec/run.h"
 #include "exec/write_explain.h"
@@ -187,6 +188,7 @@ fill_plan(modify_routine *routine, ModifyTableState *mtstate,
 	plan->relinfo = relinfo;
 	plan->fdw = routine->own;
 	plan->fdw_state = relinfo->ri_FdwState;
+	plan->begun_ns = px_wall_ns();
 	plan->operation = routed ? CMD_INSERT : mtstate->operation;
 	if (!routed)
 		px_write_statement_set(plan, private);

@@ -262,8 +262,9 @@ check_session(Query *query, const px_request *request)
 /*
  * Change the request so that the query is evaluated in the portions that
  * postgres_fdw would fetch.  Volatile functions may have effects, which must
- * not happen earlier than with postgres_fdw.  The receiver cannot request
- * this, because the functions may be inside a view of the remote.
+ * not happen earlier than with postgres_fdw, and so may row locks.  The
+ * receiver cannot request this, because they may be inside a view of the
+ * remote.
  */
 static TargetEntry *
 evaluate_portions(const TargetEntry *marker, px_request *request)
@@ -315,7 +316,7 @@ marker_planner(PX_PLANNER_PARAMETERS)
 		 * have no parallel plans.  So EXPLAIN must not get one either.
 		 */
 		cursor_options &= ~CURSOR_OPT_PARALLEL_OK;
-		if (contain_volatile_functions((Node *) inner))
+		if (px_session_judge_time(inner))
 			marker = evaluate_portions(marker, &request);
 	}
 	else
