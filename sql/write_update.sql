@@ -132,6 +132,15 @@ EXECUTE increase;
 SELECT sum(amount) FROM stock;
 ROLLBACK;
 RESET pg_exchange.enabled;
+-- postgres_fdw reads for a plan with an exchange
+PREPARE decrease AS UPDATE stock SET amount = same(amount) - 1 WHERE amount > 0;
+BEGIN;
+EXECUTE decrease;
+SET LOCAL pg_exchange.enabled = off;
+EXECUTE decrease;
+SELECT sum(amount), count(*) FILTER (WHERE amount = 0) FROM stock;
+SELECT transport('EXECUTE decrease');
+ROLLBACK;
 -- WHERE CURRENT OF is postgres_fdw's to refuse
 BEGIN;
 DECLARE c CURSOR FOR SELECT * FROM stock FOR UPDATE;

@@ -281,6 +281,7 @@ next_child_row(px_receive_state *state, TupleTableSlot *slot)
 	if (TupIsNull(child_slot))
 		return NULL;
 
+	ExecClearTuple(slot);
 	slot_getallattrs(child_slot);
 	memcpy(slot->tts_values, child_slot->tts_values, natts * sizeof(Datum));
 	memcpy(slot->tts_isnull, child_slot->tts_isnull, natts * sizeof(bool));
