@@ -105,6 +105,16 @@ UPDATE slow SET n = n + 1 + length(pg_sleep(0.02)::text) WHERE id <= 30;
 RESET pg_exchange.min_write_rows;
 SELECT count(*), sum(n) FROM slow;
 
+-- a lock that the question about a statement waits for
+CREATE FOREIGN TABLE slow3 (id int, n int) SERVER impatient OPTIONS (schema_name 'remote', table_name 'slow', batch_size '3');
+ALTER SERVER impatient OPTIONS (SET options '-c lock_timeout=200ms');
+SET pg_exchange.min_write_rows = 0;
+BEGIN;
+LOCK TABLE remote.slow;
+INSERT INTO slow3 SELECT i, i FROM generate_series(1, 30) i;
+ROLLBACK;
+RESET pg_exchange.min_write_rows;
+
 SET client_min_messages = warning;
 DROP SERVER impatient CASCADE;
 DROP FOREIGN TABLE waits, locks_waits;

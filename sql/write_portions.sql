@@ -124,6 +124,10 @@ SELECT * FROM outcomes('INSERT INTO target SELECT id, seen FROM aggregating', $$
 -- more rows at a time than a frame may have
 SELECT * FROM outcomes('INSERT INTO target SELECT id, seen FROM looks100000', $$ SELECT string_agg(DISTINCT to_char(seen, 'FM000'), ' ') FROM target $$);
 
+-- the same if rows are written by statements of their own
+SELECT * FROM outcomes('DO $do$ DECLARE r record; BEGIN FOR r IN SELECT * FROM portions.looks100000 LOOP INSERT INTO portions.target VALUES (r.id, r.seen); END LOOP; END $do$',
+					   $$ SELECT string_agg(DISTINCT to_char(seen, 'FM000'), ' ') FROM target $$);
+
 -- Frames are sent no more often than that.
 BEGIN;
 SELECT transport('INSERT INTO target SELECT id, seen FROM looks');

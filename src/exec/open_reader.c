@@ -210,10 +210,9 @@ wants_exact_portions(const px_receive_state *state)
 
 	/* Smaller ones would be evaluated after others' rows are written. */
 	if (state->fetch_size > px_batch_rows_max &&
-		px_run_writes_foreign(state->css.ss.ps.state->es_plannedstmt))
+		(state->user_code ||
+		 px_run_writes_foreign(state->css.ss.ps.state->es_plannedstmt)))
 		return true;
-	if (state->fetch_size > PX_FRAME_ROWS_MAX)
-		return false;
 	return state->few_rows || !px_run_is_complete(state->css.ss.ps.state);
 }
 

@@ -100,8 +100,12 @@ rows_of_statement(const px_write_target *target, const px_write_piece *piece,
 	uint32		size = (uint32) plan->batch_size;
 	uint32		begin;
 
-	if (plan->operation != CMD_INSERT || piece == NULL || size <= 1)
+	if (plan->operation != CMD_INSERT || size <= 1)
 		return 1;
+
+	/* A question: as many rows are likely to come. */
+	if (piece == NULL)
+		return (int) size;
 	if (px_write_is_copy_batch(target) && piece->rows > 0)
 		return rows_of_copy_statement(piece, size,
 									  Min((uint32) Max(row, 0),
