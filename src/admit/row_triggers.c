@@ -16,25 +16,10 @@
 #include "access/table.h"
 #include "catalog/partition.h"
 #include "catalog/pg_trigger.h"
-#include "utils/inval.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 
 #include "admit/row_triggers.h"
-
-/*
- * Tables above the partitions that have such triggers: any, and such that fire
- * before.  In CacheMemoryContext.
- */
-static List *tables_above[2];
-static uint64 changes = 1;		/* of tables, so far */
-static uint64 read_at = 0;		/* when it was that many */
-
-static void
-forget(Datum arg, Oid relid)
-{
-	changes++;
-}
+#include "admit/tables_above.h"
 
 /* Set found[only_before] to the tables above partitions with such triggers. */
 static void
@@ -65,32 +50,7 @@ read_triggers(List **found)
 bool
 px_has_row_triggers_below(Oid relid, bool only_before)
 {
-	static bool registered = false;
+	static px_tables_above known;
 
-	if (!registered)
-	{
-		CacheRegisterRelcacheCallback(forget, (Datum) 0);
-		registered = true;
-	}
-	if (read_at != changes)
-	{
-		uint64		begun_at = changes;
-		List	   *found[2] = {NIL, NIL};
-
-		read_triggers(found);
-		for (int i = 0; i < 2; i++)
-		{
-			MemoryContext oldcontext =
-				MemoryContextSwitchTo(CacheMemoryContext);
-
-			list_free(tables_above[i]);
-			tables_above[i] = NIL;
-			tables_above[i] = list_copy(found[i]);
-			MemoryContextSwitchTo(oldcontext);
-		}
-
-		/* A change that came meanwhile counts for later. */
-		read_at = begun_at;
-	}
-	return list_member_oid(tables_above[only_before], relid);
+	return px_is_table_above(&known, only_before, relid, read_triggers);
 }

@@ -149,10 +149,7 @@ stays_in_session(Oid function)
 static bool
 judge_function(Oid function, void *context)
 {
-	if (!stays_in_session(function) &&
-		(function < FirstNormalObjectId ||
-		 get_func_prokind(function) != PROKIND_AGGREGATE ||
-		 !px_aggregate_has_function(function, stays_in_session)))
+	if (!px_any_function(function, stays_in_session))
 		return false;
 	return set_reason(context, psprintf("calls function \"%s\"",
 										get_func_name(function)));
@@ -185,14 +182,9 @@ judge_sql_value(const SQLValueFunction *value, judgement *judgement)
 static bool
 judge_domain(Oid domain, judgement *judgement)
 {
-	DomainConstraintRef *constraints;
 	ListCell   *lc;
 
-	if (!px_domain_has_constraints(domain))
-		return false;
-	constraints = palloc0(sizeof(DomainConstraintRef));
-	InitDomainConstraintRef(domain, constraints, CurrentMemoryContext, false);
-	foreach(lc, constraints->constraints)
+	foreach(lc, px_domain_constraints(domain))
 	{
 		DomainConstraintState *constraint = lfirst(lc);
 
@@ -322,14 +314,10 @@ is_volatile(Oid function)
 	return func_volatile(function) == PROVOLATILE_VOLATILE;
 }
 
-/* An aggregate is never declared volatile, whatever it calls. */
 static bool
 is_volatile_function(Oid function, void *context)
 {
-	return is_volatile(function) ||
-		(function >= FirstNormalObjectId &&
-		 get_func_prokind(function) == PROKIND_AGGREGATE &&
-		 px_aggregate_has_function(function, is_volatile));
+	return px_any_function(function, is_volatile);
 }
 
 static bool
@@ -361,11 +349,8 @@ has_time(Node *node, void *context)
 	if (IsA(node, CoerceToDomain))
 	{
 		Oid			domain = ((const CoerceToDomain *) node)->resulttype;
-		DomainConstraintRef *ref = palloc0(sizeof(DomainConstraintRef));
 
-		/* The memory context keeps a pointer to it until it is reset. */
-		InitDomainConstraintRef(domain, ref, CurrentMemoryContext, false);
-		foreach(lc, ref->constraints)
+		foreach(lc, px_domain_constraints(domain))
 		{
 			const DomainConstraintState *constraint = lfirst(lc);
 

@@ -26,19 +26,21 @@
 #include "catalog/pg_operator.h"
 #include "catalog/pg_proc.h"
 #include "utils/fmgroids.h"
-#include "utils/inval.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/syscache.h"
+#include "utils/typcache.h"
 
+#include "admit/tables_above.h"
 #include "admit/user_code.h"
+#include "compat.h"
 
 /* ---------------------------------------------------------------------
  * Functions
  * --------------------------------------------------------------------- */
 
-bool
-px_aggregate_has_function(Oid aggregate, bool (*test) (Oid function))
+/* Does one of the functions that an aggregate is made of pass the test? */
+static bool
+any_function_of_aggregate(Oid aggregate, bool (*test) (Oid function))
 {
 	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
 	Form_pg_aggregate form;
@@ -61,29 +63,44 @@ px_aggregate_has_function(Oid aggregate, bool (*test) (Oid function))
 }
 
 bool
+px_any_function(Oid function, bool (*test) (Oid function))
+{
+	return test(function) ||
+		(function >= FirstNormalObjectId &&
+		 get_func_prokind(function) == PROKIND_AGGREGATE &&
+		 any_function_of_aggregate(function, test));
+}
+
+static bool
+is_user_code(Oid function)
+{
+	return function >= FirstNormalObjectId &&
+		func_volatile(function) != PROVOLATILE_IMMUTABLE;
+}
+
+bool
 px_is_user_code(Oid function)
 {
-	if (function < FirstNormalObjectId)
-		return false;
-	if (get_func_prokind(function) == PROKIND_AGGREGATE)
-		return px_aggregate_has_function(function, px_is_user_code);
-	return func_volatile(function) != PROVOLATILE_IMMUTABLE;
+	return px_any_function(function, is_user_code);
+}
+
+List *
+px_domain_constraints(Oid domain)
+{
+	DomainConstraintRef *ref;
+
+	if (!px_domain_has_constraints(domain))
+		return NIL;
+
+	/* The memory context keeps a pointer to it until it is reset. */
+	ref = palloc0(sizeof(DomainConstraintRef));
+	InitDomainConstraintRef(domain, ref, CurrentMemoryContext, false);
+	return ref->constraints;
 }
 
 /* ---------------------------------------------------------------------
  * Partitions
  * --------------------------------------------------------------------- */
-
-/* Tables above such partitions.  In CacheMemoryContext. */
-static List *tables_above = NIL;
-static uint64 changes = 1;		/* of tables, so far */
-static uint64 read_at = 0;		/* when it was that many */
-
-static void
-forget(Datum arg, Oid relid)
-{
-	changes++;
-}
 
 /* The table of a constraint; InvalidOid if it is a domain's. */
 static Oid
@@ -153,32 +170,18 @@ read_dependencies(List *found, Oid refclass)
 	return found;
 }
 
+/* Set found[0] to the tables above partitions with functions of users. */
+static void
+read_checks(List **found)
+{
+	found[0] = read_dependencies(found[0], ProcedureRelationId);
+	found[0] = read_dependencies(found[0], OperatorRelationId);
+}
+
 bool
 px_has_user_checks_below(Oid relid)
 {
-	static bool registered = false;
+	static px_tables_above known;
 
-	if (!registered)
-	{
-		CacheRegisterRelcacheCallback(forget, (Datum) 0);
-		registered = true;
-	}
-	if (read_at != changes)
-	{
-		uint64		begun_at = changes;
-		List	   *found = NIL;
-		MemoryContext oldcontext;
-
-		found = read_dependencies(found, ProcedureRelationId);
-		found = read_dependencies(found, OperatorRelationId);
-		oldcontext = MemoryContextSwitchTo(CacheMemoryContext);
-		list_free(tables_above);
-		tables_above = NIL;
-		tables_above = list_copy(found);
-		MemoryContextSwitchTo(oldcontext);
-
-		/* A change that came meanwhile counts for later. */
-		read_at = begun_at;
-	}
-	return list_member_oid(tables_above, relid);
+	return px_is_table_above(&known, 0, relid, read_checks);
 }

@@ -9,11 +9,17 @@
 #define PX_ADMIT_USER_CODE_H
 
 /*
- * Passes a function the test that the aggregate is made of?  The aggregate
- * itself is always declared immutable.
+ * Does a function pass the test, or if it is an aggregate of a user, one that
+ * it is made of?  The aggregate itself is always declared immutable.
  */
-extern bool px_aggregate_has_function(Oid aggregate,
-									  bool (*test) (Oid function));
+extern bool px_any_function(Oid function, bool (*test) (Oid function));
+
+/*
+ * The constraints of a domain and of those that it is based on, as
+ * DomainConstraintState; one that is NOT NULL has no check_expr.  In the
+ * current memory context, which keeps a reference until it is reset.
+ */
+extern List *px_domain_constraints(Oid domain);
 
 /*
  * Is this a function of a user that is not immutable?  An aggregate is what

@@ -101,16 +101,14 @@ static bool calls_user_code(Node *node, void *context);
 static bool
 domain_calls_user_code(Oid domain)
 {
-	DomainConstraintRef *ref = palloc0(sizeof(DomainConstraintRef));
 	ListCell   *lc;
 
-	/* The memory context keeps a pointer to it until it is reset. */
-	InitDomainConstraintRef(domain, ref, CurrentMemoryContext, false);
-	foreach(lc, ref->constraints)
+	foreach(lc, px_domain_constraints(domain))
 	{
 		DomainConstraintState *constraint = lfirst(lc);
 
-		if (calls_user_code((Node *) constraint->check_expr, ref))
+		/* In constraints, functions are not believed. */
+		if (calls_user_code((Node *) constraint->check_expr, constraint))
 			return true;
 	}
 	return false;
@@ -267,7 +265,7 @@ px_write_calls_user_code(Node *node)
 typedef struct node_time
 {
 	bool		late;			/* begun after it, perhaps anew */
-	bool		streams;		/* after it, as its rows are wanted one by one */
+	bool		streams;		/* after it, as its rows are wanted */
 } node_time;
 
 typedef struct reads_context
@@ -377,18 +375,16 @@ reads_below(Plan *plan, const reads_context *context, node_time time)
 		reads_below(plan->righttree, context, inner);
 }
 
-int
-px_write_reads(const ModifyTableState *mtstate, const ResultRelInfo *target)
+static int
+reads_of_source(const ModifyTableState *mtstate, const ResultRelInfo *target)
 {
-	const Plan *plan = mtstate->ps.plan;
 	reads_context context;
 
-	if (plan == NULL)
-		return 0;				/* COPY */
 	context.serverid =
 		GetForeignServerIdByRelId(RelationGetRelid(target->ri_RelationDesc));
 	context.target = target->ri_RangeTableIndex;
-	return reads_below(plan->lefttree, &context, (node_time) {false, true}) |
+	return reads_below(mtstate->ps.plan->lefttree, &context,
+					   (node_time) {false, true}) |
 		reads_of_list(mtstate->ps.state->es_plannedstmt->subplans, &context,
 					  (node_time) {true, true}, true);
 }
@@ -597,24 +593,26 @@ is_marked(const ModifyTableState *mtstate, List *private)
 /* What may look at the target while rows are on their way. */
 static const char *
 reason_of_source(const ModifyTableState *mtstate, const ResultRelInfo *target,
-				 List *private, int batch_size)
+				 List *private, int batch_size, int *reads)
 {
 	if (mtstate->ps.plan == NULL)
 		return NULL;			/* COPY */
 	if (batch_size == 1 && !is_marked(mtstate, private))
 		return "functions may run queries";
-	if ((px_write_reads(mtstate, target) & PX_READS_FDW) != 0)
+	*reads = reads_of_source(mtstate, target);
+	if ((*reads & PX_READS_FDW) != 0)
 		return "its server is read meanwhile";
 	return NULL;
 }
 
 const char *
 px_write_reason(ModifyTableState *mtstate, ResultRelInfo *target, bool routed,
-				List *private, int batch_size)
+				List *private, int batch_size, int *reads)
 {
 	CmdType		operation = routed ? CMD_INSERT : mtstate->operation;
 	const char *reason;
 
+	*reads = 0;
 	if (!px_enabled)
 		return "pg_exchange.enabled is off";
 	if (!px_writes)
@@ -627,7 +625,7 @@ px_write_reason(ModifyTableState *mtstate, ResultRelInfo *target, bool routed,
 		 others_call_user_code(mtstate, operation)))
 		reason = "functions may run queries";
 	if (reason == NULL)
-		reason = reason_of_source(mtstate, target, private, batch_size);
+		reason = reason_of_source(mtstate, target, private, batch_size, reads);
 	return reason;
 }
 

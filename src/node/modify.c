@@ -178,11 +178,10 @@ may_repeat(const Plan *plan)
 
 static void
 fill_plan(modify_routine *routine, ModifyTableState *mtstate,
-		  ResultRelInfo *relinfo, bool routed, List *private)
+		  ResultRelInfo *relinfo, bool routed, List *private, int reads)
 {
 	px_write_plan *plan = &routine->plan;
 	const ModifyTable *modify = (const ModifyTable *) mtstate->ps.plan;
-	int			reads;
 
 	plan->mtstate = mtstate;
 	plan->relinfo = relinfo;
@@ -200,7 +199,6 @@ fill_plan(modify_routine *routine, ModifyTableState *mtstate,
 														"ctid");
 		plan->may_repeat = may_repeat(source);
 	}
-	reads = px_write_reads(mtstate, relinfo);
 	plan->whole_statements = plan->batch_size > 1 &&
 		(reads & PX_READS_OURS) != 0;
 	plan->passes_first = (reads & PX_READS_TARGET) != 0;
@@ -242,8 +240,9 @@ begin(ModifyTableState *mtstate, ResultRelInfo *relinfo, bool routed,
 	int			batch_size = fdw_batch_size(own, mtstate, operation, relinfo);
 	bool		is_off = !px_enabled || !px_writes;
 	bool		is_small = !is_off && px_write_is_small(mtstate);
+	int			reads = 0;
 	const char *reason = is_small ? PX_WRITE_FEW_ROWS :
-		px_write_reason(mtstate, relinfo, routed, private, batch_size);
+		px_write_reason(mtstate, relinfo, routed, private, batch_size, &reads);
 
 	routine->fdw = *own;
 	routine->own = own;
@@ -256,7 +255,7 @@ begin(ModifyTableState *mtstate, ResultRelInfo *relinfo, bool routed,
 		add_routed(mtstate, routine);
 	if (reason == NULL && !explain_only)
 	{
-		fill_plan(routine, mtstate, relinfo, routed, private);
+		fill_plan(routine, mtstate, relinfo, routed, private, reads);
 		reason = px_write_statement_reason(&routine->plan);
 	}
 

@@ -8,13 +8,15 @@
 #ifndef PX_TRANSPORT_REMOTE_ERROR_H
 #define PX_TRANSPORT_REMOTE_ERROR_H
 
+/* The query that closes a cursor, without the cursor's number. */
+#define PX_CLOSE_CURSOR	"CLOSE c"
+
 /*
  * In a PG_CATCH: end error handling, and return a copy of the error, in the
  * current memory context.  Its context names reported in place of our query
- * sql, which may be PX_CLOSE_CURSOR.  Its texts, which postgres_fdw takes from the remote as they are, are
- * valid in the database encoding.
+ * sql, which may be PX_CLOSE_CURSOR.  Its texts, which postgres_fdw takes from
+ * the remote as they are, are valid in the database encoding.
  */
-#define PX_CLOSE_CURSOR	"CLOSE c"
 extern ErrorData *px_remote_error_copy(const char *sql, const char *reported);
 
 /*
