@@ -570,7 +570,7 @@ class Case:
         source = self.pick("", "", "", " FROM c.source s")
         # With better estimates another plan may be chosen, in which the function looks at another time.
         if "remote_statistics = 'off'" in self.settings and self.often(0.3):
-            source = " FROM c.there s"
+            source = " FROM (SELECT i, seen FROM c.there OFFSET 0) s"
         if "there" in source:
             condition += " AND s.seen % 3 < 2"
         if source:

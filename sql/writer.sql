@@ -168,6 +168,23 @@ SELECT bad, c.* FROM unnest('{20,120,1300,1301,1302,1990,1999}'::int[]) bad,
 	write_compare(format('INSERT INTO parted SELECT i, CASE WHEN i BETWEEN %s AND %s THEN -1 ELSE i END FROM generate_series(1, 2000) i', bad, bad + 9)) c;
 ALTER FOREIGN TABLE parted1 OPTIONS (DROP batch_size);
 
+-- One of two tables of a server is postgres_fdw's: after an error of its row, rows
+-- of the other one that came before can't be written any more.
+CREATE FUNCTION write_nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE TRIGGER nothing AFTER INSERT OR UPDATE ON parted1 FOR EACH ROW EXECUTE FUNCTION write_nothing();
+ALTER FOREIGN TABLE parted2 OPTIONS (SET batch_size '1');
+SELECT first_error, count(*), bool_and(same) AS same FROM unnest('{6,7,8,9,10,11,12,1000,1001,1002,1003,1004,1005}'::int[]) bad,
+	write_compare(format('INSERT INTO parted SELECT i, CASE WHEN i BETWEEN %s AND %s THEN -1 ELSE i END FROM generate_series(1, 2000) i', bad, bad + 30)) c
+GROUP BY first_error ORDER BY first_error;
+SELECT * FROM explain_stable('INSERT INTO parted SELECT i, i FROM generate_series(1, 2000) i', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF');
+DROP TRIGGER nothing ON parted1;
+CREATE TRIGGER nothing AFTER UPDATE ON parted2 FOR EACH ROW EXECUTE FUNCTION write_nothing();
+SELECT c.* FROM write_compare('UPDATE parted SET n = CASE WHEN tableoid = ''parted0''::regclass THEN 1 ELSE -1 + floor(random()) END WHERE id < 300') c;
+DROP TRIGGER nothing ON parted2;
+DELETE FROM parted;
+ALTER FOREIGN TABLE parted2 OPTIONS (SET batch_size '100');
+DROP FUNCTION write_nothing;
+
 -- the same in little memory
 SET pg_exchange.receive_buffer = '64kB';
 SELECT t, c.* FROM unnest('{sale,sale100}'::text[]) t,

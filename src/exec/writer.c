@@ -175,15 +175,31 @@ join_lane(px_write_lane *lane, px_write_target *target)
 	lane->ntargets++;
 }
 
+/* The writer of the executor state, made if there is none. */
+static px_write_state *
+get_writer(EState *estate)
+{
+	px_write_state *writer = find_writer(estate);
+
+	return writer ? writer : make_writer(estate);
+}
+
+void
+px_writer_leave(const px_write_plan *plan, const char *reason)
+{
+	px_write_state *writer = get_writer(plan->mtstate->ps.state);
+	px_write_lane *lane = px_write_lane_get(writer, plan);
+
+	if (lane->declined == NULL)
+		px_write_lane_decline(lane, reason);
+}
+
 px_write_target *
 px_writer_add(const px_write_plan *plan)
 {
-	EState	   *estate = plan->mtstate->ps.state;
-	px_write_state *writer = find_writer(estate);
+	px_write_state *writer = get_writer(plan->mtstate->ps.state);
 	px_write_target *target;
 
-	if (writer == NULL)
-		writer = make_writer(estate);
 	target = MemoryContextAllocZero(writer->context, sizeof(px_write_target));
 	target->plan = *plan;
 	target->writer = writer;

@@ -27,6 +27,15 @@
 extern px_write_target *px_writer_add(const px_write_plan *plan);
 
 /*
+ * postgres_fdw writes the rows of plan, for reason, a constant string.  After
+ * an error of theirs their server takes no more rows, so those that came
+ * before must be there: from now on it writes those of other targets of the
+ * server, too.  Of plan, mtstate, relinfo and begun_ns are needed.  Raises
+ * errors of earlier rows.  May block.
+ */
+extern void px_writer_leave(const px_write_plan *plan, const char *reason);
+
+/*
  * Write a row: what ExecForeignInsert, Update and Delete return.  slot is NULL
  * for a DELETE, as there.  NULL if a ctid comes for the second time.  Errors:
  * those of the remote for this and earlier rows.  May block.

@@ -49,6 +49,7 @@ typedef struct modify_routine
 	FdwRoutine	fdw;			/* must be first */
 	const FdwRoutine *own;		/* postgres_fdw's */
 	px_write_plan plan;
+	bool		is_only;		/* the statement has no other target */
 	px_write_target *target;	/* NULL before the first row, and if reason */
 	const char *reason;			/* why postgres_fdw writes; NULL: it doesn't */
 } modify_routine;
@@ -81,7 +82,7 @@ counters_of(ResultRelInfo *relinfo, EState *estate)
 
 /*
  * Let postgres_fdw write to the target, from now on.  That is counted for the
- * query of estate, if it is given.
+ * query of estate, if it is given, and other targets of it are told.
  */
 static void
 leave_to_fdw(modify_routine *routine, const char *reason, EState *estate)
@@ -99,6 +100,8 @@ leave_to_fdw(modify_routine *routine, const char *reason, EState *estate)
 							 RelationGetRelationName(
 								 routine->plan.relinfo->ri_RelationDesc),
 							 reason)));
+	if (!routine->is_only)
+		px_writer_leave(&routine->plan, reason);
 }
 
 /* ---------------------------------------------------------------------
@@ -177,17 +180,14 @@ may_repeat(const Plan *plan)
 }
 
 static void
-fill_plan(modify_routine *routine, ModifyTableState *mtstate,
-		  ResultRelInfo *relinfo, bool routed, List *private, int reads)
+fill_plan(modify_routine *routine, bool routed, List *private, int reads)
 {
 	px_write_plan *plan = &routine->plan;
+	const ModifyTableState *mtstate = plan->mtstate;
 	const ModifyTable *modify = (const ModifyTable *) mtstate->ps.plan;
 
-	plan->mtstate = mtstate;
-	plan->relinfo = relinfo;
 	plan->fdw = routine->own;
-	plan->fdw_state = relinfo->ri_FdwState;
-	plan->begun_ns = px_wall_ns();
+	plan->fdw_state = plan->relinfo->ri_FdwState;
 	plan->operation = routed ? CMD_INSERT : mtstate->operation;
 	if (!routed)
 		px_write_statement_set(plan, private);
@@ -246,8 +246,11 @@ begin(ModifyTableState *mtstate, ResultRelInfo *relinfo, bool routed,
 
 	routine->fdw = *own;
 	routine->own = own;
+	routine->plan.mtstate = mtstate;
 	routine->plan.relinfo = relinfo;
+	routine->plan.begun_ns = px_wall_ns();
 	routine->plan.batch_size = batch_size;
+	routine->is_only = !routed && mtstate->mt_nrels == 1;
 	relinfo->ri_FdwRoutine = &routine->fdw;
 	if (explain_only || estate->es_instrument)
 		routine->fdw.ExplainForeignModify = modify_explain;
@@ -255,7 +258,7 @@ begin(ModifyTableState *mtstate, ResultRelInfo *relinfo, bool routed,
 		add_routed(mtstate, routine);
 	if (reason == NULL && !explain_only)
 	{
-		fill_plan(routine, mtstate, relinfo, routed, private, reads);
+		fill_plan(routine, routed, private, reads);
 		reason = px_write_statement_reason(&routine->plan);
 	}
 
