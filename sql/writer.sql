@@ -168,11 +168,22 @@ SELECT bad, c.* FROM unnest('{20,120,1300,1301,1302,1990,1999}'::int[]) bad,
 	write_compare(format('INSERT INTO parted SELECT i, CASE WHEN i BETWEEN %s AND %s THEN -1 ELSE i END FROM generate_series(1, 2000) i', bad, bad + 9)) c;
 ALTER FOREIGN TABLE parted1 OPTIONS (DROP batch_size);
 
+-- Few rows are expected, so postgres_fdw writes the first ones of each target.
+-- Not any more when another target of the server has frames.
+CREATE FUNCTION few(n int) RETURNS SETOF int LANGUAGE plpgsql IMMUTABLE ROWS 10 AS 'BEGIN RETURN QUERY SELECT generate_series(1, n); END';
+ALTER FOREIGN TABLE parted2 OPTIONS (SET batch_size '1');
+SELECT bad, c.* FROM unnest('{3,300,600,780,790}'::int[]) bad,
+	write_compare(format('INSERT INTO parted SELECT i, CASE WHEN i >= %s THEN -1 ELSE i END FROM few(1020) i
+						  WHERE satisfies_hash_partition(''parted''::regclass, 4, CASE WHEN i < 800 THEN 1 ELSE 2 END, i)', bad)) c;
+SELECT * FROM explain_stable('INSERT INTO parted SELECT i, i FROM few(1020) i
+	WHERE satisfies_hash_partition(''parted''::regclass, 4, CASE WHEN i < 800 THEN 1 ELSE 2 END, i)', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF');
+DELETE FROM parted;
+SELECT c.* FROM unnest('{3,100,500,501,502,503,504,509,512,540,2000}'::int[]) n, write_compare(format('INSERT INTO parted SELECT i, i FROM few(%s) i', n)) c;
+
 -- One of two tables of a server is postgres_fdw's: after an error of its row, rows
 -- of the other one that came before can't be written any more.
 CREATE FUNCTION write_nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
 CREATE TRIGGER nothing AFTER INSERT OR UPDATE ON parted1 FOR EACH ROW EXECUTE FUNCTION write_nothing();
-ALTER FOREIGN TABLE parted2 OPTIONS (SET batch_size '1');
 SELECT first_error, count(*), bool_and(same) AS same FROM unnest('{6,7,8,9,10,11,12,1000,1001,1002,1003,1004,1005}'::int[]) bad,
 	write_compare(format('INSERT INTO parted SELECT i, CASE WHEN i BETWEEN %s AND %s THEN -1 ELSE i END FROM generate_series(1, 2000) i', bad, bad + 30)) c
 GROUP BY first_error ORDER BY first_error;
@@ -270,5 +281,5 @@ DROP FOREIGN TABLE sale, sale100, kinds;
 DROP TABLE parted;
 DROP SERVER loopback_too CASCADE;
 DROP TABLE remote.sale, remote.part0, remote.part1, remote.part2, remote.kinds;
-DROP FUNCTION remote.pass, write_result, write_compare;
+DROP FUNCTION remote.pass, write_result, write_compare, few;
 DROP TYPE size;

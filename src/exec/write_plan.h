@@ -33,6 +33,8 @@ typedef struct px_write_plan
 	bool		whole_statements;	/* send only these before the end */
 	bool		passes_first;	/* no row is kept: postgres_fdw writes the
 								 * first ones as they come */
+	bool		expects_few;	/* the same, as more are not expected, until
+								 * frames of the server are made */
 	bool		do_nothing;		/* ON CONFLICT DO NOTHING */
 	bool		set_processed;	/* correct es_processed if fewer rows were
 								 * written than counted */

@@ -5,8 +5,9 @@
  *
  * A row goes this way:
  *
- *		write_kept.c	the first ones are kept as tuples
- *		write_target.c	into columns, and these into frames
+ *		write_target.c	the first ones to postgres_fdw,
+ *		write_kept.c	or they are kept as tuples
+ *		write_frames.c	into columns, and these into frames
  *		write_piece.c	frames become a piece, which is one text
  *		write_lane.c	the piece is sent to its server
  *
@@ -37,6 +38,7 @@ typedef struct px_write_lane
 	UserMapping *user;			/* the same */
 	px_downlink *downlink;		/* NULL before the first call */
 	bool		failed;			/* its session takes no more commands */
+	bool		has_frames;		/* of some target, or had them */
 	int			ntargets;		/* that are written to there */
 	int			nheld;			/* calls with errors held */
 	int64		contact_ns;		/* when the session was last sent something, or

@@ -8,7 +8,7 @@
 #ifndef PX_EXEC_WRITE_TARGET_H
 #define PX_EXEC_WRITE_TARGET_H
 
-#include "exec/write_state.h"
+#include "exec/write_frames.h"
 
 /* Write a row, as px_writer_row does. */
 extern TupleTableSlot *px_write_target_row(px_write_target *target,
@@ -41,13 +41,6 @@ extern bool px_write_target_precedes(const px_write_target *target,
  */
 extern void px_write_target_catch_up(px_write_target *target);
 
-/*
- * Do the target's rows have to be written in order with those of others?  They
- * do if a statement of postgres_fdw has one row, and there are other targets
- * on the server: foreign keys may connect them.
- */
-extern bool px_write_is_ordered(const px_write_target *target);
-
 /* Why rows of a target are not frames, for which others may be needed. */
 #define PX_WRITE_KEYS	"foreign keys, and its server has other targets"
 #define PX_WRITE_TWICE	"another foreign table stands for the same table"
@@ -63,9 +56,6 @@ extern void px_write_target_decline(px_write_target *target,
  * what there is, and have postgres_fdw write the rest.
  */
 extern void px_write_lane_decline(px_write_lane *lane, const char *against);
-
-/* Count what the target uses by now. */
-extern void px_write_target_count_memory(px_write_target *target);
 
 /* The bytes of rows that a flush would send, roughly. */
 extern size_t px_write_target_fullness(const px_write_target *target);
