@@ -203,7 +203,7 @@ fill_plan(modify_routine *routine, bool routed, List *private, int reads)
 		(reads & PX_READS_OURS) != 0;
 	plan->passes_first = (reads & PX_READS_TARGET) != 0;
 	plan->expects_few = modify && plan->batch_size <= 1 &&
-		modify->plan.lefttree->plan_rows <= px_min_write_rows / 2;
+		modify->plan.lefttree->plan_rows <= px_min_write_rows;
 	plan->do_nothing = modify &&
 		modify->onConflictAction == ONCONFLICT_NOTHING;
 	plan->set_processed = modify == NULL || mtstate->canSetTag;
