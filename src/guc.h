@@ -51,6 +51,7 @@ extern int	px_transport_setting;	/* px_transport */
 extern int	px_partial_aggregates_setting;	/* px_partial_aggregates */
 extern bool px_explain_remote;
 extern bool px_lookup_joins;
+extern bool px_runtime_filters;
 extern bool px_writes;
 extern bool px_remote_statistics;
 extern int	px_compression;		/* px_mode */
