@@ -35,6 +35,7 @@
 #include "plan/estimate.h"
 #include "plan/join_cost.h"
 #include "plan/paths.h"
+#include "plan/semi_join.h"
 #include "plan/server_cost.h"
 #include "plan/update.h"
 
@@ -336,6 +337,35 @@ px_paths_make_lookup(PlannerInfo *root, RelOptInfo *rel, List *clauses,
 	return &path->path;
 }
 
+ForeignPath *
+px_paths_foreign(const RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	if (!px_rel_is_postgres_fdw(rel))
+		return NULL;
+	if (IS_SIMPLE_REL(rel))
+		return exchange_routine_of(rel)->plain;
+	foreach(lc, rel->pathlist)
+	{
+		Path	   *path = lfirst(lc);
+
+		if (IsA(path, CustomPath) &&
+			((CustomPath *) path)->methods == &receive_path_methods)
+			path = linitial(((CustomPath *) path)->custom_paths);
+		if (IsA(path, ForeignPath) && path->parent == rel &&
+			path->param_info == NULL && path->pathkeys == NIL)
+			return (ForeignPath *) path;
+	}
+	return NULL;
+}
+
+double
+px_paths_tuple_cost(const RelOptInfo *rel)
+{
+	return exchange_routine_of(rel)->tuple_cost;
+}
+
 void
 px_paths_set_keys(CustomScan *receive)
 {
@@ -456,7 +486,10 @@ get_foreign_paths(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 	}
 }
 
-/* If the path takes keys, add their clauses to those of the scan. */
+/*
+ * A path of our own for a join has its scan.  If the path takes keys, add their
+ * clauses to those of the scan.
+ */
 static ForeignScan *
 get_foreign_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 				 ForeignPath *best_path, List *tlist, List *scan_clauses,
@@ -464,7 +497,10 @@ get_foreign_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 {
 	const FdwRoutine *original = exchange_routine_of(rel)->original;
 	ForeignPath path = *best_path;
+	ForeignScan *scan = px_semi_join_plan(best_path, tlist);
 
+	if (scan)
+		return scan;
 	if (path.fdw_private != NIL && IsA(linitial(path.fdw_private), String) &&
 		strcmp(strVal(linitial(path.fdw_private)), KEYS_MARK) == 0)
 	{
@@ -492,7 +528,11 @@ get_foreign_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 		root, joinrel, outerrel, innerrel, jointype, extra);
 	px_join_cost_end(&replaced);
 	if (hidden)
+	{
+		px_semi_join_add_path(root, joinrel, outerrel, innerrel, jointype,
+							  extra);
 		add_paths(root, joinrel, others);
+	}
 	else if (px_join_feeds_update(root))
 		replace_paths(root, joinrel);
 }
