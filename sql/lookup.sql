@@ -2,6 +2,9 @@
 -- ExchangeLookup: joins that send the keys of one side to the tables of the
 -- other.
 --
+-- filters would do as well
+SET pg_exchange.runtime_filters = off;
+
 CREATE TABLE remote.detail AS
 	SELECT i AS id, i % 4000 AS head, i % 40 AS kind, 'row ' || i AS note, (i % 1000) / 10.0 AS amount,
 		timestamptz '2026-01-01 00:00 UTC' + (i % 5000) * interval '1 hour' AS at,

@@ -223,7 +223,12 @@ ALTER FOREIGN TABLE sales OPTIONS (SET table_name 'nowhere');
 SELECT count(*) FROM sales s JOIN item i ON s.item = i.id;
 ALTER FOREIGN TABLE sales OPTIONS (SET table_name 'filter_sales');
 
-RESET pg_exchange.lookup_joins;
+-- the planner knows: it takes neither a parallel plan nor a hash table of the larger side
 RESET enable_mergejoin;
 RESET enable_nestloop;
+SET parallel_setup_cost = 0;
+SELECT explain_stable('SELECT count(*) FROM wide w JOIN many m ON w.uid = m.uid');
+RESET parallel_setup_cost;
+
+RESET pg_exchange.lookup_joins;
 RESET search_path;

@@ -26,6 +26,7 @@
 #include "plan/append_rows.h"
 #include "plan/apply_call.h"
 #include "plan/estimate.h"
+#include "plan/filter_cost.h"
 #include "plan/lookup.h"
 #include "plan/marker.h"
 #include "plan/nestloop.h"
@@ -67,6 +68,7 @@ _PG_init(void)
 	px_partitionwise_init();
 	px_append_rows_init();
 	px_lookup_plan_init();
+	px_filter_cost_init();
 	px_nestloop_init();
 	px_place_init();
 	px_rewrite_init();

@@ -43,12 +43,6 @@
 #include "plan/join_key.h"
 #include "plan/lookup_bind.h"
 
-/* Keys that are expected to let through more of the rows are not sent. */
-#define FRACTION_MAX	0.5
-
-/* A scan is filtered if so many rows of it are expected not to be sent. */
-#define ROWS_MIN		1000
-
 /*
  * Ids must differ within a plan.  The planner counts from 0, and we count from
  * the other end: the last ones are those of plan/attach.c.
@@ -146,7 +140,7 @@ offer_to_receive(CustomScan *receive, AttrNumber resno, offer *offer)
 	if (var == NULL || plan->parallel_aware ||
 		private_int(receive, PX_RECEIVE_PRIVATE_LOCKS) != 0 ||
 		private_int(receive, PX_RECEIVE_PRIVATE_SORTED) != 0 ||
-		plan->plan_rows * (1 - offer->fraction) < ROWS_MIN)
+		plan->plan_rows * (1 - offer->fraction) < PX_FILTER_ROWS_MIN)
 		return;
 	position = px_receive_column_position(receive, (const Node *) var,
 										  &column);
@@ -437,7 +431,7 @@ wait_for_keys(Plan *outer, const Hash *hash)
 static bool
 is_worth_waiting(const HashJoin *join, const Hash *hash, double fraction)
 {
-	return fraction <= FRACTION_MAX &&
+	return fraction <= PX_FILTER_FRACTION_MAX &&
 		hash->plan.total_cost <=
 		outerPlan(join)->total_cost * (1 - fraction);
 }
@@ -487,7 +481,7 @@ place_at_join(placement *place, HashJoin *join, bool once)
 		params = lappend_int(params, offer.param);
 		keys_max = lappend(keys_max, makeFloat(
 							   psprintf("%.0f", nkeys / offer.fraction *
-										FRACTION_MAX)));
+										PX_FILTER_FRACTION_MAX)));
 	}
 	if (exprs == NIL)
 		return;

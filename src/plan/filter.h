@@ -10,6 +10,12 @@
 
 #include "nodes/plannodes.h"
 
+/* Keys that are expected to let through more of the rows are not sent. */
+#define PX_FILTER_FRACTION_MAX	0.5
+
+/* A scan is filtered if so many rows of it are expected not to be sent. */
+#define PX_FILTER_ROWS_MIN		1000
+
 /*
  * May rows of the query that is about to be planned be left out before they
  * are joined?  To be called before planning, because the planner changes it.

@@ -277,6 +277,14 @@ px_paths_have_plain(const RelOptInfo *rel)
 		((const exchange_routine *) rel->fdwroutine)->plain != NULL;
 }
 
+bool
+px_paths_are_plain(const Path *path)
+{
+	return IsA(path, CustomPath) && !path->parallel_aware &&
+		((const CustomPath *) path)->methods == &receive_path_methods &&
+		px_paths_have_plain(path->parent);
+}
+
 /*
  * What a scan that takes keys costs on the remote, beyond its start.  No index
  * may be known here, so assume that the remote compares all rows with the

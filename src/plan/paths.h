@@ -53,6 +53,9 @@ extern double px_paths_tuple_cost(const RelOptInfo *rel);
 /* Is rel a foreign table whose scan can take arrays of keys? */
 extern bool px_paths_have_plain(const RelOptInfo *rel);
 
+/* Is it an ExchangeReceive path of such a table, for one process? */
+extern bool px_paths_are_plain(const Path *path);
+
 /*
  * A path for such a table that returns only rows for which clauses, a list of
  * RestrictInfos, are true.  They compare columns with the markers of

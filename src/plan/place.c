@@ -34,6 +34,7 @@
 #include "node/gather.h"
 #include "node/receive.h"
 #include "plan/filter.h"
+#include "plan/filter_cost.h"
 #include "plan/insert.h"
 #include "plan/jit.h"
 #include "plan/limit.h"
@@ -483,13 +484,16 @@ place_planner(PX_PLANNER_PARAMETERS)
 	ListCell   *lc;
 	query_facts facts = {0};
 	bool		filters;
+	bool		outer_filters;
 
 	/* Before planning, because the planner changes the query. */
 	facts.user_code = px_enabled && calls_user_code((Node *) parse, NULL);
 	filters = px_filter_suits_query(parse);
+	outer_filters = px_filter_cost_set(filters);
 	stmt = prev_planner_hook ?
 		prev_planner_hook(PX_PLANNER_ARGUMENTS(parse)) :
 		standard_planner(PX_PLANNER_ARGUMENTS(parse));
+	(void) px_filter_cost_set(outer_filters);
 
 	px_insert_place(stmt);
 	(void) px_plan_walk_all(stmt, count_receive, &facts);
