@@ -44,6 +44,21 @@ extern bool px_rel_is_postgres_fdw(const RelOptInfo *rel);
 extern bool px_paths_have_plain(const RelOptInfo *rel);
 
 /*
+ * The path of such a table without parameters and order, and its parts: what
+ * the remote does to read all rows, and fdw_tuple_cost for each of them.
+ */
+extern ForeignPath *px_paths_plain(const RelOptInfo *rel);
+extern Cost px_paths_scan_cost(const RelOptInfo *rel);
+extern Cost px_paths_tuple_cost(const RelOptInfo *rel);
+
+/*
+ * What it costs to send so many rows of so many bytes as frames from, or to,
+ * the server of rel, a relation of postgres_fdw.
+ */
+extern Cost px_paths_transfer_cost(const RelOptInfo *rel, double rows,
+								   int width);
+
+/*
  * A path for such a table that returns only rows for which clauses, a list of
  * RestrictInfos, are true.  They compare columns with the markers of
  * plan/lookup.c; the remote must be able to evaluate them.  fraction of the
