@@ -137,7 +137,7 @@ is_remote_alone(PlannerInfo *root, RelOptInfo *leaf)
 	if (leaf->baserestrictinfo == NIL)
 		return true;
 	scan = px_original_routine(leaf)->GetForeignPlan(
-		root, leaf, rte->relid, px_paths_plain(leaf), NIL,
+		root, leaf, rte->relid, px_paths_foreign(leaf), NIL,
 		leaf->baserestrictinfo, NULL);
 	return scan->scan.plan.qual == NIL;
 }
@@ -400,7 +400,7 @@ cost_fragment(const broadcast_join *join, const RelOptInfo *leaf,
 		rows_of_sides(join) * cpu_tuple_cost;
 
 	path->path.rows = clamp_row_est(number_of_groups(join, joined));
-	path->path.startup_cost = px_paths_plain(leaf)->path.startup_cost +
+	path->path.startup_cost = px_paths_foreign(leaf)->path.startup_cost +
 		px_paths_scan_cost(leaf) + here / join->nservers;
 	path->path.total_cost = path->path.startup_cost +
 		path->path.rows * (px_paths_tuple_cost(leaf) + cpu_tuple_cost);
@@ -416,7 +416,7 @@ make_fragment_path(const broadcast_join *join, RelOptInfo *leaf, int number)
 	fragment_path *path = palloc(sizeof(fragment_path));
 	RelOptInfo *rel = px_final_agg_input_rel(join->grouped_rel, leaf,
 											 join->partial);
-	ForeignPath foreign = *px_paths_plain(leaf);
+	ForeignPath foreign = *px_paths_foreign(leaf);
 
 	rel->reloptkind = RELOPT_OTHER_UPPER_REL;
 	rel->fdw_private = leaf->fdw_private;	/* says whether it is async */
@@ -428,7 +428,7 @@ make_fragment_path(const broadcast_join *join, RelOptInfo *leaf, int number)
 	path->path.path.pathtarget = join->partial;
 	path->path.path.parallel_safe = false;
 	path->path.methods = &fragment_path_methods;
-	path->path.custom_paths = list_make1(px_paths_plain(leaf));
+	path->path.custom_paths = list_make1(px_paths_foreign(leaf));
 	path->join = join;
 	path->leaf = leaf;
 	path->first_param = number * list_length(join->fragment.sides);

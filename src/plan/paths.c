@@ -35,6 +35,7 @@
 #include "plan/estimate.h"
 #include "plan/join_cost.h"
 #include "plan/paths.h"
+#include "plan/semi_join.h"
 #include "plan/server_cost.h"
 #include "plan/update.h"
 
@@ -281,24 +282,12 @@ px_paths_have_plain(const RelOptInfo *rel)
 		((const exchange_routine *) rel->fdwroutine)->plain != NULL;
 }
 
-ForeignPath *
-px_paths_plain(const RelOptInfo *rel)
-{
-	return exchange_routine_of(rel)->plain;
-}
-
-Cost
-px_paths_tuple_cost(const RelOptInfo *rel)
-{
-	return exchange_routine_of(rel)->tuple_cost;
-}
-
 Cost
 px_paths_scan_cost(const RelOptInfo *rel)
 {
-	const Path *plain = &px_paths_plain(rel)->path;
+	const Path *plain = &exchange_routine_of(rel)->plain->path;
 	Cost		cost = plain->total_cost - plain->startup_cost -
-		plain->rows * (px_paths_tuple_cost(rel) + cpu_tuple_cost);
+		plain->rows * (exchange_routine_of(rel)->tuple_cost + cpu_tuple_cost);
 
 	return Max(cost, 0);
 }
@@ -357,6 +346,35 @@ px_paths_make_lookup(PlannerInfo *root, RelOptInfo *rel, List *clauses,
 		lfirst(list_nth_cell(path->custom_private,
 							 PX_RECEIVE_PRIVATE_SMALL)) = makeInteger(0);
 	return &path->path;
+}
+
+ForeignPath *
+px_paths_foreign(const RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	if (!px_rel_is_postgres_fdw(rel))
+		return NULL;
+	if (IS_SIMPLE_REL(rel))
+		return exchange_routine_of(rel)->plain;
+	foreach(lc, rel->pathlist)
+	{
+		Path	   *path = lfirst(lc);
+
+		if (IsA(path, CustomPath) &&
+			((CustomPath *) path)->methods == &receive_path_methods)
+			path = linitial(((CustomPath *) path)->custom_paths);
+		if (IsA(path, ForeignPath) && path->parent == rel &&
+			path->param_info == NULL && path->pathkeys == NIL)
+			return (ForeignPath *) path;
+	}
+	return NULL;
+}
+
+double
+px_paths_tuple_cost(const RelOptInfo *rel)
+{
+	return exchange_routine_of(rel)->tuple_cost;
 }
 
 void
@@ -479,7 +497,10 @@ get_foreign_paths(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 	}
 }
 
-/* If the path takes keys, add their clauses to those of the scan. */
+/*
+ * A path of our own for a join has its scan.  If the path takes keys, add their
+ * clauses to those of the scan.
+ */
 static ForeignScan *
 get_foreign_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 				 ForeignPath *best_path, List *tlist, List *scan_clauses,
@@ -487,7 +508,10 @@ get_foreign_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 {
 	const FdwRoutine *original = exchange_routine_of(rel)->original;
 	ForeignPath path = *best_path;
+	ForeignScan *scan = px_semi_join_plan(best_path, tlist);
 
+	if (scan)
+		return scan;
 	if (path.fdw_private != NIL && IsA(linitial(path.fdw_private), String) &&
 		strcmp(strVal(linitial(path.fdw_private)), KEYS_MARK) == 0)
 	{
@@ -515,7 +539,11 @@ get_foreign_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 		root, joinrel, outerrel, innerrel, jointype, extra);
 	px_join_cost_end(&replaced);
 	if (hidden)
+	{
+		px_semi_join_add_path(root, joinrel, outerrel, innerrel, jointype,
+							  extra);
 		add_paths(root, joinrel, others);
+	}
 	else if (px_join_feeds_update(root))
 		replace_paths(root, joinrel);
 }

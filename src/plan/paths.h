@@ -40,16 +40,21 @@ extern const FdwRoutine *px_original_routine(const RelOptInfo *rel);
  */
 extern bool px_rel_is_postgres_fdw(const RelOptInfo *rel);
 
+/*
+ * postgres_fdw's path for a base or join relation, without parameters and
+ * order, at its own costs; NULL if there is none.  It may be one of ours, of
+ * which px_semi_join_plan knows.
+ */
+extern ForeignPath *px_paths_foreign(const RelOptInfo *rel);
+
+/* fdw_tuple_cost of the server of rel, a relation of postgres_fdw. */
+extern double px_paths_tuple_cost(const RelOptInfo *rel);
+
 /* Is rel a foreign table whose scan can take arrays of keys? */
 extern bool px_paths_have_plain(const RelOptInfo *rel);
 
-/*
- * The path of such a table without parameters and order, and its parts: what
- * the remote does to read all rows, and fdw_tuple_cost for each of them.
- */
-extern ForeignPath *px_paths_plain(const RelOptInfo *rel);
+/* What the remote does to read all rows of such a table. */
 extern Cost px_paths_scan_cost(const RelOptInfo *rel);
-extern Cost px_paths_tuple_cost(const RelOptInfo *rel);
 
 /*
  * What it costs to send so many rows of so many bytes as frames from, or to,

@@ -1,0 +1,425 @@
+/*-------------------------------------------------------------------------
+ *
+ * semi_join.c
+ *		Semi-joins and anti-joins of foreign tables by their server.
+ *
+ * postgres_fdw has the server do inner and outer joins; since 17 semi-joins,
+ * too.  For the others it reads both sides.  Here, IN, EXISTS and NOT EXISTS
+ * between tables of a server, or between partitions that are joined pair by
+ * pair, become
+ *
+ *	SELECT r.c1, r.c2 FROM (outer) r(c1, c2) WHERE EXISTS
+ *	(SELECT 1 FROM (inner) s(c1) WHERE (r.c1 OPERATOR(pg_catalog.=) s.c1))
+ *
+ * where outer and inner are what postgres_fdw has deparsed for each side.  So
+ * all that it knows about tables, quals and parameters stays in its hands.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "catalog/pg_type.h"
+#include "lib/stringinfo.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/planmain.h"
+#include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "compat.h"
+#include "plan/paths.h"
+#include "plan/semi_join.h"
+
+/* The first member of a path's fdw_private; postgres_fdw has Booleans there. */
+#define SEMI_JOIN_MARK	"semi-join"
+
+/* The others. */
+typedef enum semi_join_private
+{
+	SEMI_JOIN_MARKED,
+	SEMI_JOIN_FDW_PRIVATE,		/* of the ForeignScan */
+	SEMI_JOIN_FDW_EXPRS,		/* its parameters */
+	SEMI_JOIN_TLIST				/* its rows */
+} semi_join_private;
+
+/* What stands in a ForeignScan's fdw_private, in all versions. */
+typedef enum fdw_scan_private
+{
+	FDW_SCAN_SQL,
+	FDW_SCAN_RETRIEVED,
+	FDW_SCAN_FETCH_SIZE,
+	FDW_SCAN_RELATIONS			/* joins only */
+} fdw_scan_private;
+
+/* One side of the join. */
+typedef struct join_side
+{
+	char		alias;
+	const ForeignPath *path;
+	const ForeignScan *scan;
+	List	   *columns;		/* Vars, in the order of its query */
+} join_side;
+
+/* ---------------------------------------------------------------------
+ * The sides
+ * --------------------------------------------------------------------- */
+
+/* The columns of a base relation's query; NIL if one is a system column. */
+static List *
+base_columns(PlannerInfo *root, const RelOptInfo *rel,
+			 const ForeignScan *scan)
+{
+	const RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
+	List	   *columns = NIL;
+	ListCell   *lc;
+
+	foreach(lc, (List *) list_nth(scan->fdw_private, FDW_SCAN_RETRIEVED))
+	{
+		Oid			type,
+					collation;
+		int32		typmod;
+
+		if (lfirst_int(lc) <= 0)
+			return NIL;
+		get_atttypetypmodcoll(rte->relid, lfirst_int(lc), &type, &typmod,
+							  &collation);
+		columns = lappend(columns, makeVar(rel->relid, lfirst_int(lc), type,
+										   typmod, collation, 0));
+	}
+	return columns;
+}
+
+/* The same for a join; NIL also if one is not a column at all. */
+static List *
+join_columns(const ForeignScan *scan)
+{
+	List	   *columns = NIL;
+	ListCell   *lc;
+
+	foreach(lc, scan->fdw_scan_tlist)
+	{
+		Var		   *var = (Var *) lfirst_node(TargetEntry, lc)->expr;
+
+		if (!IsA(var, Var) || var->varattno <= 0)
+			return NIL;
+		columns = lappend(columns, copyObject(var));
+	}
+	return columns;
+}
+
+/*
+ * Have postgres_fdw make the side's query.  False if there is none, or if some
+ * of its quals are to be evaluated here.
+ */
+static bool
+make_side(PlannerInfo *root, RelOptInfo *rel, join_side *side)
+{
+	bool		is_base = IS_SIMPLE_REL(rel);
+	ForeignPath *path = px_paths_foreign(rel);
+
+	if (path == NULL)
+		return false;
+	side->path = path;
+	side->scan = rel->fdwroutine->GetForeignPlan(
+		root, rel,
+		is_base ? planner_rt_fetch(rel->relid, root)->relid : InvalidOid,
+		path, NIL, is_base ? rel->baserestrictinfo : NIL, NULL);
+	if (side->scan->scan.plan.qual != NIL)
+		return false;
+	side->columns = is_base ? base_columns(root, rel, side->scan) :
+		join_columns(side->scan);
+	return side->columns != NIL;
+}
+
+/* The number of a column in the side's query, from 1; 0 if it has it not. */
+static int
+column_number(const join_side *side, const Var *var)
+{
+	int			number = 0;
+	ListCell   *lc;
+
+	foreach(lc, side->columns)
+	{
+		const Var  *column = lfirst(lc);
+
+		number++;
+		if (column->varno == var->varno && column->varattno == var->varattno)
+			return number;
+	}
+	return 0;
+}
+
+/* Does the join return columns of the outer side only? */
+static bool
+returns_columns_of(const RelOptInfo *joinrel, const join_side *outer)
+{
+	ListCell   *lc;
+
+	foreach(lc, joinrel->reltarget->exprs)
+	{
+		const Var  *var = lfirst(lc);
+
+		if (!IsA(var, Var) || column_number(outer, var) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* ---------------------------------------------------------------------
+ * Quals
+ * --------------------------------------------------------------------- */
+
+/*
+ * Append a side of a comparison.  False if it is not a column of outer or
+ * inner, perhaps with another type that has the same bytes, of a built-in
+ * type, with the collation of the comparison.
+ */
+static bool
+append_operand(StringInfo sql, Node *expr, Oid collation,
+			   const join_side *outer, const join_side *inner,
+			   const join_side **found)
+{
+	Node	   *column = expr;
+	int			number;
+
+	while (IsA(column, RelabelType))
+		column = (Node *) ((RelabelType *) column)->arg;
+	if (!IsA(column, Var) || exprType(expr) >= FirstGenbkiObjectId ||
+		exprType(column) >= FirstGenbkiObjectId ||
+		get_typtype(exprType(column)) != TYPTYPE_BASE ||
+		(OidIsValid(collation) &&
+		 (exprCollation(expr) != collation ||
+		  ((Var *) column)->varcollid != collation)))
+		return false;
+	*found = outer;
+	number = column_number(outer, (Var *) column);
+	if (number == 0)
+	{
+		*found = inner;
+		number = column_number(inner, (Var *) column);
+	}
+	appendStringInfo(sql, "%c.c%d", (*found)->alias, number);
+	if (column != expr)
+		appendStringInfo(sql, "::%s", format_type_be_qualified(exprType(expr)));
+	return number > 0;
+}
+
+/* Append a qual of the join.  False if the server may not evaluate it. */
+static bool
+append_qual(StringInfo sql, const RestrictInfo *rinfo,
+			const join_side *outer, const join_side *inner)
+{
+	const OpExpr *op = (const OpExpr *) rinfo->clause;
+	const join_side *left;
+	const join_side *right;
+
+	if (rinfo->pseudoconstant || rinfo->security_level > 0 ||
+		!IsA(op, OpExpr) || list_length(op->args) != 2 ||
+		op->opno >= FirstGenbkiObjectId || op->opresulttype != BOOLOID ||
+		op_volatile(op->opno) != PROVOLATILE_IMMUTABLE)
+		return false;
+	appendStringInfoChar(sql, '(');
+	if (!append_operand(sql, linitial(op->args), op->inputcollid, outer,
+						inner, &left))
+		return false;
+	appendStringInfo(sql, " OPERATOR(pg_catalog.%s) ", get_opname(op->opno));
+	if (!append_operand(sql, lsecond(op->args), op->inputcollid, outer, inner,
+						&right))
+		return false;
+	appendStringInfoChar(sql, ')');
+	return left != right;
+}
+
+/*
+ * Append all quals of the join.  In an anti-join, those of the WHERE clause
+ * above it are no part of it.
+ */
+static bool
+append_quals(StringInfo sql, const RelOptInfo *joinrel, JoinType jointype,
+			 const List *rinfos, const join_side *outer,
+			 const join_side *inner)
+{
+	bool		has_equality = false;
+	ListCell   *lc;
+
+	foreach(lc, rinfos)
+	{
+		const RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+
+		if (jointype == JOIN_ANTI &&
+			RINFO_IS_PUSHED_DOWN(rinfo, joinrel->relids))
+			return false;
+		if (foreach_current_index(lc) > 0)
+			appendStringInfoString(sql, " AND ");
+		if (!append_qual(sql, rinfo, outer, inner))
+			return false;
+		has_equality = has_equality || OidIsValid(rinfo->hashjoinoperator);
+	}
+	return has_equality;
+}
+
+/* ---------------------------------------------------------------------
+ * The query
+ * --------------------------------------------------------------------- */
+
+static void
+append_columns(StringInfo sql, const char *prefix, const join_side *side)
+{
+	for (int i = 1; i <= list_length(side->columns); i++)
+		appendStringInfo(sql, "%s%sc%d", i > 1 ? ", " : "", prefix, i);
+}
+
+/* The side's query as an item of FROM. */
+static void
+append_side(StringInfo sql, const join_side *side)
+{
+	appendStringInfo(sql, " FROM (%s) %c(",
+					 strVal(list_nth(side->scan->fdw_private, FDW_SCAN_SQL)),
+					 side->alias);
+	append_columns(sql, "", side);
+	appendStringInfoChar(sql, ')');
+}
+
+/* How EXPLAIN calls the side: numbers stand for names, as in postgres_fdw. */
+static char *
+relations_of(const RelOptInfo *rel, const join_side *side)
+{
+	if (IS_SIMPLE_REL(rel))
+		return psprintf("%u", rel->relid);
+	return strVal(list_nth(side->scan->fdw_private, FDW_SCAN_RELATIONS));
+}
+
+/* The query; NULL if there is none. */
+static char *
+make_sql(const RelOptInfo *joinrel, JoinType jointype, const List *rinfos,
+		 const join_side *outer, const join_side *inner)
+{
+	StringInfoData sql;
+
+	initStringInfo(&sql);
+	appendStringInfoString(&sql, "SELECT ");
+	append_columns(&sql, "r.", outer);
+	append_side(&sql, outer);
+	appendStringInfo(&sql, " WHERE %sEXISTS (SELECT 1",
+					 jointype == JOIN_ANTI ? "NOT " : "");
+	append_side(&sql, inner);
+	appendStringInfoString(&sql, " WHERE ");
+	if (!append_quals(&sql, joinrel, jointype, rinfos, outer, inner))
+		return NULL;
+	appendStringInfoChar(&sql, ')');
+	return sql.data;
+}
+
+/* The rows of the ForeignScan, which are those of the outer side. */
+static List *
+make_tlist(const join_side *outer, List **retrieved)
+{
+	List	   *tlist = NIL;
+	ListCell   *lc;
+
+	foreach(lc, outer->columns)
+	{
+		int			resno = list_length(tlist) + 1;
+
+		tlist = lappend(tlist, makeTargetEntry(lfirst(lc), resno, NULL,
+											   false));
+		*retrieved = lappend_int(*retrieved, resno);
+	}
+	return tlist;
+}
+
+/*
+ * What the server needs for a side, without the transfer of its rows: it costs
+ * the same there, whatever becomes of them.
+ */
+static Cost
+cost_there(const RelOptInfo *rel, const join_side *side)
+{
+	const Path *path = &side->path->path;
+
+	return Max(path->total_cost - path->startup_cost - path->rows *
+			   (px_paths_tuple_cost(rel) + cpu_tuple_cost), 0);
+}
+
+/* A path whose ForeignScan has fdw_private and the columns of the outer side. */
+static ForeignPath *
+make_path(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
+		  RelOptInfo *innerrel, const join_side *outer,
+		  const join_side *inner, List *private)
+{
+	ForeignPath *path = makeNode(ForeignPath);
+	Cost		hash_cost = (outer->path->path.rows + inner->path->path.rows) *
+		(cpu_operator_cost + cpu_tuple_cost);
+
+	path->path.pathtype = T_ForeignScan;
+	path->path.parent = joinrel;
+	path->path.pathtarget = joinrel->reltarget;
+	path->path.rows = joinrel->rows;
+	path->path.startup_cost = outer->path->path.startup_cost;
+	path->path.total_cost = path->path.startup_cost +
+		cost_there(outerrel, outer) + cost_there(innerrel, inner) +
+		hash_cost + joinrel->rows *
+		(px_paths_tuple_cost(joinrel) + cpu_tuple_cost);
+	path->fdw_private = private;
+	return path;
+}
+
+void
+px_semi_join_add_path(PlannerInfo *root, RelOptInfo *joinrel,
+					  RelOptInfo *outerrel, RelOptInfo *innerrel,
+					  JoinType jointype, const JoinPathExtraData *extra)
+{
+	join_side	outer = {.alias = 'r'};
+	join_side	inner = {.alias = 's'};
+	char	   *relations;
+	char	   *sql;
+	List	   *retrieved = NIL;
+	List	   *tlist;
+	List	   *fdw_private;
+
+	if ((jointype != JOIN_SEMI && jointype != JOIN_ANTI) ||
+		joinrel->pathlist != NIL || !IS_SIMPLE_REL(innerrel) ||
+		root->qual_security_level > 0 ||
+		!bms_is_empty(joinrel->lateral_relids) ||
+		!make_side(root, outerrel, &outer) ||
+		!make_side(root, innerrel, &inner) ||
+		inner.scan->fdw_exprs != NIL || !returns_columns_of(joinrel, &outer))
+		return;
+	sql = make_sql(joinrel, jointype, extra->restrictlist, &outer, &inner);
+	if (sql == NULL)
+		return;
+	tlist = make_tlist(&outer, &retrieved);
+	relations = psprintf("(%s) %s JOIN (%s)", relations_of(outerrel, &outer),
+						 jointype == JOIN_SEMI ? "SEMI" : "ANTI",
+						 relations_of(innerrel, &inner));
+	fdw_private = list_make4(
+		makeString(sql), retrieved,
+		list_nth(outer.scan->fdw_private, FDW_SCAN_FETCH_SIZE),
+		makeString(relations));
+	add_path(joinrel, (Path *) make_path(
+				 root, joinrel, outerrel, innerrel, &outer, &inner,
+				 list_make4(makeString(SEMI_JOIN_MARK), fdw_private,
+							outer.scan->fdw_exprs, tlist)));
+}
+
+ForeignScan *
+px_semi_join_plan(const ForeignPath *path, List *tlist)
+{
+	const List *private = path->fdw_private;
+
+	if (private == NIL || !IsA(linitial(private), String) ||
+		strcmp(strVal(linitial(private)), SEMI_JOIN_MARK) != 0)
+		return NULL;
+	return make_foreignscan(tlist, NIL, 0,
+							copyObject(list_nth(private, SEMI_JOIN_FDW_EXPRS)),
+							copyObject(list_nth(private,
+												SEMI_JOIN_FDW_PRIVATE)),
+							copyObject(list_nth(private, SEMI_JOIN_TLIST)),
+							NIL, NULL);
+}
