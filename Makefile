@@ -3,12 +3,13 @@
 #   make                 build (needs the packages named in README.md)
 #   make install         install into the PostgreSQL that PG_CONFIG names
 #   make check           install what is missing, build, install, run every test
-#   make check-unit      one part of it; also check-states, -regress, -isolation, -wire, -tap, -postgres_fdw, -monitoring, -docs, -upgrade, -tpch, -cluster, -auto, -random, -aggregates, -sessions, -load, -writes
+#   make check-unit      one part of it; also check-states, -regress, -isolation, -wire, -tap, -postgres_fdw, -monitoring, -docs, -upgrade, -tpch, -cluster, -auto, -random, -aggregates, -joins, -sessions, -load, -writes
 #   make check-sessions  what several sessions see (CHECK_OPTS="-v 'ddl_*'": these scenarios alone)
 #   make check-load      32 clients, 2700 transactions of each (CHECK_OPTS=200: fewer, as in make check)
 #   make check-write-load  16 sessions write while servers are killed, ten minutes (CHECK_OPTS=60: seconds)
 #   make check-random    random queries, with and without exchanges (CHECK_OPTS="5000 7": so many, with this seed)
 #   make check-aggregates  random aggregate queries over partitions and on one server (CHECK_OPTS as above)
+#   make check-joins     random join queries over several servers and on one (CHECK_OPTS as above)
 #   make check-writes    random writes, as frames and by postgres_fdw (CHECK_OPTS as above)
 #   make check-mirrored  PostgreSQL's regression files about writing, over foreign tables (CHECK_OPTS="insert copy": these)
 #   make check-sqlsmith  sqlsmith's queries (CHECK_OPTS as above)
@@ -28,6 +29,7 @@
 #   make bench-links     four servers behind links of 100 Mbit/s each against one (needs root)
 #   make bench-auto      mode auto against the fixed modes, by data and link (needs root)
 #   make bench-tpch      TPC-H over four servers against one server and postgres_fdw
+#   make bench-joins     joins of tables on several servers against one server and postgres_fdw (needs root)
 #   make bench-write     INSERT, COPY, UPDATE and DELETE against postgres_fdw (needs root)
 #   make format          clang-format over src/ and test/
 #
@@ -44,7 +46,7 @@ PG_CONFIG ?= pg_config
 # Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
 # `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of
 # that command line (make clean check) gets a make of its own.
-script_goals = check check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster check-auto check-load check-random check-aggregates check-sessions check-writes check-mirrored check-write-load check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-links bench-auto bench-tpch bench-write format
+script_goals = check check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster check-auto check-load check-random check-aggregates check-joins check-sessions check-writes check-mirrored check-write-load check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-links bench-auto bench-tpch bench-joins bench-write format
 .PHONY: $(script_goals)
 
 ifneq (,$(filter $(script_goals),$(MAKECMDGOALS)))
@@ -65,13 +67,13 @@ check-deb check-new-user check-big-endian check-assert check-valgrind coverage:
 	$(wildcard scripts/$(subst -,_,$@).*) $(CHECK_OPTS)
 fuzz:
 	scripts/fuzz.py $(TIME:%=--time=%) $(TARGETS)
-check-load check-random check-aggregates check-sessions check-writes check-mirrored check-write-load check-sqlsmith:
+check-load check-random check-aggregates check-joins check-sessions check-writes check-mirrored check-write-load check-sqlsmith:
 	scripts/build.sh
 	scripts/$(subst -,_,$@).py $(CHECK_OPTS)
 demo bench:
 	scripts/build.sh
 	python3 bench/$@.py $(BENCH_OPTS)
-bench-suite bench-latency bench-links bench-auto bench-tpch bench-write:
+bench-suite bench-latency bench-links bench-auto bench-tpch bench-joins bench-write:
 	scripts/build.sh
 	python3 bench/$(@:bench-%=%).py $(BENCH_OPTS)
 format:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every test of the project: scripts/check.py [unit] [states] [regress] [isolation] [wire] [tap] [postgres_fdw] [monitoring] [docs]
-[upgrade] [tpch] [cluster] [auto] [random] [aggregates] [sessions] [writes] [load]
+[upgrade] [tpch] [cluster] [auto] [random] [aggregates] [joins] [sessions] [writes] [load]
 (default: all).
 
 First installs what is missing, builds with strict warnings and installs (scripts/build.sh). Then:
@@ -20,6 +20,7 @@ First installs what is missing, builds with strict warnings and installs (script
   auto     mode auto follows a link whose rate changes in mid-scan (scripts/check_auto.py)
   random   random queries by exchange, by postgres_fdw and over local tables (scripts/check_random.py; fewer than it runs by itself)
   aggregates  random aggregate queries over partitions and on one server (scripts/check_aggregates.py; fewer than it runs by itself)
+  joins    random join queries over several servers and on one (scripts/check_joins.py; fewer than it runs by itself)
   sessions  what several sessions see, by exchange and by postgres_fdw; remotes that break the protocol; a cancel
            at every message (scripts/check_sessions.py)
   writes   random writes, as frames and by postgres_fdw (scripts/check_writes.py; fewer than it runs by itself)
@@ -234,7 +235,7 @@ def own(path):
 # A phase that is a script of its own: (arguments, which of its lines are shown, as run_tests has it).
 SCRIPTS = {"states": ([], "comments"), "wire": ([], True), "postgres_fdw": ([], False), "monitoring": ([], False), "docs": ([], False), "upgrade": ([], False),
            "tpch": ([], False), "cluster": ([], "comments"), "auto": ([], "comments"), "random": (["120", "3"], "comments"),
-           "aggregates": (["300", "3"], "comments"),
+           "aggregates": (["300", "3"], "comments"), "joins": (["120", "3"], "comments"),
            "sessions": ([], "comments"), "writes": (["200", "3"], "comments"), "load": (["200"], "comments")}
 
 

@@ -35,6 +35,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "bench"))
 sys.path.insert(0, HERE)
 import harness  # noqa: E402
 import report  # noqa: E402
+from asking import (  # noqa: E402
+    Asker, assignments, check_crashes, is_error, nodes, smallest)
 from aggregate_queries import (  # noqa: E402
     COLUMNS, EXACT, FORMS, RISKS, SQUARE, TABLES, Generator)
 
@@ -43,7 +45,6 @@ SERVERS = {"shared_buffers": "64MB", "autovacuum": "off", "jit": "off",
            "min_parallel_table_scan_size": "0", "parallel_setup_cost": "0",
            "parallel_tuple_cost": "0"}
 TIMEOUT = "60s"
-SMALLER_MAX = 80        # attempts to make a failure smaller
 SHOWN_MAX = 12          # failures that are shown in full
 
 # Where the same foreign tables stand with other options: "near" has core's
@@ -221,37 +222,6 @@ def prepare(shard, coordinator):
 
 # ---- asking --------------------------------------------------------------
 
-class Asker:
-    """A session with some settings; it goes on after an error."""
-
-    def __init__(self, server, setup):
-        self.server, self.session, self.setup = server, None, setup
-
-    def ask(self, sql):
-        """The rows, as lists of texts; or the SQLSTATE and the message."""
-        if not self.session:
-            self.session = harness.Session(self.server)
-            self.session.run("\\set ON_ERROR_STOP 0\n"
-                             "\\set VERBOSITY verbose\n"
-                             "\\pset null NULL\n\\pset fieldsep '\\t'\n" +
-                             f"SET statement_timeout = '{TIMEOUT}';"
-                             "SET timezone = 'UTC';" + self.setup)
-        try:
-            text = self.session.run(sql)
-        except harness.Failure as failure:      # it has gone
-            self.session.kill()
-            self.session = None
-            text = "FATAL:  lost: " + str(failure)[-500:]
-        found = re.search(r"^(?:ERROR|FATAL|PANIC):  (\w+): (.*)", text, re.M)
-        if found:
-            return list(found.groups())
-        return [line.split("\t") for line in text.split("\n")] if text else []
-
-
-def is_error(answer):
-    return bool(answer) and isinstance(answer[0], str)
-
-
 def close(one, two, tolerance):
     """Whether two floats differ in last digits only.
 
@@ -304,14 +274,6 @@ def difference(query, got, expected):
 
 # ---- plans ---------------------------------------------------------------
 
-def nodes(plan, above=()):
-    """Pairs of each node of a plan and the types of those above it."""
-    name = plan.get("Custom Plan Provider") or plan["Node Type"]
-    yield name, plan, above
-    for child in plan.get("Plans", []):
-        yield from nodes(child, (*above, name))
-
-
 def kinds_used(sql, plan):
     """Which features a plan shows: a subset of KINDS."""
     used, subplans = set(), False
@@ -354,19 +316,14 @@ KINDS = {"exchange": True, "partial aggregate": True,
 
 # ---- the run -------------------------------------------------------------
 
-def assignments(settings):
-    return "".join(f"SET {name} = {value};" if name == "search_path"
-                   else f"SET {name} = '{value}';"
-                   for name, value in settings.items())
-
-
 class Run:
     """Two sessions, and what was found."""
 
     def __init__(self, coordinator):
         self.here = Asker(coordinator, "SET search_path = here, public;"
-                          "SET max_parallel_workers_per_gather = 0;")
-        self.there = Asker(coordinator, "")
+                          "SET max_parallel_workers_per_gather = 0;",
+                          TIMEOUT)
+        self.there = Asker(coordinator, "", TIMEOUT)
         known = {row[0] for row in self.there.ask(
             "LOAD 'pg_exchange'; SELECT name FROM pg_settings")}
         self.known = {name: values for name, values in SETTINGS.items()
@@ -453,18 +410,9 @@ class Run:
         report.comment(f"{label}: {found}\nright with: {cures}")
         if self.shown > SHOWN_MAX:
             return
-        for _ in range(SMALLER_MAX):
-            for name in list(settings):
-                rest = {one: value for one, value in settings.items()
-                        if one != name}
-                self.there.ask(f"RESET {name}")
-                if name != "search_path" and self.differs(query, rest):
-                    settings = rest
-            smaller = next((one for one in query.smaller()
-                            if self.differs(one, settings)), None)
-            if smaller is None:
-                break
-            query = smaller
+        query, settings = smallest(
+            query, settings, self.differs,
+            lambda name: self.there.ask(f"RESET {name}"))
         self.there.ask("RESET ALL")
         plan = self.there.ask(assignments(settings) + query.text(
             "EXPLAIN (VERBOSE, COSTS OFF) "))
@@ -518,11 +466,7 @@ def run(work, count, seed, first, form):
     for kind, wanted in KINDS.items():
         if wanted and count >= 100 and not form:
             report.ok(asked.used.get(kind), f"some of them use: {kind}")
-    for server in (coordinator, shard):
-        with open(server.log, encoding="utf-8", errors="replace") as log:
-            report.ok(not re.search("PANIC|was terminated by signal|TRAP",
-                                    log.read()),
-                      f"{server.name} has not crashed")
+    check_crashes((coordinator, shard))
     return report.done()
 
 

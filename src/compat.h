@@ -295,6 +295,25 @@ px_restore_nestloops(RelOptInfo *joinrel, uint64 before)
 #endif
 }
 
+/*
+ * Does a hash join drop outer rows that match no inner row?  JOIN_RIGHT_ANTI:
+ * 16, JOIN_RIGHT_SEMI: 18.
+ */
+static inline bool
+px_join_drops_outer_rows(JoinType jointype)
+{
+#if PG_VERSION_NUM >= 180000
+	if (jointype == JOIN_RIGHT_SEMI)
+		return true;
+#endif
+#if PG_VERSION_NUM >= 160000
+	if (jointype == JOIN_RIGHT_ANTI)
+		return true;
+#endif
+	return jointype == JOIN_INNER || jointype == JOIN_SEMI ||
+		jointype == JOIN_RIGHT;
+}
+
 /* Plan.disabled_nodes: 18. */
 static inline void
 px_plan_copy_disabled(Plan *plan, const Plan *from)

@@ -25,6 +25,7 @@ int			px_partial_aggregates_setting = PX_PARTIAL_ON;
 int			px_join_exchange_setting = PX_JOIN_EXCHANGE_AUTO;
 bool		px_explain_remote = false;
 bool		px_lookup_joins = true;
+bool		px_runtime_filters = true;
 bool		px_writes = true;
 bool		px_remote_statistics = true;
 int			px_compression = PX_MODE_AUTO;
@@ -388,6 +389,14 @@ define_receiver_settings(void)
 							 "Enables joins that send the keys of one side to the foreign tables of the other.",
 							 NULL,
 							 &px_lookup_joins,
+							 true,
+							 PGC_USERSET, GUC_EXPLAIN,
+							 NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("pg_exchange.runtime_filters",
+							 "Enables hash joins that send the keys of their inner side to the scans of the outer one.",
+							 NULL,
+							 &px_runtime_filters,
 							 true,
 							 PGC_USERSET, GUC_EXPLAIN,
 							 NULL, NULL, NULL);

@@ -60,6 +60,7 @@ extern int	px_partial_aggregates_setting;	/* px_partial_aggregates */
 extern int	px_join_exchange_setting;	/* px_join_exchange */
 extern bool px_explain_remote;
 extern bool px_lookup_joins;
+extern bool px_runtime_filters;
 extern bool px_writes;
 extern bool px_remote_statistics;
 extern int	px_compression;		/* px_mode */

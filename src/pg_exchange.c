@@ -16,6 +16,7 @@
 #include "node/forward.h"
 #include "node/gather.h"
 #include "node/insert.h"
+#include "node/keys.h"
 #include "node/lookup.h"
 #include "node/modify.h"
 #include "node/plan.h"
@@ -59,6 +60,7 @@ _PG_init(void)
 	px_insert_node_init();
 	px_lookup_init();
 	px_broadcast_init();
+	px_keys_init();
 	px_run_init();
 	px_modify_init();
 	px_estimate_init();

@@ -22,6 +22,7 @@
 #include "exec/explain_text.h"
 #include "exec/receive_state.h"
 #include "exec/remote_plan.h"
+#include "exec/scan_filter.h"
 #include "guc.h"
 #include "tuple/decode.h"
 
@@ -290,6 +291,7 @@ px_receive_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 								es);
 	}
 	explain_foreign(state, es);
+	px_scan_filter_explain(state, ancestors, es);
 	if (px_explain_remote)
 		explain_remote(state, es);
 }

@@ -7,6 +7,7 @@
  * writes it, and from when to when it is valid; all others only read it.  From
  * low to high, the files are:
  *
+ *		exec/scan_filter.c	the runtime filters, and the query with them
  *		exec/shared.c		what the participants of a parallel scan share
  *		exec/request.c		what the remote is asked for
  *		exec/ask_session.c	what postgres_fdw's session is asked
@@ -116,6 +117,18 @@ typedef struct px_receive_state
 	 * no row instead of waiting for the next one.
 	 */
 	bool		yields;
+
+	/*
+	 * The runtime filters.  Written by scan_filter.c: the array when the
+	 * executor starts, the query when the scan begins.
+	 */
+	int			nfilters;
+	struct px_scan_filter *filters;
+	const char *read_sql;		/* remote_sql, with the filters that are known
+								 * when the scan begins */
+	bool		filters_rewound;	/* rows are returned again, and it was not
+									 * looked whether filters have changed; set
+									 * by receive.c */
 
 	/*
 	 * Written by request.c when a stream begins, and valid as long as it is.

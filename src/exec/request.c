@@ -95,7 +95,8 @@ fill_request(px_receive_state *state, px_stream_reader *reader,
 
 /*
  * SELECT exchange.send('request', t.*) FROM (remote SQL) t.  A plain t would
- * be the column of that name, if there is one.
+ * be the column of that name, if there is one.  The remote SQL has the runtime
+ * filters.
  */
 static char *
 wrap_query(px_receive_state *state, px_stream_reader *reader,
@@ -108,7 +109,7 @@ wrap_query(px_receive_state *state, px_stream_reader *reader,
 
 	px_request_write(text, nbytes + 1, request, columns);
 	return psprintf("SELECT exchange.%s(%s::pg_catalog.text, t.*) FROM (%s) t",
-					marker, quote_literal_cstr(text), state->remote_sql);
+					marker, quote_literal_cstr(text), state->read_sql);
 }
 
 void

@@ -29,6 +29,7 @@
 #include "exec/read_slices.h"
 #include "exec/request.h"
 #include "exec/run.h"
+#include "exec/scan_filter.h"
 #include "exec/shared.h"
 #include "exec/start.h"
 #include "exec/writer.h"
@@ -249,6 +250,7 @@ px_start_begin(px_receive_state *state, bool may_use_session)
 	bool		begun;
 
 	Assert(state->phase == PX_RECEIVE_NEW);
+	px_scan_filter_take(state);
 	px_writer_before_scan(state->css.ss.ps.state, state->foreign->fs_server);
 	state->reader = px_open_first_reader(state);
 	state->reader->batch_rows = state->reader->next_row = 0;

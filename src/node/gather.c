@@ -33,6 +33,7 @@
 #include "compat_executor.h"
 #include "exec/ask_session.h"
 #include "exec/merge.h"
+#include "exec/scan_filter.h"
 #include "exec/start.h"
 #include "node/gather.h"
 #include "node/receive.h"
@@ -269,8 +270,8 @@ begin_nested(PlanState *node, void *context)
 	if (receive == NULL)
 		return planstate_tree_walker(node, begin_nested, context);
 
-	/* Parameters may not be known yet. */
-	if (receive->param_exprs == NIL)
+	/* Parameters may not be known yet, nor the keys of a hash join. */
+	if (receive->param_exprs == NIL && !px_scan_filter_is_awaited(receive))
 		(void) begin_receive(receive);
 	return false;
 }

@@ -32,6 +32,7 @@
 #include "exec/read_slices.h"
 #include "exec/request.h"
 #include "exec/run.h"
+#include "exec/scan_filter.h"
 #include "exec/scan_tuple.h"
 #include "exec/start.h"
 #include "exec/writer.h"
@@ -151,7 +152,8 @@ begin_session(px_receive_state *state, int eflags)
 		px_fdw_cursor_new(estate, foreign->fs_server, state->rtindex,
 						  state->userid, foreign->fdw_exprs,
 						  state->remote_sql,
-						  px_request_for_session_nbytes(state));
+						  px_request_for_session_nbytes(state) +
+						  px_scan_filter_nbytes(state));
 }
 
 /* Whom to connect as, and to which server. */
@@ -237,6 +239,8 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 		!scan->scan.plan.parallel_aware;
 	begin_slices(state, scan);
 	begin_remote_rows(state, scan, estate);
+	px_scan_filter_begin(state, list_nth(scan->custom_private,
+										 PX_RECEIVE_PRIVATE_FILTERS));
 
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
@@ -458,6 +462,15 @@ px_receive_advance(px_receive_state *state, bool wait)
 	}
 }
 
+/* Rows are to be returned again: are they what the filters let through? */
+static void
+check_filters(px_receive_state *state)
+{
+	state->filters_rewound = false;
+	if (px_scan_filter_has_changed(state))
+		px_start_rescan(state);
+}
+
 /* ExecScan's access method. */
 static TupleTableSlot *
 receive_next(ScanState *node)
@@ -468,6 +481,8 @@ receive_next(ScanState *node)
 
 	if (state->asked.idle_ms > 0 && state->phase == PX_RECEIVE_FRAMES)
 		(void) px_ask_keep_awake(state);
+	if (state->filters_rewound)
+		check_filters(state);
 	if (!px_receive_has_rows(state) &&
 		!px_receive_advance(state, !state->yields ||
 							px_receive_uses_session(state)))
@@ -559,7 +574,10 @@ rescan_receive(CustomScanState *css)
 
 	/* Like postgres_fdw, return the same rows again if they are all here. */
 	if (changed == NULL && is_rewindable(state))
+	{
 		state->reader->next_row = 0;
+		state->filters_rewound = state->nfilters > 0;
+	}
 	else
 		px_start_rescan(state);
 }

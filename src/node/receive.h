@@ -13,8 +13,8 @@
 #include "exec/receive_state.h"
 
 /*
- * What stands in CustomScan.custom_private: Integers but for the last one, in
- * this order.
+ * What stands in CustomScan.custom_private: Integers but for the last two,
+ * in this order.
  */
 typedef enum px_receive_private
 {
@@ -35,8 +35,10 @@ typedef enum px_receive_private
 								 * ExchangeLookup */
 	PX_RECEIVE_PRIVATE_LIMITED, /* 1 if a LIMIT was added to the remote query,
 								 * whose rows are merged with others */
-	PX_RECEIVE_PRIVATE_PARTIAL	/* not an Integer: NIL, or what
+	PX_RECEIVE_PRIVATE_PARTIAL, /* not an Integer: NIL, or what
 								 * px_partial_new takes */
+	PX_RECEIVE_PRIVATE_FILTERS	/* the runtime filters, a list of what
+								 * px_scan_filter_begin takes */
 } px_receive_private;
 
 /*

@@ -20,9 +20,6 @@
 
 #include <math.h>
 
-#include "access/transam.h"
-#include "catalog/pg_proc.h"
-#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
@@ -44,6 +41,7 @@
 #include "guc.h"
 #include "node/lookup.h"
 #include "plan/eligible.h"
+#include "plan/join_key.h"
 #include "plan/leaves.h"
 #include "plan/lookup.h"
 #include "plan/lookup_bind.h"
@@ -111,50 +109,6 @@ static const CustomPathMethods lookup_path_methods = {
  * Keys
  * --------------------------------------------------------------------- */
 
-/* The column that an expression of the inner side is, or NULL. */
-static const Var *
-column_of(const Node *expr)
-{
-	while (IsA(expr, RelabelType))
-		expr = (const Node *) ((const RelabelType *) expr)->arg;
-	return IsA(expr, Var) && ((const Var *) expr)->varattno > 0 ?
-		(const Var *) expr : NULL;
-}
-
-static bool
-is_plain_type(Oid type)
-{
-	return type < FirstGenbkiObjectId && get_typtype(type) == TYPTYPE_BASE &&
-		OidIsValid(get_array_type(type));
-}
-
-/*
- * Can inner = outer be a key?  The remote must give the operator the meaning
- * that it has here, and postgres_fdw must be ready to send it: so it is a
- * built-in one, and a column with the collation of the comparison.
- */
-static bool
-is_key(Oid operator, Oid collation, const Node *inner, const Node *outer)
-{
-	Oid			left;
-	Oid			right;
-	Oid			left_hash;
-	Oid			right_hash;
-	const Var  *column = column_of(inner);
-
-	if (column == NULL || !OidIsValid(operator) ||
-		operator >= FirstGenbkiObjectId ||
-		!get_op_hash_functions(operator, &left_hash, &right_hash))
-		return false;
-	op_input_types(operator, &left, &right);
-	return is_plain_type(left) && is_plain_type(right) &&
-		is_plain_type(exprType(outer)) && op_strict(operator) &&
-		op_volatile(operator) == PROVOLATILE_IMMUTABLE &&
-		(!OidIsValid(collation) ||
-		 (collation == column->varcollid &&
-		  collation == exprCollation(inner)));
-}
-
 /* How many distinct values does the column have?  0 if that is not known. */
 static double
 distinct_values_of(PlannerInfo *root, Node *expr)
@@ -205,7 +159,7 @@ add_key(lookup_join *join, RestrictInfo *rinfo, Node *outer, Node *inner,
 	double		nkeys;
 
 	if (list_length(join->rinfos) >= KEYS_PER_JOIN_MAX ||
-		!is_key(operator, collation, inner, outer))
+		!px_is_join_key(operator, collation, inner, outer))
 		return;
 
 	/* Assume that each outer key is found. */
@@ -300,7 +254,8 @@ make_leaf_path(lookup_join *join, RelOptInfo *leaf)
 		Node	   *inner = px_leaf_translate(join->root, lfirst(lc),
 											  join->innerrel, leaf);
 
-		if (!is_key(lfirst_oid(lc_op), collation, inner, lfirst(lc_outer)))
+		if (!px_is_join_key(lfirst_oid(lc_op), collation, inner,
+							lfirst(lc_outer)))
 			return leaf->cheapest_total_path;
 		param->paramkind = PARAM_EXTERN;
 		param->paramid = paramid++;

@@ -223,12 +223,21 @@ bind_node(Plan *plan, void *arg)
 	return false;
 }
 
-void
-px_lookup_bind(PlannedStmt *stmt)
+Bitmapset *
+px_constant_params(PlannedStmt *stmt)
 {
 	lookup_binding binding = {.stmt = stmt};
 
 	(void) px_plan_walk_all(stmt, add_constant_params, &binding);
+	return binding.constant;
+}
+
+void
+px_lookup_bind(PlannedStmt *stmt)
+{
+	lookup_binding binding = {.stmt = stmt,
+							  .constant = px_constant_params(stmt)};
+
 	(void) px_plan_walk_all(stmt, bind_node, &binding);
 }
 

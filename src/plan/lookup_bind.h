@@ -16,6 +16,9 @@
  */
 #define PX_LOOKUP_MARKER_FIRST	1000000000
 
+/* The parameters that init plans of the statement set once. */
+extern Bitmapset *px_constant_params(PlannedStmt *stmt);
+
 /*
  * Give the ExchangeLookups of a finished plan their parameters.  Before, the
  * arrays of keys are markers.  Must come before an ExchangeGather is placed.

@@ -202,6 +202,7 @@ px_receive_path(PlannerInfo *root, ForeignPath *foreign)
 	while (list_length(path->custom_private) < PX_RECEIVE_PRIVATE_PARTIAL)
 		path->custom_private = lappend(path->custom_private, makeInteger(0));
 	path->custom_private = lappend(path->custom_private, NIL);
+	path->custom_private = lappend(path->custom_private, NIL);
 	px_custompath_copy_restrictinfo(path, foreign);
 	path->methods = &receive_path_methods;
 	return path;

@@ -33,6 +33,7 @@
 #include "guc.h"
 #include "node/gather.h"
 #include "node/receive.h"
+#include "plan/filter.h"
 #include "plan/insert.h"
 #include "plan/jit.h"
 #include "plan/limit.h"
@@ -325,7 +326,9 @@ make_gather(Plan *append, List *children, Bitmapset *relids)
 		input = describe_input(target);
 		gather->custom_scan_tlist = lappend(gather->custom_scan_tlist, input);
 
-		/* The Append of an upper relation does not say whose columns it has. */
+		/*
+		 * The Append of an upper relation does not say whose columns it has.
+		 */
 		if (IsA(input->expr, Var) && ((Var *) input->expr)->varnosyn > 0)
 			relids = bms_add_member(relids, ((Var *) input->expr)->varno);
 	}
@@ -479,9 +482,11 @@ place_planner(PX_PLANNER_PARAMETERS)
 	PlannedStmt *stmt;
 	ListCell   *lc;
 	query_facts facts = {0};
+	bool		filters;
 
 	/* Before planning, because the planner changes the query. */
 	facts.user_code = px_enabled && calls_user_code((Node *) parse, NULL);
+	filters = px_filter_suits_query(parse);
 	stmt = prev_planner_hook ?
 		prev_planner_hook(PX_PLANNER_ARGUMENTS(parse)) :
 		standard_planner(PX_PLANNER_ARGUMENTS(parse));
@@ -501,6 +506,8 @@ place_planner(PX_PLANNER_PARAMETERS)
 	stmt->planTree = place_gathers(stmt->planTree, cursor_options);
 	foreach(lc, stmt->subplans)
 		lfirst(lc) = place_gathers(lfirst(lc), cursor_options);
+	if (filters)
+		px_filter_place(stmt);
 	return stmt;
 }
 

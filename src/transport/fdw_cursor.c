@@ -219,9 +219,11 @@ px_fdw_cursor_new(EState *estate, Oid serverid, Index rtindex, Oid userid,
 {
 	EState	   *own = make_estate(estate);
 	MemoryContext oldcontext = MemoryContextSwitchTo(own->es_query_cxt);
-	char	   *sql = palloc0(sql_nbytes);
+	char	   *sql = palloc(sql_nbytes);
 	ForeignScan *scan = make_scan(serverid, rtindex, userid, params, sql);
 
+	/* There may be much room, which takes no memory before it is used. */
+	sql[0] = '\0';
 	MemoryContextSwitchTo(oldcontext);
 	return begin_cursor(estate, own, scan, sql, sql_nbytes, reported);
 }

@@ -1,0 +1,290 @@
+/*-------------------------------------------------------------------------
+ *
+ * key_set.c
+ *		The distinct values of a join key, or a summary of them.
+ *
+ * A value is added for each row of the inner side of a hash join, so that must
+ * not cost much more than the join's own hash table.  Hence values are
+ * compared by their images: of values that are equal but look different, as
+ * 1.0 and 1.00, each is kept.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "common/hashfn.h"
+#include "utils/array.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "compat.h"
+#include "exec/key_set.h"
+
+typedef struct key_value
+{
+	Datum		value;
+	uint32		hash;
+	char		status;			/* simplehash.h's */
+} key_value;
+
+typedef struct key_type
+{
+	Oid			type;
+	int16		typlen;
+	bool		typbyval;
+	char		typalign;
+} key_type;
+
+static inline bool
+is_same_image(const key_type *type, Datum a, Datum b)
+{
+	return type->typbyval ? a == b :
+		datum_image_eq(a, b, false, type->typlen);
+}
+
+#define SH_PREFIX valueset
+#define SH_ELEMENT_TYPE key_value
+#define SH_KEY_TYPE Datum
+#define SH_KEY value
+#define SH_HASH_KEY(tb, key) (0)	/* callers pass the hash value */
+#define SH_EQUAL(tb, a, b) is_same_image((tb)->private_data, a, b)
+#define SH_STORE_HASH
+#define SH_GET_HASH(tb, a) ((a)->hash)
+#define SH_SCOPE pg_attribute_unused() static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+struct px_key_set
+{
+	MemoryContext context;		/* of the set and all that it has */
+	key_type	type;
+	bool		ordered;		/* values are as ordered as an int64 */
+
+	/* While it is exact. */
+	valueset_hash *values;		/* NULL if it is not exact */
+	MemoryContext values_context;
+	size_t		nbytes;			/* of values of varying length */
+
+	/* When it is not exact. */
+	uint64		nadded;
+	int64		lowest;			/* valid if ordered */
+	int64		highest;
+};
+
+#define VALUES_AT_FIRST	64
+
+/*
+ * Are the type's values passed as integers, in whose order they are on every
+ * server?
+ */
+static bool
+is_ordered(Oid type)
+{
+	switch (type)
+	{
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case DATEOID:
+		case TIMEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* A value of an ordered type, and back. */
+static int64
+int64_of_value(Oid type, Datum value)
+{
+	switch (type)
+	{
+		case INT2OID:
+			return DatumGetInt16(value);
+		case INT4OID:
+		case DATEOID:
+			return DatumGetInt32(value);
+		default:
+			return DatumGetInt64(value);
+	}
+}
+
+static Datum
+value_of_int64(Oid type, int64 number)
+{
+	switch (type)
+	{
+		case INT2OID:
+			return Int16GetDatum((int16) number);
+		case INT4OID:
+		case DATEOID:
+			return Int32GetDatum((int32) number);
+		default:
+			return Int64GetDatum(number);
+	}
+}
+
+px_key_set *
+px_key_set_new(Oid type)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "ExchangeKeys set",
+												  ALLOCSET_SMALL_SIZES);
+	px_key_set *set = MemoryContextAllocZero(context, sizeof(px_key_set));
+
+	set->context = context;
+	set->values_context = AllocSetContextCreate(context, "ExchangeKeys values",
+												ALLOCSET_DEFAULT_SIZES);
+	set->type.type = type;
+	get_typlenbyvalalign(type, &set->type.typlen, &set->type.typbyval,
+						 &set->type.typalign);
+	set->ordered = is_ordered(type);
+	set->lowest = PG_INT64_MAX;
+	set->highest = PG_INT64_MIN;
+	set->values = valueset_create(set->values_context, VALUES_AT_FIRST,
+								  &set->type);
+	return set;
+}
+
+void
+px_key_set_free(px_key_set *set)
+{
+	MemoryContextDelete(set->context);
+}
+
+/* ---------------------------------------------------------------------
+ * Adding values
+ * --------------------------------------------------------------------- */
+
+static inline void
+summarise(px_key_set *set, Datum value)
+{
+	int64		number;
+
+	if (!set->ordered)
+		return;
+	number = int64_of_value(set->type.type, value);
+	set->lowest = Min(set->lowest, number);
+	set->highest = Max(set->highest, number);
+}
+
+/* There are too many values to keep them. */
+static void
+give_up_values(px_key_set *set)
+{
+	valueset_iterator iterator;
+	const key_value *entry;
+
+	set->nadded = set->values->members;
+	valueset_start_iterate(set->values, &iterator);
+	while ((entry = valueset_iterate(set->values, &iterator)) != NULL)
+		summarise(set, entry->value);
+	set->values = NULL;
+	MemoryContextDelete(set->values_context);
+	set->values_context = NULL;
+}
+
+/* Values that are the same have the same image. */
+static inline uint32
+hash_of_image(const key_type *type, Datum value)
+{
+	if (type->typbyval)
+		return murmurhash32((uint32) value ^ (uint32) (value >> 32));
+	if (type->typlen == -1)
+		return hash_bytes((unsigned char *) VARDATA_ANY(value),
+						  (int) VARSIZE_ANY_EXHDR(value));
+	return hash_bytes((unsigned char *) DatumGetPointer(value),
+					  (int) datumGetSize(value, false, type->typlen));
+}
+
+static void
+keep_value(px_key_set *set, key_value *entry)
+{
+	const key_type *type = &set->type;
+
+	if (!type->typbyval)
+	{
+		MemoryContext oldcontext = MemoryContextSwitchTo(set->values_context);
+
+		entry->value = datumCopy(entry->value, false, type->typlen);
+		set->nbytes += datumGetSize(entry->value, false, type->typlen);
+		MemoryContextSwitchTo(oldcontext);
+	}
+	if (set->values->members > PX_KEY_SET_KEYS_MAX ||
+		set->nbytes > PX_KEY_SET_BYTES_MAX)
+		give_up_values(set);
+}
+
+void
+px_key_set_add(px_key_set *set, Datum value)
+{
+	bool		found;
+	key_value  *entry;
+
+	if (set->values == NULL)
+	{
+		set->nadded++;
+		summarise(set, value);
+		return;
+	}
+
+	/* A value may be compressed, or stored elsewhere. */
+	if (set->type.typlen == -1)
+		value = PointerGetDatum(PG_DETOAST_DATUM_PACKED(value));
+	entry = valueset_insert_hash(set->values, value,
+								 hash_of_image(&set->type, value), &found);
+	if (!found)
+		keep_value(set, entry);
+}
+
+/* ---------------------------------------------------------------------
+ * Reading them
+ * --------------------------------------------------------------------- */
+
+uint64
+px_key_set_count(const px_key_set *set)
+{
+	return set->values ? set->values->members : set->nadded;
+}
+
+bool
+px_key_set_is_exact(const px_key_set *set)
+{
+	return set->values != NULL;
+}
+
+Datum
+px_key_set_array(px_key_set *set)
+{
+	const key_type *type = &set->type;
+	MemoryContext oldcontext = MemoryContextSwitchTo(set->values_context);
+	Datum	   *values = palloc(set->values->members * sizeof(Datum) + 1);
+	valueset_iterator iterator;
+	const key_value *entry;
+	int			n = 0;
+	ArrayType  *array;
+
+	valueset_start_iterate(set->values, &iterator);
+	while ((entry = valueset_iterate(set->values, &iterator)) != NULL)
+		values[n++] = entry->value;
+	array = construct_array(values, n, type->type, type->typlen,
+							type->typbyval, type->typalign);
+	pfree(values);
+	MemoryContextSwitchTo(oldcontext);
+	return PointerGetDatum(array);
+}
+
+bool
+px_key_set_bounds(const px_key_set *set, Datum *lowest, Datum *highest)
+{
+	if (set->values || !set->ordered)
+		return false;
+	*lowest = value_of_int64(set->type.type, set->lowest);
+	*highest = value_of_int64(set->type.type, set->highest);
+	return true;
+}

@@ -1,0 +1,54 @@
+/*-------------------------------------------------------------------------
+ *
+ * key_set.h
+ *		The distinct values of a join key, or a summary of them.
+ *
+ * A set has the values themselves up to a bound.  Beyond it, it has the lowest
+ * and the highest one only, as far as the type has an order that all servers
+ * share.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_EXEC_KEY_SET_H
+#define PX_EXEC_KEY_SET_H
+
+/* Values are kept up to so many, and up to so many bytes of varying length. */
+#define PX_KEY_SET_KEYS_MAX		10000
+#define PX_KEY_SET_BYTES_MAX	(128 * 1024)
+
+typedef struct px_key_set px_key_set;
+
+/*
+ * A new, empty set of values of a type, which must have an array type.  It is
+ * in a memory context of its own, a child of the current one.
+ */
+extern px_key_set *px_key_set_new(Oid type);
+
+/* Free the set. */
+extern void px_key_set_free(px_key_set *set);
+
+/* Add a value, which is copied if it is new.  It must not be null. */
+extern void px_key_set_add(px_key_set *set, Datum value);
+
+/*
+ * Number of distinct values.  Values count as distinct if their images
+ * differ.  Beyond the bound, the number of values that were added.
+ */
+extern uint64 px_key_set_count(const px_key_set *set);
+
+/* Has the set the values themselves? */
+extern bool px_key_set_is_exact(const px_key_set *set);
+
+/*
+ * The values of an exact set, as an array, which is valid as long as the set.
+ */
+extern Datum px_key_set_array(px_key_set *set);
+
+/*
+ * The lowest and the highest value of a set that is not exact.  False if the
+ * type has no such order.
+ */
+extern bool px_key_set_bounds(const px_key_set *set, Datum *lowest,
+							  Datum *highest);
+
+#endif							/* PX_EXEC_KEY_SET_H */

@@ -1,0 +1,323 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan_filter.c
+ *		The runtime filters of an ExchangeReceive.
+ *
+ * The remote query becomes a subquery, whose columns we compare with the keys.
+ * So it does not matter what postgres_fdw has put into it: a join, an
+ * aggregate or a LIMIT returns the same rows, and the filters drop some of
+ * these.  The remote's planner moves the comparisons down to where they may be
+ * evaluated.
+ *
+ * postgres_fdw's session is asked about the query without the filters, whose
+ * functions and operators are PostgreSQL's own and immutable.  So it has the
+ * locks that it would have without them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "parser/parsetree.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/ruleutils.h"
+#include "utils/syscache.h"
+
+#include "exec/filter.h"
+#include "exec/scan_filter.h"
+
+/* Room for the names of columns, types and operators. */
+#define COLUMN_NBYTES	16
+#define CONDITION_NBYTES	(8 * NAMEDATALEN)
+
+/* Parallel to what the planner says: see px_scan_filter_item. */
+typedef struct px_scan_filter
+{
+	px_filter  *filter;
+	int			position;		/* see px_scan_filter_item */
+	Oid			column_type;
+	Oid			left_type;
+	Oid			operator;
+	int			source;
+	Node	   *column;
+	uint64		taken;			/* generation that the scan has; 0: none */
+} px_scan_filter;
+
+static int
+item_int(const List *items, px_scan_filter_item at)
+{
+	return intVal(list_nth(items, at));
+}
+
+void
+px_scan_filter_begin(px_receive_state *state, const List *filters)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	int			i = 0;
+	ListCell   *lc;
+
+	state->read_sql = state->remote_sql;
+	state->nfilters = list_length(filters);
+	if (filters == NIL)
+		return;
+	state->filters = palloc0(state->nfilters * sizeof(px_scan_filter));
+	foreach(lc, filters)
+	{
+		const List *items = lfirst_node(List, lc);
+		px_scan_filter *filter = &state->filters[i++];
+
+		filter->filter = px_filter_get(estate, item_int(items,
+														PX_SCAN_FILTER_PARAM));
+		filter->position = item_int(items, PX_SCAN_FILTER_POSITION);
+		filter->column_type = item_int(items, PX_SCAN_FILTER_COLUMN_TYPE);
+		filter->left_type = item_int(items, PX_SCAN_FILTER_LEFT_TYPE);
+		filter->operator = item_int(items, PX_SCAN_FILTER_OPERATOR);
+		filter->source = item_int(items, PX_SCAN_FILTER_SOURCE);
+		filter->column = list_nth(items, PX_SCAN_FILTER_COLUMN);
+	}
+}
+
+/* How many columns has the remote query?  One, if none is retrieved. */
+static int
+number_of_columns(const px_receive_state *state)
+{
+	return Max(list_length(lsecond(state->foreign->fdw_private)), 1);
+}
+
+Size
+px_scan_filter_nbytes(const px_receive_state *state)
+{
+	return state->nfilters *
+		(Size) (PX_FILTER_NBYTES_MAX + CONDITION_NBYTES) +
+		(state->nfilters > 0 ? number_of_columns(state) * COLUMN_NBYTES : 0);
+}
+
+bool
+px_scan_filter_is_awaited(const px_receive_state *state)
+{
+	for (int i = 0; i < state->nfilters; i++)
+	{
+		if (!state->filters[i].filter->complete)
+			return true;
+	}
+	return false;
+}
+
+/* ---------------------------------------------------------------------
+ * The remote query
+ * --------------------------------------------------------------------- */
+
+/* A built-in type by its own name: char means another one than bpchar. */
+static const char *
+type_name(Oid type)
+{
+	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+	const char *name;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for type %u", type);
+	name = quote_identifier(
+		pstrdup(NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname)));
+	ReleaseSysCache(tuple);
+	return name;
+}
+
+/*
+ * The column, as a value of the operator's left type.  The remote's column may
+ * have another type than ours; then the value is converted as ours would be.
+ */
+static void
+append_column(StringInfo sql, const px_scan_filter *filter)
+{
+	appendStringInfo(sql, "c%d::pg_catalog.%s", filter->position,
+					 type_name(filter->column_type));
+	if (filter->left_type != filter->column_type)
+		appendStringInfo(sql, "::pg_catalog.%s", type_name(filter->left_type));
+}
+
+static void
+append_condition(StringInfo sql, const px_scan_filter *filter)
+{
+	const px_filter *keys = filter->filter;
+	const char *key_type = type_name(keys->type);
+
+	append_column(sql, filter);
+	if (keys->use == PX_FILTER_KEYS)
+	{
+		appendStringInfo(sql,
+						 " OPERATOR(pg_catalog.%s) ANY (%s::pg_catalog.%s[])",
+						 get_opname(filter->operator), keys->first, key_type);
+		return;
+	}
+	appendStringInfo(sql, " OPERATOR(pg_catalog.>=) %s::pg_catalog.%s AND ",
+					 keys->first, key_type);
+	append_column(sql, filter);
+	appendStringInfo(sql, " OPERATOR(pg_catalog.<=) %s::pg_catalog.%s",
+					 keys->last, key_type);
+}
+
+static void
+append_query(StringInfo sql, const px_receive_state *state)
+{
+	const char *before = " WHERE ";
+
+	appendStringInfo(sql, "SELECT * FROM (%s) f(", state->remote_sql);
+	for (int i = 1; i <= number_of_columns(state); i++)
+		appendStringInfo(sql, "%sc%d", i > 1 ? ", " : "", i);
+	appendStringInfoChar(sql, ')');
+	for (int i = 0; i < state->nfilters; i++)
+	{
+		if (state->filters[i].taken == 0)
+			continue;
+		appendStringInfoString(sql, before);
+		append_condition(sql, &state->filters[i]);
+		before = " AND ";
+	}
+}
+
+void
+px_scan_filter_take(px_receive_state *state)
+{
+	bool		any = false;
+	MemoryContext oldcontext;
+	StringInfoData sql;
+
+	if (state->nfilters == 0)
+		return;
+	if (state->read_sql != state->remote_sql)
+		pfree(unconstify(char *, state->read_sql));
+	state->read_sql = state->remote_sql;
+	state->filters_rewound = false;
+	for (int i = 0; i < state->nfilters; i++)
+	{
+		px_scan_filter *filter = &state->filters[i];
+		px_filter_use use = filter->filter->use;
+
+		filter->taken = use == PX_FILTER_KEYS || use == PX_FILTER_BOUNDS ?
+			filter->filter->generation : 0;
+		any |= filter->taken > 0;
+	}
+	if (!any)
+		return;
+
+	oldcontext = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+	initStringInfo(&sql);
+	append_query(&sql, state);
+	state->read_sql = sql.data;
+	MemoryContextSwitchTo(oldcontext);
+}
+
+bool
+px_scan_filter_has_changed(const px_receive_state *state)
+{
+	for (int i = 0; i < state->nfilters; i++)
+	{
+		const px_scan_filter *filter = &state->filters[i];
+
+		if (filter->taken > 0 &&
+			(!filter->filter->complete ||
+			 filter->taken != filter->filter->generation))
+			return true;
+	}
+	return false;
+}
+
+/* ---------------------------------------------------------------------
+ * EXPLAIN
+ * --------------------------------------------------------------------- */
+
+static const char *
+use_name(px_filter_use use)
+{
+	switch (use)
+	{
+		case PX_FILTER_KEYS:
+			return "keys";
+		case PX_FILTER_BOUNDS:
+			return "bounds";
+		case PX_FILTER_UNKNOWN:
+		case PX_FILTER_NONE:
+			break;
+	}
+	return "none";
+}
+
+/* " of part" */
+static char *
+source_text(const px_scan_filter *filter, ExplainState *es)
+{
+	const char *name = filter->source > 0 &&
+		filter->source <= list_length(es->rtable_names) ?
+		list_nth(es->rtable_names, filter->source - 1) : NULL;
+
+	return name ? psprintf(" of %s", quote_identifier(name)) : "";
+}
+
+/* (1204 keys of part) */
+static char *
+use_text(const px_scan_filter *filter, ExplainState *es)
+{
+	const px_filter *keys = filter->filter;
+
+	if (keys->keys == NULL)
+		return "(not sent)";
+	if (filter->taken == 0)
+		return psprintf("(not sent: " UINT64_FORMAT " keys%s)",
+						px_key_set_count(keys->keys), source_text(filter, es));
+	return psprintf("(%s" UINT64_FORMAT " keys%s)",
+					keys->use == PX_FILTER_BOUNDS ? "bounds of " : "",
+					px_key_set_count(keys->keys), source_text(filter, es));
+}
+
+static void
+explain_properties(const px_scan_filter *filter, const char *column,
+				   ExplainState *es)
+{
+	const px_filter *keys = filter->filter;
+
+	ExplainOpenGroup("Runtime Filter", NULL, true, es);
+	ExplainPropertyText("Column", column, es);
+	if (es->analyze)
+	{
+		ExplainPropertyText("Sent", filter->taken > 0 ? use_name(keys->use) :
+							"none", es);
+		ExplainPropertyUInteger("Keys", NULL, keys->keys ?
+								px_key_set_count(keys->keys) : 0, es);
+	}
+	ExplainCloseGroup("Runtime Filter", NULL, true, es);
+}
+
+void
+px_scan_filter_explain(px_receive_state *state, List *ancestors,
+					   ExplainState *es)
+{
+	bool		text = es->format == EXPLAIN_FORMAT_TEXT;
+	bool		useprefix = list_length(es->rtable) > 1 || es->verbose;
+	List	   *context;
+
+	if (state->nfilters == 0)
+		return;
+	context = set_deparse_context_plan(es->deparse_cxt,
+									   state->css.ss.ps.plan, ancestors);
+	if (!text)
+		ExplainOpenGroup("Runtime Filters", "Runtime Filters", false, es);
+	for (int i = 0; i < state->nfilters; i++)
+	{
+		const px_scan_filter *filter = &state->filters[i];
+		char	   *column = deparse_expression(filter->column, context,
+												useprefix, false);
+
+		if (!text)
+			explain_properties(filter, column, es);
+		else
+			ExplainPropertyText("Runtime Filter", es->analyze ?
+								psprintf("%s %s", column,
+										 use_text(filter, es)) :
+								column, es);
+	}
+	if (!text)
+		ExplainCloseGroup("Runtime Filters", "Runtime Filters", false, es);
+}
