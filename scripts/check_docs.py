@@ -48,6 +48,8 @@ REASONS = {
     "exec/ask_session.c": (OUTCOME, EITHER),
     "exec/read_slices.c": (r'px_open_session\(state, reader, "([^"]*)"',),
     "exec/ask_plan.c": (OUTCOME,),
+    "exec/broadcast_ask.c": (RETURNED,),
+    "node/broadcast.c": (RETURNED,),
     "exec/explain.c": (r'px_refused\([^;]*\?\s*"([^"]*)"', r'px_refused\([^;]*\?\s*"[^"]*" :\s*"([^"]*)"'),
     "exec/write_rules.c": (RETURNED,),
     "exec/write_rules.h": (r'#define PX_WRITE_FEW_ROWS "([^"]*)"',),

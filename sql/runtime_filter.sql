@@ -2,6 +2,7 @@
 -- Runtime filters: a hash join hands the keys of its inner side to the scans
 -- of its outer side.
 --
+SET pg_exchange.join_exchange = off;
 CREATE SCHEMA filter;
 SET search_path = filter, public;
 CREATE TABLE remote.filter_sales AS

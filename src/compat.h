@@ -30,6 +30,7 @@
 #include "nodes/plannodes.h"
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
 #include "optimizer/plancat.h"
 #include "rewrite/rewriteManip.h"
 #include "storage/latch.h"
@@ -509,6 +510,21 @@ px_add_nulling_relid(void *node, Relids relids, int ojrelid)
 								  bms_make_singleton(ojrelid));
 #endif
 	return node;
+}
+
+/*
+ * The clauses that equivalence classes imply for an inner join of outer with
+ * inner.  The function is also given the outer join: 16.
+ */
+static inline List *
+px_join_implied_equalities(PlannerInfo *root, Relids both, Relids outer,
+						   RelOptInfo *inner)
+{
+#if PG_VERSION_NUM >= 160000
+	return generate_join_implied_equalities(root, both, outer, inner, NULL);
+#else
+	return generate_join_implied_equalities(root, both, outer, inner);
+#endif
 }
 
 /* May the role execute the function?  object_aclcheck: 16. */

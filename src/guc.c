@@ -22,6 +22,7 @@ bool		px_enabled = true;
 bool		px_partitionwise = true;
 int			px_transport_setting = PX_TRANSPORT_AUTO;
 int			px_partial_aggregates_setting = PX_PARTIAL_ON;
+int			px_join_exchange_setting = PX_JOIN_EXCHANGE_AUTO;
 bool		px_explain_remote = false;
 bool		px_lookup_joins = true;
 bool		px_runtime_filters = true;
@@ -89,6 +90,16 @@ static const struct config_enum_entry partial_options[] = {
 	{"false", PX_PARTIAL_OFF, true},
 	{"no", PX_PARTIAL_OFF, true},
 	{"0", PX_PARTIAL_OFF, true},
+	{NULL, 0, false}
+};
+
+static const struct config_enum_entry join_exchange_options[] = {
+	{"auto", PX_JOIN_EXCHANGE_AUTO, false},
+	{"broadcast", PX_JOIN_EXCHANGE_BROADCAST, false},
+	{"off", PX_JOIN_EXCHANGE_OFF, false},
+	{"false", PX_JOIN_EXCHANGE_OFF, true},
+	{"no", PX_JOIN_EXCHANGE_OFF, true},
+	{"0", PX_JOIN_EXCHANGE_OFF, true},
 	{NULL, 0, false}
 };
 
@@ -366,6 +377,14 @@ define_receiver_settings(void)
 							PGC_USERSET,
 							0,
 							NULL, NULL, NULL);
+	DefineCustomEnumVariable("pg_exchange.join_exchange",
+							 "Sets whether joins run on the servers of a foreign table, which are sent the rows of the other side.",
+							 NULL,
+							 &px_join_exchange_setting,
+							 PX_JOIN_EXCHANGE_AUTO,
+							 join_exchange_options,
+							 PGC_USERSET, GUC_EXPLAIN,
+							 NULL, NULL, NULL);
 	DefineCustomBoolVariable("pg_exchange.lookup_joins",
 							 "Enables joins that send the keys of one side to the foreign tables of the other.",
 							 NULL,

@@ -45,10 +45,19 @@ typedef enum px_partial_aggregates
 								 * digits depend on the order of addition */
 } px_partial_aggregates;
 
+/* pg_exchange.join_exchange */
+typedef enum px_join_exchange
+{
+	PX_JOIN_EXCHANGE_OFF,		/* joins run here, or as postgres_fdw plans */
+	PX_JOIN_EXCHANGE_AUTO,		/* where that is expected to be cheapest */
+	PX_JOIN_EXCHANGE_BROADCAST	/* on the shards wherever that is possible */
+} px_join_exchange;
+
 extern bool px_enabled;
 extern bool px_partitionwise;
 extern int	px_transport_setting;	/* px_transport */
 extern int	px_partial_aggregates_setting;	/* px_partial_aggregates */
+extern int	px_join_exchange_setting;	/* px_join_exchange */
 extern bool px_explain_remote;
 extern bool px_lookup_joins;
 extern bool px_runtime_filters;

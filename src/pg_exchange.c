@@ -12,6 +12,7 @@
 #include "exec/run.h"
 #include "guc.h"
 #include "node/armour.h"
+#include "node/broadcast.h"
 #include "node/forward.h"
 #include "node/gather.h"
 #include "node/insert.h"
@@ -25,6 +26,7 @@
 #include "plan/append_agg.h"
 #include "plan/append_rows.h"
 #include "plan/apply_call.h"
+#include "plan/broadcast.h"
 #include "plan/estimate.h"
 #include "plan/filter_cost.h"
 #include "plan/lookup.h"
@@ -59,12 +61,14 @@ _PG_init(void)
 	px_insert_node_init();
 	px_lookup_init();
 	px_keys_init();
+	px_broadcast_init();
 	px_run_init();
 	px_modify_init();
 	px_estimate_init();
 	px_paths_init();
 	px_partial_agg_init();
 	px_append_agg_init();
+	px_broadcast_plan_init();
 	px_partitionwise_init();
 	px_append_rows_init();
 	px_lookup_plan_init();

@@ -106,6 +106,9 @@ static const Oid stable_functions[] = {
 	F_ENUM_OUT, F_XML_IN
 };
 
+/* exchange.unpack; NULL before px_session_set_unpack. */
+static PGFunction unpack_function = NULL;
+
 typedef struct judgement
 {
 	char	   *reason;			/* the first that was found; NULL if none */
@@ -144,6 +147,24 @@ stays_in_session(Oid function)
 
 	return volatility != PROVOLATILE_IMMUTABLE &&
 		(volatility != PROVOLATILE_STABLE || !depends_on_settings(function));
+}
+
+/*
+ * Does the call return the rows of a piece that the client sends along?  They
+ * are the same in each session, since all values travel in the form of their
+ * types.  Those of another piece may be text, which input functions read.
+ */
+static bool
+reads_piece_of_client(const FuncExpr *call)
+{
+	const Param *piece = call->args ? linitial(call->args) : NULL;
+	FmgrInfo	finfo;
+
+	if (piece == NULL || !IsA(piece, Param) ||
+		piece->paramkind != PARAM_EXTERN)
+		return false;
+	fmgr_info(call->funcid, &finfo);
+	return finfo.fn_addr == unpack_function;
 }
 
 static bool
@@ -272,9 +293,17 @@ judge_walker(Node *node, void *context)
 	if (IsA(node, CoerceToDomain) &&
 		judge_domain(((const CoerceToDomain *) node)->resulttype, context))
 		return true;
+	if (IsA(node, FuncExpr) && reads_piece_of_client((FuncExpr *) node))
+		return false;
 	if (check_functions_in_node(node, judge_function, context))
 		return true;
 	return expression_tree_walker(node, judge_walker, context);
+}
+
+void
+px_session_set_unpack(PGFunction function)
+{
+	unpack_function = function;
 }
 
 char *

@@ -8,6 +8,7 @@
 #ifndef PX_ADMIT_SESSION_H
 #define PX_ADMIT_SESSION_H
 
+#include "fmgr.h"
 #include "nodes/parsenodes.h"
 #include "nodes/plannodes.h"
 
@@ -35,6 +36,9 @@ extern char *px_session_judge_plan(const PlannedStmt *stmt);
  * sequences.  The query must have been rewritten.
  */
 extern bool px_session_judge_time(Query *query);
+
+/* Which function exchange.unpack is; called before any query is judged. */
+extern void px_session_set_unpack(PGFunction function);
 
 /* Raise PX_ERRCODE_DECLINED unless reason is NULL. */
 extern void px_session_decline(const char *reason);

@@ -11,6 +11,7 @@
 #include "utils/timestamp.h"
 
 #include "conn/peer.h"
+#include "guc.h"
 
 /* How long to leave a peer alone whose sessions do not answer. */
 #define AVOID_MS	60000
@@ -39,4 +40,13 @@ px_peer_refuse_writes(px_peer *peer, const char *refusal)
 			(errmsg_internal("no writes by frames to server %u: %s",
 							 peer->serverid, refusal)));
 	peer->write_refusal = MemoryContextStrdup(CacheMemoryContext, refusal);
+}
+
+bool
+px_locality_is_local(px_locality locality)
+{
+	return (locality == PX_SAME_INSTANCE &&
+			px_local_scope_setting >= PX_SCOPE_INSTANCE) ||
+		(locality == PX_SAME_HOST &&
+		 px_local_scope_setting >= PX_SCOPE_HOST);
 }

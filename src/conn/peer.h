@@ -23,6 +23,9 @@ typedef enum px_locality
 	PX_SAME_INSTANCE
 } px_locality;
 
+/* Is nothing compressed on the way to a peer there, under the settings? */
+extern bool px_locality_is_local(px_locality locality);
+
 typedef struct px_peer_key
 {
 	Oid			umid;			/* user mapping */
@@ -81,6 +84,7 @@ typedef struct px_peer
 	 * in a parallel worker the leader's.
 	 */
 	bool		admitted;		/* admission, and so on, are valid */
+	bool		can_unpack;		/* has exchange.unpack; asked for a broadcast */
 	px_admission admission;
 	uint16		session_version;	/* protocol version to use with it */
 	px_locality session_locality;

@@ -96,6 +96,7 @@ px_peer_get(UserMapping *user)
 		peer->is_same_host = false;
 		peer->avoid_until = 0;
 		peer->admitted = false;
+		peer->can_unpack = false;
 		peer->snapshot[0] = '\0';
 		memset(&peer->link_history, 0, sizeof(peer->link_history));
 	}
@@ -474,6 +475,7 @@ abandon_streams(int nest_level)
 		if (nest_level == 0)
 		{
 			peer->admitted = false;
+			peer->can_unpack = false;
 			peer->snapshot[0] = '\0';
 		}
 	}

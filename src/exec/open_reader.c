@@ -97,11 +97,7 @@ note_locality(px_receive_state *state, px_stream_reader *reader,
 {
 	state->mode = px_mode_for_server(state->servername);
 	state->locality = locality;
-	state->local =
-		(locality == PX_SAME_INSTANCE &&
-		 px_local_scope_setting >= PX_SCOPE_INSTANCE) ||
-		(locality == PX_SAME_HOST &&
-		 px_local_scope_setting >= PX_SCOPE_HOST);
+	state->local = px_locality_is_local(locality);
 	reader->same_host = locality != PX_REMOTE;
 }
 

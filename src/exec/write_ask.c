@@ -157,16 +157,6 @@ judge_description(const px_write_target *target, const px_peer *peer,
 	return NULL;
 }
 
-/* Is nothing compressed, under the settings? */
-static bool
-is_local(px_locality locality)
-{
-	return (locality == PX_SAME_INSTANCE &&
-			px_local_scope_setting >= PX_SCOPE_INSTANCE) ||
-		(locality == PX_SAME_HOST &&
-		 px_local_scope_setting >= PX_SCOPE_HOST);
-}
-
 /* The first description of a lane decides how its frames are compressed. */
 static void
 describe_lane(px_write_lane *lane, px_peer *peer, const px_hello *self,
@@ -185,7 +175,7 @@ describe_lane(px_write_lane *lane, px_peer *peer, const px_hello *self,
 	else if (lane->locality == PX_REMOTE && peer->knows_host &&
 			 peer->is_same_host)
 		lane->locality = PX_SAME_HOST;
-	lane->is_local = is_local(lane->locality);
+	lane->is_local = px_locality_is_local(lane->locality);
 	lane->mode = lane->is_local ?
 		PX_MODE_NONE : px_mode_for_server(lane->servername);
 }

@@ -23,6 +23,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
+#include "admit/session.h"
 #include "compat.h"
 #include "conn/sqlstate.h"
 #include "exec/apply_state.h"
@@ -314,6 +315,7 @@ void
 px_unpack_node_init(void)
 {
 	RegisterCustomScanMethods(&px_unpack_scan_methods);
+	px_session_set_unpack(px_sql_unpack);
 }
 
 /* exchange.unpack(piece text) returns setof record */

@@ -31,6 +31,7 @@
 #include "compat.h"
 #include "guc.h"
 #include "plan/append_agg.h"
+#include "plan/final_agg.h"
 #include "plan/partial_agg.h"
 #include "plan/paths.h"
 
@@ -49,60 +50,6 @@ typedef struct append_agg
 	int			nremote;		/* how many of them a server computes */
 	bool		failed;			/* there is a child for which none was found */
 } append_agg;
-
-/* ---------------------------------------------------------------------
- * What the first step returns
- * --------------------------------------------------------------------- */
-
-/* Is it a key that the planner groups by? */
-static bool
-is_key(PlannerInfo *root, Index sortgroupref)
-{
-	return sortgroupref != 0 &&
-		get_sortgroupref_clause_noerr(sortgroupref,
-									  px_group_clause(root)) != NULL;
-}
-
-/*
- * The target of the first step: the grouping keys, and all aggregates and
- * other columns that target and HAVING use.
- */
-static PathTarget *
-make_partial_target(PlannerInfo *root, PathTarget *target, Node *having)
-{
-	PathTarget *partial = create_empty_pathtarget();
-	List	   *others = list_make1(having);
-	ListCell   *lc;
-
-	foreach(lc, target->exprs)
-	{
-		Index		ref = get_pathtarget_sortgroupref(target,
-													  foreach_current_index(lc));
-
-		if (is_key(root, ref))
-			add_column_to_pathtarget(partial, lfirst(lc), ref);
-		else
-			others = lappend(others, lfirst(lc));
-	}
-	add_new_columns_to_pathtarget(
-		partial, pull_var_clause((Node *) others,
-								 PVC_INCLUDE_AGGREGATES |
-								 PVC_RECURSE_WINDOWFUNCS |
-								 PVC_INCLUDE_PLACEHOLDERS));
-
-	foreach(lc, partial->exprs)
-	{
-		if (IsA(lfirst(lc), Aggref))
-		{
-			/* Others have pointers to the aggregate itself. */
-			Aggref	   *aggref = copyObject(lfirst_node(Aggref, lc));
-
-			mark_partial_aggref(aggref, AGGSPLIT_INITIAL_SERIAL);
-			lfirst(lc) = aggref;
-		}
-	}
-	return set_pathtarget_cost_width(root, partial);
-}
 
 /* A node about the parent, in terms of a child: parents has the way there. */
 static Node *
@@ -149,26 +96,6 @@ translate_target(PlannerInfo *root, PathTarget *target, List *parents)
  * The first step
  * --------------------------------------------------------------------- */
 
-/* A relation for the partial groups of rel. */
-static RelOptInfo *
-make_partial_rel(const append_agg *agg, const RelOptInfo *rel,
-				 PathTarget *target)
-{
-	RelOptInfo *partial = makeNode(RelOptInfo);
-
-	*partial = *agg->grouped_rel;
-	partial->relids = rel->relids;
-	partial->reltarget = target;
-	partial->pathlist = partial->partial_pathlist = partial->ppilist = NIL;
-	partial->cheapest_startup_path = partial->cheapest_total_path = NULL;
-	partial->serverid = rel->serverid;
-	partial->userid = rel->userid;
-	partial->useridiscurrent = rel->useridiscurrent;
-	partial->fdwroutine = rel->fdwroutine;
-	partial->fdw_private = NULL;
-	return partial;
-}
-
 /* Have a server aggregate the child.  NULL if that is not possible. */
 static Path *
 remote_path(const append_agg *agg, RelOptInfo *child, List *parents)
@@ -183,7 +110,7 @@ remote_path(const append_agg *agg, RelOptInfo *child, List *parents)
 	target->exprs = (List *) strip_placeholders((Node *) target->exprs, NULL);
 	extra.targetList = (List *) strip_placeholders(
 		translate(agg->root, (Node *) extra.targetList, parents), NULL);
-	partial = make_partial_rel(agg, child, target);
+	partial = px_final_agg_input_rel(agg->grouped_rel, child, target);
 	partial->reloptkind = RELOPT_OTHER_UPPER_REL;
 	return (Path *) px_partial_agg_path(agg->root, child, partial, &extra);
 }
@@ -197,8 +124,9 @@ local_path(append_agg *agg, RelOptInfo *child, List *parents)
 	List	   *clauses = px_group_clause(root);
 	List	   *targetlist = (List *) translate(
 		root, (Node *) agg->extra->targetList, parents);
-	RelOptInfo *partial = make_partial_rel(
-		agg, child, translate_target(root, agg->partial_target, parents));
+	RelOptInfo *partial = px_final_agg_input_rel(
+		agg->grouped_rel, child,
+		translate_target(root, agg->partial_target, parents));
 
 	if (path == NULL || PATH_REQ_OUTER(path) != NULL ||
 		(clauses && (agg->extra->flags & GROUPING_CAN_USE_HASH) == 0))
@@ -274,50 +202,13 @@ add_children(append_agg *agg, const RelOptInfo *rel, List *parents)
  * --------------------------------------------------------------------- */
 
 static void
-add_final_path(append_agg *agg, Path *path, AggStrategy strategy,
-			   const AggClauseCosts *costs, double ngroups)
-{
-	add_path(agg->grouped_rel, (Path *)
-			 create_agg_path(agg->root, agg->grouped_rel, path,
-							 agg->grouped_rel->reltarget, strategy,
-							 AGGSPLIT_FINAL_DESERIAL,
-							 px_group_clause(agg->root),
-							 (List *) agg->extra->havingQual, costs,
-							 ngroups));
-}
-
-static void
 add_final_paths(append_agg *agg)
 {
-	PlannerInfo *root = agg->root;
-	List	   *clauses = px_group_clause(root);
-	RelOptInfo *partial = make_partial_rel(agg, agg->input_rel,
-										   agg->partial_target);
-	Path	   *path = px_append_path(root, partial, agg->paths);
-	AggClauseCosts costs = {0};
-	double		ngroups;
+	RelOptInfo *partial = px_final_agg_input_rel(
+		agg->grouped_rel, agg->input_rel, agg->partial_target);
 
-	get_agg_clause_costs(root, AGGSPLIT_FINAL_DESERIAL, &costs);
-	if (clauses == NIL)
-	{
-		add_final_path(agg, path, AGG_PLAIN, &costs, 1.0);
-		return;
-	}
-	ngroups = estimate_num_groups(
-		root, get_sortgrouplist_exprs(clauses, agg->extra->targetList),
-		agg->input_rel->rows, NULL, NULL);
-	ngroups = Min(ngroups, path->rows);
-	if (agg->extra->flags & GROUPING_CAN_USE_HASH)
-		add_final_path(agg, path, AGG_HASHED, &costs, ngroups);
-	if ((agg->extra->flags & GROUPING_CAN_USE_SORT) != 0 &&
-		root->parse->hasAggs)
-	{
-		/* There are no pathkeys if WHERE leaves one value of each key. */
-		if (root->group_pathkeys != NIL)
-			path = (Path *) create_sort_path(root, agg->grouped_rel, path,
-											 root->group_pathkeys, -1.0);
-		add_final_path(agg, path, AGG_SORTED, &costs, ngroups);
-	}
+	px_final_agg_add(agg->root, agg->input_rel, agg->grouped_rel, agg->extra,
+					 px_append_path(agg->root, partial, agg->paths));
 }
 
 /* May the parent's rows be aggregated child by child? */
@@ -351,8 +242,8 @@ add_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 	agg.input_rel = input_rel;
 	agg.grouped_rel = output_rel;
 	agg.extra = extra;
-	agg.partial_target = make_partial_target(root, output_rel->reltarget,
-											 agg.extra->havingQual);
+	agg.partial_target = px_final_agg_input(root, output_rel->reltarget,
+											agg.extra->havingQual);
 	get_agg_clause_costs(root, AGGSPLIT_INITIAL_SERIAL, &agg.partial_costs);
 	add_children(&agg, input_rel, NIL);
 	if (agg.nremote > 0 && !agg.failed)

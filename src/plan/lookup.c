@@ -24,7 +24,6 @@
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "optimizer/appendinfo.h"
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -43,6 +42,7 @@
 #include "node/lookup.h"
 #include "plan/eligible.h"
 #include "plan/join_key.h"
+#include "plan/leaves.h"
 #include "plan/lookup.h"
 #include "plan/lookup_bind.h"
 #include "plan/paths.h"
@@ -123,21 +123,6 @@ distinct_values_of(PlannerInfo *root, Node *expr)
 	return is_default ? 0 : ndistinct;
 }
 
-/* Translate an expression of an append relation for its member leaf. */
-static Node *
-translate(PlannerInfo *root, Node *expr, RelOptInfo *rel, RelOptInfo *leaf)
-{
-	AppendRelInfo *info;
-	RelOptInfo *parent;
-
-	if (leaf == rel)
-		return expr;
-	info = root->append_rel_array[leaf->relid];
-	parent = root->simple_rel_array[info->parent_relid];
-	return adjust_appendrel_attrs(root, translate(root, expr, rel, parent), 1,
-								  &info);
-}
-
 /*
  * How many distinct values does an expression of the inner side have?  0 if
  * that is not known.  An append relation has statistics of its own if it is a
@@ -157,8 +142,9 @@ distinct_values(const lookup_join *join, Node *expr)
 
 		if (leaf != join->innerrel)
 			ndistinct = Max(ndistinct, distinct_values_of(
-								join->root, translate(join->root, expr,
-													  join->innerrel, leaf)));
+								join->root,
+								px_leaf_translate(join->root, expr,
+												  join->innerrel, leaf)));
 	}
 	return ndistinct;
 }
@@ -225,38 +211,6 @@ find_keys(lookup_join *join)
  * The inner side
  * --------------------------------------------------------------------- */
 
-/*
- * Collect the tables of rel, which may be an append relation.  False if one
- * has no path that is of use here.
- */
-static bool
-collect_leaves(PlannerInfo *root, RelOptInfo *rel, List **leaves)
-{
-	ListCell   *lc;
-
-	if (IS_DUMMY_REL(rel))
-		return true;
-	if (!planner_rt_fetch(rel->relid, root)->inh)
-	{
-		*leaves = lappend(*leaves, rel);
-		return rel->cheapest_total_path &&
-			rel->cheapest_total_path->param_info == NULL;
-	}
-
-	foreach(lc, root->append_rel_list)
-	{
-		const AppendRelInfo *info = lfirst_node(AppendRelInfo, lc);
-		RelOptInfo *child;
-
-		if (info->parent_relid != rel->relid)
-			continue;
-		child = root->simple_rel_array[info->child_relid];
-		if (child && !collect_leaves(root, child, leaves))
-			return false;
-	}
-	return true;
-}
-
 /* How many servers work for the inner side? */
 static int
 number_of_servers(const lookup_join *join)
@@ -297,8 +251,8 @@ make_leaf_path(lookup_join *join, RelOptInfo *leaf)
 		Param	   *param = makeNode(Param);
 		Oid			collation = ((OpExpr *) lfirst_node(
 			RestrictInfo, lc_rinfo)->clause)->inputcollid;
-		Node	   *inner = translate(join->root, lfirst(lc), join->innerrel,
-									  leaf);
+		Node	   *inner = px_leaf_translate(join->root, lfirst(lc),
+											  join->innerrel, leaf);
 
 		if (!px_is_join_key(lfirst_oid(lc_op), collation, inner,
 							lfirst(lc_outer)))
@@ -550,7 +504,7 @@ add_lookup_path(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 		prev_set_join_pathlist_hook(root, joinrel, outerrel, innerrel,
 									jointype, extra);
 	if (!is_suitable(&join) ||
-		!collect_leaves(root, innerrel, &join.leaves) ||
+		!px_leaves_collect(root, innerrel, &join.leaves) ||
 		!has_exchange(&join))
 		return;
 

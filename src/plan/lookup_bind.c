@@ -12,12 +12,14 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type_d.h"
 #include "nodes/extensible.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 
 #include "compat.h"
 #include "exec/plan_walk.h"
+#include "node/broadcast.h"
 #include "node/lookup.h"
 #include "plan/lookup_bind.h"
 #include "plan/paths.h"
@@ -143,31 +145,81 @@ bind_receive(Plan *plan, void *arg)
 	return false;
 }
 
-static bool
-bind_lookup(Plan *plan, void *arg)
+/*
+ * Make PARAM_EXECs of these types of the markers in the nodes below.  They are
+ * set by scan, which gets the number of the first one as its private item.
+ */
+static void
+bind_params(const lookup_binding *binding, CustomScan *scan, int item,
+			List *types, Plan *below)
 {
-	const lookup_binding *binding = arg;
 	PlannedStmt *stmt = binding->stmt;
-	CustomScan *scan = (CustomScan *) plan;
 	key_params	params = {.first = list_length(stmt->paramExecTypes)};
 	ListCell   *lc;
 
-	if (!IsA(plan, CustomScan) ||
-		scan->methods != &px_lookup_scan_methods)
-		return false;
-
-	foreach(lc, (List *) list_nth(scan->custom_private,
-								  PX_LOOKUP_PRIVATE_TYPE))
+	foreach(lc, types)
 	{
 		params.all = bms_add_member(params.all,
 									list_length(stmt->paramExecTypes));
 		stmt->paramExecTypes = lappend_oid(stmt->paramExecTypes,
-										   get_array_type(lfirst_oid(lc)));
+										   lfirst_oid(lc));
 	}
-	lfirst(list_nth_cell(scan->custom_private, PX_LOOKUP_PRIVATE_PARAM)) =
+	lfirst(list_nth_cell(scan->custom_private, item)) =
 		makeInteger(params.first);
-	params.stable = bms_is_subset(plan->extParam, binding->constant);
-	(void) px_plan_walk(lsecond(scan->custom_plans), bind_receive, &params);
+	params.stable = bms_is_subset(scan->scan.plan.extParam, binding->constant);
+	(void) px_plan_walk(below, bind_receive, &params);
+}
+
+/* The keys of an ExchangeLookup are arrays. */
+static void
+bind_lookup(const lookup_binding *binding, CustomScan *scan)
+{
+	List	   *types = NIL;
+	ListCell   *lc;
+
+	foreach(lc, (List *) list_nth(scan->custom_private,
+								  PX_LOOKUP_PRIVATE_TYPE))
+		types = lappend_oid(types, get_array_type(lfirst_oid(lc)));
+	bind_params(binding, scan, PX_LOOKUP_PRIVATE_PARAM, types,
+				lsecond(scan->custom_plans));
+}
+
+static bool
+count_receive(Plan *plan, void *arg)
+{
+	if (px_plan_is_receive(plan))
+		(*(int *) arg)++;
+	return false;
+}
+
+/* Each fragment of an ExchangeBroadcast has a piece of each side: text. */
+static void
+bind_broadcast(const lookup_binding *binding, CustomScan *scan)
+{
+	Plan	   *fragments = list_nth(scan->custom_plans,
+									 PX_BROADCAST_PLAN_FRAGMENTS);
+	int			nsides = list_length(scan->custom_plans) -
+		PX_BROADCAST_PLAN_SIDES;
+	int			nfragments = 0;
+	List	   *types = NIL;
+
+	(void) px_plan_walk(fragments, count_receive, &nfragments);
+	for (int i = 0; i < nfragments * nsides; i++)
+		types = lappend_oid(types, TEXTOID);
+	bind_params(binding, scan, PX_BROADCAST_PRIVATE_PARAM, types, fragments);
+}
+
+static bool
+bind_node(Plan *plan, void *arg)
+{
+	CustomScan *scan = (CustomScan *) plan;
+
+	if (!IsA(plan, CustomScan))
+		return false;
+	if (scan->methods == &px_lookup_scan_methods)
+		bind_lookup(arg, scan);
+	else if (scan->methods == &px_broadcast_scan_methods)
+		bind_broadcast(arg, scan);
 	return false;
 }
 
@@ -186,7 +238,7 @@ px_lookup_bind(PlannedStmt *stmt)
 	lookup_binding binding = {.stmt = stmt,
 							  .constant = px_constant_params(stmt)};
 
-	(void) px_plan_walk_all(stmt, bind_lookup, &binding);
+	(void) px_plan_walk_all(stmt, bind_node, &binding);
 }
 
 bool

@@ -44,13 +44,9 @@ static build_simple_rel_hook_type prev_build_simple_rel_hook = NULL;
 /* The function that get_upper_paths stands for: always that of paths.c. */
 static GetForeignUpperPaths_function next_get_upper_paths = NULL;
 
-static Plan *plan_partial(PlannerInfo *root, RelOptInfo *rel,
-						  CustomPath *best_path, List *tlist, List *clauses,
-						  List *custom_plans);
-
 static const CustomPathMethods partial_path_methods = {
 	.CustomName = PX_RECEIVE_NAME,
-	.PlanCustomPath = plan_partial,
+	.PlanCustomPath = px_partial_agg_plan,
 };
 
 /* ---------------------------------------------------------------------
@@ -81,13 +77,9 @@ add_keys(PlannerInfo *root, List *targetlist, PathTarget *plain)
 	return true;
 }
 
-/*
- * The target that postgres_fdw is given in place of "partial": the grouping
- * keys and plain aggregates.  NULL if it cannot stand for it.
- */
-static PathTarget *
-make_plain_target(PlannerInfo *root, const PathTarget *partial,
-				  List *targetlist)
+PathTarget *
+px_partial_agg_plain(PlannerInfo *root, const PathTarget *partial,
+					 List *targetlist)
 {
 	bool		exact = px_partial_aggregates_setting == PX_PARTIAL_EXACT;
 	PathTarget *plain = create_empty_pathtarget();
@@ -200,7 +192,7 @@ px_partial_agg_path(PlannerInfo *root, RelOptInfo *input_rel,
 		root->parse->groupingSets != NIL ||
 		!px_rel_is_eligible(root, output_rel))
 		return NULL;
-	plain = make_plain_target(root, partial, extra->targetList);
+	plain = px_partial_agg_plain(root, partial, extra->targetList);
 	if (plain == NULL)
 		return NULL;
 	foreign = ask_postgres_fdw(root, input_rel, output_rel, plain, extra);
@@ -256,9 +248,9 @@ columns_of(const ForeignScan *foreign, Node *expr)
 	return columns;
 }
 
-static Plan *
-plan_partial(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
-			 List *tlist, List *clauses, List *custom_plans)
+Plan *
+px_partial_agg_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
+					List *tlist, List *clauses, List *custom_plans)
 {
 	CustomScan *scan = (CustomScan *) px_receive_plan(root, rel, best_path,
 													  tlist, clauses,

@@ -8,7 +8,9 @@
 #ifndef PX_PLAN_PARTIAL_AGG_H
 #define PX_PLAN_PARTIAL_AGG_H
 
+#include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
 
 /*
  * Make a path that returns the partial aggregates of output_rel->reltarget,
@@ -21,6 +23,24 @@ extern CustomPath *px_partial_agg_path(PlannerInfo *root,
 									   RelOptInfo *input_rel,
 									   RelOptInfo *output_rel,
 									   const GroupPathExtraData *extra);
+
+/*
+ * The plain target that tells the rows of a target with partial aggregates:
+ * the grouping keys, which have a sortgroupref, and after them plain
+ * aggregates.  targetlist is the query's.  NULL if there is none.
+ */
+extern PathTarget *px_partial_agg_plain(PlannerInfo *root,
+										const PathTarget *partial,
+										List *targetlist);
+
+/*
+ * PlanCustomPath of a path that returns partial aggregates, those of
+ * rel->reltarget.  The only custom plan is a ForeignScan whose fdw_scan_tlist
+ * has the plain target.
+ */
+extern Plan *px_partial_agg_plan(PlannerInfo *root, RelOptInfo *rel,
+								 CustomPath *best_path, List *tlist,
+								 List *clauses, List *custom_plans);
 
 /*
  * Does an aggregate in the expressions return other digits, or another of

@@ -152,14 +152,20 @@ is_lookup(PlannerInfo *root, const Path *path)
 		px_expected_nbytes(root, path) < px_min_bytes && !is_much_work(path);
 }
 
+Cost
+px_paths_transfer_cost(const RelOptInfo *rel, double rows, int width)
+{
+	double		share = width / BYTES_OF_A_TUPLE_COST;
+
+	return rows * Min(share, 1.0) * exchange_routine_of(rel)->tuple_cost;
+}
+
 /* What the transfer of the path's rows costs as an exchange. */
 static Cost
 transfer_cost(const Path *path)
 {
-	double		share = path->pathtarget->width / BYTES_OF_A_TUPLE_COST;
-
-	return path->rows * Min(share, 1.0) *
-		exchange_routine_of(path->parent)->tuple_cost;
+	return px_paths_transfer_cost(path->parent, path->rows,
+								  path->pathtarget->width);
 }
 
 CustomPath *
@@ -285,6 +291,16 @@ px_paths_are_plain(const Path *path)
 		px_paths_have_plain(path->parent);
 }
 
+Cost
+px_paths_scan_cost(const RelOptInfo *rel)
+{
+	const Path *plain = &exchange_routine_of(rel)->plain->path;
+	Cost		cost = plain->total_cost - plain->startup_cost -
+		plain->rows * (exchange_routine_of(rel)->tuple_cost + cpu_tuple_cost);
+
+	return Max(cost, 0);
+}
+
 /*
  * What a scan that takes keys costs on the remote, beyond its start.  No index
  * may be known here, so assume that the remote compares all rows with the
@@ -293,15 +309,10 @@ px_paths_are_plain(const Path *path)
 static Cost
 remote_cost_of_keys(const RelOptInfo *rel, double nkeys, int nservers)
 {
-	const exchange_routine *routine =
-		(const exchange_routine *) rel->fdwroutine;
-	const Path *plain = &routine->plain->path;
 	int			nworkers = Min(max_parallel_workers_per_gather,
 							   nservers - 1);
-	Cost		cost = plain->total_cost - plain->startup_cost -
-		plain->rows * (routine->tuple_cost + cpu_tuple_cost);
-
-	cost = Max(cost, 0) + rel->tuples * cpu_operator_cost + nkeys * KEY_COST;
+	Cost		cost = px_paths_scan_cost(rel) +
+		rel->tuples * cpu_operator_cost + nkeys * KEY_COST;
 
 	/*
 	 * All servers work at once.  A parallel plan, which reads all rows, is
@@ -538,8 +549,13 @@ get_foreign_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 	px_join_cost_end(&replaced);
 	if (hidden)
 	{
-		px_semi_join_add_path(root, joinrel, outerrel, innerrel, jointype,
-							  extra);
+		px_semi_join sides = {
+			.outer_path = px_paths_foreign(outerrel),
+			.inner_path = px_paths_foreign(innerrel),
+			.tuple_cost = px_paths_tuple_cost(joinrel)
+		};
+
+		px_semi_join_add_path(root, joinrel, jointype, extra, &sides);
 		add_paths(root, joinrel, others);
 	}
 	else if (px_join_feeds_update(root))

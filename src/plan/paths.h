@@ -56,6 +56,16 @@ extern bool px_paths_have_plain(const RelOptInfo *rel);
 /* Is it an ExchangeReceive path of such a table, for one process? */
 extern bool px_paths_are_plain(const Path *path);
 
+/* What the remote does to read all rows of such a table. */
+extern Cost px_paths_scan_cost(const RelOptInfo *rel);
+
+/*
+ * What it costs to send so many rows of so many bytes as frames from, or to,
+ * the server of rel, a relation of postgres_fdw.
+ */
+extern Cost px_paths_transfer_cost(const RelOptInfo *rel, double rows,
+								   int width);
+
 /*
  * A path for such a table that returns only rows for which clauses, a list of
  * RestrictInfos, are true.  They compare columns with the markers of

@@ -1,0 +1,169 @@
+/*-------------------------------------------------------------------------
+ *
+ * broadcast_ask.c
+ *		Can the servers of fragments take the rows of the sides?
+ *
+ * A fragment calls exchange.unpack.  So before it is sent, the server's
+ * catalogs have said that this function is the extension's, and the session
+ * what it can read.  Nothing of a fragment is sent if one of the servers
+ * cannot take it: then the plan without fragments runs.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "mb/pg_wchar.h"
+
+#include "compat.h"
+#include "conn/genuine.h"
+#include "conn/remote_text.h"
+#include "exec/broadcast_ask.h"
+#include "transport/question.h"
+
+/* Null if not.  As in transport/question.c, nothing of ours is called. */
+#define QUESTION \
+	"SELECT CASE WHEN " PX_CAN_WRITE " THEN 'yes'::pg_catalog.text END"
+
+/* No more is kept of a fault.  From an honest remote it is a short phrase. */
+#define FAULT_NBYTES_MAX	255
+
+/* Is it the first of the fragments whose server this is? */
+static bool
+is_first(px_receive_state **fragments, int i)
+{
+	for (int j = 0; j < i; j++)
+	{
+		if (px_receive_peer(fragments[j]) == px_receive_peer(fragments[i]))
+			return false;
+	}
+	return true;
+}
+
+/* The hellos of servers that have not said theirs in this transaction. */
+static const char *
+ask_hellos(px_receive_state **fragments, int n)
+{
+	const char *against = NULL;
+	bool	   *asked = palloc0(n * sizeof(bool));
+
+	for (int i = 0; i < n; i++)
+	{
+		const px_peer *peer = px_receive_peer(fragments[i]);
+
+		if (peer->refusal)
+			return pstrdup(peer->refusal);
+		if (peer->write_refusal)
+			return pstrdup(peer->write_refusal);
+		if (peer->admitted || !is_first(fragments, i))
+			continue;
+		px_fdw_cursor_rescan(fragments[i]->question);
+		px_question_ask(fragments[i]->question, peer, NULL,
+						px_transport_setting != PX_TRANSPORT_SESSION);
+		asked[i] = true;
+	}
+
+	/* All answers are taken, even if one is a refusal. */
+	for (int i = 0; i < n; i++)
+	{
+		px_outcome	outcome;
+
+		if (!asked[i])
+			continue;
+		outcome = px_question_answer(fragments[i]->question,
+									 px_receive_peer(fragments[i]),
+									 fragments[i]->servername, -1);
+		if (!px_is_ok(outcome) && against == NULL)
+			against = outcome.reason;
+	}
+	return against;
+}
+
+/* The server has no exchange.unpack of the extension's: why? */
+static const char *
+ask_for_fault(px_receive_state *fragment)
+{
+	px_peer    *peer = px_receive_peer(fragment);
+	text	   *row;
+	char	   *fault;
+
+	px_fdw_cursor_rescan(fragment->question);
+	px_fdw_cursor_set_sql(fragment->question, "SELECT " PX_WRITE_FAULT);
+	row = px_fdw_cursor_fetch(fragment->question);
+	if (row == NULL)
+		return PX_REMOTE_IS_IMPOSTOR;	/* until a moment ago */
+	fault = px_remote_text(pnstrdup(VARDATA_ANY(row),
+									Min(VARSIZE_ANY_EXHDR(row),
+										FAULT_NBYTES_MAX)));
+	if (strcmp(fault, PX_REMOTE_IS_TOO_OLD) == 0)
+		px_peer_refuse_writes(peer, fault);
+	return fault;
+}
+
+/* Have the servers exchange.unpack? */
+static const char *
+ask_functions(px_receive_state **fragments, int n)
+{
+	const char *against = NULL;
+	bool	   *asked = palloc0(n * sizeof(bool));
+
+	for (int i = 0; i < n; i++)
+	{
+		if (px_receive_peer(fragments[i])->can_unpack ||
+			!is_first(fragments, i))
+			continue;
+		px_fdw_cursor_rescan(fragments[i]->question);
+		px_fdw_cursor_set_sql(fragments[i]->question, QUESTION);
+		px_fdw_cursor_request(fragments[i]->question);
+		asked[i] = true;
+	}
+	for (int i = 0; i < n; i++)
+	{
+		if (!asked[i])
+			continue;
+		if (px_fdw_cursor_fetch(fragments[i]->question))
+			px_receive_peer(fragments[i])->can_unpack = true;
+		else if (against == NULL)
+			against = ask_for_fault(fragments[i]);
+	}
+	return against;
+}
+
+const char *
+px_broadcast_ask(px_receive_state **fragments, int n,
+				 px_broadcast_peers *peers)
+{
+	const char *against = ask_hellos(fragments, n);
+
+	if (against == NULL)
+		against = ask_functions(fragments, n);
+	if (against)
+		return against;
+
+	*peers = (px_broadcast_peers) {
+		.version = PG_UINT16_MAX,
+		.codecs = PG_UINT32_MAX,
+		.encodings = PG_UINT32_MAX
+	};
+	for (int i = 0; i < n; i++)
+	{
+		const px_peer *peer = px_receive_peer(fragments[i]);
+		const px_hello *hello = &peer->admission.hello;
+
+		if (pg_char_to_encoding(hello->encoding) != GetDatabaseEncoding())
+			return "encodings differ";
+		peers->version = Min(peers->version, peer->session_version);
+		peers->codecs &= hello->codecs;
+		peers->encodings &= hello->encodings;
+		peers->upload_ns = Max(peers->upload_ns,
+							   peer->link_history.upload_ns);
+	}
+	return NULL;
+}
+
+px_mode
+px_broadcast_mode(const px_receive_state *fragment)
+{
+	if (px_locality_is_local(px_receive_peer(fragment)->session_locality))
+		return PX_MODE_NONE;
+	return px_mode_for_server(fragment->servername);
+}

@@ -1,0 +1,47 @@
+/*-------------------------------------------------------------------------
+ *
+ * broadcast_side.h
+ *		The rows of a side, as pieces for the servers of a broadcast.
+ *
+ * A server that is local gets its frames uncompressed, others as the mode for
+ * them says.  So a piece is made for each mode that is needed.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_EXEC_BROADCAST_SIDE_H
+#define PX_EXEC_BROADCAST_SIDE_H
+
+#include "executor/tuptable.h"
+
+#include "exec/broadcast_ask.h"
+
+typedef struct px_broadcast_side px_broadcast_side;
+
+/*
+ * An empty side with the columns of desc, for servers that can read what peers
+ * says, in pieces for each of modes, a set of 1 << px_mode.  All types must be
+ * those of px_type_is_shippable.  All of it lives in a memory context of its
+ * own below the current one.
+ */
+extern px_broadcast_side *px_broadcast_side_new(
+	TupleDesc desc, const px_broadcast_peers *peers, uint32 modes);
+
+extern void px_broadcast_side_free(px_broadcast_side *side);
+
+/* Add a row.  It is in columns, and at the end of a batch in frames. */
+extern void px_broadcast_side_add(px_broadcast_side *side,
+								  TupleTableSlot *slot);
+
+/* Bytes that the largest of the pieces has by now. */
+extern size_t px_broadcast_side_nbytes(const px_broadcast_side *side);
+
+extern uint64 px_broadcast_side_rows(const px_broadcast_side *side);
+
+/* No more rows come: end all pieces. */
+extern void px_broadcast_side_finish(px_broadcast_side *side);
+
+/* The piece in a mode, as exchange.unpack takes it; after _finish. */
+extern text *px_broadcast_side_piece(const px_broadcast_side *side,
+									 px_mode mode);
+
+#endif							/* PX_EXEC_BROADCAST_SIDE_H */

@@ -1,0 +1,441 @@
+/*-------------------------------------------------------------------------
+ *
+ * broadcast.c
+ *		ExchangeBroadcast: a join on the shards, to which its sides are sent.
+ *
+ * When the first row is wanted, the servers of the fragments are asked whether
+ * they can take frames.  Then the sides are read to their end, and become
+ * frames.  Only then are the fragments begun, all at the same time: each gets
+ * the sides as parameters of its query.  So nothing of a server's session
+ * outlives the query, and no stage waits for a later one.
+ *
+ * If a server cannot take frames, or the sides are too large, nothing was sent
+ * yet.  The local plan runs instead, which reads the same tables again.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/memutils.h"
+
+#include "compat.h"
+#include "exec/broadcast_ask.h"
+#include "exec/broadcast_side.h"
+#include "node/broadcast.h"
+#include "node/receive.h"
+
+typedef enum broadcast_phase
+{
+	BROADCAST_NEW,				/* nothing was done yet for this (re)scan */
+	BROADCAST_FRAGMENTS,		/* the fragments run */
+	BROADCAST_LOCAL				/* the local plan runs, for good */
+} broadcast_phase;
+
+typedef struct px_broadcast_state
+{
+	CustomScanState css;		/* must be first */
+
+	/* Fixed at begin. */
+	PlanState  *fragments;
+	PlanState  *local;
+	int			nsides;
+	PlanState **side_plans;
+	int			nreceives;		/* of the fragments */
+	px_receive_state **receives;	/* NULL before the first row */
+
+	/* Of the current scan. */
+	broadcast_phase phase;
+	bool		sides_read;		/* some of them: to be rescanned */
+	px_broadcast_side **sides;	/* NULL but in BROADCAST_FRAGMENTS */
+
+	/* For EXPLAIN. */
+	const char *local_reason;	/* why the local plan runs, or NULL */
+	uint64	   *sent_nbytes;	/* [nreceives], over all scans */
+	uint64		sent_rows;		/* to each fragment, likewise */
+} px_broadcast_state;
+
+static Node *create_state(CustomScan *scan);
+static void begin_broadcast(CustomScanState *css, EState *estate, int eflags);
+static TupleTableSlot *exec_broadcast(CustomScanState *css);
+static void end_broadcast(CustomScanState *css);
+static void rescan_broadcast(CustomScanState *css);
+static void explain_broadcast(CustomScanState *css, List *ancestors,
+							  ExplainState *es);
+
+const CustomScanMethods px_broadcast_scan_methods = {
+	.CustomName = PX_BROADCAST_NAME,
+	.CreateCustomScanState = create_state,
+};
+
+static const CustomExecMethods broadcast_exec_methods = {
+	.CustomName = PX_BROADCAST_NAME,
+	.BeginCustomScan = begin_broadcast,
+	.ExecCustomScan = exec_broadcast,
+	.EndCustomScan = end_broadcast,
+	.ReScanCustomScan = rescan_broadcast,
+	.ExplainCustomScan = explain_broadcast,
+};
+
+void
+px_broadcast_init(void)
+{
+	RegisterCustomScanMethods(&px_broadcast_scan_methods);
+}
+
+static Node *
+create_state(CustomScan *scan)
+{
+	px_broadcast_state *state = palloc0(sizeof(px_broadcast_state));
+
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &broadcast_exec_methods;
+	return (Node *) state;
+}
+
+/* ---------------------------------------------------------------------
+ * Begin and end
+ * --------------------------------------------------------------------- */
+
+/*
+ * The children that EXPLAIN shows, and that others find: as long as it is not
+ * known that the local plan runs, it is not one of them.
+ */
+static void
+show_children(px_broadcast_state *state)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	MemoryContext oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
+	List	   *children = NIL;
+
+	if (state->phase == BROADCAST_LOCAL)
+		children = list_make1(state->local);
+	else
+	{
+		children = list_make1(state->fragments);
+		for (int i = 0; i < state->nsides; i++)
+			children = lappend(children, state->side_plans[i]);
+	}
+	state->css.custom_ps = children;
+	MemoryContextSwitchTo(oldcontext);
+}
+
+static void
+begin_broadcast(CustomScanState *css, EState *estate, int eflags)
+{
+	px_broadcast_state *state = (px_broadcast_state *) css;
+	const CustomScan *scan = (const CustomScan *) css->ss.ps.plan;
+	List	   *plans = scan->custom_plans;
+
+	/* Rescans read all sides anew, and nobody reads backward. */
+	eflags &= ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK);
+	state->fragments = ExecInitNode(
+		list_nth(plans, PX_BROADCAST_PLAN_FRAGMENTS), estate, eflags);
+	state->local = ExecInitNode(list_nth(plans, PX_BROADCAST_PLAN_LOCAL),
+								estate, eflags);
+	state->nsides = list_length(plans) - PX_BROADCAST_PLAN_SIDES;
+	state->side_plans = palloc(state->nsides * sizeof(PlanState *));
+	for (int i = 0; i < state->nsides; i++)
+		state->side_plans[i] = ExecInitNode(
+			list_nth(plans, PX_BROADCAST_PLAN_SIDES + i), estate, eflags);
+	show_children(state);
+}
+
+static void
+free_sides(px_broadcast_state *state)
+{
+	for (int i = 0; state->sides && i < state->nsides; i++)
+	{
+		if (state->sides[i])
+			px_broadcast_side_free(state->sides[i]);
+	}
+	if (state->sides)
+		pfree(state->sides);
+	state->sides = NULL;
+}
+
+static void
+end_broadcast(CustomScanState *css)
+{
+	px_broadcast_state *state = (px_broadcast_state *) css;
+
+	ExecEndNode(state->fragments);
+	ExecEndNode(state->local);
+	for (int i = 0; i < state->nsides; i++)
+		ExecEndNode(state->side_plans[i]);
+	free_sides(state);
+}
+
+static void
+rescan_broadcast(CustomScanState *css)
+{
+	px_broadcast_state *state = (px_broadcast_state *) css;
+	Bitmapset  *changed = css->ss.ps.chgParam;
+
+	if (changed)
+	{
+		UpdateChangedParamSet(state->fragments, changed);
+		UpdateChangedParamSet(state->local, changed);
+		for (int i = 0; i < state->nsides; i++)
+			UpdateChangedParamSet(state->side_plans[i], changed);
+	}
+	ExecScanReScan(&css->ss);
+	if (state->phase == BROADCAST_LOCAL)
+	{
+		if (state->local->chgParam == NULL)
+			ExecReScan(state->local);
+		return;
+	}
+	for (int i = 0; state->sides_read && i < state->nsides; i++)
+	{
+		if (state->side_plans[i]->chgParam == NULL)
+			ExecReScan(state->side_plans[i]);
+	}
+	state->sides_read = false;
+	state->phase = BROADCAST_NEW;
+}
+
+/* ---------------------------------------------------------------------
+ * Sending the sides
+ * --------------------------------------------------------------------- */
+
+typedef struct receive_list
+{
+	List	   *receives;
+} receive_list;
+
+static bool
+collect_receive(PlanState *node, void *context)
+{
+	receive_list *list = context;
+	px_receive_state *receive = px_receive_from_node(node);
+
+	if (receive == NULL)
+		return planstate_tree_walker(node, collect_receive, context);
+	list->receives = lappend(list->receives, receive);
+	return false;
+}
+
+static void
+find_receives(px_broadcast_state *state)
+{
+	receive_list list = {NIL};
+	ListCell   *lc;
+
+	if (state->receives)
+		return;
+	(void) collect_receive(state->fragments, &list);
+	state->receives = palloc(list_length(list.receives) *
+							 sizeof(px_receive_state *));
+	state->sent_nbytes = palloc0(list_length(list.receives) * sizeof(uint64));
+	foreach(lc, list.receives)
+		state->receives[state->nreceives++] = lfirst(lc);
+}
+
+/* Read a side.  NULL, or why the fragments cannot have it. */
+static const char *
+read_side(px_broadcast_state *state, int i, size_t nbytes_before)
+{
+	px_broadcast_side *side = state->sides[i];
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+
+	for (;;)
+	{
+		TupleTableSlot *slot = ExecProcNode(state->side_plans[i]);
+		MemoryContext oldcontext;
+
+		CHECK_FOR_INTERRUPTS();
+		if (TupIsNull(slot))
+			break;
+		oldcontext = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+		px_broadcast_side_add(side, slot);
+		MemoryContextSwitchTo(oldcontext);
+		ResetExprContext(econtext);
+		if (nbytes_before + px_broadcast_side_nbytes(side) >
+			PX_BROADCAST_NBYTES_MAX)
+			return "small side is too large";
+	}
+	px_broadcast_side_finish(side);
+	return NULL;
+}
+
+/* Read all sides.  NULL, or why the fragments cannot have them. */
+static const char *
+read_sides(px_broadcast_state *state, const px_broadcast_peers *peers)
+{
+	uint32		modes = 0;
+	size_t		nbytes = 0;
+	const char *reason = NULL;
+
+	for (int i = 0; i < state->nreceives; i++)
+		modes |= UINT32_C(1) << px_broadcast_mode(state->receives[i]);
+	state->sides = palloc0(state->nsides * sizeof(px_broadcast_side *));
+	state->sides_read = true;
+	for (int i = 0; i < state->nsides && reason == NULL; i++)
+	{
+		state->sides[i] = px_broadcast_side_new(
+			ExecGetResultType(state->side_plans[i]), peers, modes);
+		reason = read_side(state, i, nbytes);
+		nbytes += px_broadcast_side_nbytes(state->sides[i]);
+	}
+	return reason;
+}
+
+/* Give a fragment its pieces: they are the last parameters of its query. */
+static void
+set_params(px_broadcast_state *state, int i)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	px_receive_state *receive = state->receives[i];
+	List	   *exprs = receive->foreign->fdw_exprs;
+	int			first = list_length(exprs) - state->nsides;
+	px_mode		mode = px_broadcast_mode(receive);
+
+	for (int j = 0; j < state->nsides; j++)
+	{
+		int			paramid = list_nth_node(Param, exprs, first + j)->paramid;
+		ParamExecData *param = &econtext->ecxt_param_exec_vals[paramid];
+		text	   *piece = px_broadcast_side_piece(state->sides[j], mode);
+
+		param->execPlan = NULL;
+		param->value = PointerGetDatum(piece);
+		param->isnull = false;
+		state->fragments->chgParam =
+			bms_add_member(state->fragments->chgParam, paramid);
+		state->sent_nbytes[i] += VARSIZE(piece) - VARHDRSZ;
+	}
+}
+
+/* Begin the fragments; or, if they cannot run, nothing. */
+static const char *
+start_fragments(px_broadcast_state *state)
+{
+	px_broadcast_peers peers;
+	const char *reason;
+
+	if (!px_enabled)
+		return "pg_exchange.enabled is off";
+	find_receives(state);
+	reason = px_broadcast_ask(state->receives, state->nreceives, &peers);
+	if (reason == NULL)
+		reason = read_sides(state, &peers);
+	if (reason)
+		return reason;
+	for (int i = 0; i < state->nreceives; i++)
+		set_params(state, i);
+	for (int i = 0; i < state->nsides; i++)
+		state->sent_rows += px_broadcast_side_rows(state->sides[i]);
+	ExecReScan(state->fragments);
+	return NULL;
+}
+
+static void
+start(px_broadcast_state *state)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	MemoryContext oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
+	const char *reason;
+
+	free_sides(state);
+	reason = start_fragments(state);
+	state->phase = reason ? BROADCAST_LOCAL : BROADCAST_FRAGMENTS;
+	if (reason)
+	{
+		free_sides(state);
+		ereport(DEBUG1,
+				(errmsg_internal("join is not sent to servers: %s", reason)));
+		state->local_reason = pstrdup(reason);
+		show_children(state);
+	}
+	MemoryContextSwitchTo(oldcontext);
+}
+
+/* ---------------------------------------------------------------------
+ * The node
+ * --------------------------------------------------------------------- */
+
+/* ExecScan's access method: the children return scan tuples. */
+static TupleTableSlot *
+broadcast_next(ScanState *node)
+{
+	px_broadcast_state *state = (px_broadcast_state *) node;
+	TupleTableSlot *slot = ExecClearTuple(node->ss_ScanTupleSlot);
+	TupleTableSlot *child;
+	int			natts = slot->tts_tupleDescriptor->natts;
+
+	if (state->phase == BROADCAST_NEW)
+		start(state);
+	child = ExecProcNode(state->phase == BROADCAST_LOCAL ?
+						 state->local : state->fragments);
+	if (TupIsNull(child))
+		return slot;
+	slot_getallattrs(child);
+	memcpy(slot->tts_values, child->tts_values, natts * sizeof(Datum));
+	memcpy(slot->tts_isnull, child->tts_isnull, natts * sizeof(bool));
+	return ExecStoreVirtualTuple(slot);
+}
+
+/* No rows are locked above the node. */
+static bool
+broadcast_recheck(ScanState *node, TupleTableSlot *slot)
+{
+	return true;
+}
+
+static TupleTableSlot *
+exec_broadcast(CustomScanState *css)
+{
+	return ExecScan(&css->ss, broadcast_next, broadcast_recheck);
+}
+
+/* ---------------------------------------------------------------------
+ * EXPLAIN
+ * --------------------------------------------------------------------- */
+
+/* What was sent to the server of each fragment. */
+static void
+explain_sent(const px_broadcast_state *state, ExplainState *es)
+{
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		for (int i = 0; i < state->nreceives; i++)
+			ExplainPropertyText(
+				"Sent",
+				psprintf(UINT64_FORMAT " rows, " UINT64_FORMAT " bytes to %s",
+						 state->sent_rows, state->sent_nbytes[i],
+						 state->receives[i]->servername),
+				es);
+		return;
+	}
+	ExplainOpenGroup("Sent", "Sent", false, es);
+	for (int i = 0; i < state->nreceives; i++)
+	{
+		ExplainOpenGroup("Fragment", NULL, true, es);
+		ExplainPropertyText("Server", state->receives[i]->servername, es);
+		ExplainPropertyUInteger("Sent Rows", NULL, state->sent_rows, es);
+		ExplainPropertyUInteger("Sent Bytes", NULL, state->sent_nbytes[i], es);
+		ExplainCloseGroup("Fragment", NULL, true, es);
+	}
+	ExplainCloseGroup("Sent", "Sent", false, es);
+}
+
+static void
+explain_broadcast(CustomScanState *css, List *ancestors, ExplainState *es)
+{
+	const px_broadcast_state *state = (const px_broadcast_state *) css;
+	const CustomScan *scan = (const CustomScan *) css->ss.ps.plan;
+	List	   *keys = NIL;
+	ListCell   *lc;
+
+	foreach(lc, (List *) list_nth(scan->custom_private,
+								  PX_BROADCAST_PRIVATE_KEYS))
+		keys = lappend(keys, strVal(lfirst(lc)));
+	ExplainPropertyText("Exchange Type", "Broadcast", es);
+	ExplainPropertyList("Keys", keys, es);
+	if (state->local_reason)
+		ExplainPropertyText("Not Sent", state->local_reason, es);
+	else if (es->analyze && state->receives)
+		explain_sent(state, es);
+}

@@ -1,0 +1,46 @@
+/*-------------------------------------------------------------------------
+ *
+ * broadcast.h
+ *		ExchangeBroadcast: a join on the shards, to which its sides are sent.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_NODE_BROADCAST_H
+#define PX_NODE_BROADCAST_H
+
+#include "nodes/extensible.h"
+
+#define PX_BROADCAST_NAME	"ExchangeBroadcast"
+
+/*
+ * The most bytes that the frames of all sides may have.  They are sent to each
+ * server, and one piece for each fragment is in memory here and there.
+ */
+#define PX_BROADCAST_NBYTES_MAX	(8 * 1024 * 1024)
+
+/* What stands in CustomScan.custom_private, in this order. */
+typedef enum px_broadcast_private
+{
+	PX_BROADCAST_PRIVATE_PARAM, /* Integer: PARAM_EXEC of the first side of the
+								 * first fragment; -1 during planning */
+	PX_BROADCAST_PRIVATE_KEYS	/* Strings: by what the sides are joined */
+} px_broadcast_private;
+
+/*
+ * The custom plans, all of which return the node's scan tuples but the sides.
+ * Fragments is an ExchangeReceive, or several below an Append.  The last
+ * parameters of each remote query are the sides, as pieces.
+ */
+typedef enum px_broadcast_plans
+{
+	PX_BROADCAST_PLAN_FRAGMENTS,
+	PX_BROADCAST_PLAN_LOCAL,	/* runs if fragments cannot */
+	PX_BROADCAST_PLAN_SIDES		/* the first side; others follow */
+} px_broadcast_plans;
+
+extern const CustomScanMethods px_broadcast_scan_methods;
+
+/* Register the node; called by _PG_init. */
+extern void px_broadcast_init(void);
+
+#endif							/* PX_NODE_BROADCAST_H */

@@ -1,0 +1,344 @@
+/*-------------------------------------------------------------------------
+ *
+ * fragment.c
+ *		The SQL of a fragment: a join and its aggregates on a shard.
+ *
+ * postgres_fdw has deparsed the scan of the partition.  It becomes a subquery,
+ * which the remote planner pulls up.  All around it is deparsed here, by
+ * ruleutils, from expressions that plan/shippable.c has judged.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_collation_d.h"
+#include "lib/stringinfo.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parsetree.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/ruleutils.h"
+
+#include "compat.h"
+#include "exec/transmission.h"
+#include "plan/fragment.h"
+#include "plan/leaves.h"
+
+/* In the query, r is the first relation, and the sides follow. */
+#define RTINDEX_OF_SCAN		1
+#define RTINDEX_OF_SIDES	2
+
+typedef struct fragment_context
+{
+	PlannerInfo *root;
+	const px_fragment *fragment;
+	RelOptInfo *leaf;
+	List	   *retrieved;
+	List	   *deparse;		/* ruleutils' context */
+} fragment_context;
+
+/* ---------------------------------------------------------------------
+ * Expressions
+ * --------------------------------------------------------------------- */
+
+/* An entry of a range table for ruleutils, which wants only names of it. */
+static RangeTblEntry *
+make_entry(const char *name, List *columns)
+{
+	RangeTblEntry *rte = makeNode(RangeTblEntry);
+
+	rte->rtekind = RTE_VALUES;
+	rte->eref = makeAlias(name, columns);
+	rte->inFromCl = true;
+	return rte;
+}
+
+/* A context for deparse_expression. */
+static List *
+make_deparse_context(List *rtable)
+{
+	PlannedStmt *stmt = makeNode(PlannedStmt);
+	List	   *names = NIL;
+	ListCell   *lc;
+
+	foreach(lc, rtable)
+		names = lappend(names,
+						lfirst_node(RangeTblEntry, lc)->eref->aliasname);
+	stmt->rtable = rtable;
+	return deparse_context_for_plan_tree(stmt, names);
+}
+
+/* c1, c2, and so on. */
+static List *
+column_names(int n)
+{
+	List	   *names = NIL;
+
+	for (int i = 1; i <= n; i++)
+		names = lappend(names, makeString(psprintf("c%d", i)));
+	return names;
+}
+
+static List *
+make_fragment_rtable(const fragment_context *context)
+{
+	List	   *rtable = list_make1(
+		make_entry("r", column_names(list_length(context->retrieved))));
+	ListCell   *lc;
+
+	foreach(lc, context->fragment->sides)
+	{
+		const px_fragment_side *side = lfirst(lc);
+
+		rtable = lappend(rtable, make_entry(
+							 psprintf("s%d", foreach_current_index(lc) + 1),
+							 column_names(list_length(side->columns))));
+	}
+	return rtable;
+}
+
+/* The column of r that has a column of the big table; 0 if none has. */
+static int
+column_of_scan(const fragment_context *context, const Var *var)
+{
+	const Var  *column = (const Var *) px_leaf_translate(
+		context->root, (Node *) var, context->fragment->big, context->leaf);
+	ListCell   *lc;
+
+	if (!IsA(column, Var))
+		return 0;
+	foreach(lc, context->retrieved)
+	{
+		if (lfirst_int(lc) == column->varattno)
+			return foreach_current_index(lc) + 1;
+	}
+	return 0;
+}
+
+/* The column of the fragment's query that var is. */
+static Var *
+replace_var(const fragment_context *context, const Var *var)
+{
+	int			rtindex = RTINDEX_OF_SCAN;
+	int			column = 0;
+	ListCell   *lc;
+
+	if ((Index) var->varno == context->fragment->big->relid)
+		column = column_of_scan(context, var);
+	else
+	{
+		foreach(lc, context->fragment->sides)
+		{
+			const px_fragment_side *side = lfirst(lc);
+			ListCell   *lc_column;
+
+			foreach(lc_column, side->columns)
+			{
+				const Var  *other = lfirst_node(Var, lc_column);
+
+				if (other->varno == var->varno &&
+					other->varattno == var->varattno)
+				{
+					rtindex = RTINDEX_OF_SIDES + foreach_current_index(lc);
+					column = foreach_current_index(lc_column) + 1;
+				}
+			}
+		}
+	}
+	if (column == 0)
+		elog(ERROR, "fragment lacks a column");
+	return makeVar(rtindex, (AttrNumber) column, var->vartype, var->vartypmod,
+				   var->varcollid, 0);
+}
+
+static bool
+has_side_column(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+		return ((Var *) node)->varno >= RTINDEX_OF_SIDES;
+	return expression_tree_walker(node, has_side_column, context);
+}
+
+/*
+ * Where a string of a side is used, its collation does not matter: see
+ * plan/shippable.h.  But columns of different collations would be an error
+ * there.
+ */
+static void
+set_collation(List *args)
+{
+	ListCell   *lc;
+
+	foreach(lc, args)
+	{
+		CollateExpr *collate;
+
+		if (!has_side_column(lfirst(lc), NULL))
+			continue;
+		collate = makeNode(CollateExpr);
+		collate->arg = lfirst(lc);
+		collate->collOid = C_COLLATION_OID;
+		collate->location = -1;
+		lfirst(lc) = collate;
+	}
+}
+
+static Node *
+replace_vars(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var))
+		return (Node *) replace_var(context, (Var *) node);
+	node = expression_tree_mutator(node, replace_vars, context);
+	if ((IsA(node, OpExpr) || IsA(node, DistinctExpr)) &&
+		OidIsValid(((OpExpr *) node)->inputcollid))
+		set_collation(((OpExpr *) node)->args);
+	else if (IsA(node, ScalarArrayOpExpr) &&
+			 OidIsValid(((ScalarArrayOpExpr *) node)->inputcollid))
+		set_collation(((ScalarArrayOpExpr *) node)->args);
+	else if (IsA(node, FuncExpr) &&
+			 OidIsValid(((FuncExpr *) node)->inputcollid))
+		set_collation(((FuncExpr *) node)->args);
+	return node;
+}
+
+static char *
+expression_text(fragment_context *context, Node *expr)
+{
+	return deparse_expression(replace_vars(expr, context), context->deparse,
+							  true, true);
+}
+
+/* ---------------------------------------------------------------------
+ * The query
+ * --------------------------------------------------------------------- */
+
+static void
+append_targets(fragment_context *context, StringInfo sql)
+{
+	ListCell   *lc;
+
+	appendStringInfoString(sql, "SELECT ");
+	foreach(lc, context->fragment->target->exprs)
+		appendStringInfo(sql, "%s%s",
+						 foreach_current_index(lc) > 0 ? ", " : "",
+						 expression_text(context, lfirst(lc)));
+}
+
+static void
+append_scan(const fragment_context *context, const char *scan_sql,
+			StringInfo sql)
+{
+	appendStringInfo(sql, " FROM (%s) r(", scan_sql);
+	for (int i = 1; i <= list_length(context->retrieved); i++)
+		appendStringInfo(sql, "%sc%d", i > 1 ? ", " : "", i);
+	appendStringInfoChar(sql, ')');
+}
+
+static void
+append_side(fragment_context *context, const px_fragment_side *side,
+			int number, int param, StringInfo sql)
+{
+	ListCell   *lc;
+
+	appendStringInfo(sql,
+					 " JOIN exchange.unpack($%d::pg_catalog.text) s%d(",
+					 param, number);
+	foreach(lc, side->columns)
+		appendStringInfo(sql, "%sc%d %s",
+						 foreach_current_index(lc) > 0 ? ", " : "",
+						 foreach_current_index(lc) + 1,
+						 format_type_extended(
+							 exprType(lfirst(lc)), -1,
+							 FORMAT_TYPE_TYPEMOD_GIVEN |
+							 FORMAT_TYPE_FORCE_QUALIFY));
+	appendStringInfoString(sql, ") ON (");
+	foreach(lc, side->clauses)
+		appendStringInfo(sql, "%s%s",
+						 foreach_current_index(lc) > 0 ? " AND " : "",
+						 expression_text(context, (Node *) lfirst_node(
+							 RestrictInfo, lc)->clause));
+	appendStringInfoChar(sql, ')');
+}
+
+static void
+append_keys(const px_fragment *fragment, StringInfo sql)
+{
+	const char *separator = " GROUP BY ";
+
+	for (int i = 0; i < list_length(fragment->target->exprs); i++)
+	{
+		if (get_pathtarget_sortgroupref(fragment->target, i) == 0)
+			continue;
+		appendStringInfo(sql, "%s%d", separator, i + 1);
+		separator = ", ";
+	}
+}
+
+char *
+px_fragment_sql(PlannerInfo *root, const px_fragment *fragment,
+				RelOptInfo *leaf, const char *scan_sql, List *retrieved,
+				int nparams)
+{
+	fragment_context context = {
+		.root = root,
+		.fragment = fragment,
+		.leaf = leaf,
+		.retrieved = retrieved
+	};
+	int			nestlevel = px_transmission_begin();
+	StringInfoData sql;
+	ListCell   *lc;
+
+	context.deparse = make_deparse_context(make_fragment_rtable(&context));
+	initStringInfo(&sql);
+	append_targets(&context, &sql);
+	append_scan(&context, scan_sql, &sql);
+	foreach(lc, fragment->sides)
+	{
+		int			i = foreach_current_index(lc);
+
+		append_side(&context, lfirst(lc), i + 1, nparams + i + 1, &sql);
+	}
+	append_keys(fragment, &sql);
+	AtEOXact_GUC(true, nestlevel);
+	return sql.data;
+}
+
+List *
+px_fragment_keys(PlannerInfo *root, const px_fragment *fragment)
+{
+	List	   *rtable = NIL;
+	List	   *keys = NIL;
+	List	   *deparse;
+	ListCell   *lc;
+
+	foreach(lc, root->parse->rtable)
+	{
+		const Alias *names = lfirst_node(RangeTblEntry, lc)->eref;
+
+		rtable = lappend(rtable, make_entry(names->aliasname,
+											names->colnames));
+	}
+	deparse = make_deparse_context(rtable);
+	foreach(lc, fragment->sides)
+	{
+		const px_fragment_side *side = lfirst(lc);
+		ListCell   *lc_clause;
+
+		foreach(lc_clause, side->clauses)
+		{
+			Node	   *clause = copyObject(
+				(Node *) lfirst_node(RestrictInfo, lc_clause)->clause);
+
+			keys = lappend(keys, makeString(deparse_expression(
+								clause, deparse, true, false)));
+		}
+	}
+	return keys;
+}
