@@ -245,16 +245,16 @@ make_room_for_hash(px_key_set *set)
 static uint64
 hash_of_value(const px_key_set *set, Datum value)
 {
+	const char *bytes = DatumGetPointer(value);
 	uint64		hash;
 
 	if (set->hashing == PX_KEY_HASH_INTEGER)
 		hash = px_bloom_hash_int64(int64_of_value(set->type.type, value));
 	else if (set->type.typlen == -1)
-		hash = px_bloom_hash_bytes((const uint8_t *) VARDATA_ANY(value),
-								   VARSIZE_ANY_EXHDR(value));
+		hash = px_bloom_hash_bytes((const uint8_t *) VARDATA_ANY(bytes),
+								   VARSIZE_ANY_EXHDR(bytes));
 	else
-		hash = px_bloom_hash_bytes((const uint8_t *) DatumGetPointer(value),
-								   set->type.typlen);
+		hash = px_bloom_hash_bytes((const uint8_t *) bytes, set->type.typlen);
 	return hash;
 }
 
@@ -302,12 +302,14 @@ give_up_values(px_key_set *set)
 static inline uint32
 hash_of_image(const key_type *type, Datum value)
 {
+	char	   *bytes = DatumGetPointer(value);
+
 	if (type->typbyval)
 		return murmurhash32((uint32) value ^ (uint32) (value >> 32));
 	if (type->typlen == -1)
-		return hash_bytes((unsigned char *) VARDATA_ANY(value),
-						  (int) VARSIZE_ANY_EXHDR(value));
-	return hash_bytes((unsigned char *) DatumGetPointer(value),
+		return hash_bytes((unsigned char *) VARDATA_ANY(bytes),
+						  (int) VARSIZE_ANY_EXHDR(bytes));
+	return hash_bytes((unsigned char *) bytes,
 					  (int) datumGetSize(value, false, type->typlen));
 }
 

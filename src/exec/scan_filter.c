@@ -96,9 +96,16 @@ number_of_columns(const px_receive_state *state)
 Size
 px_scan_filter_nbytes(const px_receive_state *state)
 {
-	return state->nfilters *
-		(Size) (PX_FILTER_NBYTES_MAX + CONDITION_NBYTES) +
-		(state->nfilters > 0 ? number_of_columns(state) * COLUMN_NBYTES : 0);
+	Size		nbytes = 0;
+
+	/* See is_useful. */
+	for (int i = 0; i < state->nfilters; i++)
+		nbytes += CONDITION_NBYTES +
+			(Size) Min(state->filters[i].saved / COST_FACTOR,
+					   PX_FILTER_NBYTES_MAX);
+	if (nbytes > 0)
+		nbytes += (Size) number_of_columns(state) * COLUMN_NBYTES;
+	return nbytes;
 }
 
 bool
