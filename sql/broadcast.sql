@@ -179,6 +179,66 @@ SELECT broadcast_transports('SELECT i.brand, sum(f.price) FROM bfact f JOIN bite
 SELECT broadcast_transports('SELECT i.brand, sum(f.price) FROM bfact f JOIN bitem i ON i.id = f.item WHERE f.id = 3 GROUP BY 1');
 SET pg_exchange.join_exchange = broadcast;
 
+-- partitions whose columns stand elsewhere, and have other names there; constants as keys
+CREATE TABLE remote.bfact_3 AS SELECT code, day, price AS cost, qty, shop, item, id + 20000 AS id FROM remote.bfact_1 WHERE id < 500;
+CREATE FOREIGN TABLE bfact_3 (code text, gone int, day date, price numeric OPTIONS (column_name 'cost'), qty int, shop int, item int, id int)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'bfact_3');
+ALTER FOREIGN TABLE bfact_3 DROP COLUMN gone;
+ALTER TABLE bfact ATTACH PARTITION bfact_3 FOR VALUES FROM (20001) TO (30001);
+SELECT * FROM broadcast_differences('SELECT i.brand, f.day, sum(f.price), count(f.code) FROM bfact f JOIN bitem i ON i.id = f.item AND f.qty > 3 GROUP BY 1, 2');
+SELECT * FROM broadcast_differences('SELECT 1 AS one, i.brand, NULL::text AS nothing, sum(f.price) FROM bfact f JOIN bitem i ON i.id = f.item GROUP BY 1, 2, 3');
+SELECT * FROM broadcast_differences('SELECT i.brand, sum(f.price) FROM bfact f JOIN bitem i ON i.id = f.item WHERE i.id = 7 GROUP BY 1');
+SELECT * FROM broadcast_differences('SELECT i.brand, sum(f.price) FROM bfact f JOIN bitem i ON i.id = f.item WHERE false GROUP BY 1');
+SELECT * FROM broadcast_differences('SELECT i.brand, sum(f.price) FROM bfact f JOIN bitem i ON i.id = f.item WHERE f.item % 2 = i.id % 2 AND f.qty IS DISTINCT FROM i.id GROUP BY 1');
+ALTER TABLE bfact DETACH PARTITION bfact_3;
+
+-- types of the sides' columns
+CREATE TABLE remote.typed AS SELECT i AS id, i % 9 AS k, i % 5 = 0 AS b, i::int2 AS i2, i::int8 AS i8, (i / 3.0)::float4 AS f4, i / 7.0::float8 AS f8,
+	(i * 1.5)::numeric(9,3) AS n, 'v' || i AS t, ('c' || i % 4)::char(6) AS c, ('vc' || i)::varchar(9) AS v, ('n' || i)::name AS nm, i::text::bytea AS y,
+	date '2026-01-01' + i AS d, time '10:00' + i * interval '1 min' AS tm, timestamp '2026-01-01' + i * interval '1 h' AS ts,
+	timestamptz '2026-01-01 00:00 UTC' + i * interval '1 h' AS tz, md5(i::text)::uuid AS u, ARRAY[i, NULL, 2] AS a, i::text::"char" AS ch
+	FROM generate_series(1, 40) i;
+INSERT INTO remote.typed (id, k) VALUES (41, 1), (42, NULL);
+CREATE TABLE remote.typed_often AS SELECT t.* FROM remote.typed t, generate_series(1, 50);
+CREATE FOREIGN TABLE typed (id int, k int, b bool, i2 int2, i8 int8, f4 float4, f8 float8, n numeric(9,3), t text, c char(6), v varchar(9), nm name,
+	y bytea, d date, tm time, ts timestamp, tz timestamptz, u uuid, a int[], ch "char")
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'typed_often');
+ANALYZE typed;
+SELECT attname, d.* FROM pg_attribute, broadcast_differences(format(
+	'SELECT s.%I, count(*), sum(f.qty) FROM bfact f JOIN remote.typed s ON s.k = f.item GROUP BY 1', attname)) d
+	WHERE attrelid = 'typed'::regclass AND attnum > 0 ORDER BY attnum;
+SELECT attname, d.* FROM pg_attribute, broadcast_differences(format(
+	'SELECT f.%1$I, count(s.id) FROM typed f JOIN remote.typed s ON s.%1$I = f.%1$I GROUP BY 1', attname)) d
+	WHERE attrelid = 'typed'::regclass AND attnum > 0 ORDER BY attnum;
+
+-- servers that cannot take the side: nothing is sent
+BEGIN;
+SET LOCAL pg_exchange.transport = stream;
+UPDATE bfact SET qty = 7 WHERE id = 2;
+SELECT broadcast_transports('SELECT i.brand, sum(f.qty) FROM bfact f JOIN bitem i ON i.id = f.item GROUP BY 1');
+SELECT i.brand, sum(f.qty) FROM bfact f JOIN bitem i ON i.id = f.item WHERE i.id < 4 GROUP BY 1 ORDER BY 1;
+ROLLBACK;
+ALTER EXTENSION pg_exchange DROP FUNCTION exchange.unpack(text);
+ALTER FUNCTION exchange.unpack(text) RENAME TO unpack_saved;
+CREATE FUNCTION exchange.unpack(text) RETURNS SETOF record LANGUAGE plpgsql IMMUTABLE AS
+	$$BEGIN RAISE WARNING 'called'; END$$;
+SELECT broadcast_transports('SELECT i.brand, sum(f.qty) FROM bfact f JOIN bitem i ON i.id = f.item GROUP BY 1');
+DROP FUNCTION exchange.unpack(text);
+ALTER FUNCTION exchange.unpack_saved(text) RENAME TO unpack;
+ALTER EXTENSION pg_exchange ADD FUNCTION exchange.unpack(text);
+SELECT broadcast_transports('SELECT i.brand, sum(f.qty) FROM bfact f JOIN bitem i ON i.id = f.item GROUP BY 1');
+
+-- cancel while the side is read, and while the fragments run; then all is as before
+CREATE FUNCTION slow(i int, seconds float8) RETURNS int LANGUAGE plpgsql STABLE AS 'BEGIN PERFORM pg_sleep(seconds); RETURN i; END';
+SET statement_timeout = '300ms';
+SELECT i.brand, sum(f.qty) FROM bfact f JOIN (SELECT brand, slow(id, 0.2) AS id FROM bitem OFFSET 0) i ON i.id = f.item GROUP BY 1;
+CREATE VIEW remote.slow_fact AS SELECT id, slow(item, 0.001) AS item, qty FROM remote.bfact_1;
+CREATE FOREIGN TABLE slow_fact (id int, item int, qty int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'slow_fact');
+SELECT i.brand, sum(f.qty) FROM slow_fact f JOIN bitem i ON i.id = f.item GROUP BY 1;
+RESET statement_timeout;
+SELECT comes_true($$NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND state = 'active' AND query LIKE '%unpack%')$$);
+SELECT * FROM broadcast_differences('SELECT i.brand, sum(f.price) FROM bfact f JOIN bitem i ON i.id = f.item GROUP BY 1');
+
 -- errors name the server; JSON
 SELECT i.brand, sum(1 / (f.shop - i.id)) FROM bfact f JOIN bitem i ON i.id = f.item GROUP BY 1;
 CREATE FUNCTION explain_json(query text) RETURNS jsonb LANGUAGE plpgsql AS $$

@@ -14,6 +14,7 @@
 
 #include "mb/pg_wchar.h"
 
+#include "compat.h"
 #include "conn/genuine.h"
 #include "conn/remote_text.h"
 #include "exec/broadcast_ask.h"
