@@ -338,7 +338,7 @@ def conclude(asked, options):
               f"{asked.shared} have not")
     report.ok(asked.slow * 20 <= asked.asked, "few of them take too long",
               f"{asked.slow} of {asked.asked} do")
-    if count < 100:
+    if count < 80:
         return
     report.ok(asked.empty * 3 <= count, "most of them have rows",
               f"{asked.empty} have none")
