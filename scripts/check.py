@@ -235,7 +235,7 @@ def own(path):
 # A phase that is a script of its own: (arguments, which of its lines are shown, as run_tests has it).
 SCRIPTS = {"states": ([], "comments"), "wire": ([], True), "postgres_fdw": ([], False), "monitoring": ([], False), "docs": ([], False), "upgrade": ([], False),
            "tpch": ([], False), "cluster": ([], "comments"), "auto": ([], "comments"), "random": (["120", "3"], "comments"),
-           "aggregates": (["300", "3"], "comments"), "joins": (["120", "3"], "comments"),
+           "aggregates": (["300", "3"], "comments"), "joins": (["80", "3"], "comments"),
            "sessions": ([], "comments"), "writes": (["200", "3"], "comments"), "load": (["200"], "comments")}
 
 

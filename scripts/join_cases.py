@@ -149,7 +149,7 @@ class Query:
                 yield without("items", number)
 
 
-FORMS = ["rows"] * 6 + ["groups"] * 5 + ["whole"] * 2 + \
+FORMS = ["rows"] * 6 + ["sums"] * 4 + ["groups"] * 3 + ["whole"] + \
     ["distinct", "subqueries", "subqueries", "combined", "window"]
 WAYS = [""] * 9 + ["PARAMETER"] * 3 + ["CURSOR"] * 2 + ["WRITES"] * 3 + [
     "ISOLATION LEVEL SERIALIZABLE", "ISOLATION LEVEL REPEATABLE READ",
@@ -160,8 +160,9 @@ KINDS = ["JOIN"] * 6 + ["LEFT JOIN"] * 4 + ["RIGHT JOIN", "FULL JOIN"]
 class Generator:
     """Queries over a world, each a function of the random numbers alone."""
 
-    def __init__(self, rng, world):
+    def __init__(self, rng, world, form=None):
         self.rng, self.world = rng, world
+        self.form = form        # one of FORMS; None: all of them
         self.ctes, self.used, self.aliases = [], [], 0
         self.parameter = False
 
@@ -581,7 +582,7 @@ class Generator:
     def query(self):
         way = self.rng.choice(WAYS)
         self.parameter = way == "PARAMETER"
-        query = getattr(self, self.rng.choice(FORMS))()
+        query = getattr(self, self.form or self.rng.choice(FORMS))()
         query.ctes = self.ctes
         query.loops = self.aliases <= 4 and all(
             table.rows < 1000 for table in self.used)
@@ -678,6 +679,42 @@ class Generator:
         relations, tables, where, _ = self.source()
         return Query(tables, [self.aggregate(relations) for _ in range(
             self.pick(1, 2, 3, 5))], where)
+
+    def sums(self):
+        """Plain aggregates over inner joins: servers can do parts of them."""
+        relations = [self.table()]
+        tables, where = [relations[0].sql], []
+        rows = relations[0].rows
+        for _ in range(self.pick(1, 1, 1, 2, 3)):
+            outer = self.rng.choice(relations)
+            inner = self.pick(self.table, self.table, self.table,
+                              self.filtered, self.limited, self.grouped)()
+            on, part = self.equality(outer, inner)
+            if rows * inner.rows * part > ROWS_MAX:
+                on, part = f"{inner.alias}.id = {outer.alias}.id", 0
+            rows = max(rows, rows * inner.rows * part)
+            relations.append(inner)
+            tables.append(f"JOIN {inner.sql} ON {on}")
+        for relation in relations:
+            if self.often(0.3):
+                where.append(self.condition(relation))
+        items, groups = [], []
+        for _ in range(self.pick(0, 1, 1, 2)):
+            one = self.rng.choice(relations)
+            name = self.pick(*(name for name in ("id", "g", "k", "t", "d",
+                                                 "s") if one.has(name)))
+            groups.append(f"{one.alias}.{name}")
+            items.append(one.shown(name))
+        for _ in range(self.pick(1, 2, 3, 4)):
+            one = self.rng.choice(relations)
+            name = self.pick(*(name for name in ("id", "v", "f", "n")
+                               if one.has(name)))
+            what = f"{one.alias}.{name}"
+            items.append(self.pick(
+                "count(*)", f"count({what})", f"min({what})", f"max({what})",
+                *[f"trim_scale({word}({what})::numeric)"
+                  for word in ("sum", "sum", "avg")]))
+        return Query(tables, items, where, groups)
 
     def distinct(self):
         relations, tables, where, _ = self.source()
