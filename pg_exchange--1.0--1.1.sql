@@ -204,6 +204,33 @@ COMMENT ON FUNCTION exchange.deposit(pg_catalog.bytea) IS
 'keep frames in shared memory for another session of the user, and return the receipt that exchange.apply takes';
 
 --
+-- Runtime filters.
+--
+-- Coordinators call these with arguments of exactly these types.
+--
+
+CREATE FUNCTION exchange.in_filter(filter pg_catalog.bytea, key bigint) RETURNS boolean
+AS 'MODULE_PATHNAME', 'px_sql_in_filter_int8'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION exchange.in_filter(pg_catalog.bytea, bigint) IS
+'tell whether an integer may be among the keys that a Bloom filter was made of';
+
+CREATE FUNCTION exchange.in_filter(filter pg_catalog.bytea, key pg_catalog.bytea) RETURNS boolean
+AS 'MODULE_PATHNAME', 'px_sql_in_filter_bytea'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION exchange.in_filter(pg_catalog.bytea, pg_catalog.bytea) IS
+'tell whether bytes may be among the keys that a Bloom filter was made of';
+
+CREATE FUNCTION exchange.in_filter(filter pg_catalog.bytea, key pg_catalog.text) RETURNS boolean
+AS 'MODULE_PATHNAME', 'px_sql_in_filter_text'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION exchange.in_filter(pg_catalog.bytea, pg_catalog.text) IS
+'tell whether a string may be among the keys that a Bloom filter was made of';
+
+--
 -- Statistics of foreign tables.
 --
 

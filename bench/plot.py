@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plots of the suite's CSV files as SVG: plot.py FOLDER. Needs matplotlib; called by suite.py, auto.py, tpch.py and write.py."""
+"""Plots of the suite's CSV files as SVG: plot.py FOLDER. Needs matplotlib; called by suite.py, auto.py, tpch.py, write.py and joins.py."""
 import csv
 import os
 import statistics
@@ -159,9 +159,51 @@ def plot_write(folder):
     save(folder, "write.svg")
 
 
+def plot_joins(folder):
+    """Seconds by query and way: the star queries, and the others."""
+    runs = rows_of(folder, "joins.csv")
+    if not runs:
+        return
+    ways = list(dict.fromkeys(run["way"] for run in runs))
+    parts = [(title, [run for run in runs
+                      if (run["part"] == "star") == (title == "star")])
+             for title in ("joins", "star")]
+    parts = [part for part in parts if part[1]]
+    counts = [len({(run["query"], run["link"]) for run in chosen})
+              for _, chosen in parts]
+    _, panels = plt.subplots(
+        len(parts), squeeze=False, figsize=(9, 0.4 * sum(counts) + 2),
+        gridspec_kw={"height_ratios": counts})
+    for panel, (title, chosen) in zip(panels[:, 0], parts):
+        cells = {}
+        for run in chosen:
+            name = run["query"] if title == "star" else \
+                f"{run['query']}, {run['link']} Mbit/s"
+            cells.setdefault(name, {}).setdefault(run["way"], []).append(run)
+        for number, way in enumerate(ways):
+            bars = [(-place, cell[way]) for place, cell
+                    in enumerate(cells.values()) if way in cell]
+            drawn = panel.barh(
+                [place - 0.8 * (number + 0.5) / len(ways) + 0.4
+                 for place, _ in bars],
+                [statistics.median(float(run["seconds"]) for run in cell)
+                 for _, cell in bars], 0.8 / len(ways), label=way,
+                color=TPCH_WAYS.get(way, f"C{number}"))
+            panel.bar_label(drawn, [
+                "×" if any(run["outcome"] for run in cell) else ""
+                for _, cell in bars], padding=2, fontsize=7)
+        panel.set_xscale("log")
+        panel.set_yticks([-place for place in range(len(cells))], cells,
+                         fontsize=7)
+        panel.set_xlabel("seconds, median (×: cut off or wrong)")
+    panels[0, 0].legend(fontsize=7)
+    save(folder, "joins.svg")
+
+
 matplotlib.rcParams["svg.hashsalt"] = "pg_exchange"
 plot_tables(sys.argv[1])
 plot_peers(sys.argv[1])
 plot_auto(sys.argv[1])
 plot_tpch(sys.argv[1])
 plot_write(sys.argv[1])
+plot_joins(sys.argv[1])

@@ -65,17 +65,18 @@ SETTINGS = {
                         "force_custom_plan"],
     "join_collapse_limit": ["8", "8", "1"],
 }
+NO_HASH, NO_MERGE, NO_LOOP = (
+    {f"enable_{name}": "off"} for name in ("hashjoin", "mergejoin",
+                                           "nestloop"))
 # Ways to ask; each is left out if the server does not know a setting of it.
 MAIN_WAYS = {
     "as it is": {},
+    # Lookups are chosen wherever they can be.
+    "without joins of core": {**NO_HASH, **NO_MERGE, **NO_LOOP},
     "by broadcast": {"pg_exchange.join_exchange": "broadcast"},
     "by hash partition": {"pg_exchange.join_exchange": "hash_partition"},
     "without runtime filters": {"pg_exchange.runtime_filters": "off"},
 }
-NO_HASH, NO_MERGE, NO_LOOP = (
-    {f"enable_{name}": "off"} for name in ("hashjoin", "mergejoin",
-                                           "nestloop"))
-LOOPS_ONLY = {**NO_HASH, **NO_MERGE}
 SESSION = {"pg_exchange.transport": "session"}
 OTHER_WAYS = {
     # The leader of a parallel plan must not do without a stream.
@@ -92,7 +93,7 @@ OTHER_WAYS = {
     "hash joins only": {**NO_MERGE, **NO_LOOP,
                         "pg_exchange.lookup_joins": "off"},
     "merge joins only": {**NO_HASH, **NO_LOOP},
-    "nested loops only": LOOPS_ONLY,
+    "nested loops only": {**NO_HASH, **NO_MERGE},
     "without lookups": {"pg_exchange.lookup_joins": "off"},
     "without partial aggregates": {"pg_exchange.partial_aggregates": "off"},
     "with exact partial aggregates": {
@@ -227,7 +228,8 @@ class Run:
             report.comment(f"{label} takes too long here:\n{query.text()}")
             return
         for way, changes in self.ways(number).items():
-            if changes == LOOPS_ONLY and not query.loops:
+            if "enable_mergejoin" in changes and "enable_hashjoin" in \
+                    changes and not query.loops:
                 continue
             both = {**settings, **changes}
             self.asked += 1

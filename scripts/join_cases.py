@@ -80,7 +80,7 @@ class Query:
     wrap: str = ""          # an outer query, with {} for this one
     values: tuple = ()      # of the parameter $1: one for each execution
     way: str = ""           # how it is sent; plain if empty
-    loops: bool = True      # nested loops alone will do
+    loops: bool = True      # no hash or merge join is needed
 
     def sql(self):
         text = "SELECT " + ("DISTINCT " if self.distinct else "")
@@ -154,7 +154,7 @@ FORMS = ["rows"] * 6 + ["groups"] * 5 + ["whole"] * 2 + \
 WAYS = [""] * 9 + ["PARAMETER"] * 3 + ["CURSOR"] * 2 + ["WRITES"] * 3 + [
     "ISOLATION LEVEL SERIALIZABLE", "ISOLATION LEVEL REPEATABLE READ",
     "SAVEPOINT"]
-KINDS = ["JOIN"] * 7 + ["LEFT JOIN"] * 3 + ["RIGHT JOIN", "FULL JOIN"]
+KINDS = ["JOIN"] * 6 + ["LEFT JOIN"] * 4 + ["RIGHT JOIN", "FULL JOIN"]
 
 
 class Generator:
@@ -583,7 +583,7 @@ class Generator:
         self.parameter = way == "PARAMETER"
         query = getattr(self, self.rng.choice(FORMS))()
         query.ctes = self.ctes
-        query.loops = self.aliases <= 3 and all(
+        query.loops = self.aliases <= 4 and all(
             table.rows < 1000 for table in self.used)
         if way == "PARAMETER":
             query.values = tuple(self.pick(

@@ -2,6 +2,7 @@
 -- Runtime filters: a hash join hands the keys of its inner side to the scans
 -- of its outer side.
 --
+SET pg_exchange.join_exchange = off;
 CREATE SCHEMA filter;
 SET search_path = filter, public;
 CREATE TABLE remote.filter_sales AS
@@ -52,7 +53,7 @@ BEGIN
 		DROP TABLE filtered;
 	END LOOP;
 	SET LOCAL pg_exchange.transport = auto;
-	SELECT string_agg(trim(replace(line, 'Runtime Filter: ', '')), ', ') INTO filters
+	SELECT string_agg(regexp_replace(line, ' *Runtime Filter: |, about \d+ rows not sent', '', 'g'), ', ') INTO filters
 		FROM explain_stable(query, 'COSTS OFF, ANALYZE, TIMING OFF') line WHERE line ~ 'Runtime Filter:';
 	DROP TABLE without;
 	RETURN NEXT;
@@ -123,6 +124,7 @@ ANALYZE parts;
 SELECT explain_stable('SELECT p.id FROM parts p JOIN item i ON p.item = i.id');
 SELECT * FROM filter_differences('SELECT p, i FROM parts p JOIN item i ON p.item = i.id');
 SELECT * FROM filter_differences('SELECT p, i FROM parts p JOIN item i ON p.id = i.ten');
+SELECT * FROM filter_differences('SELECT p, i FROM (SELECT item, avg(id), count(*) FROM parts GROUP BY item) p JOIN item i ON p.item = i.id');
 SELECT * FROM filter_differences('SELECT p, i FROM (SELECT id, item FROM sales UNION ALL SELECT item, id FROM sales) p JOIN item i ON p.item = i.id');
 
 -- the join runs again, with the same keys, and with others
@@ -131,17 +133,41 @@ SELECT * FROM filter_differences('SELECT n, (SELECT count(*) FROM sales s JOIN i
 SELECT * FROM filter_differences('SELECT n, c FROM generate_series(1, 3) n, LATERAL (SELECT count(*) + n FROM sales s JOIN item i ON s.item = i.id) x(c)');
 SELECT * FROM filter_differences('SELECT s, i FROM sales s JOIN item i ON s.item = i.id AND i.id < (SELECT max(id) / 2 FROM item)');
 
--- more keys than are sent each: their bounds are
-CREATE TABLE many AS SELECT i + 1000000 AS id, timestamp '2026-01-01' + i * interval '1 minute' AS at, 'many ' || i AS name
+-- more keys than are sent each: bounds and a Bloom filter are
+CREATE TABLE many AS SELECT i + 1000000 AS id, i::bigint + 1000000 AS big, timestamp '2026-01-01' + i * interval '1 minute' AS at,
+		'many ' || i AS name, ('x' || i)::char(9) AS padded, md5(i::text)::uuid AS uid, decode(md5(i::text), 'hex') AS bytes
 	FROM generate_series(1, 12000) i;
 ANALYZE many;
-CREATE TABLE remote.filter_wide AS SELECT i * 7 AS id, timestamp '2025-12-01' + i * interval '5 minutes' AS at, 'many ' || i * 7 AS name
+CREATE TABLE remote.filter_wide AS SELECT i * 7 AS id, timestamp '2025-12-01' + i * interval '5 minutes' AS at,
+		('many ' || i * 7)::varchar(20) AS name, ('x' || i * 7)::char(9) AS padded, md5((i * 7)::text)::uuid AS uid,
+		decode(md5((i * 7)::text), 'hex') AS bytes
 	FROM generate_series(1, 160000) i;
-CREATE FOREIGN TABLE wide (id int, at timestamp, name text) SERVER loopback OPTIONS (schema_name 'remote', table_name 'filter_wide');
+CREATE FOREIGN TABLE wide (id int, at timestamp, name varchar(20), padded char(9), uid uuid, bytes bytea)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'filter_wide');
 ANALYZE wide;
-SELECT * FROM filter_differences('SELECT w, m FROM wide w JOIN many m ON w.id = m.id');
-SELECT * FROM filter_differences('SELECT w, m FROM wide w JOIN many m ON w.at = m.at');
-SELECT * FROM filter_differences('SELECT w, m FROM wide w JOIN many m ON w.name = m.name');
+SELECT * FROM filter_differences('SELECT w.id, m.id FROM wide w JOIN many m ON w.id = m.id');
+SELECT * FROM filter_differences('SELECT w.id, m.id FROM wide w JOIN many m ON w.id = m.big');
+SELECT * FROM filter_differences('SELECT w.id, m.id FROM wide w JOIN many m ON w.at = m.at');
+SELECT * FROM filter_differences('SELECT w.id, m.id FROM wide w JOIN many m ON w.name = m.name');
+SELECT * FROM filter_differences('SELECT w.id, m.id FROM wide w JOIN many m ON w.padded = m.padded');
+SELECT * FROM filter_differences('SELECT w.id, m.id FROM wide w JOIN many m ON w.uid = m.uid');
+SELECT * FROM filter_differences('SELECT w.id, m.id FROM wide w JOIN many m ON w.bytes = m.bytes');
+-- rows that came: those within the bounds, of which the Bloom filter lets few through that it should not
+SELECT (explain_json('SELECT w.id FROM wide w JOIN many m ON w.uid = m.uid', 'ANALYZE')->'Plans'->0->>'Actual Rows')::float BETWEEN 1714 AND 3000 AS few;
+SELECT (explain_json('SELECT w.id FROM wide w JOIN many m ON w.at = m.at', 'ANALYZE')->'Plans'->0->>'Actual Rows')::float BETWEEN 2400 AND 2401 AS few;
+-- forged filters, by any user
+\set VERBOSITY terse
+SELECT exchange.in_filter('', 1::bigint);
+SELECT exchange.in_filter(decode(repeat('00', 64), 'hex'), 1::bigint);
+SELECT exchange.in_filter('PXBF\002'::bytea || decode(repeat('00', 59), 'hex'), ''::bytea);
+SELECT exchange.in_filter('PXBF\001\000\000\000\377\377\377\377'::bytea || decode(repeat('00', 52), 'hex'), 'x'::text);
+SELECT exchange.in_filter('PXBF\001\000\000\000\001'::bytea || decode(repeat('00', 23), 'hex'), 'x'::text);
+-- an empty one; and one that knows nothing of strings in this database's encoding
+SELECT exchange.in_filter(f, 1::bigint) AS number, exchange.in_filter(f, ''::bytea) AS bytes, exchange.in_filter(f, 'x'::text) AS text,
+	exchange.in_filter(f, NULL::text) AS nothing
+FROM (SELECT 'PXBF\001\000\000\000\001'::bytea || decode(repeat('00', 55), 'hex')) x(f);
+\set VERBOSITY default
+
 -- the join runs again, and reads its inner side again, because that does not fit into memory
 SET work_mem = '64kB';
 SELECT * FROM filter_differences('SELECT n, (SELECT count(*) FROM wide w JOIN many m ON w.id = m.id WHERE w.id + m.id > n * 2000000) FROM generate_series(0, 2) n');

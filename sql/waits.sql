@@ -111,7 +111,9 @@ ALTER SERVER impatient OPTIONS (SET options '-c lock_timeout=200ms');
 SET pg_exchange.min_write_rows = 0;
 BEGIN;
 LOCK TABLE remote.slow;
+\set SHOW_CONTEXT never
 INSERT INTO slow3 SELECT i, i FROM generate_series(1, 30) i;
+\set SHOW_CONTEXT errors
 ROLLBACK;
 RESET pg_exchange.min_write_rows;
 

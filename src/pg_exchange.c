@@ -59,8 +59,8 @@ _PG_init(void)
 	px_gather_init();
 	px_insert_node_init();
 	px_lookup_init();
-	px_broadcast_init();
 	px_keys_init();
+	px_broadcast_init();
 	px_run_init();
 	px_modify_init();
 	px_estimate_init();

@@ -105,8 +105,14 @@
 		" px_sql_send_text', " \
 		"'exchange.send_support(pg_catalog.internal) px_sql_send_support', " \
 		"'exchange.admit(pg_catalog.text,pg_catalog.text,boolean)" \
-		" px_sql_admit'", \
-		"5")
+		" px_sql_admit', " \
+		"'exchange.in_filter(pg_catalog.bytea,bigint)" \
+		" px_sql_in_filter_int8', " \
+		"'exchange.in_filter(pg_catalog.bytea,pg_catalog.bytea)" \
+		" px_sql_in_filter_bytea', " \
+		"'exchange.in_filter(pg_catalog.bytea,pg_catalog.text)" \
+		" px_sql_in_filter_text'", \
+		"8")
 
 /*
  * The same for the functions to write: with 1.0, or with a 1.1 whose SQL
@@ -146,7 +152,7 @@
 	" THEN '" PX_REMOTE_IS_FORBIDDEN "'" \
 	" ELSE $px$" PX_REMOTE_IS_IMPOSTOR "$px$ END"
 
-#define PX_GENUINE_FAULT	PX_FAULT(PX_IS_GENUINE, "admit")
+#define PX_GENUINE_FAULT	PX_FAULT(PX_IS_GENUINE, "in_filter")
 #define PX_WRITE_FAULT		PX_FAULT(PX_CAN_WRITE, "describe")
 
 /*

@@ -32,11 +32,16 @@ px_filter_get(EState *estate, int param)
 static void
 forget_text(px_filter *filter)
 {
-	if (filter->first)
-		pfree(filter->first);
-	if (filter->last)
-		pfree(filter->last);
-	filter->first = filter->last = NULL;
+	char	  **texts[] = {&filter->keys_text, &filter->lowest_text,
+	&filter->highest_text, &filter->bloom_text};
+
+	for (int i = 0; i < (int) lengthof(texts); i++)
+	{
+		if (*texts[i])
+			pfree(*texts[i]);
+		*texts[i] = NULL;
+	}
+	filter->nbytes = 0;
 	filter->use = PX_FILTER_UNKNOWN;
 }
 
@@ -56,45 +61,62 @@ px_filter_begin(px_filter *filter, Oid type)
 	MemoryContextSwitchTo(oldcontext);
 }
 
-/*
- * A value as a literal that the remote reads as it is here; in filter's
- * memory.
- */
+/* Text as a literal, in the current memory context. */
 static char *
-make_literal(const px_filter *filter, Oid type, Datum value)
+make_literal(px_filter *filter, char *text)
 {
-	Oid			output;
-	bool		is_varlena;
-	char	   *text;
-	char	   *literal;
+	char	   *literal = quote_literal_cstr(text);
 
-	getTypeOutputInfo(type, &output, &is_varlena);
-	text = OidOutputFunctionCall(output, value);
-	literal = quote_literal_cstr(text);
+	filter->nbytes += strlen(literal);
 	pfree(text);
 	return literal;
 }
 
-static void
-write_literals(px_filter *filter)
+/* A value as a literal that the remote reads as it is here. */
+static char *
+value_literal(px_filter *filter, Oid type, Datum value)
 {
-	int			nestlevel = px_transmission_begin();
+	Oid			output;
+	bool		is_varlena;
+
+	getTypeOutputInfo(type, &output, &is_varlena);
+	return make_literal(filter, OidOutputFunctionCall(output, value));
+}
+
+static void
+write_keys(px_filter *filter)
+{
+	filter->use = PX_FILTER_KEYS;
+	filter->keys_text = value_literal(filter, get_array_type(filter->type),
+									  px_key_set_array(filter->keys));
+}
+
+static void
+write_summary(px_filter *filter)
+{
 	Datum		lowest;
 	Datum		highest;
+	bytea	   *bloom;
 
-	if (px_key_set_is_exact(filter->keys))
+	if (px_key_set_bounds(filter->keys, &lowest, &highest))
 	{
-		filter->use = PX_FILTER_KEYS;
-		filter->first = make_literal(filter, get_array_type(filter->type),
-									 px_key_set_array(filter->keys));
+		filter->use = PX_FILTER_SUMMARY;
+		filter->lowest_text = value_literal(filter, filter->type, lowest);
+		filter->highest_text = value_literal(filter, filter->type, highest);
 	}
-	else if (px_key_set_bounds(filter->keys, &lowest, &highest))
+	bloom = px_key_set_bloom(filter->keys);
+	if (bloom)
 	{
-		filter->use = PX_FILTER_BOUNDS;
-		filter->first = make_literal(filter, filter->type, lowest);
-		filter->last = make_literal(filter, filter->type, highest);
+		Datum		encoded =
+			DirectFunctionCall2(binary_encode, PointerGetDatum(bloom),
+								CStringGetTextDatum("base64"));
+
+		filter->use = PX_FILTER_SUMMARY;
+		filter->bloom_text = make_literal(filter,
+										  TextDatumGetCString(encoded));
+		pfree(DatumGetPointer(encoded));
+		pfree(bloom);
 	}
-	AtEOXact_GUC(true, nestlevel);
 }
 
 void
@@ -102,15 +124,19 @@ px_filter_complete(px_filter *filter, double keys_max)
 {
 	MemoryContext oldcontext =
 		MemoryContextSwitchTo(GetMemoryChunkContext(filter));
+	bool		few = (double) px_key_set_count(filter->keys) <= keys_max;
+	int			nestlevel = px_transmission_begin();
 
 	filter->complete = true;
-	if (keys_max >= (px_key_set_is_exact(filter->keys) ?
-					 (double) px_key_set_count(filter->keys) :
-					 PX_KEY_SET_KEYS_MAX))
-		write_literals(filter);
-	if (filter->first && strlen(filter->first) > PX_FILTER_NBYTES_MAX / 2)
+	if (few && px_key_set_is_exact(filter->keys))
+		write_keys(filter);
+	else if (few)
+		write_summary(filter);
+	AtEOXact_GUC(true, nestlevel);
+
+	if (filter->nbytes > PX_FILTER_NBYTES_MAX)
 		forget_text(filter);
-	if (filter->first == NULL)
+	if (filter->nbytes == 0)
 		filter->use = PX_FILTER_NONE;
 	MemoryContextSwitchTo(oldcontext);
 }

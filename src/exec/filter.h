@@ -24,14 +24,14 @@
  * The longest text of a filter.  It is sent to each server that has one of the
  * scans.
  */
-#define PX_FILTER_NBYTES_MAX	(512 * 1024)
+#define PX_FILTER_NBYTES_MAX	(2 * 1024 * 1024)
 
 /* What a scan does with a filter. */
 typedef enum px_filter_use
 {
 	PX_FILTER_UNKNOWN,			/* the keys are not complete */
 	PX_FILTER_KEYS,				/* each of them is sent */
-	PX_FILTER_BOUNDS,			/* the lowest and the highest one are sent */
+	PX_FILTER_SUMMARY,			/* bounds, a Bloom filter, or both are sent */
 	PX_FILTER_NONE				/* nothing is sent */
 } px_filter_use;
 
@@ -45,8 +45,13 @@ typedef struct px_filter
 
 	/* What a remote query has of it; valid if complete. */
 	px_filter_use use;
-	char	   *first;			/* literal: an array, or the lower bound */
-	char	   *last;			/* of the upper bound, else NULL */
+	char	   *keys_text;		/* literal of an array; NULL for a summary */
+	char	   *lowest_text;	/* literals of the bounds; NULL if the type has
+								 * none */
+	char	   *highest_text;
+	char	   *bloom_text;		/* literal of the Bloom filter, in base64; NULL
+								 * if there is none */
+	size_t		nbytes;			/* of all these */
 } px_filter;
 
 /* The filter of a PARAM_EXEC; made if need be, in the query's memory. */

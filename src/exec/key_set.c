@@ -8,12 +8,16 @@
  * compared by their images: of values that are equal but look different, as
  * 1.0 and 1.00, each is kept.
  *
+ * Beyond the bound, hash values are kept.  The Bloom filter is made of them in
+ * the end, when their number is known.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
+#include "mb/pg_wchar.h"
 #include "utils/array.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
@@ -21,6 +25,7 @@
 
 #include "compat.h"
 #include "exec/key_set.h"
+#include "wire/bloom.h"
 
 typedef struct key_value
 {
@@ -69,12 +74,22 @@ struct px_key_set
 	size_t		nbytes;			/* of values of varying length */
 
 	/* When it is not exact. */
-	uint64		nadded;
+	uint64		nadded;			/* values, some of them more than once */
 	int64		lowest;			/* valid if ordered */
 	int64		highest;
+
+	/*
+	 * The distinct hash values: a table in which a value is looked for from
+	 * its own place on, to the first empty one.
+	 */
+	px_key_hash hashing;
+	uint64	   *hashes;			/* 0: empty; NULL if there are none */
+	uint64		mask;			/* of a hash value, for a place */
+	uint64		nhashes;
 };
 
 #define VALUES_AT_FIRST	64
+#define HASHES_AT_FIRST	(4 * PX_KEY_SET_KEYS_MAX)
 
 /*
  * Are the type's values passed as integers, in whose order they are on every
@@ -129,6 +144,26 @@ value_of_int64(Oid type, int64 number)
 	}
 }
 
+px_key_hash
+px_key_hash_of(Oid type)
+{
+	switch (type)
+	{
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+			return PX_KEY_HASH_INTEGER;
+		case TEXTOID:
+		case VARCHAROID:
+			return PX_KEY_HASH_TEXT;
+		case BYTEAOID:
+		case UUIDOID:
+			return PX_KEY_HASH_BYTES;
+		default:
+			return PX_KEY_HASH_NONE;
+	}
+}
+
 px_key_set *
 px_key_set_new(Oid type)
 {
@@ -144,6 +179,7 @@ px_key_set_new(Oid type)
 	get_typlenbyvalalign(type, &set->type.typlen, &set->type.typbyval,
 						 &set->type.typalign);
 	set->ordered = is_ordered(type);
+	set->hashing = px_key_hash_of(type);
 	set->lowest = PG_INT64_MAX;
 	set->highest = PG_INT64_MIN;
 	set->values = valueset_create(set->values_context, VALUES_AT_FIRST,
@@ -161,16 +197,89 @@ px_key_set_free(px_key_set *set)
  * Adding values
  * --------------------------------------------------------------------- */
 
+/* Put a hash value into the table; false if it was there. */
+static inline bool
+put_hash(uint64 *hashes, uint64 mask, uint64 hash)
+{
+	uint64		at = hash & mask;
+
+	while (hashes[at] != 0)
+	{
+		if (hashes[at] == hash)
+			return false;
+		at = (at + 1) & mask;
+	}
+	hashes[at] = hash;
+	return true;
+}
+
+/* At most half of the places are taken. */
+static void
+make_room_for_hash(px_key_set *set)
+{
+	uint64		nplaces = set->hashes ? 2 * (set->mask + 1) :
+		pg_nextpower2_64(HASHES_AT_FIRST);
+	uint64	   *hashes;
+
+	if (set->hashes && set->nhashes <= set->mask / 2)
+		return;
+	if (set->nhashes >= PX_KEY_SET_HASHES_MAX)
+	{
+		pfree(set->hashes);
+		set->hashes = NULL;
+		set->hashing = PX_KEY_HASH_NONE;
+		return;
+	}
+	hashes = MemoryContextAllocZero(set->context, nplaces * sizeof(uint64));
+	for (uint64 i = 0; set->hashes && i <= set->mask; i++)
+	{
+		if (set->hashes[i] != 0)
+			put_hash(hashes, nplaces - 1, set->hashes[i]);
+	}
+	if (set->hashes)
+		pfree(set->hashes);
+	set->hashes = hashes;
+	set->mask = nplaces - 1;
+}
+
+static uint64
+hash_of_value(const px_key_set *set, Datum value)
+{
+	uint64		hash;
+
+	if (set->hashing == PX_KEY_HASH_INTEGER)
+		hash = px_bloom_hash_int64(int64_of_value(set->type.type, value));
+	else if (set->type.typlen == -1)
+		hash = px_bloom_hash_bytes((const uint8_t *) VARDATA_ANY(value),
+								   VARSIZE_ANY_EXHDR(value));
+	else
+		hash = px_bloom_hash_bytes((const uint8_t *) DatumGetPointer(value),
+								   set->type.typlen);
+	return hash;
+}
+
 static inline void
 summarise(px_key_set *set, Datum value)
 {
-	int64		number;
+	if (set->ordered)
+	{
+		int64		number = int64_of_value(set->type.type, value);
 
-	if (!set->ordered)
-		return;
-	number = int64_of_value(set->type.type, value);
-	set->lowest = Min(set->lowest, number);
-	set->highest = Max(set->highest, number);
+		set->lowest = Min(set->lowest, number);
+		set->highest = Max(set->highest, number);
+	}
+	if (set->hashing != PX_KEY_HASH_NONE)
+	{
+		make_room_for_hash(set);
+		if (set->hashes)
+		{
+			uint64		hash = hash_of_value(set, value);
+
+			/* An empty place is 0: see px_key_set_bloom. */
+			if (hash != 0 && put_hash(set->hashes, set->mask, hash))
+				set->nhashes++;
+		}
+	}
 }
 
 /* There are too many values to keep them. */
@@ -226,16 +335,15 @@ px_key_set_add(px_key_set *set, Datum value)
 	bool		found;
 	key_value  *entry;
 
+	/* A value may be compressed, or stored elsewhere. */
+	if (set->type.typlen == -1)
+		value = PointerGetDatum(PG_DETOAST_DATUM_PACKED(value));
 	if (set->values == NULL)
 	{
 		set->nadded++;
 		summarise(set, value);
 		return;
 	}
-
-	/* A value may be compressed, or stored elsewhere. */
-	if (set->type.typlen == -1)
-		value = PointerGetDatum(PG_DETOAST_DATUM_PACKED(value));
 	entry = valueset_insert_hash(set->values, value,
 								 hash_of_image(&set->type, value), &found);
 	if (!found)
@@ -249,7 +357,8 @@ px_key_set_add(px_key_set *set, Datum value)
 uint64
 px_key_set_count(const px_key_set *set)
 {
-	return set->values ? set->values->members : set->nadded;
+	return set->values ? set->values->members :
+		set->hashes ? set->nhashes : set->nadded;
 }
 
 bool
@@ -287,4 +396,29 @@ px_key_set_bounds(const px_key_set *set, Datum *lowest, Datum *highest)
 	*lowest = value_of_int64(set->type.type, set->lowest);
 	*highest = value_of_int64(set->type.type, set->highest);
 	return true;
+}
+
+bytea *
+px_key_set_bloom(const px_key_set *set)
+{
+	uint32		nblocks = px_bloom_blocks_for(set->nhashes);
+	size_t		nbytes = px_bloom_nbytes(nblocks);
+	bytea	   *bloom;
+	uint8_t    *data;
+
+	if (set->values || set->hashes == NULL)
+		return NULL;
+	bloom = palloc(VARHDRSZ + nbytes);
+	SET_VARSIZE(bloom, VARHDRSZ + nbytes);
+	data = (uint8_t *) VARDATA(bloom);
+	px_bloom_init(data, nblocks, GetDatabaseEncodingName());
+
+	/* One key may have the hash value that an empty place has. */
+	px_bloom_add(data, 0);
+	for (uint64 i = 0; i <= set->mask; i++)
+	{
+		if (set->hashes[i] != 0)
+			px_bloom_add(data, set->hashes[i]);
+	}
+	return bloom;
 }

@@ -19,6 +19,7 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
+#include "executor/instrument.h"
 #include "parser/parsetree.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -33,6 +34,9 @@
 #define COLUMN_NBYTES	16
 #define CONDITION_NBYTES	(8 * NAMEDATALEN)
 
+/* A filter must be expected to save so many times the bytes that it takes. */
+#define COST_FACTOR		2
+
 /* Parallel to what the planner says: see px_scan_filter_item. */
 typedef struct px_scan_filter
 {
@@ -42,6 +46,7 @@ typedef struct px_scan_filter
 	Oid			left_type;
 	Oid			operator;
 	int			source;
+	double		saved;
 	Node	   *column;
 	uint64		taken;			/* generation that the scan has; 0: none */
 } px_scan_filter;
@@ -76,6 +81,7 @@ px_scan_filter_begin(px_receive_state *state, const List *filters)
 		filter->left_type = item_int(items, PX_SCAN_FILTER_LEFT_TYPE);
 		filter->operator = item_int(items, PX_SCAN_FILTER_OPERATOR);
 		filter->source = item_int(items, PX_SCAN_FILTER_SOURCE);
+		filter->saved = floatVal(list_nth(items, PX_SCAN_FILTER_SAVED));
 		filter->column = list_nth(items, PX_SCAN_FILTER_COLUMN);
 	}
 }
@@ -138,25 +144,73 @@ append_column(StringInfo sql, const px_scan_filter *filter)
 		appendStringInfo(sql, "::pg_catalog.%s", type_name(filter->left_type));
 }
 
+/* Are column and keys hashed in the same way? */
+static bool
+fits_bloom(const px_scan_filter *filter)
+{
+	return filter->filter->bloom_text &&
+		px_key_hash_of(filter->column_type) ==
+		px_key_hash_of(filter->filter->type);
+}
+
+/*
+ * The function is chosen by the exact types of its arguments: so nobody can
+ * make one that is preferred.
+ */
 static void
-append_condition(StringInfo sql, const px_scan_filter *filter)
+append_bloom(StringInfo sql, const px_scan_filter *filter)
+{
+	px_key_hash hashing = px_key_hash_of(filter->column_type);
+
+	appendStringInfo(sql,
+					 "exchange.in_filter(pg_catalog.decode(%s, 'base64'), ",
+					 filter->filter->bloom_text);
+	if (filter->column_type == UUIDOID)
+		appendStringInfoString(sql, "pg_catalog.uuid_send(");
+	append_column(sql, filter);
+	if (hashing == PX_KEY_HASH_INTEGER)
+		appendStringInfoString(sql, "::pg_catalog.int8");
+	else if (hashing == PX_KEY_HASH_TEXT)
+		appendStringInfoString(sql, "::pg_catalog.text");
+	if (filter->column_type == UUIDOID)
+		appendStringInfoChar(sql, ')');
+	appendStringInfoChar(sql, ')');
+}
+
+static void
+append_bounds(StringInfo sql, const px_scan_filter *filter)
 {
 	const px_filter *keys = filter->filter;
 	const char *key_type = type_name(keys->type);
 
 	append_column(sql, filter);
-	if (keys->use == PX_FILTER_KEYS)
-	{
-		appendStringInfo(sql,
-						 " OPERATOR(pg_catalog.%s) ANY (%s::pg_catalog.%s[])",
-						 get_opname(filter->operator), keys->first, key_type);
-		return;
-	}
 	appendStringInfo(sql, " OPERATOR(pg_catalog.>=) %s::pg_catalog.%s AND ",
-					 keys->first, key_type);
+					 keys->lowest_text, key_type);
 	append_column(sql, filter);
 	appendStringInfo(sql, " OPERATOR(pg_catalog.<=) %s::pg_catalog.%s",
-					 keys->last, key_type);
+					 keys->highest_text, key_type);
+}
+
+static void
+append_condition(StringInfo sql, const px_scan_filter *filter)
+{
+	const px_filter *keys = filter->filter;
+
+	if (keys->keys_text)
+	{
+		append_column(sql, filter);
+		appendStringInfo(sql,
+						 " OPERATOR(pg_catalog.%s) ANY (%s::pg_catalog.%s[])",
+						 get_opname(filter->operator), keys->keys_text,
+						 type_name(keys->type));
+		return;
+	}
+	if (keys->lowest_text)
+		append_bounds(sql, filter);
+	if (keys->lowest_text && fits_bloom(filter))
+		appendStringInfoString(sql, " AND ");
+	if (fits_bloom(filter))
+		append_bloom(sql, filter);
 }
 
 static void
@@ -178,6 +232,16 @@ append_query(StringInfo sql, const px_receive_state *state)
 	}
 }
 
+/* Is there something to send, which is not too much for what it saves? */
+static bool
+is_useful(const px_scan_filter *filter)
+{
+	const px_filter *keys = filter->filter;
+
+	return keys->complete && keys->nbytes * COST_FACTOR <= filter->saved &&
+		(keys->keys_text || keys->lowest_text || fits_bloom(filter));
+}
+
 void
 px_scan_filter_take(px_receive_state *state)
 {
@@ -194,10 +258,8 @@ px_scan_filter_take(px_receive_state *state)
 	for (int i = 0; i < state->nfilters; i++)
 	{
 		px_scan_filter *filter = &state->filters[i];
-		px_filter_use use = filter->filter->use;
 
-		filter->taken = use == PX_FILTER_KEYS || use == PX_FILTER_BOUNDS ?
-			filter->filter->generation : 0;
+		filter->taken = is_useful(filter) ? filter->filter->generation : 0;
 		any |= filter->taken > 0;
 	}
 	if (!any)
@@ -229,20 +291,19 @@ px_scan_filter_has_changed(const px_receive_state *state)
  * EXPLAIN
  * --------------------------------------------------------------------- */
 
+/* What was sent. */
 static const char *
-use_name(px_filter_use use)
+sent_text(const px_scan_filter *filter)
 {
-	switch (use)
-	{
-		case PX_FILTER_KEYS:
-			return "keys";
-		case PX_FILTER_BOUNDS:
-			return "bounds";
-		case PX_FILTER_UNKNOWN:
-		case PX_FILTER_NONE:
-			break;
-	}
-	return "none";
+	const px_filter *keys = filter->filter;
+
+	if (filter->taken == 0)
+		return "none";
+	if (keys->keys_text)
+		return "keys";
+	if (!fits_bloom(filter))
+		return "bounds";
+	return keys->lowest_text ? "bounds and bloom" : "bloom";
 }
 
 /* " of part" */
@@ -256,24 +317,45 @@ source_text(const px_scan_filter *filter, ExplainState *es)
 	return name ? psprintf(" of %s", quote_identifier(name)) : "";
 }
 
-/* (1204 keys of part) */
+/* Rows that did not come, of those that were expected; 0 if more came. */
+static double
+rows_not_sent(const px_receive_state *state)
+{
+	const PlanState *node = &state->css.ss.ps;
+	double		came;
+
+	if (node->instrument == NULL || node->instrument->nloops == 0)
+		return 0;
+	came = node->instrument->ntuples / node->instrument->nloops;
+	return Max(node->plan->plan_rows - came, 0);
+}
+
+/* (1204 keys of part, about 5900000 rows not sent) */
 static char *
-use_text(const px_scan_filter *filter, ExplainState *es)
+use_text(const px_receive_state *state, const px_scan_filter *filter,
+		 ExplainState *es)
 {
 	const px_filter *keys = filter->filter;
+	StringInfoData text;
 
 	if (keys->keys == NULL)
 		return "(not sent)";
-	if (filter->taken == 0)
-		return psprintf("(not sent: " UINT64_FORMAT " keys%s)",
-						px_key_set_count(keys->keys), source_text(filter, es));
-	return psprintf("(%s" UINT64_FORMAT " keys%s)",
-					keys->use == PX_FILTER_BOUNDS ? "bounds of " : "",
-					px_key_set_count(keys->keys), source_text(filter, es));
+	initStringInfo(&text);
+	appendStringInfo(&text, "(%s%s" UINT64_FORMAT " keys%s",
+					 filter->taken == 0 ? "not sent: " :
+					 keys->keys_text ? "" : sent_text(filter),
+					 filter->taken == 0 || keys->keys_text ? "" : " of ",
+					 px_key_set_count(keys->keys), source_text(filter, es));
+	if (filter->taken > 0 && rows_not_sent(state) > 0)
+		appendStringInfo(&text, ", about %.0f rows not sent",
+						 rows_not_sent(state));
+	appendStringInfoChar(&text, ')');
+	return text.data;
 }
 
 static void
-explain_properties(const px_scan_filter *filter, const char *column,
+explain_properties(const px_receive_state *state,
+				   const px_scan_filter *filter, const char *column,
 				   ExplainState *es)
 {
 	const px_filter *keys = filter->filter;
@@ -282,10 +364,12 @@ explain_properties(const px_scan_filter *filter, const char *column,
 	ExplainPropertyText("Column", column, es);
 	if (es->analyze)
 	{
-		ExplainPropertyText("Sent", filter->taken > 0 ? use_name(keys->use) :
-							"none", es);
+		ExplainPropertyText("Sent", sent_text(filter), es);
 		ExplainPropertyUInteger("Keys", NULL, keys->keys ?
 								px_key_set_count(keys->keys) : 0, es);
+		ExplainPropertyFloat("Estimated Rows Not Sent", NULL,
+							 filter->taken > 0 ? rows_not_sent(state) : 0, 0,
+							 es);
 	}
 	ExplainCloseGroup("Runtime Filter", NULL, true, es);
 }
@@ -311,11 +395,11 @@ px_scan_filter_explain(px_receive_state *state, List *ancestors,
 												useprefix, false);
 
 		if (!text)
-			explain_properties(filter, column, es);
+			explain_properties(state, filter, column, es);
 		else
 			ExplainPropertyText("Runtime Filter", es->analyze ?
 								psprintf("%s %s", column,
-										 use_text(filter, es)) :
+										 use_text(state, filter, es)) :
 								column, es);
 	}
 	if (!text)

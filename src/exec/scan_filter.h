@@ -14,8 +14,8 @@
 #include "exec/receive_state.h"
 
 /*
- * What the planner says of a filter: a list of Integers, and of the column as
- * an expression of the scan, in this order.
+ * What the planner says of a filter, in this order: Integers, and at the end a
+ * Float, and the column as an expression of the scan.
  */
 typedef enum px_scan_filter_item
 {
@@ -25,7 +25,9 @@ typedef enum px_scan_filter_item
 	PX_SCAN_FILTER_LEFT_TYPE,	/* of the operator: binary coercible */
 	PX_SCAN_FILTER_OPERATOR,	/* column = key, built in */
 	PX_SCAN_FILTER_SOURCE,		/* the table that the keys are of; 0: none */
-	PX_SCAN_FILTER_COLUMN		/* not an Integer: the Var */
+	PX_SCAN_FILTER_SAVED,		/* a Float: bytes that the filter is expected
+								 * to save */
+	PX_SCAN_FILTER_COLUMN		/* the Var */
 } px_scan_filter_item;
 
 /* Set up the filters, of a list of such lists; when the executor starts. */

@@ -160,6 +160,9 @@ offer_to_receive(CustomScan *receive, AttrNumber resno, offer *offer)
 						makeInteger((int) left),
 						makeInteger((int) offer->operator));
 	filter = lappend(filter, makeInteger(offer->source));
+	filter = lappend(filter, makeFloat(
+						 psprintf("%.0f", plan->plan_rows * plan->plan_width *
+								  (1 - offer->fraction))));
 	filter = lappend(filter, copyObject(unconstify(Var *, column)));
 	cell = list_nth_cell(receive->custom_private, PX_RECEIVE_PRIVATE_FILTERS);
 	lfirst(cell) = lappend(lfirst(cell), filter);
@@ -314,12 +317,16 @@ offer_to(Plan *plan, AttrNumber resno, offer *offer, bool kept)
  * Joins
  * --------------------------------------------------------------------- */
 
-/* The type that keys are sent as, and the operator compares a column with. */
+/*
+ * Can the keys be sent as text?  Not intervals: those that are infinite are
+ * an error before 17.
+ */
 static bool
 is_filter_key(Oid operator, Oid collation, const Node *outer,
 			  const Node *inner)
 {
-	return px_is_join_key(operator, collation, outer, inner) &&
+	return exprType(inner) != INTERVALOID &&
+		px_is_join_key(operator, collation, outer, inner) &&
 		px_join_column(outer)->varno == OUTER_VAR &&
 		(!OidIsValid(collation) || get_collation_isdeterministic(collation));
 }

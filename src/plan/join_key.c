@@ -47,6 +47,11 @@ px_is_join_key(Oid operator, Oid collation, const Node *inner,
 		!get_op_hash_functions(operator, &left_hash, &right_hash))
 		return false;
 	op_input_types(operator, &left, &right);
+
+	/* A regclass is an oid, but not the same one on each server. */
+	if (column->vartype != left &&
+		(column->vartype != VARCHAROID || left != TEXTOID))
+		return false;
 	return px_is_plain_type(left) && px_is_plain_type(right) &&
 		px_is_plain_type(exprType(outer)) && op_strict(operator) &&
 		op_volatile(operator) == PROVOLATILE_IMMUTABLE &&

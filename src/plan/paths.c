@@ -541,8 +541,13 @@ get_foreign_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 	px_join_cost_end(&replaced);
 	if (hidden)
 	{
-		px_semi_join_add_path(root, joinrel, outerrel, innerrel, jointype,
-							  extra);
+		px_semi_join sides = {
+			.outer_path = px_paths_foreign(outerrel),
+			.inner_path = px_paths_foreign(innerrel),
+			.tuple_cost = px_paths_tuple_cost(joinrel)
+		};
+
+		px_semi_join_add_path(root, joinrel, jointype, extra, &sides);
 		add_paths(root, joinrel, others);
 	}
 	else if (px_join_feeds_update(root))

@@ -20,6 +20,7 @@
 
 #include "access/transam.h"
 #include "catalog/pg_type.h"
+#include "foreign/fdwapi.h"
 #include "lib/stringinfo.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -33,7 +34,6 @@
 #include "utils/lsyscache.h"
 
 #include "compat.h"
-#include "plan/paths.h"
 #include "plan/semi_join.h"
 
 /* The first member of a path's fdw_private; postgres_fdw has Booleans there. */
@@ -61,7 +61,7 @@ typedef enum fdw_scan_private
 typedef struct join_side
 {
 	char		alias;
-	const ForeignPath *path;
+	ForeignPath *path;
 	const ForeignScan *scan;
 	List	   *columns;		/* Vars, in the order of its query */
 } join_side;
@@ -118,18 +118,15 @@ join_columns(const ForeignScan *scan)
  * of its quals are to be evaluated here.
  */
 static bool
-make_side(PlannerInfo *root, RelOptInfo *rel, join_side *side)
+make_side(PlannerInfo *root, join_side *side)
 {
+	RelOptInfo *rel = side->path->path.parent;
 	bool		is_base = IS_SIMPLE_REL(rel);
-	ForeignPath *path = px_paths_foreign(rel);
 
-	if (path == NULL)
-		return false;
-	side->path = path;
 	side->scan = rel->fdwroutine->GetForeignPlan(
 		root, rel,
 		is_base ? planner_rt_fetch(rel->relid, root)->relid : InvalidOid,
-		path, NIL, is_base ? rel->baserestrictinfo : NIL, NULL);
+		side->path, NIL, is_base ? rel->baserestrictinfo : NIL, NULL);
 	if (side->scan->scan.plan.qual != NIL)
 		return false;
 	side->columns = is_base ? base_columns(root, rel, side->scan) :
@@ -288,8 +285,10 @@ append_side(StringInfo sql, const join_side *side)
 
 /* How EXPLAIN calls the side: numbers stand for names, as in postgres_fdw. */
 static char *
-relations_of(const RelOptInfo *rel, const join_side *side)
+relations_of(const join_side *side)
 {
+	const RelOptInfo *rel = side->path->path.parent;
+
 	if (IS_SIMPLE_REL(rel))
 		return psprintf("%u", rel->relid);
 	return strVal(list_nth(side->scan->fdw_private, FDW_SCAN_RELATIONS));
@@ -339,71 +338,76 @@ make_tlist(const join_side *outer, List **retrieved)
  * the same there, whatever becomes of them.
  */
 static Cost
-cost_there(const RelOptInfo *rel, const join_side *side)
+cost_there(const Path *path, double tuple_cost)
 {
-	const Path *path = &side->path->path;
-
 	return Max(path->total_cost - path->startup_cost - path->rows *
-			   (px_paths_tuple_cost(rel) + cpu_tuple_cost), 0);
+			   (tuple_cost + cpu_tuple_cost), 0);
 }
 
-/* A path whose ForeignScan has fdw_private and the columns of the outer side. */
 static ForeignPath *
-make_path(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
-		  RelOptInfo *innerrel, const join_side *outer,
-		  const join_side *inner, List *private)
+make_path(RelOptInfo *joinrel, const px_semi_join *sides, List *private)
 {
 	ForeignPath *path = makeNode(ForeignPath);
-	Cost		hash_cost = (outer->path->path.rows + inner->path->path.rows) *
+	const Path *outer = &sides->outer_path->path;
+	const Path *inner = &sides->inner_path->path;
+	Cost		hash_cost = (outer->rows + inner->rows) *
 		(cpu_operator_cost + cpu_tuple_cost);
 
 	path->path.pathtype = T_ForeignScan;
 	path->path.parent = joinrel;
 	path->path.pathtarget = joinrel->reltarget;
 	path->path.rows = joinrel->rows;
-	path->path.startup_cost = outer->path->path.startup_cost;
+	path->path.startup_cost = outer->startup_cost;
 	path->path.total_cost = path->path.startup_cost +
-		cost_there(outerrel, outer) + cost_there(innerrel, inner) +
-		hash_cost + joinrel->rows *
-		(px_paths_tuple_cost(joinrel) + cpu_tuple_cost);
+		cost_there(outer, sides->tuple_cost) +
+		cost_there(inner, sides->tuple_cost) + hash_cost +
+		joinrel->rows * (sides->tuple_cost + cpu_tuple_cost);
 	path->fdw_private = private;
 	return path;
 }
 
+/* May the server do the join, by what is known without its queries? */
+static bool
+is_suitable(const PlannerInfo *root, const RelOptInfo *joinrel,
+			JoinType jointype, const px_semi_join *sides)
+{
+	return (jointype == JOIN_SEMI || jointype == JOIN_ANTI) &&
+		joinrel->pathlist == NIL && sides->outer_path && sides->inner_path &&
+		IS_SIMPLE_REL(sides->inner_path->path.parent) &&
+		root->qual_security_level == 0 &&
+		bms_is_empty(joinrel->lateral_relids);
+}
+
 void
 px_semi_join_add_path(PlannerInfo *root, RelOptInfo *joinrel,
-					  RelOptInfo *outerrel, RelOptInfo *innerrel,
-					  JoinType jointype, const JoinPathExtraData *extra)
+					  JoinType jointype, const JoinPathExtraData *extra,
+					  const px_semi_join *sides)
 {
-	join_side	outer = {.alias = 'r'};
-	join_side	inner = {.alias = 's'};
+	join_side	outer = {.alias = 'r', .path = sides->outer_path};
+	join_side	inner = {.alias = 's', .path = sides->inner_path};
 	char	   *relations;
 	char	   *sql;
 	List	   *retrieved = NIL;
 	List	   *tlist;
 	List	   *fdw_private;
 
-	if ((jointype != JOIN_SEMI && jointype != JOIN_ANTI) ||
-		joinrel->pathlist != NIL || !IS_SIMPLE_REL(innerrel) ||
-		root->qual_security_level > 0 ||
-		!bms_is_empty(joinrel->lateral_relids) ||
-		!make_side(root, outerrel, &outer) ||
-		!make_side(root, innerrel, &inner) ||
+	if (!is_suitable(root, joinrel, jointype, sides) ||
+		!make_side(root, &outer) || !make_side(root, &inner) ||
 		inner.scan->fdw_exprs != NIL || !returns_columns_of(joinrel, &outer))
 		return;
 	sql = make_sql(joinrel, jointype, extra->restrictlist, &outer, &inner);
 	if (sql == NULL)
 		return;
 	tlist = make_tlist(&outer, &retrieved);
-	relations = psprintf("(%s) %s JOIN (%s)", relations_of(outerrel, &outer),
+	relations = psprintf("(%s) %s JOIN (%s)", relations_of(&outer),
 						 jointype == JOIN_SEMI ? "SEMI" : "ANTI",
-						 relations_of(innerrel, &inner));
+						 relations_of(&inner));
 	fdw_private = list_make4(
 		makeString(sql), retrieved,
 		list_nth(outer.scan->fdw_private, FDW_SCAN_FETCH_SIZE),
 		makeString(relations));
 	add_path(joinrel, (Path *) make_path(
-				 root, joinrel, outerrel, innerrel, &outer, &inner,
+				 joinrel, sides,
 				 list_make4(makeString(SEMI_JOIN_MARK), fdw_private,
 							outer.scan->fdw_exprs, tlist)));
 }

@@ -11,6 +11,14 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
+/* The sides of a join: their ForeignPaths, without parameters and order. */
+typedef struct px_semi_join
+{
+	ForeignPath *outer_path;	/* NULL if there is none */
+	ForeignPath *inner_path;	/* the same */
+	double		tuple_cost;		/* fdw_tuple_cost of the server */
+} px_semi_join;
+
 /*
  * In GetForeignJoinPaths, after postgres_fdw's: add a ForeignPath by which the
  * server evaluates IN, EXISTS or NOT EXISTS, if both sides are scans that
@@ -19,9 +27,9 @@
  * postgres_fdw has made a path.
  */
 extern void px_semi_join_add_path(PlannerInfo *root, RelOptInfo *joinrel,
-								  RelOptInfo *outerrel, RelOptInfo *innerrel,
 								  JoinType jointype,
-								  const JoinPathExtraData *extra);
+								  const JoinPathExtraData *extra,
+								  const px_semi_join *sides);
 
 /* The ForeignScan for such a path; NULL for other paths. */
 extern ForeignScan *px_semi_join_plan(const ForeignPath *path, List *tlist);
