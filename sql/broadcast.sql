@@ -8,7 +8,7 @@ CREATE TABLE remote.bfact_1 AS
 	FROM generate_series(1, 10000) i;
 CREATE TABLE remote.bfact_2 AS
 	SELECT i AS id, i % 200 AS item, i % 7 AS shop, i % 50 AS qty, (i % 1000) / 10.0 AS price,
-		CASE WHEN i % 3 > 0 THEN 'code ' || i % 40 END AS code, date '2026-01-01' + i % 90 AS day
+		CASE WHEN i % 3 > 0 THEN 'code ' || i % 40 END COLLATE "C" AS code, date '2026-01-01' + i % 90 AS day
 	FROM generate_series(10001, 20000) i;
 CREATE TABLE bfact (id int, item int, shop int, qty int, price numeric, code text, day date) PARTITION BY RANGE (id);
 CREATE FOREIGN TABLE bfact_1 PARTITION OF bfact FOR VALUES FROM (1) TO (10001)
@@ -271,4 +271,18 @@ SELECT jsonb_path_query_array(plan, 'strict $.**."Exchange Type"') AS types, jso
 	jsonb_array_length(jsonb_path_query_first(plan, 'strict $.**."Sent"')) AS sent,
 	jsonb_path_query_array(plan, 'strict $.**."Sent Rows"') AS rows
 FROM explain_json('SELECT i.brand, sum(f.qty) FROM bfact f JOIN bitem i ON i.id = f.item GROUP BY 1') plan;
+
+-- compressed as the mode for the server says, and never for a local server
+CREATE TABLE bnames AS SELECT i AS id, 'a rather long name of number ' || i % 300 AS name FROM generate_series(1, 3000) i;
+ANALYZE bnames;
+CREATE FUNCTION sent(mode text, scope text) RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('pg_exchange.compression', mode, true), set_config('pg_exchange.local_scope', scope, true);
+	RETURN (SELECT jsonb_path_query_first(plan, 'strict $.**."Sent Bytes"') FROM
+		explain_json('SELECT n.name, sum(f.qty) FROM bfact f JOIN bnames n ON n.id = f.item GROUP BY 1') plan);
+END
+$$;
+SELECT sent('none', 'none') > 100000 AS plain, sent('fast', 'none') < 40000 AS fast, sent('high_compression', 'none') < 40000 AS high,
+	sent('auto', 'none') < 60000 AS auto, sent('high_compression', 'host') > 100000 AS local;
+DROP TABLE bnames;
 RESET pg_exchange.join_exchange;
