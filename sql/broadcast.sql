@@ -275,14 +275,14 @@ FROM explain_json('SELECT i.brand, sum(f.qty) FROM bfact f JOIN bitem i ON i.id 
 -- compressed as the mode for the server says, and never for a local server
 CREATE TABLE bnames AS SELECT i AS id, 'a rather long name of number ' || i % 300 AS name FROM generate_series(1, 3000) i;
 ANALYZE bnames;
-CREATE FUNCTION sent(mode text, scope text) RETURNS int LANGUAGE plpgsql AS $$
+CREATE FUNCTION side_bytes(mode text, scope text) RETURNS int LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('pg_exchange.compression', mode, true), set_config('pg_exchange.local_scope', scope, true);
 	RETURN (SELECT jsonb_path_query_first(plan, 'strict $.**."Sent Bytes"') FROM
 		explain_json('SELECT n.name, sum(f.qty) FROM bfact f JOIN bnames n ON n.id = f.item GROUP BY 1') plan);
 END
 $$;
-SELECT sent('none', 'none') > 100000 AS plain, sent('fast', 'none') < 40000 AS fast, sent('high_compression', 'none') < 40000 AS high,
-	sent('auto', 'none') < 60000 AS auto, sent('high_compression', 'host') > 100000 AS local;
+SELECT side_bytes('none', 'none') > 100000 AS plain, side_bytes('fast', 'none') < 40000 AS fast, side_bytes('high_compression', 'none') < 40000 AS high,
+	side_bytes('auto', 'none') < 60000 AS auto, side_bytes('high_compression', 'host') > 100000 AS local;
 DROP TABLE bnames;
 RESET pg_exchange.join_exchange;
