@@ -11,7 +11,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_collation_d.h"
 #include "lib/stringinfo.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -126,7 +125,10 @@ column_of_scan(const fragment_context *context, const Var *var)
 	return IsA(column, Var) ? find_column(context->columns, column) : 0;
 }
 
-/* The column of the fragment's query that var is. */
+/*
+ * The column of the fragment's query that var is.  Those of sides have the
+ * default collation there, which gives way to that of a foreign column.
+ */
 static Var *
 replace_var(const fragment_context *context, const Var *var)
 {
@@ -154,40 +156,6 @@ replace_var(const fragment_context *context, const Var *var)
 				   var->varcollid, 0);
 }
 
-static bool
-has_side_column(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Var))
-		return ((Var *) node)->varno >= RTINDEX_OF_SIDES;
-	return expression_tree_walker(node, has_side_column, context);
-}
-
-/*
- * Where a string of a side is used, its collation does not matter: see
- * plan/shippable.h.  But columns of different collations would be an error
- * there.
- */
-static void
-set_collation(List *args)
-{
-	ListCell   *lc;
-
-	foreach(lc, args)
-	{
-		CollateExpr *collate;
-
-		if (!has_side_column(lfirst(lc), NULL))
-			continue;
-		collate = makeNode(CollateExpr);
-		collate->arg = lfirst(lc);
-		collate->collOid = C_COLLATION_OID;
-		collate->location = -1;
-		lfirst(lc) = collate;
-	}
-}
-
 static Node *
 replace_vars(Node *node, void *context)
 {
@@ -195,17 +163,7 @@ replace_vars(Node *node, void *context)
 		return NULL;
 	if (IsA(node, Var))
 		return (Node *) replace_var(context, (Var *) node);
-	node = expression_tree_mutator(node, replace_vars, context);
-	if ((IsA(node, OpExpr) || IsA(node, DistinctExpr)) &&
-		OidIsValid(((OpExpr *) node)->inputcollid))
-		set_collation(((OpExpr *) node)->args);
-	else if (IsA(node, ScalarArrayOpExpr) &&
-			 OidIsValid(((ScalarArrayOpExpr *) node)->inputcollid))
-		set_collation(((ScalarArrayOpExpr *) node)->args);
-	else if (IsA(node, FuncExpr) &&
-			 OidIsValid(((FuncExpr *) node)->inputcollid))
-		set_collation(((FuncExpr *) node)->args);
-	return node;
+	return expression_tree_mutator(node, replace_vars, context);
 }
 
 static char *
