@@ -138,24 +138,37 @@ are_plain_columns(List *exprs)
 	return true;
 }
 
+/* Is the leaf one that an exchange reads? */
+static bool
+is_foreign(const RelOptInfo *leaf)
+{
+	return IS_SIMPLE_REL(leaf) ? px_paths_have_plain(leaf) :
+		px_paths_foreign(leaf) != NULL;
+}
+
 /*
- * Can the leaf's server do all of its scan or join?  postgres_fdw plans it to
- * find out.
+ * Can the servers do all of the leaves' scans or joins?  postgres_fdw plans
+ * them to find out, which takes longer than other reasons not to go on.
  */
 static bool
-is_remote_alone(PlannerInfo *root, RelOptInfo *leaf)
+are_remote_alone(const broadcast_join *join)
 {
-	ForeignPath *path = px_paths_foreign(leaf);
-	const ForeignScan *scan;
-	Oid			relid = InvalidOid;
+	PlannerInfo *root = join->root;
+	ListCell   *lc;
 
-	if (path == NULL || (IS_SIMPLE_REL(leaf) && !px_paths_have_plain(leaf)))
-		return false;
-	if (IS_SIMPLE_REL(leaf))
-		relid = planner_rt_fetch(leaf->relid, root)->relid;
-	scan = leaf->fdwroutine->GetForeignPlan(root, leaf, relid, path, NIL,
-											leaf->baserestrictinfo, NULL);
-	return scan->scan.plan.qual == NIL;
+	foreach(lc, join->leaves)
+	{
+		RelOptInfo *leaf = lfirst(lc);
+		Oid			relid = IS_SIMPLE_REL(leaf) ?
+			planner_rt_fetch(leaf->relid, root)->relid : InvalidOid;
+		const ForeignScan *scan = leaf->fdwroutine->GetForeignPlan(
+			root, leaf, relid, px_paths_foreign(leaf), NIL,
+			leaf->baserestrictinfo, NULL);
+
+		if (scan->scan.plan.qual != NIL)
+			return false;
+	}
+	return true;
 }
 
 /* May fragments read the table, or join?  Then set the leaves. */
@@ -178,7 +191,7 @@ is_big(broadcast_join *join, RelOptInfo *rel)
 	{
 		RelOptInfo *leaf = lfirst(lc);
 
-		if (!is_remote_alone(root, leaf))
+		if (!is_foreign(leaf))
 			return false;
 		servers = list_append_unique_oid(servers, leaf->serverid);
 	}
@@ -594,7 +607,8 @@ add_broadcast_paths(broadcast_join *join, RelOptInfo *big)
 									   join->extra->havingQual);
 	join->fragment.target = px_partial_agg_plain(root, join->partial,
 												 join->extra->targetList);
-	if (join->fragment.target == NULL || !are_targets_shippable(join))
+	if (join->fragment.target == NULL || !are_targets_shippable(join) ||
+		!are_remote_alone(join))
 		return;
 	px_final_agg_add(root, join->input_rel, join->grouped_rel, join->extra,
 					 make_broadcast_path(join));
