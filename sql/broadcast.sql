@@ -8,7 +8,7 @@ CREATE TABLE remote.bfact_1 AS
 	FROM generate_series(1, 10000) i;
 CREATE TABLE remote.bfact_2 AS
 	SELECT i AS id, i % 200 AS item, i % 7 AS shop, i % 50 AS qty, (i % 1000) / 10.0 AS price,
-		CASE WHEN i % 3 > 0 THEN 'code ' || i % 40 END AS code, date '2026-01-01' + i % 90 AS day
+		CASE WHEN i % 3 > 0 THEN 'code ' || i % 40 END COLLATE "C" AS code, date '2026-01-01' + i % 90 AS day
 	FROM generate_series(10001, 20000) i;
 CREATE TABLE bfact (id int, item int, shop int, qty int, price numeric, code text, day date) PARTITION BY RANGE (id);
 CREATE FOREIGN TABLE bfact_1 PARTITION OF bfact FOR VALUES FROM (1) TO (10001)
@@ -192,6 +192,22 @@ SELECT * FROM broadcast_differences('SELECT i.brand, sum(f.price) FROM bfact f J
 SELECT * FROM broadcast_differences('SELECT i.brand, sum(f.price) FROM bfact f JOIN bitem i ON i.id = f.item WHERE f.item % 2 = i.id % 2 AND f.qty IS DISTINCT FROM i.id GROUP BY 1');
 ALTER TABLE bfact DETACH PARTITION bfact_3;
 
+-- the big side may be a join that servers do, of two tables or of partitions pair by pair
+CREATE TABLE remote.bnote_1 AS SELECT i AS fact, i % 11 AS author, 'note ' || i % 3 AS kind FROM generate_series(1, 10000) i WHERE i % 3 > 0;
+CREATE TABLE remote.bnote_2 AS SELECT i AS fact, i % 11 AS author, 'note ' || i % 3 AS kind FROM generate_series(10001, 20000) i WHERE i % 3 > 0;
+CREATE TABLE bnote (kind text, fact int, author int) PARTITION BY RANGE (fact);
+CREATE FOREIGN TABLE bnote_1 PARTITION OF bnote FOR VALUES FROM (1) TO (10001)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'bnote_1');
+CREATE FOREIGN TABLE bnote_2 PARTITION OF bnote FOR VALUES FROM (10001) TO (20001)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'bnote_2');
+ANALYZE bnote, bnote_1, bnote_2;
+SELECT explain_stable('SELECT i.brand, n.kind, count(*) FROM bfact f JOIN bnote n ON n.fact = f.id JOIN bitem i ON i.id = f.item GROUP BY 1, 2');
+SELECT * FROM broadcast_differences('SELECT i.brand, n.kind, count(*) FROM bfact f JOIN bnote n ON n.fact = f.id JOIN bitem i ON i.id = f.item GROUP BY 1, 2');
+SELECT * FROM broadcast_differences('SELECT i.brand, n.author + s.rank, sum(f.price) FROM bfact f JOIN bnote n ON n.fact = f.id AND n.author < f.qty JOIN bitem i ON i.id = f.item JOIN bshop s ON s.id = n.author WHERE f.day > ''2026-01-09'' AND n.kind LIKE ''%1'' GROUP BY 1, 2');
+SELECT * FROM broadcast_differences('SELECT i.brand, sum(n.author) FROM bfact_1 f JOIN bnote_1 n ON n.fact = f.id JOIN bitem i ON i.id = f.item AND i.id > n.author GROUP BY 1');
+SELECT * FROM broadcast_differences('SELECT i.brand, sum(n.author) FROM bfact f JOIN bnote n ON n.fact = f.id AND twice(n.author) > 4 JOIN bitem i ON i.id = f.item GROUP BY 1');
+SELECT * FROM broadcast_differences('SELECT i.brand, sum(n.author) FROM bfact f JOIN bnote n ON n.fact = f.shop JOIN bitem i ON i.id = f.item GROUP BY 1');
+
 -- types of the sides' columns
 CREATE TABLE remote.typed AS SELECT i AS id, i % 9 AS k, i % 5 = 0 AS b, i::int2 AS i2, i::int8 AS i8, (i / 3.0)::float4 AS f4, i / 7.0::float8 AS f8,
 	(i * 1.5)::numeric(9,3) AS n, 'v' || i AS t, ('c' || i % 4)::char(6) AS c, ('vc' || i)::varchar(9) AS v, ('n' || i)::name AS nm, i::text::bytea AS y,
@@ -230,17 +246,19 @@ SELECT broadcast_transports('SELECT i.brand, sum(f.qty) FROM bfact f JOIN bitem 
 
 -- cancel while the side is read, and while the fragments run; then all is as before
 CREATE FUNCTION slow(i int, seconds float8) RETURNS int LANGUAGE plpgsql STABLE AS 'BEGIN PERFORM pg_sleep(seconds); RETURN i; END';
+\set VERBOSITY terse
 SET statement_timeout = '300ms';
 SELECT i.brand, sum(f.qty) FROM bfact f JOIN (SELECT brand, slow(id, 0.2) AS id FROM bitem OFFSET 0) i ON i.id = f.item GROUP BY 1;
 CREATE VIEW remote.slow_fact AS SELECT id, slow(item, 0.001) AS item, qty FROM remote.bfact_1;
 CREATE FOREIGN TABLE slow_fact (id int, item int, qty int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'slow_fact');
 SELECT i.brand, sum(f.qty) FROM slow_fact f JOIN bitem i ON i.id = f.item GROUP BY 1;
 RESET statement_timeout;
+\set VERBOSITY default
 SELECT comes_true($$NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND state = 'active' AND query LIKE '%unpack%')$$);
 SELECT * FROM broadcast_differences('SELECT i.brand, sum(f.price) FROM bfact f JOIN bitem i ON i.id = f.item GROUP BY 1');
 
 -- errors name the server; JSON
-SELECT i.brand, sum(1 / (f.shop - i.id)) FROM bfact f JOIN bitem i ON i.id = f.item GROUP BY 1;
+SELECT i.brand, sum(1 / (f.shop - i.id)) FROM bfact_1 f JOIN bitem i ON i.id = f.item GROUP BY 1;
 CREATE FUNCTION explain_json(query text) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
 	plan jsonb;
@@ -253,4 +271,18 @@ SELECT jsonb_path_query_array(plan, 'strict $.**."Exchange Type"') AS types, jso
 	jsonb_array_length(jsonb_path_query_first(plan, 'strict $.**."Sent"')) AS sent,
 	jsonb_path_query_array(plan, 'strict $.**."Sent Rows"') AS rows
 FROM explain_json('SELECT i.brand, sum(f.qty) FROM bfact f JOIN bitem i ON i.id = f.item GROUP BY 1') plan;
+
+-- compressed as the mode for the server says, and never for a local server
+CREATE TABLE bnames AS SELECT i AS id, 'a rather long name of number ' || i % 300 AS name FROM generate_series(1, 3000) i;
+ANALYZE bnames;
+CREATE FUNCTION side_bytes(mode text, scope text) RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('pg_exchange.compression', mode, true), set_config('pg_exchange.local_scope', scope, true);
+	RETURN (SELECT jsonb_path_query_first(plan, 'strict $.**."Sent Bytes"') FROM
+		explain_json('SELECT n.name, sum(f.qty) FROM bfact f JOIN bnames n ON n.id = f.item GROUP BY 1') plan);
+END
+$$;
+SELECT side_bytes('none', 'none') > 100000 AS plain, side_bytes('fast', 'none') < 40000 AS fast, side_bytes('high_compression', 'none') < 40000 AS high,
+	side_bytes('auto', 'none') < 60000 AS auto, side_bytes('high_compression', 'host') > 100000 AS local;
+DROP TABLE bnames;
 RESET pg_exchange.join_exchange;

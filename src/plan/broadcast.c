@@ -5,7 +5,8 @@
  *
  * For aggregates over an inner join of a foreign table, or of a table with
  * foreign partitions, we add paths in which each partition's server joins its
- * rows with those of the other tables, and aggregates them.  The other tables
+ * rows with those of the other tables, and aggregates them.  So we do where
+ * servers can join several tables, partition by partition.  The other tables
  * fall into sides: tables that are joined to each other without the big table
  * are one side, which is joined here.  The rows of a side are sent to each
  * server as frames, in a parameter of its query (plan/fragment.h).
@@ -55,8 +56,18 @@
  */
 #define SIDE_NBYTES_MAX		(8.0 * PX_BROADCAST_NBYTES_MAX)
 
-/* More sides than this make a star that is not worth its planning. */
+/*
+ * What each server does with a row of a side: it undoes the armour, decodes
+ * it, and puts it into a hash table.
+ */
+#define SIDE_ROW_COST		(6.0 * cpu_tuple_cost)
+
+/* Makes a broadcast cheaper than all else, and keeps the best one so. */
+#define FORCED_COST_FACTOR	1e-4
+
+/* More sides, or ways to choose the big one, are not worth their planning. */
 #define SIDES_MAX			16
+#define CANDIDATES_MAX		32
 
 static create_upper_paths_hook_type prev_create_upper_paths_hook = NULL;
 
@@ -127,74 +138,107 @@ are_plain_columns(List *exprs)
 	return true;
 }
 
-/* Can the leaf's server evaluate all quals of its scan? */
+/* Is the leaf one that an exchange reads? */
 static bool
-is_remote_alone(PlannerInfo *root, RelOptInfo *leaf)
+is_foreign(const RelOptInfo *leaf)
 {
-	const RangeTblEntry *rte = planner_rt_fetch(leaf->relid, root);
-	const ForeignScan *scan;
-
-	if (leaf->baserestrictinfo == NIL)
-		return true;
-	scan = px_original_routine(leaf)->GetForeignPlan(
-		root, leaf, rte->relid, px_paths_foreign(leaf), NIL,
-		leaf->baserestrictinfo, NULL);
-	return scan->scan.plan.qual == NIL;
+	return IS_SIMPLE_REL(leaf) ? px_paths_have_plain(leaf) :
+		px_paths_foreign(leaf) != NULL;
 }
 
-/* May fragments read the table? */
+/*
+ * Can the servers do all of the leaves' scans or joins?  postgres_fdw plans
+ * them to find out, which takes longer than other reasons not to go on.
+ */
 static bool
-is_big_table(PlannerInfo *root, RelOptInfo *rel, List **leaves)
+are_remote_alone(const broadcast_join *join)
 {
+	PlannerInfo *root = join->root;
 	ListCell   *lc;
 
-	*leaves = NIL;
-	if (!are_plain_columns(rel->reltarget->exprs) ||
-		planner_rt_fetch(rel->relid, root)->rtekind != RTE_RELATION ||
-		!px_leaves_collect(root, rel, leaves))
-		return false;
-	foreach(lc, *leaves)
+	foreach(lc, join->leaves)
 	{
-		if (!px_paths_have_plain(lfirst(lc)))
+		RelOptInfo *leaf = lfirst(lc);
+		Oid			relid = IS_SIMPLE_REL(leaf) ?
+			planner_rt_fetch(leaf->relid, root)->relid : InvalidOid;
+		const ForeignScan *scan = leaf->fdwroutine->GetForeignPlan(
+			root, leaf, relid, px_paths_foreign(leaf), NIL,
+			leaf->baserestrictinfo, NULL);
+
+		if (scan->scan.plan.qual != NIL)
 			return false;
 	}
-	return *leaves != NIL;
+	return true;
 }
 
-/* Find the table that is not sent: of those that are foreign, the largest. */
+/* May fragments read the table, or join?  Then set the leaves. */
 static bool
-find_big_table(broadcast_join *join)
+is_big(broadcast_join *join, RelOptInfo *rel)
 {
+	PlannerInfo *root = join->root;
 	List	   *servers = NIL;
-	int			relid = -1;
 	ListCell   *lc;
 
-	while ((relid = bms_next_member(join->input_rel->relids, relid)) >= 0)
-	{
-		RelOptInfo *rel = find_base_rel(join->root, relid);
-		List	   *leaves;
-
-		if ((join->fragment.big == NULL ||
-			 rel->rows * rel->reltarget->width >
-			 join->fragment.big->rows *
-			 join->fragment.big->reltarget->width) &&
-			is_big_table(join->root, rel, &leaves))
-		{
-			join->fragment.big = rel;
-			join->leaves = leaves;
-		}
-	}
-	if (join->fragment.big == NULL)
+	join->leaves = NIL;
+	if (!are_plain_columns(rel->reltarget->exprs))
+		return false;
+	if (IS_SIMPLE_REL(rel) ?
+		planner_rt_fetch(rel->relid, root)->rtekind != RTE_RELATION ||
+		!px_leaves_collect(root, rel, &join->leaves) :
+		!px_leaves_of_join(root, rel, &join->leaves))
 		return false;
 	foreach(lc, join->leaves)
 	{
-		if (!is_remote_alone(join->root, lfirst(lc)))
+		RelOptInfo *leaf = lfirst(lc);
+
+		if (!is_foreign(leaf))
 			return false;
-		servers = list_append_unique_oid(
-			servers, ((RelOptInfo *) lfirst(lc))->serverid);
+		servers = list_append_unique_oid(servers, leaf->serverid);
 	}
+	join->fragment.big = rel;
 	join->nservers = list_length(servers);
-	return true;
+	return join->leaves != NIL;
+}
+
+/*
+ * What may be the big side: the largest table, if it has foreign leaves, and
+ * joins of such tables that servers can do.
+ */
+static List *
+find_candidates(PlannerInfo *root, const RelOptInfo *input_rel)
+{
+	List	   *candidates = NIL;
+	RelOptInfo *largest = NULL;
+	int			relid = -1;
+	ListCell   *lc;
+
+	while ((relid = bms_next_member(input_rel->relids, relid)) >= 0)
+	{
+		RelOptInfo *rel = find_base_rel(root, relid);
+		List	   *leaves = NIL;
+
+		if ((largest == NULL || rel->rows * rel->reltarget->width >
+			 largest->rows * largest->reltarget->width) &&
+			planner_rt_fetch(relid, root)->rtekind == RTE_RELATION &&
+			px_leaves_collect(root, rel, &leaves) && leaves != NIL &&
+			px_paths_have_plain(linitial(leaves)))
+			largest = rel;
+	}
+	if (largest == NULL)
+		return NIL;
+	candidates = list_make1(largest);
+	foreach(lc, root->join_rel_list)
+	{
+		RelOptInfo *rel = lfirst(lc);
+
+		if (list_length(candidates) < CANDIDATES_MAX &&
+			rel->reloptkind == RELOPT_JOINREL &&
+			bms_is_member(largest->relid, rel->relids) &&
+			bms_is_subset(rel->relids, input_rel->relids) &&
+			!bms_equal(rel->relids, input_rel->relids))
+			candidates = lappend(candidates, rel);
+	}
+	return candidates;
 }
 
 /* ---------------------------------------------------------------------
@@ -385,8 +429,9 @@ rows_of_sides(const broadcast_join *join)
 }
 
 /*
- * What the leaf's server does, beside what all servers do at the same time: it
- * reads its rows, and joins and aggregates them.
+ * The leaf's server reads its rows, joins and aggregates them.  It does the
+ * latter at the same time as the others, and all that is done here otherwise.
+ * But each of them reads all rows of the sides, into hash tables.
  */
 static void
 cost_fragment(const broadcast_join *join, const RelOptInfo *leaf,
@@ -396,12 +441,12 @@ cost_fragment(const broadcast_join *join, const RelOptInfo *leaf,
 	double		joined = join->input_rel->rows * Min(share, 1.0);
 	Cost		here = leaf->rows * cpu_operator_cost * join->nclauses +
 		joined * (cpu_tuple_cost + cpu_operator_cost *
-				  list_length(join->fragment.target->exprs)) +
-		rows_of_sides(join) * cpu_tuple_cost;
+				  list_length(join->fragment.target->exprs));
 
 	path->path.rows = clamp_row_est(number_of_groups(join, joined));
 	path->path.startup_cost = px_paths_foreign(leaf)->path.startup_cost +
-		px_paths_scan_cost(leaf) + here / join->nservers;
+		px_paths_scan_cost(leaf) + here / join->nservers +
+		rows_of_sides(join) * SIDE_ROW_COST;
 	path->path.total_cost = path->path.startup_cost +
 		path->path.rows * (px_paths_tuple_cost(leaf) + cpu_tuple_cost);
 }
@@ -481,7 +526,7 @@ cost_of_sides(const broadcast_join *join)
 		ListCell   *lc_leaf;
 
 		cost += rel->cheapest_total_path->total_cost +
-			rel->rows * cpu_tuple_cost;
+			rel->rows * SIDE_ROW_COST;
 		foreach(lc_leaf, join->leaves)
 			cost += px_paths_transfer_cost(lfirst(lc_leaf), rel->rows,
 										   rel->reltarget->width);
@@ -514,11 +559,12 @@ make_broadcast_path(const broadcast_join *join)
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->methods = &broadcast_path_methods;
 	broadcast->join = join;
-	if (px_join_exchange_setting != PX_JOIN_EXCHANGE_BROADCAST)
+	path->path.startup_cost = cost_of_sides(join) + fragments->startup_cost;
+	path->path.total_cost = cost_of_sides(join) + fragments->total_cost;
+	if (px_join_exchange_setting == PX_JOIN_EXCHANGE_BROADCAST)
 	{
-		path->path.startup_cost = cost_of_sides(join) +
-			fragments->startup_cost;
-		path->path.total_cost = cost_of_sides(join) + fragments->total_cost;
+		path->path.startup_cost *= FORCED_COST_FACTOR;
+		path->path.total_cost *= FORCED_COST_FACTOR;
 	}
 	return &path->path;
 }
@@ -549,11 +595,30 @@ is_candidate(PlannerInfo *root, RelOptInfo *input_rel,
 		!contain_volatile_functions((Node *) root->parse);
 }
 
+/* Add paths in which the rows of big are joined and grouped where they are. */
+static void
+add_broadcast_paths(broadcast_join *join, RelOptInfo *big)
+{
+	PlannerInfo *root = join->root;
+
+	if (!is_big(join, big) || !find_sides(join))
+		return;
+	join->partial = px_final_agg_input(root, join->grouped_rel->reltarget,
+									   join->extra->havingQual);
+	join->fragment.target = px_partial_agg_plain(root, join->partial,
+												 join->extra->targetList);
+	if (join->fragment.target == NULL || !are_targets_shippable(join) ||
+		!are_remote_alone(join))
+		return;
+	px_final_agg_add(root, join->input_rel, join->grouped_rel, join->extra,
+					 make_broadcast_path(join));
+}
+
 static void
 add_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 				RelOptInfo *input_rel, RelOptInfo *output_rel, void *extra)
 {
-	broadcast_join *join;
+	ListCell   *lc;
 
 	if (prev_create_upper_paths_hook)
 		prev_create_upper_paths_hook(root, stage, input_rel, output_rel,
@@ -562,21 +627,16 @@ add_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 		!is_candidate(root, input_rel, extra))
 		return;
 
-	join = palloc0(sizeof(broadcast_join));
-	join->root = root;
-	join->input_rel = input_rel;
-	join->grouped_rel = output_rel;
-	join->extra = extra;
-	if (!find_big_table(join) || !find_sides(join))
-		return;
-	join->partial = px_final_agg_input(root, output_rel->reltarget,
-									   join->extra->havingQual);
-	join->fragment.target = px_partial_agg_plain(root, join->partial,
-												 join->extra->targetList);
-	if (join->fragment.target == NULL || !are_targets_shippable(join))
-		return;
-	px_final_agg_add(root, input_rel, output_rel, extra,
-					 make_broadcast_path(join));
+	foreach(lc, find_candidates(root, input_rel))
+	{
+		broadcast_join *join = palloc0(sizeof(broadcast_join));
+
+		join->root = root;
+		join->input_rel = input_rel;
+		join->grouped_rel = output_rel;
+		join->extra = extra;
+		add_broadcast_paths(join, lfirst(lc));
+	}
 }
 
 /* ---------------------------------------------------------------------
@@ -598,6 +658,28 @@ make_piece_param(int number)
 	return param;
 }
 
+/* The columns that a leaf's remote query returns: Vars. */
+static List *
+columns_of_scan(const ForeignScan *foreign)
+{
+	List	   *columns = NIL;
+	ListCell   *lc;
+
+	foreach(lc, (List *) lsecond(foreign->fdw_private))
+	{
+		if (foreign->scan.scanrelid == 0)
+			columns = lappend(columns, list_nth_node(
+								  TargetEntry, foreign->fdw_scan_tlist,
+								  lfirst_int(lc) - 1)->expr);
+		else
+			columns = lappend(columns, makeVar(
+								  foreign->scan.scanrelid,
+								  (AttrNumber) lfirst_int(lc), InvalidOid, -1,
+								  InvalidOid, 0));
+	}
+	return columns;
+}
+
 /* Make the scan of a leaf the scan of its fragment. */
 static Plan *
 plan_fragment(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
@@ -612,7 +694,7 @@ plan_fragment(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 
 	sql = px_fragment_sql(root, fragment, path->leaf,
 						  strVal(linitial(foreign->fdw_private)),
-						  lsecond(foreign->fdw_private), nparams);
+						  columns_of_scan(foreign), nparams);
 	for (int i = 1; i <= list_length(fragment->target->exprs); i++)
 		retrieved = lappend_int(retrieved, i);
 	foreign->fdw_private = list_make3(makeString(sql), retrieved,

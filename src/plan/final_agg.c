@@ -37,8 +37,8 @@ px_final_agg_input(PlannerInfo *root, PathTarget *target, Node *having)
 
 	foreach(lc, target->exprs)
 	{
-		Index		ref = get_pathtarget_sortgroupref(target,
-													  foreach_current_index(lc));
+		int			i = foreach_current_index(lc);
+		Index		ref = get_pathtarget_sortgroupref(target, i);
 
 		if (is_key(root, ref))
 			add_column_to_pathtarget(partial, lfirst(lc), ref);

@@ -11,7 +11,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_collation_d.h"
 #include "lib/stringinfo.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -35,7 +34,7 @@ typedef struct fragment_context
 	PlannerInfo *root;
 	const px_fragment *fragment;
 	RelOptInfo *leaf;
-	List	   *retrieved;
+	List	   *columns;		/* of the scan: Vars of leaf */
 	List	   *deparse;		/* ruleutils' context */
 } fragment_context;
 
@@ -85,7 +84,7 @@ static List *
 make_fragment_rtable(const fragment_context *context)
 {
 	List	   *rtable = list_make1(
-		make_entry("r", column_names(list_length(context->retrieved))));
+		make_entry("r", column_names(list_length(context->columns))));
 	ListCell   *lc;
 
 	foreach(lc, context->fragment->sides)
@@ -99,25 +98,37 @@ make_fragment_rtable(const fragment_context *context)
 	return rtable;
 }
 
+/* Which of these Vars is that column?  Counted from 1; 0 if none is. */
+static int
+find_column(List *columns, const Var *var)
+{
+	ListCell   *lc;
+
+	foreach(lc, columns)
+	{
+		const Var  *column = lfirst(lc);
+
+		if (IsA(column, Var) && column->varno == var->varno &&
+			column->varattno == var->varattno)
+			return foreach_current_index(lc) + 1;
+	}
+	return 0;
+}
+
 /* The column of r that has a column of the big table; 0 if none has. */
 static int
 column_of_scan(const fragment_context *context, const Var *var)
 {
 	const Var  *column = (const Var *) px_leaf_translate(
 		context->root, (Node *) var, context->fragment->big, context->leaf);
-	ListCell   *lc;
 
-	if (!IsA(column, Var))
-		return 0;
-	foreach(lc, context->retrieved)
-	{
-		if (lfirst_int(lc) == column->varattno)
-			return foreach_current_index(lc) + 1;
-	}
-	return 0;
+	return IsA(column, Var) ? find_column(context->columns, column) : 0;
 }
 
-/* The column of the fragment's query that var is. */
+/*
+ * The column of the fragment's query that var is.  Those of sides have the
+ * default collation there, which gives way to that of a foreign column.
+ */
 static Var *
 replace_var(const fragment_context *context, const Var *var)
 {
@@ -125,66 +136,24 @@ replace_var(const fragment_context *context, const Var *var)
 	int			column = 0;
 	ListCell   *lc;
 
-	if ((Index) var->varno == context->fragment->big->relid)
+	if (bms_is_member(var->varno, context->fragment->big->relids))
 		column = column_of_scan(context, var);
 	else
 	{
 		foreach(lc, context->fragment->sides)
 		{
 			const px_fragment_side *side = lfirst(lc);
-			ListCell   *lc_column;
 
-			foreach(lc_column, side->columns)
-			{
-				const Var  *other = lfirst_node(Var, lc_column);
-
-				if (other->varno == var->varno &&
-					other->varattno == var->varattno)
-				{
-					rtindex = RTINDEX_OF_SIDES + foreach_current_index(lc);
-					column = foreach_current_index(lc_column) + 1;
-				}
-			}
+			column = find_column(side->columns, var);
+			rtindex = RTINDEX_OF_SIDES + foreach_current_index(lc);
+			if (column > 0)
+				break;
 		}
 	}
 	if (column == 0)
 		elog(ERROR, "fragment lacks a column");
 	return makeVar(rtindex, (AttrNumber) column, var->vartype, var->vartypmod,
 				   var->varcollid, 0);
-}
-
-static bool
-has_side_column(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Var))
-		return ((Var *) node)->varno >= RTINDEX_OF_SIDES;
-	return expression_tree_walker(node, has_side_column, context);
-}
-
-/*
- * Where a string of a side is used, its collation does not matter: see
- * plan/shippable.h.  But columns of different collations would be an error
- * there.
- */
-static void
-set_collation(List *args)
-{
-	ListCell   *lc;
-
-	foreach(lc, args)
-	{
-		CollateExpr *collate;
-
-		if (!has_side_column(lfirst(lc), NULL))
-			continue;
-		collate = makeNode(CollateExpr);
-		collate->arg = lfirst(lc);
-		collate->collOid = C_COLLATION_OID;
-		collate->location = -1;
-		lfirst(lc) = collate;
-	}
 }
 
 static Node *
@@ -194,17 +163,7 @@ replace_vars(Node *node, void *context)
 		return NULL;
 	if (IsA(node, Var))
 		return (Node *) replace_var(context, (Var *) node);
-	node = expression_tree_mutator(node, replace_vars, context);
-	if ((IsA(node, OpExpr) || IsA(node, DistinctExpr)) &&
-		OidIsValid(((OpExpr *) node)->inputcollid))
-		set_collation(((OpExpr *) node)->args);
-	else if (IsA(node, ScalarArrayOpExpr) &&
-			 OidIsValid(((ScalarArrayOpExpr *) node)->inputcollid))
-		set_collation(((ScalarArrayOpExpr *) node)->args);
-	else if (IsA(node, FuncExpr) &&
-			 OidIsValid(((FuncExpr *) node)->inputcollid))
-		set_collation(((FuncExpr *) node)->args);
-	return node;
+	return expression_tree_mutator(node, replace_vars, context);
 }
 
 static char *
@@ -235,7 +194,7 @@ append_scan(const fragment_context *context, const char *scan_sql,
 			StringInfo sql)
 {
 	appendStringInfo(sql, " FROM (%s) r(", scan_sql);
-	for (int i = 1; i <= list_length(context->retrieved); i++)
+	for (int i = 1; i <= list_length(context->columns); i++)
 		appendStringInfo(sql, "%sc%d", i > 1 ? ", " : "", i);
 	appendStringInfoChar(sql, ')');
 }
@@ -282,14 +241,14 @@ append_keys(const px_fragment *fragment, StringInfo sql)
 
 char *
 px_fragment_sql(PlannerInfo *root, const px_fragment *fragment,
-				RelOptInfo *leaf, const char *scan_sql, List *retrieved,
+				RelOptInfo *leaf, const char *scan_sql, List *columns,
 				int nparams)
 {
 	fragment_context context = {
 		.root = root,
 		.fragment = fragment,
 		.leaf = leaf,
-		.retrieved = retrieved
+		.columns = columns
 	};
 	int			nestlevel = px_transmission_begin();
 	StringInfoData sql;

@@ -22,24 +22,25 @@ typedef struct px_fragment_side
 /* What a fragment computes, in terms of the parent table. */
 typedef struct px_fragment
 {
-	RelOptInfo *big;			/* the table whose partitions are joined */
+	RelOptInfo *big;			/* the table, or join, whose partitions are
+								 * joined with the sides */
 	List	   *sides;			/* of px_fragment_side */
 	PathTarget *target;			/* what is returned: keys, which have a
 								 * sortgroupref, and plain aggregates */
 } px_fragment;
 
 /*
- * The query for leaf, a partition of the big table:
+ * The query for leaf, a partition of the big table or join:
  *
  *	SELECT key, aggregate FROM (scan_sql) r(c1, ...)
  *		JOIN exchange.unpack($n) s1(c1 type, ...) ON (...) GROUP BY 1
  *
- * retrieved has the attribute numbers of leaf that scan_sql returns.  scan_sql
- * has nparams parameters; those of the sides follow.
+ * columns has the Vars of leaf that scan_sql returns.  scan_sql has nparams
+ * parameters; those of the sides follow.
  */
 extern char *px_fragment_sql(PlannerInfo *root, const px_fragment *fragment,
 							 RelOptInfo *leaf, const char *scan_sql,
-							 List *retrieved, int nparams);
+							 List *columns, int nparams);
 
 /* The clauses by which the sides are joined, for EXPLAIN: Strings. */
 extern List *px_fragment_keys(PlannerInfo *root, const px_fragment *fragment);

@@ -41,6 +41,48 @@ px_leaves_collect(PlannerInfo *root, RelOptInfo *rel, List **leaves)
 	return true;
 }
 
+/* Is leaf the join of partitions of the very tables that rel joins? */
+static bool
+joins_partitions_of(PlannerInfo *root, const RelOptInfo *leaf,
+					const RelOptInfo *rel)
+{
+	Relids		parents = NULL;
+	int			relid = -1;
+
+	while ((relid = bms_next_member(leaf->relids, relid)) >= 0)
+	{
+		const AppendRelInfo *info = root->append_rel_array[relid];
+
+		if (info == NULL)
+			return false;
+		parents = bms_add_member(parents, info->parent_relid);
+	}
+	return bms_equal(parents, rel->relids);
+}
+
+bool
+px_leaves_of_join(PlannerInfo *root, RelOptInfo *rel, List **leaves)
+{
+	int			i = -1;
+
+	*leaves = NIL;
+	if (!IS_PARTITIONED_REL(rel))
+	{
+		*leaves = list_make1(rel);
+		return true;
+	}
+	while ((i = bms_next_member(rel->live_parts, i)) >= 0)
+	{
+		RelOptInfo *part = rel->part_rels[i];
+
+		if (part == NULL || !joins_partitions_of(root, part, rel))
+			return false;
+		if (!IS_DUMMY_REL(part))
+			*leaves = lappend(*leaves, part);
+	}
+	return *leaves != NIL;
+}
+
 Node *
 px_leaf_translate(PlannerInfo *root, Node *expr, RelOptInfo *rel,
 				  RelOptInfo *leaf)
@@ -50,6 +92,14 @@ px_leaf_translate(PlannerInfo *root, Node *expr, RelOptInfo *rel,
 
 	if (leaf == rel)
 		return expr;
+	if (IS_JOIN_REL(leaf))
+	{
+		int			ninfos;
+		AppendRelInfo **infos = find_appinfos_by_relids(root, leaf->relids,
+														&ninfos);
+
+		return adjust_appendrel_attrs(root, expr, ninfos, infos);
+	}
 	info = root->append_rel_array[leaf->relid];
 	parent = root->simple_rel_array[info->parent_relid];
 	return adjust_appendrel_attrs(

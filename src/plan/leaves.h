@@ -18,7 +18,14 @@
 extern bool px_leaves_collect(PlannerInfo *root, RelOptInfo *rel,
 							  List **leaves);
 
-/* An expression of rel, in terms of one of its leaves. */
+/*
+ * The same for a join: it is its own only leaf, or has those of the joins of
+ * its partitions.  False if these are not known, or have partitions again.
+ */
+extern bool px_leaves_of_join(PlannerInfo *root, RelOptInfo *rel,
+							  List **leaves);
+
+/* An expression of rel, a table or join, in terms of one of its leaves. */
 extern Node *px_leaf_translate(PlannerInfo *root, Node *expr, RelOptInfo *rel,
 							   RelOptInfo *leaf);
 

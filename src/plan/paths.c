@@ -294,7 +294,7 @@ px_paths_are_plain(const Path *path)
 Cost
 px_paths_scan_cost(const RelOptInfo *rel)
 {
-	const Path *plain = &exchange_routine_of(rel)->plain->path;
+	const Path *plain = &px_paths_foreign(rel)->path;
 	Cost		cost = plain->total_cost - plain->startup_cost -
 		plain->rows * (exchange_routine_of(rel)->tuple_cost + cpu_tuple_cost);
 
