@@ -330,7 +330,8 @@ is_filter_key(Oid operator, Oid collation, const Node *outer,
  * rows that has one of them.
  *
  * For several keys, the planner knows the fraction of the rows that have all
- * of them.  One of them alone may let more through.
+ * of them.  One of them alone may let more through, so its distinct values
+ * decide, as far as these are known.
  */
 static double
 expect_keys(const placement *place, const HashJoin *join, const Hash *hash,
@@ -343,7 +344,7 @@ expect_keys(const placement *place, const HashJoin *join, const Hash *hash,
 	double		ndistinct;
 
 	ndistinct = px_table_column_ndistinct(
-		place->stmt, px_table_column_below(outerPlan(hash), inner));
+		place->stmt, px_table_column_below(outerPlan(hash), inner, false));
 	if (ndistinct > 0)
 		nkeys = Min(nkeys, ndistinct);
 
@@ -353,9 +354,10 @@ expect_keys(const placement *place, const HashJoin *join, const Hash *hash,
 	else if (join->join.jointype == JOIN_INNER)
 		*fraction = plan->plan_rows / nouter * nkeys / ninner;
 	ndistinct = px_table_column_ndistinct(
-		place->stmt, px_table_column_below(outerPlan(join), outer));
+		place->stmt, px_table_column_below(outerPlan(join), outer, true));
 	if (ndistinct > 0)
-		*fraction = Min(*fraction, nkeys / ndistinct);
+		*fraction = list_length(join->hashkeys) > 1 ? nkeys / ndistinct :
+			Min(*fraction, nkeys / ndistinct);
 	*fraction = Max(Min(*fraction, 1), 1e-9);
 	return nkeys;
 }
@@ -470,7 +472,7 @@ place_at_join(placement *place, HashJoin *join, bool once)
 			continue;
 		offer.param = list_length(place->stmt->paramExecTypes);
 		offer.source =
-			(int) px_table_column_below(outerPlan(hash), inner).rtindex;
+			(int) px_table_column_below(outerPlan(hash), inner, false).rtindex;
 		offer_to(outerPlan(join), px_join_column(outer)->varattno, &offer,
 				 false);
 		if (offer.ntaken == 0)

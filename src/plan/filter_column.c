@@ -22,7 +22,8 @@
 #include "plan/join_key.h"
 #include "plan/known_stats.h"
 
-static px_table_column table_column(Plan *plan, AttrNumber resno);
+static px_table_column table_column(Plan *plan, AttrNumber resno,
+									bool of_member);
 
 const Var *
 px_plan_column(const Plan *plan, AttrNumber resno)
@@ -49,7 +50,7 @@ child_of_var(Plan *plan, const Var *var)
 }
 
 static px_table_column
-table_column(Plan *plan, AttrNumber resno)
+table_column(Plan *plan, AttrNumber resno, bool of_member)
 {
 	px_table_column none = {0, 0};
 	const Var  *var;
@@ -59,13 +60,12 @@ table_column(Plan *plan, AttrNumber resno)
 	if (plan == NULL)
 		return none;
 
-	/* What an append relation's first member says of the others is a guess. */
 	if (px_plan_list(plan) && !px_plan_is_receive(plan))
 	{
 		List	   *children = *px_plan_list(plan);
 
-		return list_length(children) == 1 ?
-			table_column(linitial(children), resno) : none;
+		return list_length(children) == 1 || (of_member && children != NIL) ?
+			table_column(linitial(children), resno, of_member) : none;
 	}
 	var = px_plan_column(plan, resno);
 	if (var && var->varno == INDEX_VAR && IsA(plan, CustomScan))
@@ -78,20 +78,20 @@ table_column(Plan *plan, AttrNumber resno)
 		return none;
 	child = child_of_var(plan, var);
 	if (child)
-		return table_column(child, var->varattno);
+		return table_column(child, var->varattno, of_member);
 	if (IS_SPECIAL_VARNO(var->varno))
 		return none;
 	return (px_table_column) {var->varno, var->varattno};
 }
 
 px_table_column
-px_table_column_below(Plan *plan, const Node *expr)
+px_table_column_below(Plan *plan, const Node *expr, bool of_member)
 {
 	const Var  *var = px_join_column(expr);
 
 	if (var == NULL || var->varno != OUTER_VAR)
 		return (px_table_column) {0, 0};
-	return table_column(plan, var->varattno);
+	return table_column(plan, var->varattno, of_member);
 }
 
 /* The number that a row of pg_statistic has for so many rows of the table. */

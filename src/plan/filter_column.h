@@ -19,9 +19,11 @@ typedef struct px_table_column
 
 /*
  * The column that an expression of plan's child rows is, where its Vars have
- * OUTER_VAR and plan is the outer child.
+ * OUTER_VAR and plan is the outer child.  With of_member, that of the first
+ * member if it is of an append relation.
  */
-extern px_table_column px_table_column_below(Plan *plan, const Node *expr);
+extern px_table_column px_table_column_below(Plan *plan, const Node *expr,
+											 bool of_member);
 
 /* How many distinct values does it have?  0 if that is not known. */
 extern double px_table_column_ndistinct(const PlannedStmt *stmt,

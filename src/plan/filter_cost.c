@@ -153,7 +153,7 @@ distinct_values(PlannerInfo *root, Node *expr)
 static void
 expect_keys(PlannerInfo *root, const RelOptInfo *joinrel, JoinType jointype,
 			const Path *outer_path, const Path *inner_path, Node *outer,
-			Node *inner, filter_saving *saving)
+			Node *inner, bool alone, filter_saving *saving)
 {
 	double		ninner = Max(inner_path->rows, 1);
 	double		nouter = Max(outer_path->rows, 1);
@@ -164,7 +164,9 @@ expect_keys(PlannerInfo *root, const RelOptInfo *joinrel, JoinType jointype,
 	saving->fraction = jointype == JOIN_SEMI ? joinrel->rows / nouter :
 		joinrel->rows / nouter * saving->nkeys / ninner;
 	if (ndistinct > 0)
-		saving->fraction = Min(saving->fraction, saving->nkeys / ndistinct);
+		saving->fraction = alone ?
+			Min(saving->fraction, saving->nkeys / ndistinct) :
+			saving->nkeys / ndistinct;
 	saving->fraction = Min(saving->fraction, 1);
 }
 
@@ -228,7 +230,7 @@ find_clauses(PlannerInfo *root, const RelOptInfo *joinrel,
 			continue;
 		saving.relid = px_join_column(outer)->varno;
 		expect_keys(root, joinrel, jointype, outer_path, inner_path, outer,
-					inner, &saving);
+					inner, list_length(restrictlist) == 1, &saving);
 		if (saving.fraction > PX_FILTER_FRACTION_MAX ||
 			inner_path->total_cost >
 			outer_path->total_cost * (1 - saving.fraction))
