@@ -218,6 +218,48 @@ EXECUTE filtered(3);
 EXECUTE filtered(NULL);
 RESET plan_cache_mode;
 
+-- a column with another modifier than over there: values are rounded, then compared
+CREATE FOREIGN TABLE rounded (id int, amount numeric(10,0))
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'filter_sales');
+ANALYZE rounded;
+CREATE TABLE integral AS SELECT i::numeric AS amount FROM generate_series(1, 5) i;
+ANALYZE integral;
+SELECT * FROM filter_differences('SELECT r.id FROM rounded r JOIN integral i ON r.amount = i.amount');
+
+-- keys with characters that the other database's encoding lacks
+CREATE DATABASE regression_latin1 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0;
+DO $$
+BEGIN
+	EXECUTE format('CREATE SERVER latin1 FOREIGN DATA WRAPPER postgres_fdw
+					OPTIONS (dbname ''regression_latin1'', host %L, port %L)',
+				   split_part(current_setting('unix_socket_directories'), ',', 1),
+				   current_setting('port'));
+END
+$$;
+CREATE USER MAPPING FOR CURRENT_USER SERVER latin1;
+SELECT current_database() AS here \gset
+\c regression_latin1
+CREATE EXTENSION pg_exchange;
+CREATE TABLE word AS SELECT i AS id, CASE WHEN i % 1000 = 0 THEN chr(233) ELSE 'code ' || i END AS code
+	FROM generate_series(1, 5000) i;
+\c :here
+SET search_path = filter, public;
+SET pg_exchange.join_exchange = off;
+SET pg_exchange.lookup_joins = off;
+SET enable_mergejoin = off;
+SET enable_nestloop = off;
+CREATE FOREIGN TABLE word (id int, code text) SERVER latin1 OPTIONS (schema_name 'public');
+ANALYZE word;
+CREATE TABLE wanted AS SELECT U&'\65E5\672C' AS code UNION ALL SELECT chr(233) UNION ALL SELECT 'code 7';
+ANALYZE wanted;
+SELECT * FROM filter_differences('SELECT w.id FROM word w JOIN wanted USING (code)');
+SELECT * FROM filter_differences('SELECT w.id FROM word w JOIN wanted USING (code) WHERE wanted.code < ''d''');
+DROP FOREIGN TABLE word;
+DROP USER MAPPING FOR CURRENT_USER SERVER latin1;
+DROP SERVER latin1;
+SELECT 1 AS ok FROM postgres_fdw_disconnect_all();
+DROP DATABASE regression_latin1 WITH (FORCE);
+
 -- errors over there name the query of postgres_fdw
 ALTER FOREIGN TABLE sales OPTIONS (SET table_name 'nowhere');
 \set VERBOSITY sqlstate

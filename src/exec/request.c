@@ -19,6 +19,7 @@
 #include "adapt/choice.h"
 #include "compat.h"
 #include "exec/request.h"
+#include "exec/scan_filter.h"
 #include "exec/transmission.h"
 #include "tuple/decode.h"
 #include "wire/request.h"
@@ -123,6 +124,7 @@ px_request_for_stream(px_receive_state *state, px_stream_reader *reader)
 	choose_compression(state, &stream->holder.connection->hello,
 					   &peer->link_history, &request);
 	reader->link_history = request.adaptive ? &peer->link_history : NULL;
+	px_scan_filter_fit(state, &stream->holder.connection->hello);
 	fill_request(state, reader, &request);
 	request.has_session = peer->admitted;	/* not in plain EXPLAIN */
 	request.session = peer->admission.session;
@@ -144,6 +146,7 @@ px_request_for_session(px_receive_state *state, px_stream_reader *reader)
 
 	/* What a session read measures of the link is not what a stream would. */
 	reader->link_history = NULL;
+	px_scan_filter_fit(state, &peer->admission.hello);
 	fill_request(state, reader, &request);
 	if (state->exact_portions)
 	{

@@ -20,6 +20,8 @@
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "executor/instrument.h"
+#include "mb/pg_wchar.h"
+#include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -140,13 +142,22 @@ type_name(Oid type)
 
 /*
  * The column, as a value of the operator's left type.  The remote's column may
- * have another type than ours; then the value is converted as ours would be.
+ * have another type than ours, or the same with another modifier; then the
+ * value is converted, and rounded, as ours would be.
  */
 static void
 append_column(StringInfo sql, const px_scan_filter *filter)
 {
-	appendStringInfo(sql, "c%d::pg_catalog.%s", filter->position,
-					 type_name(filter->column_type));
+	int32		typmod = exprTypmod(filter->column);
+
+	if (typmod >= 0)
+		appendStringInfo(sql, "c%d::%s", filter->position,
+						 format_type_extended(filter->column_type, typmod,
+											  FORMAT_TYPE_TYPEMOD_GIVEN |
+											  FORMAT_TYPE_FORCE_QUALIFY));
+	else
+		appendStringInfo(sql, "c%d::pg_catalog.%s", filter->position,
+						 type_name(filter->column_type));
 	if (filter->left_type != filter->column_type)
 		appendStringInfo(sql, "::pg_catalog.%s", type_name(filter->left_type));
 }
@@ -249,26 +260,19 @@ is_useful(const px_scan_filter *filter)
 		(keys->keys_text || keys->lowest_text || fits_bloom(filter));
 }
 
-void
-px_scan_filter_take(px_receive_state *state)
+/* Make the query that has the filters that were taken. */
+static void
+make_query(px_receive_state *state)
 {
 	bool		any = false;
 	MemoryContext oldcontext;
 	StringInfoData sql;
 
-	if (state->nfilters == 0)
-		return;
 	if (state->read_sql != state->remote_sql)
 		pfree(unconstify(char *, state->read_sql));
 	state->read_sql = state->remote_sql;
-	state->filters_rewound = false;
 	for (int i = 0; i < state->nfilters; i++)
-	{
-		px_scan_filter *filter = &state->filters[i];
-
-		filter->taken = is_useful(filter) ? filter->filter->generation : 0;
-		any |= filter->taken > 0;
-	}
+		any |= state->filters[i].taken > 0;
 	if (!any)
 		return;
 
@@ -277,6 +281,55 @@ px_scan_filter_take(px_receive_state *state)
 	append_query(&sql, state);
 	state->read_sql = sql.data;
 	MemoryContextSwitchTo(oldcontext);
+}
+
+void
+px_scan_filter_take(px_receive_state *state)
+{
+	if (state->nfilters == 0)
+		return;
+	state->filters_rewound = false;
+	for (int i = 0; i < state->nfilters; i++)
+	{
+		px_scan_filter *filter = &state->filters[i];
+
+		filter->taken = is_useful(filter) ? filter->filter->generation : 0;
+	}
+	make_query(state);
+}
+
+static bool
+is_ascii(const char *text)
+{
+	for (; *text != '\0'; text++)
+	{
+		if (IS_HIGHBIT_SET(*text))
+			return false;
+	}
+	return true;
+}
+
+void
+px_scan_filter_fit(px_receive_state *state, const px_hello *hello)
+{
+	bool		any = false;
+
+	if (state->nfilters == 0 ||
+		pg_char_to_encoding(hello->encoding) == GetDatabaseEncoding())
+		return;
+	for (int i = 0; i < state->nfilters; i++)
+	{
+		px_scan_filter *filter = &state->filters[i];
+
+		/* Bounds are numbers, and a Bloom filter says its encoding. */
+		if (filter->taken == 0 || filter->filter->keys_text == NULL ||
+			is_ascii(filter->filter->keys_text))
+			continue;
+		filter->taken = 0;
+		any = true;
+	}
+	if (any)
+		make_query(state);
 }
 
 bool

@@ -12,6 +12,7 @@
 
 #include "compat.h"
 #include "exec/receive_state.h"
+#include "wire/hello.h"
 
 /*
  * What the planner says of a filter, in this order: Integers, and at the end a
@@ -44,6 +45,12 @@ extern bool px_scan_filter_is_awaited(const px_receive_state *state);
  * filters whose keys are complete.
  */
 extern void px_scan_filter_take(px_receive_state *state);
+
+/*
+ * The remote said hello: leave out the filters whose keys may have characters
+ * that its database's encoding lacks.  To send these would be an error.
+ */
+extern void px_scan_filter_fit(px_receive_state *state, const px_hello *hello);
 
 /* Has a filter changed since px_scan_filter_take? */
 extern bool px_scan_filter_has_changed(const px_receive_state *state);
