@@ -60,7 +60,7 @@ table_column(Plan *plan, AttrNumber resno)
 		return none;
 
 	/* What an append relation's first member says of the others is a guess. */
-	if (px_plan_list(plan) && !px_plan_is_receive(plan))
+	if (px_plan_list(plan) && *px_plan_list(plan) != NIL)
 	{
 		List	   *children = *px_plan_list(plan);
 
