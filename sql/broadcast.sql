@@ -79,6 +79,13 @@ SELECT * FROM broadcast_differences('SELECT i.brand, sum(f.qty) FROM bfact f JOI
 SELECT * FROM broadcast_differences('SELECT i.brand, sum(f.qty) FROM bfact f JOIN bitem i ON i.id = f.item WHERE i.weight < 0 GROUP BY 1');
 SELECT * FROM broadcast_differences('SELECT count(*), sum(f.qty) FROM bfact f JOIN bitem i ON i.id = f.item WHERE i.weight < 0');
 SELECT * FROM broadcast_differences('SELECT i.brand, sum(f.qty) FROM bfact_1 f JOIN bitem i ON i.id = f.item GROUP BY 1');
+-- not a subquery that cannot be planned twice: of partitions, with subqueries, or with InitPlans
+SELECT * FROM broadcast_differences('SELECT f.shop, count(*) FROM bfact f JOIN (SELECT item, count(*) FROM bfact WHERE id < 50 GROUP BY item) x ON x.item = f.item GROUP BY 1');
+SELECT * FROM broadcast_differences('SELECT f.shop, count(*) FROM bfact f JOIN (SELECT id FROM bitem UNION ALL SELECT id FROM bshop) x ON x.id = f.item GROUP BY 1');
+SELECT * FROM broadcast_differences('SELECT f.shop, count(*) FROM bfact_1 f JOIN (SELECT g.item, count(*) FROM bfact_2 g JOIN (SELECT max(id) AS id FROM bitem GROUP BY brand) i ON i.id = g.item GROUP BY 1) x ON x.item = f.item GROUP BY 1');
+CREATE INDEX bitem_id ON bitem (id);
+SELECT * FROM broadcast_differences('SELECT f.shop, count(*) FROM bfact f JOIN (SELECT max(id) AS id FROM bitem) x ON x.id = f.item GROUP BY 1');
+DROP INDEX bitem_id;
 -- HAVING, ORDER BY, LIMIT, DISTINCT and window functions above
 SELECT * FROM broadcast_differences('SELECT i.id, sum(f.qty) FROM bfact f JOIN bitem i ON i.id = f.item GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 5');
 SELECT * FROM broadcast_differences('SELECT DISTINCT count(*) FROM bfact f JOIN bitem i ON i.id = f.item GROUP BY i.id');

@@ -523,6 +523,53 @@ make_broadcast_path(const broadcast_join *join)
 	return &path->path;
 }
 
+/* Does the query's plan have InitPlans for its min() and max()? */
+static bool
+has_minmax_path(PlannerInfo *root)
+{
+	const RelOptInfo *grouped = fetch_upper_rel(root, UPPERREL_GROUP_AGG,
+												NULL);
+	ListCell   *lc;
+
+	foreach(lc, grouped->pathlist)
+	{
+		if (IsA(lfirst(lc), MinMaxAggPath))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Can all subqueries of the join be planned twice: as sides, and for the local
+ * plan?  set_plan_references changes the AppendRelInfos of a subquery where
+ * they are, so it may not come across them again.  InitPlans are made with the
+ * plan, and have one parameter.  And subqueries within subqueries would be
+ * planned twice again for each level.
+ */
+static bool
+can_repeat_subqueries(PlannerInfo *root, const RelOptInfo *joinrel)
+{
+	int			relid = -1;
+
+	while ((relid = bms_next_member(joinrel->relids, relid)) >= 0)
+	{
+		const RelOptInfo *rel = root->simple_rel_array[relid];
+		PlannerInfo *subroot = rel ? rel->subroot : NULL;
+
+		if (subroot == NULL)
+			continue;
+		if (subroot->append_rel_list != NIL || has_minmax_path(subroot))
+			return false;
+		for (int i = 1; i < subroot->simple_rel_array_size; i++)
+		{
+			if (subroot->simple_rel_array[i] &&
+				subroot->simple_rel_array[i]->subroot)
+				return false;
+		}
+	}
+	return true;
+}
+
 /*
  * May the join's rows be aggregated in two steps, and read in any order and
  * more than once?  Both plans below an ExchangeBroadcast read the sides: so
@@ -545,7 +592,9 @@ is_candidate(PlannerInfo *root, RelOptInfo *input_rel,
 		root->join_info_list == NIL && root->placeholder_list == NIL &&
 		!root->hasLateralRTEs && !root->hasPseudoConstantQuals &&
 		!root->hasRecursion && root->qual_security_level == 0 &&
-		root->glob->subplans == NIL && px_rel_is_eligible(root, input_rel) &&
+		root->glob->subplans == NIL &&
+		can_repeat_subqueries(root, input_rel) &&
+		px_rel_is_eligible(root, input_rel) &&
 		!contain_volatile_functions((Node *) root->parse);
 }
 
