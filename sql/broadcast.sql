@@ -176,6 +176,10 @@ SET pg_exchange.compression = none;
 SELECT broadcast_transports('SELECT length(w.note), count(w.note) FROM bfact f JOIN bwide w ON w.id = f.item WHERE f.id < 20 GROUP BY 1');
 SELECT length(w.note), count(w.note) FROM bfact f JOIN bwide w ON w.id = f.item WHERE f.id < 20 GROUP BY 1;
 RESET pg_exchange.compression;
+TRUNCATE bwide;
+INSERT INTO bwide SELECT i, repeat('note', 4000000) FROM generate_series(1, 5) i;	-- nearly nothing as frames
+SELECT broadcast_transports('SELECT length(w.note), count(w.note) FROM bfact f JOIN bwide w ON w.id = f.item WHERE f.id < 20 GROUP BY 1');
+SELECT length(w.note), count(w.note) FROM bfact f JOIN bwide w ON w.id = f.item WHERE f.id < 20 GROUP BY 1;
 DROP TABLE bwide;
 
 -- never chosen where it is not cheaper; off

@@ -37,6 +37,7 @@
 #include "utils/selfuncs.h"
 
 #include "compat.h"
+#include "exec/broadcast_side.h"
 #include "guc.h"
 #include "node/broadcast.h"
 #include "plan/broadcast.h"
@@ -48,12 +49,6 @@
 #include "plan/partial_agg.h"
 #include "plan/paths.h"
 #include "plan/shippable.h"
-
-/*
- * A side that is expected to have more bytes than this is not considered: its
- * frames would exceed PX_BROADCAST_NBYTES_MAX even if they become an eighth.
- */
-#define SIDE_NBYTES_MAX		(8.0 * PX_BROADCAST_NBYTES_MAX)
 
 /* More sides than this make a star that is not worth its planning. */
 #define SIDES_MAX			16
@@ -300,7 +295,7 @@ add_side(broadcast_join *join, Relids relids, Relids before)
 
 	if (rel == NULL || rel->cheapest_total_path == NULL ||
 		rel->cheapest_total_path->param_info != NULL ||
-		rel->rows * rel->reltarget->width > SIDE_NBYTES_MAX ||
+		rel->rows * rel->reltarget->width > PX_BROADCAST_RAW_NBYTES_MAX ||
 		!are_plain_columns(rel->reltarget->exprs) ||
 		!are_columns_shippable(rel->reltarget->exprs))
 		return false;
