@@ -51,6 +51,14 @@ SELECT explain_stable('SELECT i.brand, sum(f.price) FROM bfact f JOIN bitem i ON
 					  'COSTS OFF, ANALYZE, TIMING OFF');
 SELECT i.brand, sum(f.price), count(*) FROM bfact f JOIN bitem i ON i.id = f.item GROUP BY i.brand ORDER BY 1;
 SELECT * FROM broadcast_differences('SELECT i.brand, sum(f.price) FROM bfact f JOIN bitem i ON i.id = f.item GROUP BY i.brand');
+-- columns of other types than over there are compared and added as they are here
+CREATE TABLE remote.bmixed AS SELECT id, item::text AS item, price FROM remote.bfact_1;
+CREATE FOREIGN TABLE bmixed (id int, item int, price numeric(10,0)) SERVER loopback OPTIONS (schema_name 'remote');
+ANALYZE bmixed;
+SELECT * FROM broadcast_differences('SELECT i.brand, sum(m.item), sum(m.price) FROM bmixed m JOIN bitem i ON i.id = m.item GROUP BY i.brand');
+SELECT * FROM broadcast_differences('SELECT i.brand, count(*) FROM bmixed m JOIN bitem i ON i.id = m.price GROUP BY i.brand');
+DROP FOREIGN TABLE bmixed;
+DROP TABLE remote.bmixed;
 
 -- keys of several types, with nulls and duplicates; no key, no aggregate
 SELECT * FROM broadcast_differences('SELECT i.brand, count(*) FROM bfact f JOIN bitem i ON i.maybe = f.item GROUP BY i.brand');
@@ -79,6 +87,13 @@ SELECT * FROM broadcast_differences('SELECT i.brand, sum(f.qty) FROM bfact f JOI
 SELECT * FROM broadcast_differences('SELECT i.brand, sum(f.qty) FROM bfact f JOIN bitem i ON i.id = f.item WHERE i.weight < 0 GROUP BY 1');
 SELECT * FROM broadcast_differences('SELECT count(*), sum(f.qty) FROM bfact f JOIN bitem i ON i.id = f.item WHERE i.weight < 0');
 SELECT * FROM broadcast_differences('SELECT i.brand, sum(f.qty) FROM bfact_1 f JOIN bitem i ON i.id = f.item GROUP BY 1');
+-- not a subquery that cannot be planned twice: of partitions, with subqueries, or with InitPlans
+SELECT * FROM broadcast_differences('SELECT f.shop, count(*) FROM bfact f JOIN (SELECT item, count(*) FROM bfact WHERE id < 50 GROUP BY item) x ON x.item = f.item GROUP BY 1');
+SELECT * FROM broadcast_differences('SELECT f.shop, count(*) FROM bfact f JOIN (SELECT id FROM bitem UNION ALL SELECT id FROM bshop) x ON x.id = f.item GROUP BY 1');
+SELECT * FROM broadcast_differences('SELECT f.shop, count(*) FROM bfact_1 f JOIN (SELECT g.item, count(*) FROM bfact_2 g JOIN (SELECT max(id) AS id FROM bitem GROUP BY brand) i ON i.id = g.item GROUP BY 1) x ON x.item = f.item GROUP BY 1');
+CREATE INDEX bitem_id ON bitem (id);
+SELECT * FROM broadcast_differences('SELECT f.shop, count(*) FROM bfact f JOIN (SELECT max(id) AS id FROM bitem) x ON x.id = f.item GROUP BY 1');
+DROP INDEX bitem_id;
 -- HAVING, ORDER BY, LIMIT, DISTINCT and window functions above
 SELECT * FROM broadcast_differences('SELECT i.id, sum(f.qty) FROM bfact f JOIN bitem i ON i.id = f.item GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 5');
 SELECT * FROM broadcast_differences('SELECT DISTINCT count(*) FROM bfact f JOIN bitem i ON i.id = f.item GROUP BY i.id');
@@ -169,6 +184,10 @@ SET pg_exchange.compression = none;
 SELECT broadcast_transports('SELECT length(w.note), count(w.note) FROM bfact f JOIN bwide w ON w.id = f.item WHERE f.id < 20 GROUP BY 1');
 SELECT length(w.note), count(w.note) FROM bfact f JOIN bwide w ON w.id = f.item WHERE f.id < 20 GROUP BY 1;
 RESET pg_exchange.compression;
+TRUNCATE bwide;
+INSERT INTO bwide SELECT i, repeat('note', 4000000) FROM generate_series(1, 5) i;	-- nearly nothing as frames
+SELECT broadcast_transports('SELECT length(w.note), count(w.note) FROM bfact f JOIN bwide w ON w.id = f.item WHERE f.id < 20 GROUP BY 1');
+SELECT length(w.note), count(w.note) FROM bfact f JOIN bwide w ON w.id = f.item WHERE f.id < 20 GROUP BY 1;
 DROP TABLE bwide;
 
 -- never chosen where it is not cheaper; off

@@ -218,6 +218,43 @@ EXECUTE filtered(3);
 EXECUTE filtered(NULL);
 RESET plan_cache_mode;
 
+-- a plan of many filters, one below the other, is not larger when it is kept
+SET join_collapse_limit = 1;
+SET from_collapse_limit = 1;
+SET max_parallel_workers_per_gather = 0;
+SET plan_cache_mode = force_generic_plan;
+DO $$
+DECLARE
+	query text := 'SELECT id FROM chain_1 WHERE id < 10';
+BEGIN
+	EXECUTE format('CREATE SERVER chain_server FOREIGN DATA WRAPPER postgres_fdw OPTIONS (dbname %L, host %L, port %L)',
+				   current_database(), split_part(current_setting('unix_socket_directories'), ',', 1),
+				   current_setting('port'));
+	CREATE USER MAPPING FOR CURRENT_USER SERVER chain_server;
+	FOR i IN 1..12 LOOP
+		EXECUTE format('CREATE FOREIGN TABLE chain_%s (id int, item int) SERVER %s
+						OPTIONS (schema_name ''remote'', table_name ''filter_sales'')',
+					   i, CASE i % 2 WHEN 0 THEN 'loopback' ELSE 'chain_server' END);
+		EXECUTE format('ANALYZE chain_%s', i);
+		UPDATE pg_class SET reltuples = 20000 * 2.5 ^ i, relpages = 100 * 2.5 ^ i WHERE relname = 'chain_' || i;
+		IF i > 1 THEN
+			query := format('SELECT t%1$s.id FROM chain_%1$s t%1$s JOIN (%2$s) x%1$s ON x%1$s.id = t%1$s.id', i, query);
+		END IF;
+	END LOOP;
+	EXECUTE 'PREPARE chain AS ' || query;
+END
+$$;
+SELECT count(*) > 8 AS many FROM explain_stable('EXECUTE chain') line WHERE line ~ 'Runtime Filter';
+SELECT sum(total_bytes) < 2000000 FROM pg_backend_memory_contexts WHERE name LIKE 'CachedPlan%';
+DEALLOCATE chain;
+DO $$ BEGIN FOR i IN 1..12 LOOP EXECUTE format('DROP FOREIGN TABLE chain_%s', i); END LOOP; END $$;
+DROP USER MAPPING FOR CURRENT_USER SERVER chain_server;
+DROP SERVER chain_server;
+RESET plan_cache_mode;
+RESET max_parallel_workers_per_gather;
+RESET from_collapse_limit;
+RESET join_collapse_limit;
+
 -- a column with another modifier than over there: values are rounded, then compared
 CREATE FOREIGN TABLE rounded (id int, amount numeric(10,0))
 	SERVER loopback OPTIONS (schema_name 'remote', table_name 'filter_sales');

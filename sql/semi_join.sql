@@ -57,6 +57,15 @@ SELECT q, j.* FROM unnest(ARRAY[
 	'SELECT id FROM so o WHERE EXISTS (SELECT FROM si i WHERE i.k = o.k LIMIT 5)',
 	'SELECT id FROM (SELECT * FROM so o WHERE EXISTS (SELECT FROM si i WHERE i.k = o.k) ORDER BY id LIMIT 7) s']) q, semi_join(q) j;
 
+-- columns of other types than over there are compared as they are here
+CREATE TABLE remote.mixed AS SELECT id, k::text AS k, id / 3.0 AS n FROM remote.so;
+CREATE FOREIGN TABLE mixed (id int, k int, n numeric(10,0)) SERVER loopback OPTIONS (schema_name 'remote');
+ANALYZE mixed;
+SELECT q, j.* FROM unnest(ARRAY[
+	'SELECT id FROM so o WHERE k IN (SELECT k FROM mixed)',
+	'SELECT id FROM mixed m WHERE NOT EXISTS (SELECT FROM si i WHERE i.k = m.k)',
+	'SELECT id FROM mixed m WHERE NOT EXISTS (SELECT FROM mixed x WHERE x.n = m.id)']) q, semi_join(q) j;
+
 -- parameters
 PREPARE anti(int, text) AS SELECT count(*) FROM so o WHERE o.id > $1 AND NOT EXISTS (SELECT FROM si i WHERE i.k = o.k);
 SET plan_cache_mode = force_generic_plan;
@@ -92,4 +101,4 @@ CREATE VIEW barrier WITH (security_barrier) AS SELECT * FROM so WHERE t <> 't4';
 SELECT * FROM semi_join('SELECT id FROM barrier b WHERE EXISTS (SELECT FROM si i WHERE i.k = b.k)');
 EXPLAIN (VERBOSE, COSTS OFF) SELECT o.id FROM so o WHERE EXISTS (SELECT FROM si i WHERE i.k = o.k) FOR UPDATE;
 DROP SCHEMA semi_join_test CASCADE;
-DROP TABLE remote.so, remote.si, remote.po0, remote.po1, remote.pi0, remote.pi1;
+DROP TABLE remote.so, remote.si, remote.po0, remote.po1, remote.pi0, remote.pi1, remote.mixed;

@@ -44,6 +44,7 @@ struct px_broadcast_side
 	px_fill    *fill;			/* which all copies share */
 	int64		fill_begun;		/* by px_wall_ns */
 	uint64		rows;			/* that were added */
+	size_t		raw_nbytes;		/* of the batches that are frames */
 	side_copy	copies[NMODES];
 };
 
@@ -200,6 +201,7 @@ end_batch(px_broadcast_side *side)
 {
 	MemoryContext oldcontext = MemoryContextSwitchTo(side->context);
 
+	side->raw_nbytes += px_fill_nbytes(side->fill);
 	px_fill_finish(side->fill);
 	for (int mode = 0; mode < NMODES; mode++)
 	{
@@ -218,6 +220,8 @@ px_broadcast_side_add(px_broadcast_side *side, TupleTableSlot *slot)
 
 	px_fill_row(side->fill, slot);
 	side->rows++;
+	if (px_broadcast_side_raw_nbytes(side) > PX_BROADCAST_RAW_NBYTES_MAX)
+		return;
 	if (side->fill->rows >= request->batch_rows ||
 		px_fill_nbytes(side->fill) >= request->batch_bytes)
 		end_batch(side);
@@ -236,6 +240,12 @@ px_broadcast_side_nbytes(const px_broadcast_side *side)
 			nbytes = Max(nbytes, px_write_piece_wire_nbytes(piece));
 	}
 	return nbytes;
+}
+
+size_t
+px_broadcast_side_raw_nbytes(const px_broadcast_side *side)
+{
+	return side->raw_nbytes + px_fill_nbytes(side->fill);
 }
 
 uint64

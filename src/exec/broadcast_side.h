@@ -28,12 +28,25 @@ extern px_broadcast_side *px_broadcast_side_new(
 
 extern void px_broadcast_side_free(px_broadcast_side *side);
 
-/* Add a row.  It is in columns, and at the end of a batch in frames. */
+/*
+ * The most bytes that the rows of all sides may have before they become
+ * frames.  Repeated values take nearly nothing in a frame, but each server
+ * makes rows of it again.
+ */
+#define PX_BROADCAST_RAW_NBYTES_MAX	(64 * 1024 * 1024)
+
+/*
+ * Add a row.  It is in columns, and at the end of a batch in frames; not if
+ * there are more than PX_BROADCAST_RAW_NBYTES_MAX: then the side is of no use.
+ */
 extern void px_broadcast_side_add(px_broadcast_side *side,
 								  TupleTableSlot *slot);
 
 /* Bytes that the largest of the pieces has by now. */
 extern size_t px_broadcast_side_nbytes(const px_broadcast_side *side);
+
+/* Bytes that the rows have by now, as columns. */
+extern size_t px_broadcast_side_raw_nbytes(const px_broadcast_side *side);
 
 extern uint64 px_broadcast_side_rows(const px_broadcast_side *side);
 

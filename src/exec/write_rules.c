@@ -354,6 +354,8 @@ reads_below(Plan *plan, const reads_context *context, node_time time)
 			return reads_below(((SubqueryScan *) plan)->subplan, context,
 							   time);
 		case T_CustomScan:
+			if (((CustomScan *) plan)->custom_plans == NIL)
+				break;			/* ExchangeKeys */
 			if (!px_plan_is_receive(plan))
 				return reads_of_list(((CustomScan *) plan)->custom_plans,
 									 context, (node_time) {true, true}, true);

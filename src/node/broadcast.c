@@ -236,10 +236,14 @@ find_receives(px_broadcast_state *state)
 
 /* Read a side.  NULL, or why the fragments cannot have it. */
 static const char *
-read_side(px_broadcast_state *state, int i, size_t nbytes_before)
+read_side(px_broadcast_state *state, int i, size_t nbytes_before,
+		  size_t raw_nbytes_before)
 {
 	px_broadcast_side *side = state->sides[i];
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	size_t		nbytes_max =
+		Min(PX_BROADCAST_NBYTES_MAX,
+			PX_BROADCAST_ALL_NBYTES_MAX / Max(state->nreceives, 1));
 
 	for (;;)
 	{
@@ -253,8 +257,9 @@ read_side(px_broadcast_state *state, int i, size_t nbytes_before)
 		px_broadcast_side_add(side, slot);
 		MemoryContextSwitchTo(oldcontext);
 		ResetExprContext(econtext);
-		if (nbytes_before + px_broadcast_side_nbytes(side) >
-			PX_BROADCAST_NBYTES_MAX)
+		if (nbytes_before + px_broadcast_side_nbytes(side) > nbytes_max ||
+			raw_nbytes_before + px_broadcast_side_raw_nbytes(side) >
+			PX_BROADCAST_RAW_NBYTES_MAX)
 			return "small side is too large";
 	}
 	px_broadcast_side_finish(side);
@@ -267,6 +272,7 @@ read_sides(px_broadcast_state *state, const px_broadcast_peers *peers)
 {
 	uint32		modes = 0;
 	size_t		nbytes = 0;
+	size_t		raw_nbytes = 0;
 	const char *reason = NULL;
 
 	for (int i = 0; i < state->nreceives; i++)
@@ -277,8 +283,9 @@ read_sides(px_broadcast_state *state, const px_broadcast_peers *peers)
 	{
 		state->sides[i] = px_broadcast_side_new(
 			ExecGetResultType(state->side_plans[i]), peers, modes);
-		reason = read_side(state, i, nbytes);
+		reason = read_side(state, i, nbytes, raw_nbytes);
 		nbytes += px_broadcast_side_nbytes(state->sides[i]);
+		raw_nbytes += px_broadcast_side_raw_nbytes(state->sides[i]);
 	}
 	return reason;
 }

@@ -18,6 +18,12 @@
  */
 #define PX_BROADCAST_NBYTES_MAX	(8 * 1024 * 1024)
 
+/*
+ * The most that all fragments get, together: their queries have the frames as
+ * text, which is there for each of them.
+ */
+#define PX_BROADCAST_ALL_NBYTES_MAX	(64 * 1024 * 1024)
+
 /* What stands in CustomScan.custom_private, in this order. */
 typedef enum px_broadcast_private
 {

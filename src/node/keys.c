@@ -30,7 +30,6 @@ typedef struct filter_key
 typedef struct px_keys_state
 {
 	CustomScanState css;		/* must be first */
-	PlanState  *child;
 	int			nkeys;
 	filter_key *keys;
 	bool		begun;			/* the filters were begun */
@@ -90,8 +89,7 @@ begin_keys(CustomScanState *css, EState *estate, int eflags)
 	css->ss.ps.resultopsset = true;
 	css->ss.ps.resultopsfixed = false;
 
-	state->child = ExecInitNode(linitial(scan->custom_plans), estate, eflags);
-	css->custom_ps = list_make1(state->child);
+	outerPlanState(state) = ExecInitNode(outerPlan(scan), estate, eflags);
 
 	state->keys = palloc0(list_length(params) * sizeof(filter_key));
 	foreach(lc, scan->custom_exprs)
@@ -155,7 +153,7 @@ exec_keys(CustomScanState *css)
 
 	if (!state->begun)
 		begin_filters(state);
-	slot = ExecProcNode(state->child);
+	slot = ExecProcNode(outerPlanState(state));
 	if (!TupIsNull(slot))
 		collect_keys(state, slot);
 	else if (!state->complete)
@@ -169,10 +167,8 @@ rescan_keys(CustomScanState *css)
 {
 	px_keys_state *state = (px_keys_state *) css;
 
-	if (css->ss.ps.chgParam)
-		UpdateChangedParamSet(state->child, css->ss.ps.chgParam);
-	if (state->child->chgParam == NULL)
-		ExecReScan(state->child);
+	if (outerPlanState(state)->chgParam == NULL)
+		ExecReScan(outerPlanState(state));
 	if (state->begun)
 		begin_filters(state);
 }
@@ -180,7 +176,7 @@ rescan_keys(CustomScanState *css)
 static void
 end_keys(CustomScanState *css)
 {
-	ExecEndNode(((px_keys_state *) css)->child);
+	ExecEndNode(outerPlanState(css));
 }
 
 static void

@@ -22,9 +22,9 @@ typedef enum px_keys_private
 } px_keys_private;
 
 /*
- * For a CustomScan with one custom plan, the child of a Hash, whose rows it
- * passes on as they are.  custom_exprs has the keys: expressions of the
- * child's rows, as Vars of OUTER_VAR.  The keys are complete when the child
+ * For a CustomScan that is the child of a Hash, and passes on the rows of its
+ * outer child as they are.  It has no custom plans.  custom_exprs has the
+ * keys: expressions of the child's rows, as Vars of OUTER_VAR.  The keys are complete when the child
  * has no more rows.
  */
 extern const CustomScanMethods px_keys_scan_methods;

@@ -38,6 +38,7 @@
 #include "utils/selfuncs.h"
 
 #include "compat.h"
+#include "exec/broadcast_side.h"
 #include "guc.h"
 #include "node/broadcast.h"
 #include "plan/broadcast.h"
@@ -49,12 +50,6 @@
 #include "plan/partial_agg.h"
 #include "plan/paths.h"
 #include "plan/shippable.h"
-
-/*
- * A side that is expected to have more bytes than this is not considered: its
- * frames would exceed PX_BROADCAST_NBYTES_MAX even if they become an eighth.
- */
-#define SIDE_NBYTES_MAX		(8.0 * PX_BROADCAST_NBYTES_MAX)
 
 /*
  * What each server does with a row of a side: it undoes the armour, decodes
@@ -344,7 +339,7 @@ add_side(broadcast_join *join, Relids relids, Relids before)
 
 	if (rel == NULL || rel->cheapest_total_path == NULL ||
 		rel->cheapest_total_path->param_info != NULL ||
-		rel->rows * rel->reltarget->width > SIDE_NBYTES_MAX ||
+		rel->rows * rel->reltarget->width > PX_BROADCAST_RAW_NBYTES_MAX ||
 		!are_plain_columns(rel->reltarget->exprs) ||
 		!are_columns_shippable(rel->reltarget->exprs))
 		return false;
@@ -569,6 +564,53 @@ make_broadcast_path(const broadcast_join *join)
 	return &path->path;
 }
 
+/* Does the query's plan have InitPlans for its min() and max()? */
+static bool
+has_minmax_path(PlannerInfo *root)
+{
+	const RelOptInfo *grouped = fetch_upper_rel(root, UPPERREL_GROUP_AGG,
+												NULL);
+	ListCell   *lc;
+
+	foreach(lc, grouped->pathlist)
+	{
+		if (IsA(lfirst(lc), MinMaxAggPath))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Can all subqueries of the join be planned twice: as sides, and for the local
+ * plan?  set_plan_references changes the AppendRelInfos of a subquery where
+ * they are, so it may not come across them again.  InitPlans are made with the
+ * plan, and have one parameter.  And subqueries within subqueries would be
+ * planned twice again for each level.
+ */
+static bool
+can_repeat_subqueries(PlannerInfo *root, const RelOptInfo *joinrel)
+{
+	int			relid = -1;
+
+	while ((relid = bms_next_member(joinrel->relids, relid)) >= 0)
+	{
+		const RelOptInfo *rel = root->simple_rel_array[relid];
+		PlannerInfo *subroot = rel ? rel->subroot : NULL;
+
+		if (subroot == NULL)
+			continue;
+		if (subroot->append_rel_list != NIL || has_minmax_path(subroot))
+			return false;
+		for (int i = 1; i < subroot->simple_rel_array_size; i++)
+		{
+			if (subroot->simple_rel_array[i] &&
+				subroot->simple_rel_array[i]->subroot)
+				return false;
+		}
+	}
+	return true;
+}
+
 /*
  * May the join's rows be aggregated in two steps, and read in any order and
  * more than once?  Both plans below an ExchangeBroadcast read the sides: so
@@ -591,7 +633,9 @@ is_candidate(PlannerInfo *root, RelOptInfo *input_rel,
 		root->join_info_list == NIL && root->placeholder_list == NIL &&
 		!root->hasLateralRTEs && !root->hasPseudoConstantQuals &&
 		!root->hasRecursion && root->qual_security_level == 0 &&
-		root->glob->subplans == NIL && px_rel_is_eligible(root, input_rel) &&
+		root->glob->subplans == NIL &&
+		can_repeat_subqueries(root, input_rel) &&
+		px_rel_is_eligible(root, input_rel) &&
 		!contain_volatile_functions((Node *) root->parse);
 }
 
@@ -660,22 +704,31 @@ make_piece_param(int number)
 
 /* The columns that a leaf's remote query returns: Vars. */
 static List *
-columns_of_scan(const ForeignScan *foreign)
+columns_of_scan(PlannerInfo *root, const ForeignScan *foreign)
 {
 	List	   *columns = NIL;
 	ListCell   *lc;
 
 	foreach(lc, (List *) lsecond(foreign->fdw_private))
 	{
+		Oid			type,
+					collation;
+		int32		typmod;
+
 		if (foreign->scan.scanrelid == 0)
 			columns = lappend(columns, list_nth_node(
 								  TargetEntry, foreign->fdw_scan_tlist,
 								  lfirst_int(lc) - 1)->expr);
 		else
+		{
+			get_atttypetypmodcoll(
+				planner_rt_fetch(foreign->scan.scanrelid, root)->relid,
+				(AttrNumber) lfirst_int(lc), &type, &typmod, &collation);
 			columns = lappend(columns, makeVar(
 								  foreign->scan.scanrelid,
-								  (AttrNumber) lfirst_int(lc), InvalidOid, -1,
-								  InvalidOid, 0));
+								  (AttrNumber) lfirst_int(lc), type, typmod,
+								  collation, 0));
+		}
 	}
 	return columns;
 }
@@ -694,7 +747,7 @@ plan_fragment(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 
 	sql = px_fragment_sql(root, fragment, path->leaf,
 						  strVal(linitial(foreign->fdw_private)),
-						  columns_of_scan(foreign), nparams);
+						  columns_of_scan(root, foreign), nparams);
 	for (int i = 1; i <= list_length(fragment->target->exprs); i++)
 		retrieved = lappend_int(retrieved, i);
 	foreign->fdw_private = list_make3(makeString(sql), retrieved,

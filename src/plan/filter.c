@@ -241,9 +241,10 @@ offer_to_custom(CustomScan *scan, AttrNumber resno, offer *offer, bool kept)
 {
 	if (px_plan_is_receive(&scan->scan.plan))
 		offer_to_receive(scan, resno, offer);
-	else if (scan->methods == &px_gather_scan_methods ||
-			 scan->methods == &px_keys_scan_methods)
+	else if (scan->methods == &px_gather_scan_methods)
 		offer_to_members(scan->custom_plans, resno, offer, kept);
+	else if (scan->methods == &px_keys_scan_methods)
+		offer_to(outerPlan(scan), resno, offer, kept);
 }
 
 /*
@@ -403,10 +404,13 @@ add_keys_node(placement *place, Hash *hash, List *exprs, List *params,
 	plan->allParam = bms_copy(child->allParam);
 	plan->targetlist = pass_columns(child, INDEX_VAR);
 
-	/* EXPLAIN looks for the columns in the outer child. */
+	/*
+	 * EXPLAIN looks for the columns in the outer child.  The child is not one
+	 * of custom_plans, too: whoever copies the plan would copy it twice, and
+	 * each of two such children below twice again.
+	 */
 	plan->lefttree = child;
 	scan->custom_scan_tlist = pass_columns(child, OUTER_VAR);
-	scan->custom_plans = list_make1(child);
 	scan->custom_exprs = exprs;
 	scan->custom_private = list_make2(params, keys_max);
 	scan->methods = &px_keys_scan_methods;
@@ -497,7 +501,7 @@ place_at_join(placement *place, HashJoin *join, bool once)
 
 static void place_below(placement *place, Plan *plan, bool once);
 
-/* The children of a custom node; its lefttree is one of them, for EXPLAIN. */
+/* The children of a custom node; its lefttree may be one of them. */
 static void
 place_below_custom(placement *place, CustomScan *scan, bool once)
 {
@@ -506,6 +510,8 @@ place_below_custom(placement *place, CustomScan *scan, bool once)
 
 	if (px_plan_is_receive(&scan->scan.plan))
 		return;
+	if (scan->methods == &px_keys_scan_methods)
+		place_below(place, outerPlan(scan), once);
 	foreach(lc, scan->custom_plans)
 		place_below(place, lfirst(lc),
 					once &&

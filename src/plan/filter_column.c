@@ -60,7 +60,8 @@ table_column(Plan *plan, AttrNumber resno, bool of_member)
 	if (plan == NULL)
 		return none;
 
-	if (px_plan_list(plan) && !px_plan_is_receive(plan))
+	if (px_plan_list(plan) && *px_plan_list(plan) != NIL &&
+		!px_plan_is_receive(plan))
 	{
 		List	   *children = *px_plan_list(plan);
 

@@ -189,14 +189,33 @@ append_targets(fragment_context *context, StringInfo sql)
 						 expression_text(context, lfirst(lc)));
 }
 
+/*
+ * The scan, whose columns have the types that the foreign table declares.
+ * That casts nothing if they are the same there.
+ */
 static void
 append_scan(const fragment_context *context, const char *scan_sql,
 			StringInfo sql)
 {
+	ListCell   *lc;
+
+	appendStringInfoString(sql, " FROM (SELECT ");
+	foreach(lc, context->columns)
+	{
+		const Var  *column = lfirst_node(Var, lc);
+		int			i = foreach_current_index(lc);
+
+		appendStringInfo(sql, "%sc%d::%s AS c%d", i > 0 ? ", " : "", i + 1,
+						 format_type_extended(column->vartype,
+											  column->vartypmod,
+											  FORMAT_TYPE_TYPEMOD_GIVEN |
+											  FORMAT_TYPE_FORCE_QUALIFY),
+						 i + 1);
+	}
 	appendStringInfo(sql, " FROM (%s) r(", scan_sql);
 	for (int i = 1; i <= list_length(context->columns); i++)
 		appendStringInfo(sql, "%sc%d", i > 1 ? ", " : "", i);
-	appendStringInfoChar(sql, ')');
+	appendStringInfoString(sql, ")) r");
 }
 
 static void

@@ -278,7 +278,8 @@ add_partial_receive_path(PlannerInfo *root, RelOptInfo *rel,
 bool
 px_paths_have_plain(const RelOptInfo *rel)
 {
-	return rel->fdwroutine != NULL &&
+	/* Joins share the FdwRoutine of their tables. */
+	return IS_SIMPLE_REL(rel) && rel->fdwroutine != NULL &&
 		rel->fdwroutine->GetForeignPlan == get_foreign_plan &&
 		((const exchange_routine *) rel->fdwroutine)->plain != NULL;
 }

@@ -172,10 +172,21 @@ returns_columns_of(const RelOptInfo *joinrel, const join_side *outer)
  * Quals
  * --------------------------------------------------------------------- */
 
+/* Append a cast to a type. */
+static void
+append_cast(StringInfo sql, Oid type, int32 typmod)
+{
+	appendStringInfo(sql, "::%s", format_type_extended(
+						 type, typmod,
+						 FORMAT_TYPE_TYPEMOD_GIVEN |
+						 FORMAT_TYPE_FORCE_QUALIFY));
+}
+
 /*
  * Append a side of a comparison.  False if it is not a column of outer or
  * inner, perhaps with another type that has the same bytes, of a built-in
- * type, with the collation of the comparison.
+ * type, with the collation of the comparison.  The column is compared as the
+ * foreign table declares it, which casts nothing if it is the same there.
  */
 static bool
 append_operand(StringInfo sql, Node *expr, Oid collation,
@@ -202,8 +213,9 @@ append_operand(StringInfo sql, Node *expr, Oid collation,
 		number = column_number(inner, (Var *) column);
 	}
 	appendStringInfo(sql, "%c.c%d", (*found)->alias, number);
+	append_cast(sql, exprType(column), exprTypmod(column));
 	if (column != expr)
-		appendStringInfo(sql, "::%s", format_type_be_qualified(exprType(expr)));
+		append_cast(sql, exprType(expr), -1);
 	return number > 0;
 }
 
