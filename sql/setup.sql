@@ -31,6 +31,7 @@ BEGIN
 		line := regexp_replace(line, '(Frames: \d+), raw .* kB, wire .* kB', '\1 (size)');
 		line := regexp_replace(line, 'AUTO \(lz4 \d+ batches, zstd \d+, none \d+\)$', 'AUTO (measured)');
 		line := regexp_replace(line, '-?\d+\.\d+ ms', 'N ms', 'g');
+		line := regexp_replace(line, '(Memory Usage: )\d+kB', '\1(size)');
 		IF line ~ '\mrows=\d+\.\d' THEN
 			line := regexp_replace(line, '\mrows=\d+\.\d+', 'rows=' || round(substring(line, '\mrows=(\d+\.\d+)')::numeric));
 		END IF;
