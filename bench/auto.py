@@ -21,7 +21,7 @@ import sys
 import time
 
 import cluster
-from harness import ROOT, Failure, Server, Session, exchange_nodes, load_tpch, main, python_with
+from harness import ROOT, Failure, Server, Session, exchange_nodes, load_tpch, main, plot, python_with
 from netns import connect, namespaces, shape, why_not
 
 LINKS = {"unshaped": None, "1 Gbit/s": 1000, "200 Mbit/s": 200, "50 Mbit/s": 50}
@@ -224,10 +224,7 @@ def bench(options, work):
     with open(os.path.join(options.output, "auto.md"), "w", encoding="utf-8") as target:
         target.write("\n".join(lines) + "\n")
     print("\n".join(lines))
-    try:
-        subprocess.check_call([python_with("matplotlib"), os.path.join(ROOT, "bench", "plot.py"), options.output])
-    except subprocess.CalledProcessError as error:
-        print(f"no plots: {error}", file=sys.stderr)
+    plot(options.output)
     print(f"\nwritten: {options.output}/auto.md, auto.csv, auto.svg")
     return 1 if missed else 0
 

@@ -376,6 +376,14 @@ def python_with(package):
     return python
 
 
+def plot(folder):
+    """Have bench/plot.py draw the pictures of a folder of reports, where its library is to be had."""
+    try:
+        subprocess.check_call([python_with("matplotlib"), os.path.join(ROOT, "bench", "plot.py"), folder])
+    except subprocess.CalledProcessError as error:
+        print(f"no plots: {error}", file=sys.stderr)
+
+
 def tpch_data(scale):
     """Folder with the .tbl files of a scale, generated on first use."""
     cache = cache_dir()

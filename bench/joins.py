@@ -28,13 +28,12 @@ import collections
 import os
 import random
 import re
-import subprocess
 import sys
 import time
 
 import cluster
 import joins_report
-from harness import ROOT, Failure, Server, Session, main, python_with
+from harness import ROOT, Failure, Server, Session, main, plot
 from joins_report import (CLASSIC, EXCHANGE, FDW, NO_FILTERS, SERVER, WAYS)
 from netns import connect, namespaces, shape, why_not
 
@@ -433,12 +432,7 @@ def bench(options, work):
         version = measured.servers.coordinator.sql("SELECT version()")
     missed = joins_report.write(options, measured.runs, version)
     if not options.no_plot:
-        try:
-            subprocess.check_call([
-                python_with("matplotlib"),
-                os.path.join(ROOT, "bench", "plot.py"), options.output])
-        except subprocess.CalledProcessError as error:
-            print(f"no plots: {error}", file=sys.stderr)
+        plot(options.output)
     print(f"\nwritten: {options.output}/joins.md, joins.csv, joins.svg")
     return 1 if missed else 0
 

@@ -21,7 +21,7 @@ import sys
 import time
 
 from harness import (MODES, ROOT, TPCH, Failure, Session, as_server_user, environment, exchange_nodes, main, measure,
-                     python_with, two_nodes)
+                     plot, two_nodes)
 
 EXCHANGE = ("none", "fast", "high_compression")
 LOCAL = "local scan"
@@ -174,10 +174,7 @@ def suite(options, work):
     with open(os.path.join(options.output, "suite.md"), "w", encoding="utf-8") as report:
         report.write("\n".join(lines) + "\n")
     print("\n".join(lines))
-    try:
-        subprocess.check_call([python_with("matplotlib"), os.path.join(ROOT, "bench", "plot.py"), options.output])
-    except subprocess.CalledProcessError as error:
-        print(f"no plots: {error}", file=sys.stderr)
+    plot(options.output)
     return 0
 
 

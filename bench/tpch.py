@@ -30,7 +30,7 @@ import time
 from collections import namedtuple
 
 import cluster
-from harness import (ROOT, Failure, Server, Session, main, python_with)
+from harness import (ROOT, Failure, Server, Session, main, plot)
 
 SHARDS = 4
 PARTS = 64              # partitions of the table for the top 10
@@ -586,12 +586,7 @@ def bench(options, servers):
               encoding="utf-8") as target:
         target.write("\n".join(lines) + "\n")
     print("\n".join(lines))
-    try:
-        subprocess.check_call([
-            python_with("matplotlib"), os.path.join(ROOT, "bench", "plot.py"),
-            options.output])
-    except subprocess.CalledProcessError as error:
-        print(f"no plots: {error}", file=sys.stderr)
+    plot(options.output)
     print(f"\nwritten: {options.output}/tpch.md, tpch.csv, tpch.svg")
     return 1 if missed else 0
 

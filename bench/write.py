@@ -30,7 +30,6 @@ import argparse
 import contextlib
 import os
 import re
-import subprocess
 import sys
 import time
 
@@ -38,7 +37,7 @@ import cluster
 import write_matrix
 import write_report
 from harness import (ROOT, Failure, Server, Session, load_tpch, main,
-                     python_with, run)
+                     plot, run)
 from netns import connect, namespaces, shape, why_not
 from write_report import (EXCHANGE, FDW, LOCAL, ONE_BY_ONE, PLAIN, Case)
 
@@ -443,12 +442,7 @@ def bench(options, work):
     missed = write_report.write(options, runs, measured.plans, version)
     if options.no_plot:
         return 1 if missed else 0
-    try:
-        subprocess.check_call([
-            python_with("matplotlib"), os.path.join(ROOT, "bench", "plot.py"),
-            options.output])
-    except subprocess.CalledProcessError as error:
-        print(f"no plots: {error}", file=sys.stderr)
+    plot(options.output)
     print(f"\nwritten: {options.output}/write.md, write.csv, write.svg")
     return 1 if missed else 0
 

@@ -25,47 +25,13 @@
 
 #include "compat.h"
 #include "exec/key_set.h"
+#include "exec/value_set.h"
 #include "wire/bloom.h"
-
-typedef struct key_value
-{
-	Datum		value;
-	uint32		hash;
-	char		status;			/* simplehash.h's */
-} key_value;
-
-typedef struct key_type
-{
-	Oid			type;
-	int16		typlen;
-	bool		typbyval;
-	char		typalign;
-} key_type;
-
-static inline bool
-is_same_image(const key_type *type, Datum a, Datum b)
-{
-	return type->typbyval ? a == b :
-		datum_image_eq(a, b, false, type->typlen);
-}
-
-#define SH_PREFIX valueset
-#define SH_ELEMENT_TYPE key_value
-#define SH_KEY_TYPE Datum
-#define SH_KEY value
-#define SH_HASH_KEY(tb, key) (0)	/* callers pass the hash value */
-#define SH_EQUAL(tb, a, b) is_same_image((tb)->private_data, a, b)
-#define SH_STORE_HASH
-#define SH_GET_HASH(tb, a) ((a)->hash)
-#define SH_SCOPE pg_attribute_unused() static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
 
 struct px_key_set
 {
 	MemoryContext context;		/* of the set and all that it has */
-	key_type	type;
+	px_value_type type;
 	bool		ordered;		/* values are as ordered as an int64 */
 
 	/* While it is exact. */
@@ -287,7 +253,7 @@ static void
 give_up_values(px_key_set *set)
 {
 	valueset_iterator iterator;
-	const key_value *entry;
+	const px_value *entry;
 
 	set->nadded = set->values->members;
 	valueset_start_iterate(set->values, &iterator);
@@ -300,7 +266,7 @@ give_up_values(px_key_set *set)
 
 /* Values that are the same have the same image. */
 static inline uint32
-hash_of_image(const key_type *type, Datum value)
+hash_of_image(const px_value_type *type, Datum value)
 {
 	char	   *bytes = DatumGetPointer(value);
 
@@ -314,9 +280,9 @@ hash_of_image(const key_type *type, Datum value)
 }
 
 static void
-keep_value(px_key_set *set, key_value *entry)
+keep_value(px_key_set *set, px_value *entry)
 {
-	const key_type *type = &set->type;
+	const px_value_type *type = &set->type;
 
 	if (!type->typbyval)
 	{
@@ -335,7 +301,7 @@ void
 px_key_set_add(px_key_set *set, Datum value)
 {
 	bool		found;
-	key_value  *entry;
+	px_value   *entry;
 
 	/* A value may be compressed, or stored elsewhere. */
 	if (set->type.typlen == -1)
@@ -372,11 +338,11 @@ px_key_set_is_exact(const px_key_set *set)
 Datum
 px_key_set_array(px_key_set *set)
 {
-	const key_type *type = &set->type;
+	const px_value_type *type = &set->type;
 	MemoryContext oldcontext = MemoryContextSwitchTo(set->values_context);
 	Datum	   *values = palloc(set->values->members * sizeof(Datum) + 1);
 	valueset_iterator iterator;
-	const key_value *entry;
+	const px_value *entry;
 	int			n = 0;
 	ArrayType  *array;
 

@@ -17,43 +17,13 @@
 #include "utils/memutils.h"
 
 #include "exec/outer_batch.h"
-
-/* The distinct values of a key. */
-typedef struct key_value
-{
-	Datum		value;
-	uint32		hash;
-	char		status;			/* simplehash.h's */
-} key_value;
-
-typedef struct key_type
-{
-	Oid			type;
-	int16		typlen;
-	bool		typbyval;
-	char		typalign;
-} key_type;
-
-#define SH_PREFIX keyset
-#define SH_ELEMENT_TYPE key_value
-#define SH_KEY_TYPE Datum
-#define SH_KEY value
-#define SH_HASH_KEY(tb, key) (0)	/* callers pass the hash value */
-#define SH_EQUAL(tb, a, b) \
-	datum_image_eq(a, b, ((key_type *) (tb)->private_data)->typbyval, \
-				   ((key_type *) (tb)->private_data)->typlen)
-#define SH_STORE_HASH
-#define SH_GET_HASH(tb, a) ((a)->hash)
-#define SH_SCOPE pg_attribute_unused() static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
+#include "exec/value_set.h"
 
 struct px_outer_batch
 {
 	/* Fixed. */
 	int			nkeys;
-	key_type   *types;
+	px_value_type *types;
 	MemoryContext context;		/* all of the following; reset with them */
 
 	/* The rows. */
@@ -62,7 +32,7 @@ struct px_outer_batch
 	uint64		nrows;
 	size_t		nbytes;			/* that they take */
 	size_t		nkeybytes;		/* that values of keys take, beside rows */
-	keyset_hash **sets;			/* for each key, its distinct values */
+	valueset_hash **sets;		/* for each key, its distinct values */
 
 	/* After px_outer_batch_finish. */
 	px_outer_row **buckets;
@@ -79,10 +49,10 @@ px_outer_batch_new(int nkeys, const Oid *key_types)
 	px_outer_batch *batch = palloc0(sizeof(px_outer_batch));
 
 	batch->nkeys = nkeys;
-	batch->types = palloc(nkeys * sizeof(key_type));
+	batch->types = palloc(nkeys * sizeof(px_value_type));
 	for (int i = 0; i < nkeys; i++)
 	{
-		key_type   *type = &batch->types[i];
+		px_value_type *type = &batch->types[i];
 
 		type->type = key_types[i];
 		get_typlenbyvalalign(type->type, &type->typlen, &type->typbyval,
@@ -106,9 +76,9 @@ px_outer_batch_reset(px_outer_batch *batch)
 	batch->buckets = NULL;
 
 	oldcontext = MemoryContextSwitchTo(batch->context);
-	batch->sets = palloc(batch->nkeys * sizeof(keyset_hash *));
+	batch->sets = palloc(batch->nkeys * sizeof(valueset_hash *));
 	for (int i = 0; i < batch->nkeys; i++)
-		batch->sets[i] = keyset_create(batch->context, KEYSET_SIZE_MIN,
+		batch->sets[i] = valueset_create(batch->context, KEYSET_SIZE_MIN,
 									   &batch->types[i]);
 	MemoryContextSwitchTo(oldcontext);
 }
@@ -117,9 +87,9 @@ px_outer_batch_reset(px_outer_batch *batch)
 static void
 add_key(px_outer_batch *batch, int key, Datum value, uint32 hash)
 {
-	const key_type *type = &batch->types[key];
+	const px_value_type *type = &batch->types[key];
 	bool		found;
-	key_value  *entry = keyset_insert_hash(batch->sets[key], value, hash,
+	px_value   *entry = valueset_insert_hash(batch->sets[key], value, hash,
 										   &found);
 
 	if (found)
@@ -133,7 +103,7 @@ add_key(px_outer_batch *batch, int key, Datum value, uint32 hash)
 		batch->nbytes += nbytes;
 		batch->nkeybytes += nbytes;
 	}
-	batch->nbytes += sizeof(key_value);
+	batch->nbytes += sizeof(px_value);
 }
 
 void
@@ -218,17 +188,17 @@ px_outer_batch_nkeys(const px_outer_batch *batch, int key)
 Datum
 px_outer_batch_key_array(px_outer_batch *batch, int key)
 {
-	const key_type *type = &batch->types[key];
-	keyset_hash *set = batch->sets[key];
+	const px_value_type *type = &batch->types[key];
+	valueset_hash *set = batch->sets[key];
 	MemoryContext oldcontext = MemoryContextSwitchTo(batch->context);
 	Datum	   *values = palloc(set->members * sizeof(Datum));
-	keyset_iterator iterator;
-	const key_value *entry;
+	valueset_iterator iterator;
+	const px_value *entry;
 	int			n = 0;
 	ArrayType  *array;
 
-	keyset_start_iterate(set, &iterator);
-	while ((entry = keyset_iterate(set, &iterator)) != NULL)
+	valueset_start_iterate(set, &iterator);
+	while ((entry = valueset_iterate(set, &iterator)) != NULL)
 		values[n++] = entry->value;
 	array = construct_array(values, n, type->type, type->typlen,
 							type->typbyval, type->typalign);

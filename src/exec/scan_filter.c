@@ -19,6 +19,7 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
+#include "common/string.h"
 #include "executor/instrument.h"
 #include "mb/pg_wchar.h"
 #include "nodes/nodeFuncs.h"
@@ -31,6 +32,7 @@
 
 #include "exec/filter.h"
 #include "exec/scan_filter.h"
+#include "exec/transmission.h"
 
 /* Room for the names of columns, types and operators. */
 #define COLUMN_NBYTES	16
@@ -152,9 +154,7 @@ append_column(StringInfo sql, const px_scan_filter *filter)
 
 	if (typmod >= 0)
 		appendStringInfo(sql, "c%d::%s", filter->position,
-						 format_type_extended(filter->column_type, typmod,
-											  FORMAT_TYPE_TYPEMOD_GIVEN |
-											  FORMAT_TYPE_FORCE_QUALIFY));
+						 px_transmission_type(filter->column_type, typmod));
 	else
 		appendStringInfo(sql, "c%d::pg_catalog.%s", filter->position,
 						 type_name(filter->column_type));
@@ -298,17 +298,6 @@ px_scan_filter_take(px_receive_state *state)
 	make_query(state);
 }
 
-static bool
-is_ascii(const char *text)
-{
-	for (; *text != '\0'; text++)
-	{
-		if (IS_HIGHBIT_SET(*text))
-			return false;
-	}
-	return true;
-}
-
 void
 px_scan_filter_fit(px_receive_state *state, const px_hello *hello)
 {
@@ -323,7 +312,7 @@ px_scan_filter_fit(px_receive_state *state, const px_hello *hello)
 
 		/* Bounds are numbers, and a Bloom filter says its encoding. */
 		if (filter->taken == 0 || filter->filter->keys_text == NULL ||
-			is_ascii(filter->filter->keys_text))
+			pg_is_ascii(filter->filter->keys_text))
 			continue;
 		filter->taken = 0;
 		any = true;

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * transmission.c
- *		The settings under which postgres_fdw converts values to text.
+ *		The settings under which postgres_fdw converts values to text, and
+ *		names of types.
  *
  *-------------------------------------------------------------------------
  */
@@ -9,6 +10,7 @@
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -84,4 +86,11 @@ px_transmission_matters(Oid type)
 	if (!OidIsValid(element))
 		element = get_range_subtype(type);
 	return !OidIsValid(element) || px_transmission_matters(element);
+}
+
+char *
+px_transmission_type(Oid type, int32 typmod)
+{
+	return format_type_extended(type, typmod, FORMAT_TYPE_TYPEMOD_GIVEN |
+								FORMAT_TYPE_FORCE_QUALIFY);
 }

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * transmission.h
- *		The settings under which postgres_fdw converts values to text.
+ *		The settings under which postgres_fdw converts values to text, and
+ *		names of types.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,5 +17,11 @@ extern int	px_transmission_begin(void);
 
 /* May the settings matter for the output function of a type? */
 extern bool px_transmission_matters(Oid type);
+
+/*
+ * A type's name for a remote query, palloc'd: with its modifier unless that
+ * is -1, and with its schema if it is not SQL's own.
+ */
+extern char *px_transmission_type(Oid type, int32 typmod);
 
 #endif							/* PX_EXEC_TRANSMISSION_H */

@@ -132,20 +132,6 @@ add_saving(const Path *path, filter_saving *saving)
 	}
 }
 
-/* How many distinct values does an expression have?  0 if not known. */
-static double
-distinct_values(PlannerInfo *root, Node *expr)
-{
-	VariableStatData vardata;
-	bool		is_default;
-	double		ndistinct;
-
-	examine_variable(root, expr, 0, &vardata);
-	ndistinct = get_variable_numdistinct(&vardata, &is_default);
-	ReleaseVariableStats(vardata);
-	return is_default ? 0 : ndistinct;
-}
-
 /*
  * Set the number of keys that are expected, and the fraction of the outer rows
  * that has one; 1 if that is not known.
@@ -157,7 +143,7 @@ expect_keys(PlannerInfo *root, const RelOptInfo *joinrel, JoinType jointype,
 {
 	double		ninner = Max(inner_path->rows, 1);
 	double		nouter = Max(outer_path->rows, 1);
-	double		ndistinct = distinct_values(root, outer);
+	double		ndistinct = px_distinct_values(root, outer);
 
 	saving->nkeys = estimate_num_groups(root, list_make1(inner), ninner, NULL,
 										NULL);

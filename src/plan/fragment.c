@@ -15,7 +15,6 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
-#include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/ruleutils.h"
@@ -206,10 +205,8 @@ append_scan(const fragment_context *context, const char *scan_sql,
 		int			i = foreach_current_index(lc);
 
 		appendStringInfo(sql, "%sc%d::%s AS c%d", i > 0 ? ", " : "", i + 1,
-						 format_type_extended(column->vartype,
-											  column->vartypmod,
-											  FORMAT_TYPE_TYPEMOD_GIVEN |
-											  FORMAT_TYPE_FORCE_QUALIFY),
+						 px_transmission_type(column->vartype,
+											  column->vartypmod),
 						 i + 1);
 	}
 	appendStringInfo(sql, " FROM (%s) r(", scan_sql);
@@ -231,10 +228,7 @@ append_side(fragment_context *context, const px_fragment_side *side,
 		appendStringInfo(sql, "%sc%d %s",
 						 foreach_current_index(lc) > 0 ? ", " : "",
 						 foreach_current_index(lc) + 1,
-						 format_type_extended(
-							 exprType(lfirst(lc)), -1,
-							 FORMAT_TYPE_TYPEMOD_GIVEN |
-							 FORMAT_TYPE_FORCE_QUALIFY));
+						 px_transmission_type(exprType(lfirst(lc)), -1));
 	appendStringInfoString(sql, ") ON (");
 	foreach(lc, side->clauses)
 		appendStringInfo(sql, "%s%s",

@@ -12,6 +12,7 @@
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
 
 #include "compat.h"
 #include "plan/join_key.h"
@@ -58,4 +59,17 @@ px_is_join_key(Oid operator, Oid collation, const Node *inner,
 		(!OidIsValid(collation) ||
 		 (collation == column->varcollid &&
 		  collation == exprCollation(inner)));
+}
+
+double
+px_distinct_values(PlannerInfo *root, Node *expr)
+{
+	VariableStatData vardata;
+	bool		is_default;
+	double		ndistinct;
+
+	examine_variable(root, expr, 0, &vardata);
+	ndistinct = get_variable_numdistinct(&vardata, &is_default);
+	ReleaseVariableStats(vardata);
+	return is_default ? 0 : ndistinct;
 }

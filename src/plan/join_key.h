@@ -8,7 +8,7 @@
 #ifndef PX_PLAN_JOIN_KEY_H
 #define PX_PLAN_JOIN_KEY_H
 
-#include "nodes/primnodes.h"
+#include "nodes/pathnodes.h"
 
 /* The column that an expression is, relabelled maybe; or NULL. */
 extern const Var *px_join_column(const Node *expr);
@@ -24,5 +24,8 @@ extern bool px_is_plain_type(Oid type);
  */
 extern bool px_is_join_key(Oid operator, Oid collation, const Node *inner,
 						   const Node *outer);
+
+/* How many distinct values does an expression have?  0 if not known. */
+extern double px_distinct_values(PlannerInfo *root, Node *expr);
 
 #endif							/* PX_PLAN_JOIN_KEY_H */

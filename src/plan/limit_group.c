@@ -37,9 +37,9 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
-#include "utils/builtins.h"
 
 #include "compat.h"
+#include "exec/transmission.h"
 #include "compat_executor.h"
 #include "guc.h"
 #include "node/receive.h"
@@ -259,9 +259,7 @@ make_query(const List *receives, int nkeys, const px_sort_key *keys,
 
 		appendStringInfo(&sql, "%sc%d::%s %s NULLS %s", separator,
 						 keys[i].column,
-						 format_type_extended(type, -1,
-											  FORMAT_TYPE_TYPEMOD_GIVEN |
-											  FORMAT_TYPE_FORCE_QUALIFY),
+						 px_transmission_type(type, -1),
 						 keys[i].descending ? "DESC" : "ASC",
 						 keys[i].nulls_first ? "FIRST" : "LAST");
 		separator = ", ";

@@ -109,20 +109,6 @@ static const CustomPathMethods lookup_path_methods = {
  * Keys
  * --------------------------------------------------------------------- */
 
-/* How many distinct values does the column have?  0 if that is not known. */
-static double
-distinct_values_of(PlannerInfo *root, Node *expr)
-{
-	VariableStatData vardata;
-	bool		is_default;
-	double		ndistinct;
-
-	examine_variable(root, expr, 0, &vardata);
-	ndistinct = get_variable_numdistinct(&vardata, &is_default);
-	ReleaseVariableStats(vardata);
-	return is_default ? 0 : ndistinct;
-}
-
 /*
  * How many distinct values does an expression of the inner side have?  0 if
  * that is not known.  An append relation has statistics of its own if it is a
@@ -131,7 +117,7 @@ distinct_values_of(PlannerInfo *root, Node *expr)
 static double
 distinct_values(const lookup_join *join, Node *expr)
 {
-	double		ndistinct = distinct_values_of(join->root, expr);
+	double		ndistinct = px_distinct_values(join->root, expr);
 	ListCell   *lc;
 
 	if (ndistinct > 0)
@@ -141,7 +127,7 @@ distinct_values(const lookup_join *join, Node *expr)
 		RelOptInfo *leaf = lfirst(lc);
 
 		if (leaf != join->innerrel)
-			ndistinct = Max(ndistinct, distinct_values_of(
+			ndistinct = Max(ndistinct, px_distinct_values(
 								join->root,
 								px_leaf_translate(join->root, expr,
 												  join->innerrel, leaf)));

@@ -30,10 +30,10 @@
 #include "optimizer/planmain.h"
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
-#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 #include "compat.h"
+#include "exec/transmission.h"
 #include "plan/semi_join.h"
 
 /* The first member of a path's fdw_private; postgres_fdw has Booleans there. */
@@ -172,16 +172,6 @@ returns_columns_of(const RelOptInfo *joinrel, const join_side *outer)
  * Quals
  * --------------------------------------------------------------------- */
 
-/* Append a cast to a type. */
-static void
-append_cast(StringInfo sql, Oid type, int32 typmod)
-{
-	appendStringInfo(sql, "::%s", format_type_extended(
-						 type, typmod,
-						 FORMAT_TYPE_TYPEMOD_GIVEN |
-						 FORMAT_TYPE_FORCE_QUALIFY));
-}
-
 /*
  * Append a side of a comparison.  False if it is not a column of outer or
  * inner, perhaps with another type that has the same bytes, of a built-in
@@ -213,9 +203,11 @@ append_operand(StringInfo sql, Node *expr, Oid collation,
 		number = column_number(inner, (Var *) column);
 	}
 	appendStringInfo(sql, "%c.c%d", (*found)->alias, number);
-	append_cast(sql, exprType(column), exprTypmod(column));
+	appendStringInfo(sql, "::%s", px_transmission_type(exprType(column),
+													   exprTypmod(column)));
 	if (column != expr)
-		append_cast(sql, exprType(expr), -1);
+		appendStringInfo(sql, "::%s",
+						 px_transmission_type(exprType(expr), -1));
 	return number > 0;
 }
 
