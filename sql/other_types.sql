@@ -35,25 +35,16 @@ INSERT INTO pairs VALUES
 	('same_uuid', 'uuid', 'uuid', $$md5((i % 40)::text)::uuid$$);
 
 -- A table of each pair, twice as big as its index would need; and few keys.
-SET client_min_messages = warning;
-DO $$
-DECLARE
-	p pairs;
-BEGIN
-	FOR p IN TABLE pairs LOOP
-		EXECUTE format('CREATE TABLE remote.ot_%s (id int, k %s, filler text)', p.name, p.there);
-		EXECUTE format('INSERT INTO remote.ot_%s SELECT i, CASE WHEN i %% 11 > 0 THEN %s END, repeat(''x'', 50) FROM generate_series(1, 4000) i', p.name, p.value);
-		EXECUTE format('CREATE FOREIGN TABLE %s (id int, k %s, filler text) SERVER loopback OPTIONS (schema_name ''remote'', table_name ''ot_%s'')', p.name, p.here, p.name);
-		EXECUTE format('CREATE TABLE keys_%s AS SELECT k FROM %I.%I WHERE id IN (1, 2, 3, 11) AND false', p.name, 'other_types_test', p.name);
-		PERFORM set_config('pg_exchange.enabled', 'off', true);
-		EXECUTE format('INSERT INTO keys_%s SELECT DISTINCT k FROM %s WHERE id IN (1, 2, 5, 11)', p.name, p.name);
-		EXECUTE format('ANALYZE %s', p.name);
-		EXECUTE format('ANALYZE keys_%s', p.name);
-		PERFORM set_config('pg_exchange.enabled', 'on', true);
-	END LOOP;
-END
-$$;
-RESET client_min_messages;
+SELECT format('CREATE TABLE remote.ot_%s (id int, k %s, filler text)', name, there),
+	format('INSERT INTO remote.ot_%s SELECT i, CASE WHEN i %% 11 > 0 THEN %s END, repeat(''x'', 50) FROM generate_series(1, 4000) i', name, value),
+	format('CREATE FOREIGN TABLE %s (id int, k %s, filler text) SERVER loopback OPTIONS (schema_name ''remote'', table_name ''ot_%s'')', name, here, name),
+	format('CREATE TABLE keys_%s (k %s)', name, here)
+FROM pairs \gexec
+SET pg_exchange.enabled = off;
+SELECT format('INSERT INTO keys_%s SELECT DISTINCT k FROM %s WHERE id IN (1, 5, 11)', name, name),
+	format('ANALYZE %s, keys_%s', name, name)
+FROM pairs \gexec
+RESET pg_exchange.enabled;
 
 -- Run a query of every pair, in which PAIR stands for its name: does the plan
 -- have the way, how many rows came from the server, and is the answer that of
@@ -105,5 +96,17 @@ SET enable_mergejoin = off;
 SET enable_nestloop = off;
 SELECT * FROM compare('SELECT t.id FROM PAIR t JOIN keys_PAIR USING (k)', 'Runtime Filter');
 RESET pg_exchange.lookup_joins;
+RESET enable_mergejoin;
+RESET enable_nestloop;
+
+-- key lists
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET enable_nestloop = off;
+SELECT * FROM compare('SELECT t.id FROM PAIR t JOIN keys_PAIR USING (k)', 'ExchangeLookup');
+SET pg_exchange.transport = session;
+SELECT * FROM compare('SELECT t.id FROM keys_PAIR LEFT JOIN PAIR t USING (k)', 'ExchangeLookup');
+RESET pg_exchange.transport;
+RESET enable_hashjoin;
 RESET enable_mergejoin;
 RESET enable_nestloop;

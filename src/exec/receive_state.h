@@ -7,6 +7,7 @@
  * writes it, and from when to when it is valid; all others only read it.  From
  * low to high, the files are:
  *
+ *		exec/scan_keys.c	the keys of an ExchangeLookup
  *		exec/scan_filter.c	the runtime filters, and the query with them
  *		exec/shared.c		what the participants of a parallel scan share
  *		exec/request.c		what the remote is asked for
@@ -68,7 +69,10 @@ typedef struct px_receive_state
 	 * executor starts, and fixed from then on.
 	 */
 	ForeignScan *foreign;		/* child plan */
-	const char *remote_sql;		/* what postgres_fdw deparsed */
+	const char *remote_sql;		/* what postgres_fdw deparsed, with the
+								 * conditions of scan_keys.c */
+	List	   *params;			/* of remote_sql: expressions */
+	List	   *keys;			/* see px_scan_keys_begin */
 	const char *servername;
 	Index		rtindex;		/* a foreign table of the scan */
 	Oid			userid;			/* whom to connect as */

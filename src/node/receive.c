@@ -33,6 +33,7 @@
 #include "exec/request.h"
 #include "exec/run.h"
 #include "exec/scan_filter.h"
+#include "exec/scan_keys.h"
 #include "exec/scan_tuple.h"
 #include "exec/start.h"
 #include "exec/writer.h"
@@ -112,7 +113,7 @@ is_changing_param(Node *node, void *context)
 static void
 begin_params(px_receive_state *state, const CustomScan *scan)
 {
-	List	   *exprs = state->foreign->fdw_exprs;
+	List	   *exprs = state->params;
 	int			nparams = list_length(exprs);
 	ListCell   *lc;
 	int			i = 0;
@@ -150,7 +151,7 @@ begin_session(px_receive_state *state, int eflags)
 										px_question_nbytes(state->remote_sql));
 	state->session_cursor =
 		px_fdw_cursor_new(estate, foreign->fs_server, state->rtindex,
-						  state->userid, foreign->fdw_exprs,
+						  state->userid, state->params,
 						  state->remote_sql,
 						  px_request_for_session_nbytes(state) +
 						  px_scan_filter_nbytes(state));
@@ -183,7 +184,7 @@ begin_slices(px_receive_state *state, const CustomScan *scan)
 {
 	/* Sorted rows must come by one stream; so do those of a nested loop. */
 	state->nslices_max = 1;
-	if (state->foreign->fdw_exprs == NIL &&
+	if (state->params == NIL &&
 		private_int(scan, PX_RECEIVE_PRIVATE_SORTED) == 0)
 		state->nslices_max = px_slices_setting;
 	state->slices = &state->local_slices;
@@ -219,6 +220,9 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 
 	state->foreign = linitial_node(ForeignScan, scan->custom_plans);
 	state->remote_sql = strVal(linitial(state->foreign->fdw_private));
+	state->params = state->foreign->fdw_exprs;
+	px_scan_keys_begin(state, list_nth(scan->custom_private,
+									   PX_RECEIVE_PRIVATE_LOOKUP));
 	state->fetch_size = intVal(lthird(state->foreign->fdw_private));
 	begin_server(state, scan, estate, eflags);
 

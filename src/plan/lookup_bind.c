@@ -19,8 +19,10 @@
 
 #include "compat.h"
 #include "exec/plan_walk.h"
+#include "exec/scan_keys.h"
 #include "node/broadcast.h"
 #include "node/lookup.h"
+#include "node/receive.h"
 #include "plan/lookup_bind.h"
 #include "plan/paths.h"
 
@@ -33,6 +35,7 @@
 /* Numbers of the arrays of keys of one ExchangeLookup. */
 typedef struct key_params
 {
+	PlannedStmt *stmt;
 	int			first;
 	Bitmapset  *all;
 	bool		stable;			/* nothing else below it changes */
@@ -62,17 +65,6 @@ replace_markers(Node *node, void *context)
 		return (Node *) param;
 	}
 	return expression_tree_mutator(node, replace_markers, context);
-}
-
-static bool
-has_marker(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN &&
-		((Param *) node)->paramid >= PX_LOOKUP_MARKER_FIRST)
-		return true;
-	return expression_tree_walker(node, has_marker, context);
 }
 
 static bool
@@ -122,6 +114,30 @@ add_constant_params(Plan *plan, void *arg)
 	return false;
 }
 
+/*
+ * Bind the keys of an ExchangeReceive.  Each gets a parameter of the scan's own
+ * beside that of the ExchangeLookup.
+ */
+static void
+bind_keys(CustomScan *receive, const key_params *params)
+{
+	ListCell   *lc;
+
+	foreach(lc, (List *) list_nth(receive->custom_private,
+								  PX_RECEIVE_PRIVATE_LOOKUP))
+	{
+		const List *key = lfirst_node(List, lc);
+		Param	   *shared = list_nth_node(Param, key, PX_SCAN_KEY_SHARED);
+		Param	   *own = list_nth_node(Param, key, PX_SCAN_KEY_OWN);
+
+		shared->paramkind = own->paramkind = PARAM_EXEC;
+		shared->paramid += params->first - PX_LOOKUP_MARKER_FIRST;
+		own->paramid = list_length(params->stmt->paramExecTypes);
+		params->stmt->paramExecTypes =
+			lappend_oid(params->stmt->paramExecTypes, own->paramtype);
+	}
+}
+
 /* Bind the markers of an ExchangeReceive. */
 static bool
 bind_receive(Plan *plan, void *arg)
@@ -134,9 +150,10 @@ bind_receive(Plan *plan, void *arg)
 	if (!px_plan_is_receive(plan))
 		return false;
 	foreign = linitial_node(ForeignScan, receive->custom_plans);
-	if (has_marker((Node *) foreign->fdw_exprs, NULL) && params->stable &&
-		!has_exec_param((Node *) foreign->fdw_exprs, NULL))
+	if (list_nth(receive->custom_private, PX_RECEIVE_PRIVATE_LOOKUP) != NIL &&
+		params->stable && !has_exec_param((Node *) foreign->fdw_exprs, NULL))
 		px_paths_set_keys(receive);
+	bind_keys(receive, params);
 	add_params(&foreign->scan.plan, params);
 	plan->qual = replace_list(plan->qual, params);
 	foreign->fdw_exprs = replace_list(foreign->fdw_exprs, params);
@@ -154,7 +171,8 @@ bind_params(const lookup_binding *binding, CustomScan *scan, int item,
 			List *types, Plan *below)
 {
 	PlannedStmt *stmt = binding->stmt;
-	key_params	params = {.first = list_length(stmt->paramExecTypes)};
+	key_params	params = {.stmt = stmt,
+						  .first = list_length(stmt->paramExecTypes)};
 	ListCell   *lc;
 
 	foreach(lc, types)
