@@ -38,11 +38,14 @@ INSERT INTO pairs VALUES
 SELECT format('CREATE TABLE remote.ot_%s (id int, k %s, filler text)', name, there),
 	format('INSERT INTO remote.ot_%s SELECT i, CASE WHEN i %% 11 > 0 THEN %s END, repeat(''x'', 50) FROM generate_series(1, 4000) i', name, value),
 	format('CREATE FOREIGN TABLE %s (id int, k %s, filler text) SERVER loopback OPTIONS (schema_name ''remote'', table_name ''ot_%s'')', name, here, name),
-	format('CREATE TABLE keys_%s (k %s)', name, here)
+	format('CREATE TABLE keys_%s (k %s)', name, here),
+	format('CREATE TABLE remote.otk_%s (k %s)', name, here),
+	format('CREATE FOREIGN TABLE there_%s (k %s) SERVER loopback OPTIONS (schema_name ''remote'', table_name ''otk_%s'')', name, here, name)
 FROM pairs \gexec
 SET pg_exchange.enabled = off;
 SELECT format('INSERT INTO keys_%s SELECT DISTINCT k FROM %s WHERE id IN (1, 5, 11)', name, name),
-	format('ANALYZE %s, keys_%s', name, name)
+	format('INSERT INTO remote.otk_%s TABLE keys_%s', name, name),
+	format('ANALYZE %s, keys_%s, there_%s', name, name, name)
 FROM pairs \gexec
 RESET pg_exchange.enabled;
 
@@ -110,3 +113,22 @@ RESET pg_exchange.transport;
 RESET enable_hashjoin;
 RESET enable_mergejoin;
 RESET enable_nestloop;
+
+-- semi-joins and anti-joins by the server, one of another
+SET pg_exchange.lookup_joins = off;
+SET pg_exchange.runtime_filters = off;
+SELECT * FROM compare('SELECT t.id FROM PAIR t WHERE EXISTS (SELECT FROM there_PAIR s WHERE s.k = t.k)', 'EXISTS');
+SET pg_exchange.transport = session;
+SELECT * FROM compare('SELECT t.id FROM PAIR t WHERE NOT EXISTS (SELECT FROM there_PAIR s WHERE s.k = t.k)', 'EXISTS');
+RESET pg_exchange.transport;
+SELECT * FROM compare('SELECT count(*) FROM PAIR t WHERE NOT EXISTS (SELECT FROM there_PAIR s WHERE s.k = t.k) AND EXISTS (SELECT FROM same_text s WHERE s.id = t.id AND s.id < 100)', 'EXISTS.*EXISTS');
+RESET pg_exchange.lookup_joins;
+RESET pg_exchange.runtime_filters;
+
+-- joins on the servers
+SET pg_exchange.join_exchange = broadcast;
+SELECT * FROM compare('SELECT t.k, count(*), max(t.id) FROM PAIR t JOIN keys_PAIR USING (k) GROUP BY t.k', 'ExchangeBroadcast');
+SET pg_exchange.transport = session;
+SELECT * FROM compare('SELECT count(*), count(t.k), sum(t.id) FROM PAIR t JOIN keys_PAIR USING (k)', 'ExchangeBroadcast');
+RESET pg_exchange.transport;
+RESET pg_exchange.join_exchange;

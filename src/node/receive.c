@@ -25,6 +25,7 @@
 
 #include "compat.h"
 #include "exec/ask_session.h"
+#include "exec/ask_types.h"
 #include "exec/explain.h"
 #include "exec/parallel.h"
 #include "exec/partial.h"
@@ -139,12 +140,17 @@ begin_params(px_receive_state *state, const CustomScan *scan)
 
 /* Set up what may run on postgres_fdw's connection. */
 static void
-begin_session(px_receive_state *state, int eflags)
+begin_session(px_receive_state *state, const CustomScan *scan, int eflags)
 {
 	EState	   *estate = state->css.ss.ps.state;
 	const ForeignScan *foreign = state->foreign;
+	List	   *types = list_nth(scan->custom_private,
+								 PX_RECEIVE_PRIVATE_TYPES);
 
 	state->child = ExecInitNode((Plan *) foreign, estate, eflags);
+	state->fallback = types != NIL && outerPlanState(state->child) ?
+		outerPlanState(state->child) : state->child;
+	px_ask_types_begin(state, types);
 	state->question = px_fdw_cursor_new(estate, foreign->fs_server,
 										state->rtindex, state->userid,
 										NIL, state->remote_sql,
@@ -251,7 +257,7 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 
 	/* The leader has postgres_fdw's session; workers have none. */
 	if (!IsParallelWorker() || state->nested_in_worker)
-		begin_session(state, eflags);
+		begin_session(state, scan, eflags);
 	begin_params(state, scan);
 	state->recheck_quals = ExecInitQual(state->foreign->fdw_recheck_quals,
 										&css->ss.ps);
@@ -285,7 +291,7 @@ next_child_row(px_receive_state *state, TupleTableSlot *slot)
 	else if (state->child_rows % state->fetch_size == 0)
 		before_portion(state);
 	state->child_rows++;
-	child_slot = ExecProcNode(state->child);
+	child_slot = ExecProcNode(state->fallback);
 	if (TupIsNull(child_slot))
 		return NULL;
 
@@ -293,8 +299,9 @@ next_child_row(px_receive_state *state, TupleTableSlot *slot)
 	slot_getallattrs(child_slot);
 	memcpy(slot->tts_values, child_slot->tts_values, natts * sizeof(Datum));
 	memcpy(slot->tts_isnull, child_slot->tts_isnull, natts * sizeof(bool));
-	slot->tts_tid =
-		((ScanState *) state->child)->ss_ScanTupleSlot->tts_tid;
+	if (state->fallback == state->child)
+		slot->tts_tid =
+			((ScanState *) state->child)->ss_ScanTupleSlot->tts_tid;
 	return ExecStoreVirtualTuple(slot);
 }
 
@@ -560,7 +567,11 @@ rescan_receive(CustomScanState *css)
 	ExecScanReScan(&css->ss);
 
 	if (changed && state->child)
+	{
 		UpdateChangedParamSet(state->child, changed);
+		if (state->fallback != state->child)
+			UpdateChangedParamSet(state->fallback, changed);
+	}
 	if (state->foreign->scan.scanrelid == 0 &&
 		css->ss.ps.state->es_epq_active)
 	{
@@ -571,8 +582,8 @@ rescan_receive(CustomScanState *css)
 	if (state->phase == PX_RECEIVE_CHILD)
 	{
 		state->child_rows = 0;
-		if (state->child->chgParam == NULL)
-			ExecReScan(state->child);
+		if (state->fallback->chgParam == NULL)
+			ExecReScan(state->fallback);
 		return;
 	}
 
@@ -601,4 +612,6 @@ end_receive(CustomScanState *css)
 		px_fdw_cursor_end(state->session_cursor);
 	if (state->question)
 		px_fdw_cursor_end(state->question);
+	if (state->types_question)
+		px_fdw_cursor_end(state->types_question);
 }

@@ -41,6 +41,9 @@ typedef enum px_receive_private
 								 * px_scan_filter_begin takes */
 	PX_RECEIVE_PRIVATE_LOOKUP,	/* keys of an ExchangeLookup: what
 								 * px_scan_keys_begin takes */
+	PX_RECEIVE_PRIVATE_TYPES,	/* what px_ask_types_begin takes.  If the plan
+								 * below the child is one, it returns the
+								 * child's rows */
 	PX_RECEIVE_PRIVATE_ITEMS	/* their number */
 } px_receive_private;
 

@@ -740,14 +740,15 @@ plan_fragment(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 {
 	const fragment_path *path = (const fragment_path *) best_path;
 	const px_fragment *fragment = &path->join->fragment;
-	ForeignScan *foreign = linitial_node(ForeignScan, custom_plans);
+	ForeignScan *foreign = linitial(custom_plans);
+	const char *scan_sql = strVal(linitial(foreign->fdw_private));
+	List	   *columns = columns_of_scan(root, foreign);
 	int			nparams = list_length(foreign->fdw_exprs);
 	List	   *retrieved = NIL;
 	char	   *sql;
 
-	sql = px_fragment_sql(root, fragment, path->leaf,
-						  strVal(linitial(foreign->fdw_private)),
-						  columns_of_scan(root, foreign), nparams);
+	sql = px_fragment_sql(root, fragment, path->leaf, scan_sql, columns,
+						  nparams);
 	for (int i = 1; i <= list_length(fragment->target->exprs); i++)
 		retrieved = lappend_int(retrieved, i);
 	foreign->fdw_private = list_make3(makeString(sql), retrieved,
@@ -759,8 +760,10 @@ plan_fragment(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	foreign->fdw_scan_tlist = make_tlist_from_pathtarget(fragment->target);
 	foreign->scan.scanrelid = 0;
 	foreign->scan.plan.plan_rows = best_path->path.rows;
-	return px_partial_agg_plan(root, rel, best_path, tlist, clauses,
-							   custom_plans);
+	return px_paths_set_types(
+		px_partial_agg_plan(root, rel, best_path, tlist, clauses,
+							custom_plans),
+		px_fragment_types(scan_sql, columns, nparams));
 }
 
 static Plan *

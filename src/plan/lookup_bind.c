@@ -68,6 +68,17 @@ replace_markers(Node *node, void *context)
 }
 
 static bool
+has_marker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN &&
+		((Param *) node)->paramid >= PX_LOOKUP_MARKER_FIRST)
+		return true;
+	return expression_tree_walker(node, has_marker, context);
+}
+
+static bool
 has_exec_param(Node *node, void *context)
 {
 	if (node == NULL)
@@ -150,7 +161,9 @@ bind_receive(Plan *plan, void *arg)
 	if (!px_plan_is_receive(plan))
 		return false;
 	foreign = linitial_node(ForeignScan, receive->custom_plans);
-	if (list_nth(receive->custom_private, PX_RECEIVE_PRIVATE_LOOKUP) != NIL &&
+	if ((has_marker((Node *) foreign->fdw_exprs, NULL) ||
+		 list_nth(receive->custom_private,
+				  PX_RECEIVE_PRIVATE_LOOKUP) != NIL) &&
 		params->stable && !has_exec_param((Node *) foreign->fdw_exprs, NULL))
 		px_paths_set_keys(receive);
 	bind_keys(receive, params);

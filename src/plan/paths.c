@@ -389,6 +389,14 @@ px_paths_set_keys(CustomScan *receive)
 		makeInteger(1);
 }
 
+Plan *
+px_paths_set_types(Plan *receive, List *types)
+{
+	lfirst(list_nth_cell(castNode(CustomScan, receive)->custom_private,
+						 PX_RECEIVE_PRIVATE_TYPES)) = types;
+	return receive;
+}
+
 /* ---------------------------------------------------------------------
  * Functions that replace those of postgres_fdw
  * --------------------------------------------------------------------- */
@@ -433,7 +441,7 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, List *others)
 
 		/* The path of a pushed-down LIMIT has the input relation as parent. */
 		if (IsA(path, ForeignPath) &&
-			!is_lookup(root, path) &&
+			(!is_lookup(root, path) || px_semi_join_types((ForeignPath *) path)) &&
 			(path->parent == rel || px_rel_is_eligible(root, path->parent)))
 		{
 			add_partial_receive_path(root, rel, (ForeignPath *) path);
@@ -513,7 +521,7 @@ get_foreign_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 {
 	const FdwRoutine *original = exchange_routine_of(rel)->original;
 	ForeignPath path = *best_path;
-	ForeignScan *scan = px_semi_join_plan(best_path, tlist);
+	ForeignScan *scan = px_semi_join_plan(best_path, tlist, outer_plan);
 
 	if (scan)
 		return scan;
@@ -678,9 +686,13 @@ px_receive_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	scan->custom_plans = list_make1(foreign);
 	scan->custom_private = copyObject(best_path->custom_private);
 	if (IsA(path, ForeignPath))
+	{
 		lfirst(list_nth_cell(scan->custom_private,
 							 PX_RECEIVE_PRIVATE_LOOKUP)) =
 			px_lookup_keys_items(path->fdw_private, foreign);
+		(void) px_paths_set_types(&scan->scan.plan,
+								  px_semi_join_types(path));
+	}
 	scan->methods = &px_receive_scan_methods;
 	return &scan->scan.plan;
 }
