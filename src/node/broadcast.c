@@ -23,47 +23,16 @@
 
 #include "compat.h"
 #include "exec/broadcast_ask.h"
-#include "exec/broadcast_side.h"
 #include "node/broadcast.h"
+#include "node/broadcast_explain.h"
+#include "node/broadcast_state.h"
 #include "node/receive.h"
-
-typedef enum broadcast_phase
-{
-	BROADCAST_NEW,				/* nothing was done yet for this (re)scan */
-	BROADCAST_FRAGMENTS,		/* the fragments run */
-	BROADCAST_LOCAL				/* the local plan runs, for good */
-} broadcast_phase;
-
-typedef struct px_broadcast_state
-{
-	CustomScanState css;		/* must be first */
-
-	/* Fixed at begin. */
-	PlanState  *fragments;
-	PlanState  *local;
-	int			nsides;
-	PlanState **side_plans;
-	int			nreceives;		/* of the fragments */
-	px_receive_state **receives;	/* NULL before the first row */
-
-	/* Of the current scan. */
-	broadcast_phase phase;
-	bool		sides_read;		/* some of them: to be rescanned */
-	px_broadcast_side **sides;	/* NULL but in BROADCAST_FRAGMENTS */
-
-	/* For EXPLAIN. */
-	const char *local_reason;	/* why the local plan runs, or NULL */
-	uint64	   *sent_nbytes;	/* [nreceives], over all scans */
-	uint64		sent_rows;		/* to each fragment, likewise */
-} px_broadcast_state;
 
 static Node *create_state(CustomScan *scan);
 static void begin_broadcast(CustomScanState *css, EState *estate, int eflags);
 static TupleTableSlot *exec_broadcast(CustomScanState *css);
 static void end_broadcast(CustomScanState *css);
 static void rescan_broadcast(CustomScanState *css);
-static void explain_broadcast(CustomScanState *css, List *ancestors,
-							  ExplainState *es);
 
 const CustomScanMethods px_broadcast_scan_methods = {
 	.CustomName = PX_BROADCAST_NAME,
@@ -76,7 +45,7 @@ static const CustomExecMethods broadcast_exec_methods = {
 	.ExecCustomScan = exec_broadcast,
 	.EndCustomScan = end_broadcast,
 	.ReScanCustomScan = rescan_broadcast,
-	.ExplainCustomScan = explain_broadcast,
+	.ExplainCustomScan = px_broadcast_explain,
 };
 
 void
@@ -110,7 +79,7 @@ show_children(px_broadcast_state *state)
 	MemoryContext oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
 	List	   *children = NIL;
 
-	if (state->phase == BROADCAST_LOCAL)
+	if (state->phase == PX_BROADCAST_LOCAL)
 		children = list_make1(state->local);
 	else
 	{
@@ -128,6 +97,7 @@ begin_broadcast(CustomScanState *css, EState *estate, int eflags)
 	px_broadcast_state *state = (px_broadcast_state *) css;
 	const CustomScan *scan = (const CustomScan *) css->ss.ps.plan;
 	List	   *plans = scan->custom_plans;
+	ListCell   *lc;
 
 	/* Rescans read all sides anew, and nobody reads backward. */
 	eflags &= ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK);
@@ -140,6 +110,9 @@ begin_broadcast(CustomScanState *css, EState *estate, int eflags)
 	for (int i = 0; i < state->nsides; i++)
 		state->side_plans[i] = ExecInitNode(
 			list_nth(plans, PX_BROADCAST_PLAN_SIDES + i), estate, eflags);
+	foreach(lc, (List *) list_nth(scan->custom_private,
+								  PX_BROADCAST_PRIVATE_KEYS))
+		state->keys = lappend(state->keys, strVal(lfirst(lc)));
 	show_children(state);
 }
 
@@ -182,7 +155,7 @@ rescan_broadcast(CustomScanState *css)
 			UpdateChangedParamSet(state->side_plans[i], changed);
 	}
 	ExecScanReScan(&css->ss);
-	if (state->phase == BROADCAST_LOCAL)
+	if (state->phase == PX_BROADCAST_LOCAL)
 	{
 		if (state->local->chgParam == NULL)
 			ExecReScan(state->local);
@@ -194,7 +167,7 @@ rescan_broadcast(CustomScanState *css)
 			ExecReScan(state->side_plans[i]);
 	}
 	state->sides_read = false;
-	state->phase = BROADCAST_NEW;
+	state->phase = PX_BROADCAST_NEW;
 }
 
 /* ---------------------------------------------------------------------
@@ -347,7 +320,7 @@ start(px_broadcast_state *state)
 
 	free_sides(state);
 	reason = start_fragments(state);
-	state->phase = reason ? BROADCAST_LOCAL : BROADCAST_FRAGMENTS;
+	state->phase = reason ? PX_BROADCAST_LOCAL : PX_BROADCAST_FRAGMENTS;
 	if (reason)
 	{
 		free_sides(state);
@@ -372,9 +345,9 @@ broadcast_next(ScanState *node)
 	TupleTableSlot *child;
 	int			natts = slot->tts_tupleDescriptor->natts;
 
-	if (state->phase == BROADCAST_NEW)
+	if (state->phase == PX_BROADCAST_NEW)
 		start(state);
-	child = ExecProcNode(state->phase == BROADCAST_LOCAL ?
+	child = ExecProcNode(state->phase == PX_BROADCAST_LOCAL ?
 						 state->local : state->fragments);
 	if (TupIsNull(child))
 		return slot;
@@ -395,54 +368,4 @@ static TupleTableSlot *
 exec_broadcast(CustomScanState *css)
 {
 	return ExecScan(&css->ss, broadcast_next, broadcast_recheck);
-}
-
-/* ---------------------------------------------------------------------
- * EXPLAIN
- * --------------------------------------------------------------------- */
-
-/* What was sent to the server of each fragment. */
-static void
-explain_sent(const px_broadcast_state *state, ExplainState *es)
-{
-	if (es->format == EXPLAIN_FORMAT_TEXT)
-	{
-		for (int i = 0; i < state->nreceives; i++)
-			ExplainPropertyText(
-				"Sent",
-				psprintf(UINT64_FORMAT " rows, " UINT64_FORMAT " bytes to %s",
-						 state->sent_rows, state->sent_nbytes[i],
-						 state->receives[i]->servername),
-				es);
-		return;
-	}
-	ExplainOpenGroup("Sent", "Sent", false, es);
-	for (int i = 0; i < state->nreceives; i++)
-	{
-		ExplainOpenGroup("Fragment", NULL, true, es);
-		ExplainPropertyText("Server", state->receives[i]->servername, es);
-		ExplainPropertyUInteger("Sent Rows", NULL, state->sent_rows, es);
-		ExplainPropertyUInteger("Sent Bytes", NULL, state->sent_nbytes[i], es);
-		ExplainCloseGroup("Fragment", NULL, true, es);
-	}
-	ExplainCloseGroup("Sent", "Sent", false, es);
-}
-
-static void
-explain_broadcast(CustomScanState *css, List *ancestors, ExplainState *es)
-{
-	const px_broadcast_state *state = (const px_broadcast_state *) css;
-	const CustomScan *scan = (const CustomScan *) css->ss.ps.plan;
-	List	   *keys = NIL;
-	ListCell   *lc;
-
-	foreach(lc, (List *) list_nth(scan->custom_private,
-								  PX_BROADCAST_PRIVATE_KEYS))
-		keys = lappend(keys, strVal(lfirst(lc)));
-	ExplainPropertyText("Exchange Type", "Broadcast", es);
-	ExplainPropertyList("Keys", keys, es);
-	if (state->local_reason)
-		ExplainPropertyText("Not Sent", state->local_reason, es);
-	else if (es->analyze && state->receives)
-		explain_sent(state, es);
 }
