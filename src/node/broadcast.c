@@ -26,6 +26,7 @@
 #include "node/broadcast.h"
 #include "node/broadcast_explain.h"
 #include "node/broadcast_state.h"
+#include "node/broadcast_stats.h"
 #include "node/receive.h"
 
 static Node *create_state(CustomScan *scan);
@@ -203,6 +204,8 @@ find_receives(px_broadcast_state *state)
 	state->receives = palloc(list_length(list.receives) *
 							 sizeof(px_receive_state *));
 	state->sent_nbytes = palloc0(list_length(list.receives) * sizeof(uint64));
+	state->fragment_times = palloc0(list_length(list.receives) *
+									sizeof(instr_time));
 	foreach(lc, list.receives)
 		state->receives[state->nreceives++] = lfirst(lc);
 }
@@ -263,8 +266,11 @@ read_sides(px_broadcast_state *state, const px_broadcast_peers *peers)
 	return reason;
 }
 
-/* Give a fragment its pieces: they are the last parameters of its query. */
-static void
+/*
+ * Give a fragment its pieces: they are the last parameters of its query.
+ * Returns their bytes.
+ */
+static uint64
 set_params(px_broadcast_state *state, int i)
 {
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
@@ -272,6 +278,7 @@ set_params(px_broadcast_state *state, int i)
 	List	   *exprs = receive->foreign->fdw_exprs;
 	int			first = list_length(exprs) - state->nsides;
 	px_mode		mode = px_broadcast_mode(receive);
+	uint64		nbytes = 0;
 
 	for (int j = 0; j < state->nsides; j++)
 	{
@@ -284,8 +291,26 @@ set_params(px_broadcast_state *state, int i)
 		param->isnull = false;
 		state->fragments->chgParam =
 			bms_add_member(state->fragments->chgParam, paramid);
-		state->sent_nbytes[i] += VARSIZE(piece) - VARHDRSZ;
+		nbytes += VARSIZE(piece) - VARHDRSZ;
 	}
+	state->sent_nbytes[i] += nbytes;
+	return nbytes;
+}
+
+/* Give all fragments their pieces, and count that. */
+static void
+send_sides(px_broadcast_state *state)
+{
+	uint64	   *nbytes = palloc(state->nreceives * sizeof(uint64));
+	uint64		nrows = 0;
+
+	for (int i = 0; i < state->nreceives; i++)
+		nbytes[i] = set_params(state, i);
+	for (int i = 0; i < state->nsides; i++)
+		nrows += px_broadcast_side_rows(state->sides[i]);
+	state->sent_rows += nrows;
+	px_broadcast_count(state, nrows, nbytes);
+	pfree(nbytes);
 }
 
 /* Begin the fragments; or, if they cannot run, nothing. */
@@ -295,19 +320,21 @@ start_fragments(px_broadcast_state *state)
 	px_broadcast_peers peers;
 	const char *reason;
 
+	find_receives(state);
 	if (!px_enabled)
 		return "pg_exchange.enabled is off";
-	find_receives(state);
 	reason = px_broadcast_ask(state->receives, state->nreceives, &peers);
+	px_broadcast_end_stage(state, PX_BROADCAST_STAGE_ASK);
 	if (reason == NULL)
+	{
 		reason = read_sides(state, &peers);
+		px_broadcast_end_stage(state, PX_BROADCAST_STAGE_SIDES);
+	}
 	if (reason)
 		return reason;
-	for (int i = 0; i < state->nreceives; i++)
-		set_params(state, i);
-	for (int i = 0; i < state->nsides; i++)
-		state->sent_rows += px_broadcast_side_rows(state->sides[i]);
+	send_sides(state);
 	ExecReScan(state->fragments);
+	state->awaits_row = true;
 	return NULL;
 }
 
@@ -319,6 +346,7 @@ start(px_broadcast_state *state)
 	const char *reason;
 
 	free_sides(state);
+	px_broadcast_begin_stages(state);
 	reason = start_fragments(state);
 	state->phase = reason ? PX_BROADCAST_LOCAL : PX_BROADCAST_FRAGMENTS;
 	if (reason)
@@ -327,6 +355,7 @@ start(px_broadcast_state *state)
 		ereport(DEBUG1,
 				(errmsg_internal("join is not sent to servers: %s", reason)));
 		state->local_reason = pstrdup(reason);
+		px_broadcast_count(state, 0, NULL);
 		show_children(state);
 	}
 	MemoryContextSwitchTo(oldcontext);
@@ -349,8 +378,15 @@ broadcast_next(ScanState *node)
 		start(state);
 	child = ExecProcNode(state->phase == PX_BROADCAST_LOCAL ?
 						 state->local : state->fragments);
+	if (state->awaits_row)
+		px_broadcast_end_stage(state, PX_BROADCAST_STAGE_FRAGMENTS);
+	state->awaits_row = false;
 	if (TupIsNull(child))
+	{
+		if (state->phase == PX_BROADCAST_FRAGMENTS)
+			px_broadcast_end_fragments(state);
 		return slot;
+	}
 	slot_getallattrs(child);
 	memcpy(slot->tts_values, child->tts_values, natts * sizeof(Datum));
 	memcpy(slot->tts_isnull, child->tts_isnull, natts * sizeof(bool));
