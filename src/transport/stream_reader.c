@@ -86,6 +86,7 @@ take_batch(px_stream_reader *reader, const uint8_t *body,
 
 	reader->stats->raw_nbytes += header->raw_nbytes;
 	reader->stats->batches++;
+	reader->stats->rows += header->rows;
 	reader->stats->choices[header->choice]++;
 	reader->batch_rows = header->rows;
 	reader->next_row = 0;
@@ -107,7 +108,8 @@ count_frame(px_stream_reader *reader, px_frame_kind kind, size_t nbytes,
 
 	counters->streams += header->sequence == 0 && reader->senders.n == 1 &&
 		!reader->session_active;
-	counters->scans += reader->begins_scan;
+	if (reader->begins_scan)
+		px_counters_add_scan(counters, reader->scan_kinds);
 	reader->begins_scan = false;
 	px_progress_frame(reader->stream->progress, nbytes);
 	if (kind == PX_FRAME_BATCH)
@@ -288,6 +290,7 @@ finish_stream(px_stream_reader *reader)
 							reader->stream->holder.servername);
 	require(reader, "plan frame", reader->explain != 0, reader->has_plan);
 	reader->finished = true;
+	INSTR_TIME_SET_CURRENT(reader->finished_at);
 	update_link_history(reader);
 }
 

@@ -26,6 +26,7 @@ typedef struct px_receive_stats
 	uint64		streams;
 	uint64		sessions;		/* reads by postgres_fdw's session */
 	uint64		batches;
+	uint64		rows;
 	uint64		raw_nbytes;
 	uint64		wire_nbytes;
 	uint64		encode_us;		/* told by the end frames */
@@ -67,7 +68,8 @@ typedef struct px_stream_reader
 	uint32		explain;		/* as requested; 0: no plan is to follow */
 	px_link_history *link_history;	/* the peer's, updated at the end of the
 									 * stream; NULL if mode is not auto */
-	bool		begins_scan;	/* count a scan with the next frame */
+	bool		begins_scan;	/* count a scan with the next frame ... */
+	uint32		scan_kinds;		/* ... of these kinds: PX_SCAN_BITs */
 	bool		retried;		/* on a new connection, because the backend did
 								 * not know exchange.send */
 
@@ -86,7 +88,8 @@ typedef struct px_stream_reader
 								 * keeps_first */
 	uint32		batch_rows;		/* of the batch in the decoder */
 	uint32		next_row;		/* of these */
-	bool		finished;		/* every sender has ended */
+	bool		finished;		/* every sender has ended ... */
+	instr_time	finished_at;	/* ... then */
 	bool		has_plan;		/* it has come, after the ends */
 	char	   *plan_text;		/* of the last stream that had one; or NULL */
 	char	   *plan_json;
