@@ -21,6 +21,7 @@
 #include "exec/plan_walk.h"
 #include "node/broadcast.h"
 #include "node/lookup.h"
+#include "node/receive.h"
 #include "plan/lookup_bind.h"
 #include "plan/paths.h"
 
@@ -36,6 +37,7 @@ typedef struct key_params
 	int			first;
 	Bitmapset  *all;
 	bool		stable;			/* nothing else below it changes */
+	bool		lookup;			/* of an ExchangeLookup */
 } key_params;
 
 /* A statement whose lookups are bound. */
@@ -122,6 +124,12 @@ add_constant_params(Plan *plan, void *arg)
 	return false;
 }
 
+static void
+mark(CustomScan *receive, px_receive_private item)
+{
+	lfirst(list_nth_cell(receive->custom_private, item)) = makeInteger(1);
+}
+
 /* Bind the markers of an ExchangeReceive. */
 static bool
 bind_receive(Plan *plan, void *arg)
@@ -134,9 +142,14 @@ bind_receive(Plan *plan, void *arg)
 	if (!px_plan_is_receive(plan))
 		return false;
 	foreign = linitial_node(ForeignScan, receive->custom_plans);
-	if (has_marker((Node *) foreign->fdw_exprs, NULL) && params->stable &&
-		!has_exec_param((Node *) foreign->fdw_exprs, NULL))
-		px_paths_set_keys(receive);
+	if (has_marker((Node *) foreign->fdw_exprs, NULL))
+	{
+		if (params->lookup)
+			mark(receive, PX_RECEIVE_PRIVATE_LOOKUP);
+		if (params->stable &&
+			!has_exec_param((Node *) foreign->fdw_exprs, NULL))
+			mark(receive, PX_RECEIVE_PRIVATE_KEYS);
+	}
 	add_params(&foreign->scan.plan, params);
 	plan->qual = replace_list(plan->qual, params);
 	foreign->fdw_exprs = replace_list(foreign->fdw_exprs, params);
@@ -154,7 +167,10 @@ bind_params(const lookup_binding *binding, CustomScan *scan, int item,
 			List *types, Plan *below)
 {
 	PlannedStmt *stmt = binding->stmt;
-	key_params	params = {.first = list_length(stmt->paramExecTypes)};
+	key_params	params = {
+		.first = list_length(stmt->paramExecTypes),
+		.lookup = scan->methods == &px_lookup_scan_methods
+	};
 	ListCell   *lc;
 
 	foreach(lc, types)

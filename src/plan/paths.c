@@ -203,6 +203,9 @@ px_receive_path(PlannerInfo *root, ForeignPath *foreign)
 		path->custom_private = lappend(path->custom_private, makeInteger(0));
 	path->custom_private = lappend(path->custom_private, NIL);
 	path->custom_private = lappend(path->custom_private, NIL);
+	if (px_semi_join_is_path(foreign))
+		lfirst(list_nth_cell(path->custom_private,
+							 PX_RECEIVE_PRIVATE_SEMI_JOIN)) = makeInteger(1);
 	px_custompath_copy_restrictinfo(path, foreign);
 	path->methods = &receive_path_methods;
 	return path;
@@ -385,13 +388,6 @@ double
 px_paths_tuple_cost(const RelOptInfo *rel)
 {
 	return exchange_routine_of(rel)->tuple_cost;
-}
-
-void
-px_paths_set_keys(CustomScan *receive)
-{
-	lfirst(list_nth_cell(receive->custom_private, PX_RECEIVE_PRIVATE_KEYS)) =
-		makeInteger(1);
 }
 
 /* ---------------------------------------------------------------------

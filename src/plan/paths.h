@@ -81,12 +81,6 @@ extern Path *px_paths_make_lookup(PlannerInfo *root, RelOptInfo *rel,
 extern Cost px_paths_lookup_cost_min(const RelOptInfo *rel, double fraction,
 									 double nkeys, int nservers);
 
-/*
- * Tell an ExchangeReceive of a finished plan that the parameters of its remote
- * query are arrays of keys, which change but seldom.
- */
-extern void px_paths_set_keys(CustomScan *receive);
-
 /* Install the planner's hook for relations; called by _PG_init. */
 extern void px_paths_init(void);
 

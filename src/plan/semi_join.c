@@ -416,13 +416,21 @@ px_semi_join_add_path(PlannerInfo *root, RelOptInfo *joinrel,
 							outer.scan->fdw_exprs, tlist)));
 }
 
+bool
+px_semi_join_is_path(const ForeignPath *path)
+{
+	const List *private = path->fdw_private;
+
+	return private != NIL && IsA(linitial(private), String) &&
+		strcmp(strVal(linitial(private)), SEMI_JOIN_MARK) == 0;
+}
+
 ForeignScan *
 px_semi_join_plan(const ForeignPath *path, List *tlist)
 {
 	const List *private = path->fdw_private;
 
-	if (private == NIL || !IsA(linitial(private), String) ||
-		strcmp(strVal(linitial(private)), SEMI_JOIN_MARK) != 0)
+	if (!px_semi_join_is_path(path))
 		return NULL;
 	return make_foreignscan(tlist, NIL, 0,
 							copyObject(list_nth(private, SEMI_JOIN_FDW_EXPRS)),
