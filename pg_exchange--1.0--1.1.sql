@@ -210,6 +210,33 @@ COMMENT ON FUNCTION exchange.deposit(pg_catalog.bytea) IS
 'keep frames in shared memory for another session of the user, and return the receipt that exchange.apply takes';
 
 --
+-- Inboxes.
+--
+
+CREATE FUNCTION exchange.fill_inbox(frames pg_catalog.bytea) RETURNS bigint
+AS 'MODULE_PATHNAME', 'px_sql_fill_inbox'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION exchange.fill_inbox(pg_catalog.bytea) IS
+'keep frames in inboxes of this session until the transaction ends, and return the bytes that all of them have';
+
+CREATE FUNCTION exchange.inbox_support(pg_catalog.internal) RETURNS pg_catalog.internal
+AS 'MODULE_PATHNAME', 'px_sql_inbox_support'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION exchange.inbox_support(pg_catalog.internal) IS
+'planner support for exchange.inbox';
+
+-- STABLE: nothing can be brought to an inbox that a query reads.
+CREATE FUNCTION exchange.inbox(number integer) RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'px_sql_inbox'
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED
+SUPPORT exchange.inbox_support;
+
+COMMENT ON FUNCTION exchange.inbox(integer) IS
+'return the rows of frames in an inbox: SELECT * FROM exchange.inbox(number) AS t(column type, ...)';
+
+--
 -- Runtime filters.
 --
 -- Coordinators call these with arguments of exactly these types.

@@ -18,7 +18,7 @@
 #include "transport/slices.h"
 #include "transport/stream.h"
 #include "tuple/decode.h"
-#include "wire/totals.h"
+#include "tuple/senders.h"
 
 /* Sums over all streams of a node: slices and rescans make several. */
 typedef struct px_receive_stats
@@ -51,7 +51,7 @@ typedef struct px_stream_reader
 	px_stream  *stream;
 	px_decoder *decoder;
 	px_receive_stats *stats;	/* of the node */
-	MemoryContext context;		/* for senders, and what is kept */
+	MemoryContext context;		/* for what is kept */
 	bool		keeps_first;	/* the first batch stays for a rescan */
 
 	/* What is read now. */
@@ -82,9 +82,7 @@ typedef struct px_stream_reader
 								 * one was wanted */
 	bool		wanting;		/* one is wanted, but was not waited for ... */
 	instr_time	wanting_since;	/* ... since then */
-	px_sender_totals *senders;
-	int			nsenders;
-	int			senders_max;
+	px_senders	senders;
 	uint64		nbatches;		/* that have come */
 	uint8_t    *first_frame;	/* the first batch's, in context; NULL unless
 								 * keeps_first */
