@@ -81,7 +81,10 @@ CREATE FUNCTION exchange.stat_get_exchange(
     OUT encode_time double precision, OUT send_wait_time double precision,
     OUT receive_wait_time double precision, OUT decode_time double precision,
     OUT stats_reset pg_catalog.timestamptz,
-    OUT writes bigint, OUT write_fallbacks bigint, OUT rows_sent bigint, OUT bytes_sent bigint)
+    OUT writes bigint, OUT write_fallbacks bigint, OUT rows_sent bigint, OUT bytes_sent bigint,
+    OUT filtered_scans bigint, OUT lookups bigint, OUT semi_joins bigint, OUT rows_filtered bigint,
+    OUT joins_not_sent bigint, OUT broadcasts bigint, OUT broadcast_rows bigint, OUT broadcast_bytes bigint,
+    OUT hash_partitions bigint, OUT partition_rows bigint, OUT partition_bytes bigint)
 RETURNS SETOF pg_catalog.record
 AS 'MODULE_PATHNAME', 'px_sql_stat_get_exchange_1_1'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
@@ -102,7 +105,10 @@ CREATE OR REPLACE VIEW exchange.pg_stat_exchange AS
            s.remote_bytes_none, s.remote_bytes_lz4, s.remote_bytes_zstd,
            s.local_bytes_none, s.local_bytes_lz4, s.local_bytes_zstd,
            s.encode_time, s.send_wait_time, s.receive_wait_time, s.decode_time, s.stats_reset,
-           s.sessions, s.writes, s.write_fallbacks, s.rows_sent, s.bytes_sent
+           s.sessions, s.writes, s.write_fallbacks, s.rows_sent, s.bytes_sent,
+           s.filtered_scans, s.lookups, s.semi_joins, s.rows_filtered, s.joins_not_sent,
+           s.broadcasts, s.broadcast_rows, s.broadcast_bytes,
+           s.hash_partitions, s.partition_rows, s.partition_bytes
     FROM exchange.stat_get_exchange() s LEFT JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) s.datid;
 
 DROP FUNCTION exchange.stat_get_exchange_1_0();
@@ -204,6 +210,33 @@ COMMENT ON FUNCTION exchange.deposit(pg_catalog.bytea) IS
 'keep frames in shared memory for another session of the user, and return the receipt that exchange.apply takes';
 
 --
+-- Inboxes.
+--
+
+CREATE FUNCTION exchange.fill_inbox(frames pg_catalog.bytea) RETURNS bigint
+AS 'MODULE_PATHNAME', 'px_sql_fill_inbox'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION exchange.fill_inbox(pg_catalog.bytea) IS
+'keep frames in inboxes of this session until the transaction ends, and return the bytes that all of them have';
+
+CREATE FUNCTION exchange.inbox_support(pg_catalog.internal) RETURNS pg_catalog.internal
+AS 'MODULE_PATHNAME', 'px_sql_inbox_support'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION exchange.inbox_support(pg_catalog.internal) IS
+'planner support for exchange.inbox';
+
+-- STABLE: nothing can be brought to an inbox that a query reads.
+CREATE FUNCTION exchange.inbox(number integer) RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'px_sql_inbox'
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED
+SUPPORT exchange.inbox_support;
+
+COMMENT ON FUNCTION exchange.inbox(integer) IS
+'return the rows of frames in an inbox: SELECT * FROM exchange.inbox(number) AS t(column type, ...)';
+
+--
 -- Runtime filters.
 --
 -- Coordinators call these with arguments of exactly these types.
@@ -254,6 +287,19 @@ SUPPORT exchange.may_match_support;
 
 COMMENT ON FUNCTION exchange.may_match(pg_catalog.record, integer) IS
 'tell whether a column may be one of some keys, if it has the type: exchange.may_match(ROW(column, NULL::type, keys), typmod)';
+
+--
+-- Rows that are cut by the hash of a key.
+--
+
+-- Not STRICT: the keys have any types, and the result is null if one of them
+-- is null.
+CREATE FUNCTION exchange.partition_number(modulus integer, VARIADIC keys "any") RETURNS integer
+AS 'MODULE_PATHNAME', 'px_sql_partition_number'
+LANGUAGE C CALLED ON NULL INPUT IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION exchange.partition_number(integer, "any") IS
+'tell the remainder, by a modulus, by which hash partitioning would choose the partition of the keys';
 
 --
 -- Statistics of foreign tables.

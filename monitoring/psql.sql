@@ -29,6 +29,16 @@ FROM exchange.pg_stat_exchange,
 GROUP BY srvname, reason HAVING sum(n) > 0
 ORDER BY 3 DESC;
 
+\echo 'Joins, by kind'
+SELECT srvname, kind, sum(n) AS n, pg_size_pretty(sum(bytes)) AS sent
+FROM exchange.pg_stat_exchange,
+     LATERAL (VALUES ('filtered scan', filtered_scans, 0), ('lookup', lookups, 0), ('semi-join', semi_joins, 0),
+                     ('broadcast', broadcasts, broadcast_bytes),
+                     ('hash partition', hash_partitions, partition_bytes),
+                     ('not sent', joins_not_sent, 0)) v (kind, n, bytes)
+GROUP BY srvname, kind HAVING sum(n) > 0
+ORDER BY 3 DESC;
+
 \echo 'Streams that run, and the queries that they are part of'
 SELECT p.pid, p.srvname, p.remote_pid, p.percent, p.rows, pg_size_pretty(p.wire_bytes) AS wire,
        pg_size_pretty(p.bytes_per_second) AS per_second, p.codecs, p.blocked_on, a.wait_event,

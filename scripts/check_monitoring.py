@@ -82,7 +82,7 @@ def labels_of(series):
 
 
 def prepare(coordinator, shard):
-    """Scans in two modes, one that falls back, and one that fails."""
+    """Scans in two modes, one that falls back, one that fails, and a join on the shard."""
     shard.sql("CREATE EXTENSION pg_exchange; CREATE TABLE events AS SELECT i AS id, 'event ' || i AS name FROM generate_series(1, 50000) i;"
               "CREATE VIEW broken AS SELECT id, 1 / (40000 - id) AS q FROM events; CREATE DATABASE bare; ANALYZE")
     coordinator.sql(f"""CREATE EXTENSION postgres_fdw; CREATE EXTENSION pg_exchange; CREATE ROLE exporter LOGIN IN ROLE pg_monitor;
@@ -96,6 +96,8 @@ def prepare(coordinator, shard):
     coordinator.sql("SELECT count(*) FROM databases WHERE random() < 2")
     with contextlib.suppress(harness.Failure):
         coordinator.sql("SELECT sum(q) FROM broken WHERE random() < 2")
+    coordinator.sql("SET pg_exchange.join_exchange = broadcast; CREATE TABLE kinds AS SELECT generate_series(1, 5) AS id;"
+                    "SELECT k.id, count(*) FROM events e JOIN kinds k ON k.id = e.id GROUP BY 1")
 
 
 def scan(coordinator, mode):
@@ -114,6 +116,11 @@ def check_values(metrics, coordinator):
             expected["pg_exchange_wire_bytes_total", (("codec", codec), ("locality", locality))] = f"{locality}_bytes_{codec}"
     for reason in ("disabled", "no_extension", "incompatible", "connection", "snapshot", "own_writes", "declined"):
         expected["pg_exchange_fallbacks_total", (("reason", reason),)] = f"fallbacks_{reason}"
+    for kind, column in (("filtered_scan", "filtered_scans"), ("lookup", "lookups"), ("semi_join", "semi_joins"), ("broadcast", "broadcasts"),
+                         ("hash_partition", "hash_partitions"), ("not_sent", "joins_not_sent")):
+        expected["pg_exchange_joins_total", (("kind", kind),)] = column
+    for kind, column in (("broadcast", "broadcast_bytes"), ("hash_partition", "partition_bytes")):
+        expected["pg_exchange_joins_sent_bytes_total", (("kind", kind),)] = column
     answer = coordinator.sql(f"SELECT {', '.join(f'sum({column})' for column in expected.values())} FROM exchange.pg_stat_exchange")
     for ((name, labels), column), value in zip(expected.items(), answer.split("|")):
         got = total(name, **dict(labels))
@@ -124,6 +131,8 @@ def check_values(metrics, coordinator):
         report.ok(ms > 0 and abs(got - ms / 1000) < 1e-6, f"pg_exchange_time_seconds_total of {part} is the view's", f"got {got} s, expected {ms} ms")
     for name, labels, least in (("scans", {"srvname": "shard"}, 3), ("errors", {"srvname": "shard"}, 1),
                                 ("fallbacks", {"srvname": "bare", "reason": "no_extension"}, 1),
+                                ("joins", {"srvname": "shard", "kind": "broadcast"}, 1),
+                                ("joins_sent_bytes", {"srvname": "shard", "kind": "broadcast"}, 100),
                                 ("wire_bytes", {"codec": "lz4", "locality": "local"}, 1000),
                                 ("wire_bytes", {"codec": "zstd", "locality": "local"}, 1000)):
         got = total(f"pg_exchange_{name}_total", **labels)
@@ -174,7 +183,7 @@ def check(work):
             report.ok(after > before, f"{name} rises with the next scan", f"{before}, then {after}")
     try:
         out = coordinator.sql(read("psql.sql"))
-        report.ok(len(re.findall(r"^(?:Servers|Bytes|Why|Streams|Connections)", out, re.M)) == 5, "psql.sql runs", out)
+        report.ok(len(re.findall(r"^(?:Servers|Bytes|Why|Joins|Streams|Connections)", out, re.M)) == 6, "psql.sql runs", out)
     except harness.Failure as failure:
         report.ok(False, "psql.sql runs", failure)
     return report.done()

@@ -15,6 +15,7 @@
 #include "node/broadcast.h"
 #include "node/forward.h"
 #include "node/gather.h"
+#include "node/inbox.h"
 #include "node/insert.h"
 #include "node/keys.h"
 #include "node/lookup.h"
@@ -37,6 +38,7 @@
 #include "plan/paths.h"
 #include "plan/place.h"
 #include "plan/rewrite.h"
+#include "plan/row_function.h"
 #include "plan/unpack.h"
 #include "plan/write_mark.h"
 #include "stats/stats.h"
@@ -55,6 +57,7 @@ _PG_init(void)
 	px_plan_node_init();
 	px_armour_node_init();
 	px_unpack_node_init();
+	px_inbox_node_init();
 	px_marker_init();
 	px_receive_init();
 	px_gather_init();
@@ -78,5 +81,6 @@ _PG_init(void)
 	px_rewrite_init();
 	px_write_mark_init();
 	px_apply_call_plan_init();
+	px_row_function_plan_init();
 	px_unpack_plan_init();
 }

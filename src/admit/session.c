@@ -106,8 +106,9 @@ static const Oid stable_functions[] = {
 	F_ENUM_OUT, F_XML_IN
 };
 
-/* exchange.unpack; NULL before px_session_set_unpack. */
+/* exchange.unpack and exchange.inbox; NULL before they are set. */
 static PGFunction unpack_function = NULL;
+static PGFunction inbox_function = NULL;
 
 typedef struct judgement
 {
@@ -150,21 +151,23 @@ stays_in_session(Oid function)
 }
 
 /*
- * Does the call return the rows of a piece that the client sends along?  They
- * are the same in each session, since all values travel in the form of their
+ * Does the call return rows that the client brings to the session that runs
+ * the query: in a piece that is a parameter, or in an inbox?  They are what the
+ * client has, in each session, since all values travel in the form of their
  * types.  Those of another piece may be text, which input functions read.
  */
 static bool
-reads_piece_of_client(const FuncExpr *call)
+reads_rows_of_client(const FuncExpr *call)
 {
 	const Param *piece = call->args ? linitial(call->args) : NULL;
 	FmgrInfo	finfo;
 
-	if (piece == NULL || !IsA(piece, Param) ||
-		piece->paramkind != PARAM_EXTERN)
+	if (!call->funcretset || piece == NULL)
 		return false;
 	fmgr_info(call->funcid, &finfo);
-	return finfo.fn_addr == unpack_function;
+	return (finfo.fn_addr == unpack_function && IsA(piece, Param) &&
+			piece->paramkind == PARAM_EXTERN) ||
+		(finfo.fn_addr == inbox_function && IsA(piece, Const));
 }
 
 static bool
@@ -293,7 +296,7 @@ judge_walker(Node *node, void *context)
 	if (IsA(node, CoerceToDomain) &&
 		judge_domain(((const CoerceToDomain *) node)->resulttype, context))
 		return true;
-	if (IsA(node, FuncExpr) && reads_piece_of_client((FuncExpr *) node))
+	if (IsA(node, FuncExpr) && reads_rows_of_client((FuncExpr *) node))
 		return false;
 	if (check_functions_in_node(node, judge_function, context))
 		return true;
@@ -304,6 +307,12 @@ void
 px_session_set_unpack(PGFunction function)
 {
 	unpack_function = function;
+}
+
+void
+px_session_set_inbox(PGFunction function)
+{
+	inbox_function = function;
 }
 
 char *

@@ -40,6 +40,9 @@ extern bool px_session_judge_time(Query *query);
 /* Which function exchange.unpack is; called before any query is judged. */
 extern void px_session_set_unpack(PGFunction function);
 
+/* The same for exchange.inbox. */
+extern void px_session_set_inbox(PGFunction function);
+
 /* Raise PX_ERRCODE_DECLINED unless reason is NULL. */
 extern void px_session_decline(const char *reason);
 

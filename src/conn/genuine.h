@@ -140,6 +140,17 @@
 	PX_ARE_GENUINE( \
 		"'exchange.deposit(pg_catalog.bytea) px_sql_deposit'", "1")
 
+/* The same for the functions that a join by HashPartition calls. */
+#define PX_CAN_REPARTITION \
+	PX_ARE_GENUINE( \
+		"'exchange.fill_inbox(pg_catalog.bytea) px_sql_fill_inbox', " \
+		"'exchange.inbox(integer) px_sql_inbox', " \
+		"'exchange.inbox_support(pg_catalog.internal)" \
+		" px_sql_inbox_support', " \
+		"'exchange.partition_number(integer,pg_catalog.\"any\")" \
+		" px_sql_partition_number'", \
+		"4")
+
 /*
  * A text expression: null if genuine, one of the above, else one of the
  * phrases above.  newest is the last one of its functions that came into the
@@ -160,6 +171,8 @@
 
 #define PX_GENUINE_FAULT	PX_FAULT(PX_IS_GENUINE, "may_match")
 #define PX_WRITE_FAULT		PX_FAULT(PX_CAN_WRITE, "describe")
+#define PX_REPARTITION_FAULT \
+	PX_FAULT(PX_CAN_REPARTITION, "partition_number")
 
 /*
  * A boolean expression that raises an error (22P02) unless PX_IS_GENUINE: in

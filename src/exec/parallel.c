@@ -44,7 +44,8 @@ begin_sharing(px_receive_state *state, px_receive_shared *shared,
 
 	/* However many read it, it is one scan. */
 	if (shared->participants > 1)
-		state->readers[0]->stream->counters->scans++;
+		px_counters_add_scan(state->readers[0]->stream->counters,
+							 state->scan_kinds);
 }
 
 void

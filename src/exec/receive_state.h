@@ -91,6 +91,8 @@ typedef struct px_receive_state
 	bool		limited;		/* the remote query has a LIMIT, and its rows
 								 * are merged with others */
 	bool		few_rows;		/* a LIMIT is going to end the scan early */
+	uint32		scan_kinds;		/* for statistics, but PX_SCAN_FILTERED:
+								 * PX_SCAN_BITs */
 	bool		nested_in_worker;	/* below a function that a parallel worker
 									 * calls */
 	List	   *param_exprs;	/* ExprStates of the remote query's
@@ -138,6 +140,7 @@ typedef struct px_receive_state
 	struct px_scan_filter *filters;
 	const char *read_sql;		/* remote_sql, with the filters that are known
 								 * when the scan begins */
+	uint64		filtered_since; /* stats.rows when the scan began */
 	bool		filters_rewound;	/* rows are returned again, and it was not
 									 * looked whether filters have changed; set
 									 * by receive.c */

@@ -248,6 +248,7 @@ px_scan_filter_take(px_receive_state *state)
 	if (state->nfilters == 0)
 		return;
 	state->filters_rewound = false;
+	state->filtered_since = state->stats.rows;
 	for (int i = 0; i < state->nfilters; i++)
 	{
 		px_scan_filter *filter = &state->filters[i];
@@ -293,6 +294,17 @@ px_scan_filter_has_changed(const px_receive_state *state)
 			return true;
 	}
 	return false;
+}
+
+void
+px_scan_filter_count(const px_receive_state *state)
+{
+	double		expected = state->css.ss.ps.plan->plan_rows;
+	uint64		came = state->stats.rows - state->filtered_since;
+
+	if (state->read_sql != state->remote_sql && expected > came)
+		state->readers[0]->stream->counters->rows_filtered +=
+			(uint64) (expected - came);
 }
 
 /* ---------------------------------------------------------------------

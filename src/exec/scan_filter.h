@@ -53,6 +53,12 @@ extern void px_scan_filter_fit(px_receive_state *state, const px_hello *hello);
 /* Has a filter changed since px_scan_filter_take? */
 extern bool px_scan_filter_has_changed(const px_receive_state *state);
 
+/*
+ * All rows of the scan have come: count those that have not come because of
+ * the filters.  That is an estimate, as in EXPLAIN.
+ */
+extern void px_scan_filter_count(const px_receive_state *state);
+
 /* What EXPLAIN says of them. */
 extern void px_scan_filter_explain(px_receive_state *state, List *ancestors,
 								   ExplainState *es);

@@ -35,6 +35,7 @@ add_stats(px_receive_stats *sum, const px_receive_stats *stats)
 	sum->streams += stats->streams;
 	sum->sessions += stats->sessions;
 	sum->batches += stats->batches;
+	sum->rows += stats->rows;
 	sum->raw_nbytes += stats->raw_nbytes;
 	sum->wire_nbytes += stats->wire_nbytes;
 	sum->encode_us += stats->encode_us;

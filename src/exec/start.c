@@ -78,6 +78,9 @@ start_frames(px_receive_state *state)
 
 	/* A scan with participants was counted by the leader. */
 	state->readers[0]->begins_scan = !px_receive_has_participants(state);
+	state->readers[0]->scan_kinds = state->scan_kinds;
+	if (state->read_sql != state->remote_sql)
+		state->readers[0]->scan_kinds |= PX_SCAN_BIT(PX_SCAN_FILTERED);
 
 	/* Columns that are not retrieved are null in all rows. */
 	memset(slot->tts_isnull, true,

@@ -23,47 +23,17 @@
 
 #include "compat.h"
 #include "exec/broadcast_ask.h"
-#include "exec/broadcast_side.h"
 #include "node/broadcast.h"
+#include "node/broadcast_explain.h"
+#include "node/broadcast_state.h"
+#include "node/broadcast_stats.h"
 #include "node/receive.h"
-
-typedef enum broadcast_phase
-{
-	BROADCAST_NEW,				/* nothing was done yet for this (re)scan */
-	BROADCAST_FRAGMENTS,		/* the fragments run */
-	BROADCAST_LOCAL				/* the local plan runs, for good */
-} broadcast_phase;
-
-typedef struct px_broadcast_state
-{
-	CustomScanState css;		/* must be first */
-
-	/* Fixed at begin. */
-	PlanState  *fragments;
-	PlanState  *local;
-	int			nsides;
-	PlanState **side_plans;
-	int			nreceives;		/* of the fragments */
-	px_receive_state **receives;	/* NULL before the first row */
-
-	/* Of the current scan. */
-	broadcast_phase phase;
-	bool		sides_read;		/* some of them: to be rescanned */
-	px_broadcast_side **sides;	/* NULL but in BROADCAST_FRAGMENTS */
-
-	/* For EXPLAIN. */
-	const char *local_reason;	/* why the local plan runs, or NULL */
-	uint64	   *sent_nbytes;	/* [nreceives], over all scans */
-	uint64		sent_rows;		/* to each fragment, likewise */
-} px_broadcast_state;
 
 static Node *create_state(CustomScan *scan);
 static void begin_broadcast(CustomScanState *css, EState *estate, int eflags);
 static TupleTableSlot *exec_broadcast(CustomScanState *css);
 static void end_broadcast(CustomScanState *css);
 static void rescan_broadcast(CustomScanState *css);
-static void explain_broadcast(CustomScanState *css, List *ancestors,
-							  ExplainState *es);
 
 const CustomScanMethods px_broadcast_scan_methods = {
 	.CustomName = PX_BROADCAST_NAME,
@@ -76,7 +46,7 @@ static const CustomExecMethods broadcast_exec_methods = {
 	.ExecCustomScan = exec_broadcast,
 	.EndCustomScan = end_broadcast,
 	.ReScanCustomScan = rescan_broadcast,
-	.ExplainCustomScan = explain_broadcast,
+	.ExplainCustomScan = px_broadcast_explain,
 };
 
 void
@@ -110,7 +80,7 @@ show_children(px_broadcast_state *state)
 	MemoryContext oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
 	List	   *children = NIL;
 
-	if (state->phase == BROADCAST_LOCAL)
+	if (state->phase == PX_BROADCAST_LOCAL)
 		children = list_make1(state->local);
 	else
 	{
@@ -128,6 +98,7 @@ begin_broadcast(CustomScanState *css, EState *estate, int eflags)
 	px_broadcast_state *state = (px_broadcast_state *) css;
 	const CustomScan *scan = (const CustomScan *) css->ss.ps.plan;
 	List	   *plans = scan->custom_plans;
+	ListCell   *lc;
 
 	/* Rescans read all sides anew, and nobody reads backward. */
 	eflags &= ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK);
@@ -140,6 +111,9 @@ begin_broadcast(CustomScanState *css, EState *estate, int eflags)
 	for (int i = 0; i < state->nsides; i++)
 		state->side_plans[i] = ExecInitNode(
 			list_nth(plans, PX_BROADCAST_PLAN_SIDES + i), estate, eflags);
+	foreach(lc, (List *) list_nth(scan->custom_private,
+								  PX_BROADCAST_PRIVATE_KEYS))
+		state->keys = lappend(state->keys, strVal(lfirst(lc)));
 	show_children(state);
 }
 
@@ -182,7 +156,7 @@ rescan_broadcast(CustomScanState *css)
 			UpdateChangedParamSet(state->side_plans[i], changed);
 	}
 	ExecScanReScan(&css->ss);
-	if (state->phase == BROADCAST_LOCAL)
+	if (state->phase == PX_BROADCAST_LOCAL)
 	{
 		if (state->local->chgParam == NULL)
 			ExecReScan(state->local);
@@ -194,7 +168,7 @@ rescan_broadcast(CustomScanState *css)
 			ExecReScan(state->side_plans[i]);
 	}
 	state->sides_read = false;
-	state->phase = BROADCAST_NEW;
+	state->phase = PX_BROADCAST_NEW;
 }
 
 /* ---------------------------------------------------------------------
@@ -230,6 +204,8 @@ find_receives(px_broadcast_state *state)
 	state->receives = palloc(list_length(list.receives) *
 							 sizeof(px_receive_state *));
 	state->sent_nbytes = palloc0(list_length(list.receives) * sizeof(uint64));
+	state->fragment_times = palloc0(list_length(list.receives) *
+									sizeof(instr_time));
 	foreach(lc, list.receives)
 		state->receives[state->nreceives++] = lfirst(lc);
 }
@@ -290,8 +266,11 @@ read_sides(px_broadcast_state *state, const px_broadcast_peers *peers)
 	return reason;
 }
 
-/* Give a fragment its pieces: they are the last parameters of its query. */
-static void
+/*
+ * Give a fragment its pieces: they are the last parameters of its query.
+ * Returns their bytes.
+ */
+static uint64
 set_params(px_broadcast_state *state, int i)
 {
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
@@ -299,6 +278,7 @@ set_params(px_broadcast_state *state, int i)
 	List	   *exprs = receive->foreign->fdw_exprs;
 	int			first = list_length(exprs) - state->nsides;
 	px_mode		mode = px_broadcast_mode(receive);
+	uint64		nbytes = 0;
 
 	for (int j = 0; j < state->nsides; j++)
 	{
@@ -311,8 +291,26 @@ set_params(px_broadcast_state *state, int i)
 		param->isnull = false;
 		state->fragments->chgParam =
 			bms_add_member(state->fragments->chgParam, paramid);
-		state->sent_nbytes[i] += VARSIZE(piece) - VARHDRSZ;
+		nbytes += VARSIZE(piece) - VARHDRSZ;
 	}
+	state->sent_nbytes[i] += nbytes;
+	return nbytes;
+}
+
+/* Give all fragments their pieces, and count that. */
+static void
+send_sides(px_broadcast_state *state)
+{
+	uint64	   *nbytes = palloc(state->nreceives * sizeof(uint64));
+	uint64		nrows = 0;
+
+	for (int i = 0; i < state->nreceives; i++)
+		nbytes[i] = set_params(state, i);
+	for (int i = 0; i < state->nsides; i++)
+		nrows += px_broadcast_side_rows(state->sides[i]);
+	state->sent_rows += nrows;
+	px_broadcast_count(state, nrows, nbytes);
+	pfree(nbytes);
 }
 
 /* Begin the fragments; or, if they cannot run, nothing. */
@@ -322,19 +320,21 @@ start_fragments(px_broadcast_state *state)
 	px_broadcast_peers peers;
 	const char *reason;
 
+	find_receives(state);
 	if (!px_enabled)
 		return "pg_exchange.enabled is off";
-	find_receives(state);
 	reason = px_broadcast_ask(state->receives, state->nreceives, &peers);
+	px_broadcast_end_stage(state, PX_BROADCAST_STAGE_ASK);
 	if (reason == NULL)
+	{
 		reason = read_sides(state, &peers);
+		px_broadcast_end_stage(state, PX_BROADCAST_STAGE_SIDES);
+	}
 	if (reason)
 		return reason;
-	for (int i = 0; i < state->nreceives; i++)
-		set_params(state, i);
-	for (int i = 0; i < state->nsides; i++)
-		state->sent_rows += px_broadcast_side_rows(state->sides[i]);
+	send_sides(state);
 	ExecReScan(state->fragments);
+	state->awaits_row = true;
 	return NULL;
 }
 
@@ -346,14 +346,16 @@ start(px_broadcast_state *state)
 	const char *reason;
 
 	free_sides(state);
+	px_broadcast_begin_stages(state);
 	reason = start_fragments(state);
-	state->phase = reason ? BROADCAST_LOCAL : BROADCAST_FRAGMENTS;
+	state->phase = reason ? PX_BROADCAST_LOCAL : PX_BROADCAST_FRAGMENTS;
 	if (reason)
 	{
 		free_sides(state);
 		ereport(DEBUG1,
 				(errmsg_internal("join is not sent to servers: %s", reason)));
 		state->local_reason = pstrdup(reason);
+		px_broadcast_count(state, 0, NULL);
 		show_children(state);
 	}
 	MemoryContextSwitchTo(oldcontext);
@@ -372,12 +374,19 @@ broadcast_next(ScanState *node)
 	TupleTableSlot *child;
 	int			natts = slot->tts_tupleDescriptor->natts;
 
-	if (state->phase == BROADCAST_NEW)
+	if (state->phase == PX_BROADCAST_NEW)
 		start(state);
-	child = ExecProcNode(state->phase == BROADCAST_LOCAL ?
+	child = ExecProcNode(state->phase == PX_BROADCAST_LOCAL ?
 						 state->local : state->fragments);
+	if (state->awaits_row)
+		px_broadcast_end_stage(state, PX_BROADCAST_STAGE_FRAGMENTS);
+	state->awaits_row = false;
 	if (TupIsNull(child))
+	{
+		if (state->phase == PX_BROADCAST_FRAGMENTS)
+			px_broadcast_end_fragments(state);
 		return slot;
+	}
 	slot_getallattrs(child);
 	memcpy(slot->tts_values, child->tts_values, natts * sizeof(Datum));
 	memcpy(slot->tts_isnull, child->tts_isnull, natts * sizeof(bool));
@@ -395,54 +404,4 @@ static TupleTableSlot *
 exec_broadcast(CustomScanState *css)
 {
 	return ExecScan(&css->ss, broadcast_next, broadcast_recheck);
-}
-
-/* ---------------------------------------------------------------------
- * EXPLAIN
- * --------------------------------------------------------------------- */
-
-/* What was sent to the server of each fragment. */
-static void
-explain_sent(const px_broadcast_state *state, ExplainState *es)
-{
-	if (es->format == EXPLAIN_FORMAT_TEXT)
-	{
-		for (int i = 0; i < state->nreceives; i++)
-			ExplainPropertyText(
-				"Sent",
-				psprintf(UINT64_FORMAT " rows, " UINT64_FORMAT " bytes to %s",
-						 state->sent_rows, state->sent_nbytes[i],
-						 state->receives[i]->servername),
-				es);
-		return;
-	}
-	ExplainOpenGroup("Sent", "Sent", false, es);
-	for (int i = 0; i < state->nreceives; i++)
-	{
-		ExplainOpenGroup("Fragment", NULL, true, es);
-		ExplainPropertyText("Server", state->receives[i]->servername, es);
-		ExplainPropertyUInteger("Sent Rows", NULL, state->sent_rows, es);
-		ExplainPropertyUInteger("Sent Bytes", NULL, state->sent_nbytes[i], es);
-		ExplainCloseGroup("Fragment", NULL, true, es);
-	}
-	ExplainCloseGroup("Sent", "Sent", false, es);
-}
-
-static void
-explain_broadcast(CustomScanState *css, List *ancestors, ExplainState *es)
-{
-	const px_broadcast_state *state = (const px_broadcast_state *) css;
-	const CustomScan *scan = (const CustomScan *) css->ss.ps.plan;
-	List	   *keys = NIL;
-	ListCell   *lc;
-
-	foreach(lc, (List *) list_nth(scan->custom_private,
-								  PX_BROADCAST_PRIVATE_KEYS))
-		keys = lappend(keys, strVal(lfirst(lc)));
-	ExplainPropertyText("Exchange Type", "Broadcast", es);
-	ExplainPropertyList("Keys", keys, es);
-	if (state->local_reason)
-		ExplainPropertyText("Not Sent", state->local_reason, es);
-	else if (es->analyze && state->receives)
-		explain_sent(state, es);
 }

@@ -244,6 +244,11 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 	state->limited = private_int(scan, PX_RECEIVE_PRIVATE_LIMITED) != 0;
 	state->few_rows = private_int(scan, PX_RECEIVE_PRIVATE_FEW_ROWS) != 0;
 
+	if (state->keys != NIL)
+		state->scan_kinds |= PX_SCAN_BIT(PX_SCAN_LOOKUP);
+	if (private_int(scan, PX_RECEIVE_PRIVATE_SEMI_JOIN) != 0)
+		state->scan_kinds |= PX_SCAN_BIT(PX_SCAN_SEMI_JOIN);
+
 	/* Workers share a scan only if it is parallel_aware. */
 	state->nested_in_worker = IsParallelWorker() &&
 		!scan->scan.plan.parallel_aware;
@@ -380,6 +385,8 @@ advance_streams(px_receive_state *state)
 	if (any)
 		return false;
 	state->finished = !px_read_left_slice(state);
+	if (state->finished)
+		px_scan_filter_count(state);
 	return true;
 }
 

@@ -31,10 +31,13 @@ typedef enum px_receive_private
 									 * might run others */
 	PX_RECEIVE_PRIVATE_FEW_ROWS,	/* 1 if a LIMIT is going to end the scan
 									 * early */
-	PX_RECEIVE_PRIVATE_KEYS,	/* 1 if it has keys of an ExchangeLookup, which
-								 * are all that changes */
+	PX_RECEIVE_PRIVATE_KEYS,	/* 1 if its parameters are the keys of an
+								 * ExchangeLookup or the sides of an
+								 * ExchangeBroadcast, and nothing else */
 	PX_RECEIVE_PRIVATE_LIMITED, /* 1 if a LIMIT was added to the remote query,
 								 * whose rows are merged with others */
+	PX_RECEIVE_PRIVATE_SEMI_JOIN,	/* 1 if the remote query is one of
+									 * plan/semi_join.c */
 	PX_RECEIVE_PRIVATE_PARTIAL, /* not an Integer: NIL, or what
 								 * px_partial_new takes */
 	PX_RECEIVE_PRIVATE_FILTERS, /* the runtime filters, a list of what

@@ -11,6 +11,10 @@
  * are small, and they grow: so the receiver gets its first rows early, and a
  * LIMIT there does not cost a full batch here.
  *
+ * If the request has targets, each row goes to one of them, and each target
+ * has such a sequence of its own (tuple/cut.h).  Nobody shows these rows to
+ * anyone early, so the batches have their full size from the beginning.
+ *
  * If the frames become text, they are read by a cursor, and the receiver waits
  * for each FETCH.  So a batch then also ends after some time.  If the query
  * locks rows, other sessions can see how far it has come.  It must be as far
@@ -26,7 +30,6 @@
 
 #include "access/parallel.h"
 #include "catalog/objectaccess.h"
-#include "commands/explain.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
@@ -42,8 +45,8 @@
 #include "exec/auto.h"
 #include "exec/timeout.h"
 #include "node/send.h"
-#include "tuple/fill.h"
-#include "tuple/frame_maker.h"
+#include "node/send_explain.h"
+#include "node/send_state.h"
 
 #ifdef WORDS_BIGENDIAN
 #define SENDER_LITTLE_ENDIAN	false
@@ -69,42 +72,6 @@
 /* Once batches have their full size, frames are flushed at this interval. */
 #define FLUSH_INTERVAL_MS	10
 
-typedef enum send_phase
-{
-	SEND_SLICE,					/* only if a slice was requested */
-	SEND_SCHEMA,
-	SEND_BATCHES,
-	SEND_DONE
-} send_phase;
-
-typedef struct px_send_state
-{
-	CustomScanState css;		/* must be first */
-
-	px_request	request;
-	px_slice	slice;
-	bool		below_gather;
-	bool		text;			/* an ExchangeArmour is above */
-	px_fill    *fill;
-	MemoryContext context;		/* for the node's lifetime */
-
-	px_frame_maker *maker;
-	px_choice	choice;			/* for the next batch */
-	px_auto    *adaptive;		/* makes the choice for each batch; NULL if
-								 * there is only one */
-
-	/* The stream; see send_restart. */
-	send_phase	phase;
-	bool		started;		/* have buffers been allocated? */
-	bool		exhausted;		/* the child has no more rows */
-	uint32		batch_rows;		/* limit for the next batch */
-	uint32		fetched_rows;	/* rows since the last multiple of the
-								 * request's fetch_rows */
-	instr_time	send_wait_time; /* sum of times outside the node */
-	instr_time	returned_at;	/* valid once a frame was returned */
-	instr_time	flushed_at;		/* zero at first */
-} px_send_state;
-
 /* ---------------------------------------------------------------------
  * Frames
  * --------------------------------------------------------------------- */
@@ -127,12 +94,34 @@ set_choice(px_send_state *state, px_choice choice)
 	px_choice_options(&state->request, choice, &state->maker->options);
 }
 
+static void
+select_target(px_send_state *state, uint32 target)
+{
+	state->target = target;
+	state->fill = state->cut->fills[target];
+	state->maker = state->cut->makers[target];
+}
+
+/* Go on to the next target, or after the last one to the next phase. */
+static void
+next_target(px_send_state *state, px_send_phase next_phase)
+{
+	if (state->target + 1 < state->cut->targets)
+		select_target(state, state->target + 1);
+	else
+	{
+		select_target(state, 0);
+		state->phase = next_phase;
+	}
+}
+
 static bytea *
 make_end(px_send_state *state)
 {
 	px_end	   *totals = &state->maker->totals;
 
 	totals->send_wait_us = INSTR_TIME_GET_MICROSEC(state->send_wait_time);
+	INSTR_TIME_SET_ZERO(state->send_wait_time);
 	if (state->adaptive)
 		totals->link_rate = px_auto_link_rate(state->adaptive);
 	return px_frame_maker_end(state->maker);
@@ -172,28 +161,39 @@ send_start(px_send_state *state)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(state->context);
 
-	px_fill_begin(state->fill);
-	px_frame_maker_begin(state->maker, px_frame_tools_new(&state->request));
+	px_cut_begin(state->cut);
 	state->started = true;
 	MemoryContextSwitchTo(old_context);
+}
+
+/* The number of rows that the first batch may have. */
+static uint32
+first_batch_rows(const px_send_state *state)
+{
+	const px_request *request = &state->request;
+	uint32		rows = state->text ? FIRST_TEXT_BATCH_ROWS : FIRST_BATCH_ROWS;
+
+	if (request->targets > 1)
+		return request->batch_rows;
+	if (request->fetch_rows > 0)
+		rows = Min(rows, request->fetch_rows);
+	return Min(rows, request->batch_rows);
 }
 
 /* Begin a new stream: its frames and totals count from zero. */
 static void
 send_restart(px_send_state *state)
 {
-	state->phase = state->request.slices > 1 ? SEND_SLICE : SEND_SCHEMA;
+	state->phase = state->request.slices > 1 ? PX_SEND_SLICE : PX_SEND_SCHEMA;
 	state->exhausted = false;
-	state->batch_rows = Min(state->text ? FIRST_TEXT_BATCH_ROWS
-										: FIRST_BATCH_ROWS,
-							state->request.batch_rows);
-	if (state->request.fetch_rows > 0)
-		state->batch_rows = Min(state->batch_rows, state->request.fetch_rows);
+	state->batch_rows = first_batch_rows(state);
 	state->fetched_rows = 0;
-	px_frame_maker_restart(state->maker);
+	px_cut_restart(state->cut);
+	select_target(state, 0);
 	if (state->adaptive)
 		px_auto_restart(state->adaptive);
 	INSTR_TIME_SET_ZERO(state->send_wait_time);
+	INSTR_TIME_SET_ZERO(state->returned_at);
 }
 
 /* The number of rows that the next batch may have. */
@@ -244,6 +244,21 @@ is_late(const px_send_state *state, instr_time begin)
 	return INSTR_TIME_GET_MILLISEC(now) >= TEXT_BATCH_MS;
 }
 
+/* Begin a batch of the target. */
+static void
+begin_batch(px_send_state *state)
+{
+	/*
+	 * Values that TOAST has compressed are sent as they are, which saves time.
+	 * But zstd compresses the original values better.
+	 */
+	state->fill->toasted =
+		px_encodings_have(state->request.encodings,
+						  PX_ENCODING_BIT(PX_ENC_TOASTED)) &&
+		state->maker->options.codec != PX_CODEC_ZSTD;
+	px_fill_reset(state->fill);
+}
+
 /* Fill a batch from the child.  Returns false if there are no rows left. */
 static bool
 fill_batch(px_send_state *state)
@@ -256,15 +271,7 @@ fill_batch(px_send_state *state)
 
 	if (state->adaptive)
 		set_choice(state, px_auto_choose(state->adaptive));
-
-	/*
-	 * Values that TOAST has compressed are sent as they are, which saves time.
-	 * But zstd compresses the original values better.
-	 */
-	fill->toasted = px_encodings_have(state->request.encodings,
-									  PX_ENCODING_BIT(PX_ENC_TOASTED)) &&
-		state->maker->options.codec != PX_CODEC_ZSTD;
-	px_fill_reset(fill);
+	begin_batch(state);
 	INSTR_TIME_SET_CURRENT(begin);
 	while (
 		!state->exhausted && !late && fill->rows < rows &&
@@ -288,24 +295,96 @@ fill_batch(px_send_state *state)
 	return fill->rows > 0;
 }
 
+/*
+ * Read rows into the batches of their targets until one of these is full.
+ * Returns that target; or any target that has rows, if the child has no more
+ * of them; or -1 if all has been sent.
+ */
+static int
+fill_targets(px_send_state *state)
+{
+	PlanState  *child = linitial(state->css.custom_ps);
+	const px_cut *cut = state->cut;
+
+	while (!state->exhausted)
+	{
+		TupleTableSlot *slot = ExecProcNode(child);
+		uint32		target;
+		px_fill    *fill;
+
+		if (TupIsNull(slot))
+		{
+			state->exhausted = true;
+			break;
+		}
+		if (state->request.fetch_rows > 0)
+			count_fetched(state);
+		if (!px_cut_row(cut, slot, &target))
+			continue;
+		fill = cut->fills[target];
+		px_fill_row(fill, slot);
+		if (fill->rows >= cut->request.batch_rows ||
+			px_fill_nbytes(fill) >= cut->request.batch_bytes)
+			return (int) target;
+	}
+	for (uint32 i = 0; i < cut->targets; i++)
+	{
+		if (cut->fills[i]->rows > 0)
+			return (int) i;
+	}
+	return -1;
+}
+
+/*
+ * The same as fill_batch, for rows with targets.  The current target is the
+ * one whose batch has been sent.
+ */
+static bool
+fill_cut_batch(px_send_state *state)
+{
+	int			target;
+
+	if (state->adaptive)
+		set_choice(state, px_auto_choose(state->adaptive));
+	px_frame_maker_trim(state->maker);
+	begin_batch(state);
+	target = fill_targets(state);
+	if (target < 0)
+		return false;
+	select_target(state, (uint32) target);
+	px_fill_finish(state->fill);
+	return true;
+}
+
 static TupleTableSlot *
 next_frame(px_send_state *state)
 {
+	bytea	   *frame;
+
 	switch (state->phase)
 	{
-		case SEND_SLICE:
-			state->phase = SEND_SCHEMA;
-			return store_frame(
-				state, px_frame_maker_slice(state->maker, &state->slice));
-		case SEND_SCHEMA:
-			state->phase = SEND_BATCHES;
-			return store_frame(state, px_frame_maker_schema(state->maker));
-		case SEND_BATCHES:
-			if (fill_batch(state))
+		case PX_SEND_SLICE:
+			frame = px_frame_maker_slice(state->maker, &state->slice);
+			next_target(state, PX_SEND_SCHEMA);
+			return store_frame(state, frame);
+		case PX_SEND_SCHEMA:
+			if (state->cut->targets > 1)
+				begin_batch(state);
+			frame = px_frame_maker_schema(state->maker);
+			next_target(state, PX_SEND_BATCHES);
+			return store_frame(state, frame);
+		case PX_SEND_BATCHES:
+			if (state->cut->targets > 1 ? fill_cut_batch(state)
+										: fill_batch(state))
 				return store_frame(state, make_batch(state));
-			state->phase = SEND_DONE;
-			return store_frame(state, make_end(state));
-		case SEND_DONE:
+			select_target(state, 0);
+			state->phase = PX_SEND_END;
+			/* FALLTHROUGH */
+		case PX_SEND_END:
+			frame = make_end(state);
+			next_target(state, PX_SEND_DONE);
+			return store_frame(state, frame);
+		case PX_SEND_DONE:
 			break;
 	}
 	return ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
@@ -344,7 +423,7 @@ send_exec(CustomScanState *node)
 		px_timeout_restart(node);
 	if (state->adaptive)
 		px_auto_called(state->adaptive);
-	if (state->maker->sequence > 0)
+	if (!INSTR_TIME_IS_ZERO(state->returned_at))
 	{
 		instr_time	now;
 
@@ -400,6 +479,7 @@ px_send_read_request(const FuncExpr *marker, int ncolumns, px_request *request)
 	px_request_column *columns;
 	px_fault	fault = {0};
 	char		detail[PX_FAULT_NBYTES_MAX];
+	int			expected;
 
 	columns = palloc(PX_FRAME_COLUMNS_MAX * sizeof(px_request_column));
 	if (px_request_read(line, request, columns, &fault) != PX_OK)
@@ -408,12 +488,13 @@ px_send_read_request(const FuncExpr *marker, int ncolumns, px_request *request)
 				 errmsg("invalid exchange request: %s",
 						px_status_text(fault.status)),
 				 errdetail_internal("%s", px_fault_text(&fault, detail))));
-	if (request->ncolumns != ncolumns)
+	expected = request->ncolumns + (request->targets > 1 ? 1 : 0);
+	if (expected != ncolumns)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("exchange request does not fit the query"),
 				 errdetail("The request is for %d columns, the query has %d.",
-						   request->ncolumns, ncolumns)));
+						   expected, ncolumns)));
 	pfree(line);
 	return columns;
 }
@@ -456,15 +537,17 @@ send_begin(CustomScanState *node, EState *estate, int eflags)
 	old_context = MemoryContextSwitchTo(state->context);
 	column_requests = px_send_read_request(marker, list_length(columns),
 										   &state->request);
-	state->fill = px_fill_new(ExecGetResultType(child), columns,
-							  &state->request, column_requests,
-							  px_fill_client_encoding());
+	state->cut = px_cut_new(ExecGetResultType(child), columns,
+							&state->request, column_requests,
+							px_fill_client_encoding(),
+							(uint32) (ParallelWorkerNumber + 1));
 	pfree(column_requests);
-	state->maker = px_frame_maker_new(&state->request, state->fill,
-									  (uint32) (ParallelWorkerNumber + 1));
-	set_choice(
-		state,
-		(px_choice) pg_rightmost_one_pos32(px_choices_asked(&state->request)));
+	for (uint32 i = 0; i < state->cut->targets; i++)
+	{
+		select_target(state, i);
+		set_choice(state, (px_choice) pg_rightmost_one_pos32(
+			px_choices_asked(&state->request)));
+	}
 	if (state->request.adaptive)
 		state->adaptive = px_auto_new(&state->request);
 	MemoryContextSwitchTo(old_context);
@@ -511,96 +594,6 @@ send_rescan(CustomScanState *node)
 	ExecClearTuple(node->ss.ss_ScanTupleSlot);
 	send_restart((px_send_state *) node);
 	px_send_rescan_child(node);
-}
-
-/* ---------------------------------------------------------------------
- * EXPLAIN
- * --------------------------------------------------------------------- */
-
-static void
-explain_columns(const px_send_state *state, ExplainState *es)
-{
-	int			ncolumns = state->fill->ncolumns;
-	int			ntext = px_fill_text_columns(state->fill);
-
-	if (es->format == EXPLAIN_FORMAT_TEXT)
-	{
-		char	   *text = psprintf("%d (%d raw, %d text)",
-									ncolumns, ncolumns - ntext, ntext);
-
-		ExplainPropertyText("Columns", text, es);
-		return;
-	}
-	ExplainPropertyInteger("Columns", NULL, ncolumns, es);
-	ExplainPropertyInteger("Raw Columns", NULL, ncolumns - ntext, es);
-	ExplainPropertyInteger("Text Columns", NULL, ntext, es);
-}
-
-/*
- * Show what this process has sent.  Workers report their totals to the
- * receiver, in their end frames, but not to their leader.  So below a Gather
- * these totals are of the leader only, and the labels say so.
- */
-static void
-explain_totals(const px_send_state *state, ExplainState *es)
-{
-	const px_end *totals = &state->maker->totals;
-	double		encode_ms = INSTR_TIME_GET_MILLISEC(state->maker->encode_time);
-
-	if (es->format == EXPLAIN_FORMAT_TEXT)
-	{
-		StringInfoData line;
-
-		initStringInfo(&line);
-		appendStringInfo(
-			&line, "%u, raw " UINT64_FORMAT " kB, wire " UINT64_FORMAT " kB",
-			state->maker->sequence, (totals->raw_nbytes + 1023) / 1024,
-			(totals->wire_nbytes + 1023) / 1024);
-		if (es->timing)
-			appendStringInfo(&line, ", encode %.3f ms", encode_ms);
-		ExplainPropertyText(state->below_gather ? "Leader Frames" : "Frames",
-							line.data, es);
-		return;
-	}
-	ExplainPropertyBool("Leader Only", state->below_gather, es);
-	ExplainPropertyInteger("Frames", NULL, state->maker->sequence, es);
-	ExplainPropertyInteger("Batches", NULL, (int64) totals->batches, es);
-	ExplainPropertyInteger("Rows Sent", NULL, (int64) totals->rows, es);
-	ExplainPropertyInteger("Raw Bytes", NULL, (int64) totals->raw_nbytes, es);
-	ExplainPropertyInteger("Wire Bytes", NULL, (int64) totals->wire_nbytes,
-						   es);
-	if (es->timing)
-		ExplainPropertyFloat("Encode Time", "ms", encode_ms, 3, es);
-}
-
-/* Show how often this process has made each choice. */
-static void
-explain_choices(const px_send_state *state, ExplainState *es)
-{
-	StringInfoData line;
-
-	initStringInfo(&line);
-	for (int choice = PX_CHOICE_PLAIN; choice < PX_CHOICE_COUNT; choice++)
-		appendStringInfo(&line, "%s%s " UINT64_FORMAT, choice > 0 ? ", " : "",
-						 px_choices[choice].name,
-						 state->adaptive->counts[choice]);
-	ExplainPropertyText("Choices", line.data, es);
-}
-
-static void
-send_explain(CustomScanState *node, List *ancestors, ExplainState *es)
-{
-	px_send_state *state = (px_send_state *) node;
-
-	explain_columns(state, es);
-	ExplainPropertyText("Codec", state->adaptive ? "auto" :
-						px_codec_by_id(state->request.codec)->name, es);
-	if (es->analyze)
-	{
-		explain_totals(state, es);
-		if (state->adaptive)
-			explain_choices(state, es);
-	}
 }
 
 /* ---------------------------------------------------------------------
@@ -662,7 +655,7 @@ static const CustomExecMethods send_exec_methods = {
 	.ReInitializeDSMCustomScan = send_reinitialize_dsm,
 	.InitializeWorkerCustomScan = send_initialize_worker,
 	.ShutdownCustomScan = send_shutdown,
-	.ExplainCustomScan = send_explain,
+	.ExplainCustomScan = px_send_explain,
 };
 
 px_auto *

@@ -81,7 +81,7 @@ extern void px_send_init(void);
  * ncolumns columns.  Sets *request, and returns what it says about each
  * column, palloc'd in the current context.  Errors:
  * ERRCODE_INVALID_PARAMETER_VALUE if the request cannot be read or is for
- * another number of columns.
+ * another number of columns.  With targets, the query has one more.
  */
 extern px_request_column *px_send_read_request(const FuncExpr *marker,
 											   int ncolumns,

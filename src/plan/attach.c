@@ -130,13 +130,14 @@ estimate_send(Plan *plan, const Plan *child, int ncolumns,
 		 const px_request *request)
 {
 	double		raw_nbytes = child->plan_rows * child->plan_width;
+	double		targets = Max(request->targets, 1);
 	double		batches = ceil(Max(child->plan_rows / request->batch_rows,
 								   raw_nbytes / request->batch_bytes));
 
 	plan->startup_cost = child->startup_cost;
 	plan->total_cost = child->total_cost +
 		child->plan_rows * ncolumns * cpu_operator_cost;
-	plan->plan_rows = clamp_row_est(batches + 2);
+	plan->plan_rows = clamp_row_est(batches + 2 * targets);
 	plan->plan_width = (int) Min(raw_nbytes / plan->plan_rows,
 								 (double) INT_MAX);
 }

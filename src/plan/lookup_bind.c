@@ -149,6 +149,12 @@ bind_keys(CustomScan *receive, const key_params *params)
 	}
 }
 
+static void
+mark(CustomScan *receive, px_receive_private item)
+{
+	lfirst(list_nth_cell(receive->custom_private, item)) = makeInteger(1);
+}
+
 /* Bind the markers of an ExchangeReceive. */
 static bool
 bind_receive(Plan *plan, void *arg)
@@ -165,7 +171,7 @@ bind_receive(Plan *plan, void *arg)
 		 list_nth(receive->custom_private,
 				  PX_RECEIVE_PRIVATE_LOOKUP) != NIL) &&
 		params->stable && !has_exec_param((Node *) foreign->fdw_exprs, NULL))
-		px_paths_set_keys(receive);
+		mark(receive, PX_RECEIVE_PRIVATE_KEYS);
 	bind_keys(receive, params);
 	add_params(&foreign->scan.plan, params);
 	plan->qual = replace_list(plan->qual, params);

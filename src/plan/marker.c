@@ -45,6 +45,7 @@
 #include "plan/attach.h"
 #include "plan/marker.h"
 #include "plan/slice.h"
+#include "tuple/cut.h"
 
 static planner_hook_type prev_planner_hook = NULL;
 
@@ -197,6 +198,24 @@ plan_query(PX_PLANNER_PARAMETERS)
 }
 
 /*
+ * Frames name their senders, and each worker has a sender for each target.
+ * Plan no more workers than there are numbers of senders for.
+ */
+static void
+limit_workers(const px_request *request)
+{
+	int			workers_max = PX_CUT_PARTICIPANT_MAX((int) request->targets);
+	char		value[12];
+
+	if (max_parallel_workers_per_gather <= workers_max)
+		return;
+	pg_ltoa(workers_max, value);
+	(void) set_config_option("max_parallel_workers_per_gather", value,
+							 PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
+							 0, false);
+}
+
+/*
  * Plan the query of a stream.
  *
  * parallel_tuple_cost is the cost of passing a row through a Gather.  It would
@@ -223,6 +242,7 @@ plan_stream(const px_request *request, PX_PLANNER_PARAMETERS)
 	nestlevel = NewGUCNestLevel();
 	(void) set_config_option("parallel_tuple_cost", cost, PGC_USERSET,
 							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	limit_workers(request);
 	stmt = plan_query(PX_PLANNER_ARGUMENTS(copy));
 	AtEOXact_GUC(true, nestlevel);
 
@@ -309,6 +329,10 @@ marker_planner(PX_PLANNER_PARAMETERS)
 	pfree(px_send_read_request(castNode(FuncExpr, marker->expr),
 							   ExecCleanTargetListLength(inner->targetList),
 							   &request));
+	if (text && request.targets > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("exchange.send_text cannot cut rows into targets")));
 	if (text)
 	{
 		/*

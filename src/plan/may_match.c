@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type_d.h"
 #include "nodes/makefuncs.h"
@@ -18,6 +19,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/typcache.h"
 
 #include "compat.h"
 #include "plan/may_match.h"
@@ -77,12 +79,12 @@ is_same_type(Oid there, int32 typmod_there, Oid here, int32 typmod_here)
 }
 
 static bool
-has_declared_type(const RowExpr *row, int32 typmod)
+has_declared_type(const List *fields, int32 typmod)
 {
-	const Node *column = list_nth(row->args, FIELD_COLUMN);
+	const Node *column = list_nth(fields, FIELD_COLUMN);
 
 	return is_same_type(exprType(column), exprTypmod(column),
-						exprType(list_nth(row->args, FIELD_TYPE)), typmod);
+						exprType(list_nth(fields, FIELD_TYPE)), typmod);
 }
 
 /* ---------------------------------------------------------------------
@@ -91,9 +93,9 @@ has_declared_type(const RowExpr *row, int32 typmod)
 
 /* The column without domains, and with text for varchar, as operators want. */
 static Node *
-plain_column(const RowExpr *row)
+plain_column(const List *fields)
 {
-	Node	   *column = list_nth(row->args, FIELD_COLUMN);
+	Node	   *column = list_nth(fields, FIELD_COLUMN);
 	Oid			type = getBaseType(exprType(column));
 
 	if (type == VARCHAROID)
@@ -146,14 +148,12 @@ compare_with_bound(const char *operator, Node *column, Node *bound)
 }
 
 static Node *
-compare_with_bounds(const RowExpr *row, Node *column)
+compare_with_bounds(const List *fields, Node *column)
 {
 	Expr	   *lowest = compare_with_bound(">=", column,
-											list_nth(row->args,
-													 FIELD_LOWEST));
+											list_nth(fields, FIELD_LOWEST));
 	Expr	   *highest = compare_with_bound("<=", column,
-											 list_nth(row->args,
-													  FIELD_HIGHEST));
+											 list_nth(fields, FIELD_HIGHEST));
 
 	if (lowest == NULL || highest == NULL)
 		return NULL;
@@ -162,9 +162,9 @@ compare_with_bounds(const RowExpr *row, Node *column)
 
 /* exchange.in_filter(filter, column), or NULL if such columns have none. */
 static Node *
-look_into_filter(const FuncExpr *call, Node *column, Node *filter)
+look_into_filter(Oid caller, Node *column, Node *filter)
 {
-	char	   *schema = get_namespace_name(get_func_namespace(call->funcid));
+	char	   *schema = get_namespace_name(get_func_namespace(caller));
 	Oid			types[2] = {BYTEAOID, exprType(column)};
 	Oid			function;
 
@@ -202,15 +202,15 @@ look_into_filter(const FuncExpr *call, Node *column, Node *filter)
 
 /* The comparison, or NULL if there is none. */
 static Node *
-make_comparison(const FuncExpr *call, const RowExpr *row)
+make_comparison(Oid caller, const List *fields)
 {
-	Node	   *column = plain_column(row);
-	Node	   *keys = list_nth(row->args, FIELD_KEYS);
+	Node	   *column = plain_column(fields);
+	Node	   *keys = list_nth(fields, FIELD_KEYS);
 
-	if (list_length(row->args) == FIELDS_OF_BOUNDS)
-		return compare_with_bounds(row, column);
+	if (list_length(fields) == FIELDS_OF_BOUNDS)
+		return compare_with_bounds(fields, column);
 	if (exprType(keys) == BYTEAOID)
-		return look_into_filter(call, column, keys);
+		return look_into_filter(caller, column, keys);
 	return compare_with_keys(column, keys);
 }
 
@@ -218,29 +218,43 @@ make_comparison(const FuncExpr *call, const RowExpr *row)
  * The functions
  * --------------------------------------------------------------------- */
 
-/* What the call is, or NULL if it has not the arguments that it must have. */
+/*
+ * What a call of exchange.may_match is: true if nothing can be compared.  NULL
+ * if it lacks fields.
+ */
+static Node *
+make_match(Oid caller, const List *fields, int32 typmod)
+{
+	Node	   *comparison = NULL;
+
+	if (list_length(fields) < FIELDS_OF_KEYS)
+		return NULL;
+	if (has_declared_type(fields, typmod))
+		comparison = make_comparison(caller, fields);
+	return comparison ? comparison : makeBoolConst(true, false);
+}
+
+/* ---------------------------------------------------------------------
+ * The planner's calls
+ * --------------------------------------------------------------------- */
+
 static Node *
 replace_call(const FuncExpr *call)
 {
 	const RowExpr *row = linitial(call->args);
 	const Const *typmod = lsecond(call->args);
 	FmgrInfo	finfo;
-	bool		same;
-	Node	   *comparison = NULL;
 
-	if (!IsA(row, RowExpr) || !IsA(typmod, Const) || typmod->constisnull ||
-		list_length(row->args) < FIELDS_OF_TYPE)
+	if (!IsA(row, RowExpr) || list_length(row->args) < FIELDS_OF_TYPE ||
+		!IsA(typmod, Const) || typmod->constisnull)
 		return NULL;
-	same = has_declared_type(row, DatumGetInt32(typmod->constvalue));
 	fmgr_info(call->funcid, &finfo);
 	if (finfo.fn_addr == px_sql_has_type)
-		return makeBoolConst(same, false);
-
-	if (list_length(row->args) < FIELDS_OF_KEYS)
-		return NULL;
-	if (same)
-		comparison = make_comparison(call, row);
-	return comparison ? comparison : makeBoolConst(true, false);
+		return makeBoolConst(
+			has_declared_type(row->args, DatumGetInt32(typmod->constvalue)),
+			false);
+	return make_match(call->funcid, row->args,
+					  DatumGetInt32(typmod->constvalue));
 }
 
 /* exchange.may_match_support(internal) returns internal */
@@ -255,27 +269,75 @@ px_sql_may_match_support(PG_FUNCTION_ARGS)
 						  ((SupportRequestSimplify *) request)->fcall));
 }
 
+/* ---------------------------------------------------------------------
+ * Calls with constants, which the planner evaluates
+ * --------------------------------------------------------------------- */
+
 pg_attribute_noreturn()
 static void
-refuse_call(void)
+refuse_row(void)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("argument must be a row constructor with a column and a null of a type, followed by a constant type modifier")));
+			 errmsg("row must have a column, a null of its type, and what it is compared with")));
+}
+
+/* The fields of the first argument, as constants. */
+static List *
+constant_fields(FunctionCallInfo fcinfo)
+{
+	HeapTupleHeader header;
+	HeapTupleData tuple = {0};
+	TupleDesc	tupdesc;
+	List	   *fields = NIL;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		refuse_row();
+	header = PG_GETARG_HEAPTUPLEHEADER(0);
+	tuple.t_len = HeapTupleHeaderGetDatumLength(header);
+	tuple.t_data = header;
+	tupdesc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(header),
+									 HeapTupleHeaderGetTypMod(header));
+	for (int i = 0; i < tupdesc->natts; i++)
+	{
+		Form_pg_attribute attr = TupleDescAttr(tupdesc, i);
+		bool		isnull;
+		Datum		value = heap_getattr(&tuple, i + 1, tupdesc, &isnull);
+
+		fields = lappend(fields, makeConst(attr->atttypid, attr->atttypmod,
+										   attr->attcollation, attr->attlen,
+										   value, isnull, attr->attbyval));
+	}
+	ReleaseTupleDesc(tupdesc);
+	return fields;
 }
 
 /* exchange.has_type("column" record, typmod integer) returns boolean */
 Datum
 px_sql_has_type(PG_FUNCTION_ARGS)
 {
-	refuse_call();
-	PG_RETURN_NULL();
+	const List *fields = constant_fields(fcinfo);
+
+	if (list_length(fields) < FIELDS_OF_TYPE)
+		refuse_row();
+	PG_RETURN_BOOL(has_declared_type(fields, PG_GETARG_INT32(1)));
 }
 
 /* exchange.may_match("column" record, typmod integer) returns boolean */
 Datum
 px_sql_may_match(PG_FUNCTION_ARGS)
 {
-	refuse_call();
-	PG_RETURN_NULL();
+	Node	   *match = make_match(fcinfo->flinfo->fn_oid,
+								   constant_fields(fcinfo),
+								   PG_GETARG_INT32(1));
+	const Const *result;
+
+	if (match == NULL)
+		refuse_row();
+	result = (Const *) eval_const_expressions(NULL, match);
+	if (!IsA(result, Const))
+		elog(ERROR, "comparison of constants is not a constant");
+	if (result->constisnull)
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(result->constvalue);
 }

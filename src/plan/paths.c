@@ -198,6 +198,9 @@ px_receive_path(PlannerInfo *root, ForeignPath *foreign)
 		path->custom_private = lappend(path->custom_private, makeInteger(0));
 	while (list_length(path->custom_private) < PX_RECEIVE_PRIVATE_ITEMS)
 		path->custom_private = lappend(path->custom_private, NIL);
+	if (px_semi_join_is_path(foreign))
+		lfirst(list_nth_cell(path->custom_private,
+							 PX_RECEIVE_PRIVATE_SEMI_JOIN)) = makeInteger(1);
 	px_custompath_copy_restrictinfo(path, foreign);
 	path->methods = &receive_path_methods;
 	return path;
@@ -382,13 +385,6 @@ px_paths_tuple_cost(const RelOptInfo *rel)
 	return exchange_routine_of(rel)->tuple_cost;
 }
 
-void
-px_paths_set_keys(CustomScan *receive)
-{
-	lfirst(list_nth_cell(receive->custom_private, PX_RECEIVE_PRIVATE_KEYS)) =
-		makeInteger(1);
-}
-
 Plan *
 px_paths_set_types(Plan *receive, List *types)
 {
@@ -441,7 +437,8 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, List *others)
 
 		/* The path of a pushed-down LIMIT has the input relation as parent. */
 		if (IsA(path, ForeignPath) &&
-			(!is_lookup(root, path) || px_semi_join_types((ForeignPath *) path)) &&
+			(!is_lookup(root, path) ||
+			 px_semi_join_is_path((ForeignPath *) path)) &&
 			(path->parent == rel || px_rel_is_eligible(root, path->parent)))
 		{
 			add_partial_receive_path(root, rel, (ForeignPath *) path);

@@ -82,12 +82,6 @@ extern Cost px_paths_lookup_cost_min(const RelOptInfo *rel, double fraction,
 									 double nkeys, int nservers);
 
 /*
- * Tell an ExchangeReceive of a finished plan that the parameters of its remote
- * query are arrays of keys, which change but seldom.
- */
-extern void px_paths_set_keys(CustomScan *receive);
-
-/*
  * Have an ExchangeReceive ask the remote about types: what px_ask_types_begin
  * takes, or NIL.  Returns the plan.
  */

@@ -527,15 +527,22 @@ px_semi_join_add_path(PlannerInfo *root, RelOptInfo *joinrel,
 							make_types(&outer, &inner))));
 }
 
+bool
+px_semi_join_is_path(const ForeignPath *path)
+{
+	const List *private = path->fdw_private;
+
+	return private != NIL && IsA(linitial(private), String) &&
+		strcmp(strVal(linitial(private)), SEMI_JOIN_MARK) == 0;
+}
+
 List *
 px_semi_join_types(const ForeignPath *path)
 {
 	const List *private = path->fdw_private;
 
-	if (private == NIL || !IsA(linitial(private), String) ||
-		strcmp(strVal(linitial(private)), SEMI_JOIN_MARK) != 0)
-		return NIL;
-	return list_nth(private, SEMI_JOIN_TYPES);
+	return px_semi_join_is_path(path) ? list_nth(private, SEMI_JOIN_TYPES) :
+		NIL;
 }
 
 ForeignScan *
@@ -543,7 +550,7 @@ px_semi_join_plan(const ForeignPath *path, List *tlist, Plan *outer_plan)
 {
 	const List *private = path->fdw_private;
 
-	if (px_semi_join_types(path) == NIL)
+	if (!px_semi_join_is_path(path))
 		return NULL;
 	return make_foreignscan(tlist, NIL, 0,
 							copyObject(list_nth(private, SEMI_JOIN_FDW_EXPRS)),

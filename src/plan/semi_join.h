@@ -32,6 +32,9 @@ extern void px_semi_join_add_path(PlannerInfo *root, RelOptInfo *joinrel,
 								  const JoinPathExtraData *extra,
 								  const px_semi_join *sides);
 
+/* Is it such a path? */
+extern bool px_semi_join_is_path(const ForeignPath *path);
+
 /*
  * The ForeignScan for such a path, with the plan of its fdw_outerpath, which
  * joins the sides here; NULL for other paths.

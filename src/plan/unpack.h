@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * unpack.h
- *		Planning exchange.unpack(piece) in FROM as an ExchangeUnpack.
+ *		Planning with exchange.unpack(piece).
  *
  *-------------------------------------------------------------------------
  */

@@ -179,6 +179,16 @@ add_counters(px_counters *sum, const px_counters *counters)
 	sum->write_fallbacks += counters->write_fallbacks;
 	sum->rows_sent += counters->rows_sent;
 	sum->sent_nbytes += counters->sent_nbytes;
+	for (int i = 0; i < PX_SCAN_KIND_COUNT; i++)
+		sum->scan_kinds[i] += counters->scan_kinds[i];
+	sum->rows_filtered += counters->rows_filtered;
+	sum->joins_not_sent += counters->joins_not_sent;
+	sum->broadcasts += counters->broadcasts;
+	sum->broadcast_rows += counters->broadcast_rows;
+	sum->broadcast_bytes += counters->broadcast_bytes;
+	sum->hash_partitions += counters->hash_partitions;
+	sum->partition_rows += counters->partition_rows;
+	sum->partition_bytes += counters->partition_bytes;
 	sum->errors += counters->errors;
 	sum->rows += counters->rows;
 	sum->raw_nbytes += counters->raw_nbytes;

@@ -35,6 +35,20 @@ typedef enum px_fallback
 
 #define PX_FALLBACK_COUNT	(PX_FALLBACK_DECLINED + 1)
 
+/* What a scan may be, besides: the kinds that statistics count. */
+typedef enum px_scan_kind
+{
+	PX_SCAN_FILTERED,			/* it was sent a runtime filter */
+	PX_SCAN_LOOKUP,				/* it was sent the keys of an ExchangeLookup */
+	PX_SCAN_SEMI_JOIN			/* it is a semi-join or anti-join that
+								 * postgres_fdw does not push down */
+} px_scan_kind;
+
+#define PX_SCAN_KIND_COUNT	(PX_SCAN_SEMI_JOIN + 1)
+
+/* In sets of kinds. */
+#define PX_SCAN_BIT(kind)	(UINT32_C(1) << (kind))
+
 typedef struct px_counters
 {
 	uint64		scans;			/* rescans included */
@@ -59,7 +73,27 @@ typedef struct px_counters
 									 * had enough rows */
 	uint64		rows_sent;
 	uint64		sent_nbytes;	/* of frames, as they travel */
+	uint64		scan_kinds[PX_SCAN_KIND_COUNT]; /* of the scans */
+	uint64		rows_filtered;	/* by the planner's estimates: that runtime
+								 * filters have kept from coming */
+	uint64		joins_not_sent; /* of those that were planned on the server;
+								 * they ran here */
+	uint64		broadcasts;		/* fragments that were sent small sides */
+	uint64		broadcast_rows; /* that were sent to them */
+	uint64		broadcast_bytes;	/* as they travelled */
+	uint64		hash_partitions;	/* fragments that were sent partitions */
+	uint64		partition_rows; /* that were sent to them */
+	uint64		partition_bytes;	/* as they travelled */
 } px_counters;
+
+/* Count a scan of these kinds, a set of PX_SCAN_BIT. */
+static inline void
+px_counters_add_scan(px_counters *counters, uint32 kinds)
+{
+	counters->scans++;
+	for (int kind = 0; kind < PX_SCAN_KIND_COUNT; kind++)
+		counters->scan_kinds[kind] += (kinds >> kind) & 1;
+}
 
 /* A row of the table, for the callback of px_counters_read. */
 typedef struct px_counters_row

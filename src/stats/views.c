@@ -43,7 +43,7 @@ PG_FUNCTION_INFO_V1(px_sql_stat_get_progress);
 PG_FUNCTION_INFO_V1(px_sql_stat_get_progress_1_1);
 PG_FUNCTION_INFO_V1(px_sql_reset_stats);
 
-#define NCOLUMNS_MAX	40
+#define NCOLUMNS_MAX	64
 
 /* A row of the result, which is filled from left to right. */
 typedef struct row_writer
@@ -85,7 +85,22 @@ finish_row(row_writer *row, ReturnSetInfo *result)
 						 row->nulls);
 }
 
-/* The view of version 1.0 has no columns for sessions and writes. */
+static void
+put_join_columns(row_writer *out, const px_counters *counters)
+{
+	for (int kind = 0; kind < PX_SCAN_KIND_COUNT; kind++)
+		put_uint64(out, counters->scan_kinds[kind]);
+	put_uint64(out, counters->rows_filtered);
+	put_uint64(out, counters->joins_not_sent);
+	put_uint64(out, counters->broadcasts);
+	put_uint64(out, counters->broadcast_rows);
+	put_uint64(out, counters->broadcast_bytes);
+	put_uint64(out, counters->hash_partitions);
+	put_uint64(out, counters->partition_rows);
+	put_uint64(out, counters->partition_bytes);
+}
+
+/* The view of version 1.0 has no columns for sessions, writes and joins. */
 static void
 put_stat_row(const px_counters_row *row, ReturnSetInfo *result,
 			 bool is_1_1)
@@ -124,6 +139,7 @@ put_stat_row(const px_counters_row *row, ReturnSetInfo *result,
 		put_uint64(&out, counters->write_fallbacks);
 		put_uint64(&out, counters->rows_sent);
 		put_uint64(&out, counters->sent_nbytes);
+		put_join_columns(&out, counters);
 	}
 	finish_row(&out, result);
 }

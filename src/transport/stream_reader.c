@@ -28,7 +28,7 @@ px_stream_reader_new(px_stream *stream, px_decoder *decoder,
 	reader->stream = stream;
 	reader->decoder = decoder;
 	reader->stats = stats;
-	reader->context = CurrentMemoryContext;
+	reader->context = reader->senders.context = CurrentMemoryContext;
 	return reader;
 }
 
@@ -39,7 +39,7 @@ px_stream_reader_reset(px_stream_reader *reader)
 	reader->has_plan = false;
 	reader->batch_rows = reader->next_row = 0;
 	reader->nbatches = 0;
-	reader->nsenders = 0;
+	reader->senders.n = 0;
 	if (reader->first_frame)
 		pfree(reader->first_frame);
 	reader->first_frame = NULL;
@@ -49,46 +49,11 @@ px_stream_reader_reset(px_stream_reader *reader)
 	px_decoder_reset(reader->decoder);
 }
 
-static px_sender_totals *
-find_sender(px_stream_reader *reader, uint32 sender)
-{
-	px_sender_totals *totals;
-
-	for (int i = 0; i < reader->nsenders; i++)
-	{
-		if (reader->senders[i].sender == sender)
-			return &reader->senders[i];
-	}
-
-	if (reader->nsenders == reader->senders_max)
-	{
-		int			senders_max = Max(8, reader->senders_max * 2);
-		Size		nbytes = senders_max * sizeof(px_sender_totals);
-
-		reader->senders = reader->senders ? repalloc(reader->senders, nbytes) :
-			MemoryContextAlloc(reader->context, nbytes);
-		reader->senders_max = senders_max;
-	}
-	totals = &reader->senders[reader->nsenders++];
-	memset(totals, 0, sizeof(*totals));
-	totals->sender = sender;
-	return totals;
-}
-
 static void
 require(const px_stream_reader *reader, const char *what, uint64 expected,
 		uint64 got)
 {
 	px_require(reader->stream->holder.servername, what, expected, got);
-}
-
-/* Every sender must have ended. */
-static void
-require_ends(const px_stream_reader *reader)
-{
-	require(reader, "end frame", 1, reader->nsenders > 0);
-	for (int i = 0; i < reader->nsenders; i++)
-		require(reader, "end frame", 1, reader->senders[i].ended);
 }
 
 /* Compare a sender's end frame with what has arrived. */
@@ -121,6 +86,7 @@ take_batch(px_stream_reader *reader, const uint8_t *body,
 
 	reader->stats->raw_nbytes += header->raw_nbytes;
 	reader->stats->batches++;
+	reader->stats->rows += header->rows;
 	reader->stats->choices[header->choice]++;
 	reader->batch_rows = header->rows;
 	reader->next_row = 0;
@@ -140,9 +106,10 @@ count_frame(px_stream_reader *reader, px_frame_kind kind, size_t nbytes,
 	const px_batch_contents *contents = px_decoder_contents(reader->decoder);
 	uint64		compressed = 0;
 
-	counters->streams += header->sequence == 0 && reader->nsenders == 1 &&
+	counters->streams += header->sequence == 0 && reader->senders.n == 1 &&
 		!reader->session_active;
-	counters->scans += reader->begins_scan;
+	if (reader->begins_scan)
+		px_counters_add_scan(counters, reader->scan_kinds);
 	reader->begins_scan = false;
 	px_progress_frame(reader->stream->progress, nbytes);
 	if (kind == PX_FRAME_BATCH)
@@ -201,7 +168,8 @@ take_plan(px_stream_reader *reader, const uint8_t *body,
 	require(reader, "plan", 1, reader->explain != 0 && !reader->has_plan);
 	require(reader, "sender", 0, header->sender);
 	require(reader, "sequence number", 0, header->sequence);
-	require_ends(reader);
+	px_senders_require_ends(&reader->senders,
+							reader->stream->holder.servername);
 	if (px_plan_read(body, header, &plan, &fault) != PX_OK)
 		px_raise_fault(reader->stream->holder.servername, &fault);
 
@@ -253,7 +221,7 @@ take_frame(px_stream_reader *reader, const uint8_t *frame, size_t nbytes)
 	require(reader, "frames after the plan", 0, reader->has_plan);
 
 	/* A slice frame comes first where slices were asked for. */
-	totals = find_sender(reader, header.sender);
+	totals = px_senders_find(&reader->senders, header.sender);
 	if (px_totals_take(totals, &header, reader->slices->wanted > 1,
 					   &fault) != PX_OK)
 		px_raise_fault(reader->stream->holder.servername, &fault);
@@ -318,9 +286,11 @@ update_link_history(px_stream_reader *reader)
 static void
 finish_stream(px_stream_reader *reader)
 {
-	require_ends(reader);
+	px_senders_require_ends(&reader->senders,
+							reader->stream->holder.servername);
 	require(reader, "plan frame", reader->explain != 0, reader->has_plan);
 	reader->finished = true;
+	INSTR_TIME_SET_CURRENT(reader->finished_at);
 	update_link_history(reader);
 }
 
@@ -356,12 +326,8 @@ count_idle(px_stream_reader *reader, instr_time wait_before)
 static bool
 is_complete(const px_stream_reader *reader)
 {
-	for (int i = 0; i < reader->nsenders; i++)
-	{
-		if (!reader->senders[i].ended)
-			return false;
-	}
-	return reader->nsenders > 0 && (reader->explain == 0 || reader->has_plan);
+	return px_senders_have_ended(&reader->senders) &&
+		(reader->explain == 0 || reader->has_plan);
 }
 
 /* The next frame, by whichever way they come. */

@@ -18,7 +18,7 @@
 #include "transport/slices.h"
 #include "transport/stream.h"
 #include "tuple/decode.h"
-#include "wire/totals.h"
+#include "tuple/senders.h"
 
 /* Sums over all streams of a node: slices and rescans make several. */
 typedef struct px_receive_stats
@@ -26,6 +26,7 @@ typedef struct px_receive_stats
 	uint64		streams;
 	uint64		sessions;		/* reads by postgres_fdw's session */
 	uint64		batches;
+	uint64		rows;
 	uint64		raw_nbytes;
 	uint64		wire_nbytes;
 	uint64		encode_us;		/* told by the end frames */
@@ -50,7 +51,7 @@ typedef struct px_stream_reader
 	px_stream  *stream;
 	px_decoder *decoder;
 	px_receive_stats *stats;	/* of the node */
-	MemoryContext context;		/* for senders, and what is kept */
+	MemoryContext context;		/* for what is kept */
 	bool		keeps_first;	/* the first batch stays for a rescan */
 
 	/* What is read now. */
@@ -67,7 +68,8 @@ typedef struct px_stream_reader
 	uint32		explain;		/* as requested; 0: no plan is to follow */
 	px_link_history *link_history;	/* the peer's, updated at the end of the
 									 * stream; NULL if mode is not auto */
-	bool		begins_scan;	/* count a scan with the next frame */
+	bool		begins_scan;	/* count a scan with the next frame ... */
+	uint32		scan_kinds;		/* ... of these kinds: PX_SCAN_BITs */
 	bool		retried;		/* on a new connection, because the backend did
 								 * not know exchange.send */
 
@@ -80,15 +82,14 @@ typedef struct px_stream_reader
 								 * one was wanted */
 	bool		wanting;		/* one is wanted, but was not waited for ... */
 	instr_time	wanting_since;	/* ... since then */
-	px_sender_totals *senders;
-	int			nsenders;
-	int			senders_max;
+	px_senders	senders;
 	uint64		nbatches;		/* that have come */
 	uint8_t    *first_frame;	/* the first batch's, in context; NULL unless
 								 * keeps_first */
 	uint32		batch_rows;		/* of the batch in the decoder */
 	uint32		next_row;		/* of these */
-	bool		finished;		/* every sender has ended */
+	bool		finished;		/* every sender has ended ... */
+	instr_time	finished_at;	/* ... then */
 	bool		has_plan;		/* it has come, after the ends */
 	char	   *plan_text;		/* of the last stream that had one; or NULL */
 	char	   *plan_json;

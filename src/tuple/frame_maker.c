@@ -100,6 +100,22 @@ px_frame_maker_restart(px_frame_maker *maker)
 	INSTR_TIME_SET_ZERO(maker->encode_time);
 }
 
+static void
+free_buffer(px_frame_maker *maker)
+{
+	if (maker->buffer)
+		pfree(maker->buffer);
+	maker->buffer = NULL;
+	maker->frame_cap = 0;
+}
+
+void
+px_frame_maker_trim(px_frame_maker *maker)
+{
+	if (maker->frame_cap > maker->fill->keep_nbytes)
+		free_buffer(maker);
+}
+
 /* Make room for a frame, and return a writer positioned at its body. */
 static px_writer
 begin_frame(px_frame_maker *maker, size_t frame_nbytes)
@@ -110,10 +126,7 @@ begin_frame(px_frame_maker *maker, size_t frame_nbytes)
 	if (maker->frame_cap < frame_nbytes ||
 		maker->frame_cap > Max(frame_nbytes, maker->fill->keep_nbytes))
 	{
-		if (maker->buffer)
-			pfree(maker->buffer);
-		maker->buffer = NULL;
-		maker->frame_cap = 0;
+		free_buffer(maker);
 		maker->buffer = MemoryContextAlloc(maker->context,
 										   FRAME_OFFSET + frame_nbytes);
 		maker->frame_cap = frame_nbytes;

@@ -103,6 +103,9 @@ extern size_t px_frame_maker_raw_nbytes(const px_frame_maker *maker);
 extern bytea *px_frame_maker_batch(px_frame_maker *maker, size_t raw_nbytes,
 								   px_choice choice);
 
+/* Free the memory of the last frame, unless it is little enough to be kept. */
+extern void px_frame_maker_trim(px_frame_maker *maker);
+
 /* The size of a frame, without the header of the bytea. */
 #define PX_FRAME_OF_BYTEA_NBYTES(frame)	((size_t) VARSIZE(frame) - VARHDRSZ)
 

@@ -12,18 +12,16 @@
 
 #include "guc.h"
 #include "tuple/fault.h"
+#include "tuple/frame_rows.h"
 #include "tuple/piece_reader.h"
 #include "wire/armour.h"
 #include "wire/piece.h"
 
-/* Errors name no server. */
-#define THE_CLIENT	NULL
-
 struct px_piece_reader
 {
 	MemoryContext context;
-	px_decoder *decoder;
-	uint64		rows;			/* that the headers announce */
+	px_frame_rows rows;
+	uint64		rows_announced; /* by the headers */
 
 	uint8_t    *frames;			/* NULL at first */
 	size_t		frames_cap;
@@ -32,24 +30,17 @@ struct px_piece_reader
 
 	/* The position. */
 	px_piece	piece;
-	uint32		batch_rows;		/* of the batch in the decoder */
-	uint32		next_row;		/* of these */
 };
 
 px_piece_reader *
 px_piece_reader_new(TupleDesc tupdesc, int window_rows, bool parameters)
 {
 	px_piece_reader *reader = palloc0(sizeof(px_piece_reader));
-	List	   *attnos = NIL;
-	const char **contexts = palloc0(tupdesc->natts * sizeof(char *));
 
-	for (int i = 1; i <= tupdesc->natts; i++)
-		attnos = lappend_int(attnos, i);
 	reader->context = CurrentMemoryContext;
-	reader->decoder = px_decoder_new(THE_CLIENT, tupdesc, attnos, contexts,
-									 window_rows);
+	px_frame_rows_init(&reader->rows, tupdesc, window_rows);
 	if (parameters)
-		px_decoder_set_parameters(reader->decoder);
+		px_decoder_set_parameters(reader->rows.decoder);
 	return reader;
 }
 
@@ -58,8 +49,7 @@ static void
 rewind_piece(px_piece_reader *reader)
 {
 	px_piece_begin(&reader->piece, reader->frames, reader->piece.nbytes);
-	reader->batch_rows = reader->next_row = 0;
-	px_decoder_reset(reader->decoder);
+	px_frame_rows_reset(&reader->rows);
 }
 
 /* There is a new piece: look at its headers. */
@@ -68,9 +58,9 @@ measure_piece(px_piece_reader *reader)
 {
 	px_fault	fault;
 
-	if (px_piece_measure(reader->frames, reader->piece.nbytes, &reader->rows,
-						 &fault) != PX_OK)
-		px_raise_fault(THE_CLIENT, &fault);
+	if (px_piece_measure(reader->frames, reader->piece.nbytes,
+						 &reader->rows_announced, &fault) != PX_OK)
+		px_raise_fault(PX_THE_CLIENT, &fault);
 	rewind_piece(reader);
 }
 
@@ -99,7 +89,7 @@ px_piece_reader_open(px_piece_reader *reader, const text *piece)
 	if (px_armour_decode(VARDATA_ANY(piece), VARSIZE_ANY_EXHDR(piece),
 						 reader->frames, room, &reader->piece.nbytes,
 						 &fault) != PX_OK)
-		px_raise_fault(THE_CLIENT, &fault);
+		px_raise_fault(PX_THE_CLIENT, &fault);
 	measure_piece(reader);
 }
 
@@ -117,20 +107,20 @@ px_piece_reader_open_bytes(px_piece_reader *reader, const uint8_t *piece,
 uint64
 px_piece_reader_rows(const px_piece_reader *reader)
 {
-	return reader->rows;
+	return reader->rows_announced;
 }
 
 /* The number of the first row of the batch in the decoder. */
 static uint64
 first_row(const px_piece_reader *reader)
 {
-	return reader->piece.totals.received.rows - reader->batch_rows;
+	return reader->piece.totals.received.rows - reader->rows.batch_rows;
 }
 
 uint64
 px_piece_reader_position(const px_piece_reader *reader)
 {
-	return first_row(reader) + reader->next_row;
+	return first_row(reader) + reader->rows.next_row;
 }
 
 /*
@@ -162,31 +152,20 @@ take_frame(px_piece_reader *reader)
 	px_frame_header header;
 	px_fault	fault;
 	const uint8_t *frame;
-	const uint8_t *body;
 
 	if (px_piece_next(&reader->piece, &header, &frame, &fault) != PX_OK)
-		px_raise_fault(THE_CLIENT, &fault);
-	body = frame + PX_FRAME_HEADER_NBYTES;
-	if (header.kind == PX_FRAME_SCHEMA)
-		px_decoder_schema(reader->decoder, body, &header, PG_VERSION_NUM);
-	else if (header.kind == PX_FRAME_BATCH)
-	{
-		body = align_frame(reader, frame, PX_FRAME_HEADER_NBYTES +
-						   (size_t) header.body_nbytes) +
-			PX_FRAME_HEADER_NBYTES;
-		px_decoder_batch(reader->decoder, body, &header);
-		reader->batch_rows = header.rows;
-		reader->next_row = 0;
-	}
-	else
-		reader->batch_rows = reader->next_row = 0;
+		px_raise_fault(PX_THE_CLIENT, &fault);
+	if (header.kind == PX_FRAME_BATCH)
+		frame = align_frame(reader, frame, PX_FRAME_HEADER_NBYTES +
+							(size_t) header.body_nbytes);
+	px_frame_rows_take(&reader->rows, frame, &header);
 }
 
 /* Is there another row?  Reads frames until it is in the decoder. */
 static bool
 find_row(px_piece_reader *reader)
 {
-	while (reader->next_row == reader->batch_rows)
+	while (!px_frame_rows_left(&reader->rows))
 	{
 		if (reader->piece.totals.ended)
 			return false;
@@ -201,34 +180,34 @@ px_piece_reader_next(px_piece_reader *reader, Datum *values, bool *isnull)
 {
 	if (!find_row(reader))
 		return false;
-	px_decoder_row(reader->decoder, reader->next_row, values, isnull);
-	reader->next_row++;
+	px_frame_rows_next(&reader->rows, values, isnull);
 	return true;
 }
 
 void
 px_piece_reader_seek(px_piece_reader *reader, uint64 row)
 {
+	px_frame_rows *rows = &reader->rows;
 	uint64		first = first_row(reader);
 
 	if (row < px_piece_reader_position(reader))
 	{
 		/* The row may be in the batch that is in the decoder. */
 		if (row >= first &&
-			px_decoder_can_pick(reader->decoder, (uint32) (row - first)))
-			reader->next_row = (uint32) (row - first);
+			px_decoder_can_pick(rows->decoder, (uint32) (row - first)))
+			rows->next_row = (uint32) (row - first);
 		else
 			rewind_piece(reader);
 	}
 	while (px_piece_reader_position(reader) < row && find_row(reader))
-		reader->next_row += Min(reader->batch_rows - reader->next_row,
-								row - px_piece_reader_position(reader));
+		rows->next_row += Min(rows->batch_rows - rows->next_row,
+							  row - px_piece_reader_position(reader));
 }
 
 void
 px_piece_reader_finish(px_piece_reader *reader)
 {
-	px_require(THE_CLIENT, "rows after the last", 0, find_row(reader) ? 1 : 0);
+	px_require(PX_THE_CLIENT, "rows after the last", 0, find_row(reader) ? 1 : 0);
 }
 
 double

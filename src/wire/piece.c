@@ -17,6 +17,17 @@ px_piece_begin(px_piece *piece, const uint8_t *frames, size_t nbytes)
 	piece->nbytes = nbytes;
 }
 
+px_status
+px_piece_check_header(const px_frame_header *header, px_fault *fault)
+{
+	uint64_t	values = (uint64_t) header->rows * header->columns;
+
+	if (values > PX_PIECE_VALUES_MAX)
+		return px_fail(fault, PX_OVER_LIMIT, "values of a batch",
+					   PX_PIECE_VALUES_MAX, values);
+	return PX_OK;
+}
+
 /*
  * Read the header of the frame that data begins with, and check that the frame
  * is whole.
@@ -33,11 +44,7 @@ peek(const uint8_t *data, size_t left, px_frame_header *header,
 		return px_fail(fault, PX_TRUNCATED, "frame",
 					   (uint64_t) header->body_nbytes + PX_FRAME_HEADER_NBYTES,
 					   left);
-	if ((uint64_t) header->rows * header->columns > PX_PIECE_VALUES_MAX)
-		return px_fail(fault, PX_OVER_LIMIT, "values of a batch",
-					   PX_PIECE_VALUES_MAX,
-					   (uint64_t) header->rows * header->columns);
-	return PX_OK;
+	return px_piece_check_header(header, fault);
 }
 
 px_status
@@ -67,7 +74,6 @@ px_piece_next(px_piece *piece, px_frame_header *header, const uint8_t **frame,
 	const uint8_t *data = piece->frames + piece->used;
 	size_t		left = piece->nbytes - piece->used;
 	size_t		nbytes;
-	px_end		end;
 	px_status	status;
 
 	if (left == 0)
@@ -75,27 +81,14 @@ px_piece_next(px_piece *piece, px_frame_header *header, const uint8_t **frame,
 	if ((status = peek(data, left, header, fault)) != PX_OK ||
 		(status = px_frame_verify(data, header, fault)) != PX_OK)
 		return status;
-	if (header->kind == PX_FRAME_PLAN)
-		return px_fail(fault, PX_BAD_HEADER, "plan", 0, 1);
 	if (header->sender != 0)
 		return px_fail(fault, PX_BAD_HEADER, "sender", 0, header->sender);
-	status = px_totals_take(&piece->totals, header, false, fault);
+	status = px_totals_add(&piece->totals, data, header, fault);
 	if (status != PX_OK)
 		return status;
-
 	nbytes = PX_FRAME_HEADER_NBYTES + (size_t) header->body_nbytes;
-	if (header->kind != PX_FRAME_END)
-		px_totals_count(&piece->totals, header, nbytes);
-	else
-	{
-		if (left > nbytes)
-			return px_fail(fault, PX_TRAILING, "end frame", nbytes, left);
-		status = px_totals_finish(&piece->totals,
-								  data + PX_FRAME_HEADER_NBYTES, header, &end,
-								  fault);
-		if (status != PX_OK)
-			return status;
-	}
+	if (header->kind == PX_FRAME_END && left > nbytes)
+		return px_fail(fault, PX_TRAILING, "end frame", nbytes, left);
 	piece->used += nbytes;
 	*frame = data;
 	return PX_OK;

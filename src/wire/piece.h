@@ -24,6 +24,13 @@
  */
 #define PX_PIECE_VALUES_MAX	(16 * 1024 * 1024)
 
+/*
+ * Check the limit above, of a header that px_frame_peek_header has accepted.
+ * Errors: PX_OVER_LIMIT.
+ */
+extern px_status px_piece_check_header(const px_frame_header *header,
+									   px_fault *fault);
+
 typedef struct px_piece
 {
 	const uint8_t *frames;

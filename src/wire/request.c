@@ -75,6 +75,8 @@ px_request_write(char *buffer, size_t cap, const px_request *request,
 	}
 	if (request->explain != 0)
 		put_word(&text, "explain", request->explain);
+	if (request->targets > 1)
+		put_word(&text, "targets", request->targets);
 	if (request->fetch_rows != 0)
 		put_word(&text, "fetch_rows", request->fetch_rows);
 	if (request->fixed)
@@ -249,6 +251,24 @@ take_optional(const char **at, const char *key, int64_t max, uint32_t *number,
 	return status;
 }
 
+/* Read "targets=n " if it is there. */
+static px_status
+take_targets(const char **at, px_request *request, px_fault *fault)
+{
+	const char *after = *at;
+	int64_t		number;
+	px_status	status;
+
+	request->targets = 1;
+	if (!px_text_take(&after, "targets="))
+		return PX_OK;
+	status = take_word(at, "targets", 2, PX_REQUEST_TARGETS_MAX, &number,
+					   fault);
+	if (status == PX_OK)
+		request->targets = (uint32_t) number;
+	return status;
+}
+
 /* Read "fetch_rows=n " or "fetch_rows=n fixed=1 " if it is there. */
 static px_status
 take_fetch(const char **at, px_request *request, px_fault *fault)
@@ -265,6 +285,9 @@ take_fetch(const char **at, px_request *request, px_fault *fault)
 		return status;
 	if (fixed != 0 && request->fetch_rows == 0)
 		return px_fail(fault, PX_BAD_HEADER, "fetch_rows", 0, 0);
+	/* Rows of a step may stay in unfinished batches of their targets. */
+	if (fixed != 0 && request->targets > 1)
+		return px_fail(fault, PX_BAD_HEADER, "targets", 0, 0);
 	request->fixed = fixed != 0;
 	return PX_OK;
 }
@@ -376,6 +399,10 @@ px_request_read(const char *text, px_request *request,
 
 	status = take_optional(&at, "explain", PX_EXPLAIN_MAX, &request->explain,
 						   fault);
+	if (status != PX_OK)
+		return status;
+
+	status = take_targets(&at, request, fault);
 	if (status != PX_OK)
 		return status;
 

@@ -17,6 +17,7 @@
  *	codecs=6 cpu_limit=1000 link=6250000 idle=900 random=0	see below
  *	slices=3 slice=1 blocks=1024	only if the stream is to be a slice
  *	explain=3			only to have the plan sent: what to measure of it
+ *	targets=4			only to have the rows cut into targets: see below
  *	fetch_rows=100		optional: rows of a FETCH of postgres_fdw
  *	fixed=1				optional, after fetch_rows: see below
  *	session=0123456789abcdef	optional: the session's fingerprint
@@ -37,12 +38,18 @@
  * slice counts from 0.  blocks is what the slice frame of slice 0 said, or 0
  * for slice 0 itself.
  *
+ * With targets=T, the query has one more column than the request.  It is the
+ * last one and an int4: the row's target, from 0 to T - 1, or null, and then
+ * the row is not sent.  The column itself is not sent.  Each participant has a
+ * sender number for each target (doc/wire.md, 1).
+ *
  * For the sender's statement_timeout, fetch_rows rows count as one statement,
  * and the first batch has no more rows than that.  With fixed=1 the sender
  * evaluates the query in steps of fetch_rows rows, and begins a step only when
  * its first frame is wanted: for queries that lock rows, or have other
- * effects.  session is the word of an admission (admission.h): a session with
- * another fingerprint declines the request.
+ * effects.  Such rows cannot have targets.  session is the word of an
+ * admission (admission.h): a session with another fingerprint declines the
+ * request.
  *
  * Each of columns names the built-in type (domains flattened) and the typmod
  * that the receiver has for the column; type 0 asks for text.  The sender
@@ -59,6 +66,7 @@
 
 #define PX_REQUEST_BATCH_BYTES_MAX	0x10000000	/* 256 MB */
 #define PX_REQUEST_SLICES_MAX		64
+#define PX_REQUEST_TARGETS_MAX		64
 #define PX_REQUEST_LINK_RATE_MAX	(INT64_C(1) << 48)	/* bytes per second */
 
 /* What to measure of the plan for a plan frame: a bit set. */
@@ -93,8 +101,10 @@ typedef struct px_request
 	uint32_t	slice;			/* < slices */
 	uint32_t	blocks;			/* of the table; 0 if slice is */
 	uint32_t	explain;		/* 0: no plan; .. PX_EXPLAIN_MAX */
+	uint32_t	targets;		/* 0 or 1: the rows are not cut into targets;
+								 * .. PX_REQUEST_TARGETS_MAX */
 	uint32_t	fetch_rows;		/* 0: unknown; .. INT32_MAX */
-	bool		fixed;			/* only with fetch_rows */
+	bool		fixed;			/* only with fetch_rows, without targets */
 	bool		has_session;
 	uint64_t	session;		/* 0 without has_session */
 	uint16_t	ncolumns;		/* 1 .. PX_FRAME_COLUMNS_MAX */

@@ -72,3 +72,23 @@ px_totals_finish(px_sender_totals *totals, const uint8_t *body,
 	totals->ended = true;
 	return PX_OK;
 }
+
+px_status
+px_totals_add(px_sender_totals *totals, const uint8_t *frame,
+			  const px_frame_header *header, px_fault *fault)
+{
+	px_end		end;
+	px_status	status;
+
+	if (header->kind == PX_FRAME_PLAN)
+		return px_fail(fault, PX_BAD_HEADER, "plan", 0, 1);
+	status = px_totals_take(totals, header, false, fault);
+	if (status != PX_OK)
+		return status;
+	if (header->kind == PX_FRAME_END)
+		return px_totals_finish(totals, frame + PX_FRAME_HEADER_NBYTES, header,
+								&end, fault);
+	px_totals_count(totals, header,
+					PX_FRAME_HEADER_NBYTES + (size_t) header->body_nbytes);
+	return PX_OK;
+}

@@ -45,4 +45,12 @@ extern px_status px_totals_finish(px_sender_totals *totals,
 								  const px_frame_header *header, px_end *end,
 								  px_fault *fault);
 
+/*
+ * All of this for a frame of a stream that has neither slices nor a plan:
+ * whether it is its turn, and what it adds, or that its totals are right.  Its
+ * CRC has been verified.  Errors: those above; PX_BAD_HEADER for a plan.
+ */
+extern px_status px_totals_add(px_sender_totals *totals, const uint8_t *frame,
+							   const px_frame_header *header, px_fault *fault);
+
 #endif							/* PX_WIRE_TOTALS_H */

@@ -264,6 +264,48 @@ a_request_to_explain_round_trips(void)
 }
 
 static void
+a_request_for_targets_round_trips(void)
+{
+	static px_request_column columns[PX_FRAME_COLUMNS_MAX];
+	static const char *const words[] = {
+		"targets=2 columns",
+		"targets=64 fetch_rows=1 columns",
+		"slices=2 slice=1 blocks=1 explain=3 targets=3 session=0000000000000000 columns",
+	};
+	px_request	request;
+
+	for (size_t i = 0; i < lengthof(words); i++)
+	{
+		char	   *text = replaced(request_text, "columns", words[i]);
+		char		written[2 * sizeof(request_text)];
+
+		CHECK_EQ(read_request(text, &request, columns, NULL), PX_OK);
+		CHECK(request.targets > 1);
+		CHECK_EQ(request.ncolumns, 3);
+		px_request_write(written, sizeof(written), &request, columns);
+		CHECK(strcmp(written, text) == 0);
+		free(text);
+	}
+	CHECK_EQ(read_request(request_text, &request, columns, NULL), PX_OK);
+	CHECK_EQ(request.targets, 1);
+}
+
+static void
+impossible_targets_are_refused(void)
+{
+	expect_request("columns", "targets=1 columns", PX_OVER_LIMIT, "targets");
+	expect_request("columns", "targets=65 columns", PX_OVER_LIMIT, "targets");
+	expect_request("columns", "targets= columns", PX_BAD_HEADER, "targets");
+	expect_request("columns", "targets=2,3 columns", PX_BAD_HEADER, "targets");
+	expect_request("columns", "targets=2 explain=1 columns", PX_BAD_HEADER,
+				   "columns");
+	expect_request("columns", "fetch_rows=1 targets=2 columns", PX_BAD_HEADER,
+				   "columns");
+	expect_request("columns", "targets=2 fetch_rows=1 fixed=1 columns",
+				   PX_BAD_HEADER, "targets");
+}
+
+static void
 a_request_for_fetches_round_trips(void)
 {
 	static px_request_column columns[PX_FRAME_COLUMNS_MAX];
@@ -652,6 +694,8 @@ main(void)
 	RUN(a_request_for_a_slice_round_trips);
 	RUN(impossible_slices_are_refused);
 	RUN(a_request_to_explain_round_trips);
+	RUN(a_request_for_targets_round_trips);
+	RUN(impossible_targets_are_refused);
 	RUN(a_request_for_fetches_round_trips);
 	RUN(impossible_fetches_are_refused);
 	RUN(an_adaptive_request_round_trips);

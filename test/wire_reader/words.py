@@ -9,10 +9,10 @@ HELLO = {"protocol": r"\d+-\d+", "codecs": r"\d+", "encodings": r"\d+", "endian"
 
 
 def request(columns, encodings=1, codec="none", level=0, batch_rows=4096, batch_bytes=1 << 20, server_version=150000,
-            auto=None, slices=None, explain=0, fetch_rows=0, fixed=False, session=None):
+            auto=None, slices=None, explain=0, targets=0, fetch_rows=0, fixed=False, session=None):
     """columns: (type OID, typmod) each; auto: (codecs, cpu_limit, link, idle, random) with codec auto; slices: (slices, slice, blocks)
-    if a slice is wanted; explain: what to measure of the plan, if that is; fetch_rows, fixed, session: only if they are known, wanted,
-    required."""
+    if a slice is wanted; explain: what to measure of the plan, if that is; targets: how many to cut the rows into, if they are to be;
+    fetch_rows, fixed, session: only if they are known, wanted, required."""
     words = {"version": 1, "encodings": encodings, "codec": codec, "level": level, "batch_rows": batch_rows,
              "batch_bytes": batch_bytes, "server_version": server_version}
     if auto:
@@ -21,6 +21,8 @@ def request(columns, encodings=1, codec="none", level=0, batch_rows=4096, batch_
         words.update(zip(("slices", "slice", "blocks"), slices))
     if explain:
         words["explain"] = explain
+    if targets:
+        words["targets"] = targets
     if fetch_rows:
         words["fetch_rows"] = fetch_rows
     if fixed:

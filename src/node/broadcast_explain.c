@@ -1,0 +1,94 @@
+/*-------------------------------------------------------------------------
+ *
+ * broadcast_explain.c
+ *		What EXPLAIN says of an ExchangeBroadcast.
+ *
+ * What came back from the servers is said of the ExchangeReceives below it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "compat.h"
+#include "node/broadcast_explain.h"
+#include "node/broadcast_stats.h"
+
+/* What was sent to the server of each fragment. */
+static void
+explain_sent(const px_broadcast_state *state, ExplainState *es)
+{
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		for (int i = 0; i < state->nreceives; i++)
+			ExplainPropertyText(
+				"Sent",
+				psprintf(UINT64_FORMAT " rows, " UINT64_FORMAT " bytes to %s",
+						 state->sent_rows, state->sent_nbytes[i],
+						 state->receives[i]->servername),
+				es);
+		return;
+	}
+	ExplainOpenGroup("Sent", "Sent", false, es);
+	for (int i = 0; i < state->nreceives; i++)
+	{
+		ExplainOpenGroup("Fragment", NULL, true, es);
+		ExplainPropertyText("Server", state->receives[i]->servername, es);
+		ExplainPropertyUInteger("Sent Rows", NULL, state->sent_rows, es);
+		ExplainPropertyUInteger("Sent Bytes", NULL, state->sent_nbytes[i], es);
+		if (es->timing)
+			ExplainPropertyFloat("Fragment Time (ms)", NULL,
+								 INSTR_TIME_GET_MILLISEC(
+									 state->fragment_times[i]),
+								 3, es);
+		ExplainCloseGroup("Fragment", NULL, true, es);
+	}
+	ExplainCloseGroup("Sent", "Sent", false, es);
+}
+
+static double
+stage_ms(const px_broadcast_state *state, px_broadcast_stage stage)
+{
+	return INSTR_TIME_GET_MILLISEC(state->stage_times[stage]);
+}
+
+/* How long the stages have taken, and how unequal the fragments were. */
+static void
+explain_times(const px_broadcast_state *state, ExplainState *es)
+{
+	double		ask_ms = stage_ms(state, PX_BROADCAST_STAGE_ASK);
+	double		sides_ms = stage_ms(state, PX_BROADCAST_STAGE_SIDES);
+	double		fragments_ms = stage_ms(state, PX_BROADCAST_STAGE_FRAGMENTS);
+	double		skew = px_broadcast_skew(state);
+
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+		ExplainPropertyText("Time",
+							psprintf("ask servers %.1f ms, read sides %.1f ms, "
+									 "first row %.1f ms",
+									 ask_ms, sides_ms, fragments_ms),
+							es);
+	else
+	{
+		ExplainPropertyFloat("Ask Time (ms)", NULL, ask_ms, 3, es);
+		ExplainPropertyFloat("Read Sides Time (ms)", NULL, sides_ms, 3, es);
+		ExplainPropertyFloat("First Row Time (ms)", NULL, fragments_ms, 3, es);
+	}
+	if (skew > 0)
+		ExplainPropertyFloat("Skew", NULL, skew, 2, es);
+}
+
+void
+px_broadcast_explain(CustomScanState *css, List *ancestors, ExplainState *es)
+{
+	const px_broadcast_state *state = (const px_broadcast_state *) css;
+
+	ExplainPropertyText("Exchange Type", "Broadcast", es);
+	ExplainPropertyList("Keys", state->keys, es);
+	if (state->local_reason)
+		ExplainPropertyText("Not Sent", state->local_reason, es);
+	else if (es->analyze && state->receives)
+	{
+		explain_sent(state, es);
+		if (es->timing)
+			explain_times(state, es);
+	}
+}

@@ -1,0 +1,18 @@
+/*-------------------------------------------------------------------------
+ *
+ * broadcast_explain.h
+ *		What EXPLAIN says of an ExchangeBroadcast.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_NODE_BROADCAST_EXPLAIN_H
+#define PX_NODE_BROADCAST_EXPLAIN_H
+
+#include "commands/explain.h"
+#include "nodes/execnodes.h"
+
+/* ExplainCustomScan callback. */
+extern void px_broadcast_explain(CustomScanState *css, List *ancestors,
+								 ExplainState *es);
+
+#endif							/* PX_NODE_BROADCAST_EXPLAIN_H */

@@ -1,0 +1,63 @@
+/*-------------------------------------------------------------------------
+ *
+ * broadcast_state.h
+ *		State of an ExchangeBroadcast, for the files that execute it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_NODE_BROADCAST_STATE_H
+#define PX_NODE_BROADCAST_STATE_H
+
+#include "nodes/execnodes.h"
+
+#include "exec/broadcast_side.h"
+#include "exec/receive_state.h"
+
+typedef enum px_broadcast_phase
+{
+	PX_BROADCAST_NEW,			/* nothing was done yet for this (re)scan */
+	PX_BROADCAST_FRAGMENTS,		/* the fragments run */
+	PX_BROADCAST_LOCAL			/* the local plan runs, for good */
+} px_broadcast_phase;
+
+/* What takes time, in this order. */
+typedef enum px_broadcast_stage
+{
+	PX_BROADCAST_STAGE_ASK,		/* can the servers take frames? */
+	PX_BROADCAST_STAGE_SIDES,	/* the sides are read, and become frames */
+	PX_BROADCAST_STAGE_FRAGMENTS	/* until the first row of a fragment */
+} px_broadcast_stage;
+
+#define PX_BROADCAST_STAGE_COUNT	(PX_BROADCAST_STAGE_FRAGMENTS + 1)
+
+typedef struct px_broadcast_state
+{
+	CustomScanState css;		/* must be first */
+
+	/* Fixed at begin. */
+	PlanState  *fragments;
+	PlanState  *local;
+	int			nsides;
+	PlanState **side_plans;
+	int			nreceives;		/* of the fragments */
+	px_receive_state **receives;	/* NULL before the first row */
+	List	   *keys;			/* char *: by what the sides are joined */
+
+	/* Of the current scan. */
+	px_broadcast_phase phase;
+	bool		sides_read;		/* some of them: to be rescanned */
+	px_broadcast_side **sides;	/* NULL but in PX_BROADCAST_FRAGMENTS */
+	bool		awaits_row;		/* none has come of the fragments yet */
+	instr_time	stage_begun;
+	instr_time	fragments_begun;
+
+	/* For EXPLAIN. */
+	const char *local_reason;	/* why the local plan runs, or NULL */
+	uint64	   *sent_nbytes;	/* [nreceives], over all scans */
+	uint64		sent_rows;		/* to each fragment, likewise */
+	instr_time	stage_times[PX_BROADCAST_STAGE_COUNT];	/* likewise */
+	instr_time *fragment_times; /* [nreceives], of the scans that were read to
+								 * their end */
+} px_broadcast_state;
+
+#endif							/* PX_NODE_BROADCAST_STATE_H */

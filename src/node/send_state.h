@@ -1,0 +1,59 @@
+/*-------------------------------------------------------------------------
+ *
+ * send_state.h
+ *		The state of an ExchangeSend, shared by send.c and send_explain.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_NODE_SEND_STATE_H
+#define PX_NODE_SEND_STATE_H
+
+#include "nodes/execnodes.h"
+#include "portability/instr_time.h"
+
+#include "exec/auto.h"
+#include "tuple/cut.h"
+
+typedef enum px_send_phase
+{
+	PX_SEND_SLICE,				/* only if a slice was requested */
+	PX_SEND_SCHEMA,
+	PX_SEND_BATCHES,
+	PX_SEND_END,
+	PX_SEND_DONE
+} px_send_phase;
+
+typedef struct px_send_state
+{
+	CustomScanState css;		/* must be first */
+
+	px_request	request;
+	px_slice	slice;
+	bool		below_gather;
+	bool		text;			/* an ExchangeArmour is above */
+	px_cut	   *cut;
+	MemoryContext context;		/* for the node's lifetime */
+
+	px_choice	choice;			/* for the next batch */
+	px_auto    *adaptive;		/* makes the choice for each batch; NULL if
+								 * there is only one */
+
+	/* The target of the next frame, or of the last batch. */
+	uint32		target;			/* 0 without targets */
+	px_fill    *fill;			/* of the target */
+	px_frame_maker *maker;		/* of the target */
+
+	/* The stream; see send_restart. */
+	px_send_phase phase;
+	bool		started;		/* have buffers been allocated? */
+	bool		exhausted;		/* the child has no more rows */
+	uint32		batch_rows;		/* limit for the next batch */
+	uint32		fetched_rows;	/* rows since the last multiple of the
+								 * request's fetch_rows */
+	instr_time	send_wait_time; /* sum of times outside the node that no end
+								 * frame has said */
+	instr_time	returned_at;	/* zero until a frame was returned */
+	instr_time	flushed_at;		/* zero at first */
+} px_send_state;
+
+#endif							/* PX_NODE_SEND_STATE_H */

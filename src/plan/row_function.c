@@ -1,0 +1,150 @@
+/*-------------------------------------------------------------------------
+ *
+ * row_function.c
+ *		Planning exchange.unpack and exchange.inbox in FROM as custom scans.
+ *
+ * A function in FROM stores its rows in a tuplestore before the first one is
+ * returned.  These nodes do not.  One of them takes the place of the function
+ * scan only if the function stands alone, with a list of column definitions:
+ * not in ROWS FROM, and without WITH ORDINALITY.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type_d.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
+
+#include "node/inbox.h"
+#include "node/unpack.h"
+#include "plan/row_function.h"
+
+static set_rel_pathlist_hook_type prev_set_rel_pathlist_hook = NULL;
+
+/* The scan of the rows of this function; NULL if we have none. */
+static const CustomScanMethods *
+methods_of(Oid function)
+{
+	FmgrInfo	finfo;
+
+	fmgr_info(function, &finfo);
+	if (finfo.fn_addr == px_sql_unpack)
+		return &px_unpack_scan_methods;
+	if (finfo.fn_addr == px_sql_inbox)
+		return &px_inbox_scan_methods;
+	return NULL;
+}
+
+const CustomScanMethods *
+px_row_function_methods(const RangeTblEntry *rte)
+{
+	const RangeTblFunction *function;
+	const FuncExpr *call;
+
+	if (rte->rtekind != RTE_FUNCTION || list_length(rte->functions) != 1 ||
+		rte->funcordinality)
+		return NULL;
+	function = linitial_node(RangeTblFunction, rte->functions);
+	call = (const FuncExpr *) function->funcexpr;
+	if (function->funccolnames == NIL || !IsA(call, FuncExpr) ||
+		call->funcresulttype != RECORDOID || !call->funcretset ||
+		list_length(call->args) != 1)
+		return NULL;
+	return methods_of(call->funcid);
+}
+
+/* The scan tuple: the columns of the function, and maybe the whole row. */
+static List *
+make_scan_tlist(const RelOptInfo *rel, const RangeTblEntry *rte)
+{
+	const RangeTblFunction *function = linitial(rte->functions);
+	List	   *tlist = NIL;
+	ListCell   *lc;
+
+	for (int i = 0; i < function->funccolcount; i++)
+	{
+		Var		   *var = makeVar(
+			rel->relid, (AttrNumber) (i + 1),
+			list_nth_oid(function->funccoltypes, i),
+			list_nth_int(function->funccoltypmods, i),
+			list_nth_oid(function->funccolcollations, i), 0);
+
+		tlist = lappend(tlist,
+						makeTargetEntry((Expr *) var, (AttrNumber) (i + 1),
+										strVal(list_nth(rte->eref->colnames,
+														i)),
+										false));
+	}
+	foreach(lc, rel->reltarget->exprs)
+	{
+		Var		   *var = lfirst(lc);
+
+		if (IsA(var, Var) && var->varattno == 0)
+			return lappend(tlist,
+						   makeTargetEntry(copyObject((Expr *) var),
+										   list_length(tlist) + 1, NULL,
+										   false));
+	}
+	return tlist;
+}
+
+static Plan *
+plan_row_function(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+				  List *tlist, List *clauses, List *custom_plans)
+{
+	CustomScan *scan = makeNode(CustomScan);
+	const RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
+	RangeTblFunction *function = linitial(rte->functions);
+
+	scan->scan.plan.targetlist = tlist;
+	scan->scan.plan.qual = extract_actual_clauses(clauses, false);
+	scan->flags = path->flags;
+	scan->custom_exprs = list_make1(copyObject(function->funcexpr));
+	scan->custom_scan_tlist = make_scan_tlist(rel, rte);
+	scan->methods = px_row_function_methods(rte);
+	return &scan->scan.plan;
+}
+
+static const CustomPathMethods path_methods = {
+	.CustomName = "ExchangeRows",
+	.PlanCustomPath = plan_row_function,
+};
+
+static void
+replace_function_scan(PlannerInfo *root, RelOptInfo *rel, Index rti,
+					  RangeTblEntry *rte)
+{
+	CustomPath *path;
+	Path	   *scan;
+
+	if (prev_set_rel_pathlist_hook)
+		prev_set_rel_pathlist_hook(root, rel, rti, rte);
+	if (px_row_function_methods(rte) == NULL || rel->pathlist == NIL)
+		return;
+
+	/* It costs what the scan of the function costs. */
+	scan = linitial(rel->pathlist);
+	path = makeNode(CustomPath);
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = rel;
+	path->path.pathtarget = rel->reltarget;
+	path->path.param_info = scan->param_info;
+	path->path.rows = scan->rows;
+	path->path.startup_cost = scan->startup_cost;
+	path->path.total_cost = scan->total_cost;
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	path->methods = &path_methods;
+	rel->pathlist = list_make1(path);
+	rel->partial_pathlist = NIL;
+}
+
+void
+px_row_function_plan_init(void)
+{
+	prev_set_rel_pathlist_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = replace_function_scan;
+}

@@ -1,0 +1,83 @@
+/*-------------------------------------------------------------------------
+ *
+ * cut.h
+ *		The senders of a participant: one, or one for each target.
+ *
+ * If a request asks for targets, the last column of a row is its target.  A
+ * participant of the query, which is the backend itself or a parallel worker,
+ * then has a fill and a frame maker for each target.  Otherwise it has one of
+ * each.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_TUPLE_CUT_H
+#define PX_TUPLE_CUT_H
+
+#include "compat.h"
+#include "tuple/fill.h"
+#include "tuple/frame_maker.h"
+
+typedef struct px_cut
+{
+	px_request	request;		/* with the limits of one target's batch */
+	uint32		targets;		/* 1 .. PX_REQUEST_TARGETS_MAX */
+	int			attribute;		/* number of the column with the target, from
+								 * 1; 0 without targets */
+	px_fill   **fills;			/* [targets] */
+	px_frame_maker **makers;	/* [targets], each with its target's fill */
+} px_cut;
+
+/*
+ * Make the senders of a participant, 0 for the backend itself or n for
+ * parallel worker n-1, in the current memory context.  columns are as for
+ * px_fill_new, and then the number of the column with the target.  There is no
+ * memory for rows before px_cut_begin.  Errors:
+ * ERRCODE_INVALID_PARAMETER_VALUE if that column is not an int4.
+ */
+extern px_cut *px_cut_new(TupleDesc desc, const List *columns,
+						  const px_request *request,
+						  const px_request_column *column_requests,
+						  int encoding, uint32 participant);
+
+/* Allocate the buffers, in the current memory context; once. */
+extern void px_cut_begin(px_cut *cut);
+
+/* Begin a new stream; see px_frame_maker_restart. */
+extern void px_cut_restart(px_cut *cut);
+
+/* The highest number of a participant whose frames have valid senders. */
+#define PX_CUT_PARTICIPANT_MAX(targets) \
+	((PX_FRAME_SENDER_MAX + 1) / Max(targets, 1) - 1)
+
+/* Refuse a target that does not exist: ERRCODE_INVALID_PARAMETER_VALUE. */
+pg_noreturn extern void px_cut_refuse(const px_cut *cut, int32 target);
+
+/*
+ * Find the target of a row.  Returns false if the row has none, so it must not
+ * be sent.  Only with targets.
+ */
+static inline bool
+px_cut_row(const px_cut *cut, TupleTableSlot *slot, uint32 *target)
+{
+	bool		isnull;
+	Datum		value = slot_getattr(slot, cut->attribute, &isnull);
+
+	if (isnull)
+		return false;
+	*target = (uint32) DatumGetInt32(value);
+	if (unlikely(*target >= cut->targets))
+		px_cut_refuse(cut, DatumGetInt32(value));
+	return true;
+}
+
+/* The totals of all targets, without send_wait_us and link_rate. */
+typedef struct px_cut_totals
+{
+	uint64		frames;
+	px_end		end;
+	instr_time	encode_time;
+} px_cut_totals;
+
+extern px_cut_totals px_cut_sum(const px_cut *cut);
+
+#endif							/* PX_TUPLE_CUT_H */
