@@ -208,6 +208,7 @@ find_receives(px_broadcast_state *state)
 									sizeof(instr_time));
 	foreach(lc, list.receives)
 		state->receives[state->nreceives++] = lfirst(lc);
+	state->progress = px_send_progress_new(state->receives, state->nreceives);
 }
 
 /* Read a side.  NULL, or why the fragments cannot have it. */
@@ -220,6 +221,7 @@ read_side(px_broadcast_state *state, int i, size_t nbytes_before,
 	size_t		nbytes_max =
 		Min(PX_BROADCAST_NBYTES_MAX,
 			PX_BROADCAST_ALL_NBYTES_MAX / Max(state->nreceives, 1));
+	size_t		shown_nbytes = px_broadcast_side_nbytes(side);
 
 	for (;;)
 	{
@@ -237,6 +239,9 @@ read_side(px_broadcast_state *state, int i, size_t nbytes_before,
 			raw_nbytes_before + px_broadcast_side_raw_nbytes(side) >
 			PX_BROADCAST_RAW_NBYTES_MAX)
 			return "small side is too large";
+		if (px_broadcast_side_nbytes(side) != shown_nbytes)
+			px_broadcast_show_progress(state);
+		shown_nbytes = px_broadcast_side_nbytes(side);
 	}
 	px_broadcast_side_finish(side);
 	return NULL;
@@ -327,7 +332,9 @@ start_fragments(px_broadcast_state *state)
 	px_broadcast_end_stage(state, PX_BROADCAST_STAGE_ASK);
 	if (reason == NULL)
 	{
+		px_broadcast_begin_progress(state);
 		reason = read_sides(state, &peers);
+		px_send_progress_end(state->progress);
 		px_broadcast_end_stage(state, PX_BROADCAST_STAGE_SIDES);
 	}
 	if (reason)
