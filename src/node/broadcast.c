@@ -233,6 +233,7 @@ find_receives(px_broadcast_state *state)
 		state->receives[state->nreceives++] = lfirst(lc);
 	if (state->nsources > 0)
 		px_hash_partition_begin(state);
+	state->progress = px_send_progress_new(state->receives, state->nreceives);
 }
 
 /* Read a side.  NULL, or why the fragments cannot have it. */
@@ -245,6 +246,7 @@ read_side(px_broadcast_state *state, int i, size_t nbytes_before,
 	size_t		nbytes_max =
 		Min(PX_BROADCAST_NBYTES_MAX,
 			PX_BROADCAST_ALL_NBYTES_MAX / Max(state->nreceives, 1));
+	size_t		shown_nbytes = px_broadcast_side_nbytes(side);
 
 	for (;;)
 	{
@@ -262,6 +264,9 @@ read_side(px_broadcast_state *state, int i, size_t nbytes_before,
 			raw_nbytes_before + px_broadcast_side_raw_nbytes(side) >
 			PX_BROADCAST_RAW_NBYTES_MAX)
 			return "small side is too large";
+		if (px_broadcast_side_nbytes(side) != shown_nbytes)
+			px_broadcast_show_progress(state);
+		shown_nbytes = px_broadcast_side_nbytes(side);
 	}
 	px_broadcast_side_finish(side);
 	return NULL;
@@ -356,7 +361,9 @@ start_fragments(px_broadcast_state *state)
 	px_broadcast_end_stage(state, PX_BROADCAST_STAGE_ASK);
 	if (reason == NULL)
 	{
+		px_broadcast_begin_progress(state);
 		reason = read_sides(state, &peers);
+		px_send_progress_end(state->progress);
 		px_broadcast_end_stage(state, PX_BROADCAST_STAGE_SIDES);
 	}
 	if (reason)

@@ -13,6 +13,7 @@
 #include "exec/broadcast_side.h"
 #include "exec/receive_state.h"
 #include "exec/redistribute.h"
+#include "exec/send_progress.h"
 
 typedef enum px_broadcast_phase
 {
@@ -52,6 +53,7 @@ typedef struct px_broadcast_state
 	px_broadcast_phase phase;
 	bool		sides_read;		/* some of them: to be rescanned */
 	px_broadcast_side **sides;	/* NULL but in PX_BROADCAST_FRAGMENTS */
+	px_send_progress *progress; /* NULL before the first row */
 	bool		awaits_row;		/* none has come of the fragments yet */
 	instr_time	stage_begun;
 	instr_time	fragments_begun;
