@@ -3,7 +3,7 @@
 #   make                 build (needs the packages named in README.md)
 #   make install         install into the PostgreSQL that PG_CONFIG names
 #   make check           install what is missing, build, install, run every test
-#   make check-unit      one part of it; also check-states, -regress, -isolation, -wire, -tap, -postgres_fdw, -monitoring, -docs, -upgrade, -tpch, -cluster, -auto, -random, -aggregates, -joins, -sessions, -load, -writes
+#   make check-unit      one part of it; also check-states, -regress, -isolation, -wire, -tap, -postgres_fdw, -monitoring, -docs, -graph, -upgrade, -tpch, -cluster, -auto, -random, -aggregates, -joins, -sessions, -load, -writes
 #   make check-sessions  what several sessions see (CHECK_OPTS="-v 'ddl_*'": these scenarios alone)
 #   make check-load      32 clients, 2700 transactions of each (CHECK_OPTS=200: fewer, as in make check)
 #   make check-write-load  16 sessions write while servers are killed, ten minutes (CHECK_OPTS=60: seconds)
@@ -31,6 +31,7 @@
 #   make bench-tpch      TPC-H over four servers against one server and postgres_fdw
 #   make bench-joins     joins of tables on several servers against one server and postgres_fdw (needs root)
 #   make bench-write     INSERT, COPY, UPDATE and DELETE against postgres_fdw (needs root)
+#   make pictures        doc/images: what scripts/exchange-graph makes of real EXPLAINs
 #   make format          clang-format over src/ and test/
 #
 # WERROR=1 turns on the strict warnings that the tests build with.
@@ -46,7 +47,7 @@ PG_CONFIG ?= pg_config
 # Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
 # `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of
 # that command line (make clean check) gets a make of its own.
-script_goals = check check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster check-auto check-load check-random check-aggregates check-joins check-sessions check-writes check-mirrored check-write-load check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-links bench-auto bench-tpch bench-joins bench-write format
+script_goals = check check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-graph check-upgrade check-tpch check-cluster check-auto check-load check-random check-aggregates check-joins check-sessions check-writes check-mirrored check-write-load check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-links bench-auto bench-tpch bench-joins bench-write pictures format
 .PHONY: $(script_goals)
 
 ifneq (,$(filter $(script_goals),$(MAKECMDGOALS)))
@@ -59,7 +60,7 @@ $(other_goals):
 
 check:
 	scripts/check.py
-check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-upgrade check-tpch check-cluster check-auto:
+check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-graph check-upgrade check-tpch check-cluster check-auto:
 	scripts/check.py $(@:check-%=%)
 check-matrix:
 	scripts/check_matrix.py $(TESTED:%=--tested=%) $(PHASES:%=--phases=%) $(MAJORS)
@@ -76,6 +77,9 @@ demo bench:
 bench-suite bench-latency bench-links bench-auto bench-tpch bench-joins bench-write:
 	scripts/build.sh
 	python3 bench/$(@:bench-%=%).py $(BENCH_OPTS)
+pictures:
+	scripts/build.sh
+	scripts/check_graph.py --write
 format:
 	@command -v clang-format >/dev/null || { echo "clang-format not found: install clang-format" >&2; exit 1; }
 	find src test -name '*.[ch]' -exec clang-format -i {} +

@@ -264,6 +264,19 @@ COMMENT ON FUNCTION exchange.in_filter(pg_catalog.bytea, pg_catalog.text) IS
 'tell whether a string may be among the keys that a Bloom filter was made of';
 
 --
+-- Rows that are cut by the hash of a key.
+--
+
+-- Not STRICT: the keys have any types, and the result is null if one of them
+-- is null.
+CREATE FUNCTION exchange.partition_number(modulus integer, VARIADIC keys "any") RETURNS integer
+AS 'MODULE_PATHNAME', 'px_sql_partition_number'
+LANGUAGE C CALLED ON NULL INPUT IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION exchange.partition_number(integer, "any") IS
+'tell the remainder, by a modulus, by which hash partitioning would choose the partition of the keys';
+
+--
 -- Statistics of foreign tables.
 --
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every test of the project: scripts/check.py [unit] [states] [regress] [isolation] [wire] [tap] [postgres_fdw] [monitoring] [docs]
-[upgrade] [tpch] [cluster] [auto] [random] [aggregates] [joins] [sessions] [writes] [load]
+[graph] [upgrade] [tpch] [cluster] [auto] [random] [aggregates] [joins] [sessions] [writes] [load]
 (default: all).
 
 First installs what is missing, builds with strict warnings and installs (scripts/build.sh). Then:
@@ -14,6 +14,7 @@ First installs what is missing, builds with strict warnings and installs (script
   postgres_fdw  postgres_fdw's own suites, with and without the extension (scripts/check_postgres_fdw.py)
   monitoring  what prometheus-postgres-exporter makes of monitoring/queries.yaml, and the dashboard (scripts/check_monitoring.py)
   docs     what README.md and doc/tutorial.md tell their readers to do, and the references (scripts/check_docs.py)
+  graph    pictures that scripts/exchange-graph makes of real EXPLAINs (scripts/check_graph.py)
   upgrade  updates of the extension, pg_dump, pg_upgrade (scripts/check_upgrade.py)
   tpch     every TPC-H table equal in every mode, memory bounded (scripts/check_tpch.py)
   cluster  the TPC-H queries over four servers equal to those of one (scripts/check_cluster.py)
@@ -233,7 +234,8 @@ def own(path):
 
 
 # A phase that is a script of its own: (arguments, which of its lines are shown, as run_tests has it).
-SCRIPTS = {"states": ([], "comments"), "wire": ([], True), "postgres_fdw": ([], False), "monitoring": ([], False), "docs": ([], False), "upgrade": ([], False),
+SCRIPTS = {"states": ([], "comments"), "wire": ([], True), "postgres_fdw": ([], False), "monitoring": ([], False), "docs": ([], False), "graph": ([], False),
+           "upgrade": ([], False),
            "tpch": ([], False), "cluster": ([], "comments"), "auto": ([], "comments"), "random": (["120", "3"], "comments"),
            "aggregates": (["300", "3"], "comments"), "joins": (["80", "3"], "comments"),
            "sessions": ([], "comments"), "writes": (["200", "3"], "comments"), "load": (["200"], "comments")}

@@ -49,6 +49,7 @@ REASONS = {
     "exec/read_slices.c": (r'px_open_session\(state, reader, "([^"]*)"',),
     "exec/ask_plan.c": (OUTCOME,),
     "exec/broadcast_ask.c": (RETURNED,),
+    "exec/redistribute.c": (r"give_up\(all, \"([^\"]*)\"",),
     "node/broadcast.c": (RETURNED,),
     "exec/explain.c": (r'px_refused\([^;]*\?\s*"([^"]*)"', r'px_refused\([^;]*\?\s*"[^"]*" :\s*"([^"]*)"'),
     "exec/write_rules.c": (RETURNED,),

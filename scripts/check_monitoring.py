@@ -183,7 +183,7 @@ def check(work):
             report.ok(after > before, f"{name} rises with the next scan", f"{before}, then {after}")
     try:
         out = coordinator.sql(read("psql.sql"))
-        report.ok(len(re.findall(r"^(?:Servers|Bytes|Why|Streams|Connections)", out, re.M)) == 5, "psql.sql runs", out)
+        report.ok(len(re.findall(r"^(?:Servers|Bytes|Why|Joins|Streams|Connections)", out, re.M)) == 6, "psql.sql runs", out)
     except harness.Failure as failure:
         report.ok(False, "psql.sql runs", failure)
     return report.done()
