@@ -228,7 +228,9 @@ COMMIT;
 TABLE temporary_files;
 SET temp_file_limit = '100kB';
 BEGIN;
+\set VERBOSITY sqlstate
 SELECT exchange.fill_inbox(records) FROM large;
+\set VERBOSITY default
 ROLLBACK;
 TABLE temporary_files;
 RESET temp_file_limit;
