@@ -50,6 +50,7 @@ REASONS = {
     "exec/ask_plan.c": (OUTCOME,),
     "exec/ask_types.h": (r'#define PX_OTHER_TYPES\s+"([^"]*)"',),
     "exec/broadcast_ask.c": (RETURNED,),
+    "exec/redistribute.c": (r"give_up\(all, \"([^\"]*)\"",),
     "node/broadcast.c": (RETURNED,),
     "exec/explain.c": (r'px_refused\([^;]*\?\s*"([^"]*)"', r'px_refused\([^;]*\?\s*"[^"]*" :\s*"([^"]*)"'),
     "exec/write_rules.c": (RETURNED,),

@@ -127,6 +127,8 @@ class Capture:
 
     def frames(self, query, as_text=False, **request):
         columns = [(0, -1) for _ in self.columns(query)] if as_text else self.columns(query)
+        if request.get("targets"):
+            del columns[-1]
         text = words.request(columns, server_version=self.version, **request)
         return [bytes.fromhex(line[2:]) for line in self.session.run(f"SELECT exchange.send('{text}', t.*) FROM ({query}) t").split("\n")]
 
@@ -235,6 +237,7 @@ def check_captured(server):
         check_sizes("as toasted", capture.compare("as toasted", "SELECT * FROM toasted", codec="lz4", encodings=everything))
         check_slices(capture, everything)
         check_parallel(capture, everything)
+        check_targets(capture, everything)
         check_chosen(capture, everything)
         check_command(server, capture)
         check_seen(everything)
@@ -260,6 +263,50 @@ def check_parallel(capture, everything):
     senders = sorted({read_header(frame).sender for frame in frames})
     report.ok(len(senders) > 1 and 0 not in senders, "there is more than one parallel sender, and none is the backend", senders)
     capture.session.run("RESET ALL")
+
+
+def check_targets(capture, everything):
+    """Rows that are cut: each target's frames are a stream of its rows, in every codec; so are those of workers."""
+    cases = [("encoded", 3, {"codec": codec}) for codec in CODECS] + [("big", 64, {"auto": (7, 1000, 0, 0, 1)}), ("types", 2, {"slices": (2, 0, 0)}),
+                                                                                 ("toasted", 3, {"codec": "lz4"})]
+    for table, targets, options in cases:
+        cut_into(capture, f"{table}, {options}", table, targets, encodings=everything, **options)
+    capture.session.run("SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;"
+                        "SET parallel_leader_participation = off; SET max_parallel_workers_per_gather = 2")
+    cut_into(capture, "by workers, choices at random", "big", 3, encodings=everything, batch_rows=300, auto=(7, 1000, 0, 0, 1))
+    frames = cut_into(capture, "by workers", "big", 5, encodings=everything, codec="lz4")
+    senders = {read_header(frame).sender for frame in frames}
+    report.ok(len(senders) > 5 and min(senders) >= 5, "there is more than one worker that cuts rows, and none is the backend", sorted(senders))
+    capture.session.run("RESET ALL")
+    for name, wrong in (("a target", [frame for frame in frames if read_header(frame).sender != max(senders)]),
+                        ("an end frame of a target", frames[:-1])):
+        try:
+            read_targets(wrong, 5)
+            report.ok(False, f"the reader refuses a stream that lacks {name}", "accepted")
+        except Refused:
+            report.ok(True, f"the reader refuses a stream that lacks {name}")
+
+
+def cut_into(capture, name, table, targets, **request):
+    """Does each target get its rows? The last but one has none, and every seventh row has no target. Returns the frames."""
+    target = f"CASE WHEN id % 7 > 0 AND id % {targets} <> {targets - 2} THEN (id % {targets})::int4 END"
+    frames = capture.frames(f"SELECT *, {target} FROM {table}", targets=targets, **request)
+    slices = request.get("slices")
+    try:
+        columns, rows = read_targets(frames, targets, slices and slices[:2])
+        alone = [read_stream([frame for frame in frames if read_header(frame).sender % targets == number], slices and slices[:2])[1]
+                 for number in range(targets)]
+    except Refused as refused:
+        report.ok(False, f"each target gets its rows: {name}", refused)
+        return frames
+    wrong = []
+    for number in range(targets):
+        expected = sorted(map(same_lsn, capture.copied(f"SELECT * FROM {table} WHERE ({target}) = {number}")))
+        got = sorted(same_lsn(copy_line(columns, row)) for row in rows[number])
+        if got != expected if slices is None else not set(got) <= set(expected):
+            wrong.append((number, len(got), len(expected)))
+    report.ok(not wrong and alone == rows, f"each target gets its rows, {sum(map(len, rows))}, and its frames alone are a stream: {name}", wrong)
+    return frames
 
 
 def check_chosen(capture, everything):
@@ -392,6 +439,6 @@ from wire_reader.armour import armoured, disarmoured  # noqa: E402
 from wire_reader.chunks import ENCODINGS, packed_nbytes  # noqa: E402
 from wire_reader.cursor import Cursor, Refused, seen  # noqa: E402
 from wire_reader.stream import (ARRAY_TYPES, BYTES_TYPES, FIXED_TYPES, Stream, read_batch, read_header, read_schema,  # noqa: E402
-                                read_stream)
+                                read_stream, read_targets)
 from wire_reader.text import copy_line, numeric_text  # noqa: E402
 sys.exit(harness.main(check))

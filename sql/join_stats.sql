@@ -67,6 +67,29 @@ SELECT rows, bytes FROM sent('SELECT n, x.* FROM generate_series(1, 3) n CROSS J
 	(SELECT count(*) FROM fact f JOIN item i ON i.id = f.item AND i.id > n OFFSET 0) x') \gset
 SELECT broadcasts, broadcast_rows = :rows AS rows, broadcast_bytes = :bytes AS bytes FROM exchange.pg_stat_exchange WHERE srvname = 'loopback';
 
+-- progress: while the sides are read, by a function that they call
+CREATE FUNCTION watched(id int, at int) RETURNS int STABLE LANGUAGE plpgsql AS $$
+BEGIN
+	IF id = at THEN
+		RAISE NOTICE '%', (SELECT string_agg(format('%s: %s of %s rows in %s batches, %s, %s', direction, rows, estimated_rows, batches, blocked_on,
+				remote_query ~ 'exchange.unpack' AND raw_bytes > 0 AND wire_bytes > 0), ' | ')
+			FROM exchange.pg_stat_progress_exchange WHERE srvname = 'loopback');
+	END IF;
+	RETURN 1 / (350 - id) + id;
+END
+$$;
+SET pg_exchange.batch_rows_max = 64;
+SELECT count(*) FROM fact f JOIN (SELECT watched(id, 200) AS id FROM generate_series(1, 300) id OFFSET 0) i ON i.id = f.item;
+SELECT count(*) FROM exchange.pg_stat_progress_exchange;
+-- an error ends it, also if it is caught
+DO $$
+BEGIN
+	PERFORM count(*) FROM fact f JOIN (SELECT watched(id, 340) AS id FROM generate_series(1, 400) id OFFSET 0) i ON i.id = f.item;
+EXCEPTION WHEN division_by_zero THEN
+	RAISE NOTICE 'rows of progress: %', (SELECT count(*) FROM exchange.pg_stat_progress_exchange);
+END
+$$;
+RESET pg_exchange.batch_rows_max;
 -- a broadcast that cannot be sent: counted for the servers that would have had it
 PREPARE p AS SELECT count(*) FROM fact f JOIN item i ON i.id = f.item;
 SET plan_cache_mode = force_generic_plan;

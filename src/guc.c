@@ -96,6 +96,7 @@ static const struct config_enum_entry partial_options[] = {
 static const struct config_enum_entry join_exchange_options[] = {
 	{"auto", PX_JOIN_EXCHANGE_AUTO, false},
 	{"broadcast", PX_JOIN_EXCHANGE_BROADCAST, false},
+	{"hash_partition", PX_JOIN_EXCHANGE_HASH_PARTITION, false},
 	{"off", PX_JOIN_EXCHANGE_OFF, false},
 	{"false", PX_JOIN_EXCHANGE_OFF, true},
 	{"no", PX_JOIN_EXCHANGE_OFF, true},

@@ -50,7 +50,9 @@ typedef enum px_join_exchange
 {
 	PX_JOIN_EXCHANGE_OFF,		/* joins run here, or as postgres_fdw plans */
 	PX_JOIN_EXCHANGE_AUTO,		/* where that is expected to be cheapest */
-	PX_JOIN_EXCHANGE_BROADCAST	/* on the shards wherever that is possible */
+	PX_JOIN_EXCHANGE_BROADCAST, /* on the shards wherever that is possible, to
+								 * which all of the other side is sent */
+	PX_JOIN_EXCHANGE_HASH_PARTITION /* the same, but rows are cut by the key */
 } px_join_exchange;
 
 extern bool px_enabled;

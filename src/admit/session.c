@@ -152,9 +152,10 @@ stays_in_session(Oid function)
 
 /*
  * Does the call return rows that the client brings to the session that runs
- * the query: in a piece that is a parameter, or in an inbox?  They are what the
- * client has, in each session, since all values travel in the form of their
- * types.  Those of another piece may be text, which input functions read.
+ * the query: in a piece that is a parameter, or in an inbox?  They are what
+ * the client has, in each session, since all values travel in the form of
+ * their types.  Those of another piece may be text, which input functions
+ * read.
  */
 static bool
 reads_rows_of_client(const FuncExpr *call)

@@ -191,6 +191,11 @@
 	"1 OPERATOR(pg_catalog./) CASE WHEN " PX_IS_GENUINE \
 	" THEN 1 ELSE 0 END"
 
+/* The same unless PX_CAN_REPARTITION. */
+#define PX_REQUIRE_CAN_REPARTITION \
+	"1 OPERATOR(pg_catalog./) CASE WHEN " PX_CAN_REPARTITION \
+	" THEN 1 ELSE 0 END"
+
 /* The same unless PX_CAN_DEPOSIT. */
 #define PX_REQUIRE_CAN_DEPOSIT \
 	"1 OPERATOR(pg_catalog./) CASE WHEN " PX_CAN_DEPOSIT \

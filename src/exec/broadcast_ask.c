@@ -22,8 +22,8 @@
 #include "transport/question.h"
 
 /* Null if not.  As in transport/question.c, nothing of ours is called. */
-#define QUESTION \
-	"SELECT CASE WHEN " PX_CAN_WRITE " THEN 'yes'::pg_catalog.text END"
+#define QUESTION(ability) \
+	"SELECT CASE WHEN " ability " THEN 'yes'::pg_catalog.text END"
 
 /* No more is kept of a fault.  From an honest remote it is a short phrase. */
 #define FAULT_NBYTES_MAX	255
@@ -79,41 +79,64 @@ ask_hellos(px_receive_state **fragments, int n)
 	return against;
 }
 
-/* The server has no exchange.unpack of the extension's: why? */
+/* What a server must be able to do: which functions must be there. */
+typedef struct ability
+{
+	size_t		offset;			/* of the flag in px_peer */
+	const char *question;
+	const char *fault;
+} ability;
+
+static const ability can_unpack = {
+	offsetof(px_peer, can_unpack), QUESTION(PX_CAN_WRITE),
+	"SELECT " PX_WRITE_FAULT
+};
+
+static const ability can_repartition = {
+	offsetof(px_peer, can_repartition), QUESTION(PX_CAN_REPARTITION),
+	"SELECT " PX_REPARTITION_FAULT
+};
+
+static bool *
+flag_of(const px_receive_state *fragment, const ability *this)
+{
+	return (bool *) ((char *) px_receive_peer(fragment) + this->offset);
+}
+
+/* The server has no such functions of the extension's: why? */
 static const char *
-ask_for_fault(px_receive_state *fragment)
+ask_for_fault(px_receive_state *fragment, const ability *this)
 {
 	px_peer    *peer = px_receive_peer(fragment);
 	text	   *row;
 	char	   *fault;
 
 	px_fdw_cursor_rescan(fragment->question);
-	px_fdw_cursor_set_sql(fragment->question, "SELECT " PX_WRITE_FAULT);
+	px_fdw_cursor_set_sql(fragment->question, this->fault);
 	row = px_fdw_cursor_fetch(fragment->question);
 	if (row == NULL)
 		return PX_REMOTE_IS_IMPOSTOR;	/* until a moment ago */
 	fault = px_remote_text(pnstrdup(VARDATA_ANY(row),
 									Min(VARSIZE_ANY_EXHDR(row),
 										FAULT_NBYTES_MAX)));
-	if (strcmp(fault, PX_REMOTE_IS_TOO_OLD) == 0)
+	if (this == &can_unpack && strcmp(fault, PX_REMOTE_IS_TOO_OLD) == 0)
 		px_peer_refuse_writes(peer, fault);
 	return fault;
 }
 
-/* Have the servers exchange.unpack? */
+/* Have the servers the functions? */
 static const char *
-ask_functions(px_receive_state **fragments, int n)
+ask_functions(px_receive_state **fragments, int n, const ability *this)
 {
 	const char *against = NULL;
 	bool	   *asked = palloc0(n * sizeof(bool));
 
 	for (int i = 0; i < n; i++)
 	{
-		if (px_receive_peer(fragments[i])->can_unpack ||
-			!is_first(fragments, i))
+		if (*flag_of(fragments[i], this) || !is_first(fragments, i))
 			continue;
 		px_fdw_cursor_rescan(fragments[i]->question);
-		px_fdw_cursor_set_sql(fragments[i]->question, QUESTION);
+		px_fdw_cursor_set_sql(fragments[i]->question, this->question);
 		px_fdw_cursor_request(fragments[i]->question);
 		asked[i] = true;
 	}
@@ -122,9 +145,9 @@ ask_functions(px_receive_state **fragments, int n)
 		if (!asked[i])
 			continue;
 		if (px_fdw_cursor_fetch(fragments[i]->question))
-			px_receive_peer(fragments[i])->can_unpack = true;
+			*flag_of(fragments[i], this) = true;
 		else if (against == NULL)
-			against = ask_for_fault(fragments[i]);
+			against = ask_for_fault(fragments[i], this);
 	}
 	return against;
 }
@@ -151,13 +174,15 @@ ask_types(px_receive_state **fragments, int n)
 }
 
 const char *
-px_broadcast_ask(px_receive_state **fragments, int n,
+px_broadcast_ask(px_receive_state **fragments, int n, bool redistribute,
 				 px_broadcast_peers *peers)
 {
 	const char *against = ask_hellos(fragments, n);
 
 	if (against == NULL)
-		against = ask_functions(fragments, n);
+		against = ask_functions(fragments, n, &can_unpack);
+	if (against == NULL && redistribute)
+		against = ask_functions(fragments, n, &can_repartition);
 	if (against == NULL)
 		against = ask_types(fragments, n);
 	if (against)

@@ -243,6 +243,12 @@ px_broadcast_side_nbytes(const px_broadcast_side *side)
 }
 
 size_t
+px_broadcast_side_mode_nbytes(const px_broadcast_side *side, px_mode mode)
+{
+	return px_write_piece_wire_nbytes(side->copies[mode].piece);
+}
+
+size_t
 px_broadcast_side_raw_nbytes(const px_broadcast_side *side)
 {
 	return side->raw_nbytes + px_fill_nbytes(side->fill);

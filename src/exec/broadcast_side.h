@@ -45,6 +45,10 @@ extern void px_broadcast_side_add(px_broadcast_side *side,
 /* Bytes that the largest of the pieces has by now. */
 extern size_t px_broadcast_side_nbytes(const px_broadcast_side *side);
 
+/* Bytes that the piece of a mode has by now. */
+extern size_t px_broadcast_side_mode_nbytes(const px_broadcast_side *side,
+											px_mode mode);
+
 /* Bytes that the rows have by now, as columns. */
 extern size_t px_broadcast_side_raw_nbytes(const px_broadcast_side *side);
 

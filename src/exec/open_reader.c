@@ -119,7 +119,7 @@ show_progress(px_receive_state *state, px_stream_reader *reader,
 	progress->slice = reader->slice;
 	progress->estimated_rows = state->foreign->scan.plan.plan_rows /
 		Max(state->slices->slice.slices, 1);
-	progress->writes = false;
+	progress->direction = PX_DIRECTION_READ;
 	px_progress_show(progress, state->servername, state->remote_sql);
 }
 

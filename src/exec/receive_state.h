@@ -17,6 +17,7 @@
  *		exec/read_slices.c	which reader reads which slice
  *		exec/start.c		which way the scan takes
  *		exec/parallel.c		callbacks of a parallel plan
+ *		exec/redistribute.c	reads sources in the node's place
  *		node/receive.c		the node
  *
  *-------------------------------------------------------------------------
@@ -41,6 +42,15 @@ typedef enum px_receive_phase
 	PX_RECEIVE_FRAMES,			/* rows come in frames */
 	PX_RECEIVE_CHILD			/* the child runs instead, for good */
 } px_receive_phase;
+
+/* Does the first stream get its query later than its transaction? */
+typedef enum px_hold
+{
+	PX_HOLD_NONE,				/* no: together, as usual */
+	PX_HOLD_WANTED,				/* yes; there is none yet */
+	PX_HOLD_READY				/* it has its transaction, and no other way can
+								 * be taken */
+} px_hold;
 
 /*
  * What postgres_fdw's session was asked, and has said.  Written by
@@ -146,6 +156,14 @@ typedef struct px_receive_state
 									 * by receive.c */
 
 	/*
+	 * How many targets the rows are cut into, by their last column, which is
+	 * not sent; 1: they are not cut.  Written by redistribute.c before the
+	 * scan begins.  The sources of a redistribution return no rows here.
+	 */
+	int			ntargets;
+	bool		compress;		/* for the sake of a target that is not local */
+
+	/*
 	 * Written by request.c when a stream begins, and valid as long as it is.
 	 */
 	const char **param_values;	/* text, NULL for null */
@@ -155,6 +173,7 @@ typedef struct px_receive_state
 
 	/* Which way the scan takes.  Written by start.c. */
 	px_receive_phase phase;
+	px_hold		hold;
 	const char *session_next;	/* in PX_RECEIVE_NEW: why the session is going
 								 * to read it, when rows are wanted; NULL if
 								 * that is not known */

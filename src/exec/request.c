@@ -23,6 +23,7 @@
 #include "exec/scan_keys.h"
 #include "exec/transmission.h"
 #include "tuple/decode.h"
+#include "wire/piece.h"
 #include "wire/request.h"
 
 /*
@@ -47,7 +48,8 @@ choose_compression(px_receive_state *state, const px_hello *remote,
 				   const px_link_history *history, px_request *request)
 {
 	px_choices_ask(request,
-				   px_mode_choices(state->local ? PX_MODE_NONE : state->mode),
+				   px_mode_choices(state->local && !state->compress ?
+								   PX_MODE_NONE : state->mode),
 				   remote->codecs);
 	if (!request->adaptive)
 		return;
@@ -59,14 +61,16 @@ choose_compression(px_receive_state *state, const px_hello *remote,
 
 /*
  * What the remote is to measure of its plan: what is measured of ours.  Plans
- * of a worker's streams would not get to EXPLAIN.
+ * of a worker's streams would not get to EXPLAIN, nor those of frames that are
+ * passed on.
  */
 static uint32
 wanted_plan(const px_receive_state *state)
 {
 	int			options = state->css.ss.ps.state->es_instrument;
 
-	if (!px_explain_remote || IsParallelWorker() || options == 0)
+	if (!px_explain_remote || IsParallelWorker() || options == 0 ||
+		state->ntargets > 1)
 		return 0;
 	return PX_EXPLAIN_ROWS |
 		((options & INSTRUMENT_TIMER) ? PX_EXPLAIN_TIMING : 0) |
@@ -92,6 +96,7 @@ fill_request(px_receive_state *state, px_stream_reader *reader,
 	request->slices = state->slices->wanted;
 	request->slice = reader->slice;
 	request->blocks = reader->slice > 0 ? state->slices->slice.blocks : 0;
+	request->targets = state->ntargets;
 	request->explain = reader->explain = wanted_plan(state);
 }
 
@@ -106,9 +111,18 @@ wrap_query(px_receive_state *state, px_stream_reader *reader,
 {
 	const px_request_column	*columns =
 		px_decoder_columns(reader->decoder, &request->ncolumns);
-	size_t		nbytes = px_request_write(NULL, 0, request, columns);
-	char	   *text = palloc(nbytes + 1);
+	size_t		nbytes;
+	char	   *text;
 
+	if (request->targets > 1)
+	{
+		/* The last column names the target.  Inboxes have limits as pieces. */
+		request->ncolumns--;
+		request->batch_rows = Min(request->batch_rows,
+								  PX_PIECE_VALUES_MAX / request->ncolumns);
+	}
+	nbytes = px_request_write(NULL, 0, request, columns);
+	text = palloc(nbytes + 1);
 	px_request_write(text, nbytes + 1, request, columns);
 	return psprintf("SELECT exchange.%s(%s::pg_catalog.text, t.*) FROM (%s) t",
 					marker, quote_literal_cstr(text), state->read_sql);

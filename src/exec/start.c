@@ -190,8 +190,25 @@ begin_stream(px_receive_state *state)
 	px_request_evaluate_params(state);
 	if (!known)
 		px_ask_query_ahead(state);
+	reader->stream->held = state->hold == PX_HOLD_WANTED;
 	px_open_send_query(state, reader);
 	return outcome;
+}
+
+/* The transaction of a stream that was held waits for its query. */
+static void
+go_on_held(px_receive_state *state)
+{
+	px_stream_reader *reader = state->readers[0];
+
+	if (reader->stream->holder.connection == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_UNABLE_TO_CREATE_EXECUTION),
+				 errmsg("connection to server \"%s\" is not there any more",
+						state->servername)));
+	px_request_evaluate_params(state);
+	px_open_next_query(state, reader);
+	start_frames(state);
 }
 
 /*
@@ -258,6 +275,11 @@ begin_reading(px_receive_state *state, bool may_use_session)
 		return true;
 	}
 
+	if (state->hold == PX_HOLD_READY)
+	{
+		go_on_held(state);
+		return true;
+	}
 	outcome = state->session_next ? px_refused(state->session_next) :
 		begin_stream(state);
 	if (px_is_ok(outcome))
@@ -304,12 +326,12 @@ px_start_anew(px_receive_state *state)
 }
 
 /*
- * Wait until the stream that was begun can be read, or another way is taken.
- * A kept connection may have died since its last use: then the stream begins
- * anew, on another connection.
+ * Wait until the stream that was begun has its transaction.  A kept connection
+ * may have died since its last use: then the stream begins anew, on another
+ * connection: the phase is PX_RECEIVE_NEW.
  */
-static void
-confirm_stream(px_receive_state *state)
+static px_outcome
+confirm_transaction(px_receive_state *state)
 {
 	px_stream  *stream = state->readers[0]->stream;
 	px_outcome	outcome = px_ask_collect(state);
@@ -319,19 +341,25 @@ confirm_stream(px_receive_state *state)
 		bool		reused = stream->holder.connection->reused;
 
 		outcome = px_stream_confirm(stream);
-		if (px_is_ok(outcome))
-		{
-			px_open_accept(state, state->readers[0]);
-			start_frames(state);
-			return;
-		}
 		if (outcome.kind == PX_OUTCOME_FAILED && reused)
-		{
 			px_start_anew(state);
-			return;
-		}
 	}
-	start_session_or_child(state, outcome.reason);
+	return outcome;
+}
+
+/* Wait until it can be read, or another way is taken. */
+static void
+confirm_stream(px_receive_state *state)
+{
+	px_outcome	outcome = confirm_transaction(state);
+
+	if (px_is_ok(outcome))
+	{
+		px_open_accept(state, state->readers[0]);
+		start_frames(state);
+	}
+	else if (state->phase == PX_RECEIVE_BEGUN)
+		start_session_or_child(state, outcome.reason);
 }
 
 void
@@ -356,6 +384,77 @@ px_start_confirm(px_receive_state *state)
 	}
 }
 
+/* ---------------------------------------------------------------------
+ * Streams that nothing else can replace
+ * --------------------------------------------------------------------- */
+
+/* The stream that was begun has its transaction: NULL; or why not. */
+static const char *
+confirm_anyhow(px_receive_state *state)
+{
+	for (;;)
+	{
+		MemoryContext oldcontext;
+		px_outcome	outcome;
+
+		if (state->phase == PX_RECEIVE_BEGUN &&
+			state->readers[0]->stream->phase == PX_STREAM_CLOSED)
+			px_start_anew(state);
+		if (state->phase == PX_RECEIVE_NEW && !px_start_begin(state, false))
+			return state->session_next ? state->session_next :
+				"no connection is free";
+		oldcontext = MemoryContextSwitchTo(state->stream_context);
+		outcome = confirm_transaction(state);
+		MemoryContextSwitchTo(oldcontext);
+		if (px_is_ok(outcome))
+			return NULL;
+		if (state->phase == PX_RECEIVE_BEGUN)
+		{
+			px_stream_close(state->readers[0]->stream);
+			px_start_anew(state);
+			return px_open_keep_reason(state, outcome.reason);
+		}
+	}
+}
+
+const char *
+px_start_hold(px_receive_state *state)
+{
+	if (!px_enabled)
+		return "pg_exchange.enabled is off";
+	state->hold = PX_HOLD_WANTED;
+	if (px_start_begin(state, false))
+		return NULL;
+	return state->session_next ? state->session_next :
+		"no connection is free";
+}
+
+const char *
+px_start_confirm_hold(px_receive_state *state)
+{
+	const char *reason = confirm_anyhow(state);
+
+	if (reason)
+		return reason;
+	px_slices_return(state->slices, state->readers[0]->slice);
+	state->phase = PX_RECEIVE_NEW;
+	state->hold = PX_HOLD_READY;
+	px_ask_note_idle_timeout(state);
+	return NULL;
+}
+
+const char *
+px_start_confirm_stream(px_receive_state *state)
+{
+	const char *reason = confirm_anyhow(state);
+
+	if (reason)
+		return reason;
+	px_open_accept(state, state->readers[0]);
+	start_frames(state);
+	return NULL;
+}
+
 bool
 px_start_allows_workers(px_receive_state *state)
 {
@@ -366,9 +465,8 @@ px_start_allows_workers(px_receive_state *state)
 		px_is_ok(px_ask_query(state));
 }
 
-/* Why a stream has ended before its first row. */
-static const char *
-reason_of_status(const px_stream *stream, px_stream_status status)
+const char *
+px_start_status_reason(const px_stream *stream, px_stream_status status)
 {
 	if (status == PX_STREAM_DECLINED)
 		return pstrdup(stream->declined);
@@ -382,7 +480,7 @@ px_start_declined(px_receive_state *state, px_stream_reader *reader,
 				  px_stream_status status)
 {
 	px_stream  *stream = reader->stream;
-	const char *reason = reason_of_status(stream, status);
+	const char *reason = px_start_status_reason(stream, status);
 
 	/*
 	 * Behind a pooler, the connection's next backend may not know it either.
@@ -393,6 +491,13 @@ px_start_declined(px_receive_state *state, px_stream_reader *reader,
 	reader->active = false;
 	state->stats.streams--;		/* nothing has come by it */
 
+	/* No other session has what this one got. */
+	if (state->hold == PX_HOLD_READY)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_UNABLE_TO_CREATE_EXECUTION),
+				 errmsg("could not run the fragment of a join on server \"%s\"",
+						state->servername),
+				 errdetail_internal("%s", reason)));
 	if (state->spread || reader != state->readers[0])
 		px_slices_return(state->slices, reader->slice);
 	else if (status == PX_STREAM_NOT_PLANNED && !reader->retried)
@@ -418,5 +523,6 @@ px_start_rescan(px_receive_state *state)
 		px_fdw_cursor_rescan(state->session_cursor);
 	px_ask_forget(state);
 	state->session_next = NULL;
+	state->hold = PX_HOLD_NONE;
 	state->phase = PX_RECEIVE_NEW;
 }

@@ -39,6 +39,31 @@ extern void px_start_anew(px_receive_state *state);
 extern void px_start_confirm(px_receive_state *state);
 
 /*
+ * Prepare a stream whose session is to get something before it gets its query:
+ * send what begins its transaction, in PX_RECEIVE_NEW.  NULL, or why there can
+ * be no stream.  Waits as px_start_begin does.
+ */
+extern const char *px_start_hold(px_receive_state *state);
+
+/*
+ * Wait until that transaction is there.  NULL, and the stream may be used for
+ * px_stream_call until the scan begins; or why not.  Blocks for one round
+ * trip, at most a few seconds, serving interrupts.
+ */
+extern const char *px_start_confirm_hold(px_receive_state *state);
+
+/*
+ * A stream was begun: wait until frames are going to come by it.  NULL, or why
+ * they are not; then the stream is closed, and the phase PX_RECEIVE_NEW.
+ * Blocks for one round trip, at most a few seconds, serving interrupts.
+ */
+extern const char *px_start_confirm_stream(px_receive_state *state);
+
+/* Why a stream has ended before its first row, palloc'd. */
+extern const char *px_start_status_reason(const px_stream *stream,
+										  px_stream_status status);
+
+/*
  * Before workers are launched: may streams read the scan?  If so, the peer has
  * the snapshot for them.  Blocks for two round trips, serving interrupts.
  */

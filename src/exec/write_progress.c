@@ -44,7 +44,7 @@ px_write_progress_send(px_write_target *target)
 		lane->progress->remote_pid = 0;
 		lane->progress->slice = 0;
 		lane->progress->estimated_rows = expected_rows(target);
-		lane->progress->writes = true;
+		lane->progress->direction = PX_DIRECTION_WRITE;
 		px_progress_show(lane->progress, lane->servername, target->plan.sql);
 	}
 	px_progress_blocked(lane->progress, PX_BLOCKED_SERVER);

@@ -27,6 +27,7 @@
 #include "node/broadcast_explain.h"
 #include "node/broadcast_state.h"
 #include "node/broadcast_stats.h"
+#include "node/hash_partition.h"
 #include "node/receive.h"
 
 static Node *create_state(CustomScan *scan);
@@ -37,6 +38,11 @@ static void rescan_broadcast(CustomScanState *css);
 
 const CustomScanMethods px_broadcast_scan_methods = {
 	.CustomName = PX_BROADCAST_NAME,
+	.CreateCustomScanState = create_state,
+};
+
+const CustomScanMethods px_hash_partition_scan_methods = {
+	.CustomName = PX_HASH_PARTITION_NAME,
 	.CreateCustomScanState = create_state,
 };
 
@@ -53,6 +59,7 @@ void
 px_broadcast_init(void)
 {
 	RegisterCustomScanMethods(&px_broadcast_scan_methods);
+	RegisterCustomScanMethods(&px_hash_partition_scan_methods);
 }
 
 static Node *
@@ -87,6 +94,8 @@ show_children(px_broadcast_state *state)
 		children = list_make1(state->fragments);
 		for (int i = 0; i < state->nsides; i++)
 			children = lappend(children, state->side_plans[i]);
+		for (int i = 0; i < state->nsources; i++)
+			children = lappend(children, state->source_plans[i]);
 	}
 	state->css.custom_ps = children;
 	MemoryContextSwitchTo(oldcontext);
@@ -106,11 +115,20 @@ begin_broadcast(CustomScanState *css, EState *estate, int eflags)
 		list_nth(plans, PX_BROADCAST_PLAN_FRAGMENTS), estate, eflags);
 	state->local = ExecInitNode(list_nth(plans, PX_BROADCAST_PLAN_LOCAL),
 								estate, eflags);
-	state->nsides = list_length(plans) - PX_BROADCAST_PLAN_SIDES;
+	state->inboxes = list_nth(scan->custom_private,
+							  PX_BROADCAST_PRIVATE_INBOXES);
+	state->nsources = list_length(state->inboxes);
+	state->nsides = list_length(plans) - PX_BROADCAST_PLAN_SIDES -
+		state->nsources;
 	state->side_plans = palloc(state->nsides * sizeof(PlanState *));
 	for (int i = 0; i < state->nsides; i++)
 		state->side_plans[i] = ExecInitNode(
 			list_nth(plans, PX_BROADCAST_PLAN_SIDES + i), estate, eflags);
+	state->source_plans = palloc(state->nsources * sizeof(PlanState *));
+	for (int i = 0; i < state->nsources; i++)
+		state->source_plans[i] = ExecInitNode(
+			list_nth(plans, PX_BROADCAST_PLAN_SIDES + state->nsides + i),
+			estate, eflags);
 	foreach(lc, (List *) list_nth(scan->custom_private,
 								  PX_BROADCAST_PRIVATE_KEYS))
 		state->keys = lappend(state->keys, strVal(lfirst(lc)));
@@ -139,6 +157,8 @@ end_broadcast(CustomScanState *css)
 	ExecEndNode(state->local);
 	for (int i = 0; i < state->nsides; i++)
 		ExecEndNode(state->side_plans[i]);
+	for (int i = 0; i < state->nsources; i++)
+		ExecEndNode(state->source_plans[i]);
 	free_sides(state);
 }
 
@@ -154,6 +174,8 @@ rescan_broadcast(CustomScanState *css)
 		UpdateChangedParamSet(state->local, changed);
 		for (int i = 0; i < state->nsides; i++)
 			UpdateChangedParamSet(state->side_plans[i], changed);
+		for (int i = 0; i < state->nsources; i++)
+			UpdateChangedParamSet(state->source_plans[i], changed);
 	}
 	ExecScanReScan(&css->ss);
 	if (state->phase == PX_BROADCAST_LOCAL)
@@ -204,10 +226,14 @@ find_receives(px_broadcast_state *state)
 	state->receives = palloc(list_length(list.receives) *
 							 sizeof(px_receive_state *));
 	state->sent_nbytes = palloc0(list_length(list.receives) * sizeof(uint64));
+	state->sent_rows = palloc0(list_length(list.receives) * sizeof(uint64));
 	state->fragment_times = palloc0(list_length(list.receives) *
 									sizeof(instr_time));
 	foreach(lc, list.receives)
 		state->receives[state->nreceives++] = lfirst(lc);
+	if (state->nsources > 0)
+		px_hash_partition_begin(state);
+	state->progress = px_send_progress_new(state->receives, state->nreceives);
 }
 
 /* Read a side.  NULL, or why the fragments cannot have it. */
@@ -220,6 +246,7 @@ read_side(px_broadcast_state *state, int i, size_t nbytes_before,
 	size_t		nbytes_max =
 		Min(PX_BROADCAST_NBYTES_MAX,
 			PX_BROADCAST_ALL_NBYTES_MAX / Max(state->nreceives, 1));
+	size_t		shown_nbytes = px_broadcast_side_nbytes(side);
 
 	for (;;)
 	{
@@ -237,6 +264,9 @@ read_side(px_broadcast_state *state, int i, size_t nbytes_before,
 			raw_nbytes_before + px_broadcast_side_raw_nbytes(side) >
 			PX_BROADCAST_RAW_NBYTES_MAX)
 			return "small side is too large";
+		if (px_broadcast_side_nbytes(side) != shown_nbytes)
+			px_broadcast_show_progress(state);
+		shown_nbytes = px_broadcast_side_nbytes(side);
 	}
 	px_broadcast_side_finish(side);
 	return NULL;
@@ -304,12 +334,15 @@ send_sides(px_broadcast_state *state)
 	uint64	   *nbytes = palloc(state->nreceives * sizeof(uint64));
 	uint64		nrows = 0;
 
-	for (int i = 0; i < state->nreceives; i++)
-		nbytes[i] = set_params(state, i);
 	for (int i = 0; i < state->nsides; i++)
 		nrows += px_broadcast_side_rows(state->sides[i]);
-	state->sent_rows += nrows;
-	px_broadcast_count(state, nrows, nbytes);
+	for (int i = 0; i < state->nreceives; i++)
+	{
+		nbytes[i] = set_params(state, i);
+		state->sent_rows[i] += nrows;
+	}
+	if (state->nsides > 0)
+		px_broadcast_count(state, nrows, nbytes);
 	pfree(nbytes);
 }
 
@@ -323,19 +356,25 @@ start_fragments(px_broadcast_state *state)
 	find_receives(state);
 	if (!px_enabled)
 		return "pg_exchange.enabled is off";
-	reason = px_broadcast_ask(state->receives, state->nreceives, &peers);
+	reason = state->nsources > 0 ? px_hash_partition_ask(state, &peers) :
+		px_broadcast_ask(state->receives, state->nreceives, false, &peers);
 	px_broadcast_end_stage(state, PX_BROADCAST_STAGE_ASK);
 	if (reason == NULL)
 	{
+		px_broadcast_begin_progress(state);
 		reason = read_sides(state, &peers);
+		px_send_progress_end(state->progress);
 		px_broadcast_end_stage(state, PX_BROADCAST_STAGE_SIDES);
 	}
 	if (reason)
 		return reason;
 	send_sides(state);
-	ExecReScan(state->fragments);
-	state->awaits_row = true;
-	return NULL;
+	if (state->nsources > 0)
+		reason = px_hash_partition_move(state);
+	else
+		ExecReScan(state->fragments);
+	state->awaits_row = reason == NULL;
+	return reason;
 }
 
 static void

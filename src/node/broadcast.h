@@ -11,6 +11,7 @@
 #include "nodes/extensible.h"
 
 #define PX_BROADCAST_NAME	"ExchangeBroadcast"
+#define PX_HASH_PARTITION_NAME	"ExchangeHashPartition"
 
 /*
  * The most bytes that the frames of all sides may have.  They are sent to each
@@ -29,7 +30,9 @@ typedef enum px_broadcast_private
 {
 	PX_BROADCAST_PRIVATE_PARAM, /* Integer: PARAM_EXEC of the first side of the
 								 * first fragment; -1 during planning */
-	PX_BROADCAST_PRIVATE_KEYS	/* Strings: by what the sides are joined */
+	PX_BROADCAST_PRIVATE_KEYS,	/* Strings: by what the sides are joined */
+	PX_BROADCAST_PRIVATE_INBOXES	/* of each source: an inbox, and the
+									 * source's number there, IntLists */
 } px_broadcast_private;
 
 /*
@@ -41,10 +44,23 @@ typedef enum px_broadcast_plans
 {
 	PX_BROADCAST_PLAN_FRAGMENTS,
 	PX_BROADCAST_PLAN_LOCAL,	/* runs if fragments cannot */
-	PX_BROADCAST_PLAN_SIDES		/* the first side; others follow */
+	PX_BROADCAST_PLAN_SIDES		/* the first side; others follow, and then the
+								 * sources: ExchangeReceives whose rows go to
+								 * the fragments, not to this node */
 } px_broadcast_plans;
 
+/* The node is called by the second name if there are sources. */
 extern const CustomScanMethods px_broadcast_scan_methods;
+extern const CustomScanMethods px_hash_partition_scan_methods;
+
+static inline bool
+px_is_broadcast(const Plan *plan)
+{
+	return IsA(plan, CustomScan) &&
+		(((const CustomScan *) plan)->methods == &px_broadcast_scan_methods ||
+		 ((const CustomScan *) plan)->methods ==
+		 &px_hash_partition_scan_methods);
+}
 
 /* Register the node; called by _PG_init. */
 extern void px_broadcast_init(void);

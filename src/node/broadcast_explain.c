@@ -23,7 +23,7 @@ explain_sent(const px_broadcast_state *state, ExplainState *es)
 			ExplainPropertyText(
 				"Sent",
 				psprintf(UINT64_FORMAT " rows, " UINT64_FORMAT " bytes to %s",
-						 state->sent_rows, state->sent_nbytes[i],
+						 state->sent_rows[i], state->sent_nbytes[i],
 						 state->receives[i]->servername),
 				es);
 		return;
@@ -33,7 +33,7 @@ explain_sent(const px_broadcast_state *state, ExplainState *es)
 	{
 		ExplainOpenGroup("Fragment", NULL, true, es);
 		ExplainPropertyText("Server", state->receives[i]->servername, es);
-		ExplainPropertyUInteger("Sent Rows", NULL, state->sent_rows, es);
+		ExplainPropertyUInteger("Sent Rows", NULL, state->sent_rows[i], es);
 		ExplainPropertyUInteger("Sent Bytes", NULL, state->sent_nbytes[i], es);
 		if (es->timing)
 			ExplainPropertyFloat("Fragment Time (ms)", NULL,
@@ -43,6 +43,36 @@ explain_sent(const px_broadcast_state *state, ExplainState *es)
 		ExplainCloseGroup("Fragment", NULL, true, es);
 	}
 	ExplainCloseGroup("Sent", "Sent", false, es);
+}
+
+/* What each source has sent; it went to the fragments. */
+static void
+explain_sources(const px_broadcast_state *state, ExplainState *es)
+{
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		for (int i = 0; i < state->nsources; i++)
+			ExplainPropertyText(
+				"Cut",
+				psprintf(UINT64_FORMAT " rows, " UINT64_FORMAT
+						 " bytes from %s",
+						 state->source_rows[i], state->source_nbytes[i],
+						 state->sources[i].receive->servername),
+				es);
+		return;
+	}
+	ExplainOpenGroup("Sources", "Sources", false, es);
+	for (int i = 0; i < state->nsources; i++)
+	{
+		ExplainOpenGroup("Source", NULL, true, es);
+		ExplainPropertyText("Server", state->sources[i].receive->servername,
+							es);
+		ExplainPropertyUInteger("Inbox", NULL, state->sources[i].inbox, es);
+		ExplainPropertyUInteger("Rows", NULL, state->source_rows[i], es);
+		ExplainPropertyUInteger("Bytes", NULL, state->source_nbytes[i], es);
+		ExplainCloseGroup("Source", NULL, true, es);
+	}
+	ExplainCloseGroup("Sources", "Sources", false, es);
 }
 
 static double
@@ -57,17 +87,25 @@ explain_times(const px_broadcast_state *state, ExplainState *es)
 {
 	double		ask_ms = stage_ms(state, PX_BROADCAST_STAGE_ASK);
 	double		sides_ms = stage_ms(state, PX_BROADCAST_STAGE_SIDES);
+	double		move_ms = stage_ms(state, PX_BROADCAST_STAGE_MOVE);
 	double		fragments_ms = stage_ms(state, PX_BROADCAST_STAGE_FRAGMENTS);
 	double		skew = px_broadcast_skew(state);
 
 	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		const char *move = state->nsources > 0 ?
+			psprintf("fill inboxes %.1f ms, ", move_ms) : "";
+
 		ExplainPropertyText("Time",
 							psprintf("ask servers %.1f ms, read sides %.1f ms, "
-									 "first row %.1f ms",
-									 ask_ms, sides_ms, fragments_ms),
+									 "%sfirst row %.1f ms",
+									 ask_ms, sides_ms, move, fragments_ms),
 							es);
+	}
 	else
 	{
+		if (state->nsources > 0)
+			ExplainPropertyFloat("Fill Time (ms)", NULL, move_ms, 3, es);
 		ExplainPropertyFloat("Ask Time (ms)", NULL, ask_ms, 3, es);
 		ExplainPropertyFloat("Read Sides Time (ms)", NULL, sides_ms, 3, es);
 		ExplainPropertyFloat("First Row Time (ms)", NULL, fragments_ms, 3, es);
@@ -81,12 +119,15 @@ px_broadcast_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 {
 	const px_broadcast_state *state = (const px_broadcast_state *) css;
 
-	ExplainPropertyText("Exchange Type", "Broadcast", es);
+	ExplainPropertyText("Exchange Type", state->nsources > 0 ?
+						"HashPartition" : "Broadcast", es);
 	ExplainPropertyList("Keys", state->keys, es);
 	if (state->local_reason)
 		ExplainPropertyText("Not Sent", state->local_reason, es);
 	else if (es->analyze && state->receives)
 	{
+		if (state->nsources > 0)
+			explain_sources(state, es);
 		explain_sent(state, es);
 		if (es->timing)
 			explain_times(state, es);

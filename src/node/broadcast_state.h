@@ -12,6 +12,8 @@
 
 #include "exec/broadcast_side.h"
 #include "exec/receive_state.h"
+#include "exec/redistribute.h"
+#include "exec/send_progress.h"
 
 typedef enum px_broadcast_phase
 {
@@ -25,6 +27,7 @@ typedef enum px_broadcast_stage
 {
 	PX_BROADCAST_STAGE_ASK,		/* can the servers take frames? */
 	PX_BROADCAST_STAGE_SIDES,	/* the sides are read, and become frames */
+	PX_BROADCAST_STAGE_MOVE,	/* sources are read, and inboxes filled */
 	PX_BROADCAST_STAGE_FRAGMENTS	/* until the first row of a fragment */
 } px_broadcast_stage;
 
@@ -39,6 +42,9 @@ typedef struct px_broadcast_state
 	PlanState  *local;
 	int			nsides;
 	PlanState **side_plans;
+	int			nsources;		/* 0: nothing is cut */
+	PlanState **source_plans;
+	List	   *inboxes;		/* of each: see px_broadcast_private */
 	int			nreceives;		/* of the fragments */
 	px_receive_state **receives;	/* NULL before the first row */
 	List	   *keys;			/* char *: by what the sides are joined */
@@ -47,14 +53,24 @@ typedef struct px_broadcast_state
 	px_broadcast_phase phase;
 	bool		sides_read;		/* some of them: to be rescanned */
 	px_broadcast_side **sides;	/* NULL but in PX_BROADCAST_FRAGMENTS */
+	px_send_progress *progress; /* NULL before the first row */
 	bool		awaits_row;		/* none has come of the fragments yet */
 	instr_time	stage_begun;
 	instr_time	fragments_begun;
 
+	/*
+	 * Of the current scan, if there are sources: what has come of these, and
+	 * what was sent to each of receives.
+	 */
+	px_redistribute_source *sources;
+	px_redistribute_target *targets;
+
 	/* For EXPLAIN. */
 	const char *local_reason;	/* why the local plan runs, or NULL */
 	uint64	   *sent_nbytes;	/* [nreceives], over all scans */
-	uint64		sent_rows;		/* to each fragment, likewise */
+	uint64	   *sent_rows;		/* likewise */
+	uint64	   *source_rows;	/* [nsources], likewise */
+	uint64	   *source_nbytes;
 	instr_time	stage_times[PX_BROADCAST_STAGE_COUNT];	/* likewise */
 	instr_time *fragment_times; /* [nreceives], of the scans that were read to
 								 * their end */

@@ -11,6 +11,37 @@
 #include "stats/counters.h"
 
 void
+px_broadcast_begin_progress(px_broadcast_state *state)
+{
+	double		rows = 0;
+
+	for (int i = 0; i < state->nsides; i++)
+		rows += state->side_plans[i]->plan->plan_rows;
+	px_send_progress_begin(state->progress, PX_DIRECTION_BROADCAST, rows);
+}
+
+void
+px_broadcast_show_progress(px_broadcast_state *state)
+{
+	for (int i = 0; i < state->nreceives; i++)
+	{
+		px_mode		mode = px_broadcast_mode(state->receives[i]);
+		uint64		rows = 0;
+		uint64		raw_nbytes = 0;
+		uint64		wire_nbytes = 0;
+
+		for (int j = 0; j < state->nsides && state->sides[j]; j++)
+		{
+			rows += px_broadcast_side_rows(state->sides[j]);
+			raw_nbytes += px_broadcast_side_raw_nbytes(state->sides[j]);
+			wire_nbytes += px_broadcast_side_mode_nbytes(state->sides[j],
+														 mode);
+		}
+		px_send_progress_set(state->progress, i, rows, raw_nbytes, wire_nbytes);
+	}
+}
+
+void
 px_broadcast_begin_stages(px_broadcast_state *state)
 {
 	INSTR_TIME_SET_CURRENT(state->stage_begun);

@@ -10,6 +10,12 @@
 
 #include "node/broadcast_state.h"
 
+/* Show in pg_stat_progress_exchange that the sides are going to be read. */
+extern void px_broadcast_begin_progress(px_broadcast_state *state);
+
+/* Show what has been read of them by now. */
+extern void px_broadcast_show_progress(px_broadcast_state *state);
+
 /* The first stage begins. */
 extern void px_broadcast_begin_stages(px_broadcast_state *state);
 

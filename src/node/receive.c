@@ -188,9 +188,13 @@ begin_server(px_receive_state *state, const CustomScan *scan, EState *estate,
 static void
 begin_slices(px_receive_state *state, const CustomScan *scan)
 {
-	/* Sorted rows must come by one stream; so do those of a nested loop. */
+	/*
+	 * Sorted rows must come by one stream; so do those of a nested loop, and
+	 * those that depend on what the session got.
+	 */
 	state->nslices_max = 1;
 	if (state->params == NIL &&
+		!private_int(scan, PX_RECEIVE_PRIVATE_KEYS) &&
 		private_int(scan, PX_RECEIVE_PRIVATE_SORTED) == 0)
 		state->nslices_max = px_slices_setting;
 	state->slices = &state->local_slices;
@@ -232,6 +236,7 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 	state->fetch_size = intVal(lthird(state->foreign->fdw_private));
 	begin_server(state, scan, estate, eflags);
 
+	state->ntargets = 1;
 	state->nstreams = private_int(scan, PX_RECEIVE_PRIVATE_STREAMS);
 	state->small = private_int(scan, PX_RECEIVE_PRIVATE_SMALL) != 0;
 	state->locks_rows = private_int(scan, PX_RECEIVE_PRIVATE_LOCKS) != 0;

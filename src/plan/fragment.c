@@ -115,14 +115,25 @@ find_column(List *columns, const Var *var)
 	return 0;
 }
 
+/* The column of the scan of leaf that has a column of rel; 0 if none has. */
+static int
+column_of_leaf(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *leaf,
+			   List *columns, const Var *var)
+{
+	const Var  *column = (const Var *) px_leaf_translate(
+		root, (Node *) var, rel, leaf);
+
+	return IsA(column, Var) ? find_column(columns, column) : 0;
+}
+
 /* The column of r that has a column of the big table; 0 if none has. */
 static int
 column_of_scan(const fragment_context *context, const Var *var)
 {
-	const Var  *column = (const Var *) px_leaf_translate(
-		context->root, (Node *) var, context->fragment->big, context->leaf);
-
-	return IsA(column, Var) ? find_column(context->columns, column) : 0;
+	if (context->fragment->inbox > 0)
+		return find_column(context->columns, var);
+	return column_of_leaf(context->root, context->fragment->big, context->leaf,
+						  context->columns, var);
 }
 
 /*
@@ -194,13 +205,12 @@ append_targets(fragment_context *context, StringInfo sql)
  * px_fragment_types.  That casts nothing but narrower integers.
  */
 static void
-append_scan(const fragment_context *context, const char *scan_sql,
-			StringInfo sql)
+append_scan(List *columns, const char *scan_sql, StringInfo sql)
 {
 	ListCell   *lc;
 
 	appendStringInfoString(sql, " FROM (SELECT ");
-	foreach(lc, context->columns)
+	foreach(lc, columns)
 	{
 		const Var  *column = lfirst_node(Var, lc);
 		int			i = foreach_current_index(lc);
@@ -211,26 +221,57 @@ append_scan(const fragment_context *context, const char *scan_sql,
 						 i + 1);
 	}
 	appendStringInfo(sql, " FROM (%s) r(", scan_sql);
-	for (int i = 1; i <= list_length(context->columns); i++)
+	for (int i = 1; i <= list_length(columns); i++)
 		appendStringInfo(sql, "%sc%d", i > 1 ? ", " : "", i);
 	appendStringInfoString(sql, ")) r");
 }
 
+/* A list of columns for a function that returns records. */
+static void
+append_column_definitions(List *columns, StringInfo sql)
+{
+	ListCell   *lc;
+
+	appendStringInfoChar(sql, '(');
+	foreach(lc, columns)
+		appendStringInfo(sql, "%sc%d %s",
+						 foreach_current_index(lc) > 0 ? ", " : "",
+						 foreach_current_index(lc) + 1,
+						 px_transmission_type(exprType(lfirst(lc)), -1));
+	appendStringInfoChar(sql, ')');
+}
+
+/* The big table's rows: from the table, or from an inbox. */
+static void
+append_big(const fragment_context *context, const char *scan_sql,
+		   StringInfo sql)
+{
+	if (context->fragment->inbox == 0)
+	{
+		append_scan(context->columns, scan_sql, sql);
+		return;
+	}
+	appendStringInfo(sql, " FROM exchange.inbox(%d) r",
+					 context->fragment->inbox);
+	append_column_definitions(context->columns, sql);
+}
+
+/* A side's rows, from the parameter or from its inbox. */
 static void
 append_side(fragment_context *context, const px_fragment_side *side,
 			int number, int param, StringInfo sql)
 {
 	ListCell   *lc;
 
-	appendStringInfo(sql,
-					 " JOIN exchange.unpack($%d::pg_catalog.text) s%d(",
-					 param, number);
-	foreach(lc, side->columns)
-		appendStringInfo(sql, "%sc%d %s",
-						 foreach_current_index(lc) > 0 ? ", " : "",
-						 foreach_current_index(lc) + 1,
-						 px_transmission_type(exprType(lfirst(lc)), -1));
-	appendStringInfoString(sql, ") ON (");
+	if (side->inbox > 0)
+		appendStringInfo(sql, " JOIN exchange.inbox(%d) s%d", side->inbox,
+						 number);
+	else
+		appendStringInfo(sql,
+						 " JOIN exchange.unpack($%d::pg_catalog.text) s%d",
+						 param, number);
+	append_column_definitions(side->columns, sql);
+	appendStringInfoString(sql, " ON (");
 	foreach(lc, side->clauses)
 		appendStringInfo(sql, "%s%s",
 						 foreach_current_index(lc) > 0 ? " AND " : "",
@@ -262,23 +303,108 @@ px_fragment_sql(PlannerInfo *root, const px_fragment *fragment,
 		.root = root,
 		.fragment = fragment,
 		.leaf = leaf,
-		.columns = columns
+		.columns = fragment->inbox > 0 ? fragment->columns : columns
 	};
 	int			nestlevel = px_transmission_begin();
+	int			param = fragment->inbox > 0 ? 0 : nparams;
 	StringInfoData sql;
 	ListCell   *lc;
 
 	context.deparse = make_deparse_context(make_fragment_rtable(&context));
 	initStringInfo(&sql);
 	append_targets(&context, &sql);
-	append_scan(&context, scan_sql, &sql);
+	append_big(&context, scan_sql, &sql);
 	foreach(lc, fragment->sides)
 	{
-		int			i = foreach_current_index(lc);
+		const px_fragment_side *side = lfirst(lc);
 
-		append_side(&context, lfirst(lc), i + 1, nparams + i + 1, &sql);
+		if (side->inbox == 0)
+			param++;
+		append_side(&context, side, foreach_current_index(lc) + 1, param,
+					&sql);
 	}
 	append_keys(fragment, &sql);
+	AtEOXact_GUC(true, nestlevel);
+	return sql.data;
+}
+
+List *
+px_fragment_scan_columns(PlannerInfo *root, const ForeignScan *foreign)
+{
+	List	   *columns = NIL;
+	ListCell   *lc;
+
+	foreach(lc, (List *) lsecond(foreign->fdw_private))
+	{
+		Oid			type,
+					collation;
+		int32		typmod;
+
+		if (foreign->scan.scanrelid == 0)
+			columns = lappend(columns, list_nth_node(
+								  TargetEntry, foreign->fdw_scan_tlist,
+								  lfirst_int(lc) - 1)->expr);
+		else
+		{
+			get_atttypetypmodcoll(
+				planner_rt_fetch(foreign->scan.scanrelid, root)->relid,
+				(AttrNumber) lfirst_int(lc), &type, &typmod, &collation);
+			columns = lappend(columns, makeVar(
+								  foreign->scan.scanrelid,
+								  (AttrNumber) lfirst_int(lc), type, typmod,
+								  collation, 0));
+		}
+	}
+	return columns;
+}
+
+int
+px_fragment_pieces(const px_fragment *fragment)
+{
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, fragment->sides)
+	{
+		if (((const px_fragment_side *) lfirst(lc))->inbox == 0)
+			n++;
+	}
+	return n;
+}
+
+/* The column of the scan of leaf that var, of rel, is. */
+static int
+require_column(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *leaf,
+			   List *scan_columns, const Var *var)
+{
+	int			column = column_of_leaf(root, rel, leaf, scan_columns, var);
+
+	if (column == 0)
+		elog(ERROR, "source of a fragment lacks a column");
+	return column;
+}
+
+char *
+px_fragment_source_sql(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *leaf,
+					   const char *scan_sql, List *scan_columns, List *columns,
+					   const Var *key, const char *target)
+{
+	int			nestlevel = px_transmission_begin();
+	const char *value = psprintf(
+		"r.c%d", require_column(root, rel, leaf, scan_columns, key));
+	const char *place = strstr(target, "%s");
+	StringInfoData sql;
+	ListCell   *lc;
+
+	initStringInfo(&sql);
+	appendStringInfoString(&sql, "SELECT ");
+	foreach(lc, columns)
+		appendStringInfo(&sql, "r.c%d, ",
+						 require_column(root, rel, leaf, scan_columns,
+										lfirst_node(Var, lc)));
+	appendBinaryStringInfo(&sql, target, (int) (place - target));
+	appendStringInfo(&sql, "%s%s", value, place + strlen("%s"));
+	append_scan(scan_columns, scan_sql, &sql);
 	AtEOXact_GUC(true, nestlevel);
 	return sql.data;
 }

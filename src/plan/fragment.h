@@ -9,6 +9,7 @@
 #define PX_PLAN_FRAGMENT_H
 
 #include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
 
 /* Rows that are sent to the shards. */
 typedef struct px_fragment_side
@@ -17,6 +18,8 @@ typedef struct px_fragment_side
 	List	   *columns;		/* Vars: rel->reltarget->exprs */
 	List	   *clauses;		/* RestrictInfos: how they are joined to the
 								 * big table, and to the sides before */
+	int			inbox;			/* of the server's session that has the rows;
+								 * 0: they are a parameter */
 } px_fragment_side;
 
 /* What a fragment computes, in terms of the parent table. */
@@ -24,6 +27,9 @@ typedef struct px_fragment
 {
 	RelOptInfo *big;			/* the table, or join, whose partitions are
 								 * joined with the sides */
+	List	   *columns;		/* of big, if inbox is set: Vars */
+	int			inbox;			/* that has rows of big; 0: they are scanned
+								 * where they are */
 	List	   *sides;			/* of px_fragment_side */
 	PathTarget *target;			/* what is returned: keys, which have a
 								 * sortgroupref, and plain aggregates */
@@ -36,11 +42,32 @@ typedef struct px_fragment
  *		JOIN exchange.unpack($n) s1(c1 type, ...) ON (...) GROUP BY 1
  *
  * columns has the Vars of leaf that scan_sql returns.  scan_sql has nparams
- * parameters; those of the sides follow.
+ * parameters; those of the sides follow.  In place of the scan, or of
+ * exchange.unpack, is exchange.inbox(n) for what has an inbox.
  */
 extern char *px_fragment_sql(PlannerInfo *root, const px_fragment *fragment,
 							 RelOptInfo *leaf, const char *scan_sql,
 							 List *columns, int nparams);
+
+/* The columns that the remote query of a scan returns: Vars. */
+extern List *px_fragment_scan_columns(PlannerInfo *root,
+									  const ForeignScan *foreign);
+
+/* The sides whose rows are parameters. */
+extern int	px_fragment_pieces(const px_fragment *fragment);
+
+/*
+ * The query of a source of rows that are cut, of leaf, a partition of rel:
+ *
+ *	SELECT column, ..., target FROM (scan_sql) r(c1, ...)
+ *
+ * columns has the Vars of rel that are sent; target is the SQL of the target's
+ * number, with a %s where the value of key stands.
+ */
+extern char *px_fragment_source_sql(PlannerInfo *root, RelOptInfo *rel,
+									RelOptInfo *leaf, const char *scan_sql,
+									List *scan_columns, List *columns,
+									const Var *key, const char *target);
 
 /*
  * What px_ask_types_begin takes: have the columns of scan_sql the types that

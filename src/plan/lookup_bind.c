@@ -236,7 +236,9 @@ bind_broadcast(const lookup_binding *binding, CustomScan *scan)
 	Plan	   *fragments = list_nth(scan->custom_plans,
 									 PX_BROADCAST_PLAN_FRAGMENTS);
 	int			nsides = list_length(scan->custom_plans) -
-		PX_BROADCAST_PLAN_SIDES;
+		PX_BROADCAST_PLAN_SIDES -
+		list_length(list_nth(scan->custom_private,
+							 PX_BROADCAST_PRIVATE_INBOXES));
 	int			nfragments = 0;
 	List	   *types = NIL;
 
@@ -255,7 +257,7 @@ bind_node(Plan *plan, void *arg)
 		return false;
 	if (scan->methods == &px_lookup_scan_methods)
 		bind_lookup(arg, scan);
-	else if (scan->methods == &px_broadcast_scan_methods)
+	else if (px_is_broadcast(plan))
 		bind_broadcast(arg, scan);
 	return false;
 }

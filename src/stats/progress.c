@@ -180,6 +180,20 @@ px_progress_written(px_progress *progress, uint64 rows, uint64 batches,
 }
 
 void
+px_progress_set(px_progress *progress, uint64 rows, uint64 raw_nbytes,
+				uint64 wire_nbytes)
+{
+	if (progress == NULL)
+		return;
+	SpinLockAcquire(&progress->mutex);
+	progress->rows = rows;
+	progress->batches++;
+	progress->raw_nbytes = raw_nbytes;
+	progress->wire_nbytes = wire_nbytes;
+	SpinLockRelease(&progress->mutex);
+}
+
+void
 px_progress_read(void (*consume)(const px_progress *progress, void *arg),
 				 void *arg)
 {

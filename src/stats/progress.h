@@ -32,9 +32,18 @@ typedef enum px_blocked
 	PX_BLOCKED_QUERY			/* the local query must ask for the next row */
 } px_blocked;
 
+/* What is done with the rows. */
+typedef enum px_direction
+{
+	PX_DIRECTION_READ,			/* they come from the server */
+	PX_DIRECTION_WRITE,			/* they are stored there */
+	PX_DIRECTION_BROADCAST,		/* they are collected, to be joined there */
+	PX_DIRECTION_PARTITION		/* likewise, in a hash partition */
+} px_direction;
+
 /*
  * Numbers of rows, batches and bytes are those that have arrived so far, at
- * the other end if they are written.
+ * the other end if they are written; or that were collected so far.
  */
 typedef struct px_progress
 {
@@ -59,13 +68,13 @@ typedef struct px_progress
 	uint32		encodings;		/* of the last batch: 1 << px_encoding */
 	uint32		codecs;			/* of the last batch: 1 << px_codec_id */
 	px_blocked	blocked;
-	bool		writes;			/* frames are sent, and not received */
+	px_direction direction;
 	char		query[PX_PROGRESS_QUERY_NBYTES];
 } px_progress;
 
 /*
  * Take a slot for a stream.  The caller sets userid, serverid, remote_pid,
- * slice, estimated_rows and writes, and then calls px_progress_show.  Returns
+ * slice, estimated_rows and direction, and then calls px_progress_show.  Returns
  * NULL if all slots are in use: the stream is then not shown.  The functions
  * below do nothing for NULL.
  */
@@ -90,6 +99,10 @@ extern void px_progress_batch(px_progress *progress, uint32 rows,
 extern void px_progress_written(px_progress *progress, uint64 rows,
 								uint64 batches, uint64 raw_nbytes,
 								uint64 wire_nbytes, uint32 codecs);
+
+/* So many rows and bytes were collected by now; a batch more. */
+extern void px_progress_set(px_progress *progress, uint64 rows,
+							uint64 raw_nbytes, uint64 wire_nbytes);
 
 /* Count the bytes of a frame of any kind.  Frequent, so without the mutex. */
 static inline void

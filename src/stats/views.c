@@ -223,6 +223,23 @@ blocked_name(px_blocked blocked)
 	return "unknown";
 }
 
+static const char *
+direction_name(px_direction direction)
+{
+	switch (direction)
+	{
+		case PX_DIRECTION_READ:
+			return "read";
+		case PX_DIRECTION_WRITE:
+			return "write";
+		case PX_DIRECTION_BROADCAST:
+			return "broadcast";
+		case PX_DIRECTION_PARTITION:
+			return "partition";
+	}
+	return "unknown";
+}
+
 static bool
 may_see(Oid userid)
 {
@@ -258,7 +275,7 @@ put_progress_row(const px_progress *progress, ReturnSetInfo *result,
 		put(&out, CStringGetTextDatum(blocked_name(progress->blocked)));
 		if (is_1_1)
 			put(&out,
-				CStringGetTextDatum(progress->writes ? "write" : "read"));
+				CStringGetTextDatum(direction_name(progress->direction)));
 		if (may_see(progress->runs_as))
 			put(&out, CStringGetTextDatum(progress->query));
 	}

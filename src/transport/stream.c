@@ -49,6 +49,9 @@
 	"SELECT pg_catalog.set_config('lock_timeout', '100ms', true), " \
 	PX_REQUIRE_STILL_GENUINE
 
+/* The same for a stream that is held, in whose session inboxes are filled. */
+#define PREPARE_HELD	PREPARE ", " PX_REQUIRE_CAN_REPARTITION
+
 static void finish_run(px_stream *stream);
 static void give_up_connection(px_connection_holder *holder);
 
@@ -63,7 +66,7 @@ static void give_up_connection(px_connection_holder *holder);
 static void
 break_off(px_stream *stream)
 {
-	if (stream->phase == PX_STREAM_BEGUN || stream->phase == PX_STREAM_RUNNING)
+	if (stream->phase != PX_STREAM_CLOSED && stream->phase != PX_STREAM_LOST)
 		stream->counters->errors++;
 	px_progress_end(stream->progress);
 	stream->progress = NULL;
@@ -107,6 +110,8 @@ stream_state(const px_connection_holder *holder)
 			return "idle in scan";
 		case PX_STREAM_BEGUN:
 			return "starting";
+		case PX_STREAM_CALLING:
+			return "filling inboxes";
 		case PX_STREAM_RUNNING:
 			return "streaming";
 		case PX_STREAM_LOST:
@@ -363,6 +368,7 @@ give_up_connection(px_connection_holder *holder)
 			px_connection_release(stream->holder.connection);
 			break;
 		case PX_STREAM_BEGUN:
+		case PX_STREAM_CALLING:
 			px_connection_abandon(stream->holder.connection);
 			stream->phase = PX_STREAM_CLOSED;
 			break;
@@ -442,6 +448,7 @@ px_stream_begin(px_stream *stream)
 {
 	PGconn	   *pg = stream->holder.connection->pg;
 	const px_peer *peer = stream->holder.connection->peer;
+	const char *prepare = stream->held ? PREPARE_HELD : PREPARE;
 	char	   *import;
 
 	/* The snapshot id comes from the remote: quote it like any string. */
@@ -457,13 +464,28 @@ px_stream_begin(px_stream *stream)
 	(void) (PQenterPipelineMode(pg) &&
 			PQsendQueryParams(pg, START, 0, NULL, NULL, NULL, NULL, 0) &&
 			PQsendQueryParams(pg, import, 0, NULL, NULL, NULL, NULL, 0) &&
-			PQsendQueryParams(pg, PREPARE, 0, NULL, NULL, NULL, NULL, 0) &&
-			PQsendFlushRequest(pg) &&
-			PQsendQueryParams(pg, stream->sql, stream->nparams, NULL,
-							  stream->values, NULL, NULL, FRAME_FORMAT) &&
+			PQsendQueryParams(pg, prepare, 0, NULL, NULL, NULL, NULL, 0) &&
+			(stream->held ||
+			 (PQsendFlushRequest(pg) &&
+			  PQsendQueryParams(pg, stream->sql, stream->nparams, NULL,
+								stream->values, NULL, NULL, FRAME_FORMAT))) &&
 			PQpipelineSync(pg) &&
 			PQsetSingleRowMode(pg));
 	pfree(import);
+}
+
+/* The transaction of a stream that is held is there. */
+static px_outcome
+confirm_held(px_stream *stream, TimestampTz deadline)
+{
+	if (!px_come_to_rest(stream->holder.connection->pg, PX_REST_OF_QUERY,
+						 deadline))
+		return fail_beginning(stream, "transaction cannot be prepared",
+							  PX_ANSWER_BROKEN);
+	PQclear(stream->result);
+	stream->result = NULL;
+	stream->phase = PX_STREAM_CLOSED;
+	return px_ok();
 }
 
 px_outcome
@@ -486,18 +508,69 @@ px_stream_confirm(px_stream *stream)
 		return leave_beginning(stream,
 							   px_failed("remote's pg_exchange is gone, or not the extension's any more"));
 	}
-	if (answer == PX_ANSWER_OK && PQnfields(stream->result) != 2)
+	if (answer == PX_ANSWER_OK &&
+		PQnfields(stream->result) != (stream->held ? 3 : 2))
 		answer = PX_ANSWER_UNEXPECTED;
 	if (answer != PX_ANSWER_OK)
 		return fail_beginning(stream, "transaction cannot be prepared",
 							  answer);
 
+	if (stream->held)
+		return confirm_held(stream, deadline);
 	if (!PQsetSingleRowMode(stream->holder.connection->pg))
 		return fail_beginning(stream, "query cannot be sent",
 							  PX_ANSWER_BROKEN);
 	stream->phase = PX_STREAM_RUNNING;
 	px_progress_blocked(stream->progress, PX_BLOCKED_QUERY);
 	return px_ok();
+}
+
+void
+px_stream_call(px_stream *stream, const char *sql, const char *param,
+			   size_t nbytes)
+{
+	PGconn	   *pg = stream->holder.connection->pg;
+	int			length = (int) nbytes;
+	int			format = FRAME_FORMAT;
+	bool		sent;
+
+	stream->phase = PX_STREAM_CALLING;
+	if (param)
+		sent = PQsendQueryParams(pg, sql, 1, NULL, &param, &length, &format,
+								 FRAME_FORMAT);
+	else
+		sent = PQsendQueryParams(pg, sql, stream->nparams, NULL,
+								 stream->values, NULL, NULL, FRAME_FORMAT);
+
+	/* If something fails here, so does reading the answer. */
+	(void) (sent && PQsetSingleRowMode(pg));
+}
+
+const char *
+px_stream_call_end(px_stream *stream, instr_time *wait)
+{
+	PGconn	   *pg = stream->holder.connection->pg;
+	PGresult   *res;
+	const char *reason = NULL;
+
+	do
+	{
+		wait_for_result(stream, wait);
+		PQclear(stream->result);
+		stream->result = res = PQgetResult(pg);
+	} while (is_frame(res));
+	if (res == NULL)
+		reason = px_answer_text(pg, PX_ANSWER_BROKEN, NULL);
+	else if (PQresultStatus(res) == PGRES_FATAL_ERROR)
+		reason = px_answer_text(pg, PX_ANSWER_ERROR, res);
+	else if (PQresultStatus(res) != PGRES_TUPLES_OK ||
+			 finish_query(stream, wait) != PX_REST_DONE)
+		reason = px_answer_text(pg, PX_ANSWER_UNEXPECTED, res);
+	PQclear(stream->result);
+	stream->result = NULL;
+	if (reason == NULL)
+		stream->phase = PX_STREAM_CLOSED;
+	return reason;
 }
 
 void

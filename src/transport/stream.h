@@ -42,6 +42,7 @@ typedef enum px_stream_phase
 {
 	PX_STREAM_CLOSED,			/* no query runs; the connection may be kept */
 	PX_STREAM_BEGUN,			/* all is sent, nothing was answered yet */
+	PX_STREAM_CALLING,			/* a statement of px_stream_call runs */
 	PX_STREAM_RUNNING,			/* frames come, from the connection or the
 								 * spool */
 	PX_STREAM_LOST				/* its subtransaction was rolled back */
@@ -63,6 +64,8 @@ typedef struct px_stream
 	const char *sql;			/* what is sent; its rows are frames */
 	int			nparams;
 	const char *const *values;	/* text, NULL for null */
+	bool		held;			/* begins without the query, which
+								 * px_stream_go_on sends */
 	px_counters *counters;		/* of server and user */
 
 	/* Where it is shown, from before it is begun until it ends; or NULL. */
@@ -101,8 +104,8 @@ extern px_outcome px_stream_connect(px_stream *stream, px_peer *peer,
 									UserMapping *user);
 
 /*
- * Send what starts a remote transaction on the peer's snapshot, and the
- * query.  Waits for nothing.
+ * Send what starts a remote transaction on the peer's snapshot, and the query
+ * unless the stream is held.  Waits for nothing.
  */
 extern void px_stream_begin(px_stream *stream);
 
@@ -110,14 +113,32 @@ extern void px_stream_begin(px_stream *stream);
  * Wait until the transaction of a stream that was begun has its snapshot.
  * Else PX_OUTCOME_REFUSED (there is no such snapshot, for instance) or
  * PX_OUTCOME_FAILED (the connection is dead, or does not answer), and the
- * stream is closed.  Blocks for one round trip, at most a few seconds, serving
+ * stream is closed.  A stream that is held is then PX_STREAM_CLOSED, too, but
+ * has its connection.  Blocks for one round trip, at most a few seconds, serving
  * interrupts; does not wait for the query.
  */
 extern px_outcome px_stream_confirm(px_stream *stream);
 
 /*
+ * Run a statement in the transaction of a stream that is held, before its
+ * query.  Its only parameter is param[nbytes], a bytea; if param is NULL, the
+ * parameters are the query's.  Waits for nothing.
+ */
+extern void px_stream_call(px_stream *stream, const char *sql,
+						   const char *param, size_t nbytes);
+
+/*
+ * Wait for the end of that statement, whose rows are dropped.  NULL if it went
+ * well, else what went wrong (palloc'd); then the stream is to be closed.
+ * Blocks unless px_stream_is_ready, serving interrupts; the time spent waiting
+ * is added to *wait.
+ */
+extern const char *px_stream_call_end(px_stream *stream, instr_time *wait);
+
+/*
  * Send another query, in sql, in the transaction of the last run, which ended
- * and left the stream its connection.  Waits for nothing.
+ * and left the stream its connection; or of a stream that is held.  Waits for
+ * nothing.
  */
 extern void px_stream_go_on(px_stream *stream);
 

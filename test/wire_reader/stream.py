@@ -127,10 +127,12 @@ class Sender:
 
 
 class Stream:
-    """Frames of one query in the order in which they came. slice: (slices, slice) if one was asked for; explain: was the plan?"""
+    """Frames of one query in the order in which they came. slice: (slices, slice) if one was asked for; explain: was the plan?
+    targets: how many the rows were to be cut into."""
 
-    def __init__(self, slice=None, explain=False):
+    def __init__(self, slice=None, explain=False, targets=1):
         self.slice, self.slice_body = slice, None
+        self.targets = targets
         self.explain, self.plan = explain, None
         self.columns, self.senders = None, {}
 
@@ -210,11 +212,24 @@ class Stream:
     def check_ends(self):
         must(self.senders, "a stream has a sender at least")
         must(all(sender.ended for sender in self.senders.values()), "every sender has sent its end frame")
+        participants = {number // self.targets for number in self.senders}
+        must(len(self.senders) == len(participants) * self.targets, "every participant has sent frames for each target",
+             sorted(self.senders))
 
 
 def read_stream(frames, slice=None, explain=False):
     """(columns, rows) of a whole stream."""
     stream = Stream(slice, explain)
     rows = [row for frame in frames for row in stream.read(frame)]
+    stream.finish()
+    return stream.columns, rows
+
+
+def read_targets(frames, targets, slice=None, explain=False):
+    """(columns, rows of each target) of a whole stream whose rows are cut into targets."""
+    stream = Stream(slice, explain, targets)
+    rows = [[] for _ in range(targets)]
+    for frame in frames:
+        rows[read_header(frame).sender % targets] += stream.read(frame)
     stream.finish()
     return stream.columns, rows

@@ -1,0 +1,522 @@
+/*-------------------------------------------------------------------------
+ *
+ * redistribute.c
+ *		Rows of some servers go to inboxes on others.
+ *
+ * First of all, each target's stream gets a connection and a transaction, and
+ * its server plans the target's query there.  So it has all locks, and says so
+ * if it will not run the query.  Then the sources are begun, as far as there
+ * are connections for them, and others when these have ended.
+ *
+ * Nothing is returned by a target before all this has ended.  So whatever goes
+ * wrong up to there is a reason to leave it, not an error, unless a source's
+ * own query raises one.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/instrument.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "utils/memutils.h"
+
+#include "compat.h"
+#include "exec/ask_session.h"
+#include "exec/open_reader.h"
+#include "exec/redistribute.h"
+#include "exec/start.h"
+#include "transport/spool.h"
+#include "wire/delivery.h"
+
+/* Bytes that one call of exchange.fill_inbox has, or more if a frame has. */
+#define CHUNK_NBYTES	(1024 * 1024)
+
+/* A call has one such frame more, and is less than 1 GB. */
+#define FRAME_NBYTES_MAX	(512 * 1024 * 1024)
+
+#define FILL	"SELECT exchange.fill_inbox($1::pg_catalog.bytea)"
+
+typedef enum source_phase
+{
+	SOURCE_NEW,					/* not begun, maybe for want of a connection */
+	SOURCE_READING,
+	SOURCE_DONE
+} source_phase;
+
+typedef struct source
+{
+	px_redistribute_source *public;
+	px_stream  *stream;
+	source_phase phase;
+	uint64		ended;			/* bit i: target i has got an end frame */
+} source;
+
+/* A target, and the frames that are on their way to it. */
+typedef struct target
+{
+	px_redistribute_target *public;
+	px_stream  *stream;
+	StringInfoData chunk;		/* for the next call */
+	px_spool   *waiting;		/* what follows it; NULL: nothing */
+} target;
+
+typedef struct redistribution
+{
+	source	   *sources;
+	int			nsources;
+	target	   *targets;
+	int			ntargets;
+	int			nreading;		/* sources that are being read */
+	int			ndone;
+	px_stream **streams;		/* scratch: room for all */
+	const char *against;		/* why it cannot be; NULL while it can */
+} redistribution;
+
+/* Remember the first reason. */
+static void
+give_up(redistribution *all, const char *reason)
+{
+	if (reason && all->against == NULL)
+		all->against = pstrdup(reason);
+}
+
+/* ---------------------------------------------------------------------
+ * Targets
+ * --------------------------------------------------------------------- */
+
+static void
+prepare_targets(redistribution *all)
+{
+	for (int i = 0; i < all->ntargets && all->against == NULL; i++)
+	{
+		target	   *to = &all->targets[i];
+
+		give_up(all, px_start_hold(to->public->receive));
+		to->stream = to->public->receive->readers[0]->stream;
+	}
+	for (int i = 0; i < all->ntargets && all->against == NULL; i++)
+		give_up(all, px_start_confirm_hold(all->targets[i].public->receive));
+}
+
+/* The target's statement is over, or going to be. */
+static void
+end_call(redistribution *all, target *to)
+{
+	give_up(all, px_stream_call_end(to->stream,
+									&to->public->receive->stats.receive_wait));
+}
+
+/* Have the targets' servers plan their queries. */
+static void
+plan_targets(redistribution *all)
+{
+	for (int i = 0; i < all->ntargets; i++)
+	{
+		const target *to = &all->targets[i];
+
+		px_stream_call(to->stream, psprintf("EXPLAIN %s", to->stream->sql),
+					   NULL, 0);
+	}
+	for (int i = 0; i < all->ntargets; i++)
+		end_call(all, &all->targets[i]);
+}
+
+/* Let the chunk be as full as may be. */
+static void
+fill_chunk(target *to)
+{
+	while (to->waiting && to->chunk.len < CHUNK_NBYTES)
+	{
+		size_t		nbytes;
+		const void *delivery = px_spool_next(to->waiting, &nbytes);
+
+		if (delivery)
+		{
+			appendBinaryStringInfo(&to->chunk, delivery, (int) nbytes);
+			continue;
+		}
+
+		/* A new one takes no room on disk at first. */
+		px_spool_free(to->waiting);
+		to->waiting = NULL;
+	}
+}
+
+/* Send a chunk if the target can take it; the last one whatever its size. */
+static void
+send_chunk(redistribution *all, target *to)
+{
+	bool		last = all->ndone == all->nsources;
+
+	if (to->stream->holder.connection == NULL)
+	{
+		give_up(all, "a connection was lost");
+		return;
+	}
+	if (to->stream->phase == PX_STREAM_CALLING)
+	{
+		if (!px_stream_is_ready(to->stream))
+			return;
+		end_call(all, to);
+		if (all->against)
+			return;
+	}
+	fill_chunk(to);
+	if (to->chunk.len < (last ? 1 : CHUNK_NBYTES))
+		return;
+
+	/* libpq copies what it cannot send at once. */
+	px_stream_call(to->stream, FILL, to->chunk.data, to->chunk.len);
+	resetStringInfo(&to->chunk);
+}
+
+/* Is anything to be sent to the target, or to be answered by it? */
+static bool
+is_busy(const target *to)
+{
+	return to->stream->phase == PX_STREAM_CALLING || to->waiting ||
+		to->chunk.len > 0;
+}
+
+/* Put a frame into the chunk, or after what waits for the next one. */
+static void
+deliver(target *to, const px_redistribute_source *from, const uint8_t *frame,
+		size_t nbytes)
+{
+	uint8_t		header[PX_DELIVERY_HEADER_NBYTES];
+	char	   *delivery;
+
+	px_delivery_header_put(header, (uint32) nbytes, from->inbox, from->number);
+	if (to->waiting == NULL && to->chunk.len < CHUNK_NBYTES)
+	{
+		appendBinaryStringInfo(&to->chunk, (const char *) header,
+							   sizeof(header));
+		appendBinaryStringInfo(&to->chunk, (const char *) frame, (int) nbytes);
+		return;
+	}
+	if (to->waiting == NULL)
+		to->waiting = px_spool_new(CurrentMemoryContext, CurrentResourceOwner);
+	delivery = palloc(sizeof(header) + nbytes);
+	memcpy(delivery, header, sizeof(header));
+	memcpy(delivery + sizeof(header), frame, nbytes);
+	px_spool_put(to->waiting, delivery, sizeof(header) + nbytes);
+	pfree(delivery);
+}
+
+/* ---------------------------------------------------------------------
+ * Sources
+ * --------------------------------------------------------------------- */
+
+/*
+ * Begin the sources for which there are connections.  If none can be begun and
+ * none is read, there will never be one.
+ */
+static void
+begin_sources(redistribution *all)
+{
+	const char *reason = NULL;
+
+	for (int i = 0; i < all->nsources && all->against == NULL; i++)
+	{
+		source	   *from = &all->sources[i];
+		px_receive_state *receive = from->public->receive;
+
+		if (from->phase != SOURCE_NEW)
+			continue;
+		if (!px_start_begin(receive, false))
+		{
+			give_up(all, receive->session_next);
+			reason = "no connection is free";
+			continue;
+		}
+		from->stream = receive->readers[0]->stream;
+		from->phase = SOURCE_READING;
+		all->nreading++;
+		if (receive->css.ss.ps.instrument)
+			InstrStartNode(receive->css.ss.ps.instrument);
+	}
+	if (all->nreading == 0 && all->ndone < all->nsources)
+		give_up(all, reason);
+}
+
+/* Wait for those that were begun and not confirmed. */
+static void
+confirm_sources(redistribution *all)
+{
+	for (int i = 0; i < all->nsources && all->against == NULL; i++)
+	{
+		const source *from = &all->sources[i];
+
+		if (from->phase == SOURCE_READING &&
+			from->public->receive->phase != PX_RECEIVE_FRAMES)
+			give_up(all, px_start_confirm_stream(from->public->receive));
+	}
+}
+
+static void
+end_source(redistribution *all, source *from)
+{
+	px_receive_state *receive = from->public->receive;
+
+	/*
+	 * A target does not know its sources.  It sees what is missing at the end
+	 * of a stream, but not that there is none.
+	 */
+	if (pg_popcount64(from->ended) != all->ntargets)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("invalid response from server \"%s\"",
+						receive->servername),
+				 errdetail("Expected ends of streams for %d targets, got %d.",
+						   all->ntargets, pg_popcount64(from->ended))));
+
+	/* Its connection may be wanted by the next one. */
+	px_stream_close(from->stream);
+	receive->finished = true;
+	from->phase = SOURCE_DONE;
+	all->nreading--;
+	all->ndone++;
+	if (receive->css.ss.ps.instrument)
+		InstrStopNode(receive->css.ss.ps.instrument,
+					  (double) from->public->rows);
+	begin_sources(all);
+	confirm_sources(all);
+}
+
+/* Check what is seen of a frame without decoding it. */
+static px_frame_header
+check_frame(const px_receive_state *receive, const uint8_t *frame,
+			size_t nbytes)
+{
+	px_frame_header header;
+	px_fault	fault = {0};
+	char		detail[PX_FAULT_NBYTES_MAX];
+	px_status	status = px_frame_peek(frame, nbytes, &header, &fault);
+
+	if (status == PX_OK)
+		status = px_frame_verify(frame, &header, &fault);
+	if (status != PX_OK)
+		ereport(ERROR,
+				(errcode(status == PX_BAD_CHECKSUM ? ERRCODE_DATA_CORRUPTED :
+						 ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("invalid frame from server \"%s\": %s",
+						receive->servername, px_status_text(fault.status)),
+				 errdetail_internal("%s", px_fault_text(&fault, detail))));
+	return header;
+}
+
+/* Pass on a frame of a source. */
+static void
+pass_on(redistribution *all, source *from, const uint8_t *frame,
+		size_t nbytes)
+{
+	px_receive_state *receive = from->public->receive;
+	px_frame_header header = check_frame(receive, frame, nbytes);
+	target	   *to = &all->targets[header.sender % all->ntargets];
+
+	if (nbytes > FRAME_NBYTES_MAX)
+	{
+		give_up(all, "a row is too large");
+		return;
+	}
+	deliver(to, from->public, frame, nbytes);
+	to->public->rows += header.rows;
+	to->public->nbytes += nbytes;
+	from->public->rows += header.rows;
+	from->public->nbytes += nbytes;
+	receive->stats.wire_nbytes += nbytes;
+	receive->stats.raw_nbytes += header.raw_nbytes;
+	if (header.kind == PX_FRAME_END)
+		from->ended |= UINT64CONST(1) << (header.sender % all->ntargets);
+	else if (header.kind == PX_FRAME_BATCH)
+	{
+		receive->stats.batches++;
+		receive->stats.choices[header.choice]++;
+	}
+}
+
+/* Read what a source has; false if that is nothing. */
+static bool
+read_source(redistribution *all, source *from)
+{
+	bool		any = false;
+
+	while (from->phase == SOURCE_READING && all->against == NULL &&
+		   px_stream_is_ready(from->stream))
+	{
+		const uint8_t *frame;
+		size_t		nbytes;
+		px_stream_status status;
+
+		any = true;
+		status = px_stream_next(from->stream, &frame, &nbytes,
+								&from->public->receive->stats.receive_wait);
+		if (status == PX_STREAM_OK)
+			pass_on(all, from, frame, nbytes);
+		else if (status == PX_STREAM_END)
+			end_source(all, from);
+		else
+			give_up(all, px_start_status_reason(from->stream, status));
+		CHECK_FOR_INTERRUPTS();
+	}
+	return any;
+}
+
+/* ---------------------------------------------------------------------
+ * All together
+ * --------------------------------------------------------------------- */
+
+/*
+ * See px_ask_keep_awake: the sooner of its time-out and the one given.
+ */
+static long
+keep_awake(px_receive_state *receive, long timeout)
+{
+	long		ms = px_ask_keep_awake(receive);
+
+	return ms < 0 || (timeout >= 0 && timeout < ms) ? timeout : ms;
+}
+
+/*
+ * Wait until a source has something, or a target is done with its chunk.  The
+ * sessions of postgres_fdw are kept awake meanwhile.
+ */
+static void
+wait_for_any(redistribution *all)
+{
+	long		timeout = -1;
+	int			n = 0;
+	instr_time	wait;
+
+	INSTR_TIME_SET_ZERO(wait);
+	for (int i = 0; i < all->nsources; i++)
+	{
+		const source *from = &all->sources[i];
+
+		timeout = keep_awake(from->public->receive, timeout);
+		if (from->phase == SOURCE_READING)
+			all->streams[n++] = from->stream;
+	}
+	for (int i = 0; i < all->ntargets; i++)
+	{
+		const target *to = &all->targets[i];
+
+		timeout = keep_awake(to->public->receive, timeout);
+		if (to->stream->phase == PX_STREAM_CALLING)
+			all->streams[n++] = to->stream;
+	}
+
+	/* What keeps a session awake may have made one ready. */
+	for (int i = 0; i < n; i++)
+	{
+		if (px_stream_is_ready(all->streams[i]))
+			return;
+	}
+	px_stream_wait_any(all->streams, n, timeout, &wait);
+}
+
+static void
+move_frames(redistribution *all)
+{
+	bool		busy = true;
+
+	while (all->against == NULL && (busy || all->ndone < all->nsources))
+	{
+		bool		any = false;
+
+		busy = false;
+		for (int i = 0; i < all->nsources && all->against == NULL; i++)
+			any = read_source(all, &all->sources[i]) || any;
+		for (int i = 0; i < all->ntargets && all->against == NULL; i++)
+		{
+			send_chunk(all, &all->targets[i]);
+			busy = busy || is_busy(&all->targets[i]);
+		}
+		if (!any && all->against == NULL && (busy || all->nreading > 0))
+			wait_for_any(all);
+	}
+}
+
+/* Leave all streams, and with them what the servers have got. */
+static void
+leave(redistribution *all)
+{
+	for (int i = 0; i < all->nsources; i++)
+		px_start_rescan(all->sources[i].public->receive);
+	for (int i = 0; i < all->ntargets; i++)
+		px_start_rescan(all->targets[i].public->receive);
+}
+
+/* Frames are compressed if there is a server that they cross a link to. */
+static bool
+is_any_target_remote(const redistribution *all)
+{
+	for (int i = 0; i < all->ntargets; i++)
+	{
+		if (!all->targets[i].public->receive->local)
+			return true;
+	}
+	return false;
+}
+
+static void
+run(redistribution *all)
+{
+	bool		compress;
+
+	prepare_targets(all);
+	if (all->against == NULL)
+		plan_targets(all);
+	if (all->against)
+		return;
+	compress = is_any_target_remote(all);
+	for (int i = 0; i < all->nsources; i++)
+	{
+		all->sources[i].public->receive->ntargets = all->ntargets;
+		all->sources[i].public->receive->compress = compress;
+	}
+	begin_sources(all);
+	confirm_sources(all);
+	move_frames(all);
+}
+
+const char *
+px_redistribute(px_redistribute_source *sources, int nsources,
+				px_redistribute_target *targets, int ntargets)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "redistribution",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext oldcontext = MemoryContextSwitchTo(context);
+	redistribution all = {
+		.sources = palloc0(nsources * sizeof(source)),
+		.nsources = nsources,
+		.targets = palloc0(ntargets * sizeof(target)),
+		.ntargets = ntargets,
+		.streams = palloc((nsources + ntargets) * sizeof(px_stream *))
+	};
+	const char *against;
+
+	for (int i = 0; i < nsources; i++)
+	{
+		all.sources[i].public = &sources[i];
+		sources[i].rows = sources[i].nbytes = 0;
+	}
+	for (int i = 0; i < ntargets; i++)
+	{
+		all.targets[i].public = &targets[i];
+		targets[i].rows = targets[i].nbytes = 0;
+		initStringInfo(&all.targets[i].chunk);
+	}
+	run(&all);
+	if (all.against)
+		leave(&all);
+	MemoryContextSwitchTo(oldcontext);
+	against = all.against ? pstrdup(all.against) : NULL;
+	for (int i = 0; i < ntargets; i++)
+		px_spool_free(all.targets[i].waiting);
+	MemoryContextDelete(context);
+	return against;
+}

@@ -1,0 +1,55 @@
+/*-------------------------------------------------------------------------
+ *
+ * redistribute.h
+ *		Rows of some servers go to inboxes on others.
+ *
+ * The sources are ExchangeReceives whose remote queries name a target for each
+ * row.  Their servers cut the rows into one stream for each target.  The
+ * frames are passed on as they come, and are never decoded here.  Each target
+ * is an ExchangeReceive, too: its query reads inboxes of its own session,
+ * which are filled before it begins.
+ *
+ * Frames that a target cannot take yet wait in a spool.  So a slow target
+ * holds up no source, and nobody waits for anybody in a circle.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_EXEC_REDISTRIBUTE_H
+#define PX_EXEC_REDISTRIBUTE_H
+
+#include "exec/receive_state.h"
+
+typedef struct px_redistribute_source
+{
+	px_receive_state *receive;
+	uint16		inbox;			/* that its rows go to, on each target */
+	uint16		number;			/* among the sources of that inbox, from 0 */
+
+	/* What has come: set by px_redistribute. */
+	uint64		rows;
+	uint64		nbytes;
+} px_redistribute_source;
+
+typedef struct px_redistribute_target
+{
+	px_receive_state *receive;
+
+	/* What was sent: set by px_redistribute. */
+	uint64		rows;
+	uint64		nbytes;
+} px_redistribute_target;
+
+/*
+ * Read all sources to their ends, and fill the inboxes of all targets.
+ * Afterwards each target's stream waits for its query, which its next
+ * ExecProcNode sends.  Or returns why that cannot be, palloc'd: then all
+ * streams are closed, and nothing is left on the servers.  The parameters of
+ * all queries must be set.  Blocks, serving interrupts.  Errors are those of
+ * the sources' queries.
+ */
+extern const char *px_redistribute(px_redistribute_source *sources,
+								   int nsources,
+								   px_redistribute_target *targets,
+								   int ntargets);
+
+#endif							/* PX_EXEC_REDISTRIBUTE_H */

@@ -1,0 +1,432 @@
+/*-------------------------------------------------------------------------
+ *
+ * fragment_path.c
+ *		Paths and plans of joins that run on the shards.
+ *
+ * The fragments' ExchangeReceives are below an Append, which becomes an
+ * ExchangeGather, and that is below the node that brings rows to the servers.
+ * A plan that does all of it here is kept as another child of this node, for
+ * sides that turn out to be too large and for servers that cannot take frames.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type_d.h"
+#include "nodes/extensible.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/prep.h"
+#include "optimizer/tlist.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
+
+#include "compat.h"
+#include "guc.h"
+#include "node/broadcast.h"
+#include "node/receive.h"
+#include "plan/final_agg.h"
+#include "plan/fragment.h"
+#include "plan/fragment_join.h"
+#include "plan/leaves.h"
+#include "plan/lookup_bind.h"
+#include "plan/partial_agg.h"
+#include "plan/paths.h"
+#include "plan/redistribute.h"
+
+/*
+ * What each server does with a row that it is sent: it undoes the armour,
+ * decodes it, and puts it into a hash table.
+ */
+#define SIDE_ROW_COST		(6.0 * cpu_tuple_cost)
+
+/* Makes an exchange cheaper than all else, and keeps the best one so. */
+#define FORCED_COST_FACTOR	1e-4
+
+/* The path of a fragment. */
+typedef struct fragment_path
+{
+	CustomPath	path;			/* must be first */
+	const px_fragment_join *join;
+	RelOptInfo *leaf;			/* on whose server it runs */
+	int			first_param;	/* of its sides, from 0 */
+} fragment_path;
+
+/* The path of the whole. */
+typedef struct join_path
+{
+	CustomPath	path;			/* must be first */
+	const px_fragment_join *join;
+} join_path;
+
+static Plan *plan_fragment(PlannerInfo *root, RelOptInfo *rel,
+						   CustomPath *best_path, List *tlist, List *clauses,
+						   List *custom_plans);
+static Plan *plan_join(PlannerInfo *root, RelOptInfo *rel,
+					   CustomPath *best_path, List *tlist, List *clauses,
+					   List *custom_plans);
+
+static const CustomPathMethods fragment_path_methods = {
+	.CustomName = "ExchangeReceive",
+	.PlanCustomPath = plan_fragment,
+};
+
+static const CustomPathMethods broadcast_path_methods = {
+	.CustomName = PX_BROADCAST_NAME,
+	.PlanCustomPath = plan_join,
+};
+
+static const CustomPathMethods hash_partition_path_methods = {
+	.CustomName = PX_HASH_PARTITION_NAME,
+	.PlanCustomPath = plan_join,
+};
+
+/* The groups of so many joined rows. */
+static double
+number_of_groups(const px_fragment_join *join, double rows)
+{
+	PlannerInfo *root = join->root;
+	List	   *clauses = px_group_clause(root);
+
+	if (clauses == NIL)
+		return 1.0;
+	return estimate_num_groups(
+		root, get_sortgrouplist_exprs(clauses, join->extra->targetList), rows,
+		NULL, NULL);
+}
+
+/* The servers that fragments run on, each with a leaf that it has. */
+static List *
+hosts_of(const px_fragment_join *join)
+{
+	return join->sources ? join->hosts : join->leaves;
+}
+
+/* The rows that a fragment is sent. */
+static double
+rows_sent(const px_fragment_join *join)
+{
+	int			ntargets = Max(list_length(hosts_of(join)), 1);
+	double		rows = join->fragment.inbox > 0 ?
+		join->fragment.big->rows / ntargets : 0;
+	ListCell   *lc;
+
+	foreach(lc, join->fragment.sides)
+	{
+		const px_fragment_side *side = lfirst(lc);
+
+		rows += side->inbox > 0 ? side->rel->rows / ntargets : side->rel->rows;
+	}
+	return rows;
+}
+
+/*
+ * The leaf's server reads its rows, joins and aggregates them.  It does the
+ * latter at the same time as the others, and all that is done here otherwise.
+ * But each of them reads all rows that it is sent, some into hash tables.
+ */
+static void
+cost_fragment(const px_fragment_join *join, const RelOptInfo *leaf,
+			  ForeignPath *path)
+{
+	bool		moved = join->fragment.inbox > 0;
+	double		rows = moved ?
+		join->fragment.big->rows / list_length(join->hosts) : leaf->rows;
+	double		share = rows / Max(join->fragment.big->rows, 1.0);
+	double		joined = join->input_rel->rows * Min(share, 1.0);
+	Cost		here = rows * cpu_operator_cost * join->nclauses +
+		joined * (cpu_tuple_cost + cpu_operator_cost *
+				  list_length(join->fragment.target->exprs));
+
+	path->path.rows = clamp_row_est(number_of_groups(join, joined));
+	path->path.startup_cost = px_paths_foreign(leaf)->path.startup_cost +
+		(moved ? 0 : px_paths_scan_cost(leaf)) + here / join->nservers +
+		rows_sent(join) * SIDE_ROW_COST;
+	path->path.total_cost = path->path.startup_cost +
+		path->path.rows * (px_paths_tuple_cost(leaf) + cpu_tuple_cost);
+}
+
+/*
+ * The ExchangeReceive of a fragment on the server of leaf.  Its sides have
+ * parameters of its own, because they may not be compressed as for another
+ * server.
+ */
+static Path *
+make_fragment_path(const px_fragment_join *join, RelOptInfo *leaf, int number)
+{
+	fragment_path *path = palloc(sizeof(fragment_path));
+	RelOptInfo *rel = px_final_agg_input_rel(join->grouped_rel, leaf,
+											 join->partial);
+	ForeignPath foreign = *px_paths_foreign(leaf);
+
+	rel->reloptkind = RELOPT_OTHER_UPPER_REL;
+	rel->fdw_private = leaf->fdw_private;	/* says whether it is async */
+	foreign.path.parent = rel;
+	foreign.path.pathtarget = join->fragment.target;
+	cost_fragment(join, leaf, &foreign);
+
+	path->path = *px_receive_path(join->root, &foreign);
+	path->path.path.pathtarget = join->partial;
+	path->path.path.parallel_safe = false;
+	path->path.methods = &fragment_path_methods;
+	path->path.custom_paths = list_make1(px_paths_foreign(leaf));
+	path->join = join;
+	path->leaf = leaf;
+	path->first_param = number * px_fragment_pieces(&join->fragment);
+	return &path->path.path;
+}
+
+static Path *
+make_fragments_path(const px_fragment_join *join, RelOptInfo *rel)
+{
+	List	   *paths = NIL;
+	ListCell   *lc;
+
+	foreach(lc, hosts_of(join))
+	{
+		int			i = foreach_current_index(lc);
+
+		paths = lappend(paths, make_fragment_path(join, lfirst(lc), i));
+	}
+	if (list_length(paths) == 1)
+		return linitial(paths);
+	return px_append_path(join->root, rel, paths);
+}
+
+/* The same by a join here. */
+static Path *
+make_local_path(const px_fragment_join *join, RelOptInfo *rel)
+{
+	PlannerInfo *root = join->root;
+	Path	   *path = join->input_rel->cheapest_total_path;
+	List	   *clauses = px_group_clause(root);
+	AggClauseCosts costs = {0};
+
+	get_agg_clause_costs(root, AGGSPLIT_INITIAL_SERIAL, &costs);
+	return (Path *) create_agg_path(
+		root, rel, path, join->partial, clauses ? AGG_HASHED : AGG_PLAIN,
+		AGGSPLIT_INITIAL_SERIAL, clauses, NIL, &costs,
+		number_of_groups(join, path->rows));
+}
+
+/* What sending the sides costs, and what making them costs. */
+static Cost
+cost_of_pieces(const px_fragment_join *join)
+{
+	Cost		cost = 0;
+	ListCell   *lc;
+
+	foreach(lc, join->fragment.sides)
+	{
+		const px_fragment_side *side = lfirst(lc);
+		const RelOptInfo *rel = side->rel;
+		ListCell   *lc_leaf;
+
+		if (side->inbox > 0)
+			continue;
+		cost += rel->cheapest_total_path->total_cost +
+			rel->rows * SIDE_ROW_COST;
+		foreach(lc_leaf, hosts_of(join))
+			cost += px_paths_transfer_cost(lfirst(lc_leaf), rel->rows,
+										   rel->reltarget->width);
+	}
+	return cost;
+}
+
+/*
+ * What it costs to have rows cut, and to pass them on.  Their servers work at
+ * the same time, but all that they send comes here and goes out again.
+ */
+static Cost
+cost_of_sources(const px_fragment_join *join)
+{
+	const RelOptInfo *host = linitial(hosts_of(join));
+	Cost		work = 0;
+	Cost		transfer = 0;
+	ListCell   *lc;
+
+	foreach(lc, join->sources)
+	{
+		const px_source *source = lfirst(lc);
+		const RelOptInfo *leaf = source->leaf;
+		int			width = leaf->reltarget->width;
+
+		work += px_paths_foreign(leaf)->path.startup_cost +
+			px_paths_scan_cost(leaf) + leaf->rows * SIDE_ROW_COST;
+		transfer += px_paths_transfer_cost(leaf, leaf->rows, width) +
+			px_paths_transfer_cost(host, leaf->rows, width);
+	}
+	return work / Max(join->nservers, 1) + transfer;
+}
+
+static bool
+is_forced(const px_fragment_join *join)
+{
+	return px_join_exchange_setting == (join->sources ?
+										PX_JOIN_EXCHANGE_HASH_PARTITION :
+										PX_JOIN_EXCHANGE_BROADCAST);
+}
+
+/* Children of the node: see px_broadcast_plans. */
+static List *
+make_children(const px_fragment_join *join, Path *fragments, RelOptInfo *rel)
+{
+	List	   *paths = list_make2(fragments, make_local_path(join, rel));
+	ListCell   *lc;
+
+	foreach(lc, join->fragment.sides)
+	{
+		const px_fragment_side *side = lfirst(lc);
+
+		if (side->inbox == 0)
+			paths = lappend(paths, side->rel->cheapest_total_path);
+	}
+	foreach(lc, join->sources)
+		paths = lappend(paths, px_redistribute_source_path(join->root,
+														   lfirst(lc)));
+	return paths;
+}
+
+void
+px_fragment_path_add(const px_fragment_join *join)
+{
+	join_path  *joined = palloc0(sizeof(join_path));
+	CustomPath *path = &joined->path;
+	RelOptInfo *rel = px_final_agg_input_rel(join->grouped_rel,
+											 join->input_rel, join->partial);
+	Cost		sending = cost_of_pieces(join) + cost_of_sources(join);
+	Path	   *fragments;
+
+	rel->reloptkind = RELOPT_UPPER_REL;
+	fragments = make_fragments_path(join, rel);
+	NodeSetTag(path, T_CustomPath);
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = rel;
+	path->path.pathtarget = join->partial;
+	path->path.rows = fragments->rows;
+	path->custom_paths = make_children(join, fragments, rel);
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	path->methods = join->sources ? &hash_partition_path_methods :
+		&broadcast_path_methods;
+	joined->join = join;
+	path->path.startup_cost = sending + fragments->startup_cost;
+	path->path.total_cost = sending + fragments->total_cost;
+	if (is_forced(join))
+	{
+		path->path.startup_cost *= FORCED_COST_FACTOR;
+		path->path.total_cost *= FORCED_COST_FACTOR;
+	}
+	px_final_agg_add(join->root, join->input_rel, join->grouped_rel,
+					 join->extra, &path->path);
+}
+
+/* ---------------------------------------------------------------------
+ * Plans
+ * --------------------------------------------------------------------- */
+
+/* A parameter that has the frames of a side. */
+static Param *
+make_piece_param(int number)
+{
+	Param	   *param = makeNode(Param);
+
+	param->paramkind = PARAM_EXTERN;
+	param->paramid = PX_LOOKUP_MARKER_FIRST + number;
+	param->paramtype = TEXTOID;
+	param->paramtypmod = -1;
+	param->paramcollid = get_typcollation(TEXTOID);
+	param->location = -1;
+	return param;
+}
+
+/* Make the scan of a leaf the scan of its fragment. */
+static Plan *
+plan_fragment(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
+			  List *tlist, List *clauses, List *custom_plans)
+{
+	const fragment_path *path = (const fragment_path *) best_path;
+	const px_fragment *fragment = &path->join->fragment;
+	ForeignScan *foreign = linitial_node(ForeignScan, custom_plans);
+	const char *scan_sql = strVal(linitial(foreign->fdw_private));
+	List	   *columns = px_fragment_scan_columns(root, foreign);
+	int			nparams = list_length(foreign->fdw_exprs);
+	List	   *retrieved = NIL;
+	CustomScan *scan;
+	char	   *sql;
+
+	sql = px_fragment_sql(root, fragment, path->leaf, scan_sql, columns,
+						  nparams);
+	if (fragment->inbox > 0)
+		foreign->fdw_exprs = NIL;	/* its rows come from elsewhere */
+	for (int i = 1; i <= list_length(fragment->target->exprs); i++)
+		retrieved = lappend_int(retrieved, i);
+	foreign->fdw_private = list_make3(makeString(sql), retrieved,
+									  lthird(foreign->fdw_private));
+	for (int i = 0; i < px_fragment_pieces(fragment); i++)
+		foreign->fdw_exprs = lappend(
+			foreign->fdw_exprs, make_piece_param(path->first_param + i));
+	foreign->fdw_recheck_quals = NIL;
+	foreign->fdw_scan_tlist = make_tlist_from_pathtarget(fragment->target);
+	foreign->scan.scanrelid = 0;
+	foreign->scan.plan.plan_rows = best_path->path.rows;
+	scan = (CustomScan *) px_partial_agg_plan(root, rel, best_path, tlist,
+											  clauses, custom_plans);
+	if (path->join->sources)
+	{
+		/* No other session has the inboxes, so there are no slices. */
+		lfirst(list_nth_cell(scan->custom_private,
+							 PX_RECEIVE_PRIVATE_SMALL)) = makeInteger(0);
+		if (foreign->fdw_exprs == NIL)
+			lfirst(list_nth_cell(scan->custom_private,
+								 PX_RECEIVE_PRIVATE_KEYS)) = makeInteger(1);
+	}
+	return fragment->inbox > 0 ? &scan->scan.plan :
+		px_paths_set_types(&scan->scan.plan,
+						   px_fragment_types(scan_sql, columns, nparams));
+}
+
+/* The inbox, and the number within it, of each source. */
+static List *
+list_inboxes(const px_fragment_join *join)
+{
+	List	   *inboxes = NIL;
+	ListCell   *lc;
+
+	foreach(lc, join->sources)
+	{
+		const px_source *source = lfirst(lc);
+
+		inboxes = lappend(inboxes, list_make2_int(source->inbox,
+												  source->number));
+	}
+	return inboxes;
+}
+
+static Plan *
+plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
+		  List *tlist, List *clauses, List *custom_plans)
+{
+	const px_fragment_join *join = ((const join_path *) best_path)->join;
+	CustomScan *scan = makeNode(CustomScan);
+	ListCell   *lc;
+
+	scan->scan.plan.targetlist = tlist;
+	scan->flags = best_path->flags;
+	scan->custom_plans = custom_plans;
+	foreach(lc, rel->reltarget->exprs)
+		scan->custom_scan_tlist = lappend(
+			scan->custom_scan_tlist,
+			makeTargetEntry(copyObject(lfirst(lc)),
+							(AttrNumber) (foreach_current_index(lc) + 1), NULL,
+							false));
+
+	/* See px_broadcast_private. */
+	scan->custom_private = list_make3(makeInteger(-1),
+									  px_fragment_keys(root, &join->fragment),
+									  list_inboxes(join));
+	scan->methods = join->sources ? &px_hash_partition_scan_methods :
+		&px_broadcast_scan_methods;
+	return &scan->scan.plan;
+}

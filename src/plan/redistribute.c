@@ -1,0 +1,634 @@
+/*-------------------------------------------------------------------------
+ *
+ * redistribute.c
+ *		Which rows of a join are cut by their keys, and how.
+ *
+ * A row's target is a number that its server computes in the query of the
+ * scan.  Rows that are equal in the key have the same target, whichever side
+ * they are of: the hash is that of hash partitioning, which is the same on all
+ * machines, and for all types of an operator family.  Rows whose key is null
+ * have no target, because only inner joins get here.
+ *
+ * If the other side of the join is partitioned by the key, its rows stay where
+ * they are, and the target is the partition.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/transam.h"
+#include "catalog/pg_type_d.h"
+#include "foreign/fdwapi.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/tlist.h"
+#include "parser/parsetree.h"
+#include "partitioning/partbounds.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "compat.h"
+#include "exec/transmission.h"
+#include "guc.h"
+#include "node/receive.h"
+#include "plan/join_key.h"
+#include "plan/leaves.h"
+#include "plan/paths.h"
+#include "plan/redistribute.h"
+#include "plan/shippable.h"
+#include "wire/request.h"
+
+/* A query with more partitions by hash is not worth its length. */
+#define MAP_MAX		1024
+
+/* How a target is computed. */
+typedef struct px_targeting
+{
+	char	   *sql;			/* with %s for the key */
+} px_targeting;
+
+/* The equality by which rows of big and of a side get together. */
+typedef struct join_key
+{
+	const Var  *big;
+	const Var  *side;
+	Oid			big_type;		/* of the operator's arguments */
+	Oid			side_type;
+} join_key;
+
+/* The path of a source. */
+typedef struct source_path
+{
+	CustomPath	path;			/* must be first */
+	const px_source *source;
+} source_path;
+
+static Plan *plan_source(PlannerInfo *root, RelOptInfo *rel,
+						 CustomPath *best_path, List *tlist, List *clauses,
+						 List *custom_plans);
+
+static const CustomPathMethods source_path_methods = {
+	.CustomName = "ExchangeReceive",
+	.PlanCustomPath = plan_source,
+};
+
+/* ---------------------------------------------------------------------
+ * The key
+ * --------------------------------------------------------------------- */
+
+/* Do the types' default hash functions belong to the operator's family? */
+static bool
+is_default_hash(Oid operator, Oid left, Oid right)
+{
+	TypeCacheEntry *left_entry = lookup_type_cache(left,
+												   TYPECACHE_HASH_OPFAMILY);
+	TypeCacheEntry *right_entry = lookup_type_cache(right,
+													TYPECACHE_HASH_OPFAMILY);
+
+	return OidIsValid(left_entry->hash_opf) &&
+		left_entry->hash_opf == right_entry->hash_opf &&
+		left_entry->hash_opf < FirstGenbkiObjectId &&
+		op_in_opfamily(operator, left_entry->hash_opf);
+}
+
+/* Is the column of the type that the operator takes? */
+static bool
+has_type(const Var *column, Oid type)
+{
+	return column && (column->vartype == type ||
+					  (column->vartype == VARCHAROID && type == TEXTOID));
+}
+
+/* Is the clause an equality of a column of big with one of the side? */
+static bool
+find_key_of_clause(const px_fragment_join *join, const px_fragment_side *side,
+				   const RestrictInfo *rinfo, join_key *key)
+{
+	Relids		big = join->fragment.big->relids;
+	const OpExpr *op = (const OpExpr *) rinfo->clause;
+	Node	   *left;
+	Node	   *right;
+	Oid			left_type;
+	Oid			right_type;
+	bool		is_left;
+
+	if (!rinfo->can_join || !IsA(op, OpExpr) || list_length(op->args) != 2)
+		return false;
+	left = linitial(op->args);
+	right = lsecond(op->args);
+	is_left = bms_is_subset(rinfo->left_relids, big);
+	op_input_types(op->opno, &left_type, &right_type);
+	if (!px_is_join_key(op->opno, op->inputcollid, left, right) ||
+		!has_type(px_join_column(right), right_type) ||
+		!is_default_hash(op->opno, left_type, right_type) ||
+		!bms_is_subset(is_left ? rinfo->left_relids : rinfo->right_relids,
+					   big) ||
+		!bms_is_subset(is_left ? rinfo->right_relids : rinfo->left_relids,
+					   side->rel->relids))
+		return false;
+	key->big = px_join_column(is_left ? left : right);
+	key->side = px_join_column(is_left ? right : left);
+	key->big_type = is_left ? left_type : right_type;
+	key->side_type = is_left ? right_type : left_type;
+	return true;
+}
+
+/* The partitions of big are those of its column partexprs. */
+static bool
+is_partition_key(const px_fragment_join *join, const Var *column)
+{
+	const RelOptInfo *big = join->fragment.big;
+
+	return IS_SIMPLE_REL(big) && big->part_scheme && big->boundinfo &&
+		big->part_scheme->partnatts == 1 && big->partexprs &&
+		list_member(big->partexprs[0], column);
+}
+
+/*
+ * The key with the most values, so that targets get alike many rows; or only
+ * one that is the partition key of big.
+ */
+static bool
+find_key(const px_fragment_join *join, const px_fragment_side *side,
+		 bool partitioned, join_key *best)
+{
+	double		best_values = -1;
+	ListCell   *lc;
+
+	foreach(lc, side->clauses)
+	{
+		join_key	key;
+		double		values;
+
+		if (!find_key_of_clause(join, side, lfirst_node(RestrictInfo, lc),
+								&key) ||
+			(partitioned && !is_partition_key(join, key.big)))
+			continue;
+		values = px_distinct_values(join->root,
+									(Node *) copyObject(key.side));
+		if (values <= best_values)
+			continue;
+		best_values = values;
+		*best = key;
+	}
+	return best_values >= 0;
+}
+
+/* ---------------------------------------------------------------------
+ * Targets
+ * --------------------------------------------------------------------- */
+
+static px_targeting *
+make_targeting(char *sql)
+{
+	px_targeting *by = palloc(sizeof(px_targeting));
+
+	by->sql = sql;
+	return by;
+}
+
+/* By the hash of a key of that type, among so many. */
+static px_targeting *
+target_by_hash(int ntargets, Oid type)
+{
+	return make_targeting(psprintf(
+		"exchange.partition_number(%d, %%s::%s)", ntargets,
+		px_transmission_type(type, -1)));
+}
+
+/* The number of a partition of big among the leaves, or -1. */
+static int
+leaf_of_partition(const px_fragment_join *join, int partition)
+{
+	const RelOptInfo *big = join->fragment.big;
+	const RelOptInfo *rel = partition < 0 ? NULL : big->part_rels[partition];
+	ListCell   *lc;
+
+	foreach(lc, join->leaves)
+	{
+		if (lfirst(lc) == rel)
+			return foreach_current_index(lc);
+	}
+	return -1;
+}
+
+/* From what indexes of the bounds say to targets: null for no partition. */
+static char *
+map_of_targets(const px_fragment_join *join, const int *indexes, int n)
+{
+	const PartitionBoundInfo bounds = join->fragment.big->boundinfo;
+	StringInfoData map;
+
+	initStringInfo(&map);
+	for (int i = 0; i < n; i++)
+	{
+		int			partition = indexes[i] >= 0 ? indexes[i] :
+			bounds->default_index;
+		int			leaf = leaf_of_partition(join, partition);
+
+		appendStringInfo(&map, "%s%s", i > 0 ? "," : "",
+						 leaf < 0 ? "NULL" : psprintf("%d", leaf));
+	}
+	return psprintf("('{%s}'::pg_catalog.int4[])", map.data);
+}
+
+static px_targeting *
+target_by_hash_bounds(const px_fragment_join *join, const join_key *key)
+{
+	const PartitionBoundInfo bounds = join->fragment.big->boundinfo;
+
+	if (bounds->nindexes > MAP_MAX ||
+		join->fragment.big->part_scheme->partopfamily[0] !=
+		lookup_type_cache(key->big_type, TYPECACHE_HASH_OPFAMILY)->hash_opf)
+		return NULL;
+	return make_targeting(psprintf(
+		"%s[exchange.partition_number(%d, %%s::%s)"
+		" OPERATOR(pg_catalog.+) 1]",
+		map_of_targets(join, bounds->indexes, bounds->nindexes),
+		bounds->nindexes, px_transmission_type(key->side_type, -1)));
+}
+
+static bool
+is_integer(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID;
+}
+
+/* The type in which keys are compared with bounds, or InvalidOid. */
+static Oid
+type_of_bounds(const px_fragment_join *join, const join_key *key)
+{
+	const PartitionScheme scheme = join->fragment.big->part_scheme;
+	const TypeCacheEntry *entry;
+
+	if (OidIsValid(scheme->partcollation[0]))
+		return InvalidOid;
+	entry = lookup_type_cache(key->big_type, TYPECACHE_BTREE_OPFAMILY);
+	if (scheme->partopfamily[0] != entry->btree_opf)
+		return InvalidOid;
+	if (is_integer(key->big_type) && is_integer(key->side_type))
+		return INT8OID;
+	return key->big_type == key->side_type ? key->big_type : InvalidOid;
+}
+
+/* The bounds that are values, in order, as an array's text. */
+static char *
+bounds_as_text(const px_fragment_join *join, int first, int n)
+{
+	const PartitionBoundInfo bounds = join->fragment.big->boundinfo;
+	Oid			output;
+	bool		is_varlena;
+	StringInfoData text;
+
+	getTypeOutputInfo(join->fragment.big->part_scheme->partopcintype[0],
+					  &output, &is_varlena);
+	initStringInfo(&text);
+	for (int i = first; i < first + n; i++)
+		appendStringInfo(&text, "%s\"%s\"", i > first ? "," : "",
+						 OidOutputFunctionCall(output,
+											   bounds->datums[i][0]));
+	return quote_literal_cstr(psprintf("{%s}", text.data));
+}
+
+static px_targeting *
+target_by_range(const px_fragment_join *join, const join_key *key)
+{
+	const PartitionBoundInfo bounds = join->fragment.big->boundinfo;
+	Oid			type = type_of_bounds(join, key);
+	int			first = 0;
+	int			end = bounds->ndatums;
+	int			nestlevel;
+	char	   *sql;
+
+	if (!OidIsValid(type) || bounds->ndatums > MAP_MAX)
+		return NULL;
+
+	/* Below MINVALUE and above MAXVALUE is nothing. */
+	while (first < end &&
+		   bounds->kind[first][0] == PARTITION_RANGE_DATUM_MINVALUE)
+		first++;
+	while (end > first &&
+		   bounds->kind[end - 1][0] == PARTITION_RANGE_DATUM_MAXVALUE)
+		end--;
+	if (first == end)
+		return NULL;
+	nestlevel = px_transmission_begin();
+	sql = psprintf(
+		"%s[pg_catalog.width_bucket(%%s::%s, %s::%s[])"
+		" OPERATOR(pg_catalog.+) 1]",
+		map_of_targets(join, &bounds->indexes[first], end - first + 1),
+		px_transmission_type(type, -1),
+		bounds_as_text(join, first, end - first),
+		px_transmission_type(type, -1));
+	AtEOXact_GUC(true, nestlevel);
+	return make_targeting(sql);
+}
+
+/* ---------------------------------------------------------------------
+ * Sources
+ * --------------------------------------------------------------------- */
+
+/* Add the leaves of rel, whose rows go to an inbox. */
+static void
+add_sources(px_fragment_join *join, RelOptInfo *rel, List *leaves,
+			List *columns, int inbox, const Var *key, const px_targeting *by)
+{
+	ListCell   *lc;
+
+	foreach(lc, leaves)
+	{
+		px_source  *source = palloc(sizeof(px_source));
+
+		source->rel = rel;
+		source->leaf = lfirst(lc);
+		source->columns = columns;
+		source->inbox = inbox;
+		source->number = foreach_current_index(lc);
+		source->key = key;
+		source->by = by;
+		join->sources = lappend(join->sources, source);
+	}
+}
+
+/* Is the leaf one that an exchange reads? */
+static bool
+is_foreign(const RelOptInfo *leaf)
+{
+	return IS_SIMPLE_REL(leaf) ? px_paths_have_plain(leaf) :
+		px_paths_foreign(leaf) != NULL;
+}
+
+List *
+px_foreign_leaves(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *leaves = NIL;
+	ListCell   *lc;
+
+	if (IS_SIMPLE_REL(rel) ?
+		planner_rt_fetch(rel->relid, root)->rtekind != RTE_RELATION ||
+		!px_leaves_collect(root, rel, &leaves) :
+		!px_leaves_of_join(root, rel, &leaves))
+		return NIL;
+	foreach(lc, leaves)
+	{
+		if (!is_foreign(lfirst(lc)))
+			return NIL;
+	}
+	return leaves;
+}
+
+bool
+px_are_remote_alone(PlannerInfo *root, List *leaves)
+{
+	ListCell   *lc;
+
+	foreach(lc, leaves)
+	{
+		RelOptInfo *leaf = lfirst(lc);
+		Oid			relid = IS_SIMPLE_REL(leaf) ?
+			planner_rt_fetch(leaf->relid, root)->relid : InvalidOid;
+		const ForeignScan *scan = leaf->fdwroutine->GetForeignPlan(
+			root, leaf, relid, px_paths_foreign(leaf), NIL,
+			leaf->baserestrictinfo, NULL);
+
+		if (scan->scan.plan.qual != NIL)
+			return false;
+	}
+	return true;
+}
+
+/* One leaf of each server. */
+static List *
+one_of_each_server(List *leaves)
+{
+	List	   *servers = NIL;
+	List	   *found = NIL;
+	ListCell   *lc;
+
+	foreach(lc, leaves)
+	{
+		RelOptInfo *leaf = lfirst(lc);
+
+		if (list_member_oid(servers, leaf->serverid))
+			continue;
+		servers = lappend_oid(servers, leaf->serverid);
+		found = lappend(found, leaf);
+	}
+	return found;
+}
+
+/* The most fragments on a server, each of which keeps a connection. */
+static int
+most_on_a_server(List *hosts)
+{
+	int			most = 0;
+	ListCell   *lc;
+
+	foreach(lc, hosts)
+	{
+		int			n = 0;
+		ListCell   *lc_other;
+
+		foreach(lc_other, hosts)
+		{
+			if (((const RelOptInfo *) lfirst(lc_other))->serverid ==
+				((const RelOptInfo *) lfirst(lc))->serverid)
+				n++;
+		}
+		most = Max(most, n);
+	}
+	return most;
+}
+
+/* Are there connections and numbers for fragments of these leaves? */
+static bool
+can_be_hosts(List *hosts)
+{
+	return list_length(hosts) >= 2 &&
+		list_length(hosts) <= PX_REQUEST_TARGETS_MAX &&
+		most_on_a_server(hosts) < px_max_connections_per_server;
+}
+
+bool
+px_redistribute_find(const px_fragment_join *join, int *side)
+{
+	double		nbytes = -1;
+	ListCell   *lc;
+
+	foreach(lc, join->fragment.sides)
+	{
+		const px_fragment_side *this = lfirst(lc);
+		join_key	key;
+		double		this_nbytes = this->rel->rows *
+			this->rel->reltarget->width;
+
+		if (this_nbytes <= nbytes ||
+			px_foreign_leaves(join->root, this->rel) == NIL ||
+			!find_key(join, this, false, &key))
+			continue;
+		nbytes = this_nbytes;
+		*side = foreach_current_index(lc);
+	}
+	return nbytes >= 0 &&
+		px_are_remote_alone(join->root, px_foreign_leaves(
+								join->root,
+								((const px_fragment_side *) list_nth(
+									join->fragment.sides, *side))->rel));
+}
+
+bool
+px_redistribute_by_bounds(px_fragment_join *join, int side)
+{
+	px_fragment_side *cut = list_nth(join->fragment.sides, side);
+	px_targeting *by = NULL;
+	join_key	key;
+
+	join->sources = NIL;
+	if (!can_be_hosts(join->leaves) || !find_key(join, cut, true, &key))
+		return false;
+	switch (join->fragment.big->part_scheme->strategy)
+	{
+		case PARTITION_STRATEGY_HASH:
+			by = target_by_hash_bounds(join, &key);
+			break;
+		case PARTITION_STRATEGY_RANGE:
+			by = target_by_range(join, &key);
+			break;
+		default:
+			break;
+	}
+	if (by == NULL)
+		return false;
+	join->hosts = join->leaves;
+	cut->inbox = 1;
+	add_sources(join, cut->rel, px_foreign_leaves(join->root, cut->rel),
+				cut->columns, cut->inbox, key.side, by);
+	return true;
+}
+
+/* Can rows of big be anywhere?  Then their columns are like those of sides. */
+static bool
+can_move_big(const px_fragment_join *join)
+{
+	ListCell   *lc;
+
+	foreach(lc, join->fragment.big->reltarget->exprs)
+	{
+		if (!px_type_is_shippable(((const Var *) lfirst(lc))->vartype))
+			return false;
+	}
+	foreach(lc, join->fragment.target->exprs)
+	{
+		if (!px_is_shippable(lfirst(lc), NULL))
+			return false;
+	}
+	foreach(lc, join->fragment.sides)
+	{
+		const px_fragment_side *side = lfirst(lc);
+		ListCell   *lc_clause;
+
+		foreach(lc_clause, side->clauses)
+		{
+			if (!px_is_shippable((Node *) lfirst_node(
+									 RestrictInfo, lc_clause)->clause, NULL))
+				return false;
+		}
+	}
+	return true;
+}
+
+bool
+px_redistribute_by_hash(px_fragment_join *join, int side)
+{
+	px_fragment_side *cut = list_nth(join->fragment.sides, side);
+	RelOptInfo *big = join->fragment.big;
+	int			ntargets;
+	join_key	key;
+
+	join->sources = NIL;
+	join->hosts = one_of_each_server(join->leaves);
+	ntargets = list_length(join->hosts);
+	if (!can_be_hosts(join->hosts) || !can_move_big(join) ||
+		!find_key(join, cut, false, &key))
+		return false;
+	join->fragment.inbox = 1;
+	join->fragment.columns = big->reltarget->exprs;
+	cut->inbox = 2;
+	add_sources(join, big, join->leaves, join->fragment.columns,
+				join->fragment.inbox, key.big,
+				target_by_hash(ntargets, key.big_type));
+	add_sources(join, cut->rel, px_foreign_leaves(join->root, cut->rel),
+				cut->columns, cut->inbox, key.side,
+				target_by_hash(ntargets, key.side_type));
+	return true;
+}
+
+/* ---------------------------------------------------------------------
+ * Paths and plans
+ * --------------------------------------------------------------------- */
+
+Path *
+px_redistribute_source_path(PlannerInfo *root, const px_source *source)
+{
+	source_path *path = palloc(sizeof(source_path));
+	RelOptInfo *leaf = source->leaf;
+	PathTarget *target = create_empty_pathtarget();
+	ListCell   *lc;
+
+	foreach(lc, source->columns)
+		add_column_to_pathtarget(
+			target, (Expr *) px_leaf_translate(root, lfirst(lc), source->rel,
+											   leaf), 0);
+	add_column_to_pathtarget(
+		target, (Expr *) makeNullConst(INT4OID, -1, InvalidOid), 0);
+	(void) set_pathtarget_cost_width(root, target);
+
+	path->path = *px_receive_path(root, px_paths_foreign(leaf));
+	path->path.path.pathtarget = target;
+	path->path.path.parallel_safe = false;
+	path->path.methods = &source_path_methods;
+	path->path.custom_paths = list_make1(px_paths_foreign(leaf));
+	path->source = source;
+	return &path->path.path;
+}
+
+/* Have the server of a leaf compute the target of each row. */
+static Plan *
+plan_source(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
+			List *tlist, List *clauses, List *custom_plans)
+{
+	const px_source *source = ((const source_path *) best_path)->source;
+	ForeignScan *foreign = linitial_node(ForeignScan, custom_plans);
+	const char *scan_sql = strVal(linitial(foreign->fdw_private));
+	List	   *columns = px_fragment_scan_columns(root, foreign);
+	List	   *retrieved = NIL;
+	CustomScan *scan;
+	char	   *sql;
+
+	sql = px_fragment_source_sql(root, source->rel, source->leaf, scan_sql,
+								 columns, source->columns, source->key,
+								 source->by->sql);
+	for (int i = 1; i <= list_length(source->columns) + 1; i++)
+		retrieved = lappend_int(retrieved, i);
+	foreign->fdw_private = list_make3(makeString(sql), retrieved,
+									  lthird(foreign->fdw_private));
+	foreign->fdw_recheck_quals = NIL;
+	foreign->fdw_scan_tlist = make_tlist_from_pathtarget(
+		best_path->path.pathtarget);
+	foreign->scan.scanrelid = 0;
+	scan = (CustomScan *) px_receive_plan(root, rel, best_path, tlist, clauses,
+										  custom_plans);
+
+	/* Nobody else could read it. */
+	lfirst(list_nth_cell(scan->custom_private, PX_RECEIVE_PRIVATE_SMALL)) =
+		makeInteger(0);
+	lfirst(list_nth_cell(scan->custom_private, PX_RECEIVE_PRIVATE_SORTED)) =
+		makeInteger(1);
+	return px_paths_set_types(
+		&scan->scan.plan,
+		px_fragment_types(scan_sql, columns,
+						  list_length(foreign->fdw_exprs)));
+}
