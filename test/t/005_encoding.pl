@@ -245,7 +245,8 @@ sub lookups
 	my ($database, $remote, $keys) = @_;
 	$coordinator->safe_psql($database, qq{
 		CREATE FOREIGN TABLE $remote.keyed (i int, t text) SERVER $remote OPTIONS (schema_name 'public');
-		CREATE TABLE keys AS SELECT $keys AS t;
+		CREATE TABLE keys (t text);
+		INSERT INTO keys SELECT $keys;
 		ANALYZE $remote.keyed, keys});
 	for my $transport (qw(auto session))
 	{
@@ -258,5 +259,8 @@ sub lookups
 }
 $shard->safe_psql('latin1', q{CREATE TABLE keyed AS SELECT i, U&'caf\00e9 ' || i % 100 AS t FROM generate_series(1, 2000) i});
 lookups('postgres', 'latin1', q{unnest(ARRAY[U&'caf\00e9 5', U&'10 \20ac', NULL])});
+$shard->safe_psql('utf8', q{CREATE TABLE keyed AS SELECT i, 'cafe ' || i % 100 AS t FROM generate_series(1, 2000) i});
+connect_databases('ascii', 'utf8');
+lookups('ascii', 'utf8', q{unnest(ARRAY['cafe 5', convert_from('caf\351', 'SQL_ASCII'), NULL])});
 
 done_testing();
