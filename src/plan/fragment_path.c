@@ -42,6 +42,14 @@
  */
 #define SIDE_ROW_COST		(6.0 * cpu_tuple_cost)
 
+/*
+ * The same for a row of an inbox, which has no armour; and what its source
+ * does to compute its target.  A million rows of two integers take 93 ms to be
+ * read from an inbox, and about 10 ms to be cut.
+ */
+#define INBOX_ROW_COST		(2.0 * cpu_tuple_cost)
+#define CUT_ROW_COST		(2.0 * cpu_operator_cost)
+
 /* Makes an exchange cheaper than all else, and keeps the best one so. */
 #define FORCED_COST_FACTOR	1e-4
 
@@ -104,22 +112,29 @@ hosts_of(const px_fragment_join *join)
 	return join->sources ? join->hosts : join->leaves;
 }
 
-/* The rows that a fragment is sent. */
-static double
-rows_sent(const px_fragment_join *join)
+/* What a fragment does with the rows of its sides, wherever they are. */
+static Cost
+cost_of_rows_sent(const px_fragment_join *join)
 {
+	double		pieces = 0;
+	double		inboxes = join->fragment.inbox > 0 ?
+		join->fragment.big->rows : 0;
 	int			ntargets = Max(list_length(hosts_of(join)), 1);
-	double		rows = join->fragment.inbox > 0 ?
-		join->fragment.big->rows / ntargets : 0;
 	ListCell   *lc;
 
 	foreach(lc, join->fragment.sides)
 	{
 		const px_fragment_side *side = lfirst(lc);
 
-		rows += side->inbox > 0 ? side->rel->rows / ntargets : side->rel->rows;
+		if (side->inbox > 0)
+			inboxes += side->rel->rows;
+		else
+			pieces += side->rel->rows;
 	}
-	return rows;
+
+	/* Rows that are cut are work for one server each, all at once. */
+	return pieces * SIDE_ROW_COST +
+		inboxes / ntargets / join->nservers * INBOX_ROW_COST;
 }
 
 /*
@@ -143,7 +158,7 @@ cost_fragment(const px_fragment_join *join, const RelOptInfo *leaf,
 	path->path.rows = clamp_row_est(number_of_groups(join, joined));
 	path->path.startup_cost = px_paths_foreign(leaf)->path.startup_cost +
 		(moved ? 0 : px_paths_scan_cost(leaf)) + here / join->nservers +
-		rows_sent(join) * SIDE_ROW_COST;
+		cost_of_rows_sent(join);
 	path->path.total_cost = path->path.startup_cost +
 		path->path.rows * (px_paths_tuple_cost(leaf) + cpu_tuple_cost);
 }
@@ -254,7 +269,8 @@ cost_of_sources(const px_fragment_join *join)
 		int			width = leaf->reltarget->width;
 
 		cost += px_paths_foreign(leaf)->path.startup_cost +
-			px_paths_scan_cost(leaf) + leaf->rows * SIDE_ROW_COST +
+			px_paths_scan_cost(leaf) +
+			leaf->rows * CUT_ROW_COST / join->nservers +
 			px_paths_transfer_cost(leaf, leaf->rows, width) +
 			px_paths_transfer_cost(host, leaf->rows, width);
 	}
