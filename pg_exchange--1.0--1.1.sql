@@ -263,6 +263,31 @@ LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION exchange.in_filter(pg_catalog.bytea, pg_catalog.text) IS
 'tell whether a string may be among the keys that a Bloom filter was made of';
 
+-- The planner replaces calls of these two, and looks at the types of the row's
+-- fields.  The row is of type record, so that calls are unambiguous.
+CREATE FUNCTION exchange.may_match_support(pg_catalog.internal) RETURNS pg_catalog.internal
+AS 'MODULE_PATHNAME', 'px_sql_may_match_support'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION exchange.may_match_support(pg_catalog.internal) IS
+'planner support for exchange.has_type and exchange.may_match';
+
+CREATE FUNCTION exchange.has_type("column" pg_catalog.record, typmod integer) RETURNS boolean
+AS 'MODULE_PATHNAME', 'px_sql_has_type'
+LANGUAGE C CALLED ON NULL INPUT IMMUTABLE PARALLEL SAFE
+SUPPORT exchange.may_match_support;
+
+COMMENT ON FUNCTION exchange.has_type(pg_catalog.record, integer) IS
+'tell whether a foreign table may declare a column with a type: exchange.has_type(ROW(column, NULL::type), typmod)';
+
+CREATE FUNCTION exchange.may_match("column" pg_catalog.record, typmod integer) RETURNS boolean
+AS 'MODULE_PATHNAME', 'px_sql_may_match'
+LANGUAGE C CALLED ON NULL INPUT IMMUTABLE PARALLEL SAFE
+SUPPORT exchange.may_match_support;
+
+COMMENT ON FUNCTION exchange.may_match(pg_catalog.record, integer) IS
+'tell whether a column may be one of some keys, if it has the type: exchange.may_match(ROW(column, NULL::type, keys), typmod)';
+
 --
 -- Rows that are cut by the hash of a key.
 --

@@ -267,11 +267,13 @@ def check_parallel(capture, everything):
 
 def check_targets(capture, everything):
     """Rows that are cut: each target's frames are a stream of its rows, in every codec; so are those of workers."""
-    cases = [("encoded", 3, {"codec": codec}) for codec in CODECS] + [("big", 64, {"auto": (7, 1000, 0, 0, 1)}), ("types", 2, {"slices": (2, 0, 0)})]
+    cases = [("encoded", 3, {"codec": codec}) for codec in CODECS] + [("big", 64, {"auto": (7, 1000, 0, 0, 1)}), ("types", 2, {"slices": (2, 0, 0)}),
+                                                                                 ("toasted", 3, {"codec": "lz4"})]
     for table, targets, options in cases:
         cut_into(capture, f"{table}, {options}", table, targets, encodings=everything, **options)
     capture.session.run("SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;"
                         "SET parallel_leader_participation = off; SET max_parallel_workers_per_gather = 2")
+    cut_into(capture, "by workers, choices at random", "big", 3, encodings=everything, batch_rows=300, auto=(7, 1000, 0, 0, 1))
     frames = cut_into(capture, "by workers", "big", 5, encodings=everything, codec="lz4")
     senders = {read_header(frame).sender for frame in frames}
     report.ok(len(senders) > 5 and min(senders) >= 5, "there is more than one worker that cuts rows, and none is the backend", sorted(senders))

@@ -228,7 +228,9 @@ COMMIT;
 TABLE temporary_files;
 SET temp_file_limit = '100kB';
 BEGIN;
+\set VERBOSITY sqlstate
 SELECT exchange.fill_inbox(records) FROM large;
+\set VERBOSITY default
 ROLLBACK;
 TABLE temporary_files;
 RESET temp_file_limit;
@@ -334,6 +336,33 @@ SELECT get_byte(m, 6) AS kind, get_byte(m, 16) AS rows FROM marked('SELECT name 
 SELECT get_byte(m, 6) AS kind, get_byte(m, 40) AS slices, get_byte(m, 52) AS reason
 	FROM marked('SELECT name FROM inbox.items JOIN exchange.inbox(1) r(i int4) ON id = i WHERE i > 998', '25:-1', 'slices=2 slice=0 blocks=0 ') m WHERE get_byte(m, 6) = 4;
 COMMIT;
+-- Two tables cut by the hash of their key into three targets, by several workers each; the targets are joined one by one.
+CREATE TABLE orders AS SELECT i AS id, i % 700 AS customer FROM generate_series(1, 20000) i;
+CREATE TABLE customers AS SELECT i AS id, 'customer ' || i AS name FROM generate_series(1, 600) i;
+ANALYZE orders, customers;
+SET min_parallel_table_scan_size = 0;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+CREATE TABLE sent_frames AS
+	SELECT 0 AS side, n, f FROM marked('SELECT id, customer, abs(hashint4(customer)) % 3 FROM inbox.orders', '23:-1,23:-1', 'targets=3 ') WITH ORDINALITY m(f, n)
+	UNION ALL SELECT 3, n, f FROM marked('SELECT id, name, abs(hashint4(id)) % 3 FROM inbox.customers', '23:-1,25:-1', 'targets=3 ') WITH ORDINALITY m(f, n);
+RESET min_parallel_table_scan_size;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+SELECT count(DISTINCT get_byte(f, 8)) > 3 AS workers FROM sent_frames WHERE side = 0;
+CREATE TABLE joined (id int, name text);
+BEGIN;
+SELECT exchange.fill_inbox(string_agg(record(f, side + 1 + get_byte(f, 8) % 3, 9), '' ORDER BY n)) > 0 AS filled FROM sent_frames;
+DO $$
+BEGIN
+	FOR t IN 1 .. 3 LOOP
+		INSERT INTO joined SELECT o.id, c.name FROM exchange.inbox(t) o(id int, customer int) JOIN exchange.inbox(t + 3) c(id int, name text) ON o.customer = c.id;
+	END LOOP;
+END
+$$;
+COMMIT;
+SELECT count(*), count(*) FILTER (WHERE j.name = c.name) AS right FROM joined j RIGHT JOIN (orders o JOIN customers c ON o.customer = c.id) ON j.id = o.id;
+SELECT count(*) FROM joined;
 SET client_min_messages = warning;
 DROP SCHEMA inbox CASCADE;
 DROP ROLE regress_px_inbox;

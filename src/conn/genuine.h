@@ -111,8 +111,14 @@
 		"'exchange.in_filter(pg_catalog.bytea,pg_catalog.bytea)" \
 		" px_sql_in_filter_bytea', " \
 		"'exchange.in_filter(pg_catalog.bytea,pg_catalog.text)" \
-		" px_sql_in_filter_text'", \
-		"8")
+		" px_sql_in_filter_text', " \
+		"'exchange.may_match_support(pg_catalog.internal)" \
+		" px_sql_may_match_support', " \
+		"'exchange.has_type(pg_catalog.record,integer)" \
+		" px_sql_has_type', " \
+		"'exchange.may_match(pg_catalog.record,integer)" \
+		" px_sql_may_match'", \
+		"11")
 
 /*
  * The same for the functions to write: with 1.0, or with a 1.1 whose SQL
@@ -163,7 +169,7 @@
 	" THEN '" PX_REMOTE_IS_FORBIDDEN "'" \
 	" ELSE $px$" PX_REMOTE_IS_IMPOSTOR "$px$ END"
 
-#define PX_GENUINE_FAULT	PX_FAULT(PX_IS_GENUINE, "in_filter")
+#define PX_GENUINE_FAULT	PX_FAULT(PX_IS_GENUINE, "may_match")
 #define PX_WRITE_FAULT		PX_FAULT(PX_CAN_WRITE, "describe")
 #define PX_REPARTITION_FAULT \
 	PX_FAULT(PX_CAN_REPARTITION, "partition_number")

@@ -27,7 +27,7 @@ exec_explain(px_receive_state *state, px_stream_reader *reader,
 	px_outcome	outcome;
 	bool		usable;
 
-	if (state->foreign->fdw_exprs != NIL)
+	if (state->params != NIL)
 	{
 		generic = ", GENERIC_PLAN";
 		if (reader->peer_version < GENERIC_PLAN_SINCE)

@@ -17,6 +17,7 @@
 #include "compat.h"
 #include "conn/genuine.h"
 #include "conn/remote_text.h"
+#include "exec/ask_types.h"
 #include "exec/broadcast_ask.h"
 #include "transport/question.h"
 
@@ -151,6 +152,27 @@ ask_functions(px_receive_state **fragments, int n, const ability *this)
 	return against;
 }
 
+/* Have the partitions the types that are declared here? */
+static const char *
+ask_types(px_receive_state **fragments, int n)
+{
+	const char *against = NULL;
+	bool	   *asked = palloc0(n * sizeof(bool));
+
+	for (int i = 0; i < n; i++)
+	{
+		asked[i] = px_ask_types_is_due(fragments[i]);
+		if (asked[i])
+			px_ask_types_request(fragments[i]);
+	}
+	for (int i = 0; i < n; i++)
+	{
+		if (asked[i] && !px_ask_types_answer(fragments[i]))
+			against = PX_OTHER_TYPES;
+	}
+	return against;
+}
+
 const char *
 px_broadcast_ask(px_receive_state **fragments, int n, bool redistribute,
 				 px_broadcast_peers *peers)
@@ -161,6 +183,8 @@ px_broadcast_ask(px_receive_state **fragments, int n, bool redistribute,
 		against = ask_functions(fragments, n, &can_unpack);
 	if (against == NULL && redistribute)
 		against = ask_functions(fragments, n, &can_repartition);
+	if (against == NULL)
+		against = ask_types(fragments, n);
 	if (against)
 		return against;
 

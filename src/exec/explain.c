@@ -168,6 +168,25 @@ explain_auto(const px_receive_stats *stats, ExplainState *es)
 }
 
 /*
+ * The plan that has the remote SQL that is run: the keys of an ExchangeLookup
+ * are in it if an exchange runs it.
+ */
+static Plan *
+shown_plan(const px_receive_state *state)
+{
+	ForeignScan *shown;
+
+	if (state->keys == NIL || state->fallback_reason)
+		return (Plan *) state->foreign;
+	shown = makeNode(ForeignScan);
+	*shown = *state->foreign;
+	shown->fdw_private = list_copy(shown->fdw_private);
+	linitial(shown->fdw_private) =
+		makeString(pstrdup(state->remote_sql));
+	return (Plan *) shown;
+}
+
+/*
  * The relations of a join and the remote SQL, as postgres_fdw shows them: its
  * callback looks at the plan alone.
  */
@@ -177,7 +196,7 @@ explain_foreign(px_receive_state *state, ExplainState *es)
 	FdwRoutine *routine = GetFdwRoutineByServerId(state->foreign->fs_server);
 	ForeignScanState *node = makeNode(ForeignScanState);
 
-	node->ss.ps.plan = (Plan *) state->foreign;
+	node->ss.ps.plan = shown_plan(state);
 	node->ss.ps.state = state->css.ss.ps.state;
 	routine->ExplainForeignScan(node, es);
 	pfree(node);
@@ -284,8 +303,12 @@ px_receive_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 			explain_stats_properties(&state->stats, es);
 		if (state->mode == PX_MODE_AUTO && !state->local)
 			explain_auto(&state->stats, es);
-		/* Of several slices, the first is as good as any. */
-		if (es->verbose && state->nreaders > 0)
+
+		/*
+		 * Of several slices, the first is as good as any.  Frames that were
+		 * passed on were not decoded.
+		 */
+		if (es->verbose && state->nreaders > 0 && state->ntargets == 1)
 			ExplainPropertyList("Column Encodings",
 								px_decoder_report(state->readers[0]->decoder),
 								es);

@@ -7,10 +7,12 @@
  * writes it, and from when to when it is valid; all others only read it.  From
  * low to high, the files are:
  *
+ *		exec/scan_keys.c	the keys of an ExchangeLookup
  *		exec/scan_filter.c	the runtime filters, and the query with them
  *		exec/shared.c		what the participants of a parallel scan share
  *		exec/request.c		what the remote is asked for
  *		exec/ask_session.c	what postgres_fdw's session is asked
+ *		exec/ask_types.c	the same, about the types of columns
  *		exec/open_reader.c	has one reader read, by a stream or the session
  *		exec/read_slices.c	which reader reads which slice
  *		exec/start.c		which way the scan takes
@@ -78,7 +80,10 @@ typedef struct px_receive_state
 	 * executor starts, and fixed from then on.
 	 */
 	ForeignScan *foreign;		/* child plan */
-	const char *remote_sql;		/* what postgres_fdw deparsed */
+	const char *remote_sql;		/* what postgres_fdw deparsed, with the
+								 * conditions of scan_keys.c */
+	List	   *params;			/* of remote_sql: expressions */
+	List	   *keys;			/* see px_scan_keys_begin */
 	const char *servername;
 	Index		rtindex;		/* a foreign table of the scan */
 	Oid			userid;			/* whom to connect as */
@@ -116,13 +121,20 @@ typedef struct px_receive_state
 	/*
 	 * What runs on postgres_fdw's connection.  Set up by receive.c when the
 	 * executor starts, but not run before it is needed.  So the connection is
-	 * made, or fails, at the same time as without pg_exchange.  All three are
-	 * NULL in plain EXPLAIN, and in a parallel plan's workers.
+	 * made, or fails, at the same time as without pg_exchange.  All are NULL
+	 * in plain EXPLAIN, and in a parallel plan's workers.
 	 */
 	PlanState  *child;
+	PlanState  *fallback;		/* what runs in PX_RECEIVE_CHILD: child, or the
+								 * local plan of a join that is not its */
 	uint64		child_rows;		/* since it began, perhaps anew */
 	px_fdw_cursor *question;	/* ask_session.c asks by it */
 	px_fdw_cursor *session_cursor;	/* session reads come by it */
+	px_fdw_cursor *types_question;	/* ask_types.c asks by it; NULL if the
+									 * remote need not be asked */
+	const char *types_sql;		/* the question */
+	SubTransactionId types_subid;	/* in which ask_types.c was told that the
+									 * types are the same; else invalid */
 
 	/*
 	 * Written by an ExchangeGather at its begin: at the end of a batch, return

@@ -20,6 +20,7 @@
 #include "compat.h"
 #include "exec/request.h"
 #include "exec/scan_filter.h"
+#include "exec/scan_keys.h"
 #include "exec/transmission.h"
 #include "tuple/decode.h"
 #include "wire/piece.h"
@@ -166,6 +167,7 @@ px_request_for_session(px_receive_state *state, px_stream_reader *reader)
 	/* What a session read measures of the link is not what a stream would. */
 	reader->link_history = NULL;
 	px_scan_filter_fit(state, &peer->admission.hello);
+	px_scan_keys_fit(state, &peer->admission.hello);
 	fill_request(state, reader, &request);
 	if (state->exact_portions)
 	{
@@ -195,6 +197,8 @@ px_request_evaluate_params(px_receive_state *state)
 
 	if (state->param_exprs == NIL)
 		return;
+	px_scan_keys_fit(state,
+					 &state->readers[0]->stream->holder.connection->hello);
 
 	nestlevel = px_transmission_begin();
 	foreach(lc, state->param_exprs)

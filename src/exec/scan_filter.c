@@ -17,8 +17,6 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
-#include "catalog/pg_type.h"
 #include "common/string.h"
 #include "executor/instrument.h"
 #include "mb/pg_wchar.h"
@@ -28,7 +26,6 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/ruleutils.h"
-#include "utils/syscache.h"
 
 #include "exec/filter.h"
 #include "exec/scan_filter.h"
@@ -47,8 +44,6 @@ typedef struct px_scan_filter
 	px_filter  *filter;
 	int			position;		/* see px_scan_filter_item */
 	Oid			column_type;
-	Oid			left_type;
-	Oid			operator;
 	int			source;
 	double		saved;
 	Node	   *column;
@@ -82,8 +77,6 @@ px_scan_filter_begin(px_receive_state *state, const List *filters)
 														PX_SCAN_FILTER_PARAM));
 		filter->position = item_int(items, PX_SCAN_FILTER_POSITION);
 		filter->column_type = item_int(items, PX_SCAN_FILTER_COLUMN_TYPE);
-		filter->left_type = item_int(items, PX_SCAN_FILTER_LEFT_TYPE);
-		filter->operator = item_int(items, PX_SCAN_FILTER_OPERATOR);
 		filter->source = item_int(items, PX_SCAN_FILTER_SOURCE);
 		filter->saved = floatVal(list_nth(items, PX_SCAN_FILTER_SAVED));
 		filter->column = list_nth(items, PX_SCAN_FILTER_COLUMN);
@@ -127,39 +120,23 @@ px_scan_filter_is_awaited(const px_receive_state *state)
  * The remote query
  * --------------------------------------------------------------------- */
 
-/* A built-in type by its own name: char means another one than bpchar. */
-static const char *
-type_name(Oid type)
-{
-	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
-	const char *name;
-
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for type %u", type);
-	name = quote_identifier(
-		pstrdup(NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname)));
-	ReleaseSysCache(tuple);
-	return name;
-}
-
 /*
- * The column, as a value of the operator's left type.  The remote's column may
- * have another type than ours, or the same with another modifier; then the
- * value is converted, and rounded, as ours would be.
+ * exchange.may_match(ROW(column, NULL::type, ...), typmod): what it compares
+ * the column with follows, and then end_match.  If the remote's column has
+ * another type than ours, which casts could not make ours, that is true.
  */
 static void
-append_column(StringInfo sql, const px_scan_filter *filter)
+begin_match(StringInfo sql, const px_scan_filter *filter)
 {
-	int32		typmod = exprTypmod(filter->column);
+	appendStringInfo(sql, "exchange.may_match(ROW(c%d, NULL::%s, ",
+					 filter->position,
+					 px_transmission_type(filter->column_type, -1));
+}
 
-	if (typmod >= 0)
-		appendStringInfo(sql, "c%d::%s", filter->position,
-						 px_transmission_type(filter->column_type, typmod));
-	else
-		appendStringInfo(sql, "c%d::pg_catalog.%s", filter->position,
-						 type_name(filter->column_type));
-	if (filter->left_type != filter->column_type)
-		appendStringInfo(sql, "::pg_catalog.%s", type_name(filter->left_type));
+static void
+end_match(StringInfo sql, const px_scan_filter *filter)
+{
+	appendStringInfo(sql, "), %d)", exprTypmod(filter->column));
 }
 
 /* Are column and keys hashed in the same way? */
@@ -171,42 +148,25 @@ fits_bloom(const px_scan_filter *filter)
 		px_key_hash_of(filter->filter->type);
 }
 
-/*
- * The function is chosen by the exact types of its arguments: so nobody can
- * make one that is preferred.
- */
 static void
 append_bloom(StringInfo sql, const px_scan_filter *filter)
 {
-	px_key_hash hashing = px_key_hash_of(filter->column_type);
-
-	appendStringInfo(sql,
-					 "exchange.in_filter(pg_catalog.decode(%s, 'base64'), ",
+	begin_match(sql, filter);
+	appendStringInfo(sql, "pg_catalog.decode(%s, 'base64')",
 					 filter->filter->bloom_text);
-	if (filter->column_type == UUIDOID)
-		appendStringInfoString(sql, "pg_catalog.uuid_send(");
-	append_column(sql, filter);
-	if (hashing == PX_KEY_HASH_INTEGER)
-		appendStringInfoString(sql, "::pg_catalog.int8");
-	else if (hashing == PX_KEY_HASH_TEXT)
-		appendStringInfoString(sql, "::pg_catalog.text");
-	if (filter->column_type == UUIDOID)
-		appendStringInfoChar(sql, ')');
-	appendStringInfoChar(sql, ')');
+	end_match(sql, filter);
 }
 
 static void
 append_bounds(StringInfo sql, const px_scan_filter *filter)
 {
 	const px_filter *keys = filter->filter;
-	const char *key_type = type_name(keys->type);
+	const char *key_type = px_transmission_type(keys->type, -1);
 
-	append_column(sql, filter);
-	appendStringInfo(sql, " OPERATOR(pg_catalog.>=) %s::pg_catalog.%s AND ",
-					 keys->lowest_text, key_type);
-	append_column(sql, filter);
-	appendStringInfo(sql, " OPERATOR(pg_catalog.<=) %s::pg_catalog.%s",
+	begin_match(sql, filter);
+	appendStringInfo(sql, "%s::%s, %s::%s", keys->lowest_text, key_type,
 					 keys->highest_text, key_type);
+	end_match(sql, filter);
 }
 
 static void
@@ -216,11 +176,10 @@ append_condition(StringInfo sql, const px_scan_filter *filter)
 
 	if (keys->keys_text)
 	{
-		append_column(sql, filter);
-		appendStringInfo(sql,
-						 " OPERATOR(pg_catalog.%s) ANY (%s::pg_catalog.%s[])",
-						 get_opname(filter->operator), keys->keys_text,
-						 type_name(keys->type));
+		begin_match(sql, filter);
+		appendStringInfo(sql, "%s::%s[]", keys->keys_text,
+						 px_transmission_type(keys->type, -1));
+		end_match(sql, filter);
 		return;
 	}
 	if (keys->lowest_text)

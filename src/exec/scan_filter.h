@@ -23,8 +23,6 @@ typedef enum px_scan_filter_item
 	PX_SCAN_FILTER_PARAM,		/* the filter's PARAM_EXEC */
 	PX_SCAN_FILTER_POSITION,	/* of the column in the remote query, from 1 */
 	PX_SCAN_FILTER_COLUMN_TYPE, /* the local type of the column */
-	PX_SCAN_FILTER_LEFT_TYPE,	/* of the operator: binary coercible */
-	PX_SCAN_FILTER_OPERATOR,	/* column = key, built in */
 	PX_SCAN_FILTER_SOURCE,		/* the table that the keys are of; 0: none */
 	PX_SCAN_FILTER_SAVED,		/* a Float: bytes that the filter is expected
 								 * to save */

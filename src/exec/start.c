@@ -25,6 +25,7 @@
 #include "utils/memutils.h"
 
 #include "exec/ask_session.h"
+#include "exec/ask_types.h"
 #include "exec/open_reader.h"
 #include "exec/read_slices.h"
 #include "exec/request.h"
@@ -65,7 +66,7 @@ start_child(px_receive_state *state, const char *reason, px_fallback fallback)
 
 	/* EXPLAIN shows it, too. */
 	oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
-	state->css.custom_ps = list_make1(state->child);
+	state->css.custom_ps = list_make1(state->fallback);
 	MemoryContextSwitchTo(oldcontext);
 }
 
@@ -226,6 +227,33 @@ claim_first_slice(px_receive_state *state)
 	return slice >= 0;
 }
 
+/*
+ * The remote must have the types that we declare: ask it.  If it has not, or
+ * if the question cannot be asked, the child runs.
+ */
+static bool
+check_types(px_receive_state *state)
+{
+	const px_peer *peer = px_receive_peer(state);
+	px_outcome	outcome = px_ok();
+
+	if (peer->refusal)
+		outcome = px_refused(pstrdup(peer->refusal));
+	else if (!peer->admitted)
+		outcome = px_ask_query(state);
+	if (!peer->admitted)
+	{
+		start_child(state, outcome.reason, peer->lacks_extension ?
+					PX_FALLBACK_NO_EXTENSION : PX_FALLBACK_INCOMPATIBLE);
+		return false;
+	}
+	px_ask_types_request(state);
+	if (px_ask_types_answer(state))
+		return true;
+	start_child(state, PX_OTHER_TYPES, PX_FALLBACK_DECLINED);
+	return false;
+}
+
 /* px_start_begin, in the memory context of the stream. */
 static bool
 begin_reading(px_receive_state *state, bool may_use_session)
@@ -238,6 +266,8 @@ begin_reading(px_receive_state *state, bool may_use_session)
 					PX_FALLBACK_DISABLED);
 		return true;
 	}
+	if (px_ask_types_is_due(state) && !check_types(state))
+		return true;
 	if (!claim_first_slice(state))
 	{
 		state->phase = PX_RECEIVE_FRAMES;

@@ -25,6 +25,7 @@
 
 #include "compat.h"
 #include "exec/ask_session.h"
+#include "exec/ask_types.h"
 #include "exec/explain.h"
 #include "exec/parallel.h"
 #include "exec/partial.h"
@@ -33,6 +34,7 @@
 #include "exec/request.h"
 #include "exec/run.h"
 #include "exec/scan_filter.h"
+#include "exec/scan_keys.h"
 #include "exec/scan_tuple.h"
 #include "exec/start.h"
 #include "exec/writer.h"
@@ -112,7 +114,7 @@ is_changing_param(Node *node, void *context)
 static void
 begin_params(px_receive_state *state, const CustomScan *scan)
 {
-	List	   *exprs = state->foreign->fdw_exprs;
+	List	   *exprs = state->params;
 	int			nparams = list_length(exprs);
 	ListCell   *lc;
 	int			i = 0;
@@ -138,19 +140,24 @@ begin_params(px_receive_state *state, const CustomScan *scan)
 
 /* Set up what may run on postgres_fdw's connection. */
 static void
-begin_session(px_receive_state *state, int eflags)
+begin_session(px_receive_state *state, const CustomScan *scan, int eflags)
 {
 	EState	   *estate = state->css.ss.ps.state;
 	const ForeignScan *foreign = state->foreign;
+	List	   *types = list_nth(scan->custom_private,
+								 PX_RECEIVE_PRIVATE_TYPES);
 
 	state->child = ExecInitNode((Plan *) foreign, estate, eflags);
+	state->fallback = types != NIL && outerPlanState(state->child) ?
+		outerPlanState(state->child) : state->child;
+	px_ask_types_begin(state, types);
 	state->question = px_fdw_cursor_new(estate, foreign->fs_server,
 										state->rtindex, state->userid,
 										NIL, state->remote_sql,
 										px_question_nbytes(state->remote_sql));
 	state->session_cursor =
 		px_fdw_cursor_new(estate, foreign->fs_server, state->rtindex,
-						  state->userid, foreign->fdw_exprs,
+						  state->userid, state->params,
 						  state->remote_sql,
 						  px_request_for_session_nbytes(state) +
 						  px_scan_filter_nbytes(state));
@@ -186,7 +193,7 @@ begin_slices(px_receive_state *state, const CustomScan *scan)
 	 * those that depend on what the session got.
 	 */
 	state->nslices_max = 1;
-	if (state->foreign->fdw_exprs == NIL &&
+	if (state->params == NIL &&
 		!private_int(scan, PX_RECEIVE_PRIVATE_KEYS) &&
 		private_int(scan, PX_RECEIVE_PRIVATE_SORTED) == 0)
 		state->nslices_max = px_slices_setting;
@@ -223,6 +230,9 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 
 	state->foreign = linitial_node(ForeignScan, scan->custom_plans);
 	state->remote_sql = strVal(linitial(state->foreign->fdw_private));
+	state->params = state->foreign->fdw_exprs;
+	px_scan_keys_begin(state, list_nth(scan->custom_private,
+									   PX_RECEIVE_PRIVATE_LOOKUP));
 	state->fetch_size = intVal(lthird(state->foreign->fdw_private));
 	begin_server(state, scan, estate, eflags);
 
@@ -239,7 +249,7 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 	state->limited = private_int(scan, PX_RECEIVE_PRIVATE_LIMITED) != 0;
 	state->few_rows = private_int(scan, PX_RECEIVE_PRIVATE_FEW_ROWS) != 0;
 
-	if (private_int(scan, PX_RECEIVE_PRIVATE_LOOKUP) != 0)
+	if (state->keys != NIL)
 		state->scan_kinds |= PX_SCAN_BIT(PX_SCAN_LOOKUP);
 	if (private_int(scan, PX_RECEIVE_PRIVATE_SEMI_JOIN) != 0)
 		state->scan_kinds |= PX_SCAN_BIT(PX_SCAN_SEMI_JOIN);
@@ -257,7 +267,7 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 
 	/* The leader has postgres_fdw's session; workers have none. */
 	if (!IsParallelWorker() || state->nested_in_worker)
-		begin_session(state, eflags);
+		begin_session(state, scan, eflags);
 	begin_params(state, scan);
 	state->recheck_quals = ExecInitQual(state->foreign->fdw_recheck_quals,
 										&css->ss.ps);
@@ -291,7 +301,7 @@ next_child_row(px_receive_state *state, TupleTableSlot *slot)
 	else if (state->child_rows % state->fetch_size == 0)
 		before_portion(state);
 	state->child_rows++;
-	child_slot = ExecProcNode(state->child);
+	child_slot = ExecProcNode(state->fallback);
 	if (TupIsNull(child_slot))
 		return NULL;
 
@@ -299,8 +309,9 @@ next_child_row(px_receive_state *state, TupleTableSlot *slot)
 	slot_getallattrs(child_slot);
 	memcpy(slot->tts_values, child_slot->tts_values, natts * sizeof(Datum));
 	memcpy(slot->tts_isnull, child_slot->tts_isnull, natts * sizeof(bool));
-	slot->tts_tid =
-		((ScanState *) state->child)->ss_ScanTupleSlot->tts_tid;
+	if (state->fallback == state->child)
+		slot->tts_tid =
+			((ScanState *) state->child)->ss_ScanTupleSlot->tts_tid;
 	return ExecStoreVirtualTuple(slot);
 }
 
@@ -568,7 +579,11 @@ rescan_receive(CustomScanState *css)
 	ExecScanReScan(&css->ss);
 
 	if (changed && state->child)
+	{
 		UpdateChangedParamSet(state->child, changed);
+		if (state->fallback != state->child)
+			UpdateChangedParamSet(state->fallback, changed);
+	}
 	if (state->foreign->scan.scanrelid == 0 &&
 		css->ss.ps.state->es_epq_active)
 	{
@@ -579,8 +594,8 @@ rescan_receive(CustomScanState *css)
 	if (state->phase == PX_RECEIVE_CHILD)
 	{
 		state->child_rows = 0;
-		if (state->child->chgParam == NULL)
-			ExecReScan(state->child);
+		if (state->fallback->chgParam == NULL)
+			ExecReScan(state->fallback);
 		return;
 	}
 
@@ -609,4 +624,6 @@ end_receive(CustomScanState *css)
 		px_fdw_cursor_end(state->session_cursor);
 	if (state->question)
 		px_fdw_cursor_end(state->question);
+	if (state->types_question)
+		px_fdw_cursor_end(state->types_question);
 }

@@ -13,8 +13,8 @@
 #include "exec/receive_state.h"
 
 /*
- * What stands in CustomScan.custom_private: Integers but for the last two,
- * in this order.
+ * What stands in CustomScan.custom_private: Integers, and at the end
+ * lists, in this order.
  */
 typedef enum px_receive_private
 {
@@ -34,16 +34,20 @@ typedef enum px_receive_private
 	PX_RECEIVE_PRIVATE_KEYS,	/* 1 if its parameters are the keys of an
 								 * ExchangeLookup or the sides of an
 								 * ExchangeBroadcast, and nothing else */
-	PX_RECEIVE_PRIVATE_LOOKUP,	/* 1 if it is sent the keys of an
-								 * ExchangeLookup */
 	PX_RECEIVE_PRIVATE_LIMITED, /* 1 if a LIMIT was added to the remote query,
 								 * whose rows are merged with others */
 	PX_RECEIVE_PRIVATE_SEMI_JOIN,	/* 1 if the remote query is one of
 									 * plan/semi_join.c */
 	PX_RECEIVE_PRIVATE_PARTIAL, /* not an Integer: NIL, or what
 								 * px_partial_new takes */
-	PX_RECEIVE_PRIVATE_FILTERS	/* the runtime filters, a list of what
+	PX_RECEIVE_PRIVATE_FILTERS, /* the runtime filters, a list of what
 								 * px_scan_filter_begin takes */
+	PX_RECEIVE_PRIVATE_LOOKUP,	/* keys of an ExchangeLookup: what
+								 * px_scan_keys_begin takes */
+	PX_RECEIVE_PRIVATE_TYPES,	/* what px_ask_types_begin takes.  If the plan
+								 * below the child is one, it returns the
+								 * child's rows */
+	PX_RECEIVE_PRIVATE_ITEMS	/* their number */
 } px_receive_private;
 
 /*

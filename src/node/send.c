@@ -379,7 +379,7 @@ next_frame(px_send_state *state)
 				return store_frame(state, make_batch(state));
 			select_target(state, 0);
 			state->phase = PX_SEND_END;
-			/* FALLTHROUGH */
+			return next_frame(state);
 		case PX_SEND_END:
 			frame = make_end(state);
 			next_target(state, PX_SEND_DONE);

@@ -131,8 +131,6 @@ offer_to_receive(CustomScan *receive, AttrNumber resno, offer *offer)
 	const Var  *var = px_plan_column(plan, resno);
 	const Var  *column;
 	int			position;
-	Oid			left;
-	Oid			right;
 	List	   *filter;
 	ListCell   *cell;
 
@@ -148,12 +146,9 @@ offer_to_receive(CustomScan *receive, AttrNumber resno, offer *offer)
 		return;
 
 	/* See px_scan_filter_item. */
-	op_input_types(offer->operator, &left, &right);
-	filter = list_make5(makeInteger(offer->param), makeInteger(position),
+	filter = list_make4(makeInteger(offer->param), makeInteger(position),
 						makeInteger((int) column->vartype),
-						makeInteger((int) left),
-						makeInteger((int) offer->operator));
-	filter = lappend(filter, makeInteger(offer->source));
+						makeInteger(offer->source));
 	filter = lappend(filter, makeFloat(
 						 psprintf("%.0f", plan->plan_rows * plan->plan_width *
 								  (1 - offer->fraction))));

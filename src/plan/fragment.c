@@ -20,6 +20,7 @@
 #include "utils/ruleutils.h"
 
 #include "compat.h"
+#include "exec/ask_types.h"
 #include "exec/transmission.h"
 #include "plan/fragment.h"
 #include "plan/leaves.h"
@@ -200,8 +201,8 @@ append_targets(fragment_context *context, StringInfo sql)
 }
 
 /*
- * The scan, whose columns have the types that the foreign table declares.
- * That casts nothing if they are the same there.
+ * The scan, whose columns have the types that the foreign table declares: see
+ * px_fragment_types.  That casts nothing but narrower integers.
  */
 static void
 append_scan(List *columns, const char *scan_sql, StringInfo sql)
@@ -406,6 +407,32 @@ px_fragment_source_sql(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *leaf,
 	append_scan(scan_columns, scan_sql, &sql);
 	AtEOXact_GUC(true, nestlevel);
 	return sql.data;
+}
+
+List *
+px_fragment_types(const char *scan_sql, const List *columns, int nparams)
+{
+	StringInfoData tests;
+	StringInfoData from;
+	ListCell   *lc;
+
+	initStringInfo(&tests);
+	initStringInfo(&from);
+	appendStringInfo(&from, " LEFT JOIN (%s) r(", scan_sql);
+	foreach(lc, columns)
+	{
+		const Var  *column = lfirst_node(Var, lc);
+		int			i = foreach_current_index(lc) + 1;
+
+		appendStringInfo(&from, "%sc%d", i > 1 ? ", " : "", i);
+		appendStringInfo(&tests, "%s%s", i > 1 ? " AND " : "",
+						 px_ask_types_test(psprintf("r.c%d", i),
+										   column->vartype,
+										   column->vartypmod));
+	}
+	appendStringInfoString(&from, ") ON false");
+	return list_make2(makeString(px_ask_types_sql(tests.data, from.data)),
+					  makeInteger(nparams));
 }
 
 List *

@@ -69,6 +69,13 @@ extern char *px_fragment_source_sql(PlannerInfo *root, RelOptInfo *rel,
 									List *scan_columns, List *columns,
 									const Var *key, const char *target);
 
+/*
+ * What px_ask_types_begin takes: have the columns of scan_sql the types that
+ * are declared here?
+ */
+extern List *px_fragment_types(const char *scan_sql, const List *columns,
+							   int nparams);
+
 /* The clauses by which the sides are joined, for EXPLAIN: Strings. */
 extern List *px_fragment_keys(PlannerInfo *root, const px_fragment *fragment);
 

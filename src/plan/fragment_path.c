@@ -236,15 +236,15 @@ cost_of_pieces(const px_fragment_join *join)
 }
 
 /*
- * What it costs to have rows cut, and to pass them on.  Their servers work at
- * the same time, but all that they send comes here and goes out again.
+ * What it costs to have rows cut, and to pass them on: all that servers send
+ * comes here and goes out again.  They work at the same time, but so they do
+ * in other plans, whose costs are sums, too.
  */
 static Cost
 cost_of_sources(const px_fragment_join *join)
 {
 	const RelOptInfo *host = linitial(hosts_of(join));
-	Cost		work = 0;
-	Cost		transfer = 0;
+	Cost		cost = 0;
 	ListCell   *lc;
 
 	foreach(lc, join->sources)
@@ -253,12 +253,12 @@ cost_of_sources(const px_fragment_join *join)
 		const RelOptInfo *leaf = source->leaf;
 		int			width = leaf->reltarget->width;
 
-		work += px_paths_foreign(leaf)->path.startup_cost +
-			px_paths_scan_cost(leaf) + leaf->rows * SIDE_ROW_COST;
-		transfer += px_paths_transfer_cost(leaf, leaf->rows, width) +
+		cost += px_paths_foreign(leaf)->path.startup_cost +
+			px_paths_scan_cost(leaf) + leaf->rows * SIDE_ROW_COST +
+			px_paths_transfer_cost(leaf, leaf->rows, width) +
 			px_paths_transfer_cost(host, leaf->rows, width);
 	}
-	return work / Max(join->nservers, 1) + transfer;
+	return cost;
 }
 
 static bool
@@ -349,14 +349,15 @@ plan_fragment(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	const fragment_path *path = (const fragment_path *) best_path;
 	const px_fragment *fragment = &path->join->fragment;
 	ForeignScan *foreign = linitial_node(ForeignScan, custom_plans);
+	const char *scan_sql = strVal(linitial(foreign->fdw_private));
+	List	   *columns = px_fragment_scan_columns(root, foreign);
 	int			nparams = list_length(foreign->fdw_exprs);
 	List	   *retrieved = NIL;
 	CustomScan *scan;
 	char	   *sql;
 
-	sql = px_fragment_sql(root, fragment, path->leaf,
-						  strVal(linitial(foreign->fdw_private)),
-						  px_fragment_scan_columns(root, foreign), nparams);
+	sql = px_fragment_sql(root, fragment, path->leaf, scan_sql, columns,
+						  nparams);
 	if (fragment->inbox > 0)
 		foreign->fdw_exprs = NIL;	/* its rows come from elsewhere */
 	for (int i = 1; i <= list_length(fragment->target->exprs); i++)
@@ -381,7 +382,9 @@ plan_fragment(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 			lfirst(list_nth_cell(scan->custom_private,
 								 PX_RECEIVE_PRIVATE_KEYS)) = makeInteger(1);
 	}
-	return &scan->scan.plan;
+	return fragment->inbox > 0 ? &scan->scan.plan :
+		px_paths_set_types(&scan->scan.plan,
+						   px_fragment_types(scan_sql, columns, nparams));
 }
 
 /* The inbox, and the number within it, of each source. */

@@ -34,6 +34,13 @@ px_is_plain_type(Oid type)
 }
 
 bool
+px_is_operand(const Var *column, Oid type)
+{
+	return column->vartype == type ||
+		(column->vartype == VARCHAROID && type == TEXTOID);
+}
+
+bool
 px_is_join_key(Oid operator, Oid collation, const Node *inner,
 			   const Node *outer)
 {
@@ -49,11 +56,7 @@ px_is_join_key(Oid operator, Oid collation, const Node *inner,
 		return false;
 	op_input_types(operator, &left, &right);
 
-	/* A regclass is an oid, but not the same one on each server. */
-	if (column->vartype != left &&
-		(column->vartype != VARCHAROID || left != TEXTOID))
-		return false;
-	return px_is_plain_type(left) && px_is_plain_type(right) &&
+	return px_is_operand(column, left) && px_is_plain_type(left) && px_is_plain_type(right) &&
 		px_is_plain_type(exprType(outer)) && op_strict(operator) &&
 		op_volatile(operator) == PROVOLATILE_IMMUTABLE &&
 		(!OidIsValid(collation) ||

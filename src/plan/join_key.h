@@ -13,6 +13,9 @@
 /* The column that an expression is, relabelled maybe; or NULL. */
 extern const Var *px_join_column(const Node *expr);
 
+/* May an operator take the column as a value of this type? */
+extern bool px_is_operand(const Var *column, Oid type);
+
 /* Is it a built-in type, no domain, that arrays can be made of? */
 extern bool px_is_plain_type(Oid type);
 

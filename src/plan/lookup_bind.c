@@ -19,6 +19,7 @@
 
 #include "compat.h"
 #include "exec/plan_walk.h"
+#include "exec/scan_keys.h"
 #include "node/broadcast.h"
 #include "node/lookup.h"
 #include "node/receive.h"
@@ -34,10 +35,10 @@
 /* Numbers of the arrays of keys of one ExchangeLookup. */
 typedef struct key_params
 {
+	PlannedStmt *stmt;
 	int			first;
 	Bitmapset  *all;
 	bool		stable;			/* nothing else below it changes */
-	bool		lookup;			/* of an ExchangeLookup */
 } key_params;
 
 /* A statement whose lookups are bound. */
@@ -124,6 +125,30 @@ add_constant_params(Plan *plan, void *arg)
 	return false;
 }
 
+/*
+ * Bind the keys of an ExchangeReceive.  Each gets a parameter of the scan's own
+ * beside that of the ExchangeLookup.
+ */
+static void
+bind_keys(CustomScan *receive, const key_params *params)
+{
+	ListCell   *lc;
+
+	foreach(lc, (List *) list_nth(receive->custom_private,
+								  PX_RECEIVE_PRIVATE_LOOKUP))
+	{
+		const List *key = lfirst_node(List, lc);
+		Param	   *shared = list_nth_node(Param, key, PX_SCAN_KEY_SHARED);
+		Param	   *own = list_nth_node(Param, key, PX_SCAN_KEY_OWN);
+
+		shared->paramkind = own->paramkind = PARAM_EXEC;
+		shared->paramid += params->first - PX_LOOKUP_MARKER_FIRST;
+		own->paramid = list_length(params->stmt->paramExecTypes);
+		params->stmt->paramExecTypes =
+			lappend_oid(params->stmt->paramExecTypes, own->paramtype);
+	}
+}
+
 static void
 mark(CustomScan *receive, px_receive_private item)
 {
@@ -142,14 +167,12 @@ bind_receive(Plan *plan, void *arg)
 	if (!px_plan_is_receive(plan))
 		return false;
 	foreign = linitial_node(ForeignScan, receive->custom_plans);
-	if (has_marker((Node *) foreign->fdw_exprs, NULL))
-	{
-		if (params->lookup)
-			mark(receive, PX_RECEIVE_PRIVATE_LOOKUP);
-		if (params->stable &&
-			!has_exec_param((Node *) foreign->fdw_exprs, NULL))
-			mark(receive, PX_RECEIVE_PRIVATE_KEYS);
-	}
+	if ((has_marker((Node *) foreign->fdw_exprs, NULL) ||
+		 list_nth(receive->custom_private,
+				  PX_RECEIVE_PRIVATE_LOOKUP) != NIL) &&
+		params->stable && !has_exec_param((Node *) foreign->fdw_exprs, NULL))
+		mark(receive, PX_RECEIVE_PRIVATE_KEYS);
+	bind_keys(receive, params);
 	add_params(&foreign->scan.plan, params);
 	plan->qual = replace_list(plan->qual, params);
 	foreign->fdw_exprs = replace_list(foreign->fdw_exprs, params);
@@ -167,10 +190,8 @@ bind_params(const lookup_binding *binding, CustomScan *scan, int item,
 			List *types, Plan *below)
 {
 	PlannedStmt *stmt = binding->stmt;
-	key_params	params = {
-		.first = list_length(stmt->paramExecTypes),
-		.lookup = scan->methods == &px_lookup_scan_methods
-	};
+	key_params	params = {.stmt = stmt,
+						  .first = list_length(stmt->paramExecTypes)};
 	ListCell   *lc;
 
 	foreach(lc, types)

@@ -34,6 +34,7 @@
 #include "plan/eligible.h"
 #include "plan/estimate.h"
 #include "plan/join_cost.h"
+#include "plan/lookup_keys.h"
 #include "plan/paths.h"
 #include "plan/semi_join.h"
 #include "plan/server_cost.h"
@@ -51,12 +52,6 @@ typedef struct exchange_routine
 								 * parameters and order; NULL if it may not be
 								 * an exchange */
 } exchange_routine;
-
-/*
- * The first member of a ForeignPath's fdw_private if it takes arrays of keys.
- * The second has the clauses.  postgres_fdw itself puts Booleans there.
- */
-#define KEYS_MARK	"ExchangeLookup keys"
 
 /*
  * postgres_fdw takes fdw_tuple_cost for the transfer of each row.  An exchange
@@ -201,8 +196,8 @@ px_receive_path(PlannerInfo *root, ForeignPath *foreign)
 					px_query_updates(root) ? 2 : 1));
 	while (list_length(path->custom_private) < PX_RECEIVE_PRIVATE_PARTIAL)
 		path->custom_private = lappend(path->custom_private, makeInteger(0));
-	path->custom_private = lappend(path->custom_private, NIL);
-	path->custom_private = lappend(path->custom_private, NIL);
+	while (list_length(path->custom_private) < PX_RECEIVE_PRIVATE_ITEMS)
+		path->custom_private = lappend(path->custom_private, NIL);
 	if (px_semi_join_is_path(foreign))
 		lfirst(list_nth_cell(path->custom_private,
 							 PX_RECEIVE_PRIVATE_SEMI_JOIN)) = makeInteger(1);
@@ -350,7 +345,7 @@ px_paths_make_lookup(PlannerInfo *root, RelOptInfo *rel, List *clauses,
 	foreign->path.total_cost = foreign->path.startup_cost +
 		remote_cost_of_keys(rel, nkeys, nservers) +
 		foreign->path.rows * (routine->tuple_cost + cpu_tuple_cost);
-	foreign->fdw_private = list_make2(makeString(KEYS_MARK), clauses);
+	foreign->fdw_private = px_lookup_keys_mark(clauses);
 	path = px_receive_path(root, foreign);
 	path->path.parallel_safe = false;
 
@@ -388,6 +383,14 @@ double
 px_paths_tuple_cost(const RelOptInfo *rel)
 {
 	return exchange_routine_of(rel)->tuple_cost;
+}
+
+Plan *
+px_paths_set_types(Plan *receive, List *types)
+{
+	lfirst(list_nth_cell(castNode(CustomScan, receive)->custom_private,
+						 PX_RECEIVE_PRIVATE_TYPES)) = types;
+	return receive;
 }
 
 /* ---------------------------------------------------------------------
@@ -434,7 +437,8 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, List *others)
 
 		/* The path of a pushed-down LIMIT has the input relation as parent. */
 		if (IsA(path, ForeignPath) &&
-			!is_lookup(root, path) &&
+			(!is_lookup(root, path) ||
+			 px_semi_join_is_path((ForeignPath *) path)) &&
 			(path->parent == rel || px_rel_is_eligible(root, path->parent)))
 		{
 			add_partial_receive_path(root, rel, (ForeignPath *) path);
@@ -513,8 +517,8 @@ get_foreign_paths(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 }
 
 /*
- * A path of our own for a join has its scan.  If the path takes keys, add their
- * clauses to those of the scan.
+ * A path of our own for a join has its scan.  If the path takes keys, its scan
+ * knows nothing of them: see px_lookup_keys_items.
  */
 static ForeignScan *
 get_foreign_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
@@ -523,15 +527,12 @@ get_foreign_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 {
 	const FdwRoutine *original = exchange_routine_of(rel)->original;
 	ForeignPath path = *best_path;
-	ForeignScan *scan = px_semi_join_plan(best_path, tlist);
+	ForeignScan *scan = px_semi_join_plan(best_path, tlist, outer_plan);
 
 	if (scan)
 		return scan;
-	if (path.fdw_private != NIL && IsA(linitial(path.fdw_private), String) &&
-		strcmp(strVal(linitial(path.fdw_private)), KEYS_MARK) == 0)
+	if (px_lookup_keys_marked(path.fdw_private))
 	{
-		scan_clauses = list_concat_copy(scan_clauses,
-										lsecond(path.fdw_private));
 		path.fdw_private = NIL;
 		best_path = &path;
 	}
@@ -661,6 +662,7 @@ px_receive_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 				List *tlist, List *clauses, List *custom_plans)
 {
 	CustomScan *scan = makeNode(CustomScan);
+	const ForeignPath *path = linitial(best_path->custom_paths);
 	Plan	   *child = linitial(custom_plans);
 	ForeignScan *foreign;
 
@@ -689,6 +691,14 @@ px_receive_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	scan->flags = best_path->flags;
 	scan->custom_plans = list_make1(foreign);
 	scan->custom_private = copyObject(best_path->custom_private);
+	if (IsA(path, ForeignPath))
+	{
+		lfirst(list_nth_cell(scan->custom_private,
+							 PX_RECEIVE_PRIVATE_LOOKUP)) =
+			px_lookup_keys_items(path->fdw_private, foreign);
+		(void) px_paths_set_types(&scan->scan.plan,
+								  px_semi_join_types(path));
+	}
 	scan->methods = &px_receive_scan_methods;
 	return &scan->scan.plan;
 }

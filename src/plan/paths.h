@@ -81,6 +81,12 @@ extern Path *px_paths_make_lookup(PlannerInfo *root, RelOptInfo *rel,
 extern Cost px_paths_lookup_cost_min(const RelOptInfo *rel, double fraction,
 									 double nkeys, int nservers);
 
+/*
+ * Have an ExchangeReceive ask the remote about types: what px_ask_types_begin
+ * takes, or NIL.  Returns the plan.
+ */
+extern Plan *px_paths_set_types(Plan *receive, List *types);
+
 /* Install the planner's hook for relations; called by _PG_init. */
 extern void px_paths_init(void);
 

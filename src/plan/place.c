@@ -189,7 +189,9 @@ is_startable(Plan *plan, void *arg)
 {
 	return px_plan_is_receive(plan) &&
 		linitial_node(ForeignScan, ((CustomScan *) plan)->custom_plans)
-			->fdw_exprs == NIL;
+			->fdw_exprs == NIL &&
+		list_nth(((CustomScan *) plan)->custom_private,
+				 PX_RECEIVE_PRIVATE_LOOKUP) == NIL;
 }
 
 /*

@@ -637,15 +637,15 @@ plan_source(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 {
 	const px_source *source = ((const source_path *) best_path)->source;
 	ForeignScan *foreign = linitial_node(ForeignScan, custom_plans);
+	const char *scan_sql = strVal(linitial(foreign->fdw_private));
+	List	   *columns = px_fragment_scan_columns(root, foreign);
 	List	   *retrieved = NIL;
 	CustomScan *scan;
 	char	   *sql;
 
-	sql = px_fragment_source_sql(
-		root, source->rel, source->leaf,
-		strVal(linitial(foreign->fdw_private)),
-		px_fragment_scan_columns(root, foreign), source->columns, source->key,
-		source->by->sql);
+	sql = px_fragment_source_sql(root, source->rel, source->leaf, scan_sql,
+								 columns, source->columns, source->key,
+								 source->by->sql);
 	for (int i = 1; i <= list_length(source->columns) + 1; i++)
 		retrieved = lappend_int(retrieved, i);
 	foreign->fdw_private = list_make3(makeString(sql), retrieved,
@@ -662,5 +662,8 @@ plan_source(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 		makeInteger(0);
 	lfirst(list_nth_cell(scan->custom_private, PX_RECEIVE_PRIVATE_SORTED)) =
 		makeInteger(1);
-	return &scan->scan.plan;
+	return px_paths_set_types(
+		&scan->scan.plan,
+		px_fragment_types(scan_sql, columns,
+						  list_length(foreign->fdw_exprs)));
 }

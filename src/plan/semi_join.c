@@ -14,12 +14,18 @@
  * where outer and inner are what postgres_fdw has deparsed for each side.  So
  * all that it knows about tables, quals and parameters stays in its hands.
  *
+ * The columns are compared as the server's.  So ExchangeReceive asks before
+ * whether they have the types that are declared here, and else runs a join of
+ * both sides as postgres_fdw reads them: the path's fdw_outerpath.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "access/transam.h"
+#include "catalog/pg_am_d.h"
 #include "catalog/pg_type.h"
+#include "commands/defrem.h"
 #include "foreign/fdwapi.h"
 #include "lib/stringinfo.h"
 #include "nodes/makefuncs.h"
@@ -33,10 +39,14 @@
 #include "utils/lsyscache.h"
 
 #include "compat.h"
+#include "exec/ask_types.h"
 #include "exec/transmission.h"
+#include "plan/join_key.h"
 #include "plan/semi_join.h"
 
-/* The first member of a path's fdw_private; postgres_fdw has Booleans there. */
+/*
+ * The first member of a path's fdw_private; postgres_fdw has Booleans there.
+ */
 #define SEMI_JOIN_MARK	"semi-join"
 
 /* The others. */
@@ -45,7 +55,8 @@ typedef enum semi_join_private
 	SEMI_JOIN_MARKED,
 	SEMI_JOIN_FDW_PRIVATE,		/* of the ForeignScan */
 	SEMI_JOIN_FDW_EXPRS,		/* its parameters */
-	SEMI_JOIN_TLIST				/* its rows */
+	SEMI_JOIN_TLIST,			/* its rows */
+	SEMI_JOIN_TYPES				/* see px_semi_join_types */
 } semi_join_private;
 
 /* What stands in a ForeignScan's fdw_private, in all versions. */
@@ -64,6 +75,7 @@ typedef struct join_side
 	ForeignPath *path;
 	const ForeignScan *scan;
 	List	   *columns;		/* Vars, in the order of its query */
+	StringInfo	tests;			/* of the types of columns: of both sides */
 } join_side;
 
 /* ---------------------------------------------------------------------
@@ -172,43 +184,65 @@ returns_columns_of(const RelOptInfo *joinrel, const join_side *outer)
  * Quals
  * --------------------------------------------------------------------- */
 
+/* Add what is to be asked of the column. */
+static void
+append_test(const join_side *side, int number, const Var *column)
+{
+	appendStringInfo(side->tests, "%s%s", side->tests->len > 0 ? " AND " : "",
+					 px_ask_types_test(psprintf("%c.c%d", side->alias, number),
+									   column->vartype, column->vartypmod));
+}
+
+/* Are values of the type the same on each server?  A regclass is not. */
+static bool
+is_plain(Oid type)
+{
+	Oid			element = get_element_type(type);
+	Oid			class;
+
+	if (!OidIsValid(element))
+		return type < FirstGenbkiObjectId &&
+			get_typtype(type) == TYPTYPE_BASE;
+	class = GetDefaultOpClass(element, BTREE_AM_OID);
+	return px_is_plain_type(element) && OidIsValid(class) &&
+		(get_opclass_input_type(class) == element || element == VARCHAROID);
+}
+
 /*
  * Append a side of a comparison.  False if it is not a column of outer or
- * inner, perhaps with another type that has the same bytes, of a built-in
- * type, with the collation of the comparison.  The column is compared as the
- * foreign table declares it, which casts nothing if it is the same there.
+ * inner, as the operator takes it, of a built-in type, with the collation of
+ * the comparison.
  */
 static bool
 append_operand(StringInfo sql, Node *expr, Oid collation,
 			   const join_side *outer, const join_side *inner,
 			   const join_side **found)
 {
-	Node	   *column = expr;
+	const Var  *column = px_join_column(expr);
 	int			number;
 
-	while (IsA(column, RelabelType))
-		column = (Node *) ((RelabelType *) column)->arg;
-	if (!IsA(column, Var) || exprType(expr) >= FirstGenbkiObjectId ||
-		exprType(column) >= FirstGenbkiObjectId ||
-		get_typtype(exprType(column)) != TYPTYPE_BASE ||
-		(OidIsValid(collation) &&
-		 (exprCollation(expr) != collation ||
-		  ((Var *) column)->varcollid != collation)))
+	if (column == NULL || !is_plain(column->vartype) ||
+		!px_is_operand(column, exprType(expr)) ||
+		(OidIsValid(collation) && (exprCollation(expr) != collation ||
+								   column->varcollid != collation)))
 		return false;
 	*found = outer;
-	number = column_number(outer, (Var *) column);
+	number = column_number(outer, column);
 	if (number == 0)
 	{
 		*found = inner;
-		number = column_number(inner, (Var *) column);
+		number = column_number(inner, column);
 	}
-	appendStringInfo(sql, "%c.c%d", (*found)->alias, number);
-	appendStringInfo(sql, "::%s", px_transmission_type(exprType(column),
-													   exprTypmod(column)));
-	if (column != expr)
+	if (number == 0)
+		return false;
+	append_test(*found, number, column);
+	appendStringInfo(sql, "%c.c%d::%s", (*found)->alias, number,
+					 px_transmission_type(column->vartype,
+										  column->vartypmod));
+	if (exprType(expr) != column->vartype)
 		appendStringInfo(sql, "::%s",
 						 px_transmission_type(exprType(expr), -1));
-	return number > 0;
+	return true;
 }
 
 /* Append a qual of the join.  False if the server may not evaluate it. */
@@ -269,21 +303,30 @@ append_quals(StringInfo sql, const RelOptInfo *joinrel, JoinType jointype,
  * The query
  * --------------------------------------------------------------------- */
 
+/* The columns that the join returns. */
 static void
-append_columns(StringInfo sql, const char *prefix, const join_side *side)
+append_targets(StringInfo sql, const RelOptInfo *joinrel,
+			   const join_side *outer)
 {
-	for (int i = 1; i <= list_length(side->columns); i++)
-		appendStringInfo(sql, "%s%sc%d", i > 1 ? ", " : "", prefix, i);
+	ListCell   *lc;
+
+	foreach(lc, joinrel->reltarget->exprs)
+		appendStringInfo(sql, "%sr.c%d",
+						 foreach_current_index(lc) > 0 ? ", " : "",
+						 column_number(outer, lfirst_node(Var, lc)));
+	if (joinrel->reltarget->exprs == NIL)
+		appendStringInfoString(sql, "NULL");
 }
 
 /* The side's query as an item of FROM. */
 static void
 append_side(StringInfo sql, const join_side *side)
 {
-	appendStringInfo(sql, " FROM (%s) %c(",
+	appendStringInfo(sql, "(%s) %c(",
 					 strVal(list_nth(side->scan->fdw_private, FDW_SCAN_SQL)),
 					 side->alias);
-	append_columns(sql, "", side);
+	for (int i = 1; i <= list_length(side->columns); i++)
+		appendStringInfo(sql, "%sc%d", i > 1 ? ", " : "", i);
 	appendStringInfoChar(sql, ')');
 }
 
@@ -307,9 +350,10 @@ make_sql(const RelOptInfo *joinrel, JoinType jointype, const List *rinfos,
 
 	initStringInfo(&sql);
 	appendStringInfoString(&sql, "SELECT ");
-	append_columns(&sql, "r.", outer);
+	append_targets(&sql, joinrel, outer);
+	appendStringInfoString(&sql, " FROM ");
 	append_side(&sql, outer);
-	appendStringInfo(&sql, " WHERE %sEXISTS (SELECT 1",
+	appendStringInfo(&sql, " WHERE %sEXISTS (SELECT 1 FROM ",
 					 jointype == JOIN_ANTI ? "NOT " : "");
 	append_side(&sql, inner);
 	appendStringInfoString(&sql, " WHERE ");
@@ -319,22 +363,84 @@ make_sql(const RelOptInfo *joinrel, JoinType jointype, const List *rinfos,
 	return sql.data;
 }
 
-/* The rows of the ForeignScan, which are those of the outer side. */
+/*
+ * The question for px_ask_types_begin.  If the outer side is such a join, too,
+ * its own question is part of it.
+ */
 static List *
-make_tlist(const join_side *outer, List **retrieved)
+make_types(const join_side *outer, const join_side *inner)
+{
+	List	   *nested = px_semi_join_types(outer->path);
+	StringInfoData from;
+
+	if (nested != NIL)
+		appendStringInfo(outer->tests, " AND (%s) IS NOT NULL",
+						 strVal(list_nth(nested, PX_ASK_TYPES_SQL)));
+	initStringInfo(&from);
+	appendStringInfoString(&from, " LEFT JOIN ");
+	append_side(&from, outer);
+	appendStringInfoString(&from, " ON false LEFT JOIN ");
+	append_side(&from, inner);
+	appendStringInfoString(&from, " ON false");
+	return list_make2(makeString(px_ask_types_sql(outer->tests->data,
+												  from.data)),
+					  makeInteger(list_length(outer->scan->fdw_exprs)));
+}
+
+/* The rows of the ForeignScan, which are those of the local plan. */
+static List *
+make_tlist(const RelOptInfo *joinrel, List **retrieved)
 {
 	List	   *tlist = NIL;
 	ListCell   *lc;
 
-	foreach(lc, outer->columns)
+	foreach(lc, joinrel->reltarget->exprs)
 	{
 		int			resno = list_length(tlist) + 1;
 
-		tlist = lappend(tlist, makeTargetEntry(lfirst(lc), resno, NULL,
-											   false));
+		tlist = lappend(tlist, makeTargetEntry(copyObject(lfirst(lc)), resno,
+											   NULL, false));
 		*retrieved = lappend_int(*retrieved, resno);
 	}
 	return tlist;
+}
+
+/* ---------------------------------------------------------------------
+ * The path
+ * --------------------------------------------------------------------- */
+
+/* The path of a side as postgres_fdw reads it, or as it is joined here. */
+static Path *
+local_side(const ForeignPath *path)
+{
+	return px_semi_join_types(path) != NIL ? path->fdw_outerpath :
+		unconstify(Path *, &path->path);
+}
+
+/* The join of both sides here. */
+static Path *
+make_local_path(PlannerInfo *root, RelOptInfo *joinrel, JoinType jointype,
+				const JoinPathExtraData *extra, const px_semi_join *sides)
+{
+	Path	   *outer = local_side(sides->outer_path);
+	Path	   *inner = local_side(sides->inner_path);
+	JoinPathExtraData hash_extra = *extra;
+	JoinCostWorkspace workspace;
+	List	   *clauses = NIL;
+	ListCell   *lc;
+
+	foreach(lc, extra->restrictlist)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+
+		if (OidIsValid(rinfo->hashjoinoperator))
+			clauses = lappend(clauses, rinfo);
+	}
+	initial_cost_hashjoin(root, &workspace, jointype, clauses, outer, inner,
+						  &hash_extra, false);
+	return (Path *) create_hashjoin_path(root, joinrel, jointype, &workspace,
+										 &hash_extra, outer, inner, false,
+										 extra->restrictlist, NULL, clauses);
 }
 
 /*
@@ -349,7 +455,8 @@ cost_there(const Path *path, double tuple_cost)
 }
 
 static ForeignPath *
-make_path(RelOptInfo *joinrel, const px_semi_join *sides, List *private)
+make_path(RelOptInfo *joinrel, const px_semi_join *sides, Path *local,
+		  List *private)
 {
 	ForeignPath *path = makeNode(ForeignPath);
 	const Path *outer = &sides->outer_path->path;
@@ -366,6 +473,7 @@ make_path(RelOptInfo *joinrel, const px_semi_join *sides, List *private)
 		cost_there(outer, sides->tuple_cost) +
 		cost_there(inner, sides->tuple_cost) + hash_cost +
 		joinrel->rows * (sides->tuple_cost + cpu_tuple_cost);
+	path->fdw_outerpath = local;
 	path->fdw_private = private;
 	return path;
 }
@@ -387,8 +495,11 @@ px_semi_join_add_path(PlannerInfo *root, RelOptInfo *joinrel,
 					  JoinType jointype, const JoinPathExtraData *extra,
 					  const px_semi_join *sides)
 {
-	join_side	outer = {.alias = 'r', .path = sides->outer_path};
-	join_side	inner = {.alias = 's', .path = sides->inner_path};
+	StringInfo	tests = makeStringInfo();
+	join_side	outer = {.alias = 'r', .path = sides->outer_path,
+						 .tests = tests};
+	join_side	inner = {.alias = 's', .path = sides->inner_path,
+						 .tests = tests};
 	char	   *relations;
 	char	   *sql;
 	List	   *retrieved = NIL;
@@ -402,7 +513,7 @@ px_semi_join_add_path(PlannerInfo *root, RelOptInfo *joinrel,
 	sql = make_sql(joinrel, jointype, extra->restrictlist, &outer, &inner);
 	if (sql == NULL)
 		return;
-	tlist = make_tlist(&outer, &retrieved);
+	tlist = make_tlist(joinrel, &retrieved);
 	relations = psprintf("(%s) %s JOIN (%s)", relations_of(&outer),
 						 jointype == JOIN_SEMI ? "SEMI" : "ANTI",
 						 relations_of(&inner));
@@ -412,8 +523,10 @@ px_semi_join_add_path(PlannerInfo *root, RelOptInfo *joinrel,
 		makeString(relations));
 	add_path(joinrel, (Path *) make_path(
 				 joinrel, sides,
-				 list_make4(makeString(SEMI_JOIN_MARK), fdw_private,
-							outer.scan->fdw_exprs, tlist)));
+				 make_local_path(root, joinrel, jointype, extra, sides),
+				 list_make5(makeString(SEMI_JOIN_MARK), fdw_private,
+							outer.scan->fdw_exprs, tlist,
+							make_types(&outer, &inner))));
 }
 
 bool
@@ -425,8 +538,17 @@ px_semi_join_is_path(const ForeignPath *path)
 		strcmp(strVal(linitial(private)), SEMI_JOIN_MARK) == 0;
 }
 
+List *
+px_semi_join_types(const ForeignPath *path)
+{
+	const List *private = path->fdw_private;
+
+	return px_semi_join_is_path(path) ? list_nth(private, SEMI_JOIN_TYPES) :
+		NIL;
+}
+
 ForeignScan *
-px_semi_join_plan(const ForeignPath *path, List *tlist)
+px_semi_join_plan(const ForeignPath *path, List *tlist, Plan *outer_plan)
 {
 	const List *private = path->fdw_private;
 
@@ -437,5 +559,5 @@ px_semi_join_plan(const ForeignPath *path, List *tlist)
 							copyObject(list_nth(private,
 												SEMI_JOIN_FDW_PRIVATE)),
 							copyObject(list_nth(private, SEMI_JOIN_TLIST)),
-							NIL, NULL);
+							NIL, outer_plan);
 }

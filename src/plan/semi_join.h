@@ -23,7 +23,8 @@ typedef struct px_semi_join
  * In GetForeignJoinPaths, after postgres_fdw's: add a ForeignPath by which the
  * server evaluates IN, EXISTS or NOT EXISTS, if both sides are scans that
  * postgres_fdw makes, and all quals of the join are comparisons of columns
- * that mean the same there.  Does nothing for other joins, and where
+ * that mean the same there.  Only an ExchangeReceive may run it: see
+ * px_semi_join_types.  Does nothing for other joins, and where
  * postgres_fdw has made a path.
  */
 extern void px_semi_join_add_path(PlannerInfo *root, RelOptInfo *joinrel,
@@ -34,7 +35,17 @@ extern void px_semi_join_add_path(PlannerInfo *root, RelOptInfo *joinrel,
 /* Is it such a path? */
 extern bool px_semi_join_is_path(const ForeignPath *path);
 
-/* The ForeignScan for such a path; NULL for other paths. */
-extern ForeignScan *px_semi_join_plan(const ForeignPath *path, List *tlist);
+/*
+ * The ForeignScan for such a path, with the plan of its fdw_outerpath, which
+ * joins the sides here; NULL for other paths.
+ */
+extern ForeignScan *px_semi_join_plan(const ForeignPath *path, List *tlist,
+									  Plan *outer_plan);
+
+/*
+ * The server must be asked before it does such a join: what
+ * px_ask_types_begin takes.  NIL for other paths.
+ */
+extern List *px_semi_join_types(const ForeignPath *path);
 
 #endif							/* PX_PLAN_SEMI_JOIN_H */

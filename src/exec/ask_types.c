@@ -1,0 +1,87 @@
+/*-------------------------------------------------------------------------
+ *
+ * ask_types.c
+ *		Has the remote the types that the foreign tables declare?
+ *
+ * The question names the same relations as the remote query, as sides of outer
+ * joins without a match: so it reads none of their rows.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+
+#include "compat.h"
+#include "conn/pool.h"
+#include "exec/ask_types.h"
+#include "exec/transmission.h"
+#include "transport/stream.h"
+
+/*
+ * How long the answer may take while streams are open.  One of these may hold
+ * a lock that a third session waits for, and the question may wait for that
+ * session.  The remote does not know that the stream waits for us.
+ */
+#define ANSWER_TIMEOUT_MS	1000
+
+char *
+px_ask_types_test(const char *column, Oid type, int32 typmod)
+{
+	return psprintf("exchange.has_type(ROW(%s, NULL::%s), %d)", column,
+					px_transmission_type(type, -1), typmod);
+}
+
+char *
+px_ask_types_sql(const char *tests, const char *from)
+{
+	return psprintf("SELECT CASE WHEN %s THEN 'same'::pg_catalog.text END"
+					" FROM (SELECT) d%s", tests, from);
+}
+
+void
+px_ask_types_begin(px_receive_state *state, List *items)
+{
+	const char *sql;
+
+	if (items == NIL)
+		return;
+	sql = strVal(list_nth(items, PX_ASK_TYPES_SQL));
+	state->types_question = px_fdw_cursor_new(
+		state->css.ss.ps.state, state->foreign->fs_server, state->rtindex,
+		state->userid,
+		list_copy_head(state->params,
+					   intVal(list_nth(items, PX_ASK_TYPES_NPARAMS))),
+		state->remote_sql, strlen(sql) + 1);
+	state->types_sql = sql;
+}
+
+bool
+px_ask_types_is_due(const px_receive_state *state)
+{
+	return state->types_question != NULL &&
+		state->types_subid != GetCurrentSubTransactionId();
+}
+
+void
+px_ask_types_request(px_receive_state *state)
+{
+	px_fdw_cursor_rescan(state->types_question);
+	px_fdw_cursor_set_sql(state->types_question, state->types_sql);
+	px_fdw_cursor_request(state->types_question);
+}
+
+bool
+px_ask_types_answer(px_receive_state *state)
+{
+	Oid			serverid = state->foreign->fs_server;
+	bool		same;
+
+	if (px_connection_in_use(serverid) &&
+		!px_fdw_cursor_wait(state->types_question, ANSWER_TIMEOUT_MS))
+		px_streams_spool_all(serverid);
+	same = px_fdw_cursor_fetch(state->types_question) != NULL;
+	state->types_subid = same ? GetCurrentSubTransactionId() :
+		InvalidSubTransactionId;
+	return same;
+}

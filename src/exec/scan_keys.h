@@ -1,0 +1,44 @@
+/*-------------------------------------------------------------------------
+ * scan_keys.h
+ *		The keys that an ExchangeLookup has an ExchangeReceive ask for.
+ *
+ * The remote query becomes a subquery, whose columns are compared with arrays
+ * of keys: its last parameters.  exchange.may_match does that, so a column of
+ * another type than ours is not compared at all (plan/may_match.h).  The node
+ * above compares all rows again.
+ *
+ * The child has no keys: where no exchange can be used, it reads all rows.
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_EXEC_SCAN_KEYS_H
+#define PX_EXEC_SCAN_KEYS_H
+
+#include "exec/receive_state.h"
+#include "wire/hello.h"
+
+/*
+ * What the planner says of a key: a list of these.  px_lookup_bind makes
+ * PARAM_EXECs of the parameters.
+ */
+typedef enum px_scan_key_item
+{
+	PX_SCAN_KEY_COLUMN,			/* a Var of the scan */
+	PX_SCAN_KEY_POSITION,		/* of it in the remote query, from 1: Integer */
+	PX_SCAN_KEY_SHARED,			/* Param: the array, for all scans */
+	PX_SCAN_KEY_OWN				/* Param: the same for this scan alone */
+} px_scan_key_item;
+
+/*
+ * Let state->remote_sql ask for the keys, of a list of such lists, and add
+ * their parameters to state->params.  When the executor starts.
+ */
+extern void px_scan_keys_begin(px_receive_state *state, List *keys);
+
+/*
+ * Parameters are about to be evaluated: set the scan's own.  Keys that the
+ * database's encoding of the remote, which said hello, cannot represent are
+ * not among its rows, and to send them would be an error.
+ */
+extern void px_scan_keys_fit(px_receive_state *state, const px_hello *hello);
+
+#endif							/* PX_EXEC_SCAN_KEYS_H */
