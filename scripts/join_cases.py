@@ -149,8 +149,8 @@ class Query:
                 yield without("items", number)
 
 
-FORMS = ["rows"] * 6 + ["sums"] * 4 + ["groups"] * 3 + ["whole"] + \
-    ["distinct", "subqueries", "subqueries", "combined", "window"]
+FORMS = ["rows"] * 6 + ["sums"] * 3 + ["moved"] * 2 + ["groups"] * 3 + \
+    ["whole", "distinct", "subqueries", "subqueries", "combined", "window"]
 WAYS = [""] * 9 + ["PARAMETER"] * 3 + ["CURSOR"] * 2 + ["WRITES"] * 3 + [
     "ISOLATION LEVEL SERIALIZABLE", "ISOLATION LEVEL REPEATABLE READ",
     "SAVEPOINT"]
@@ -165,6 +165,7 @@ class Generator:
         self.form = form        # one of FORMS; None: all of them
         self.ctes, self.used, self.aliases = [], [], 0
         self.parameter = False
+        self.tables = world.tables
 
     def pick(self, *choices):
         return self.rng.choice(choices)
@@ -181,7 +182,7 @@ class Generator:
     def any_table(self):
         # Few tables, so that some join themselves.
         if not self.used or self.often(0.75):
-            self.used.append(self.rng.choice(self.world.tables))
+            self.used.append(self.rng.choice(self.tables))
         return self.rng.choice(self.used)
 
     def table(self, most=10**9):
@@ -715,6 +716,12 @@ class Generator:
                 *[f"trim_scale({word}({what})::numeric)"
                   for word in ("sum", "sum", "avg")]))
         return Query(tables, items, where, groups)
+
+    def moved(self):
+        """The same over tables of servers, whose rows may all be moved."""
+        self.tables = [table for table in self.world.tables
+                       if table.is_remote()] or self.tables
+        return self.sums()
 
     def distinct(self):
         relations, tables, where, _ = self.source()

@@ -164,6 +164,11 @@ class Table:
             else:
                 yield name, f"PARTITION OF {self.name} {values}", server
 
+    def is_remote(self):
+        """Are all its rows on servers, and all its leaves partitions?"""
+        return self.kind() in ("foreign", *PARTITIONED) and \
+            "local " not in "".join(self.layout[2:])
+
     def there(self):
         """The SQL that makes the table in schema there."""
         kind, columns = self.kind(), self.column_list()

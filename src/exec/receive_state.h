@@ -162,6 +162,8 @@ typedef struct px_receive_state
 	 */
 	int			ntargets;
 	bool		compress;		/* for the sake of a target that is not local */
+	uint32		target_codecs;	/* that all targets can read; valid if there */
+	uint32		target_encodings;	/* are several */
 
 	/*
 	 * Written by request.c when a stream begins, and valid as long as it is.

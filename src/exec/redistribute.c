@@ -461,22 +461,42 @@ is_any_target_remote(const redistribution *all)
 	return false;
 }
 
+/* Tell the sources' requests about the targets, which all have a stream. */
+static void
+tell_sources(redistribution *all)
+{
+	bool		compress = is_any_target_remote(all);
+	uint32		codecs = PG_UINT32_MAX;
+	uint32		encodings = PG_UINT32_MAX;
+
+	for (int i = 0; i < all->ntargets; i++)
+	{
+		const px_hello *hello =
+			&all->targets[i].stream->holder.connection->hello;
+
+		codecs &= hello->codecs;
+		encodings &= hello->encodings;
+	}
+	for (int i = 0; i < all->nsources; i++)
+	{
+		px_receive_state *receive = all->sources[i].public->receive;
+
+		receive->ntargets = all->ntargets;
+		receive->compress = compress;
+		receive->target_codecs = codecs;
+		receive->target_encodings = encodings;
+	}
+}
+
 static void
 run(redistribution *all)
 {
-	bool		compress;
-
 	prepare_targets(all);
 	if (all->against == NULL)
 		plan_targets(all);
 	if (all->against)
 		return;
-	compress = is_any_target_remote(all);
-	for (int i = 0; i < all->nsources; i++)
-	{
-		all->sources[i].public->receive->ntargets = all->ntargets;
-		all->sources[i].public->receive->compress = compress;
-	}
+	tell_sources(all);
 	begin_sources(all);
 	confirm_sources(all);
 	move_frames(all);

@@ -47,10 +47,15 @@ static void
 choose_compression(px_receive_state *state, const px_hello *remote,
 				   const px_link_history *history, px_request *request)
 {
+	bool		cut = state->ntargets > 1;
+
 	px_choices_ask(request,
 				   px_mode_choices(state->local && !state->compress ?
 								   PX_MODE_NONE : state->mode),
+				   cut ? remote->codecs & state->target_codecs :
 				   remote->codecs);
+	if (cut)
+		request->encodings &= state->target_encodings;
 	if (!request->adaptive)
 		return;
 	request->cpu_limit = (uint32) rint(px_compression_cpu_limit * 1000);

@@ -466,23 +466,32 @@ replace_paths(PlannerInfo *root, RelOptInfo *rel)
 	}
 }
 
-/* Keep a copy of the plain scan, because add_path may free it. */
+/*
+ * Keep a copy of the plain scan, because add_path may free it.  If a table has
+ * few rows, sorting them hardly costs anything, and a sorted scan has replaced
+ * the plain one.  Then keep that one, without its order.
+ */
 static void
 keep_plain_path(RelOptInfo *rel)
 {
+	const ForeignPath *best = NULL;
 	ListCell   *lc;
 
 	foreach(lc, rel->pathlist)
 	{
-		ForeignPath *path = lfirst(lc);
+		const ForeignPath *path = lfirst(lc);
 
 		if (IsA(path, ForeignPath) && path->path.param_info == NULL &&
-			path->path.pathkeys == NIL)
-		{
-			exchange_routine_of(rel)->plain = palloc(sizeof(ForeignPath));
-			*exchange_routine_of(rel)->plain = *path;
-			return;
-		}
+			(best == NULL || path->path.pathkeys == NIL))
+			best = path;
+	}
+	if (best)
+	{
+		ForeignPath *plain = palloc(sizeof(ForeignPath));
+
+		*plain = *best;
+		plain->path.pathkeys = NIL;
+		exchange_routine_of(rel)->plain = plain;
 	}
 }
 

@@ -147,6 +147,23 @@ is_partition_key(const px_fragment_join *join, const Var *column)
 		list_member(big->partexprs[0], column);
 }
 
+/* Is each leaf a partition of big, and no partition of another one? */
+static bool
+are_partitions(const px_fragment_join *join)
+{
+	ListCell   *lc;
+
+	foreach(lc, join->leaves)
+	{
+		const RelOptInfo *leaf = lfirst(lc);
+		const AppendRelInfo *info = join->root->append_rel_array[leaf->relid];
+
+		if (info->parent_relid != join->fragment.big->relid)
+			return false;
+	}
+	return true;
+}
+
 /*
  * The key with the most values, so that targets get alike many rows; or only
  * one that is the partition key of big.
@@ -274,6 +291,20 @@ type_of_bounds(const px_fragment_join *join, const join_key *key)
 	return key->big_type == key->side_type ? key->big_type : InvalidOid;
 }
 
+/* An element in the text of an array. */
+static void
+append_element(StringInfo text, const char *element)
+{
+	appendStringInfoChar(text, '"');
+	for (const char *c = element; *c != '\0'; c++)
+	{
+		if (*c == '"' || *c == '\\')
+			appendStringInfoChar(text, '\\');
+		appendStringInfoChar(text, *c);
+	}
+	appendStringInfoChar(text, '"');
+}
+
 /* The bounds that are values, in order, as an array's text. */
 static char *
 bounds_as_text(const px_fragment_join *join, int first, int n)
@@ -287,9 +318,12 @@ bounds_as_text(const px_fragment_join *join, int first, int n)
 					  &output, &is_varlena);
 	initStringInfo(&text);
 	for (int i = first; i < first + n; i++)
-		appendStringInfo(&text, "%s\"%s\"", i > first ? "," : "",
-						 OidOutputFunctionCall(output,
-											   bounds->datums[i][0]));
+	{
+		if (i > first)
+			appendStringInfoChar(&text, ',');
+		append_element(&text, OidOutputFunctionCall(
+						   output, bounds->datums[i][0]));
+	}
 	return quote_literal_cstr(psprintf("{%s}", text.data));
 }
 
@@ -487,7 +521,8 @@ px_redistribute_by_bounds(px_fragment_join *join, int side)
 	join_key	key;
 
 	join->sources = NIL;
-	if (!can_be_hosts(join->leaves) || !find_key(join, cut, true, &key))
+	if (!can_be_hosts(join->leaves) || !find_key(join, cut, true, &key) ||
+		!are_partitions(join))
 		return false;
 	switch (join->fragment.big->part_scheme->strategy)
 	{
