@@ -48,6 +48,7 @@ REASONS = {
     "exec/ask_session.c": (OUTCOME, EITHER),
     "exec/read_slices.c": (r'px_open_session\(state, reader, "([^"]*)"',),
     "exec/ask_plan.c": (OUTCOME,),
+    "exec/ask_types.h": (r'#define PX_OTHER_TYPES\s+"([^"]*)"',),
     "exec/broadcast_ask.c": (RETURNED,),
     "exec/redistribute.c": (r"give_up\(all, \"([^\"]*)\"",),
     "node/broadcast.c": (RETURNED,),

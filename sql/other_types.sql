@@ -244,6 +244,6 @@ SET client_min_messages = warning;
 DROP SCHEMA other_types_test CASCADE;
 DROP VIEW remote.ot_view;
 DROP TABLE remote.long;
-SELECT format('DROP TABLE remote.%s', relname) FROM pg_class WHERE relnamespace = 'remote'::regnamespace AND relname ~ '^(ot_|otk_|altered)' AND relkind = 'r' ORDER BY relname \gexec
+SELECT format('DROP TABLE remote.%s', relname) FROM pg_class WHERE relnamespace = 'remote'::regnamespace AND relname ~ '^(ot_|otk_|altered)' AND relkind = 'r' ORDER BY relname COLLATE "C" \gexec
 DROP TYPE remote.ot_enum;
 DROP DOMAIN remote.ot_domain;

@@ -303,8 +303,12 @@ px_receive_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 			explain_stats_properties(&state->stats, es);
 		if (state->mode == PX_MODE_AUTO && !state->local)
 			explain_auto(&state->stats, es);
-		/* Of several slices, the first is as good as any. */
-		if (es->verbose && state->nreaders > 0)
+
+		/*
+		 * Of several slices, the first is as good as any.  Frames that were
+		 * passed on were not decoded.
+		 */
+		if (es->verbose && state->nreaders > 0 && state->ntargets == 1)
 			ExplainPropertyList("Column Encodings",
 								px_decoder_report(state->readers[0]->decoder),
 								es);

@@ -19,6 +19,7 @@
 #include "executor/instrument.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
 #include "compat.h"
@@ -49,6 +50,7 @@ typedef struct source
 	px_redistribute_source *public;
 	px_stream  *stream;
 	source_phase phase;
+	uint64		ended;			/* bit i: target i has got an end frame */
 } source;
 
 /* A target, and the frames that are on their way to it. */
@@ -258,6 +260,18 @@ end_source(redistribution *all, source *from)
 {
 	px_receive_state *receive = from->public->receive;
 
+	/*
+	 * A target does not know its sources.  It sees what is missing at the end
+	 * of a stream, but not that there is none.
+	 */
+	if (pg_popcount64(from->ended) != all->ntargets)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("invalid response from server \"%s\"",
+						receive->servername),
+				 errdetail("Expected ends of streams for %d targets, got %d.",
+						   all->ntargets, pg_popcount64(from->ended))));
+
 	/* Its connection may be wanted by the next one. */
 	px_stream_close(from->stream);
 	receive->finished = true;
@@ -314,7 +328,9 @@ pass_on(redistribution *all, source *from, const uint8_t *frame,
 	from->public->nbytes += nbytes;
 	receive->stats.wire_nbytes += nbytes;
 	receive->stats.raw_nbytes += header.raw_nbytes;
-	if (header.kind == PX_FRAME_BATCH)
+	if (header.kind == PX_FRAME_END)
+		from->ended |= UINT64CONST(1) << (header.sender % all->ntargets);
+	else if (header.kind == PX_FRAME_BATCH)
 	{
 		receive->stats.batches++;
 		receive->stats.choices[header.choice]++;

@@ -68,7 +68,7 @@ px_scan_keys_begin(px_receive_state *state, List *keys)
 /* Converts strings of this database to another encoding. */
 typedef struct key_conversion
 {
-	Oid			proc;
+	Oid			proc;			/* InvalidOid: bytes stay as they are */
 	int			encoding;
 } key_conversion;
 
@@ -78,6 +78,9 @@ can_convert(const key_conversion *conversion, const char *bytes, int nbytes)
 	char	   *buffer;
 	int			cap;
 	int			done;
+
+	if (!OidIsValid(conversion->proc))
+		return pg_verify_mbstr(conversion->encoding, bytes, nbytes, true);
 
 	/* A longer one has no place in a parameter. */
 	if (nbytes > (int) MaxAllocSize / MAX_CONVERSION_GROWTH - 1)
@@ -143,10 +146,11 @@ find_conversion(const px_hello *hello, key_conversion *conversion)
 
 	conversion->encoding = pg_char_to_encoding(hello->encoding);
 	if (conversion->encoding < 0 || conversion->encoding == here ||
-		conversion->encoding == PG_SQL_ASCII || here == PG_SQL_ASCII)
+		conversion->encoding == PG_SQL_ASCII)
 		return false;
-	conversion->proc = FindDefaultConversionProc(here, conversion->encoding);
-	return OidIsValid(conversion->proc);
+	conversion->proc = here == PG_SQL_ASCII ? InvalidOid :
+		FindDefaultConversionProc(here, conversion->encoding);
+	return here == PG_SQL_ASCII || OidIsValid(conversion->proc);
 }
 
 void

@@ -253,15 +253,15 @@ cost_of_pieces(const px_fragment_join *join)
 }
 
 /*
- * What it costs to have rows cut, and to pass them on.  Their servers work at
- * the same time, but all that they send comes here and goes out again.
+ * What it costs to have rows cut, and to pass them on: all that servers send
+ * comes here and goes out again.  They work at the same time, but so they do
+ * in other plans, whose costs are sums, too.
  */
 static Cost
 cost_of_sources(const px_fragment_join *join)
 {
 	const RelOptInfo *host = linitial(hosts_of(join));
-	Cost		work = 0;
-	Cost		transfer = 0;
+	Cost		cost = 0;
 	ListCell   *lc;
 
 	foreach(lc, join->sources)
@@ -270,12 +270,12 @@ cost_of_sources(const px_fragment_join *join)
 		const RelOptInfo *leaf = source->leaf;
 		int			width = leaf->reltarget->width;
 
-		work += px_paths_foreign(leaf)->path.startup_cost +
-			px_paths_scan_cost(leaf) + leaf->rows * SIDE_ROW_COST;
-		transfer += px_paths_transfer_cost(leaf, leaf->rows, width) +
+		cost += px_paths_foreign(leaf)->path.startup_cost +
+			px_paths_scan_cost(leaf) + leaf->rows * SIDE_ROW_COST +
+			px_paths_transfer_cost(leaf, leaf->rows, width) +
 			px_paths_transfer_cost(host, leaf->rows, width);
 	}
-	return work / Max(join->nservers, 1) + transfer;
+	return cost;
 }
 
 static bool

@@ -273,8 +273,7 @@ px_sql_may_match_support(PG_FUNCTION_ARGS)
  * Calls with constants, which the planner evaluates
  * --------------------------------------------------------------------- */
 
-pg_attribute_noreturn()
-static void
+pg_noreturn static void
 refuse_row(void)
 {
 	ereport(ERROR,

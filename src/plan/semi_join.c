@@ -44,7 +44,9 @@
 #include "plan/join_key.h"
 #include "plan/semi_join.h"
 
-/* The first member of a path's fdw_private; postgres_fdw has Booleans there. */
+/*
+ * The first member of a path's fdw_private; postgres_fdw has Booleans there.
+ */
 #define SEMI_JOIN_MARK	"semi-join"
 
 /* The others. */

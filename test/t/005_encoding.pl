@@ -239,4 +239,28 @@ $coordinator->safe_psql('ascii', q{
 	CREATE FOREIGN TABLE latin1.lengths (t text) SERVER latin1 OPTIONS (schema_name 'public')});
 is(compare('ascii', '', 'latin1.lengths', ''), '6|0|0|exchange v1, stream', 'LATIN1 to SQL_ASCII: bytes stay as they are');
 
+# Keys of a lookup that the server's encoding lacks: no row there has them.
+sub lookups
+{
+	my ($database, $remote, $keys) = @_;
+	$coordinator->safe_psql($database, qq{
+		CREATE FOREIGN TABLE $remote.keyed (i int, t text) SERVER $remote OPTIONS (schema_name 'public');
+		CREATE TABLE keys (t text);
+		INSERT INTO keys SELECT $keys;
+		ANALYZE $remote.keyed, keys});
+	for my $transport (qw(auto session))
+	{
+		my $set = "SET pg_exchange.transport = $transport; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_nestloop = off";
+		like($coordinator->safe_psql($database, "$set; EXPLAIN SELECT * FROM keys LEFT JOIN $remote.keyed USING (t)"), qr/ExchangeLookup/,
+			"$database to $remote: keys are sent, transport $transport");
+		is($coordinator->safe_psql($database, "$set; SELECT count(*), count(i), sum(i) FROM keys LEFT JOIN $remote.keyed USING (t)"), '22|20|19100',
+			"$database to $remote: keys that the encoding lacks match nothing, transport $transport");
+	}
+}
+$shard->safe_psql('latin1', q{CREATE TABLE keyed AS SELECT i, U&'caf\00e9 ' || i % 100 AS t FROM generate_series(1, 2000) i});
+lookups('postgres', 'latin1', q{unnest(ARRAY[U&'caf\00e9 5', U&'10 \20ac', NULL])});
+$shard->safe_psql('utf8', q{CREATE TABLE keyed AS SELECT i, 'cafe ' || i % 100 AS t FROM generate_series(1, 2000) i});
+connect_databases('ascii', 'utf8');
+lookups('ascii', 'utf8', q{unnest(ARRAY['cafe 5', convert_from('caf\351', 'SQL_ASCII'), NULL])});
+
 done_testing();
