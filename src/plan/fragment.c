@@ -24,6 +24,7 @@
 #include "exec/transmission.h"
 #include "plan/fragment.h"
 #include "plan/leaves.h"
+#include "plan/semi_join.h"
 
 /* In the query, r is the first relation, and the sides follow. */
 #define RTINDEX_OF_SCAN		1
@@ -475,8 +476,10 @@ px_fragment_source_sql(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *leaf,
 }
 
 List *
-px_fragment_types(const char *scan_sql, const List *columns, int nparams)
+px_fragment_types(const ForeignPath *path, const char *scan_sql,
+				  const List *columns, int nparams)
 {
+	List	   *nested = px_semi_join_types(path);
 	StringInfoData tests;
 	StringInfoData from;
 	ListCell   *lc;
@@ -496,6 +499,9 @@ px_fragment_types(const char *scan_sql, const List *columns, int nparams)
 										   column->vartypmod));
 	}
 	appendStringInfoString(&from, ") ON false");
+	if (nested != NIL)
+		appendStringInfo(&tests, " AND (%s) IS NOT NULL",
+						 strVal(list_nth(nested, PX_ASK_TYPES_SQL)));
 	return list_make2(makeString(px_ask_types_sql(tests.data, from.data)),
 					  makeInteger(nparams));
 }

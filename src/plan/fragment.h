@@ -86,10 +86,11 @@ extern char *px_fragment_source_sql(PlannerInfo *root, RelOptInfo *rel,
 
 /*
  * What px_ask_types_begin takes: have the columns of scan_sql the types that
- * are declared here?
+ * are declared here?  The query is that of path, which may have such a
+ * question itself.
  */
-extern List *px_fragment_types(const char *scan_sql, const List *columns,
-							   int nparams);
+extern List *px_fragment_types(const ForeignPath *path, const char *scan_sql,
+							   const List *columns, int nparams);
 
 /* The clauses by which the sides are joined, for EXPLAIN: Strings. */
 extern List *px_fragment_keys(PlannerInfo *root, const px_fragment *fragment);

@@ -37,6 +37,7 @@
 #include "plan/partial_agg.h"
 #include "plan/paths.h"
 #include "plan/redistribute.h"
+#include "plan/semi_join.h"
 
 /*
  * What each server does with a row that it is sent: it undoes the armour,
@@ -186,7 +187,8 @@ make_fragment_path(const px_fragment_join *join, RelOptInfo *leaf, int number)
 	path->path.path.pathtarget = join->partial;
 	path->path.path.parallel_safe = false;
 	path->path.methods = &fragment_path_methods;
-	path->path.custom_paths = list_make1(px_paths_foreign(leaf));
+	path->path.custom_paths = list_make1(
+		px_semi_join_alone(px_paths_foreign(leaf)));
 	path->join = join;
 	path->leaf = leaf;
 	path->first_param = number * px_fragment_pieces(&join->fragment);
@@ -498,7 +500,8 @@ plan_fragment(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	}
 	return fragment->inbox > 0 ? &scan->scan.plan :
 		px_paths_set_types(&scan->scan.plan,
-						   px_fragment_types(scan_sql, columns, nparams));
+						   px_fragment_types(linitial(best_path->custom_paths),
+											 scan_sql, columns, nparams));
 }
 
 /* The inbox, and the number within it, of each source. */
