@@ -189,6 +189,19 @@ ANALYZE rwide;
 UPDATE pg_class SET reltuples = 10, relpages = 1 WHERE relname = 'rwide';
 SELECT count(*), max(length(note)) FROM (SELECT f.id, w.note FROM rfact f JOIN rwide w ON w.id = f.item WHERE f.id < 2000 OFFSET 0) x;
 DROP TABLE rwide;
+-- settings may change while a side is read
+CREATE FUNCTION rsetting(i int) RETURNS int LANGUAGE plpgsql STABLE AS $$
+BEGIN
+	IF i = 3000 THEN
+		PERFORM set_config('pg_exchange.compression', 'fast', true);
+	END IF;
+	RETURN i;
+END
+$$;
+BEGIN;
+SELECT count(*) FROM rfact f JOIN (SELECT rsetting(i) AS id FROM generate_series(1, 9000) i OFFSET 0) x ON x.id = f.id;
+SHOW pg_exchange.compression;
+COMMIT;
 RESET pg_exchange.join_exchange;
 
 -- chosen where little comes back, not where a lookup or a runtime filter does it
