@@ -41,9 +41,12 @@
 
 /*
  * What each server does with a row that it is sent: it undoes the armour,
- * decodes it, and puts it into a hash table.
+ * decodes it, and puts it into a hash table.  Bytes were measured with TPC-H's
+ * customer as a side of orders, all columns or the key alone: a server takes
+ * 4 ns longer for each byte.
  */
 #define SIDE_ROW_COST		(6.0 * cpu_tuple_cost)
+#define SIDE_BYTE_COST		(0.1 * cpu_tuple_cost)
 
 /* Makes an exchange cheaper than all else, and keeps the best one so. */
 #define FORCED_COST_FACTOR	1e-4
@@ -109,22 +112,31 @@ hosts_of(const px_fragment_join *join)
 	return join->sources ? join->hosts : join->leaves;
 }
 
-/* The rows that a fragment is sent. */
-static double
-rows_sent(const px_fragment_join *join)
+/* What rows of rel cost a server that they are sent to. */
+static Cost
+cost_sent(const RelOptInfo *rel, double rows)
+{
+	return rows * (SIDE_ROW_COST + rel->reltarget->width * SIDE_BYTE_COST);
+}
+
+/* What all rows cost that a fragment is sent. */
+static Cost
+cost_of_all_sent(const px_fragment_join *join)
 {
 	int			ntargets = Max(list_length(hosts_of(join)), 1);
-	double		rows = join->fragment.inbox > 0 ?
-		join->fragment.big->rows / ntargets : 0;
+	const RelOptInfo *big = join->fragment.big;
+	Cost		cost = join->fragment.inbox > 0 ?
+		cost_sent(big, big->rows / ntargets) : 0;
 	ListCell   *lc;
 
 	foreach(lc, join->fragment.sides)
 	{
 		const px_fragment_side *side = lfirst(lc);
 
-		rows += side->inbox > 0 ? side->rel->rows / ntargets : side->rel->rows;
+		cost += cost_sent(side->rel, side->inbox > 0 ?
+						  side->rel->rows / ntargets : side->rel->rows);
 	}
-	return rows;
+	return cost;
 }
 
 /*
@@ -148,7 +160,7 @@ cost_fragment(const px_fragment_join *join, const RelOptInfo *leaf,
 	path->path.rows = clamp_row_est(number_of_results(join, joined));
 	path->path.startup_cost = px_paths_foreign(leaf)->path.startup_cost +
 		(moved ? 0 : px_paths_scan_cost(leaf)) + here / join->nservers +
-		rows_sent(join) * SIDE_ROW_COST;
+		cost_of_all_sent(join);
 	path->path.total_cost = path->path.startup_cost +
 		path->path.rows * (px_paths_tuple_cost(leaf) + cpu_tuple_cost);
 }
