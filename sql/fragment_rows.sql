@@ -138,7 +138,8 @@ RESET pg_exchange.join_exchange;
 SELECT * FROM fragment_differences('SELECT f.id, i.brand FROM rsame f JOIN ritem i ON i.id = f.item WHERE EXISTS (SELECT FROM rother g WHERE g.id = f.id AND g.qty = f.qty)');
 
 -- not sent: full joins, the big table on the wrong side, lateral, volatile,
--- functions of users, types without a form of their own, no equality, locks
+-- functions of users, types without a form of their own, no equality, locks,
+-- subplans, recursion
 CREATE FUNCTION rtwice(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN i * 2; END';
 SELECT * FROM fragment_differences('SELECT f.id, i.brand FROM rfact f FULL JOIN ritem i ON i.id = f.item');
 SELECT * FROM fragment_differences('SELECT f.id, i.brand FROM ritem i LEFT JOIN rfact f ON i.id = f.item');
@@ -150,6 +151,7 @@ SELECT * FROM fragment_differences('SELECT f.id, i.r FROM rfact f JOIN (SELECT i
 SELECT * FROM fragment_differences('SELECT f.id, i.id FROM rfact f JOIN ritem i ON i.id > f.item WHERE f.id < 50');
 SELECT * FROM fragment_differences('SELECT f.id, i.id FROM rfact f LEFT JOIN ritem i ON i.id = f.item AND i.code < f.code');
 SELECT * FROM fragment_differences('SELECT f.id, (SELECT max(town) FROM rshop s WHERE s.id = f.shop) FROM rfact f JOIN ritem i ON i.id = f.item');
+SELECT * FROM fragment_differences('WITH RECURSIVE r(id, n) AS (SELECT 1, 0 UNION ALL SELECT f.id, n + 1 FROM r JOIN rfact f ON f.item = r.id WHERE n < 2) SELECT * FROM r');
 SET pg_exchange.join_exchange = broadcast;
 SELECT bool_or(line LIKE '%Broadcast%') AS sent FROM explain_stable('SELECT f.id FROM rfact f JOIN ritem i ON i.id = f.item FOR UPDATE OF i') line;
 RESET pg_exchange.join_exchange;

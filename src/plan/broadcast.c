@@ -441,6 +441,18 @@ has_foreign_table(const PlannerInfo *root)
 	return false;
 }
 
+/* Is it a part of WITH RECURSIVE?  One node alone can read a work table. */
+static bool
+is_recursive(const PlannerInfo *root)
+{
+	for (; root; root = root->parent_root)
+	{
+		if (root->hasRecursion)
+			return true;
+	}
+	return false;
+}
+
 /*
  * May the rows of joins be read in any order and more than once?  Both plans
  * below an ExchangeBroadcast read the sides: so they may have no subplans,
@@ -452,7 +464,7 @@ is_suitable(PlannerInfo *root)
 	return px_enabled &&
 		px_join_exchange_setting != PX_JOIN_EXCHANGE_OFF &&
 		root->placeholder_list == NIL && !root->hasLateralRTEs &&
-		!root->hasPseudoConstantQuals && !root->hasRecursion &&
+		!root->hasPseudoConstantQuals && !is_recursive(root) &&
 		root->qual_security_level == 0 && root->glob->subplans == NIL &&
 		has_foreign_table(root) &&
 		!contain_volatile_functions((Node *) root->parse);
