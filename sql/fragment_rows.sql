@@ -123,6 +123,9 @@ CREATE FOREIGN TABLE rother (id int, item int, qty int) SERVER loopback OPTIONS 
 CREATE FOREIGN TABLE rsame (id int, item int, qty int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'rfact_1');
 CREATE TABLE remote.rother AS SELECT id::text AS id, item, qty FROM remote.rfact_1, generate_series(1, 20);
 ANALYZE rother, rsame;
+-- a column that equals one of EXISTS is not taken from there
+SELECT * FROM fragment_differences('SELECT f.id, s.town FROM rfact f JOIN rshop s ON s.id = f.item WHERE EXISTS (SELECT FROM ritem i WHERE i.id = f.item)');
+SELECT * FROM fragment_differences('SELECT f.id FROM rfact f WHERE EXISTS (SELECT FROM ritem i WHERE i.id = f.item) AND EXISTS (SELECT FROM rshop s WHERE s.id = f.item)');
 -- the big side may be such joins of partitions, pair by pair, that their servers do
 SET pg_exchange.join_exchange = broadcast;
 SELECT explain_stable('SELECT f.id, i.brand FROM rfact f JOIN ritem i ON i.id = f.item WHERE EXISTS (SELECT FROM rfact g WHERE g.id = f.id AND g.shop < f.qty)');

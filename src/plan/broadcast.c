@@ -199,9 +199,13 @@ connected(PlannerInfo *root, Relids rest, int first)
 	return found;
 }
 
-/* The planner's join of before with a side of these tables, if it has one. */
+/*
+ * The planner's join of before with a side of these tables, if it has one:
+ * a semijoin or antijoin, or one of the others.
+ */
 static const px_join_step *
-find_step_of(PlannerInfo *root, const RelOptInfo *before, Relids side)
+find_step_of(PlannerInfo *root, const RelOptInfo *before, Relids side,
+			 bool hidden)
 {
 	ListCell   *lc;
 
@@ -210,6 +214,8 @@ find_step_of(PlannerInfo *root, const RelOptInfo *before, Relids side)
 		const px_join_step *step = lfirst(lc);
 
 		if (step->outer == before &&
+			hidden == (step->jointype == JOIN_SEMI ||
+					   step->jointype == JOIN_ANTI) &&
 			bms_equal(bms_intersect(step->inner->relids, root->all_baserels),
 					  side))
 			return step;
@@ -217,18 +223,28 @@ find_step_of(PlannerInfo *root, const RelOptInfo *before, Relids side)
 	return NULL;
 }
 
-/* How one of the tables of rest, or several, can be the next side. */
+/*
+ * How one of the tables of rest, or several, can be the next side.  Sides whose
+ * columns are hidden come last: the planner may take a column of theirs for an
+ * equal one in clauses of the others.
+ */
 static const px_join_step *
 find_step(PlannerInfo *root, const RelOptInfo *before, Relids rest)
 {
 	const px_join_step *step = NULL;
-	int			relid = -1;
 
-	while (step == NULL && (relid = bms_next_member(rest, relid)) >= 0)
-		step = find_step_of(root, before, connected(root, rest, relid));
-	relid = -1;
-	while (step == NULL && (relid = bms_next_member(rest, relid)) >= 0)
-		step = find_step_of(root, before, bms_make_singleton(relid));
+	for (int hidden = 0; hidden <= 1; hidden++)
+	{
+		int			relid = -1;
+
+		while (step == NULL && (relid = bms_next_member(rest, relid)) >= 0)
+			step = find_step_of(root, before, connected(root, rest, relid),
+								hidden);
+		relid = -1;
+		while (step == NULL && (relid = bms_next_member(rest, relid)) >= 0)
+			step = find_step_of(root, before, bms_make_singleton(relid),
+								hidden);
+	}
 	return step;
 }
 
@@ -278,6 +294,24 @@ set_clauses(px_fragment_side *side, const px_join_step *step)
 	}
 }
 
+/* Has it a column of a side whose columns the joins do not return? */
+static bool
+has_hidden_columns(const px_fragment_join *join, Node *expr)
+{
+	Relids		relids = pull_varnos(join->root, expr);
+	ListCell   *lc;
+
+	foreach(lc, join->fragment.sides)
+	{
+		const px_fragment_side *side = lfirst(lc);
+
+		if (px_fragment_is_hidden(side) &&
+			bms_overlap(relids, side->rel->relids))
+			return true;
+	}
+	return false;
+}
+
 static bool
 are_clauses_shippable(List *clauses, Relids foreign)
 {
@@ -315,6 +349,12 @@ add_side(px_fragment_join *join, const px_join_step *step)
 		!are_clauses_shippable(side->filters, foreign) ||
 		(side->jointype == JOIN_ANTI && side->filters != NIL))
 		return false;
+	foreach(lc, step->clauses)
+	{
+		if (has_hidden_columns(join, (Node *) lfirst_node(
+								   RestrictInfo, lc)->clause))
+			return false;
+	}
 	foreach(lc, side->clauses)
 		has_key = has_key || is_key(lfirst_node(RestrictInfo, lc),
 									step->outer->relids, rel->relids);
@@ -347,24 +387,6 @@ find_sides(px_fragment_join *join)
 /* ---------------------------------------------------------------------
  * Paths
  * --------------------------------------------------------------------- */
-
-/* Has it a column of a side whose columns the joins do not return? */
-static bool
-has_hidden_columns(const px_fragment_join *join, Node *expr)
-{
-	Relids		relids = pull_varnos(join->root, expr);
-	ListCell   *lc;
-
-	foreach(lc, join->fragment.sides)
-	{
-		const px_fragment_side *side = lfirst(lc);
-
-		if (px_fragment_is_hidden(side) &&
-			bms_overlap(relids, side->rel->relids))
-			return true;
-	}
-	return false;
-}
 
 static bool
 are_targets_shippable(const px_fragment_join *join)
