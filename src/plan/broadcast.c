@@ -224,8 +224,8 @@ find_step_of(PlannerInfo *root, const RelOptInfo *before, Relids side,
 }
 
 /*
- * How one of the tables of rest, or several, can be the next side.  Sides whose
- * columns are hidden come last: the planner may take a column of theirs for an
+ * How one of the tables of rest, or several, can be the next side.  Sides with
+ * hidden columns come last: the planner may take a column of theirs for an
  * equal one in clauses of the others.
  */
 static const px_join_step *
