@@ -71,16 +71,21 @@ px_ask_types_request(px_receive_state *state)
 	px_fdw_cursor_request(state->types_question);
 }
 
+text *
+px_ask_types_fetch(px_fdw_cursor *question, Oid serverid)
+{
+	if (px_connection_in_use(serverid) &&
+		!px_fdw_cursor_wait(question, ANSWER_TIMEOUT_MS))
+		px_streams_spool_all(serverid);
+	return px_fdw_cursor_fetch(question);
+}
+
 bool
 px_ask_types_answer(px_receive_state *state)
 {
-	Oid			serverid = state->foreign->fs_server;
-	bool		same;
+	bool		same = px_ask_types_fetch(state->types_question,
+										  state->foreign->fs_server) != NULL;
 
-	if (px_connection_in_use(serverid) &&
-		!px_fdw_cursor_wait(state->types_question, ANSWER_TIMEOUT_MS))
-		px_streams_spool_all(serverid);
-	same = px_fdw_cursor_fetch(state->types_question) != NULL;
 	state->types_subid = same ? GetCurrentSubTransactionId() :
 		InvalidSubTransactionId;
 	return same;

@@ -53,4 +53,11 @@ extern void px_ask_types_request(px_receive_state *state);
 /* Wait for the answer: has it the types?  Errors are postgres_fdw's. */
 extern bool px_ask_types_answer(px_receive_state *state);
 
+/*
+ * The answer to a question that was asked on the server, as
+ * px_fdw_cursor_fetch returns it.  If streams of the server are open and the
+ * answer does not come soon, they are read to their ends first.
+ */
+extern text *px_ask_types_fetch(px_fdw_cursor *question, Oid serverid);
+
 #endif							/* PX_EXEC_ASK_TYPES_H */
