@@ -231,6 +231,42 @@ SELECT * FROM compare('SELECT count(*), count(t.k), sum(t.id) FROM PAIR t JOIN k
 RESET pg_exchange.transport;
 RESET pg_exchange.join_exchange;
 
+-- aggregates of partitions
+DO $$
+DECLARE
+	pair record;
+BEGIN
+	FOR pair IN SELECT * FROM pairs LOOP
+		EXECUTE format('CREATE TABLE parts_%s (id int, k %s, filler text) PARTITION BY RANGE (id)', pair.name, pair.here);
+		FOR i IN 0 .. 1 LOOP
+			EXECUTE format('CREATE FOREIGN TABLE parts_%s_%s PARTITION OF parts_%s FOR VALUES FROM (%s) TO (%s) SERVER loopback OPTIONS (schema_name ''remote'', table_name ''ot_%s'')',
+						   pair.name, i, pair.name, i * 4000 + 1, i * 4000 + 4001, pair.name);
+		END LOOP;
+		EXECUTE format('ANALYZE parts_%s', pair.name);
+	END LOOP;
+END
+$$;
+SET enable_partitionwise_aggregate = on;
+SELECT * FROM compare('SELECT k, count(*), max(id) FROM parts_PAIR GROUP BY k', 'Aggregate on');
+SELECT * FROM compare('SELECT count(k), max(k::text), min(id) FILTER (WHERE k IS NOT NULL) FROM parts_PAIR WHERE id > (SELECT 5 - length(''ab''))', 'Aggregate on');
+SET pg_exchange.transport = session;
+SELECT * FROM compare('SELECT k::text, count(*) FROM parts_PAIR WHERE filler <> ''x'' GROUP BY 1', 'Aggregate on');
+RESET pg_exchange.transport;
+SELECT filtered(format('SELECT sum(k), min(k), count(*) FROM parts_%s', name)) FROM pairs WHERE name IN ('float_numeric', 'numeric_scale', 'text_int', 'int8_int4', 'int4_int8');
+SELECT filtered('SELECT count(*), max(id) FROM parts_char_text');
+-- of which the server would return others
+CREATE TABLE remote.summed (id int, n float8, t int, d numeric);
+INSERT INTO remote.summed SELECT i, 0.1 * i, i, i / 8.0 FROM generate_series(1, 1000) i;
+CREATE TABLE summed (id int, n numeric, t text, d numeric(8, 1)) PARTITION BY RANGE (id);
+CREATE FOREIGN TABLE summed_1 PARTITION OF summed FOR VALUES FROM (1) TO (1001) SERVER loopback OPTIONS (schema_name 'remote', table_name 'summed');
+CREATE FOREIGN TABLE summed_2 PARTITION OF summed FOR VALUES FROM (1001) TO (2001) SERVER loopback OPTIONS (schema_name 'remote', table_name 'summed');
+ANALYZE summed;
+SELECT * FROM exchange_differences('SELECT sum(n) FROM summed');
+SELECT * FROM exchange_differences('SELECT max(t), count(*) FROM summed');
+SELECT * FROM exchange_differences('SELECT sum(d), avg(d) FROM summed');
+SELECT explain_stable('SELECT k, count(*) FROM parts_char_text GROUP BY k', 'ANALYZE, VERBOSE, COSTS OFF, TIMING OFF, SUMMARY OFF');
+RESET enable_partitionwise_aggregate;
+
 -- the type is altered there, after a plan was made
 CREATE TABLE remote.altered (id int, k text);
 CREATE INDEX ON remote.altered (k);
@@ -313,7 +349,7 @@ DROP OWNED BY other_types_reader;
 DROP ROLE other_types_reader;
 DROP SCHEMA other_types_test CASCADE;
 DROP VIEW remote.ot_view;
-DROP TABLE remote.long;
+DROP TABLE remote.long, remote.summed;
 SELECT format('DROP TABLE remote.%s', relname) FROM pg_class WHERE relnamespace = 'remote'::regnamespace AND relname ~ '^(ot_|otk_|altered)' AND relkind = 'r' ORDER BY relname COLLATE "C" \gexec
 DROP TYPE remote.ot_enum;
 DROP DOMAIN remote.ot_domain;

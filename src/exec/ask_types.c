@@ -39,6 +39,20 @@ px_ask_types_sql(const char *tests, const char *from)
 					" FROM (SELECT) d%s", tests, from);
 }
 
+/* The parameters of the question. */
+static List *
+question_params(const px_receive_state *state, int nparams)
+{
+	const Plan *plan = &state->foreign->scan.plan;
+
+	if (nparams != PX_ASK_TYPES_LOCAL_PARAMS)
+		return list_copy_head(state->params, nparams);
+	do
+		plan = outerPlan(plan);
+	while (!IsA(plan, ForeignScan));
+	return ((const ForeignScan *) plan)->fdw_exprs;
+}
+
 void
 px_ask_types_begin(px_receive_state *state, List *items)
 {
@@ -50,8 +64,7 @@ px_ask_types_begin(px_receive_state *state, List *items)
 	state->types_question = px_fdw_cursor_new(
 		state->css.ss.ps.state, state->foreign->fs_server, state->rtindex,
 		state->userid,
-		list_copy_head(state->params,
-					   intVal(list_nth(items, PX_ASK_TYPES_NPARAMS))),
+		question_params(state, intVal(list_nth(items, PX_ASK_TYPES_NPARAMS))),
 		state->remote_sql, strlen(sql) + 1);
 	state->types_sql = sql;
 }

@@ -23,8 +23,11 @@ typedef enum px_ask_types_item
 	PX_ASK_TYPES_SQL,			/* String: a query of one row, which is null
 								 * unless all types are the same */
 	PX_ASK_TYPES_NPARAMS		/* Integer: how many of the scan's parameters it
-								 * has, the first ones */
+								 * has, the first ones; or the next */
 } px_ask_types_item;
+
+/* It has those of the ForeignScan in the local plan below the child. */
+#define PX_ASK_TYPES_LOCAL_PARAMS	(-1)
 
 /*
  * exchange.has_type(ROW(column, NULL::type), typmod), palloc'd: is that the

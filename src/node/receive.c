@@ -508,7 +508,8 @@ receive_next(ScanState *node)
 							px_receive_uses_session(state)))
 		return NULL;
 	if (state->phase == PX_RECEIVE_CHILD)
-		slot = next_child_row(state, state->has_ctid ?
+		slot = next_child_row(state, state->has_ctid ||
+							  state->fallback != state->child ?
 							  node->ss_ScanTupleSlot : slot);
 	else
 	{
@@ -521,7 +522,7 @@ receive_next(ScanState *node)
 		if (state->has_ctid)
 			slot = px_scan_tuple_take_ctid(slot, node->ss_ScanTupleSlot);
 	}
-	if (slot && state->partial)
+	if (slot && slot != node->ss_ScanTupleSlot && state->partial)
 		slot = make_partial_row(state, slot);
 	if (slot && node->ss_currentRelation)
 		slot->tts_tableOid = RelationGetRelid(node->ss_currentRelation);

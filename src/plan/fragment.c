@@ -421,14 +421,19 @@ px_fragment_types(const char *scan_sql, const List *columns, int nparams)
 	appendStringInfo(&from, " LEFT JOIN (%s) r(", scan_sql);
 	foreach(lc, columns)
 	{
-		const Var  *column = lfirst_node(Var, lc);
+		const Var  *column = lfirst(lc);
 		int			i = foreach_current_index(lc) + 1;
+		int32		typmod;
+		Oid			type;
 
 		appendStringInfo(&from, "%sc%d", i > 1 ? ", " : "", i);
-		appendStringInfo(&tests, "%s%s", i > 1 ? " AND " : "",
-						 px_ask_types_test(psprintf("r.c%d", i),
-										   column->vartype,
-										   column->vartypmod));
+		if (column == NULL)
+			continue;
+		typmod = column->vartypmod;
+		type = getBaseTypeAndTypmod(column->vartype, &typmod);
+		appendStringInfo(&tests, "%s%s", tests.len > 0 ? " AND " : "",
+						 px_ask_types_test(psprintf("r.c%d", i), type,
+										   typmod));
 	}
 	appendStringInfoString(&from, ") ON false");
 	return list_make2(makeString(px_ask_types_sql(tests.data, from.data)),

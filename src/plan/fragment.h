@@ -71,7 +71,7 @@ extern char *px_fragment_source_sql(PlannerInfo *root, RelOptInfo *rel,
 
 /*
  * What px_ask_types_begin takes: have the columns of scan_sql the types that
- * are declared here?
+ * are declared here?  A column that is NULL may have any type.
  */
 extern List *px_fragment_types(const char *scan_sql, const List *columns,
 							   int nparams);
