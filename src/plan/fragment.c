@@ -479,7 +479,7 @@ List *
 px_fragment_types(const ForeignPath *path, const char *scan_sql,
 				  const List *columns, int nparams)
 {
-	List	   *nested = px_semi_join_types(path);
+	List	   *nested = path ? px_semi_join_types(path) : NIL;
 	StringInfoData tests;
 	StringInfoData from;
 	ListCell   *lc;
@@ -489,14 +489,19 @@ px_fragment_types(const ForeignPath *path, const char *scan_sql,
 	appendStringInfo(&from, " LEFT JOIN (%s) r(", scan_sql);
 	foreach(lc, columns)
 	{
-		const Var  *column = lfirst_node(Var, lc);
+		const Var  *column = lfirst(lc);
 		int			i = foreach_current_index(lc) + 1;
+		int32		typmod;
+		Oid			type;
 
 		appendStringInfo(&from, "%sc%d", i > 1 ? ", " : "", i);
-		appendStringInfo(&tests, "%s%s", i > 1 ? " AND " : "",
-						 px_ask_types_test(psprintf("r.c%d", i),
-										   column->vartype,
-										   column->vartypmod));
+		if (column == NULL)
+			continue;
+		typmod = column->vartypmod;
+		type = getBaseTypeAndTypmod(column->vartype, &typmod);
+		appendStringInfo(&tests, "%s%s", tests.len > 0 ? " AND " : "",
+						 px_ask_types_test(psprintf("r.c%d", i), type,
+										   typmod));
 	}
 	appendStringInfoString(&from, ") ON false");
 	if (nested != NIL)

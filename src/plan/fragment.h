@@ -86,8 +86,8 @@ extern char *px_fragment_source_sql(PlannerInfo *root, RelOptInfo *rel,
 
 /*
  * What px_ask_types_begin takes: have the columns of scan_sql the types that
- * are declared here?  The query is that of path, which may have such a
- * question itself.
+ * are declared here?  A column that is NULL may have any type.  The query is
+ * that of path, which may have such a question itself; NULL if it has none.
  */
 extern List *px_fragment_types(const ForeignPath *path, const char *scan_sql,
 							   const List *columns, int nparams);
