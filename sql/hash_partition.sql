@@ -347,7 +347,7 @@ RESET ROLE;
 ALTER TABLE horder DISABLE ROW LEVEL SECURITY;
 ALTER TABLE remote.horder2 DISABLE ROW LEVEL SECURITY;
 
--- not for outer joins, semijoins, inequalities, or functions of users
+-- semijoins; not for outer joins and inequalities; functions of users run here
 CREATE FUNCTION hash_twice(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN i * 2; END';
 SELECT * FROM partition_differences('SELECT o.priority, count(*) FROM hitem i LEFT JOIN horder o ON o.id = i.ord GROUP BY 1');
 SELECT * FROM partition_differences('SELECT o.priority, count(*) FROM horder o WHERE o.id IN (SELECT ord FROM hitem) GROUP BY 1');
