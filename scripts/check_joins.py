@@ -119,6 +119,14 @@ KINDS = {
     "broadcast": (r"Exchange Type: Broadcast", "join_exchange", "broadcast"),
     "hash partition": (r"Exchange Type: HashPartition", "join_exchange",
                        "hash_partition"),
+    # What servers do with the rows that they are sent.
+    "join of rows": (r"Remote SQL: SELECT [rs]\d*\.(?=.* JOIN exchange\.)"
+                     r"(?!.* GROUP BY)", "join_exchange", "broadcast"),
+    "outer join": (r" LEFT JOIN exchange\.", "join_exchange", "broadcast"),
+    "semijoin": (r"(?<! NOT) EXISTS \(SELECT FROM exchange\.",
+                 "join_exchange", "broadcast"),
+    "antijoin": (r" NOT EXISTS \(SELECT FROM exchange\.", "join_exchange",
+                 "broadcast"),
 }
 
 

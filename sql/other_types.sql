@@ -141,6 +141,73 @@ SELECT * FROM compare('SELECT t.id FROM PAIR t JOIN keys_PAIR USING (k)', 'Excha
 SET pg_exchange.transport = session;
 SELECT * FROM compare('SELECT t.id FROM keys_PAIR LEFT JOIN PAIR t USING (k)', 'ExchangeLookup');
 RESET pg_exchange.transport;
+
+-- the same where postgres_fdw reads
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SET LOCAL pg_exchange.transport = stream;
+SELECT * FROM compare('SELECT t.id FROM PAIR t JOIN keys_PAIR USING (k)', 'ExchangeLookup');
+COMMIT;
+
+-- in several batches, with ctids, and in a subquery that has a parameter, too
+CREATE TABLE batches AS SELECT i AS k, left(md5(i::text), 12) || '  ' AS t, repeat('x', 500) AS filler FROM generate_series(39001, 40500) i;
+ANALYZE batches;
+SET pg_exchange.join_exchange = off;
+CREATE FUNCTION by_fdw(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	a text;
+BEGIN
+	PERFORM set_config('pg_exchange.enabled', 'off', false);
+	PERFORM set_config('enable_hashjoin', 'on', false);
+	a := run(query);
+	PERFORM set_config('pg_exchange.enabled', 'on', false);
+	PERFORM set_config('enable_hashjoin', 'off', false);
+	RETURN NEXT CASE WHEN run(query) = a THEN 'same as ' ELSE 'not ' END || split_part(a, ' ', 1) || ' rows';
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, VERBOSE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+		IF line ~ 'Batches|ExchangeReceive|Foreign Scan|Remote SQL' THEN
+			RETURN NEXT regexp_replace(regexp_replace(line, '\.\d\d', ''), '^[ >-]*', '');
+		END IF;
+	END LOOP;
+END
+$$;
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SET LOCAL pg_exchange.transport = stream;
+SET LOCAL work_mem = '64kB';
+SET LOCAL hash_mem_multiplier = 1;
+SELECT by_fdw('SELECT l.ctid, l.id, b.filler FROM long l JOIN batches b ON b.k = l.i');
+SELECT by_fdw('SELECT l.ctid, l.id, b.filler FROM long l JOIN batches b ON b.k = l.n');
+SELECT by_fdw('SELECT b.k, l.id FROM batches b LEFT JOIN long l USING (t)');
+SELECT by_fdw('SELECT k, (SELECT count(l.ctid) FROM batches b JOIN long l ON b.k = l.n WHERE l.id < o.k * 1000) FROM keys_int4_int8 o');
+SELECT by_fdw('SELECT k, (SELECT count(l.ctid) FROM batches b JOIN long l ON b.k = l.n WHERE b.k < o.k * 13000) FROM keys_int4_int8 o');
+SELECT by_fdw('SELECT * FROM batches b WHERE EXISTS (SELECT FROM long l WHERE b.k = l.n)');
+COMMIT;
+
+-- modifiers that may not be looked at there
+CREATE ROLE other_types_reader LOGIN;
+GRANT USAGE ON SCHEMA remote TO other_types_reader;
+GRANT SELECT ON ALL TABLES IN SCHEMA remote TO other_types_reader;
+DO $$
+BEGIN
+	EXECUTE (SELECT format('CREATE SERVER reading FOREIGN DATA WRAPPER postgres_fdw OPTIONS (%s)', string_agg(format('%s %L', split_part(o, '=', 1), split_part(o, '=', 2)), ', '))
+			 FROM pg_foreign_server, unnest(srvoptions) o WHERE srvname = 'loopback');
+END
+$$;
+CREATE USER MAPPING FOR CURRENT_USER SERVER reading OPTIONS (user 'other_types_reader', password_required 'false');
+CREATE FOREIGN TABLE read_char (id int, key char(5) OPTIONS (column_name 'k')) SERVER reading OPTIONS (schema_name 'remote', table_name 'ot_char_char');
+CREATE FOREIGN TABLE read_text (id int, key text OPTIONS (column_name 'k')) SERVER reading OPTIONS (schema_name 'remote', table_name 'ot_same_text');
+ANALYZE read_char, read_text;
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SET LOCAL pg_exchange.transport = stream;
+SELECT by_fdw('SELECT t.id FROM read_char t JOIN keys_char_char k ON k.k = t.key');
+COMMIT;
+REVOKE SELECT ON pg_attribute FROM public;
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SET LOCAL pg_exchange.transport = stream;
+SELECT by_fdw('SELECT t.id FROM read_char t JOIN keys_char_char k ON k.k = t.key');
+SELECT by_fdw('SELECT t.id FROM read_text t JOIN keys_same_text k ON k.k = t.key');
+COMMIT;
+GRANT SELECT ON pg_attribute TO public;
+RESET pg_exchange.join_exchange;
 RESET enable_hashjoin;
 RESET enable_mergejoin;
 RESET enable_nestloop;
@@ -163,6 +230,42 @@ SET pg_exchange.transport = session;
 SELECT * FROM compare('SELECT count(*), count(t.k), sum(t.id) FROM PAIR t JOIN keys_PAIR USING (k)', 'ExchangeBroadcast');
 RESET pg_exchange.transport;
 RESET pg_exchange.join_exchange;
+
+-- aggregates of partitions
+DO $$
+DECLARE
+	pair record;
+BEGIN
+	FOR pair IN SELECT * FROM pairs LOOP
+		EXECUTE format('CREATE TABLE parts_%s (id int, k %s, filler text) PARTITION BY RANGE (id)', pair.name, pair.here);
+		FOR i IN 0 .. 1 LOOP
+			EXECUTE format('CREATE FOREIGN TABLE parts_%s_%s PARTITION OF parts_%s FOR VALUES FROM (%s) TO (%s) SERVER loopback OPTIONS (schema_name ''remote'', table_name ''ot_%s'')',
+						   pair.name, i, pair.name, i * 4000 + 1, i * 4000 + 4001, pair.name);
+		END LOOP;
+		EXECUTE format('ANALYZE parts_%s', pair.name);
+	END LOOP;
+END
+$$;
+SET enable_partitionwise_aggregate = on;
+SELECT * FROM compare('SELECT k, count(*), max(id) FROM parts_PAIR GROUP BY k', 'Aggregate on');
+SELECT * FROM compare('SELECT count(k), max(k::text), min(id) FILTER (WHERE k IS NOT NULL) FROM parts_PAIR WHERE id > (SELECT 5 - length(''ab''))', 'Aggregate on');
+SET pg_exchange.transport = session;
+SELECT * FROM compare('SELECT k::text, count(*) FROM parts_PAIR WHERE filler <> ''x'' GROUP BY 1', 'Aggregate on');
+RESET pg_exchange.transport;
+SELECT filtered(format('SELECT sum(k), min(k), count(*) FROM parts_%s', name)) FROM pairs WHERE name IN ('float_numeric', 'numeric_scale', 'text_int', 'int8_int4', 'int4_int8');
+SELECT filtered('SELECT count(*), max(id) FROM parts_char_text');
+-- of which the server would return others
+CREATE TABLE remote.summed (id int, n float8, t int, d numeric);
+INSERT INTO remote.summed SELECT i, 0.1 * i, i, i / 8.0 FROM generate_series(1, 1000) i;
+CREATE TABLE summed (id int, n numeric, t text, d numeric(8, 1)) PARTITION BY RANGE (id);
+CREATE FOREIGN TABLE summed_1 PARTITION OF summed FOR VALUES FROM (1) TO (1001) SERVER loopback OPTIONS (schema_name 'remote', table_name 'summed');
+CREATE FOREIGN TABLE summed_2 PARTITION OF summed FOR VALUES FROM (1001) TO (2001) SERVER loopback OPTIONS (schema_name 'remote', table_name 'summed');
+ANALYZE summed;
+SELECT * FROM exchange_differences('SELECT sum(n) FROM summed');
+SELECT * FROM exchange_differences('SELECT max(t), count(*) FROM summed');
+SELECT * FROM exchange_differences('SELECT sum(d), avg(d) FROM summed');
+SELECT explain_stable('SELECT k, count(*) FROM parts_char_text GROUP BY k', 'ANALYZE, VERBOSE, COSTS OFF, TIMING OFF, SUMMARY OFF');
+RESET enable_partitionwise_aggregate;
 
 -- the type is altered there, after a plan was made
 CREATE TABLE remote.altered (id int, k text);
@@ -241,9 +344,12 @@ SELECT count(*) FROM constant JOIN keys_same_text USING (k);
 SELECT count(*) FROM constant c WHERE EXISTS (SELECT FROM there_same_text s WHERE s.k = c.k);
 
 SET client_min_messages = warning;
+DROP SERVER reading CASCADE;
+DROP OWNED BY other_types_reader;
+DROP ROLE other_types_reader;
 DROP SCHEMA other_types_test CASCADE;
 DROP VIEW remote.ot_view;
-DROP TABLE remote.long;
+DROP TABLE remote.long, remote.summed;
 SELECT format('DROP TABLE remote.%s', relname) FROM pg_class WHERE relnamespace = 'remote'::regnamespace AND relname ~ '^(ot_|otk_|altered)' AND relkind = 'r' ORDER BY relname COLLATE "C" \gexec
 DROP TYPE remote.ot_enum;
 DROP DOMAIN remote.ot_domain;

@@ -30,6 +30,7 @@
 #include "plan/broadcast.h"
 #include "plan/estimate.h"
 #include "plan/filter_cost.h"
+#include "plan/join_record.h"
 #include "plan/lookup.h"
 #include "plan/marker.h"
 #include "plan/nestloop.h"
@@ -71,6 +72,7 @@ _PG_init(void)
 	px_paths_init();
 	px_partial_agg_init();
 	px_append_agg_init();
+	px_join_record_init();
 	px_broadcast_plan_init();
 	px_partitionwise_init();
 	px_append_rows_init();

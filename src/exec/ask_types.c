@@ -39,6 +39,20 @@ px_ask_types_sql(const char *tests, const char *from)
 					" FROM (SELECT) d%s", tests, from);
 }
 
+/* The parameters of the question. */
+static List *
+question_params(const px_receive_state *state, int nparams)
+{
+	const Plan *plan = &state->foreign->scan.plan;
+
+	if (nparams != PX_ASK_TYPES_LOCAL_PARAMS)
+		return list_copy_head(state->params, nparams);
+	do
+		plan = outerPlan(plan);
+	while (!IsA(plan, ForeignScan));
+	return ((const ForeignScan *) plan)->fdw_exprs;
+}
+
 void
 px_ask_types_begin(px_receive_state *state, List *items)
 {
@@ -50,8 +64,7 @@ px_ask_types_begin(px_receive_state *state, List *items)
 	state->types_question = px_fdw_cursor_new(
 		state->css.ss.ps.state, state->foreign->fs_server, state->rtindex,
 		state->userid,
-		list_copy_head(state->params,
-					   intVal(list_nth(items, PX_ASK_TYPES_NPARAMS))),
+		question_params(state, intVal(list_nth(items, PX_ASK_TYPES_NPARAMS))),
 		state->remote_sql, strlen(sql) + 1);
 	state->types_sql = sql;
 }
@@ -71,16 +84,21 @@ px_ask_types_request(px_receive_state *state)
 	px_fdw_cursor_request(state->types_question);
 }
 
+text *
+px_ask_types_fetch(px_fdw_cursor *question, Oid serverid)
+{
+	if (px_connection_in_use(serverid) &&
+		!px_fdw_cursor_wait(question, ANSWER_TIMEOUT_MS))
+		px_streams_spool_all(serverid);
+	return px_fdw_cursor_fetch(question);
+}
+
 bool
 px_ask_types_answer(px_receive_state *state)
 {
-	Oid			serverid = state->foreign->fs_server;
-	bool		same;
+	bool		same = px_ask_types_fetch(state->types_question,
+										  state->foreign->fs_server) != NULL;
 
-	if (px_connection_in_use(serverid) &&
-		!px_fdw_cursor_wait(state->types_question, ANSWER_TIMEOUT_MS))
-		px_streams_spool_all(serverid);
-	same = px_fdw_cursor_fetch(state->types_question) != NULL;
 	state->types_subid = same ? GetCurrentSubTransactionId() :
 		InvalidSubTransactionId;
 	return same;

@@ -23,8 +23,11 @@ typedef enum px_ask_types_item
 	PX_ASK_TYPES_SQL,			/* String: a query of one row, which is null
 								 * unless all types are the same */
 	PX_ASK_TYPES_NPARAMS		/* Integer: how many of the scan's parameters it
-								 * has, the first ones */
+								 * has, the first ones; or the next */
 } px_ask_types_item;
+
+/* It has those of the ForeignScan in the local plan below the child. */
+#define PX_ASK_TYPES_LOCAL_PARAMS	(-1)
 
 /*
  * exchange.has_type(ROW(column, NULL::type), typmod), palloc'd: is that the
@@ -52,5 +55,12 @@ extern void px_ask_types_request(px_receive_state *state);
 
 /* Wait for the answer: has it the types?  Errors are postgres_fdw's. */
 extern bool px_ask_types_answer(px_receive_state *state);
+
+/*
+ * The answer to a question that was asked on the server, as
+ * px_fdw_cursor_fetch returns it.  If streams of the server are open and the
+ * answer does not come soon, they are read to their ends first.
+ */
+extern text *px_ask_types_fetch(px_fdw_cursor *question, Oid serverid);
 
 #endif							/* PX_EXEC_ASK_TYPES_H */

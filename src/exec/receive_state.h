@@ -13,6 +13,7 @@
  *		exec/request.c		what the remote is asked for
  *		exec/ask_session.c	what postgres_fdw's session is asked
  *		exec/ask_types.c	the same, about the types of columns
+ *		exec/child_keys.c	the keys, where the child runs
  *		exec/open_reader.c	has one reader read, by a stream or the session
  *		exec/read_slices.c	which reader reads which slice
  *		exec/start.c		which way the scan takes
@@ -71,6 +72,8 @@ typedef struct px_receive_asked
 								 * something */
 } px_receive_asked;
 
+typedef struct px_child_keys px_child_keys;
+
 typedef struct px_receive_state
 {
 	CustomScanState css;		/* must be first */
@@ -128,6 +131,8 @@ typedef struct px_receive_state
 	PlanState  *fallback;		/* what runs in PX_RECEIVE_CHILD: child, or the
 								 * local plan of a join that is not its */
 	uint64		child_rows;		/* since it began, perhaps anew */
+	px_child_keys *child_keys;	/* NULL without keys; child_keys.c also writes
+								 * fallback */
 	px_fdw_cursor *question;	/* ask_session.c asks by it */
 	px_fdw_cursor *session_cursor;	/* session reads come by it */
 	px_fdw_cursor *types_question;	/* ask_types.c asks by it; NULL if the
@@ -141,6 +146,12 @@ typedef struct px_receive_state
 	 * no row instead of waiting for the next one.
 	 */
 	bool		yields;
+
+	/*
+	 * Written by an ExchangeLookup, when it has set its keys: others are going
+	 * to follow.
+	 */
+	bool		rescan_follows;
 
 	/*
 	 * The runtime filters.  Written by scan_filter.c: the array when the

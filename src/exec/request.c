@@ -167,7 +167,7 @@ px_request_for_session(px_receive_state *state, px_stream_reader *reader)
 	/* What a session read measures of the link is not what a stream would. */
 	reader->link_history = NULL;
 	px_scan_filter_fit(state, &peer->admission.hello);
-	px_scan_keys_fit(state, &peer->admission.hello);
+	px_scan_keys_fit(state, peer->admission.hello.encoding);
 	fill_request(state, reader, &request);
 	if (state->exact_portions)
 	{
@@ -197,8 +197,8 @@ px_request_evaluate_params(px_receive_state *state)
 
 	if (state->param_exprs == NIL)
 		return;
-	px_scan_keys_fit(state,
-					 &state->readers[0]->stream->holder.connection->hello);
+	px_scan_keys_fit(
+		state, state->readers[0]->stream->holder.connection->hello.encoding);
 
 	nestlevel = px_transmission_begin();
 	foreach(lc, state->param_exprs)

@@ -140,11 +140,11 @@ representable_keys(const key_conversion *conversion, Datum keys)
 
 /* False if all strings of this database are strings of the other. */
 static bool
-find_conversion(const px_hello *hello, key_conversion *conversion)
+find_conversion(const char *encoding, key_conversion *conversion)
 {
 	int			here = GetDatabaseEncoding();
 
-	conversion->encoding = pg_char_to_encoding(hello->encoding);
+	conversion->encoding = pg_char_to_encoding(encoding);
 	if (conversion->encoding < 0 || conversion->encoding == here ||
 		conversion->encoding == PG_SQL_ASCII)
 		return false;
@@ -154,11 +154,11 @@ find_conversion(const px_hello *hello, key_conversion *conversion)
 }
 
 void
-px_scan_keys_fit(px_receive_state *state, const px_hello *hello)
+px_scan_keys_fit(px_receive_state *state, const char *encoding)
 {
 	ParamExecData *values = state->css.ss.ps.state->es_param_exec_vals;
 	key_conversion conversion;
-	bool		converts = find_conversion(hello, &conversion);
+	bool		converts = find_conversion(encoding, &conversion);
 	ListCell   *lc;
 
 	foreach(lc, state->keys)

@@ -7,14 +7,13 @@
  * another type than ours is not compared at all (plan/may_match.h).  The node
  * above compares all rows again.
  *
- * The child has no keys: where no exchange can be used, it reads all rows.
+ * The child has no keys: where no exchange can be used, see child_keys.h.
  *-------------------------------------------------------------------------
  */
 #ifndef PX_EXEC_SCAN_KEYS_H
 #define PX_EXEC_SCAN_KEYS_H
 
 #include "exec/receive_state.h"
-#include "wire/hello.h"
 
 /*
  * What the planner says of a key: a list of these.  px_lookup_bind makes
@@ -35,10 +34,10 @@ typedef enum px_scan_key_item
 extern void px_scan_keys_begin(px_receive_state *state, List *keys);
 
 /*
- * Parameters are about to be evaluated: set the scan's own.  Keys that the
- * database's encoding of the remote, which said hello, cannot represent are
- * not among its rows, and to send them would be an error.
+ * Parameters are about to be evaluated: set the scan's own.  Keys that cannot
+ * be represented in the encoding of the remote's database are not among its
+ * rows, and to send them would be an error.
  */
-extern void px_scan_keys_fit(px_receive_state *state, const px_hello *hello);
+extern void px_scan_keys_fit(px_receive_state *state, const char *encoding);
 
 #endif							/* PX_EXEC_SCAN_KEYS_H */

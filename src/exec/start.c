@@ -26,6 +26,7 @@
 
 #include "exec/ask_session.h"
 #include "exec/ask_types.h"
+#include "exec/child_keys.h"
 #include "exec/open_reader.h"
 #include "exec/read_slices.h"
 #include "exec/request.h"
@@ -68,6 +69,7 @@ start_child(px_receive_state *state, const char *reason, px_fallback fallback)
 	oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
 	state->css.custom_ps = list_make1(state->fallback);
 	MemoryContextSwitchTo(oldcontext);
+	(void) px_child_keys_rescan(state, NULL);
 }
 
 /* The first reader reads: so rows come in frames. */

@@ -225,6 +225,7 @@ find_receives(px_broadcast_state *state)
 	(void) collect_receive(state->fragments, &list);
 	state->receives = palloc(list_length(list.receives) *
 							 sizeof(px_receive_state *));
+	state->modes = palloc0(list_length(list.receives) * sizeof(px_mode));
 	state->sent_nbytes = palloc0(list_length(list.receives) * sizeof(uint64));
 	state->sent_rows = palloc0(list_length(list.receives) * sizeof(uint64));
 	state->fragment_times = palloc0(list_length(list.receives) *
@@ -282,7 +283,10 @@ read_sides(px_broadcast_state *state, const px_broadcast_peers *peers)
 	const char *reason = NULL;
 
 	for (int i = 0; i < state->nreceives; i++)
-		modes |= UINT32_C(1) << px_broadcast_mode(state->receives[i]);
+	{
+		state->modes[i] = px_broadcast_mode(state->receives[i]);
+		modes |= UINT32_C(1) << state->modes[i];
+	}
 	state->sides = palloc0(state->nsides * sizeof(px_broadcast_side *));
 	state->sides_read = true;
 	for (int i = 0; i < state->nsides && reason == NULL; i++)
@@ -307,14 +311,14 @@ set_params(px_broadcast_state *state, int i)
 	px_receive_state *receive = state->receives[i];
 	List	   *exprs = receive->foreign->fdw_exprs;
 	int			first = list_length(exprs) - state->nsides;
-	px_mode		mode = px_broadcast_mode(receive);
 	uint64		nbytes = 0;
 
 	for (int j = 0; j < state->nsides; j++)
 	{
 		int			paramid = list_nth_node(Param, exprs, first + j)->paramid;
 		ParamExecData *param = &econtext->ecxt_param_exec_vals[paramid];
-		text	   *piece = px_broadcast_side_piece(state->sides[j], mode);
+		text	   *piece = px_broadcast_side_piece(state->sides[j],
+													state->modes[i]);
 
 		param->execPlan = NULL;
 		param->value = PointerGetDatum(piece);

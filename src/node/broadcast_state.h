@@ -52,6 +52,9 @@ typedef struct px_broadcast_state
 	/* Of the current scan. */
 	px_broadcast_phase phase;
 	bool		sides_read;		/* some of them: to be rescanned */
+	px_mode    *modes;			/* [nreceives]: of the pieces; settings, and
+								 * what is known of a server, may change while
+								 * sides are read */
 	px_broadcast_side **sides;	/* NULL but in PX_BROADCAST_FRAGMENTS */
 	px_send_progress *progress; /* NULL before the first row */
 	bool		awaits_row;		/* none has come of the fragments yet */

@@ -25,7 +25,6 @@ px_broadcast_show_progress(px_broadcast_state *state)
 {
 	for (int i = 0; i < state->nreceives; i++)
 	{
-		px_mode		mode = px_broadcast_mode(state->receives[i]);
 		uint64		rows = 0;
 		uint64		raw_nbytes = 0;
 		uint64		wire_nbytes = 0;
@@ -35,7 +34,7 @@ px_broadcast_show_progress(px_broadcast_state *state)
 			rows += px_broadcast_side_rows(state->sides[j]);
 			raw_nbytes += px_broadcast_side_raw_nbytes(state->sides[j]);
 			wire_nbytes += px_broadcast_side_mode_nbytes(state->sides[j],
-														 mode);
+														 state->modes[i]);
 		}
 		px_send_progress_set(state->progress, i, rows, raw_nbytes, wire_nbytes);
 	}

@@ -19,6 +19,7 @@
 #include "executor/instrument.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "port/pg_bitutils.h"
 #include "utils/ruleutils.h"
@@ -26,6 +27,7 @@
 #include "compat.h"
 #include "exec/outer_batch.h"
 #include "node/lookup.h"
+#include "node/receive.h"
 
 /*
  * If a LIMIT may end the join early, the first batch has so many rows, and
@@ -363,6 +365,21 @@ load_batch(px_lookup_state *state)
 		state->batch_rows_max *= FEW_ROWS_FACTOR;
 }
 
+/* Tell the inner side's scans whether keys of another batch follow. */
+static bool
+note_batches(PlanState *node, void *arg)
+{
+	const px_lookup_state *state = arg;
+	px_receive_state *receive = px_receive_from_node(node);
+
+	if (receive)
+	{
+		receive->rescan_follows = !state->outer_done;
+		return false;
+	}
+	return planstate_tree_walker(node, note_batches, arg);
+}
+
 /* Have the inner side return the rows with the keys of the batch. */
 static void
 start_inner(px_lookup_state *state)
@@ -381,6 +398,7 @@ start_inner(px_lookup_state *state)
 			bms_add_member(state->inner->chgParam, paramid);
 		state->nkeys_sent += px_outer_batch_nkeys(state->batch, i);
 	}
+	(void) note_batches(state->inner, state);
 	ExecReScan(state->inner);
 	state->nbatches++;
 }

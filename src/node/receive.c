@@ -26,6 +26,7 @@
 #include "compat.h"
 #include "exec/ask_session.h"
 #include "exec/ask_types.h"
+#include "exec/child_keys.h"
 #include "exec/explain.h"
 #include "exec/parallel.h"
 #include "exec/partial.h"
@@ -150,6 +151,7 @@ begin_session(px_receive_state *state, const CustomScan *scan, int eflags)
 	state->child = ExecInitNode((Plan *) foreign, estate, eflags);
 	state->fallback = types != NIL && outerPlanState(state->child) ?
 		outerPlanState(state->child) : state->child;
+	px_child_keys_begin(state, eflags);
 	px_ask_types_begin(state, types);
 	state->question = px_fdw_cursor_new(estate, foreign->fs_server,
 										state->rtindex, state->userid,
@@ -285,10 +287,7 @@ before_portion(px_receive_state *state)
 							 state->finds_targets);
 }
 
-/*
- * Pass on a row of the child in our slot, without copying its values.  A row
- * that the child has projected has lost its ctid.
- */
+/* Pass on a row of the child in our slot, without copying its values. */
 static TupleTableSlot *
 next_child_row(px_receive_state *state, TupleTableSlot *slot)
 {
@@ -301,7 +300,7 @@ next_child_row(px_receive_state *state, TupleTableSlot *slot)
 	else if (state->child_rows % state->fetch_size == 0)
 		before_portion(state);
 	state->child_rows++;
-	child_slot = ExecProcNode(state->fallback);
+	child_slot = px_child_keys_next(state);
 	if (TupIsNull(child_slot))
 		return NULL;
 
@@ -309,9 +308,7 @@ next_child_row(px_receive_state *state, TupleTableSlot *slot)
 	slot_getallattrs(child_slot);
 	memcpy(slot->tts_values, child_slot->tts_values, natts * sizeof(Datum));
 	memcpy(slot->tts_isnull, child_slot->tts_isnull, natts * sizeof(bool));
-	if (state->fallback == state->child)
-		slot->tts_tid =
-			((ScanState *) state->child)->ss_ScanTupleSlot->tts_tid;
+	slot->tts_tid = child_slot->tts_tid;
 	return ExecStoreVirtualTuple(slot);
 }
 
@@ -511,7 +508,8 @@ receive_next(ScanState *node)
 							px_receive_uses_session(state)))
 		return NULL;
 	if (state->phase == PX_RECEIVE_CHILD)
-		slot = next_child_row(state, state->has_ctid ?
+		slot = next_child_row(state, state->has_ctid ||
+							  state->fallback != state->child ?
 							  node->ss_ScanTupleSlot : slot);
 	else
 	{
@@ -524,7 +522,7 @@ receive_next(ScanState *node)
 		if (state->has_ctid)
 			slot = px_scan_tuple_take_ctid(slot, node->ss_ScanTupleSlot);
 	}
-	if (slot && state->partial)
+	if (slot && slot != node->ss_ScanTupleSlot && state->partial)
 		slot = make_partial_row(state, slot);
 	if (slot && node->ss_currentRelation)
 		slot->tts_tableOid = RelationGetRelid(node->ss_currentRelation);
@@ -578,7 +576,7 @@ rescan_receive(CustomScanState *css)
 
 	ExecScanReScan(&css->ss);
 
-	if (changed && state->child)
+	if (changed && state->child && state->child_keys == NULL)
 	{
 		UpdateChangedParamSet(state->child, changed);
 		if (state->fallback != state->child)
@@ -594,7 +592,8 @@ rescan_receive(CustomScanState *css)
 	if (state->phase == PX_RECEIVE_CHILD)
 	{
 		state->child_rows = 0;
-		if (state->fallback->chgParam == NULL)
+		if (!px_child_keys_rescan(state, changed) &&
+			state->fallback->chgParam == NULL)
 			ExecReScan(state->fallback);
 		return;
 	}
@@ -620,6 +619,7 @@ end_receive(CustomScanState *css)
 		px_counters_flush();
 	if (state->child)
 		ExecEndNode(state->child);
+	px_child_keys_end(state);
 	if (state->session_cursor)
 		px_fdw_cursor_end(state->session_cursor);
 	if (state->question)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * fragment.c
- *		The SQL of a fragment: a join and its aggregates on a shard.
+ *		The SQL of a fragment: a join, and its aggregates, on a shard.
  *
  * postgres_fdw has deparsed the scan of the partition.  It becomes a subquery,
  * which the remote planner pulls up.  All around it is deparsed here, by
@@ -24,6 +24,7 @@
 #include "exec/transmission.h"
 #include "plan/fragment.h"
 #include "plan/leaves.h"
+#include "plan/semi_join.h"
 
 /* In the query, r is the first relation, and the sides follow. */
 #define RTINDEX_OF_SCAN		1
@@ -258,26 +259,87 @@ append_big(const fragment_context *context, const char *scan_sql,
 
 /* A side's rows, from the parameter or from its inbox. */
 static void
-append_side(fragment_context *context, const px_fragment_side *side,
-			int number, int param, StringInfo sql)
+append_rows(const px_fragment_side *side, int number, int param,
+			StringInfo sql)
+{
+	if (side->inbox > 0)
+		appendStringInfo(sql, "exchange.inbox(%d) s%d", side->inbox, number);
+	else
+		appendStringInfo(sql, "exchange.unpack($%d::pg_catalog.text) s%d",
+						 param, number);
+	append_column_definitions(side->columns, sql);
+}
+
+/* RestrictInfos, all of which must be true. */
+static void
+append_clauses(fragment_context *context, List *clauses, StringInfo sql)
 {
 	ListCell   *lc;
 
-	if (side->inbox > 0)
-		appendStringInfo(sql, " JOIN exchange.inbox(%d) s%d", side->inbox,
-						 number);
-	else
-		appendStringInfo(sql,
-						 " JOIN exchange.unpack($%d::pg_catalog.text) s%d",
-						 param, number);
-	append_column_definitions(side->columns, sql);
-	appendStringInfoString(sql, " ON (");
-	foreach(lc, side->clauses)
+	foreach(lc, clauses)
 		appendStringInfo(sql, "%s%s",
 						 foreach_current_index(lc) > 0 ? " AND " : "",
 						 expression_text(context, (Node *) lfirst_node(
 							 RestrictInfo, lc)->clause));
+}
+
+/* A side that stands in FROM. */
+static void
+append_joined(fragment_context *context, const px_fragment_side *side,
+			  int number, int param, StringInfo sql)
+{
+	appendStringInfoString(sql, side->jointype == JOIN_LEFT ? " LEFT JOIN " :
+						   " JOIN ");
+	append_rows(side, number, param, sql);
+	appendStringInfoString(sql, " ON (");
+	append_clauses(context, side->clauses, sql);
 	appendStringInfoChar(sql, ')');
+}
+
+/* A side of which it only matters whether it has a row. */
+static void
+append_exists(fragment_context *context, const px_fragment_side *side,
+			  int number, int param, StringInfo sql)
+{
+	if (side->jointype == JOIN_ANTI)
+		appendStringInfoString(sql, "NOT ");
+	appendStringInfoString(sql, "EXISTS (SELECT FROM ");
+	append_rows(side, number, param, sql);
+	appendStringInfoString(sql, " WHERE ");
+	append_clauses(context, side->clauses, sql);
+	appendStringInfoChar(sql, ')');
+}
+
+/*
+ * Filters of outer joins, semijoins and antijoins.  All of these choose among
+ * the rows of the joins before.  The joins after them look at each row by
+ * itself.  So it makes no difference that these conditions come last.
+ */
+static void
+append_conditions(fragment_context *context, const int *params,
+				  StringInfo sql)
+{
+	const char *separator = " WHERE ";
+	ListCell   *lc;
+
+	foreach(lc, context->fragment->sides)
+	{
+		const px_fragment_side *side = lfirst(lc);
+		int			i = foreach_current_index(lc);
+
+		if (side->filters != NIL)
+		{
+			appendStringInfoString(sql, separator);
+			append_clauses(context, side->filters, sql);
+			separator = " AND ";
+		}
+		if (px_fragment_is_hidden(side))
+		{
+			appendStringInfoString(sql, separator);
+			append_exists(context, side, i + 1, params[i], sql);
+			separator = " AND ";
+		}
+	}
 }
 
 static void
@@ -307,6 +369,7 @@ px_fragment_sql(PlannerInfo *root, const px_fragment *fragment,
 	};
 	int			nestlevel = px_transmission_begin();
 	int			param = fragment->inbox > 0 ? 0 : nparams;
+	int		   *params = palloc(list_length(fragment->sides) * sizeof(int));
 	StringInfoData sql;
 	ListCell   *lc;
 
@@ -317,12 +380,15 @@ px_fragment_sql(PlannerInfo *root, const px_fragment *fragment,
 	foreach(lc, fragment->sides)
 	{
 		const px_fragment_side *side = lfirst(lc);
+		int			i = foreach_current_index(lc);
 
 		if (side->inbox == 0)
 			param++;
-		append_side(&context, side, foreach_current_index(lc) + 1, param,
-					&sql);
+		params[i] = param;
+		if (!px_fragment_is_hidden(side))
+			append_joined(&context, side, i + 1, param, &sql);
 	}
+	append_conditions(&context, params, &sql);
 	append_keys(fragment, &sql);
 	AtEOXact_GUC(true, nestlevel);
 	return sql.data;
@@ -410,8 +476,10 @@ px_fragment_source_sql(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *leaf,
 }
 
 List *
-px_fragment_types(const char *scan_sql, const List *columns, int nparams)
+px_fragment_types(const ForeignPath *path, const char *scan_sql,
+				  const List *columns, int nparams)
 {
+	List	   *nested = path ? px_semi_join_types(path) : NIL;
 	StringInfoData tests;
 	StringInfoData from;
 	ListCell   *lc;
@@ -421,16 +489,24 @@ px_fragment_types(const char *scan_sql, const List *columns, int nparams)
 	appendStringInfo(&from, " LEFT JOIN (%s) r(", scan_sql);
 	foreach(lc, columns)
 	{
-		const Var  *column = lfirst_node(Var, lc);
+		const Var  *column = lfirst(lc);
 		int			i = foreach_current_index(lc) + 1;
+		int32		typmod;
+		Oid			type;
 
 		appendStringInfo(&from, "%sc%d", i > 1 ? ", " : "", i);
-		appendStringInfo(&tests, "%s%s", i > 1 ? " AND " : "",
-						 px_ask_types_test(psprintf("r.c%d", i),
-										   column->vartype,
-										   column->vartypmod));
+		if (column == NULL)
+			continue;
+		typmod = column->vartypmod;
+		type = getBaseTypeAndTypmod(column->vartype, &typmod);
+		appendStringInfo(&tests, "%s%s", tests.len > 0 ? " AND " : "",
+						 px_ask_types_test(psprintf("r.c%d", i), type,
+										   typmod));
 	}
 	appendStringInfoString(&from, ") ON false");
+	if (nested != NIL)
+		appendStringInfo(&tests, " AND (%s) IS NOT NULL",
+						 strVal(list_nth(nested, PX_ASK_TYPES_SQL)));
 	return list_make2(makeString(px_ask_types_sql(tests.data, from.data)),
 					  makeInteger(nparams));
 }

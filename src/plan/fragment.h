@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * fragment.h
- *		The SQL of a fragment: a join and its aggregates on a shard.
+ *		The SQL of a fragment: a join, and its aggregates, on a shard.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,11 +16,22 @@ typedef struct px_fragment_side
 {
 	RelOptInfo *rel;			/* whose columns they have: see columns */
 	List	   *columns;		/* Vars: rel->reltarget->exprs */
+	JoinType	jointype;		/* JOIN_INNER, or one that is about rows of the
+								 * big table: JOIN_LEFT, JOIN_SEMI, JOIN_ANTI */
 	List	   *clauses;		/* RestrictInfos: how they are joined to the
 								 * big table, and to the sides before */
+	List	   *filters;		/* RestrictInfos: conditions on what an outer
+								 * join returns */
 	int			inbox;			/* of the server's session that has the rows;
 								 * 0: they are a parameter */
 } px_fragment_side;
+
+/* Does the join return no columns of the side? */
+static inline bool
+px_fragment_is_hidden(const px_fragment_side *side)
+{
+	return side->jointype == JOIN_SEMI || side->jointype == JOIN_ANTI;
+}
 
 /* What a fragment computes, in terms of the parent table. */
 typedef struct px_fragment
@@ -31,16 +42,20 @@ typedef struct px_fragment
 	int			inbox;			/* that has rows of big; 0: they are scanned
 								 * where they are */
 	List	   *sides;			/* of px_fragment_side */
-	PathTarget *target;			/* what is returned: keys, which have a
-								 * sortgroupref, and plain aggregates */
+	PathTarget *target;			/* what is returned: columns; or keys, which
+								 * have a sortgroupref, and plain aggregates */
 } px_fragment;
 
 /*
  * The query for leaf, a partition of the big table or join:
  *
  *	SELECT key, aggregate FROM (scan_sql) r(c1, ...)
- *		JOIN exchange.unpack($n) s1(c1 type, ...) ON (...) GROUP BY 1
+ *		JOIN exchange.unpack($n) s1(c1 type, ...) ON (...)
+ *		WHERE EXISTS (SELECT FROM exchange.unpack($n) s2(c1 type, ...)
+ *					  WHERE (...))
+ *		GROUP BY 1
  *
+ * with EXISTS for semijoins, and NOT EXISTS for antijoins.
  * columns has the Vars of leaf that scan_sql returns.  scan_sql has nparams
  * parameters; those of the sides follow.  In place of the scan, or of
  * exchange.unpack, is exchange.inbox(n) for what has an inbox.
@@ -71,10 +86,11 @@ extern char *px_fragment_source_sql(PlannerInfo *root, RelOptInfo *rel,
 
 /*
  * What px_ask_types_begin takes: have the columns of scan_sql the types that
- * are declared here?
+ * are declared here?  A column that is NULL may have any type.  The query is
+ * that of path, which may have such a question itself; NULL if it has none.
  */
-extern List *px_fragment_types(const char *scan_sql, const List *columns,
-							   int nparams);
+extern List *px_fragment_types(const ForeignPath *path, const char *scan_sql,
+							   const List *columns, int nparams);
 
 /* The clauses by which the sides are joined, for EXPLAIN: Strings. */
 extern List *px_fragment_keys(PlannerInfo *root, const px_fragment *fragment);

@@ -30,9 +30,11 @@ typedef struct px_fragment_join
 {
 	PlannerInfo *root;
 	RelOptInfo *input_rel;		/* the join */
-	RelOptInfo *grouped_rel;	/* its groups */
-	GroupPathExtraData *extra;
-	PathTarget *partial;		/* what the first step returns */
+	Path	   *local;			/* its rows, by a join here */
+	RelOptInfo *grouped_rel;	/* its groups; NULL if rows are wanted */
+	GroupPathExtraData *extra;	/* of grouped_rel */
+	PathTarget *partial;		/* what the fragments return: the first step of
+								 * the groups, or input_rel's rows */
 	px_fragment fragment;
 	List	   *leaves;			/* RelOptInfos of big */
 	int			nservers;		/* that have them */
@@ -47,8 +49,15 @@ typedef struct px_fragment_join
 
 /*
  * Add the path in which the fragments run on the servers, and what they return
- * is combined here.  join->partial and join->fragment.target must be set.
+ * is combined here.  join->local, partial and fragment.target must be set.
  */
 extern void px_fragment_path_add(const px_fragment_join *join);
+
+/*
+ * The cheapest path of rel, a join, that has no fragments, for
+ * join->local.  It is one of our own: the planner does not free it if it finds
+ * a better one.  NULL if there is none that we can copy.
+ */
+extern Path *px_fragment_local_path(PlannerInfo *root, RelOptInfo *rel);
 
 #endif							/* PX_PLAN_FRAGMENT_JOIN_H */

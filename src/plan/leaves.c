@@ -53,9 +53,11 @@ joins_partitions_of(PlannerInfo *root, const RelOptInfo *leaf,
 	{
 		const AppendRelInfo *info = root->append_rel_array[relid];
 
-		if (info == NULL)
+		/* From 16 on, outer joins have numbers, too. */
+		if (info == NULL && root->simple_rel_array[relid])
 			return false;
-		parents = bms_add_member(parents, info->parent_relid);
+		parents = bms_add_member(parents, info ? (int) info->parent_relid :
+								 relid);
 	}
 	return bms_equal(parents, rel->relids);
 }

@@ -35,6 +35,7 @@
 #include "guc.h"
 #include "node/receive.h"
 #include "plan/eligible.h"
+#include "plan/local_agg.h"
 #include "plan/partial_agg.h"
 #include "plan/paths.h"
 #include "tuple/agg_state.h"
@@ -185,6 +186,7 @@ px_partial_agg_path(PlannerInfo *root, RelOptInfo *input_rel,
 	PathTarget *partial = output_rel->reltarget;
 	PathTarget *plain;
 	ForeignPath *foreign;
+	Path	   *local = NULL;
 	CustomPath *path;
 
 	if (px_partial_aggregates_setting == PX_PARTIAL_OFF ||
@@ -198,8 +200,17 @@ px_partial_agg_path(PlannerInfo *root, RelOptInfo *input_rel,
 	foreign = ask_postgres_fdw(root, input_rel, output_rel, plain, extra);
 	if (foreign == NULL)
 		return NULL;
+	if (px_local_agg_has_columns(plain))
+	{
+		local = px_local_agg_path(root, input_rel, output_rel, extra, plain,
+								  list_length(root->parse->groupClause));
+		if (local == NULL)
+			return NULL;
+	}
 
 	path = px_receive_path(root, foreign);
+	if (local)
+		path->custom_paths = lappend(path->custom_paths, local);
 	path->path.parent = output_rel;
 	path->path.pathtarget = partial;
 	path->path.total_cost += path->path.rows * cpu_operator_cost *
@@ -248,6 +259,18 @@ columns_of(const ForeignScan *foreign, Node *expr)
 	return columns;
 }
 
+/* The local plan runs where columns have other types there. */
+static void
+set_local_plan(PlannerInfo *root, CustomScan *scan, Plan *local)
+{
+	ForeignScan *foreign = linitial_node(ForeignScan, scan->custom_plans);
+	List	   *plain = get_tlist_exprs(foreign->fdw_scan_tlist, true);
+
+	outerPlan(foreign) = local;
+	(void) px_paths_set_types(&scan->scan.plan,
+							  px_local_agg_types(root, local, plain));
+}
+
 Plan *
 px_partial_agg_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 					List *tlist, List *clauses, List *custom_plans)
@@ -273,6 +296,8 @@ px_partial_agg_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	}
 	lfirst(list_nth_cell(scan->custom_private,
 						 PX_RECEIVE_PRIVATE_PARTIAL)) = columns;
+	if (list_length(custom_plans) > 1)
+		set_local_plan(root, scan, lsecond(custom_plans));
 	return &scan->scan.plan;
 }
 

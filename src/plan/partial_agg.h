@@ -35,8 +35,8 @@ extern PathTarget *px_partial_agg_plain(PlannerInfo *root,
 
 /*
  * PlanCustomPath of a path that returns partial aggregates, those of
- * rel->reltarget.  The only custom plan is a ForeignScan whose fdw_scan_tlist
- * has the plain target.
+ * rel->reltarget.  The first custom plan is a ForeignScan whose fdw_scan_tlist
+ * has the plain target; the second, if any, is that of px_local_agg_path.
  */
 extern Plan *px_partial_agg_plan(PlannerInfo *root, RelOptInfo *rel,
 								 CustomPath *best_path, List *tlist,

@@ -38,6 +38,7 @@
 #include "plan/leaves.h"
 #include "plan/paths.h"
 #include "plan/redistribute.h"
+#include "plan/semi_join.h"
 #include "plan/shippable.h"
 #include "wire/request.h"
 
@@ -625,7 +626,8 @@ px_redistribute_source_path(PlannerInfo *root, const px_source *source)
 	path->path.path.pathtarget = target;
 	path->path.path.parallel_safe = false;
 	path->path.methods = &source_path_methods;
-	path->path.custom_paths = list_make1(px_paths_foreign(leaf));
+	path->path.custom_paths = list_make1(
+		px_semi_join_alone(px_paths_foreign(leaf)));
 	path->source = source;
 	return &path->path.path;
 }
@@ -664,6 +666,6 @@ plan_source(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 		makeInteger(1);
 	return px_paths_set_types(
 		&scan->scan.plan,
-		px_fragment_types(scan_sql, columns,
+		px_fragment_types(linitial(best_path->custom_paths), scan_sql, columns,
 						  list_length(foreign->fdw_exprs)));
 }

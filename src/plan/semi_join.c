@@ -561,3 +561,16 @@ px_semi_join_plan(const ForeignPath *path, List *tlist, Plan *outer_plan)
 							copyObject(list_nth(private, SEMI_JOIN_TLIST)),
 							NIL, outer_plan);
 }
+
+ForeignPath *
+px_semi_join_alone(ForeignPath *path)
+{
+	ForeignPath *alone;
+
+	if (!px_semi_join_is_path(path))
+		return path;
+	alone = palloc(sizeof(ForeignPath));
+	*alone = *path;
+	alone->fdw_outerpath = NULL;
+	return alone;
+}

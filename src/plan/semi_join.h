@@ -48,4 +48,10 @@ extern ForeignScan *px_semi_join_plan(const ForeignPath *path, List *tlist,
  */
 extern List *px_semi_join_types(const ForeignPath *path);
 
+/*
+ * The path, without the join here: for a query around that of the path, whose
+ * server is asked for the path's types, too.
+ */
+extern ForeignPath *px_semi_join_alone(ForeignPath *path);
+
 #endif							/* PX_PLAN_SEMI_JOIN_H */

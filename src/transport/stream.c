@@ -49,8 +49,13 @@
 	"SELECT pg_catalog.set_config('lock_timeout', '100ms', true), " \
 	PX_REQUIRE_STILL_GENUINE
 
-/* The same for a stream that is held, in whose session inboxes are filled. */
-#define PREPARE_HELD	PREPARE ", " PX_REQUIRE_CAN_REPARTITION
+/*
+ * The same for a stream that is held, in whose session inboxes are filled.  It
+ * is idle as long as its sources have nothing for it.
+ */
+#define PREPARE_HELD \
+	PREPARE ", " PX_REQUIRE_CAN_REPARTITION ", " \
+	"pg_catalog.set_config('idle_in_transaction_session_timeout', '0', true)"
 
 static void finish_run(px_stream *stream);
 static void give_up_connection(px_connection_holder *holder);
@@ -509,7 +514,7 @@ px_stream_confirm(px_stream *stream)
 							   px_failed("remote's pg_exchange is gone, or not the extension's any more"));
 	}
 	if (answer == PX_ANSWER_OK &&
-		PQnfields(stream->result) != (stream->held ? 3 : 2))
+		PQnfields(stream->result) != (stream->held ? 4 : 2))
 		answer = PX_ANSWER_UNEXPECTED;
 	if (answer != PX_ANSWER_OK)
 		return fail_beginning(stream, "transaction cannot be prepared",

@@ -1,0 +1,154 @@
+/*-------------------------------------------------------------------------
+ *
+ * local_agg.c
+ *		The partial aggregates of a remote's rows, computed here.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/prep.h"
+#include "optimizer/tlist.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
+
+#include "compat.h"
+#include "exec/ask_types.h"
+#include "plan/fragment.h"
+#include "plan/local_agg.h"
+
+static List *
+columns_of(const List *exprs)
+{
+	return pull_var_clause((Node *) exprs,
+						   PVC_RECURSE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS |
+						   PVC_RECURSE_PLACEHOLDERS);
+}
+
+bool
+px_local_agg_has_columns(const PathTarget *plain)
+{
+	return columns_of(plain->exprs) != NIL;
+}
+
+/* Can the remote be asked about all of them? */
+static bool
+are_built_in(const List *columns)
+{
+	ListCell   *lc;
+
+	foreach(lc, columns)
+	{
+		const Var  *column = lfirst_node(Var, lc);
+
+		if (column->varattno <= 0 ||
+			getBaseType(column->vartype) >= FirstGenbkiObjectId)
+			return false;
+	}
+	return true;
+}
+
+/* The rows that are aggregated: keys, and columns of aggregates. */
+static PathTarget *
+input_target(PlannerInfo *root, const PathTarget *plain, int nkeys)
+{
+	PathTarget *target = create_empty_pathtarget();
+
+	for (int i = 0; i < nkeys; i++)
+		add_column_to_pathtarget(target, list_nth(plain->exprs, i),
+								 get_pathtarget_sortgroupref(plain, i));
+	add_new_columns_to_pathtarget(target, columns_of(plain->exprs));
+	return set_pathtarget_cost_width(root, target);
+}
+
+/* postgres_fdw's scan of all rows. */
+static Path *
+make_scan(const RelOptInfo *rel, PathTarget *target)
+{
+	ForeignPath *path = makeNode(ForeignPath);
+
+	path->path.pathtype = T_ForeignScan;
+	path->path.parent = unconstify(RelOptInfo *, rel);
+	path->path.pathtarget = target;
+	path->path.rows = rel->rows;
+	path->path.startup_cost = rel->cheapest_total_path->startup_cost;
+	path->path.total_cost = rel->cheapest_total_path->total_cost;
+	return &path->path;
+}
+
+Path *
+px_local_agg_path(PlannerInfo *root, RelOptInfo *input_rel,
+				  RelOptInfo *output_rel, const GroupPathExtraData *extra,
+				  const PathTarget *plain, int nkeys)
+{
+	List	   *clauses = px_group_clause(root);
+	AggClauseCosts costs = {0};
+	AggStrategy strategy = AGG_PLAIN;
+	Path	   *scan;
+
+	if (!are_built_in(columns_of(plain->exprs)) ||
+		!bms_is_empty(input_rel->lateral_relids) ||
+		(clauses != NIL && (extra->flags & GROUPING_CAN_USE_HASH) == 0))
+		return NULL;
+
+	/* All keys may be redundant: then there is one group, or none. */
+	if (root->parse->groupClause != NIL)
+		strategy = clauses ? AGG_HASHED : AGG_SORTED;
+	scan = make_scan(input_rel, input_target(root, plain, nkeys));
+	get_agg_clause_costs(root, AGGSPLIT_INITIAL_SERIAL, &costs);
+	return (Path *) create_agg_path(
+		root, output_rel, scan, output_rel->reltarget, strategy,
+		AGGSPLIT_INITIAL_SERIAL, clauses, NIL, &costs,
+		clauses == NIL ? 1.0 :
+		estimate_num_groups(root,
+							get_sortgrouplist_exprs(clauses,
+													extra->targetList),
+							scan->rows, NULL, NULL));
+}
+
+/* ---------------------------------------------------------------------
+ * The question
+ * --------------------------------------------------------------------- */
+
+static bool
+is_member(const Var *column, const List *columns)
+{
+	ListCell   *lc;
+
+	foreach(lc, columns)
+	{
+		const Var  *member = lfirst_node(Var, lc);
+
+		if (member->varno == column->varno &&
+			member->varattno == column->varattno)
+			return true;
+	}
+	return false;
+}
+
+List *
+px_local_agg_types(PlannerInfo *root, Plan *plan, const List *plain)
+{
+	List	   *wanted = columns_of(plain);
+	const ForeignScan *scan;
+	List	   *tested = NIL;
+	ListCell   *lc;
+
+	while (!IsA(plan, ForeignScan))
+		plan = outerPlan(plan);
+	scan = castNode(ForeignScan, plan);
+
+	/* A scan may return columns that nobody needs. */
+	foreach(lc, px_fragment_scan_columns(root, scan))
+	{
+		Var		   *column = lfirst_node(Var, lc);
+
+		tested = lappend(tested, is_member(column, wanted) ? column : NULL);
+	}
+	return px_fragment_types(NULL, strVal(linitial(scan->fdw_private)), tested,
+							 PX_ASK_TYPES_LOCAL_PARAMS);
+}
