@@ -165,8 +165,8 @@ class Table:
                 yield name, f"PARTITION OF {self.name} {values}", server
 
     def is_remote(self):
-        """Are all its rows on servers, and all its leaves partitions?"""
-        return self.kind() in ("foreign", *PARTITIONED) and \
+        """Are all its partitions on servers?"""
+        return self.kind() in PARTITIONED and \
             "local " not in "".join(self.layout[2:])
 
     def there(self):
