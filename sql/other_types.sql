@@ -125,7 +125,7 @@ BEGIN
 	RETURN NEXT CASE WHEN run(query) = a THEN 'same as ' ELSE 'not ' END || split_part(a, ' ', 1) || ' rows';
 	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
 		IF line ~ 'Runtime Filter|ExchangeReceive' THEN
-			RETURN NEXT regexp_replace(line, '^.*(Runtime|actual rows)', '\1');
+			RETURN NEXT regexp_replace(replace(line, '.00 ', ' '), '^.*(Runtime|actual rows)', '\1');
 		END IF;
 	END LOOP;
 END
