@@ -21,7 +21,6 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
-#include "utils/timestamp.h"
 
 #include "compat.h"
 #include "exec/ask_session.h"
@@ -61,7 +60,6 @@ typedef struct target
 	px_stream  *stream;
 	StringInfoData chunk;		/* for the next call */
 	px_spool   *waiting;		/* what follows it; NULL: nothing */
-	TimestampTz called_at;		/* when its session was last not idle */
 } target;
 
 typedef struct redistribution
@@ -122,10 +120,7 @@ plan_targets(redistribution *all)
 					   NULL, 0);
 	}
 	for (int i = 0; i < all->ntargets; i++)
-	{
 		end_call(all, &all->targets[i]);
-		all->targets[i].called_at = GetCurrentTimestamp();
-	}
 }
 
 /* Let the chunk be as full as may be. */
@@ -149,30 +144,6 @@ fill_chunk(target *to)
 	}
 }
 
-/* Have the target's session run something. */
-static void
-call_target(target *to, const char *chunk, int nbytes)
-{
-	/* libpq copies what it cannot send at once. */
-	px_stream_call(to->stream, FILL, chunk, nbytes);
-	to->called_at = GetCurrentTimestamp();
-}
-
-/*
- * The sources may take long, or have nothing for the target.  Its session must
- * not be ended as idle in a transaction meanwhile: so it gets an empty chunk.
- */
-static void
-keep_target_awake(target *to)
-{
-	int			idle_ms = (int) to->public->receive->asked.idle_ms;
-
-	if (idle_ms > 0 &&
-		TimestampDifferenceExceeds(to->called_at, GetCurrentTimestamp(),
-								   idle_ms / 2))
-		call_target(to, "", 0);
-}
-
 /* Send a chunk if the target can take it; the last one whatever its size. */
 static void
 send_chunk(redistribution *all, target *to)
@@ -194,11 +165,10 @@ send_chunk(redistribution *all, target *to)
 	}
 	fill_chunk(to);
 	if (to->chunk.len < (last ? 1 : CHUNK_NBYTES))
-	{
-		keep_target_awake(to);
 		return;
-	}
-	call_target(to, to->chunk.data, to->chunk.len);
+
+	/* libpq copies what it cannot send at once. */
+	px_stream_call(to->stream, FILL, to->chunk.data, to->chunk.len);
 	resetStringInfo(&to->chunk);
 }
 
