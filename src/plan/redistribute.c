@@ -45,12 +45,6 @@
 /* A query with more partitions by hash is not worth its length. */
 #define MAP_MAX		1024
 
-/* How a target is computed. */
-typedef struct px_targeting
-{
-	char	   *sql;			/* with %s for the key */
-} px_targeting;
-
 /* The equality by which rows of big and of a side get together. */
 typedef struct join_key
 {
@@ -199,22 +193,13 @@ find_key(const px_fragment_join *join, const px_fragment_side *side,
  * Targets
  * --------------------------------------------------------------------- */
 
-static px_targeting *
-make_targeting(char *sql)
-{
-	px_targeting *by = palloc(sizeof(px_targeting));
-
-	by->sql = sql;
-	return by;
-}
-
 /* By the hash of a key of that type, among so many. */
-static px_targeting *
+static char *
 target_by_hash(int ntargets, Oid type)
 {
-	return make_targeting(psprintf(
+	return psprintf(
 		"exchange.partition_number(%d, %%s::%s)", ntargets,
-		px_transmission_type(type, -1)));
+		px_transmission_type(type, -1));
 }
 
 /* The number of a partition of big among the leaves, or -1. */
@@ -253,7 +238,7 @@ map_of_targets(const px_fragment_join *join, const int *indexes, int n)
 	return psprintf("('{%s}'::pg_catalog.int4[])", map.data);
 }
 
-static px_targeting *
+static char *
 target_by_hash_bounds(const px_fragment_join *join, const join_key *key)
 {
 	const PartitionBoundInfo bounds = join->fragment.big->boundinfo;
@@ -262,11 +247,11 @@ target_by_hash_bounds(const px_fragment_join *join, const join_key *key)
 		join->fragment.big->part_scheme->partopfamily[0] !=
 		lookup_type_cache(key->big_type, TYPECACHE_HASH_OPFAMILY)->hash_opf)
 		return NULL;
-	return make_targeting(psprintf(
+	return psprintf(
 		"%s[exchange.partition_number(%d, %%s::%s)"
 		" OPERATOR(pg_catalog.+) 1]",
 		map_of_targets(join, bounds->indexes, bounds->nindexes),
-		bounds->nindexes, px_transmission_type(key->side_type, -1)));
+		bounds->nindexes, px_transmission_type(key->side_type, -1));
 }
 
 static bool
@@ -328,7 +313,7 @@ bounds_as_text(const px_fragment_join *join, int first, int n)
 	return quote_literal_cstr(psprintf("{%s}", text.data));
 }
 
-static px_targeting *
+static char *
 target_by_range(const px_fragment_join *join, const join_key *key)
 {
 	const PartitionBoundInfo bounds = join->fragment.big->boundinfo;
@@ -359,7 +344,7 @@ target_by_range(const px_fragment_join *join, const join_key *key)
 		bounds_as_text(join, first, end - first),
 		px_transmission_type(type, -1));
 	AtEOXact_GUC(true, nestlevel);
-	return make_targeting(sql);
+	return sql;
 }
 
 /* ---------------------------------------------------------------------
@@ -369,7 +354,7 @@ target_by_range(const px_fragment_join *join, const join_key *key)
 /* Add the leaves of rel, whose rows go to an inbox. */
 static void
 add_sources(px_fragment_join *join, RelOptInfo *rel, List *leaves,
-			List *columns, int inbox, const Var *key, const px_targeting *by)
+			List *columns, int inbox, const Var *key, const char *target)
 {
 	ListCell   *lc;
 
@@ -383,7 +368,7 @@ add_sources(px_fragment_join *join, RelOptInfo *rel, List *leaves,
 		source->inbox = inbox;
 		source->number = foreach_current_index(lc);
 		source->key = key;
-		source->by = by;
+		source->target = target;
 		join->sources = lappend(join->sources, source);
 	}
 }
@@ -518,7 +503,7 @@ bool
 px_redistribute_by_bounds(px_fragment_join *join, int side)
 {
 	px_fragment_side *cut = list_nth(join->fragment.sides, side);
-	px_targeting *by = NULL;
+	char	   *target = NULL;
 	join_key	key;
 
 	join->sources = NIL;
@@ -528,20 +513,20 @@ px_redistribute_by_bounds(px_fragment_join *join, int side)
 	switch (join->fragment.big->part_scheme->strategy)
 	{
 		case PARTITION_STRATEGY_HASH:
-			by = target_by_hash_bounds(join, &key);
+			target = target_by_hash_bounds(join, &key);
 			break;
 		case PARTITION_STRATEGY_RANGE:
-			by = target_by_range(join, &key);
+			target = target_by_range(join, &key);
 			break;
 		default:
 			break;
 	}
-	if (by == NULL)
+	if (target == NULL)
 		return false;
 	join->hosts = join->leaves;
 	cut->inbox = 1;
 	add_sources(join, cut->rel, px_foreign_leaves(join->root, cut->rel),
-				cut->columns, cut->inbox, key.side, by);
+				cut->columns, cut->inbox, key.side, target);
 	return true;
 }
 
@@ -647,7 +632,7 @@ plan_source(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 
 	sql = px_fragment_source_sql(root, source->rel, source->leaf, scan_sql,
 								 columns, source->columns, source->key,
-								 source->by->sql);
+								 source->target);
 	for (int i = 1; i <= list_length(source->columns) + 1; i++)
 		retrieved = lappend_int(retrieved, i);
 	foreign->fdw_private = list_make3(makeString(sql), retrieved,

@@ -21,7 +21,7 @@ typedef struct px_source
 	int			inbox;			/* that they go to, from 1 */
 	int			number;			/* among the sources of that inbox, from 0 */
 	const Var  *key;			/* of rel */
-	const struct px_targeting *by;
+	const char *target;			/* SQL of its number, with %s for the key */
 } px_source;
 
 /*
