@@ -14,6 +14,8 @@
 
 #include "catalog/pg_type_d.h"
 #include "nodes/makefuncs.h"
+#include "nodes/supportnodes.h"
+#include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
@@ -140,6 +142,24 @@ replace_function_scan(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	path->methods = &path_methods;
 	rel->pathlist = list_make1(path);
 	rel->partial_pathlist = NIL;
+}
+
+Node *
+px_row_function_support(Node *request,
+						double (*estimate) (PlannerInfo *root,
+											const FuncExpr *call))
+{
+	SupportRequestRows *wanted = (SupportRequestRows *) request;
+	double		rows;
+
+	if (!IsA(request, SupportRequestRows) || wanted->root == NULL ||
+		!IsA(wanted->node, FuncExpr))
+		return NULL;
+	rows = estimate(wanted->root, (const FuncExpr *) wanted->node);
+	if (rows < 0)
+		return NULL;
+	wanted->rows = clamp_row_est(rows);
+	return request;
 }
 
 void

@@ -10,6 +10,7 @@
 
 #include "nodes/extensible.h"
 #include "nodes/parsenodes.h"
+#include "nodes/pathnodes.h"
 
 /*
  * The custom scan that takes the place of the scan of a function, if the
@@ -17,6 +18,14 @@
  */
 extern const CustomScanMethods *px_row_function_methods(
 	const RangeTblEntry *rte);
+
+/*
+ * What the planner support function of one of them returns: request, with the
+ * rows that estimate says; NULL if that is negative, or for other requests.
+ */
+extern Node *px_row_function_support(
+	Node *request,
+	double (*estimate) (PlannerInfo *root, const FuncExpr *call));
 
 /* Install the planner's hook for relations; called by _PG_init. */
 extern void px_row_function_plan_init(void);

@@ -11,7 +11,6 @@
 #include "postgres.h"
 
 #include "catalog/pg_type_d.h"
-#include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
 #include "utils/builtins.h"
@@ -89,21 +88,8 @@ estimate_rows(PlannerInfo *root, const FuncExpr *call)
 Datum
 px_sql_unpack_support(PG_FUNCTION_ARGS)
 {
-	SupportRequestRows *request = (SupportRequestRows *) PG_GETARG_POINTER(0);
-
-	if (IsA(request, SupportRequestRows) && request->root &&
-		IsA(request->node, FuncExpr))
-	{
-		double		rows = estimate_rows(request->root,
-										 (FuncExpr *) request->node);
-
-		if (rows >= 0)
-		{
-			request->rows = clamp_row_est(rows);
-			PG_RETURN_POINTER(request);
-		}
-	}
-	PG_RETURN_POINTER(NULL);
+	PG_RETURN_POINTER(px_row_function_support((Node *) PG_GETARG_POINTER(0),
+											  estimate_rows));
 }
 
 void
