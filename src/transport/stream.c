@@ -18,7 +18,6 @@
 #include "catalog/pg_type_d.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "storage/latch.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -29,7 +28,6 @@
 #include "conn/pool.h"
 #include "conn/sqlstate.h"
 #include "guc.h"
-#include "stats/wait_event.h"
 #include "transport/stream.h"
 
 #define FRAME_FORMAT	1		/* binary */
@@ -760,48 +758,4 @@ px_stream_is_ready(px_stream *stream)
 
 	/* This sends what is still to be sent, too. */
 	return !PQisBusy(pg) || !PQconsumeInput(pg) || !PQisBusy(pg);
-}
-
-static void
-show_blocked(px_stream *const *streams, int n, px_blocked blocked)
-{
-	for (int i = 0; i < n; i++)
-		px_progress_blocked(streams[i]->progress, blocked);
-}
-
-void
-px_stream_wait_any(px_stream *const *streams, int n, long timeout_ms,
-				   instr_time *wait)
-{
-	WaitEventSet *set = px_wait_set_new(n);
-	WaitEvent	event;
-	int			nevents;
-	instr_time	begin;
-	instr_time	end;
-
-	px_wait_set_add_postmaster(set);
-	for (int i = 0; i < n; i++)
-	{
-		PGconn	   *pg = streams[i]->holder.connection->pg;
-		int			unsent = PQflush(pg) > 0 ? WL_SOCKET_WRITEABLE : 0;
-
-		AddWaitEventToSet(set, WL_SOCKET_READABLE | unsent, PQsocket(pg), NULL,
-						  NULL);
-	}
-	show_blocked(streams, n, PX_BLOCKED_SERVER);
-	INSTR_TIME_SET_CURRENT(begin);
-	nevents = WaitEventSetWait(set, timeout_ms, &event, 1,
-							   px_wait_event(PX_WAIT_RECEIVE));
-	INSTR_TIME_SET_CURRENT(end);
-	INSTR_TIME_ACCUM_DIFF(*wait, end, begin);
-	for (int i = 0; i < n; i++)
-		INSTR_TIME_ACCUM_DIFF(streams[i]->counters->receive_wait, end, begin);
-	show_blocked(streams, n, PX_BLOCKED_QUERY);
-	FreeWaitEventSet(set);
-
-	if (nevents > 0 && (event.events & WL_LATCH_SET))
-	{
-		ResetLatch(MyLatch);
-		CHECK_FOR_INTERRUPTS();
-	}
 }
