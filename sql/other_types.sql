@@ -81,7 +81,7 @@ BEGIN
 				END IF;
 			END LOOP;
 		EXCEPTION WHEN undefined_function THEN
-			rows_there := 'error';	-- postgres_fdw's semi-joins, since 17
+			rows_there := 'error';	-- see compare_semi
 		END;
 		RETURN NEXT;
 	END LOOP;
@@ -216,14 +216,28 @@ RESET enable_hashjoin;
 RESET enable_mergejoin;
 RESET enable_nestloop;
 
--- semi-joins and anti-joins by the server, one of another
+--
+-- Semi-joins and anti-joins by the server, one of another.  Since 17
+-- postgres_fdw has semi-joins of its own, which may read other rows, or fail:
+-- then only the answers count.  Before, so do the plan, and the rows that are
+-- read there: for pairs that are alike, for those whose values are few, and for
+-- others.
+--
+CREATE FUNCTION has_semi_joins() RETURNS boolean LANGUAGE sql RETURN current_setting('server_version_num')::int >= 170000;
+CREATE FUNCTION compare_semi(query text, way text, alike text, few text, others text)
+RETURNS TABLE (pair text, correct boolean) LANGUAGE sql AS $$
+	SELECT c.pair, c.same AND (has_semi_joins() OR (c.planned AND NOT c.answer_is_empty AND c.rows_there =
+		CASE WHEN c.pair IN ('char_char', 'varchar_text', 'text_varchar', 'int4_int8', 'domain_int', 'same_text', 'same_date', 'same_uuid') THEN alike
+			WHEN c.pair IN ('bool_text', 'enum_text') THEN few ELSE others END))
+	FROM compare(query, way) c;
+$$;
 SET pg_exchange.lookup_joins = off;
 SET pg_exchange.runtime_filters = off;
-SELECT * FROM compare('SELECT t.id FROM PAIR t WHERE EXISTS (SELECT FROM there_PAIR s WHERE s.k = t.k)', 'EXISTS');
+SELECT * FROM compare_semi('SELECT t.id FROM PAIR t WHERE EXISTS (SELECT FROM there_PAIR s WHERE s.k = t.k)', 'EXISTS', ' 182', ' 1818 4000 2', ' 182 4000 3');
 SET pg_exchange.transport = session;
-SELECT * FROM compare('SELECT t.id FROM PAIR t WHERE NOT EXISTS (SELECT FROM there_PAIR s WHERE s.k = t.k)', 'EXISTS');
+SELECT * FROM compare_semi('SELECT t.id FROM PAIR t WHERE NOT EXISTS (SELECT FROM there_PAIR s WHERE s.k = t.k)', 'EXISTS', ' 3818', ' 2182 4000 2', ' 3818 4000 3');
 RESET pg_exchange.transport;
-SELECT * FROM compare('SELECT count(*) FROM PAIR t WHERE NOT EXISTS (SELECT FROM there_PAIR s WHERE s.k = t.k) AND EXISTS (SELECT FROM same_text s WHERE s.id = t.id AND s.id < 100)', 'EXISTS.*EXISTS');
+SELECT * FROM compare_semi('SELECT count(*) FROM PAIR t WHERE NOT EXISTS (SELECT FROM there_PAIR s WHERE s.k = t.k) AND EXISTS (SELECT FROM same_text s WHERE s.id = t.id AND s.id < 100)', 'EXISTS.*EXISTS', ' 93', ' 54 4000 99 2', ' 93 4000 99 3');
 RESET pg_exchange.lookup_joins;
 RESET pg_exchange.runtime_filters;
 
@@ -268,7 +282,7 @@ ANALYZE summed;
 SELECT * FROM exchange_differences('SELECT sum(n) FROM summed');
 SELECT * FROM exchange_differences('SELECT max(t), count(*) FROM summed');
 SELECT * FROM exchange_differences('SELECT sum(d), avg(d) FROM summed');
-SELECT explain_stable('SELECT k, count(*) FROM parts_char_text GROUP BY k', 'ANALYZE, VERBOSE, COSTS OFF, TIMING OFF, SUMMARY OFF');
+SELECT regexp_replace(line, 'Memory: \d+kB', 'Memory: (size)') AS line FROM explain_stable('SELECT k, count(*) FROM parts_char_text GROUP BY k', 'ANALYZE, VERBOSE, COSTS OFF, TIMING OFF, SUMMARY OFF') line;
 RESET enable_partitionwise_aggregate;
 
 -- the type is altered there, after a plan was made
@@ -296,10 +310,24 @@ PREPARE by_keys AS SELECT count(*) FROM altered JOIN keys_char_text USING (k);
 EXECUTE by_keys;
 ALTER TABLE remote.altered ALTER k TYPE char(10);
 EXECUTE by_filter;
-EXECUTE by_server;
+CREATE FUNCTION executed(statement text, OUT n bigint) LANGUAGE plpgsql AS $$ BEGIN EXECUTE statement INTO n; END $$;
+SELECT executed('EXECUTE by_server') = CASE WHEN has_semi_joins() THEN 0 ELSE 200 END AS as_by_postgres_fdw;
 EXECUTE by_fragment;
 EXECUTE by_keys;
-SELECT explain_stable('EXECUTE by_server', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF');
+SELECT has_semi_joins() OR array_agg(line) = ARRAY[
+	'Aggregate (actual rows=1 loops=1)',
+	'  ->  Custom Scan (ExchangeReceive) (actual rows=200 loops=1)',
+	'        Server: loopback',
+	'        Compression: NONE (postgres_fdw)',
+	'        Transport: postgres_fdw (columns have other types on the server)',
+	'        Relations: (altered a) SEMI JOIN (there_char_text s)',
+	'        ->  Hash Semi Join (actual rows=200 loops=1)',
+	'              Hash Cond: (a.k = s.k)',
+	'              ->  Foreign Scan on altered a (actual rows=4000 loops=1)',
+	'              ->  Hash (actual rows=2 loops=1)',
+	'                    Buckets: 1024  Batches: 1  Memory Usage: (size)',
+	'                    ->  Foreign Scan on there_char_text s (actual rows=3 loops=1)'] AS as_planned
+FROM explain_stable('EXECUTE by_server', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF') line;
 SELECT explain_stable('EXECUTE by_fragment', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF');
 ALTER TABLE remote.altered ALTER k TYPE text;
 UPDATE remote.altered SET k = rpad(k, 10);
