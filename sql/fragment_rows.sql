@@ -209,7 +209,7 @@ SHOW pg_exchange.compression;
 COMMIT;
 RESET pg_exchange.join_exchange;
 
--- chosen where little comes back
+-- chosen where little comes back, not where all rows do
 CREATE FUNCTION fragment_nodes(query text) RETURNS SETOF text LANGUAGE sql AS $$
 	SELECT substring(line, '\((Exchange(?:Broadcast|HashPartition))\)') FROM explain_stable(query) line
 	WHERE line ~ 'ExchangeBroadcast|ExchangeHashPartition';
@@ -217,3 +217,4 @@ $$;
 SELECT fragment_nodes('SELECT f.id, f.code, i.brand FROM rfact f JOIN ritem i ON i.code = f.code AND f.qty + i.rank = 52');
 SELECT fragment_nodes('SELECT f.id, f.code, i.brand FROM rfact f LEFT JOIN ritem i ON i.id = f.item WHERE f.qty + i.rank = 52 OR i.even IS NULL AND f.code IS NULL');
 SELECT fragment_nodes('SELECT f.id, f.code FROM rfact f WHERE NOT EXISTS (SELECT FROM ritem i WHERE i.id = f.item) AND f.shop = 3');
+SELECT fragment_nodes('SELECT f.*, i.brand FROM rfact f JOIN ritem i ON i.id = f.item');

@@ -32,3 +32,41 @@ SELECT * FROM exchange_differences('SELECT v.i, x.c FROM (VALUES (1, NULL::text,
 RESET enable_hashjoin;
 RESET enable_mergejoin;
 RESET enable_material;
+
+-- what an init plan sets once is as good as a constant, also in a subquery
+-- that is run again; what an outer row sets is not
+CREATE FUNCTION transports(query text) RETURNS TABLE (transport text, n bigint) LANGUAGE sql AS $$
+	SELECT substring(line, 'Transport: (.*)'), count(*)
+	FROM explain_stable(query, 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF') line
+	WHERE line ~ 'Transport:' GROUP BY 1 ORDER BY 1;
+$$;
+SET pg_exchange.join_exchange = off;
+SELECT * FROM transports('SELECT name FROM numbers WHERE id > (SELECT max(id) - 5 FROM numbers)');
+SELECT * FROM exchange_differences('SELECT * FROM numbers WHERE id > (SELECT max(id) - 5 FROM numbers)');
+SELECT * FROM exchange_differences('SELECT l.id, (SELECT count(*) FROM numbers n WHERE n.id > (SELECT max(id) - 5 FROM numbers) + 0 * random()) FROM local_ids l');
+SELECT * FROM transports('SELECT l.id, (SELECT count(*) FROM numbers n WHERE n.id > l.id + (SELECT max(id) - 25 FROM numbers)) FROM local_ids l');
+SELECT * FROM exchange_differences('SELECT l.id, (SELECT count(*) FROM numbers n WHERE n.id > l.id + (SELECT max(id) - 25 FROM numbers)) FROM local_ids l');
+SELECT * FROM exchange_differences('SELECT l.id, (SELECT count(*) FROM numbers n WHERE n.id > (SELECT max(m.id) - l.id FROM numbers m)) FROM local_ids l');
+-- an error in the init plan; the next query finds all as before
+SELECT name FROM numbers WHERE id > (SELECT 1 / (count(*) - count(*)) FROM local_ids);
+PREPARE above(int) AS SELECT count(*) FROM numbers WHERE id > (SELECT max(id) - $1 FROM numbers);
+EXECUTE above(3);
+EXECUTE above(7);
+RESET pg_exchange.join_exchange;
+
+-- an init plan that writes, before the query that its result is for
+CREATE TABLE remote.written_first (id int);
+CREATE FOREIGN TABLE written_first (id int) SERVER loopback OPTIONS (schema_name 'remote');
+INSERT INTO remote.written_first SELECT generate_series(1, 2000);
+CREATE FUNCTION write_first() RETURNS int LANGUAGE plpgsql AS $$ BEGIN INSERT INTO public.written_first VALUES (3000); RETURN 1999; END $$;
+BEGIN;
+SELECT count(*) FROM written_first WHERE id > (SELECT write_first());
+SELECT count(*) FROM written_first WHERE id > (SELECT write_first() OFFSET 0);
+ROLLBACK;
+BEGIN;
+SET LOCAL pg_exchange.enabled = off;
+SELECT count(*) FROM written_first WHERE id > (SELECT write_first());
+SELECT count(*) FROM written_first WHERE id > (SELECT write_first() OFFSET 0);
+ROLLBACK;
+DROP FOREIGN TABLE written_first;
+DROP TABLE remote.written_first;

@@ -125,6 +125,7 @@ begin_params(px_receive_state *state, const CustomScan *scan)
 
 	/* An ExchangeLookup sets its keys once for many outer rows. */
 	state->params_change = !private_int(scan, PX_RECEIVE_PRIVATE_KEYS) &&
+		!private_int(scan, PX_RECEIVE_PRIVATE_CONSTANT) &&
 		is_changing_param((Node *) exprs, NULL);
 	state->param_exprs = ExecInitExprList(exprs, &state->css.ss.ps);
 	state->param_output = palloc(nparams * sizeof(FmgrInfo));

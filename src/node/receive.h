@@ -33,7 +33,9 @@ typedef enum px_receive_private
 									 * early */
 	PX_RECEIVE_PRIVATE_KEYS,	/* 1 if its parameters are the keys of an
 								 * ExchangeLookup or the sides of an
-								 * ExchangeBroadcast, and nothing else */
+								 * ExchangeBroadcast, and else constant */
+	PX_RECEIVE_PRIVATE_CONSTANT,	/* 1 if init plans set its parameters once
+									 * for the query, or if it has none */
 	PX_RECEIVE_PRIVATE_LIMITED, /* 1 if a LIMIT was added to the remote query,
 								 * whose rows are merged with others */
 	PX_RECEIVE_PRIVATE_SEMI_JOIN,	/* 1 if the remote query is one of

@@ -167,8 +167,9 @@ cost_fragment(const px_fragment_join *join, const RelOptInfo *leaf,
 
 	path->path.rows = clamp_row_est(number_of_results(join, joined));
 	path->path.startup_cost = px_paths_foreign(leaf)->path.startup_cost +
-		(moved ? 0 : px_paths_scan_cost(leaf)) + here / join->nservers +
-		cost_of_rows_sent(join);
+		(moved ? 0 : px_paths_cost_at_once(px_paths_scan_cost(leaf),
+										   join->nservers)) +
+		here / join->nservers + cost_of_rows_sent(join);
 	path->path.total_cost = path->path.startup_cost +
 		path->path.rows * (px_paths_tuple_cost(leaf) + cpu_tuple_cost);
 }

@@ -38,6 +38,7 @@ typedef struct key_params
 	PlannedStmt *stmt;
 	int			first;
 	Bitmapset  *all;
+	Bitmapset  *constant;		/* others that are set once */
 	bool		stable;			/* nothing else below it changes */
 } key_params;
 
@@ -78,14 +79,16 @@ has_marker(Node *node, void *context)
 	return expression_tree_walker(node, has_marker, context);
 }
 
+/* Has it a parameter that is not one of these, or a marker? */
 static bool
-has_exec_param(Node *node, void *context)
+has_changing_param(Node *node, void *constant)
 {
 	if (node == NULL)
 		return false;
-	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC &&
+		!bms_is_member(((Param *) node)->paramid, constant))
 		return true;
-	return expression_tree_walker(node, has_exec_param, context);
+	return expression_tree_walker(node, has_changing_param, constant);
 }
 
 /* Let a node below an ExchangeLookup be rescanned when keys change. */
@@ -170,7 +173,8 @@ bind_receive(Plan *plan, void *arg)
 	if ((has_marker((Node *) foreign->fdw_exprs, NULL) ||
 		 list_nth(receive->custom_private,
 				  PX_RECEIVE_PRIVATE_LOOKUP) != NIL) &&
-		params->stable && !has_exec_param((Node *) foreign->fdw_exprs, NULL))
+		params->stable &&
+		!has_changing_param((Node *) foreign->fdw_exprs, params->constant))
 		mark(receive, PX_RECEIVE_PRIVATE_KEYS);
 	bind_keys(receive, params);
 	add_params(&foreign->scan.plan, params);
@@ -191,7 +195,8 @@ bind_params(const lookup_binding *binding, CustomScan *scan, int item,
 {
 	PlannedStmt *stmt = binding->stmt;
 	key_params	params = {.stmt = stmt,
-						  .first = list_length(stmt->paramExecTypes)};
+						  .first = list_length(stmt->paramExecTypes),
+						  .constant = binding->constant};
 	ListCell   *lc;
 
 	foreach(lc, types)
@@ -248,6 +253,19 @@ bind_broadcast(const lookup_binding *binding, CustomScan *scan)
 	bind_params(binding, scan, PX_BROADCAST_PRIVATE_PARAM, types, fragments);
 }
 
+/* One whose parameters are all set once need not wait for the session. */
+static void
+mark_constant(const lookup_binding *binding, CustomScan *receive)
+{
+	List	   *exprs = linitial_node(ForeignScan,
+									  receive->custom_plans)->fdw_exprs;
+
+	if (list_nth(receive->custom_private, PX_RECEIVE_PRIVATE_LOOKUP) == NIL &&
+		!has_marker((Node *) exprs, NULL) &&
+		!has_changing_param((Node *) exprs, binding->constant))
+		mark(receive, PX_RECEIVE_PRIVATE_CONSTANT);
+}
+
 static bool
 bind_node(Plan *plan, void *arg)
 {
@@ -259,6 +277,8 @@ bind_node(Plan *plan, void *arg)
 		bind_lookup(arg, scan);
 	else if (px_is_broadcast(plan))
 		bind_broadcast(arg, scan);
+	else if (px_plan_is_receive(plan))
+		mark_constant(arg, scan);
 	return false;
 }
 

@@ -73,6 +73,12 @@ typedef struct exchange_routine
  */
 #define BUSY_REMOTE_COST		1000.0
 
+/*
+ * If it returns at least so many rows, it is taken to read its tables for
+ * them: an index is the way to fewer.
+ */
+#define SELECTED_ROWS			100.0
+
 /* What postgres_fdw charges for a scan, unless fdw_startup_cost is set. */
 #define STARTUP_COST			100.0
 
@@ -112,6 +118,14 @@ px_original_routine(const RelOptInfo *rel)
 		exchange_routine_of(rel)->original : NULL;
 }
 
+/* Does the remote work for long, if no index helps it? */
+static bool
+is_busy(const Path *path)
+{
+	return path->total_cost - STARTUP_COST - path->rows *
+		exchange_routine_of(path->parent)->tuple_cost > BUSY_REMOTE_COST;
+}
+
 /*
  * Does the remote have much to compute for few rows?  Then it should be free
  * to do that in parallel, and at the same time as other servers: by a stream.
@@ -119,9 +133,7 @@ px_original_routine(const RelOptInfo *rel)
 static bool
 is_much_work(const Path *path)
 {
-	return IS_UPPER_REL(path->parent) &&
-		path->total_cost - STARTUP_COST - path->rows *
-		exchange_routine_of(path->parent)->tuple_cost > BUSY_REMOTE_COST;
+	return IS_UPPER_REL(path->parent) && is_busy(path);
 }
 
 /* Is the expected result so small that the session is to read it? */
@@ -129,7 +141,8 @@ static bool
 is_small(PlannerInfo *root, const ForeignPath *foreign)
 {
 	return px_expected_nbytes(root, &foreign->path) < px_min_bytes &&
-		!is_much_work(&foreign->path);
+		!is_much_work(&foreign->path) &&
+		(foreign->path.rows < SELECTED_ROWS || !is_busy(&foreign->path));
 }
 
 /*
@@ -300,6 +313,15 @@ px_paths_scan_cost(const RelOptInfo *rel)
 	return Max(cost, 0);
 }
 
+Cost
+px_paths_cost_at_once(Cost cost, int nservers)
+{
+	int			nworkers = Min(max_parallel_workers_per_gather,
+							   nservers - 1);
+
+	return nworkers > 0 ? cost / px_parallel_divisor(nworkers) : cost;
+}
+
 /*
  * What a scan that takes keys costs on the remote, beyond its start.  No index
  * may be known here, so assume that the remote compares all rows with the
@@ -308,16 +330,9 @@ px_paths_scan_cost(const RelOptInfo *rel)
 static Cost
 remote_cost_of_keys(const RelOptInfo *rel, double nkeys, int nservers)
 {
-	int			nworkers = Min(max_parallel_workers_per_gather,
-							   nservers - 1);
-	Cost		cost = px_paths_scan_cost(rel) +
-		rel->tuples * cpu_operator_cost + nkeys * KEY_COST;
-
-	/*
-	 * All servers work at once.  A parallel plan, which reads all rows, is
-	 * given credit for that, so a lookup must be, too.
-	 */
-	return nworkers > 0 ? cost / px_parallel_divisor(nworkers) : cost;
+	return px_paths_cost_at_once(px_paths_scan_cost(rel) +
+								 rel->tuples * cpu_operator_cost +
+								 nkeys * KEY_COST, nservers);
 }
 
 Cost

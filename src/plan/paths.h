@@ -60,6 +60,13 @@ extern bool px_paths_are_plain(const Path *path);
 extern Cost px_paths_scan_cost(const RelOptInfo *rel);
 
 /*
+ * What is left of the cost of one of so many servers if all of them work at
+ * once.  A parallel plan, which reads all rows, is given credit for that: so
+ * others must be, too.
+ */
+extern Cost px_paths_cost_at_once(Cost cost, int nservers);
+
+/*
  * What it costs to send so many rows of so many bytes as frames from, or to,
  * the server of rel, a relation of postgres_fdw.
  */

@@ -472,6 +472,58 @@ can_be_hosts(List *hosts)
 		most_on_a_server(hosts) < px_max_connections_per_server;
 }
 
+/* Do equal columns of both get rows to partitions of the same number? */
+static bool
+are_partitioned_alike(const RelOptInfo *one, const RelOptInfo *other)
+{
+	const PartitionScheme scheme = one->part_scheme;
+
+	if (scheme == NULL || other->part_scheme != scheme ||
+		scheme->partnatts != 1 || one->nparts != other->nparts ||
+		one->part_rels == NULL || other->part_rels == NULL ||
+		!partition_bounds_equal(1, scheme->parttyplen, scheme->parttypbyval,
+								one->boundinfo, other->boundinfo))
+		return false;
+	for (int i = 0; i < one->nparts; i++)
+	{
+		const RelOptInfo *part = one->part_rels[i];
+		const RelOptInfo *other_part = other->part_rels[i];
+
+		/* One that was pruned has no rows. */
+		if (part && other_part && (!OidIsValid(part->serverid) ||
+								   part->serverid != other_part->serverid))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Are rows of the side on the server of those of big that they are joined
+ * with?  Then the planner has joined their partitions there, which is cheaper,
+ * whatever it seems to cost.
+ */
+static bool
+is_in_place(const px_fragment_join *join, const px_fragment_side *side)
+{
+	const RelOptInfo *big = join->fragment.big;
+	ListCell   *lc;
+
+	if (px_join_exchange_setting == PX_JOIN_EXCHANGE_HASH_PARTITION ||
+		!are_partitioned_alike(big, side->rel))
+		return false;
+	foreach(lc, side->clauses)
+	{
+		join_key	key;
+
+		if (find_key_of_clause(join, side, lfirst_node(RestrictInfo, lc),
+							   &key) &&
+			list_member(big->partexprs[0], key.big) &&
+			list_member(side->rel->partexprs[0], key.side))
+			return true;
+	}
+	return false;
+}
+
 bool
 px_redistribute_find(const px_fragment_join *join, int *side)
 {
@@ -487,7 +539,7 @@ px_redistribute_find(const px_fragment_join *join, int *side)
 
 		if (this_nbytes <= nbytes ||
 			px_foreign_leaves(join->root, this->rel) == NIL ||
-			!find_key(join, this, false, &key))
+			!find_key(join, this, false, &key) || is_in_place(join, this))
 			continue;
 		nbytes = this_nbytes;
 		*side = foreach_current_index(lc);
