@@ -185,6 +185,15 @@ SUPPORT exchange.unpack_support;
 COMMENT ON FUNCTION exchange.unpack(pg_catalog.text) IS
 'return the rows of frames: SELECT * FROM exchange.unpack(frames) AS t(column type, ...)';
 
+CREATE FUNCTION exchange.unpack(frames pg_catalog.text, distinct_values pg_catalog.float8[])
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'px_sql_unpack'
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED
+SUPPORT exchange.unpack_support;
+
+COMMENT ON FUNCTION exchange.unpack(pg_catalog.text, pg_catalog.float8[]) IS
+'the same, with the number of distinct values of each column for the planner; 0: not known';
+
 CREATE FUNCTION exchange.describe(hello pg_catalog.text, statement pg_catalog.text)
 RETURNS pg_catalog.text
 AS 'MODULE_PATHNAME', 'px_sql_describe'
@@ -235,6 +244,15 @@ SUPPORT exchange.inbox_support;
 
 COMMENT ON FUNCTION exchange.inbox(integer) IS
 'return the rows of frames in an inbox: SELECT * FROM exchange.inbox(number) AS t(column type, ...)';
+
+CREATE FUNCTION exchange.inbox(number integer, distinct_values pg_catalog.float8[])
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'px_sql_inbox'
+LANGUAGE C STRICT STABLE PARALLEL RESTRICTED
+SUPPORT exchange.inbox_support;
+
+COMMENT ON FUNCTION exchange.inbox(integer, pg_catalog.float8[]) IS
+'the same, with the number of distinct values of each column for the planner; 0: not known';
 
 --
 -- Runtime filters.

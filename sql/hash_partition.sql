@@ -40,7 +40,7 @@ BEGIN
 	SELECT count(*) INTO rows FROM by_partition;
 	SELECT count(*) INTO without_only FROM (TABLE without EXCEPT ALL TABLE by_partition) x;
 	SELECT count(*) INTO with_only FROM (TABLE by_partition EXCEPT ALL TABLE without) x;
-	SELECT CASE WHEN bool_or(line ~ 'inbox\(2\)') THEN 'both' WHEN bool_or(line ~ 'inbox\(1\)') THEN 'one' ELSE 'none' END INTO cut
+	SELECT CASE WHEN bool_or(line ~ 'inbox\(2,') THEN 'both' WHEN bool_or(line ~ 'inbox\(1,') THEN 'one' ELSE 'none' END INTO cut
 		FROM explain_stable(query, 'VERBOSE') line;
 	SELECT string_agg(DISTINCT substring(line, 'Not Sent: (.*)'), ', ') INTO not_sent
 		FROM explain_stable(query, 'ANALYZE, TIMING OFF, COSTS OFF') line;

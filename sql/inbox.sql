@@ -120,7 +120,22 @@ SELECT exchange.fill_inbox(records(:'more', 1) || records(:'thousand', 1, 1) || 
 SELECT number, estimated(format('SELECT * FROM exchange.inbox(%L) AS t(i int)', number)) FROM (VALUES ('1'), ('2'), ('3'), ('-1'), (NULL)) v(number);
 SELECT estimated('SELECT * FROM exchange.inbox((SELECT 1)) AS t(i int)');
 EXPLAIN (VERBOSE, COSTS OFF) SELECT i * 2 FROM exchange.inbox(1) AS t(i int, j int) WHERE j > 3;
+-- the distinct values that the coordinator expects; what it can't expect counts for nothing
+CREATE FUNCTION groups(arguments text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE format('EXPLAIN (FORMAT json) SELECT i FROM exchange.inbox(1%s) AS t(i int) GROUP BY i', arguments) INTO plan;
+	RETURN format('%s of %s', plan #>> '{0,Plan,Plan Rows}', plan #>> '{0,Plan,Plans,0,Plan Rows}');
+END
+$$;
+SELECT v, groups(CASE WHEN v = '' THEN '' ELSE format(', %L', v) END) FROM unnest(ARRAY['', '{5}', '{700,3}', '{5000}', '{0.5}', '{0}', '{-7}',
+	'{NaN}', '{Infinity}', '{NULL}', '{}', '{{5}}', '[3:3]={5}']) v;
+SELECT count(*), sum(i) FROM exchange.inbox(1, '{5}') AS t(i int);
+SELECT count(*) FROM exchange.inbox(1, NULL) AS t(i int);
+EXPLAIN (COSTS OFF) SELECT * FROM (SELECT i % 50000 AS j FROM generate_series(1, 20000) i OFFSET 0) b, exchange.inbox(1, '{1000}') AS a(i int) WHERE i = j;
 COMMIT;
+SELECT count(*) FROM exchange.inbox(1, (SELECT '{5}'::float8[])) AS t(i int);
 EXPLAIN (COSTS OFF) SELECT * FROM exchange.inbox(1) AS a(i int), exchange.inbox(2) AS b(j int) WHERE i = j;
 PREPARE sums(int) AS SELECT count(*), sum(i * 2) AS twice FROM exchange.inbox($1) AS t(i int) WHERE i > 35;
 EXECUTE sums(1);

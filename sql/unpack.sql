@@ -38,6 +38,8 @@ SELECT piece AS small FROM (SELECT piece('SELECT i FROM generate_series(1, 37) i
 SELECT estimated(format('SELECT * FROM exchange.unpack(%L) AS t(i int)', :'small'));
 SELECT estimated('SELECT * FROM exchange.unpack(''no piece'') AS t(i int)');
 SELECT estimated('SELECT * FROM exchange.unpack((SELECT ''later'')) AS t(i int)');
+SELECT estimated(format('SELECT * FROM exchange.unpack(%L, ''{5}'') AS t(i int)', :'small'));
+SELECT sum(i) FROM exchange.unpack(:'small', '{5}') AS t(i int) WHERE i > 30;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT i * 2 FROM exchange.unpack('no piece') AS t(i int, j int) WHERE j > 3;
 PREPARE numbers(text) AS SELECT i * 2 AS twice FROM exchange.unpack($1) AS t(i int) WHERE i > 35;
 EXECUTE numbers(:'small');

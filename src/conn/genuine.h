@@ -131,9 +131,11 @@
 		"'exchange.apply(pg_catalog.text,pg_catalog.text,pg_catalog.text)" \
 		" px_sql_apply', " \
 		"'exchange.unpack(pg_catalog.text) px_sql_unpack', " \
+		"'exchange.unpack(pg_catalog.text,double precision[])" \
+		" px_sql_unpack', " \
 		"'exchange.unpack_support(pg_catalog.internal)" \
 		" px_sql_unpack_support'", \
-		"4")
+		"5")
 
 /* The same for the function that frames are deposited by. */
 #define PX_CAN_DEPOSIT \
@@ -144,7 +146,7 @@
 #define PX_CAN_REPARTITION \
 	PX_ARE_GENUINE( \
 		"'exchange.fill_inbox(pg_catalog.bytea) px_sql_fill_inbox', " \
-		"'exchange.inbox(integer) px_sql_inbox', " \
+		"'exchange.inbox(integer,double precision[]) px_sql_inbox', " \
 		"'exchange.inbox_support(pg_catalog.internal)" \
 		" px_sql_inbox_support', " \
 		"'exchange.partition_number(integer,pg_catalog.\"any\")" \

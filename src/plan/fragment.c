@@ -18,11 +18,13 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/ruleutils.h"
+#include "utils/selfuncs.h"
 
 #include "compat.h"
 #include "exec/ask_types.h"
 #include "exec/transmission.h"
 #include "plan/fragment.h"
+#include "plan/join_key.h"
 #include "plan/leaves.h"
 #include "plan/semi_join.h"
 
@@ -242,6 +244,34 @@ append_column_definitions(List *columns, StringInfo sql)
 	appendStringInfoChar(sql, ')');
 }
 
+/*
+ * The distinct values that each column of rel is expected to have among the
+ * rows of an inbox or of a parameter, as an array.  The inbox of each target
+ * has others of the key that the rows were cut by.
+ */
+static void
+append_distinct_values(const fragment_context *context, const RelOptInfo *rel,
+					   List *columns, const Var *key, StringInfo sql)
+{
+	ListCell   *lc;
+
+	appendStringInfoString(sql, "'{");
+	foreach(lc, columns)
+	{
+		Node	   *column = lfirst(lc);
+		double		n = px_distinct_values(context->root, column);
+
+		if (n > 0)
+			n = estimate_num_groups(context->root, list_make1(column),
+									rel->rows, NULL, NULL);
+		if (key && equal(column, key))
+			n /= context->fragment->ntargets;
+		appendStringInfo(sql, "%s%.0f", foreach_current_index(lc) > 0 ? "," : "",
+						 n);
+	}
+	appendStringInfoString(sql, "}'::pg_catalog.float8[]");
+}
+
 /* The big table's rows: from the table, or from an inbox. */
 static void
 append_big(const fragment_context *context, const char *scan_sql,
@@ -252,21 +282,25 @@ append_big(const fragment_context *context, const char *scan_sql,
 		append_scan(context->columns, scan_sql, sql);
 		return;
 	}
-	appendStringInfo(sql, " FROM exchange.inbox(%d) r",
+	appendStringInfo(sql, " FROM exchange.inbox(%d, ",
 					 context->fragment->inbox);
+	append_distinct_values(context, context->fragment->big, context->columns,
+						   context->fragment->key, sql);
+	appendStringInfoString(sql, ") r");
 	append_column_definitions(context->columns, sql);
 }
 
 /* A side's rows, from the parameter or from its inbox. */
 static void
-append_rows(const px_fragment_side *side, int number, int param,
-			StringInfo sql)
+append_rows(const fragment_context *context, const px_fragment_side *side,
+			int number, int param, StringInfo sql)
 {
 	if (side->inbox > 0)
-		appendStringInfo(sql, "exchange.inbox(%d) s%d", side->inbox, number);
+		appendStringInfo(sql, "exchange.inbox(%d, ", side->inbox);
 	else
-		appendStringInfo(sql, "exchange.unpack($%d::pg_catalog.text) s%d",
-						 param, number);
+		appendStringInfo(sql, "exchange.unpack($%d::pg_catalog.text, ", param);
+	append_distinct_values(context, side->rel, side->columns, side->key, sql);
+	appendStringInfo(sql, ") s%d", number);
 	append_column_definitions(side->columns, sql);
 }
 
@@ -290,7 +324,7 @@ append_joined(fragment_context *context, const px_fragment_side *side,
 {
 	appendStringInfoString(sql, side->jointype == JOIN_LEFT ? " LEFT JOIN " :
 						   " JOIN ");
-	append_rows(side, number, param, sql);
+	append_rows(context, side, number, param, sql);
 	appendStringInfoString(sql, " ON (");
 	append_clauses(context, side->clauses, sql);
 	appendStringInfoChar(sql, ')');
@@ -304,7 +338,7 @@ append_exists(fragment_context *context, const px_fragment_side *side,
 	if (side->jointype == JOIN_ANTI)
 		appendStringInfoString(sql, "NOT ");
 	appendStringInfoString(sql, "EXISTS (SELECT FROM ");
-	append_rows(side, number, param, sql);
+	append_rows(context, side, number, param, sql);
 	appendStringInfoString(sql, " WHERE ");
 	append_clauses(context, side->clauses, sql);
 	appendStringInfoChar(sql, ')');

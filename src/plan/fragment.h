@@ -24,6 +24,7 @@ typedef struct px_fragment_side
 								 * join returns */
 	int			inbox;			/* of the server's session that has the rows;
 								 * 0: they are a parameter */
+	const Var  *key;			/* by which the rows of the inbox were cut */
 } px_fragment_side;
 
 /* Does the join return no columns of the side? */
@@ -41,6 +42,8 @@ typedef struct px_fragment
 	List	   *columns;		/* of big, if inbox is set: Vars */
 	int			inbox;			/* that has rows of big; 0: they are scanned
 								 * where they are */
+	const Var  *key;			/* by which they were cut */
+	int			ntargets;		/* of rows that are cut */
 	List	   *sides;			/* of px_fragment_side */
 	PathTarget *target;			/* what is returned: columns; or keys, which
 								 * have a sortgroupref, and plain aggregates */
@@ -50,15 +53,17 @@ typedef struct px_fragment
  * The query for leaf, a partition of the big table or join:
  *
  *	SELECT key, aggregate FROM (scan_sql) r(c1, ...)
- *		JOIN exchange.unpack($n) s1(c1 type, ...) ON (...)
- *		WHERE EXISTS (SELECT FROM exchange.unpack($n) s2(c1 type, ...)
+ *		JOIN exchange.unpack($n, '{...}') s1(c1 type, ...) ON (...)
+ *		WHERE EXISTS (SELECT FROM exchange.unpack($n, '{...}') s2(c1 type, ...)
  *					  WHERE (...))
  *		GROUP BY 1
  *
  * with EXISTS for semijoins, and NOT EXISTS for antijoins.
  * columns has the Vars of leaf that scan_sql returns.  scan_sql has nparams
  * parameters; those of the sides follow.  In place of the scan, or of
- * exchange.unpack, is exchange.inbox(n) for what has an inbox.
+ * exchange.unpack, is exchange.inbox(n, '{...}') for what has an inbox.  The
+ * arrays have the number of distinct values that each column is expected to
+ * have, 0 if that is not known.
  */
 extern char *px_fragment_sql(PlannerInfo *root, const px_fragment *fragment,
 							 RelOptInfo *leaf, const char *scan_sql,

@@ -576,7 +576,9 @@ px_redistribute_by_bounds(px_fragment_join *join, int side)
 	if (target == NULL)
 		return false;
 	join->hosts = join->leaves;
+	join->fragment.ntargets = list_length(join->hosts);
 	cut->inbox = 1;
+	cut->key = key.side;
 	add_sources(join, cut->rel, px_foreign_leaves(join->root, cut->rel),
 				cut->columns, cut->inbox, key.side, target);
 	return true;
@@ -627,9 +629,12 @@ px_redistribute_by_hash(px_fragment_join *join, int side)
 	if (!can_be_hosts(join->hosts) || !can_move_big(join) ||
 		!find_key(join, cut, false, &key))
 		return false;
+	join->fragment.ntargets = ntargets;
 	join->fragment.inbox = 1;
+	join->fragment.key = key.big;
 	join->fragment.columns = big->reltarget->exprs;
 	cut->inbox = 2;
+	cut->key = key.side;
 	add_sources(join, big, join->leaves, join->fragment.columns,
 				join->fragment.inbox, key.big,
 				target_by_hash(ntargets, key.big_type));

@@ -8,23 +8,43 @@
  * scan only if the function stands alone, with a list of column definitions:
  * not in ROWS FROM, and without WITH ORDINALITY.
  *
+ * The caller may know how many distinct values each column has.  Otherwise the
+ * planner assumes 200, and would rather hash a table than a few rows of ours.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include <math.h>
+
+#include "access/htup_details.h"
 #include "catalog/pg_type_d.h"
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
 
 #include "node/inbox.h"
 #include "node/unpack.h"
+#include "plan/column_stats.h"
 #include "plan/row_function.h"
 
+/* The arguments of the functions. */
+enum
+{
+	ARGUMENT_ROWS,
+	ARGUMENT_DISTINCT_VALUES,	/* float8[]; may be left out */
+	ARGUMENTS_MAX
+};
+
+static get_relation_stats_hook_type prev_get_relation_stats_hook = NULL;
 static set_rel_pathlist_hook_type prev_set_rel_pathlist_hook = NULL;
 
 /* The scan of the rows of this function; NULL if we have none. */
@@ -41,6 +61,17 @@ methods_of(Oid function)
 	return NULL;
 }
 
+/* The distinct values that the caller expects, if that is a constant. */
+static const Const *
+distinct_values_of(const FuncExpr *call)
+{
+	const Const *values = list_length(call->args) < ARGUMENTS_MAX ? NULL :
+		list_nth(call->args, ARGUMENT_DISTINCT_VALUES);
+
+	return values && IsA(values, Const) && !values->constisnull &&
+		values->consttype == FLOAT8ARRAYOID ? values : NULL;
+}
+
 const CustomScanMethods *
 px_row_function_methods(const RangeTblEntry *rte)
 {
@@ -54,7 +85,9 @@ px_row_function_methods(const RangeTblEntry *rte)
 	call = (const FuncExpr *) function->funcexpr;
 	if (function->funccolnames == NIL || !IsA(call, FuncExpr) ||
 		call->funcresulttype != RECORDOID || !call->funcretset ||
-		list_length(call->args) != 1)
+		list_length(call->args) > ARGUMENTS_MAX ||
+		(list_length(call->args) == ARGUMENTS_MAX &&
+		 distinct_values_of(call) == NULL))
 		return NULL;
 	return methods_of(call->funcid);
 }
@@ -162,9 +195,54 @@ px_row_function_support(Node *request,
 	return request;
 }
 
+/* The distinct values of a column; 0 if they are not known. */
+static double
+distinct_values(const RangeTblEntry *rte, AttrNumber column)
+{
+	const RangeTblFunction *function = linitial(rte->functions);
+	const Const *values = distinct_values_of(
+		(const FuncExpr *) function->funcexpr);
+	ArrayType  *array = values ? DatumGetArrayTypeP(values->constvalue) : NULL;
+	double		n;
+
+	if (array == NULL || ARR_NDIM(array) != 1 || ARR_HASNULL(array) ||
+		column < 1 || column > ARR_DIMS(array)[0])
+		return 0;
+	n = ((const float8 *) ARR_DATA_PTR(array))[column - 1];
+	return isfinite(n) && n >= 1 ? n : 0;
+}
+
+/* get_relation_stats_hook */
+static bool
+relation_stats(PlannerInfo *root, RangeTblEntry *rte, AttrNumber attnum,
+			   VariableStatData *vardata)
+{
+	if (px_row_function_methods(rte))
+	{
+		px_column_type type = {vardata->vartype, exprCollation(vardata->var)};
+		px_column_stats stats = {
+			.width = get_typavgwidth(vardata->vartype, vardata->atttypmod),
+			.n_distinct = distinct_values(rte, attnum)
+		};
+
+		if (stats.n_distinct > 0)
+		{
+			vardata->statsTuple = px_column_stats_tuple(
+				InvalidOid, attnum, false, type, &stats);
+			vardata->freefunc = heap_freetuple;
+			vardata->acl_ok = true;
+			return true;
+		}
+	}
+	return prev_get_relation_stats_hook &&
+		prev_get_relation_stats_hook(root, rte, attnum, vardata);
+}
+
 void
 px_row_function_plan_init(void)
 {
+	prev_get_relation_stats_hook = get_relation_stats_hook;
+	get_relation_stats_hook = relation_stats;
 	prev_set_rel_pathlist_hook = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = replace_function_scan;
 }
