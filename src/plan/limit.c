@@ -19,7 +19,7 @@
  * that the remote has not sent.
  *
  * Where the server's columns have other types than are declared here, they may
- * have another order there.  So ExchangeReceive asks before (exec/ask_types.h),
+ * have another order there.  ExchangeReceive asks before (exec/ask_types.h),
  * and else runs the query as it was.
  *
  *-------------------------------------------------------------------------
