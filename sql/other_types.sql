@@ -285,6 +285,57 @@ SELECT * FROM exchange_differences('SELECT sum(d), avg(d) FROM summed');
 SELECT regexp_replace(line, 'Memory: \d+kB', 'Memory: (size)') AS line FROM explain_stable('SELECT k, count(*) FROM parts_char_text GROUP BY k', 'ANALYZE, VERBOSE, COSTS OFF, TIMING OFF, SUMMARY OFF') line;
 RESET enable_partitionwise_aggregate;
 
+-- LIMIT where rows are sorted here, or merged.  The server sorts by postgres_fdw
+-- as ever; here, only what has the same type.
+CREATE FUNCTION minus(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN -$1; END';
+SELECT * FROM compare('SELECT id, k FROM PAIR ORDER BY k DESC NULLS LAST, minus(id) LIMIT 5', 'Remote SQL: .* FETCH FIRST');
+SELECT * FROM compare('SELECT id, k FROM parts_PAIR ORDER BY k NULLS FIRST, minus(id) OFFSET 720 LIMIT 15', 'Remote SQL: .* FETCH FIRST');
+SET pg_exchange.max_connections_per_server = 1;
+SELECT * FROM compare('SELECT id, k FROM parts_PAIR ORDER BY k, id LIMIT 5', 'Remote SQL: .* UNION ALL');
+SELECT * FROM compare('SELECT k FROM parts_PAIR ORDER BY k FETCH FIRST 3 ROWS WITH TIES', 'Remote SQL: .* FETCH FIRST');
+-- what differs there, but not here
+CREATE TABLE remote.rounded AS SELECT i AS id, 1 + i % 50 / 1000.0 AS n FROM generate_series(1, 3000) i;
+CREATE TABLE rounded (id int, n numeric(8, 1)) PARTITION BY RANGE (id);
+CREATE FOREIGN TABLE rounded_1 PARTITION OF rounded FOR VALUES FROM (1) TO (3001) SERVER loopback OPTIONS (schema_name 'remote', table_name 'rounded');
+CREATE FOREIGN TABLE rounded_2 PARTITION OF rounded FOR VALUES FROM (3001) TO (6001) SERVER loopback OPTIONS (schema_name 'remote', table_name 'rounded');
+ANALYZE rounded;
+SELECT * FROM exchange_differences('SELECT n, id FROM rounded ORDER BY n, minus(id) LIMIT 5');
+SELECT * FROM exchange_differences('SELECT n, count(*) FROM (SELECT n FROM rounded ORDER BY n FETCH FIRST 5 ROWS WITH TIES) r GROUP BY n');
+SELECT regexp_replace(line, 'Memory: \d+kB', 'Memory: (size)') AS line FROM explain_stable('SELECT n, id FROM rounded ORDER BY n, minus(id) LIMIT 5', 'ANALYZE, VERBOSE, COSTS OFF, TIMING OFF, SUMMARY OFF') line;
+SELECT explain_stable('SELECT n FROM rounded ORDER BY n, id LIMIT 5', 'ANALYZE, VERBOSE, COSTS OFF, TIMING OFF, SUMMARY OFF');
+RESET pg_exchange.max_connections_per_server;
+
+-- DISTINCT, as groups of the server
+SELECT * FROM compare('SELECT DISTINCT k FROM PAIR', 'Remote SQL: .* GROUP BY');
+SELECT * FROM compare('SELECT DISTINCT k FROM parts_PAIR', 'Remote SQL: .* GROUP BY');
+SELECT * FROM compare('SELECT DISTINCT a.k FROM PAIR a JOIN same_text b USING (id)', 'Remote SQL: .* GROUP BY');
+SET enable_sort = off;
+SELECT * FROM compare('SELECT DISTINCT k FROM PAIR WHERE id > (SELECT 5 - length(''ab'')) ORDER BY k DESC', 'Remote SQL: .* GROUP BY .* ORDER BY');
+SELECT * FROM compare('SELECT DISTINCT k FROM PAIR ORDER BY k DESC LIMIT 100', 'Remote SQL: .* GROUP BY .* ORDER BY .* LIMIT');
+-- what differs there, but not here
+CREATE FOREIGN TABLE rounded_all (id int, n numeric(8, 1)) SERVER loopback OPTIONS (schema_name 'remote', table_name 'rounded');
+ANALYZE rounded_all;
+SELECT * FROM exchange_differences('SELECT DISTINCT n FROM rounded_all');
+SELECT * FROM exchange_differences('SELECT DISTINCT n FROM rounded_all ORDER BY n OFFSET 1 LIMIT 3');
+SELECT * FROM exchange_differences('SELECT DISTINCT n FROM rounded');
+SELECT * FROM exchange_differences('SELECT DISTINCT a.n FROM rounded_all a JOIN rounded_all b USING (id)');
+SELECT regexp_replace(line, 'Memory: \d+kB', 'Memory: (size)') AS line FROM explain_stable('SELECT DISTINCT n FROM rounded_all ORDER BY n LIMIT 30', 'ANALYZE, VERBOSE, COSTS OFF, TIMING OFF, SUMMARY OFF') line WHERE line !~ 'Disabled: ';
+RESET enable_sort;
+
+-- partitions that are aggregated one by one
+CREATE TABLE remote.grouped AS SELECT 1 + i % 100 AS id, 1 + i / 1000 % 5 / 100.0 AS n FROM generate_series(1, 10000) i;
+CREATE TABLE grouped (id int, n numeric(8, 1)) PARTITION BY RANGE (id);
+CREATE FOREIGN TABLE grouped_1 PARTITION OF grouped FOR VALUES FROM (1) TO (101) SERVER loopback OPTIONS (schema_name 'remote', table_name 'grouped');
+CREATE TABLE grouped_2 PARTITION OF grouped FOR VALUES FROM (101) TO (201);
+INSERT INTO grouped_2 SELECT i, i FROM generate_series(101, 150) i;
+ANALYZE grouped;
+SELECT * FROM exchange_differences('SELECT id, n, count(*) FROM grouped GROUP BY id, n');
+SELECT * FROM exchange_differences('SELECT id, count(DISTINCT n) + 1, sum(n)::text || ''x'' FROM grouped GROUP BY id HAVING count(DISTINCT n) < 2 AND minus(max(id)) < -2');
+SELECT * FROM exchange_differences('SELECT id + 1, count(DISTINCT n), array_agg(n ORDER BY n DESC) FROM grouped WHERE id <= 100 GROUP BY id HAVING min(n) < 4');
+SET enable_partitionwise_aggregate = on;
+SELECT * FROM exchange_differences('SELECT id, n, count(*) FROM grouped GROUP BY id, n');
+RESET enable_partitionwise_aggregate;
+
 -- the type is altered there, after a plan was made
 CREATE TABLE remote.altered (id int, k text);
 CREATE INDEX ON remote.altered (k);
@@ -381,7 +432,7 @@ DROP OWNED BY other_types_reader;
 DROP ROLE other_types_reader;
 DROP SCHEMA other_types_test CASCADE;
 DROP VIEW remote.ot_view;
-DROP TABLE remote.long, remote.summed;
+DROP TABLE remote.long, remote.summed, remote.rounded, remote.grouped;
 SELECT format('DROP TABLE remote.%s', relname) FROM pg_class WHERE relnamespace = 'remote'::regnamespace AND relname ~ '^(ot_|otk_|altered)' AND relkind = 'r' ORDER BY relname COLLATE "C" \gexec
 DROP TYPE remote.ot_enum;
 DROP DOMAIN remote.ot_domain;

@@ -41,6 +41,7 @@
 #include "plan/rewrite.h"
 #include "plan/row_function.h"
 #include "plan/unpack.h"
+#include "plan/whole_agg.h"
 #include "plan/write_mark.h"
 #include "stats/stats.h"
 
@@ -71,6 +72,7 @@ _PG_init(void)
 	px_estimate_init();
 	px_paths_init();
 	px_partial_agg_init();
+	px_whole_agg_init();
 	px_append_agg_init();
 	px_join_record_init();
 	px_broadcast_plan_init();

@@ -12,6 +12,7 @@
 
 #include "conn/remote_text.h"
 #include "exec/ask_session.h"
+#include "exec/ask_types.h"
 #include "exec/shared.h"
 #include "transport/question.h"
 
@@ -60,8 +61,11 @@ px_ask_note_idle_timeout(px_receive_state *state)
 static void
 send_question(px_receive_state *state, const char *query)
 {
+	const char *types = query ? px_ask_types_along(state) : NULL;
+
+	state->asked.types = types != NULL;
 	px_fdw_cursor_rescan(state->question);
-	px_question_ask(state->question, px_receive_peer(state), query,
+	px_question_ask(state->question, px_receive_peer(state), query, types,
 					px_transport_setting != PX_TRANSPORT_SESSION);
 	px_ask_note_contact(state);
 }
@@ -70,8 +74,15 @@ send_question(px_receive_state *state, const char *query)
 static px_outcome
 wait_for_answer(px_receive_state *state, long timeout_ms)
 {
-	return px_question_answer(state->question, px_receive_peer(state),
-							  state->servername, timeout_ms);
+	bool		same;
+	px_outcome	outcome = px_question_answer(state->question,
+											 px_receive_peer(state),
+											 state->servername, timeout_ms,
+											 &same);
+
+	if (px_is_ok(outcome) && state->asked.types)
+		px_ask_types_note(state, same);
+	return outcome;
 }
 
 /* Does the answer allow a stream?  outcome is whether the peer can be used. */
@@ -88,6 +99,8 @@ judge_answer(px_receive_state *state, px_outcome outcome)
 			outcome = px_refused(GetCurrentTransactionNestLevel() > 1 ?
 								 "first use of the server is in a subtransaction" :
 								 "snapshot cannot be shared");
+		if (state->types_differ)
+			outcome = px_refused(PX_OTHER_TYPES);
 	}
 	state->asked.allows_stream = px_is_ok(outcome);
 	return outcome;

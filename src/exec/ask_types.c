@@ -67,6 +67,9 @@ px_ask_types_begin(px_receive_state *state, List *items)
 		question_params(state, intVal(list_nth(items, PX_ASK_TYPES_NPARAMS))),
 		state->remote_sql, strlen(sql) + 1);
 	state->types_sql = sql;
+	state->types_alone =
+		question_params(state, intVal(list_nth(items,
+											   PX_ASK_TYPES_NPARAMS))) != NIL;
 }
 
 bool
@@ -74,6 +77,21 @@ px_ask_types_is_due(const px_receive_state *state)
 {
 	return state->types_question != NULL &&
 		state->types_subid != GetCurrentSubTransactionId();
+}
+
+const char *
+px_ask_types_along(const px_receive_state *state)
+{
+	return px_ask_types_is_due(state) && !state->types_alone ?
+		state->types_sql : NULL;
+}
+
+void
+px_ask_types_note(px_receive_state *state, bool same)
+{
+	state->types_subid = same ? GetCurrentSubTransactionId() :
+		InvalidSubTransactionId;
+	state->types_differ = !same;
 }
 
 void
@@ -99,7 +117,6 @@ px_ask_types_answer(px_receive_state *state)
 	bool		same = px_ask_types_fetch(state->types_question,
 										  state->foreign->fs_server) != NULL;
 
-	state->types_subid = same ? GetCurrentSubTransactionId() :
-		InvalidSubTransactionId;
+	px_ask_types_note(state, same);
 	return same;
 }

@@ -48,6 +48,15 @@ extern void px_ask_types_begin(px_receive_state *state, List *items);
 extern bool px_ask_types_is_due(const px_receive_state *state);
 
 /*
+ * The question, if it is due, and may be part of another statement: it has no
+ * parameters.  Else NULL.
+ */
+extern const char *px_ask_types_along(const px_receive_state *state);
+
+/* It was answered. */
+extern void px_ask_types_note(px_receive_state *state, bool same);
+
+/*
  * Ask, without waiting for the answer.  The peer must have been admitted: it
  * has exchange.has_type.
  */

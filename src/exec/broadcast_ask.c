@@ -58,7 +58,7 @@ ask_hellos(px_receive_state **fragments, int n)
 		if (peer->admitted || !is_first(fragments, i))
 			continue;
 		px_fdw_cursor_rescan(fragments[i]->question);
-		px_question_ask(fragments[i]->question, peer, NULL,
+		px_question_ask(fragments[i]->question, peer, NULL, NULL,
 						px_transport_setting != PX_TRANSPORT_SESSION);
 		asked[i] = true;
 	}
@@ -72,7 +72,7 @@ ask_hellos(px_receive_state **fragments, int n)
 			continue;
 		outcome = px_question_answer(fragments[i]->question,
 									 px_receive_peer(fragments[i]),
-									 fragments[i]->servername, -1);
+									 fragments[i]->servername, -1, NULL);
 		if (!px_is_ok(outcome) && against == NULL)
 			against = outcome.reason;
 	}

@@ -62,6 +62,8 @@ typedef struct px_receive_asked
 {
 	bool		pending;		/* a question was sent, and its answer was not
 								 * read */
+	bool		types;			/* a question was sent that is also about
+								 * types */
 	bool		answered;		/* about the query, since the (re)scan began;
 								 * also set while that is pending */
 	bool		allows_stream;	/* it does, in command */
@@ -138,6 +140,8 @@ typedef struct px_receive_state
 	px_fdw_cursor *types_question;	/* ask_types.c asks by it; NULL if the
 									 * remote need not be asked */
 	const char *types_sql;		/* the question */
+	bool		types_alone;	/* it has parameters: see px_ask_types_along */
+	bool		types_differ;	/* that was the answer */
 	SubTransactionId types_subid;	/* in which ask_types.c was told that the
 									 * types are the same; else invalid */
 

@@ -92,6 +92,40 @@ start_frames(px_receive_state *state)
 }
 
 /*
+ * The remote must have the types that we declare: ask it, unless that was done
+ * with another question.  If it has not, or if the question cannot be asked,
+ * the child runs.
+ */
+static bool
+check_types(px_receive_state *state)
+{
+	const px_peer *peer = px_receive_peer(state);
+	px_outcome	outcome = px_ok();
+
+	if (!px_ask_types_is_due(state))
+		return true;
+	if (peer->refusal)
+		outcome = px_refused(pstrdup(peer->refusal));
+	else if (!peer->admitted)
+		outcome = px_ask_query(state);
+	if (!peer->admitted)
+	{
+		start_child(state, outcome.reason, peer->lacks_extension ?
+					PX_FALLBACK_NO_EXTENSION : PX_FALLBACK_INCOMPATIBLE);
+		return false;
+	}
+	if (!state->types_differ && px_ask_types_is_due(state))
+	{
+		px_ask_types_request(state);
+		(void) px_ask_types_answer(state);
+	}
+	if (!state->types_differ)
+		return true;
+	start_child(state, PX_OTHER_TYPES, PX_FALLBACK_DECLINED);
+	return false;
+}
+
+/*
  * There is no stream, because of reason.  Let the session read; or, where that
  * is not allowed or the peer cannot be used at all, the child.
  */
@@ -108,6 +142,8 @@ start_session_or_child(px_receive_state *state, const char *reason)
 		state->phase = PX_RECEIVE_FRAMES;
 		state->finished = true;
 	}
+	else if (!check_types(state))
+		return;
 	else if (px_transport_setting == PX_TRANSPORT_STREAM)
 		start_child(state, reason, PX_FALLBACK_DECLINED);
 	else if (state->locks_rows && state->fetch_size > PX_FRAME_ROWS_MAX)
@@ -163,7 +199,8 @@ judge_here(const px_receive_state *state)
  * in use; any other outcome but PX_OUTCOME_OK: there is going to be none.
  *
  * The answer to the first question of a transaction is waited for, because it
- * has the snapshot; later questions are answered while the stream begins.
+ * has the snapshot; later questions, also those about types, are answered
+ * while the stream begins.
  */
 static px_outcome
 begin_stream(px_receive_state *state)
@@ -175,7 +212,7 @@ begin_stream(px_receive_state *state)
 
 	if (!px_is_ok(outcome))
 		return outcome;
-	known = px_ask_is_known(state);
+	known = px_ask_is_known(state) && !px_ask_types_is_due(state);
 	if (peer->refusal)
 		return px_refused(pstrdup(peer->refusal));
 	if (!known && peer->snapshot[0] == '\0')
@@ -229,33 +266,6 @@ claim_first_slice(px_receive_state *state)
 	return slice >= 0;
 }
 
-/*
- * The remote must have the types that we declare: ask it.  If it has not, or
- * if the question cannot be asked, the child runs.
- */
-static bool
-check_types(px_receive_state *state)
-{
-	const px_peer *peer = px_receive_peer(state);
-	px_outcome	outcome = px_ok();
-
-	if (peer->refusal)
-		outcome = px_refused(pstrdup(peer->refusal));
-	else if (!peer->admitted)
-		outcome = px_ask_query(state);
-	if (!peer->admitted)
-	{
-		start_child(state, outcome.reason, peer->lacks_extension ?
-					PX_FALLBACK_NO_EXTENSION : PX_FALLBACK_INCOMPATIBLE);
-		return false;
-	}
-	px_ask_types_request(state);
-	if (px_ask_types_answer(state))
-		return true;
-	start_child(state, PX_OTHER_TYPES, PX_FALLBACK_DECLINED);
-	return false;
-}
-
 /* px_start_begin, in the memory context of the stream. */
 static bool
 begin_reading(px_receive_state *state, bool may_use_session)
@@ -268,7 +278,7 @@ begin_reading(px_receive_state *state, bool may_use_session)
 					PX_FALLBACK_DISABLED);
 		return true;
 	}
-	if (px_ask_types_is_due(state) && !check_types(state))
+	if (state->types_alone && !check_types(state))
 		return true;
 	if (!claim_first_slice(state))
 	{

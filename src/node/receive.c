@@ -157,7 +157,8 @@ begin_session(px_receive_state *state, const CustomScan *scan, int eflags)
 	state->question = px_fdw_cursor_new(estate, foreign->fs_server,
 										state->rtindex, state->userid,
 										NIL, state->remote_sql,
-										px_question_nbytes(state->remote_sql));
+										px_question_nbytes(state->remote_sql,
+														   state->types_sql));
 	state->session_cursor =
 		px_fdw_cursor_new(estate, foreign->fs_server, state->rtindex,
 						  state->userid, state->params,

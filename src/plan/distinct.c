@@ -23,6 +23,9 @@
  * must be of the list below, where the second aggregation gives the very value
  * that one aggregation gives.
  *
+ * A SELECT DISTINCT stays recognizable (px_groups_were_distinct), because for
+ * postgres_fdw no server would group its rows.
+ *
  * A group is represented by one of several equal values.  Which one that is
  * may change, so equal values must not look different: px_key_is_exact.
  *
@@ -89,7 +92,14 @@ px_group_instead_of_distinct(Query *query)
 			return;
 	}
 	query->groupClause = query->distinctClause;
+	query->groupDistinct = true;
 	query->distinctClause = NIL;
+}
+
+bool
+px_groups_were_distinct(const Query *query)
+{
+	return query->groupDistinct && query->groupingSets == NIL;
 }
 
 /* ---------------------------------------------------------------------

@@ -17,6 +17,12 @@
 extern void px_group_instead_of_distinct(Query *query);
 
 /*
+ * Was it SELECT DISTINCT?  True also for GROUP BY DISTINCT, which says the
+ * same as GROUP BY if there are no grouping sets.
+ */
+extern bool px_groups_were_distinct(const Query *query);
+
+/*
  * Turn a query with aggregates of DISTINCT values into one that aggregates
  * twice, in place, if that makes no difference; see distinct.c.  Subqueries of
  * the query are not looked into.  Returns true if the query was changed.

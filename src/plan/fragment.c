@@ -21,12 +21,12 @@
 #include "utils/selfuncs.h"
 
 #include "compat.h"
-#include "exec/ask_types.h"
 #include "exec/transmission.h"
 #include "plan/fragment.h"
 #include "plan/join_key.h"
 #include "plan/leaves.h"
 #include "plan/semi_join.h"
+#include "plan/types_question.h"
 
 /* In the query, r is the first relation, and the sides follow. */
 #define RTINDEX_OF_SCAN		1
@@ -513,36 +513,13 @@ List *
 px_fragment_types(const ForeignPath *path, const char *scan_sql,
 				  const List *columns, int nparams)
 {
-	List	   *nested = path ? px_semi_join_types(path) : NIL;
-	StringInfoData tests;
-	StringInfoData from;
-	ListCell   *lc;
+	px_types_question question;
 
-	initStringInfo(&tests);
-	initStringInfo(&from);
-	appendStringInfo(&from, " LEFT JOIN (%s) r(", scan_sql);
-	foreach(lc, columns)
-	{
-		const Var  *column = lfirst(lc);
-		int			i = foreach_current_index(lc) + 1;
-		int32		typmod;
-		Oid			type;
-
-		appendStringInfo(&from, "%sc%d", i > 1 ? ", " : "", i);
-		if (column == NULL)
-			continue;
-		typmod = column->vartypmod;
-		type = getBaseTypeAndTypmod(column->vartype, &typmod);
-		appendStringInfo(&tests, "%s%s", tests.len > 0 ? " AND " : "",
-						 px_ask_types_test(psprintf("r.c%d", i), type,
-										   typmod));
-	}
-	appendStringInfoString(&from, ") ON false");
-	if (nested != NIL)
-		appendStringInfo(&tests, " AND (%s) IS NOT NULL",
-						 strVal(list_nth(nested, PX_ASK_TYPES_SQL)));
-	return list_make2(makeString(px_ask_types_sql(tests.data, from.data)),
-					  makeInteger(nparams));
+	px_types_question_begin(&question);
+	px_types_question_add(&question, scan_sql, columns);
+	if (path)
+		px_types_question_add_other(&question, px_semi_join_types(path));
+	return px_types_question_end(&question, nparams);
 }
 
 List *

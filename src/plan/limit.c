@@ -18,11 +18,16 @@
  * others.  A row that is dropped above a scan would have to be replaced by one
  * that the remote has not sent.
  *
+ * Where the server's columns have other types than are declared here, they may
+ * have another order there.  ExchangeReceive asks before (exec/ask_types.h),
+ * and else runs the query as it was.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "access/stratnum.h"
+#include "access/transam.h"
 #include "catalog/pg_operator_d.h"
 #include "catalog/pg_type_d.h"
 #include "common/int.h"
@@ -32,13 +37,17 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
 #include "compat.h"
+#include "exec/ask_types.h"
 #include "exec/plan_walk.h"
 #include "node/receive.h"
 #include "plan/limit.h"
 #include "plan/limit_group.h"
+#include "plan/paths.h"
+#include "plan/types_question.h"
 
 /* What is wanted of a node below a Limit. */
 typedef struct wanted
@@ -359,6 +368,70 @@ is_plain_scan(const CustomScan *receive, const ForeignScan *foreign)
 	return true;
 }
 
+/*
+ * The columns that the remote sorts by, as px_types_question_add takes them;
+ * or, if ties are wanted in postgres_fdw's order, all columns.  False if the
+ * remote cannot be asked about one of these.
+ */
+static bool
+compared_columns(const ForeignScan *foreign, const wanted *wanted,
+				 List **columns)
+{
+	ListCell   *lc;
+
+	foreach(lc, (List *) lsecond(foreign->fdw_private))
+	{
+		AttrNumber	number = (AttrNumber) lfirst_int(lc);
+		bool		compared = wanted->keys == NULL;
+		Expr	   *column = NULL;
+
+		for (int i = 0; i < wanted->nkeys; i++)
+			compared |= wanted->keys[i].column == number;
+		if (compared && number > 0)
+		{
+			column = get_column(&foreign->scan.plan, number)->expr;
+			if (getBaseType(exprType((Node *) column)) >= FirstGenbkiObjectId)
+				return false;
+		}
+		*columns = lappend(*columns, column);
+	}
+	return true;
+}
+
+/*
+ * The remote is going to compare values of columns, as it would not for
+ * postgres_fdw.  Where they have other types there, all rows must come.  False
+ * if the remote cannot be asked about them.
+ *
+ * If groups are wanted that may be computed here, the remote is asked about
+ * all that they are made of.
+ */
+static bool
+ask_types(CustomScan *receive, ForeignScan *foreign, const wanted *wanted)
+{
+	List	   *types = list_nth(receive->custom_private,
+								 PX_RECEIVE_PRIVATE_TYPES);
+	List	   *columns = NIL;
+	px_types_question question;
+
+	if ((wanted->keys == NULL && !wanted->ties) ||
+		(types != NIL && intVal(list_nth(types, PX_ASK_TYPES_NPARAMS)) ==
+		 PX_ASK_TYPES_LOCAL_PARAMS))
+		return true;
+	if (!compared_columns(foreign, wanted, &columns))
+		return false;
+	px_types_question_begin(&question);
+	px_types_question_add(&question, strVal(linitial(foreign->fdw_private)),
+						  columns);
+	px_types_question_add_other(&question, types);
+	(void) px_paths_set_types(
+		&receive->scan.plan,
+		px_types_question_end(&question, list_length(foreign->fdw_exprs)));
+	if (types == NIL)
+		outerPlan(foreign) = (Plan *) copyObject(foreign);
+	return true;
+}
+
 /* Returns whether no more rows than that are going to come. */
 static bool
 push_into_receive(CustomScan *receive, const wanted *wanted)
@@ -394,6 +467,8 @@ push_into_receive(CustomScan *receive, const wanted *wanted)
 	}
 	else if (wanted->ties && nsorted != wanted->limit->uniqNumCols)
 		return false;			/* ties there are not ties here */
+	if (!ask_types(receive, foreign, &input))
+		return false;
 	add_limit(&sql, &input, foreign);
 	lfirst(private) = makeString(sql.data);
 

@@ -17,15 +17,9 @@
  * from those of other partitions.  postgres_fdw converts each value by the
  * output function of the remote type and the input function of the local one.
  * So the query makes text of all values, and they are converted here.  Keys
- * are also converted there, to sort by them.
- *
- * A key that cannot be converted is an error even if the LIMIT is reached
- * before its row.  It is one for postgres_fdw, too, as long as the row is in
- * the first FETCH of its partition.  So LIMITs beyond that are left alone.
- *
- * A key whose remote type is sorted in another way than the local one, such as
- * text for integer, makes postgres_fdw return rows in no particular order.
- * Then other rows may come here.
+ * are also converted there, to sort by them.  If a key has another type in one
+ * of the remote tables, the partitions are merged here: the remote is asked
+ * before (exec/ask_types.h).
  *
  *-------------------------------------------------------------------------
  */
@@ -39,11 +33,14 @@
 #include "parser/parsetree.h"
 
 #include "compat.h"
-#include "exec/transmission.h"
 #include "compat_executor.h"
+#include "exec/plan_walk.h"
+#include "exec/transmission.h"
 #include "guc.h"
 #include "node/receive.h"
 #include "plan/limit_group.h"
+#include "plan/paths.h"
+#include "plan/types_question.h"
 
 /* ---------------------------------------------------------------------
  * What can be grouped
@@ -322,6 +319,71 @@ set_private(CustomScan *receive, px_receive_private at, int value)
 	lfirst(list_nth_cell(receive->custom_private, at)) = makeInteger(value);
 }
 
+/* Ask for the types of the keys of all of them. */
+static List *
+make_types(const List *receives, int nkeys, const px_sort_key *keys)
+{
+	px_types_question question;
+	ListCell   *lc;
+
+	px_types_question_begin(&question);
+	foreach(lc, receives)
+	{
+		const CustomScan *receive = lfirst(lc);
+		const List *fdw_private = foreign_of(receive)->fdw_private;
+		List	   *columns = NIL;
+
+		for (int i = 0; i < list_length(lsecond(fdw_private)); i++)
+			columns = lappend(columns, NULL);
+		for (int i = 0; i < nkeys; i++)
+		{
+			const TargetEntry *target = list_nth_node(
+				TargetEntry, receive->scan.plan.targetlist,
+				keys[i].column - 1);
+
+			lfirst(list_nth_cell(columns, remote_column(receive, target) -
+								 1)) = target->expr;
+		}
+		px_types_question_add(&question, strVal(linitial(fdw_private)),
+							  columns);
+	}
+	return px_types_question_end(&question, 0);
+}
+
+/*
+ * The plan without the group, which does the same here: the Append or
+ * MergeAppend, over the scans that the members would fall back to.
+ */
+static Plan *
+make_local_plan(const Plan *append, const List *receives)
+{
+	Plan	   *plan = IsA(append, Append) ?
+		(Plan *) makeNode(Append) : (Plan *) makeNode(MergeAppend);
+	ListCell   *lc;
+
+	if (IsA(append, Append))
+	{
+		*(Append *) plan = *(const Append *) append;
+		((Append *) plan)->nasyncplans = 0;
+		((Append *) plan)->first_partial_plan = list_length(receives);
+	}
+	else
+		*(MergeAppend *) plan = *(const MergeAppend *) append;
+	plan->targetlist = copyObject(append->targetlist);
+	plan->initPlan = NIL;
+	*px_plan_list(plan) = NIL;
+	foreach(lc, receives)
+	{
+		const CustomScan *receive = lfirst(lc);
+		Plan	   *scan = (Plan *) foreign_of(receive);
+
+		scan = copyObject(outerPlan(scan) ? outerPlan(scan) : scan);
+		scan->targetlist = copyObject(receive->scan.plan.targetlist);
+		*px_plan_list(plan) = lappend(*px_plan_list(plan), scan);
+	}
+	return plan;
+}
+
 /* An ExchangeReceive that has the place of several. */
 static CustomScan *
 make_group(const PlannedStmt *stmt, const Plan *append, const List *receives,
@@ -382,6 +444,8 @@ make_group(const PlannedStmt *stmt, const Plan *append, const List *receives,
 	foreign->fdw_private = list_make4(
 		makeString(make_query(receives, nkeys, keys, nrows)), retrieved,
 		lthird(foreign->fdw_private), makeString(names.data));
+	outerPlan(foreign) = make_local_plan(append, receives);
+	(void) px_paths_set_types(plan, make_types(receives, nkeys, keys));
 	group->custom_scan_tlist = copyObject(columns);
 	plan->targetlist = refer_to_columns(first->scan.plan.targetlist);
 	return group;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * local_agg.c
- *		The partial aggregates of a remote's rows, computed here.
+ *		The aggregates of a remote's rows, computed here.
  *
  *-------------------------------------------------------------------------
  */
@@ -9,6 +9,7 @@
 
 #include "access/transam.h"
 #include "nodes/makefuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/prep.h"
@@ -80,34 +81,97 @@ make_scan(const RelOptInfo *rel, PathTarget *target)
 	return &path->path;
 }
 
-Path *
-px_local_agg_path(PlannerInfo *root, RelOptInfo *input_rel,
-				  RelOptInfo *output_rel, const GroupPathExtraData *extra,
-				  const PathTarget *plain, int nkeys)
+/* Groups of the scan's rows, in any order. */
+static Path *
+make_groups(PlannerInfo *root, RelOptInfo *rel, Path *scan,
+			const GroupPathExtraData *extra, PathTarget *target,
+			AggSplit split, List *having)
 {
 	List	   *clauses = px_group_clause(root);
-	AggClauseCosts costs = {0};
+	bool		hash = clauses != NIL &&
+		(extra->flags & GROUPING_CAN_USE_HASH) != 0;
 	AggStrategy strategy = AGG_PLAIN;
-	Path	   *scan;
-
-	if (!are_built_in(columns_of(plain->exprs)) ||
-		!bms_is_empty(input_rel->lateral_relids) ||
-		(clauses != NIL && (extra->flags & GROUPING_CAN_USE_HASH) == 0))
-		return NULL;
+	AggClauseCosts costs = {0};
 
 	/* All keys may be redundant: then there is one group, or none. */
 	if (root->parse->groupClause != NIL)
-		strategy = clauses ? AGG_HASHED : AGG_SORTED;
-	scan = make_scan(input_rel, input_target(root, plain, nkeys));
-	get_agg_clause_costs(root, AGGSPLIT_INITIAL_SERIAL, &costs);
+		strategy = hash ? AGG_HASHED : AGG_SORTED;
+	if (strategy != AGG_HASHED && root->group_pathkeys != NIL)
+		scan = (Path *) create_sort_path(root, rel, scan,
+										 root->group_pathkeys, -1.0);
+	get_agg_clause_costs(root, split, &costs);
 	return (Path *) create_agg_path(
-		root, output_rel, scan, output_rel->reltarget, strategy,
-		AGGSPLIT_INITIAL_SERIAL, clauses, NIL, &costs,
+		root, rel, scan, target, strategy, split, clauses, having, &costs,
 		clauses == NIL ? 1.0 :
 		estimate_num_groups(root,
 							get_sortgrouplist_exprs(clauses,
 													extra->targetList),
 							scan->rows, NULL, NULL));
+}
+
+Path *
+px_local_agg_path(PlannerInfo *root, RelOptInfo *input_rel,
+				  RelOptInfo *output_rel, const GroupPathExtraData *extra,
+				  const PathTarget *plain, int nkeys)
+{
+	if (!are_built_in(columns_of(plain->exprs)) ||
+		!bms_is_empty(input_rel->lateral_relids))
+		return NULL;
+	return make_groups(root, output_rel,
+					   make_scan(input_rel, input_target(root, plain, nkeys)),
+					   extra, output_rel->reltarget, AGGSPLIT_INITIAL_SERIAL,
+					   NIL);
+}
+
+/*
+ * The grouping keys, and what else the remote may be asked for, or may be
+ * needed to check HAVING: aggregates, and columns that depend on a key.
+ */
+static PathTarget *
+whole_target(PlannerInfo *root, const RelOptInfo *output_rel,
+			 const GroupPathExtraData *extra)
+{
+	PathTarget *target = create_empty_pathtarget();
+	ListCell   *lc;
+
+	foreach(lc, root->parse->groupClause)
+	{
+		const SortGroupClause *clause = lfirst_node(SortGroupClause, lc);
+
+		add_column_to_pathtarget(
+			target, get_sortgroupref_tle(clause->tleSortGroupRef,
+										 extra->targetList)->expr,
+			clause->tleSortGroupRef);
+	}
+	add_new_columns_to_pathtarget(
+		target,
+		pull_var_clause((Node *) list_make2(output_rel->reltarget->exprs,
+											extra->havingQual),
+						PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS |
+						PVC_INCLUDE_PLACEHOLDERS));
+	return set_pathtarget_cost_width(root, target);
+}
+
+Path *
+px_local_agg_whole_path(PlannerInfo *root, RelOptInfo *input_rel,
+						RelOptInfo *output_rel,
+						const GroupPathExtraData *extra)
+{
+	PathTarget *target = whole_target(root, output_rel, extra);
+
+	/* Part of HAVING may be evaluated twice: see paths.c. */
+	if (!are_built_in(columns_of(target->exprs)) ||
+		!bms_is_empty(input_rel->lateral_relids) ||
+		contain_volatile_functions(extra->havingQual) ||
+		contain_subplans(extra->havingQual))
+		return NULL;
+	return make_groups(root, output_rel,
+					   make_scan(input_rel,
+								 input_target(root, target,
+											  list_length(root->parse->
+														  groupClause))),
+					   extra, target, AGGSPLIT_SIMPLE,
+					   (List *) extra->havingQual);
 }
 
 /* ---------------------------------------------------------------------
@@ -151,4 +215,16 @@ px_local_agg_types(PlannerInfo *root, Plan *plan, const List *plain)
 	}
 	return px_fragment_types(NULL, strVal(linitial(scan->fdw_private)), tested,
 							 PX_ASK_TYPES_LOCAL_PARAMS);
+}
+
+List *
+px_local_agg_whole_types(PlannerInfo *root, Plan *plan)
+{
+	const Plan *agg = plan;
+
+	while (!IsA(agg, Agg))
+		agg = outerPlan(agg);
+	return px_local_agg_types(
+		root, plan, list_concat(get_tlist_exprs(agg->targetlist, true),
+								list_copy(agg->qual)));
 }

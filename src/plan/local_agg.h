@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  * local_agg.h
- *		The partial aggregates of a remote's rows, computed here.
+ *		The aggregates of a remote's rows, computed here.
  *
  * A remote may aggregate its rows for us only if its columns have the types
  * that are declared here.  Where they have not, rows are aggregated here.
@@ -36,5 +36,15 @@ extern Path *px_local_agg_path(PlannerInfo *root, RelOptInfo *input_rel,
  */
 extern List *px_local_agg_types(PlannerInfo *root, Plan *plan,
 								const List *plain);
+
+/*
+ * The same for aggregates that are not partial: the path returns the keys and
+ * aggregates of which those of output_rel->reltarget are made, and checks
+ * HAVING.
+ */
+extern Path *px_local_agg_whole_path(PlannerInfo *root, RelOptInfo *input_rel,
+									 RelOptInfo *output_rel,
+									 const GroupPathExtraData *extra);
+extern List *px_local_agg_whole_types(PlannerInfo *root, Plan *plan);
 
 #endif							/* PX_PLAN_LOCAL_AGG_H */

@@ -127,6 +127,12 @@ is_reading(const PlannerInfo *root)
 	return true;
 }
 
+bool
+px_partitionwise_aggregates_by_core(void)
+{
+	return planning ? users.aggregate : enable_partitionwise_aggregate;
+}
+
 /* ---------------------------------------------------------------------
  * Tables
  * --------------------------------------------------------------------- */

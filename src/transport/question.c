@@ -32,19 +32,23 @@
 #define ADMISSION_BEGIN	"<admit>"
 #define ADMISSION_END	"</admit>"
 
+/* What is in it, too, if types were asked about and are the same. */
+#define TYPES_ARE_SAME	"<types>"
+
 /* No more is kept of a fault.  From an honest remote it is a short phrase. */
 #define FAULT_NBYTES_MAX	255
 
 Size
-px_question_nbytes(const char *query)
+px_question_nbytes(const char *query, const char *types)
 {
-	/* It is quoted twice: a quote or backslash may become four characters. */
-	return QUESTION_NBYTES + (query ? 4 * strlen(query) : 0);
+	/* They are quoted: a quote or backslash may become four characters. */
+	return QUESTION_NBYTES + (query ? 4 * strlen(query) : 0) +
+		(types ? 4 * strlen(types) : 0);
 }
 
 void
 px_question_ask(px_fdw_cursor *cursor, const px_peer *peer, const char *query,
-				bool wants_snapshot)
+				const char *types, bool wants_snapshot)
 {
 	px_hello	self;
 	char		hello[PX_HELLO_NBYTES_MAX];
@@ -54,11 +58,13 @@ px_question_ask(px_fdw_cursor *cursor, const px_peer *peer, const char *query,
 	px_hello_self(&self);
 	px_hello_write(hello, sizeof(hello), &self);
 	call = psprintf("SELECT exchange.admit(%s::pg_catalog.text,"
-					" %s::pg_catalog.text, %s)",
+					" %s::pg_catalog.text, %s)%s%s%s",
 					quote_literal_cstr(hello),
 					query ? quote_literal_cstr(query) : "NULL",
 					wants_snapshot && peer->snapshot[0] == '\0' ?
-					"true" : "false");
+					"true" : "false",
+					types ? ", (" : "", types ? types : "",
+					types ? ") AS types" : "");
 	sql = psprintf("SELECT CASE WHEN " PX_IS_GENUINE
 				   " THEN pg_catalog.query_to_xml(%s, true, true, '')"
 				   "::pg_catalog.text END",
@@ -123,9 +129,10 @@ ask_for_fault(px_fdw_cursor *cursor, px_peer *peer)
 
 px_outcome
 px_question_answer(px_fdw_cursor *cursor, px_peer *peer,
-				   const char *servername, long timeout_ms)
+				   const char *servername, long timeout_ms, bool *same_types)
 {
 	text	   *row;
+	char	   *answer;
 	px_admission admission;
 	px_hello	self;
 	px_outcome	outcome;
@@ -136,7 +143,10 @@ px_question_answer(px_fdw_cursor *cursor, px_peer *peer,
 	if (row == NULL)
 		return ask_for_fault(cursor, peer);
 
-	read_admission(servername, text_to_cstring(row), &admission);
+	answer = text_to_cstring(row);
+	if (same_types)
+		*same_types = strstr(answer, TYPES_ARE_SAME) != NULL;
+	read_admission(servername, answer, &admission);
 	px_hello_self(&self);
 	outcome = px_hello_judge(&self, &admission.hello, &peer->session_version);
 	if (!px_is_ok(outcome))

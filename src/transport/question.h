@@ -18,28 +18,35 @@
 #include "conn/peer.h"
 #include "transport/fdw_cursor.h"
 
-/* How much room a question about query (or NULL) takes. */
-extern Size px_question_nbytes(const char *query);
+/*
+ * How much room a question about query (or NULL) takes, with another one (or
+ * NULL) about types.
+ */
+extern Size px_question_nbytes(const char *query, const char *types);
 
 /*
  * Ask, by a cursor with so much room; query may be NULL if nothing is to be
- * judged.  A snapshot is asked for if the peer has none yet in this
- * transaction and wants_snapshot is true.  Waits until the remote has planned
- * the question, not for the answer.
+ * judged.  types is what px_ask_types_sql returns, without parameters, to be
+ * asked in the same statement; or NULL.  A snapshot is asked for if the peer
+ * has none yet in this transaction and wants_snapshot is true.  Waits until
+ * the remote has planned the question, not for the answer.
  */
 extern void px_question_ask(px_fdw_cursor *cursor, const px_peer *peer,
-							const char *query, bool wants_snapshot);
+							const char *query, const char *types,
+							bool wants_snapshot);
 
 /*
  * Wait for the answer for at most timeout_ms, or for ever with -1.
  *
- * PX_OUTCOME_OK: it stands in peer->admission until the transaction ends.
+ * PX_OUTCOME_OK: it stands in peer->admission until the transaction ends, and
+ * same_types, which may be NULL, says whether types are the same.
  * PX_OUTCOME_REFUSED: the peer cannot be used at all, which is remembered for
  * the session.  PX_OUTCOME_SILENT: there is no answer yet, most likely because
  * of a lock, and it can be waited for again.  Errors are postgres_fdw's, and
  * ERRCODE_PROTOCOL_VIOLATION if the answer cannot be read.
  */
 extern px_outcome px_question_answer(px_fdw_cursor *cursor, px_peer *peer,
-									 const char *servername, long timeout_ms);
+									 const char *servername, long timeout_ms,
+									 bool *same_types);
 
 #endif							/* PX_TRANSPORT_QUESTION_H */

@@ -89,7 +89,7 @@ sub run_proxy
 }
 
 $shard->safe_psql('postgres', q{
-	CREATE TABLE items AS SELECT i AS id, 'item ' || i AS name FROM generate_series(1, 1000) i;
+	CREATE TABLE items AS SELECT i AS id, 'item ' || i AS name, i % 10 AS kind FROM generate_series(1, 1000) i;
 	CREATE UNIQUE INDEX ON items (id);
 	ANALYZE items;
 });
@@ -103,6 +103,7 @@ $coordinator->safe_psql('postgres', q{
 
 my $session = $coordinator->background_psql('postgres');
 my $scan = 'SELECT count(*) FROM (SELECT name FROM items OFFSET 0) x;';
+my $distinct = 'SELECT count(*) FROM (SELECT DISTINCT kind FROM items OFFSET 0) x;';
 my $nested = 'SELECT count(n.name) FROM outer_ids o JOIN LATERAL (SELECT name FROM items i WHERE i.id = o.id OFFSET 0) n ON true;';
 
 # Turns so far, when the proxy has come to rest: a COMMIT that nobody waits
@@ -128,7 +129,7 @@ sub turns
 }
 
 # Connections, hellos, and the caches of both sides.
-$session->query("$scan SET enable_hashjoin = off; SET enable_mergejoin = off; $nested");
+$session->query("$scan SET enable_hashjoin = off; SET enable_mergejoin = off; $nested $distinct");
 
 # The connection of postgres_fdw begins its transaction, and answers what it is
 # asked about the query through a cursor: DECLARE, FETCH and CLOSE (four turns);
@@ -140,6 +141,7 @@ $session->query("$scan SET enable_hashjoin = off; SET enable_mergejoin = off; $n
 is(turns("BEGIN; $scan", '1000'), 6, 'the first scan of a transaction takes six turns');
 is(turns($scan, '1000'), 5, 'another scan of the transaction takes five turns');
 is(turns($nested, '100'), 300, 'a nested loop takes three turns for each outer row, as postgres_fdw does');
+is(turns($distinct, '10'), 5, 'a scan whose server is asked about types, too, takes as many turns');
 is(turns("$scan COMMIT;", '1000'), 6, 'the last scan and the COMMIT of postgres_fdw take six turns');
 is(turns("SET pg_exchange.enabled = off; BEGIN; $nested", '100'), 301, 'postgres_fdw takes three turns for each outer row');
 $session->query('COMMIT; SET pg_exchange.enabled = on;');

@@ -1,0 +1,203 @@
+/*-------------------------------------------------------------------------
+ *
+ * whole_agg.c
+ *		Groups that servers compute for us, but not for postgres_fdw.
+ *
+ * postgres_fdw has paths for GROUP BY.  The planner asks for them in two cases
+ * only because of us:
+ *
+ * - The query was SELECT DISTINCT (distinct.c).
+ * - A partition is aggregated by itself, and the user has not turned that on
+ *	 (partitionwise.c).
+ *
+ * The server groups by its own types.  So ExchangeReceive asks before whether
+ * these are the types that are declared here, and else groups the rows as
+ * postgres_fdw reads them (local_agg.c).
+ *
+ * postgres_fdw also has paths that sort the groups, or return some of them.
+ * They have a local plan that does the same.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "foreign/fdwapi.h"
+#include "nodes/extensible.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/planmain.h"
+#include "optimizer/planner.h"
+
+#include "compat.h"
+#include "exec/plan_walk.h"
+#include "plan/distinct.h"
+#include "plan/eligible.h"
+#include "plan/local_agg.h"
+#include "plan/partitionwise.h"
+#include "plan/paths.h"
+#include "plan/whole_agg.h"
+
+static build_simple_rel_hook_type prev_build_simple_rel_hook = NULL;
+
+/* The function that get_upper_paths stands for: that of partial_agg.c. */
+static GetForeignUpperPaths_function next_get_upper_paths = NULL;
+
+static Plan *plan_whole_agg(PlannerInfo *root, RelOptInfo *rel,
+							CustomPath *best_path, List *tlist, List *clauses,
+							List *custom_plans);
+
+static const CustomPathMethods whole_path_methods = {
+	.CustomName = PX_RECEIVE_NAME,
+	.PlanCustomPath = plan_whole_agg,
+};
+
+/* ---------------------------------------------------------------------
+ * What is done here instead
+ * --------------------------------------------------------------------- */
+
+/* That of the groups, if a path for them was worth keeping. */
+static Path *
+local_groups(PlannerInfo *root)
+{
+	ListCell   *lc;
+
+	foreach(lc, fetch_upper_rel(root, UPPERREL_GROUP_AGG, NULL)->pathlist)
+	{
+		const CustomPath *path = lfirst(lc);
+
+		if (IsA(path, CustomPath) && path->methods == &whole_path_methods)
+			return lsecond(path->custom_paths);
+	}
+	return NULL;
+}
+
+/* The path that does the same as postgres_fdw's; NULL if there is none. */
+static Path *
+make_local(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
+		   RelOptInfo *output_rel, const void *extra)
+{
+	const FinalPathExtraData *final = extra;
+	Path	   *path;
+
+	if (stage == UPPERREL_GROUP_AGG)
+		return px_local_agg_whole_path(root, input_rel, output_rel, extra);
+	path = local_groups(root);
+	if (path && root->sort_pathkeys != NIL)
+		path = (Path *) create_sort_path(root, output_rel, path,
+										 root->sort_pathkeys, -1.0);
+	if (path && stage == UPPERREL_FINAL && final->limit_needed)
+		path = (Path *) create_limit_path(root, output_rel, path,
+										  root->parse->limitOffset,
+										  root->parse->limitCount,
+										  root->parse->limitOption,
+										  final->offset_est,
+										  final->count_est);
+	return path;
+}
+
+/* ---------------------------------------------------------------------
+ * Paths and plans
+ * --------------------------------------------------------------------- */
+
+/* Would the planner not have asked for them without us? */
+static bool
+is_ours(PlannerInfo *root, UpperRelationKind stage,
+		const RelOptInfo *output_rel)
+{
+	switch (stage)
+	{
+		case UPPERREL_GROUP_AGG:
+			if (output_rel->reloptkind == RELOPT_OTHER_UPPER_REL)
+				return !px_partitionwise_aggregates_by_core() ||
+					px_groups_were_distinct(root->parse);
+			pg_fallthrough;
+		case UPPERREL_ORDERED:
+		case UPPERREL_FINAL:
+			return px_groups_were_distinct(root->parse);
+		default:
+			return false;
+	}
+}
+
+/*
+ * Give the path of a remote query what is done here instead.  Others do not
+ * have that: so even a small result is an exchange.
+ */
+static Path *
+add_local(PlannerInfo *root, Path *path, Path *local)
+{
+	CustomPath *receive = IsA(path, ForeignPath) ?
+		px_receive_path(root, (ForeignPath *) path) : (CustomPath *) path;
+
+	receive->custom_paths = lappend(list_copy(receive->custom_paths), local);
+	receive->methods = &whole_path_methods;
+	return &receive->path;
+}
+
+/* GetForeignUpperPaths of all relations of postgres_fdw. */
+static void
+get_upper_paths(PlannerInfo *root, UpperRelationKind stage,
+				RelOptInfo *input_rel, RelOptInfo *output_rel, void *extra)
+{
+	List	   *others = output_rel->pathlist;
+	List	   *remote;
+	Path	   *local;
+	ListCell   *lc;
+
+	if (!is_ours(root, stage, output_rel))
+	{
+		next_get_upper_paths(root, stage, input_rel, output_rel, extra);
+		return;
+	}
+
+	/* A path that is not going to be used must not replace others. */
+	output_rel->pathlist = NIL;
+	next_get_upper_paths(root, stage, input_rel, output_rel, extra);
+	remote = output_rel->pathlist;
+	output_rel->pathlist = others;
+	if (remote == NIL || !px_rel_is_eligible(root, output_rel))
+		return;
+	local = make_local(root, stage, input_rel, output_rel, extra);
+	if (local == NULL)
+		return;
+	foreach(lc, remote)
+		add_path(output_rel, add_local(root, lfirst(lc), local));
+}
+
+static Plan *
+plan_whole_agg(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
+			   List *tlist, List *clauses, List *custom_plans)
+{
+	Plan	   *receive = px_receive_plan(root, rel, best_path, tlist, clauses,
+										  custom_plans);
+	ForeignScan *foreign = linitial_node(
+		ForeignScan, castNode(CustomScan, receive)->custom_plans);
+	Plan	   *local = lsecond(custom_plans);
+	List	   *types = px_local_agg_whole_types(root, local);
+
+	outerPlan(foreign) = change_plan_targetlist(
+		local, copyObject(foreign->fdw_scan_tlist), false);
+	return px_paths_set_types(receive, types);
+}
+
+/* ---------------------------------------------------------------------
+ * Hooks
+ * --------------------------------------------------------------------- */
+
+/* Have that function called for each relation that paths.c has prepared. */
+static void
+replace_function(PX_BUILD_SIMPLE_REL_PARAMETERS)
+{
+	if (prev_build_simple_rel_hook)
+		prev_build_simple_rel_hook(PX_BUILD_SIMPLE_REL_ARGUMENTS);
+	if (!px_rel_is_postgres_fdw(rel))
+		return;
+	next_get_upper_paths = rel->fdwroutine->GetForeignUpperPaths;
+	rel->fdwroutine->GetForeignUpperPaths = get_upper_paths;
+}
+
+void
+px_whole_agg_init(void)
+{
+	prev_build_simple_rel_hook = build_simple_rel_hook;
+	build_simple_rel_hook = replace_function;
+}
