@@ -277,6 +277,22 @@ RESET statement_timeout;
 SELECT comes_true($$NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND state = 'active' AND query LIKE '%unpack%')$$);
 SELECT * FROM broadcast_differences('SELECT i.brand, sum(f.price) FROM bfact f JOIN bitem i ON i.id = f.item GROUP BY 1');
 
+-- a subquery that locks rows is planned once; backslashes, whatever a server takes them for
+SELECT count(*) FROM (SELECT * FROM bitem FOR UPDATE) i JOIN bfact f ON f.item = i.id;
+SELECT count(*) FROM bfact WHERE item IN (SELECT id FROM bitem FOR UPDATE);
+PREPARE by_code(text) AS SELECT i.brand, count(*) FILTER (WHERE f.code = $1), count(*) FILTER (WHERE f.code <> $1) FROM bfact f JOIN bitem i ON i.id = f.item GROUP BY 1 ORDER BY 1 LIMIT 2;
+EXPLAIN (COSTS OFF) EXECUTE by_code('code 7');
+EXECUTE by_code('code 7');
+EXPLAIN (COSTS OFF) EXECUTE by_code(E'\\'' OR true) --');
+EXECUTE by_code(E'\\'' OR true) --');
+SET standard_conforming_strings = off;
+SET escape_string_warning = off;
+EXECUTE by_code('code 7');
+EXECUTE by_code('co\\de 7');
+RESET standard_conforming_strings;
+RESET escape_string_warning;
+DEALLOCATE by_code;
+
 -- errors name the server; JSON
 SELECT i.brand, sum(1 / (f.shop - i.id)) FROM bfact_1 f JOIN bitem i ON i.id = f.item GROUP BY 1;
 CREATE FUNCTION explain_json(query text) RETURNS jsonb LANGUAGE plpgsql AS $$

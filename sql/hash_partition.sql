@@ -162,7 +162,8 @@ CREATE TABLE remote.htyped_all AS SELECT i AS nr, i % 7 AS g, (i % 90)::int2 AS 
 	CASE i % 40 WHEN 3 THEN 'NaN' ELSE round((i % 90)::numeric, i % 3) END AS n, 'v' || i % 90 AS t, ('c' || i % 90)::char(6) AS c, ('v' || i % 90)::varchar(9) AS v,
 	('v' || i % 90)::name AS nm, decode(md5((i % 90)::text), 'hex') AS y, CASE i % 40 WHEN 3 THEN 'infinity' ELSE date '2026-01-01' + i % 90 END AS d,
 	time '00:00' + i % 90 * interval '1 min' AS tm, timestamp '2026-01-01' + i % 90 * interval '1 h' AS ts, timestamptz '2026-01-01 00:00 UTC' + i % 90 * interval '1 h' AS tz,
-	md5((i % 90)::text)::uuid AS u, (i % 90)::oid AS o, chr(65 + i % 50)::"char" AS ch, i % 7 = 0 AS b
+	md5((i % 90)::text)::uuid AS u, (i % 90)::oid AS o, chr(65 + i % 50)::"char" AS ch, i % 7 = 0 AS b,
+	('08:00:2b:01:02:' || lpad(to_hex(i % 90), 2, '0'))::macaddr AS m, ('12:00'::time + i % 90 * interval '1 min')::timetz AS ttz
 	FROM generate_series(1, 900) i;
 INSERT INTO remote.htyped_all (nr) VALUES (901), (902), (0), (-5);
 CREATE FUNCTION columns_of(relation regclass) RETURNS text LANGUAGE sql AS $$

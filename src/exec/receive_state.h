@@ -103,6 +103,7 @@ typedef struct px_receive_state
 	bool		finds_targets;	/* of an UPDATE or DELETE: reads no other
 								 * table */
 	bool		user_code;		/* may run while the scan is being read */
+	bool		missed;			/* see PX_RECEIVE_PRIVATE_MISSED */
 	bool		limited;		/* the remote query has a LIMIT, and its rows
 								 * are merged with others */
 	bool		few_rows;		/* a LIMIT is going to end the scan early */

@@ -471,7 +471,7 @@ bool
 px_start_allows_workers(px_receive_state *state)
 {
 	state->reader = px_open_first_reader(state);
-	return px_enabled && parallel_leader_participation &&
+	return px_enabled && parallel_leader_participation && !state->missed &&
 		px_is_ok(judge_here(state)) &&
 		px_receive_peer(state)->refusal == NULL &&
 		px_is_ok(px_ask_query(state));

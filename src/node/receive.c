@@ -251,6 +251,7 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 	state->user_code = px_run_has_early_triggers(estate) ||
 		private_int(scan, PX_RECEIVE_PRIVATE_USER_CODE) != 0;
 	state->limited = private_int(scan, PX_RECEIVE_PRIVATE_LIMITED) != 0;
+	state->missed = private_int(scan, PX_RECEIVE_PRIVATE_MISSED) != 0;
 	state->few_rows = private_int(scan, PX_RECEIVE_PRIVATE_FEW_ROWS) != 0;
 
 	if (state->keys != NIL)

@@ -420,8 +420,8 @@ has_minmax_path(PlannerInfo *root)
 
 /*
  * Can all subqueries of the join be planned twice: as sides, and for the local
- * plan?  set_plan_references changes the AppendRelInfos of a subquery where
- * they are, so it may not come across them again.  InitPlans are made with the
+ * plan?  set_plan_references changes the AppendRelInfos and PlanRowMarks of a
+ * subquery where they are, so it may not come across them again.  InitPlans are made with the
  * plan, and have one parameter.  And subqueries within subqueries would be
  * planned twice again for each level.
  */
@@ -437,7 +437,8 @@ can_repeat_subqueries(PlannerInfo *root, const RelOptInfo *joinrel)
 
 		if (subroot == NULL)
 			continue;
-		if (subroot->append_rel_list != NIL || has_minmax_path(subroot))
+		if (subroot->append_rel_list != NIL || subroot->rowMarks != NIL ||
+			has_minmax_path(subroot))
 			return false;
 		for (int i = 1; i < subroot->simple_rel_array_size; i++)
 		{

@@ -240,8 +240,12 @@ px_parallel_divisor(int nworkers)
 
 /*
  * Add a partial path for a scan of a base relation.  Participants claim slices
- * of it, or the whole scan if there is one slice.  In the latter case the
- * others have nothing to do here, but may read the next partition.
+ * of it, or the whole scan if there is one slice.
+ *
+ * The leader must get to the scan, as it alone can read slices that no worker
+ * gets a connection for.  It may not get to a member of a Parallel Append,
+ * which is done with it as soon as a worker is.  An ExchangeGather reads all
+ * members at the same time without workers.
  */
 static void
 add_partial_receive_path(PlannerInfo *root, RelOptInfo *rel,
@@ -255,7 +259,7 @@ add_partial_receive_path(PlannerInfo *root, RelOptInfo *rel,
 
 	if (is_small(root, foreign) || px_rel_is_locked(root, rel) ||
 		px_transport_setting == PX_TRANSPORT_SESSION ||
-		!IS_SIMPLE_REL(rel) || !rel->consider_parallel ||
+		rel->reloptkind != RELOPT_BASEREL || !rel->consider_parallel ||
 		!bms_is_empty(rel->lateral_relids) || nworkers <= 0 ||
 		foreign->path.param_info != NULL || foreign->path.pathkeys != NIL)
 		return;

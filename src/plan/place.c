@@ -177,6 +177,33 @@ mark_below_limit(Plan *plan, void *arg)
 }
 
 /* ---------------------------------------------------------------------
+ * Parallel plans
+ * --------------------------------------------------------------------- */
+
+static bool
+mark_missed_here(Plan *plan, void *arg)
+{
+	if (px_plan_is_receive(plan))
+		set_private((CustomScan *) plan, PX_RECEIVE_PRIVATE_MISSED, 1);
+	return false;
+}
+
+/*
+ * Mark the scans that the leader may not get to before workers are done with
+ * them: those of a Parallel Append, whose members may be subqueries, and those
+ * of a Parallel Hash Join, whose hash table may be complete when the leader
+ * comes.  No workers are launched then, because the leader alone can read what
+ * no worker gets a connection for.
+ */
+static bool
+mark_missed(Plan *plan, void *arg)
+{
+	if (plan->parallel_aware && (IsA(plan, Append) || IsA(plan, HashJoin)))
+		(void) px_plan_walk(plan, mark_missed_here, NULL);
+	return false;
+}
+
+/* ---------------------------------------------------------------------
  * ExchangeGather
  * --------------------------------------------------------------------- */
 
@@ -507,6 +534,7 @@ place_planner(PX_PLANNER_PARAMETERS)
 	(void) px_plan_walk_all(stmt, count_receive, &facts);
 	px_jit_choose(stmt);
 	(void) px_plan_walk_all(stmt, mark_below_limit, NULL);
+	(void) px_plan_walk_all(stmt, mark_missed, NULL);
 	(void) px_plan_walk_all(stmt, finish_receive, &facts);
 	px_lookup_bind(stmt);
 	stmt->planTree = place_gathers(stmt->planTree, cursor_options);

@@ -18,6 +18,7 @@
 
 #include "access/htup_details.h"
 #include "access/transam.h"
+#include "access/tupmacs.h"
 #include "catalog/pg_type_d.h"
 #include "foreign/fdwapi.h"
 #include "nodes/makefuncs.h"
@@ -266,6 +267,9 @@ type_of_bounds(const px_fragment_join *join, const join_key *key)
 {
 	const PartitionScheme scheme = join->fragment.big->part_scheme;
 	const TypeCacheEntry *entry;
+	int16		typlen;
+	bool		typbyval;
+	char		typalign;
 
 	if (OidIsValid(scheme->partcollation[0]))
 		return InvalidOid;
@@ -274,6 +278,11 @@ type_of_bounds(const px_fragment_join *join, const join_key *key)
 		return InvalidOid;
 	if (is_integer(key->big_type) && is_integer(key->side_type))
 		return INT8OID;
+
+	/* PostgreSQL's width_bucket takes no heed of gaps between elements. */
+	get_typlenbyvalalign(key->big_type, &typlen, &typbyval, &typalign);
+	if (typlen > 0 && (int) att_align_nominal(typlen, typalign) != typlen)
+		return InvalidOid;
 	return key->big_type == key->side_type ? key->big_type : InvalidOid;
 }
 

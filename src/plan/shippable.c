@@ -140,10 +140,28 @@ is_var_shippable(const Var *var, const shippable_context *shippable)
 		px_type_is_shippable(var->vartype);
 }
 
+/*
+ * Is there a backslash in the constant's text?  Servers may differ in what
+ * they take it for, and ruleutils.c writes it for our own
+ * standard_conforming_strings.
+ */
+static bool
+has_backslash(const Const *constant)
+{
+	Oid			output;
+	bool		is_varlena;
+
+	if (constant->constisnull)
+		return false;
+	getTypeOutputInfo(constant->consttype, &output, &is_varlena);
+	return strchr(OidOutputFunctionCall(output, constant->constvalue),
+				  '\\') != NULL;
+}
+
 static bool
 is_const_shippable(const Const *constant)
 {
-	return is_constant_type(constant->consttype) &&
+	return is_constant_type(constant->consttype) && !has_backslash(constant) &&
 		(constant->constcollid == InvalidOid ||
 		 constant->constcollid == DEFAULT_COLLATION_OID ||
 		 constant->constcollid == C_COLLATION_OID);

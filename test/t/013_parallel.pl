@@ -64,16 +64,19 @@ sub same
 }
 
 my $filtered = 'SELECT count(*), sum(id), count(DISTINCT name) FROM events WHERE is_odd(id)';
+my $one_filtered = 'SELECT count(*), sum(id), count(DISTINCT name) FROM events_2 WHERE is_odd(id + 1)';
+my $one_joined = 'SELECT title, count(*), sum(e.id) FROM events_2 e JOIN groups g ON g.id = e.id % 10 WHERE is_odd(e.id + 1) GROUP BY title ORDER BY title';
 my $joined = 'SELECT title, count(*), sum(e.id) FROM events e JOIN groups g ON g.id = e.id % 10 WHERE is_odd(e.id) GROUP BY title ORDER BY title';
 
 # The plan.
 {
-	my $plan = ask("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $filtered");
-	like($plan, qr/Gather.*Workers Planned: 2.*Parallel Custom Scan \(Exchange(Gather|Receive)\)/s, 'the plan is parallel');
+	my $plan = ask("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $one_filtered");
+	like($plan, qr/Gather.*Workers Planned: [12].*Parallel Custom Scan \(ExchangeReceive\)/s, 'the plan is parallel');
 	is(label('Local Transport', $plan), 'shm_mq (none)', 'rows between local processes are never compressed');
-	like($plan, qr/Workers Launched: 2/, 'workers are launched');
+	like($plan, qr/Workers Launched: [12]/, 'workers are launched');
 	unlike($plan, qr/Transport: postgres_fdw/, 'workers do not read by postgres_fdw');
-	like(ask("EXPLAIN (COSTS OFF) $joined"), qr/Gather.*Partial.*Join.*Parallel Custom Scan/s, 'workers join and aggregate');
+	like(ask("EXPLAIN (COSTS OFF) $one_joined"), qr/Gather.*Partial.*Join.*Parallel Custom Scan/s, 'workers join and aggregate');
+	unlike(ask("EXPLAIN (COSTS OFF) $filtered"), qr/Parallel Custom Scan/, 'the leader reads partitions: it would not get to each of them in a Parallel Append');
 }
 
 # Results, whoever takes part.
@@ -93,7 +96,8 @@ for my $slices (1, 3)
 		my $settings = ($slices > 1 ? "SET LOCAL pg_exchange.slices = $slices; " : '') . $participants{$who};
 		same($settings, $filtered, "slices $slices, $who, filtered");
 		same($settings, $joined, "slices $slices, $who, joined");
-		same($settings, 'SELECT count(*), sum(id) FROM events_2 WHERE is_odd(id)', "slices $slices, $who, one table");
+		same($settings, $one_filtered, "slices $slices, $who, one table");
+		same($settings, $one_joined, "slices $slices, $who, one table, joined");
 	}
 	# Gather below a nested loop is run anew for each row.
 	same(($slices > 1 ? "SET LOCAL pg_exchange.slices = $slices; " : '') .
@@ -108,10 +112,38 @@ for my $slices (1, 3)
 # read again what it has not claimed.
 ask('SET plan_cache_mode = force_generic_plan; SET enable_material = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
 	PREPARE rescanned(int) AS SELECT count(*), sum(e.id) FROM generate_series(0, 2) x
-		LEFT JOIN (SELECT * FROM events WHERE id > $1 OFFSET 0) e ON e.id % 3 = x');
+		LEFT JOIN (SELECT * FROM events_2 WHERE id > $1 OFFSET 0) e ON e.id % 3 = x');
 like(ask('EXPLAIN (COSTS OFF) EXECUTE rescanned(50000)'), qr/Nested Loop.*Gather.*Parallel Custom Scan/s, 'there is a Gather in a nested loop');
 same('', 'EXECUTE rescanned(50000)', 'rescans with parameters');
 ask('DEALLOCATE ALL; RESET plan_cache_mode; RESET enable_material; RESET enable_hashjoin; RESET enable_mergejoin');
+
+# A worker that gets no connection leaves its slices to the leader, which must
+# get to the scan.
+for my $limit (1 .. 4)
+{
+	$shards[$_]->safe_psql('postgres', "DROP ROLE IF EXISTS few; CREATE ROLE few LOGIN SUPERUSER CONNECTION LIMIT $limit") for 0, 1;
+	$coordinator->safe_psql('postgres', q{
+		DROP SERVER IF EXISTS few1 CASCADE; DROP SERVER IF EXISTS few2 CASCADE; DROP TABLE IF EXISTS few} .
+		join('', map { my $port = $shards[$_ - 1]->port; my $host = $shards[$_ - 1]->host;
+			"; CREATE SERVER few$_ FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$host', port '$port', dbname 'postgres');
+			CREATE USER MAPPING FOR CURRENT_USER SERVER few$_ OPTIONS (user 'few')" } 1, 2) . q{;
+		CREATE TABLE few (shard int, id int, name text) PARTITION BY LIST (shard)} .
+		join('', map { "; CREATE FOREIGN TABLE few_$_ PARTITION OF few FOR VALUES IN ($_) SERVER few$_ OPTIONS (table_name 'events')" } 1, 2) . q{;
+		SET pg_exchange.enabled = off; ANALYZE few});
+	my $other = open_session($coordinator);
+	($session, $other) = ($other, $session);
+	for my $slices (1, 3)
+	{
+		my $settings = "SET LOCAL pg_exchange.slices = $slices; SET LOCAL pg_exchange.partial_aggregates = off; ";
+		same($settings, $_, "at most $limit connections, slices $slices: $_") for
+			'SELECT count(*), sum(id) FROM few WHERE is_odd(id)', 'SELECT count(*), sum(id) FROM few_1 WHERE is_odd(id)',
+			'SELECT count(*), sum(a.id) FROM few a JOIN few b USING (id) WHERE is_odd(a.id)',
+			'SELECT count(*), sum(a.id) FROM few_1 a JOIN few_1 b USING (id) WHERE is_odd(a.id)',
+			'SELECT count(*), sum(id) FROM (SELECT id FROM few_1 WHERE is_odd(id) UNION ALL SELECT id FROM few_2 WHERE is_odd(id)) x';
+	}
+	($session, $other) = ($other, $session);
+	$other->quit;
+}
 
 # An error in a worker, or of the leader's making.
 for my $leader (qw(on off))
