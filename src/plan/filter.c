@@ -146,9 +146,10 @@ offer_to_receive(CustomScan *receive, AttrNumber resno, offer *offer)
 		return;
 
 	/* See px_scan_filter_item. */
-	filter = list_make4(makeInteger(offer->param), makeInteger(position),
+	filter = list_make5(makeInteger(offer->param), makeInteger(position),
 						makeInteger((int) column->vartype),
-						makeInteger(offer->source));
+						makeInteger(offer->source),
+						makeInteger((int) offer->operator));
 	filter = lappend(filter, makeFloat(
 						 psprintf("%.0f", plan->plan_rows * plan->plan_width *
 								  (1 - offer->fraction))));
