@@ -154,6 +154,22 @@ END
 $$;
 ANALYZE long;
 SELECT * FROM filter_differences('SELECT l FROM long l JOIN wide_keys k ON l.id = k.id');
+-- a list has values between the bounds, or not; the default partition may have any others; and so may those by hash
+CREATE TABLE long_list (id int, pad text) PARTITION BY LIST (id);
+CREATE FOREIGN TABLE long_list_1 PARTITION OF long_list FOR VALUES IN (5, 70000) SERVER loopback OPTIONS (schema_name 'parts_there');
+CREATE FOREIGN TABLE long_list_2 PARTITION OF long_list FOR VALUES IN (6, 32000, 80000) SERVER loopback OPTIONS (schema_name 'parts_there');
+CREATE FOREIGN TABLE long_list_3 PARTITION OF long_list DEFAULT SERVER loopback OPTIONS (schema_name 'parts_there');
+CREATE TABLE parts_there.long_list_1 AS SELECT * FROM parts_there.long WHERE id IN (5, 70000);
+CREATE TABLE parts_there.long_list_2 AS SELECT * FROM parts_there.long WHERE id IN (6, 32000, 80000);
+CREATE TABLE parts_there.long_list_3 AS SELECT * FROM parts_there.long WHERE id NOT IN (5, 6, 32000, 70000, 80000);
+CREATE TABLE long_hash (id int, pad text) PARTITION BY HASH (id);
+CREATE FOREIGN TABLE long_hash_1 PARTITION OF long_hash FOR VALUES WITH (MODULUS 2, REMAINDER 0) SERVER loopback OPTIONS (schema_name 'parts_there');
+CREATE FOREIGN TABLE long_hash_2 PARTITION OF long_hash FOR VALUES WITH (MODULUS 2, REMAINDER 1) SERVER loopback OPTIONS (schema_name 'parts_there');
+CREATE TABLE parts_there.long_hash_1 AS SELECT * FROM parts_there.long WHERE satisfies_hash_partition('long_hash'::regclass, 2, 0, id);
+CREATE TABLE parts_there.long_hash_2 AS SELECT * FROM parts_there.long WHERE satisfies_hash_partition('long_hash'::regclass, 2, 1, id);
+ANALYZE long_list, long_hash;
+SELECT * FROM filter_differences('SELECT l FROM long_list l JOIN wide_keys k ON l.id = k.id');
+SELECT * FROM filter_differences('SELECT l FROM long_hash l JOIN wide_keys k ON l.id = k.id');
 
 -- the join runs again, with the same keys
 SELECT * FROM filter_differences('SELECT n, (SELECT count(*) FROM ranges r JOIN item i ON r.id = i.ten WHERE r.big > n) FROM generate_series(0, 2) n');
