@@ -214,5 +214,13 @@ EXECUTE of_keys(4);
 DEALLOCATE of_keys;
 RESET plan_cache_mode;
 
+-- the planner knows: a lookup would send all keys to each partition
 RESET pg_exchange.lookup_joins;
+RESET enable_mergejoin;
+RESET enable_nestloop;
+CREATE TABLE some_keys AS SELECT i * 200 AS id FROM generate_series(1, 400) i;
+ANALYZE some_keys;
+SELECT substring(line, '(Hash Join|Exchange(Lookup|Keys))') AS node
+	FROM explain_stable('SELECT l.pad FROM long l JOIN some_keys k ON l.id = k.id') line WHERE line ~ 'Hash Join|Exchange(Lookup|Keys)';
+
 RESET search_path;

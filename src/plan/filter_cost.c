@@ -100,12 +100,16 @@ expect_keys_of_members(filter_saving *saving, int nmembers)
 	saving->nkeys = Max(saving->nkeys / nmembers, 1);
 }
 
-/* The members of an append relation, which have numbers of their own. */
+/*
+ * The members of an append relation, which have numbers of their own.  What
+ * the Append itself costs is for each row.
+ */
 static void
-add_saving_of_members(const RelOptInfo *rel, List *members,
-					  filter_saving *saving)
+add_saving_of_append(const AppendPath *append, filter_saving *saving)
 {
+	List	   *members = append->subpaths;
 	filter_saving of_members = *saving;
+	Cost		rows_cost = append->path.total_cost;
 	List	   *servers = NIL;
 	ListCell   *lc;
 
@@ -114,19 +118,23 @@ add_saving_of_members(const RelOptInfo *rel, List *members,
 		const Path *member = lfirst(lc);
 
 		of_members.member_rows += member->rows;
+		rows_cost -= member->total_cost;
 		if (px_paths_are_plain(member))
 			servers = list_append_unique_oid(servers,
 											 member->parent->serverid);
 	}
 	of_members.relid = 0;
 	of_members.nservers = Max(list_length(servers), 1);
-	if (members != NIL && is_partition_column(rel, saving->column))
+	if (members != NIL &&
+		is_partition_column(append->path.parent, saving->column))
 		expect_keys_of_members(&of_members, list_length(members));
 	foreach(lc, members)
 	{
 		if (IsA(lfirst(lc), CustomPath))
 			add_saving_of_scan(lfirst(lc), &of_members);
 	}
+	if (of_members.cost > saving->cost && rows_cost > 0)
+		of_members.cost += rows_cost * (1 - saving->fraction);
 	saving->cost = of_members.cost;
 }
 
@@ -146,9 +154,7 @@ add_saving(const Path *path, filter_saving *saving)
 			add_saving_of_scan(path, saving);
 			break;
 		case T_AppendPath:
-			add_saving_of_members(path->parent,
-								  ((const AppendPath *) path)->subpaths,
-								  saving);
+			add_saving_of_append((const AppendPath *) path, saving);
 			break;
 		case T_ProjectionPath:
 			add_saving(((const ProjectionPath *) path)->subpath, saving);
