@@ -60,6 +60,11 @@ SELECT * FROM filter_differences('SELECT l.id, k FROM lists l JOIN (VALUES (4::b
 CALL make_parts('null_list', 'LIST (item)', '{"FOR VALUES IN (NULL, 3)",FOR VALUES IN (2),DEFAULT}');
 SELECT * FROM filter_differences('SELECT l.id, k FROM null_list l JOIN (VALUES (3), (NULL)) k(item) ON l.item = k.item');
 SELECT * FROM filter_differences('SELECT l.id, k FROM null_list l JOIN (VALUES (2), (NULL)) k(item) ON l.item = k.item');
+-- no bound has a value
+CALL make_parts('null_only', 'LIST (item)', '{FOR VALUES IN (NULL),DEFAULT}');
+SELECT * FROM filter_differences('SELECT l.id, k FROM null_only l JOIN (VALUES (2), (NULL)) k(item) ON l.item = k.item');
+CALL make_parts('default_only', 'RANGE (id)', '{DEFAULT}');
+SELECT * FROM filter_differences('SELECT d.id, k FROM default_only d JOIN (VALUES (2), (NULL)) k(id) ON d.id = k.id');
 -- strings
 CALL make_parts('names', 'LIST (code)', '{"FOR VALUES IN (''code 3'', ''it''''s'')","FOR VALUES IN (''code 5'')",DEFAULT}');
 SELECT * FROM filter_differences('SELECT n.id, k FROM names n JOIN (VALUES (''code 7''), (''code 5''), (''"'')) k(code) ON n.code = k.code');
