@@ -18,6 +18,7 @@
 
 #include "nodes/execnodes.h"
 
+#include "exec/key_places.h"
 #include "exec/key_set.h"
 
 /*
@@ -40,18 +41,27 @@ typedef struct px_filter
 	bool		complete;		/* all keys were added, and none will be until
 								 * generation changes */
 	uint64		generation;		/* another one each time it is begun */
+	MemoryContext context;		/* of all that follows */
 	Oid			type;			/* of the keys */
 	px_key_set *keys;			/* NULL before it is begun */
 
 	/* What a remote query has of it; valid if complete. */
 	px_filter_use use;
+	Datum	   *values;			/* the keys, if each of them is sent */
+	int			nvalues;
 	char	   *keys_text;		/* literal of an array; NULL for a summary */
+	bool		has_bounds;		/* a summary has lowest and highest */
+	Datum		lowest;
+	Datum		highest;
 	char	   *lowest_text;	/* literals of the bounds; NULL if the type has
 								 * none */
 	char	   *highest_text;
 	char	   *bloom_text;		/* literal of the Bloom filter, in base64; NULL
 								 * if there is none */
 	size_t		nbytes;			/* of all these */
+
+	/* Where the keys lie among partitions that were asked about. */
+	List	   *places;			/* of px_key_places */
 } px_filter;
 
 /* The filter of a PARAM_EXEC; made if need be, in the query's memory. */
@@ -72,5 +82,24 @@ px_filter_add(px_filter *filter, Datum key)
  * of them.
  */
 extern void px_filter_complete(px_filter *filter, double keys_max);
+
+/*
+ * Which keys can rows of a table have, if it is a partition on these levels?
+ * See px_partition_levels, to which the operator was passed.  The filter must
+ * be complete.
+ *
+ * Of PX_FILTER_KEYS, set chosen, in the current memory context, to an element
+ * for each of values, or to NULL if all of them are chosen.  Returns false if
+ * it is none, or, of a summary, if none is possible.
+ */
+extern bool px_filter_choose(px_filter *filter, const List *levels,
+							 Oid operator, bool **chosen);
+
+/*
+ * The keys that were chosen, as a literal of an array like keys_text, in the
+ * current memory context.
+ */
+extern char *px_filter_chosen_text(const px_filter *filter,
+								   const bool *chosen);
 
 #endif							/* PX_EXEC_FILTER_H */

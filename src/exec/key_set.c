@@ -153,12 +153,6 @@ px_key_set_new(Oid type)
 	return set;
 }
 
-void
-px_key_set_free(px_key_set *set)
-{
-	MemoryContextDelete(set->context);
-}
-
 /* ---------------------------------------------------------------------
  * Adding values
  * --------------------------------------------------------------------- */
@@ -335,25 +329,29 @@ px_key_set_is_exact(const px_key_set *set)
 	return set->values != NULL;
 }
 
-Datum
-px_key_set_array(px_key_set *set)
+Datum *
+px_key_set_values(const px_key_set *set, int *nvalues)
 {
-	const px_value_type *type = &set->type;
-	MemoryContext oldcontext = MemoryContextSwitchTo(set->values_context);
 	Datum	   *values = palloc(set->values->members * sizeof(Datum) + 1);
 	valueset_iterator iterator;
 	const px_value *entry;
 	int			n = 0;
-	ArrayType  *array;
 
 	valueset_start_iterate(set->values, &iterator);
 	while ((entry = valueset_iterate(set->values, &iterator)) != NULL)
 		values[n++] = entry->value;
-	array = construct_array(values, n, type->type, type->typlen,
-							type->typbyval, type->typalign);
-	pfree(values);
-	MemoryContextSwitchTo(oldcontext);
-	return PointerGetDatum(array);
+	*nvalues = n;
+	return values;
+}
+
+Datum
+px_key_set_array(const px_key_set *set, Datum *values, int nvalues)
+{
+	const px_value_type *type = &set->type;
+
+	return PointerGetDatum(construct_array(values, nvalues, type->type,
+										   type->typlen, type->typbyval,
+										   type->typalign));
 }
 
 bool

@@ -39,9 +39,6 @@ extern px_key_hash px_key_hash_of(Oid type);
  */
 extern px_key_set *px_key_set_new(Oid type);
 
-/* Free the set. */
-extern void px_key_set_free(px_key_set *set);
-
 /* Add a value, which is copied if it is new.  It must not be null. */
 extern void px_key_set_add(px_key_set *set, Datum value);
 
@@ -56,9 +53,14 @@ extern uint64 px_key_set_count(const px_key_set *set);
 extern bool px_key_set_is_exact(const px_key_set *set);
 
 /*
- * The values of an exact set, as an array, which is valid as long as the set.
+ * The values of an exact set, in the current memory context; what they point
+ * to is the set's.
  */
-extern Datum px_key_set_array(px_key_set *set);
+extern Datum *px_key_set_values(const px_key_set *set, int *nvalues);
+
+/* Some values of the set's type as an array, in the current memory context. */
+extern Datum px_key_set_array(const px_key_set *set, Datum *values,
+							  int nvalues);
 
 /*
  * The lowest and the highest value of a set that is not exact.  False if the

@@ -166,6 +166,7 @@ typedef struct px_receive_state
 	struct px_scan_filter *filters;
 	const char *read_sql;		/* remote_sql, with the filters that are known
 								 * when the scan begins */
+	bool		excluded;		/* no row can have a key: it is not read */
 	uint64		filtered_since; /* stats.rows when the scan began */
 	bool		filters_rewound;	/* rows are returned again, and it was not
 									 * looked whether filters have changed; set

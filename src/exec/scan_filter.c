@@ -9,6 +9,10 @@
  * these.  The remote's planner moves the comparisons down to where they may be
  * evaluated.
  *
+ * A scan of a partition gets only the keys that can lie in it; without such a
+ * key it is not read at all.  No row of it would be joined, whatever the
+ * remote query does with the rows.
+ *
  * postgres_fdw's session is asked about the query without the filters, whose
  * functions and operators are PostgreSQL's own and immutable.  So it has the
  * locks that it would have without them.
@@ -28,8 +32,10 @@
 #include "utils/ruleutils.h"
 
 #include "exec/filter.h"
+#include "exec/key_places.h"
 #include "exec/scan_filter.h"
 #include "exec/transmission.h"
+#include "guc.h"
 
 /* Room for the names of columns, types and operators. */
 #define COLUMN_NBYTES	16
@@ -45,9 +51,19 @@ typedef struct px_scan_filter
 	int			position;		/* see px_scan_filter_item */
 	Oid			column_type;
 	int			source;
+	Oid			operator;
 	double		saved;
 	Node	   *column;
-	uint64		taken;			/* generation that the scan has; 0: none */
+	List	   *levels;			/* see px_partition_levels; set when the first
+								 * keys are complete */
+	bool		levels_known;
+
+	/* Of the scan that begins, or has begun. */
+	uint64		taken;			/* generation that it has; 0: none */
+	uint64		chosen;			/* generation that the rest is of; 0: none */
+	bool		excludes;		/* no key can be in a row */
+	uint64		nkeys;			/* that can be in its rows, as far as known */
+	char	   *some_keys_text; /* literal of these; NULL if they are all */
 } px_scan_filter;
 
 static int
@@ -78,6 +94,7 @@ px_scan_filter_begin(px_receive_state *state, const List *filters)
 		filter->position = item_int(items, PX_SCAN_FILTER_POSITION);
 		filter->column_type = item_int(items, PX_SCAN_FILTER_COLUMN_TYPE);
 		filter->source = item_int(items, PX_SCAN_FILTER_SOURCE);
+		filter->operator = item_int(items, PX_SCAN_FILTER_OPERATOR);
 		filter->saved = floatVal(list_nth(items, PX_SCAN_FILTER_SAVED));
 		filter->column = list_nth(items, PX_SCAN_FILTER_COLUMN);
 	}
@@ -139,6 +156,14 @@ end_match(StringInfo sql, const px_scan_filter *filter)
 	appendStringInfo(sql, "), %d)", exprTypmod(filter->column));
 }
 
+/* The keys as a literal; NULL if a summary is sent. */
+static const char *
+keys_text(const px_scan_filter *filter)
+{
+	return filter->some_keys_text ? filter->some_keys_text :
+		filter->filter->keys_text;
+}
+
 /* Are column and keys hashed in the same way? */
 static bool
 fits_bloom(const px_scan_filter *filter)
@@ -174,10 +199,10 @@ append_condition(StringInfo sql, const px_scan_filter *filter)
 {
 	const px_filter *keys = filter->filter;
 
-	if (keys->keys_text)
+	if (keys_text(filter))
 	{
 		begin_match(sql, filter);
-		appendStringInfo(sql, "%s::%s[]", keys->keys_text,
+		appendStringInfo(sql, "%s::%s[]", keys_text(filter),
 						 px_transmission_type(keys->type, -1));
 		end_match(sql, filter);
 		return;
@@ -214,9 +239,71 @@ static bool
 is_useful(const px_scan_filter *filter)
 {
 	const px_filter *keys = filter->filter;
+	Size		nbytes = filter->some_keys_text ?
+		strlen(filter->some_keys_text) : keys->nbytes;
 
-	return keys->complete && keys->nbytes * COST_FACTOR <= filter->saved &&
+	return keys->complete && nbytes * COST_FACTOR <= filter->saved &&
 		(keys->keys_text || keys->lowest_text || fits_bloom(filter));
+}
+
+/* Where the column is one of a partition, the levels that it decides. */
+static void
+find_levels(const px_receive_state *state, px_scan_filter *filter)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	const CustomScan *scan = (const CustomScan *) state->css.ss.ps.plan;
+	const Var  *var = (const Var *) filter->column;
+	const RangeTblEntry *rte;
+	MemoryContext oldcontext;
+
+	/* A scan of a join has the columns of its tables in a list. */
+	if (var->varno == INDEX_VAR)
+		var = (const Var *) list_nth_node(TargetEntry, scan->custom_scan_tlist,
+										  var->varattno - 1)->expr;
+	filter->levels_known = true;
+	rte = exec_rt_fetch(var->varno, estate);
+	if (rte->rtekind != RTE_RELATION)
+		return;
+	oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
+	filter->levels = px_partition_levels(estate, rte->relid, var->varattno,
+										 filter->operator);
+	MemoryContextSwitchTo(oldcontext);
+}
+
+/* Which of its keys can be in rows of the scan? */
+static void
+choose_keys(const px_receive_state *state, px_scan_filter *filter)
+{
+	px_filter  *keys = filter->filter;
+	MemoryContext oldcontext;
+	bool	   *chosen;
+
+	/* A scan that gets no connection is begun again. */
+	if (keys->complete && filter->chosen == keys->generation)
+		return;
+	if (filter->some_keys_text)
+		pfree(filter->some_keys_text);
+	filter->some_keys_text = NULL;
+	filter->excludes = false;
+	filter->chosen = 0;
+	if (!keys->complete || !px_enabled)
+		return;
+	if (!filter->levels_known)
+		find_levels(state, filter);
+	filter->excludes = !px_filter_choose(keys, filter->levels,
+										 filter->operator, &chosen);
+	filter->nkeys = px_key_set_count(keys->keys);
+	filter->chosen = keys->generation;
+	if (chosen == NULL)
+		return;
+	filter->nkeys = 0;
+	for (int i = 0; i < keys->nvalues; i++)
+		filter->nkeys += chosen[i];
+	oldcontext =
+		MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+	filter->some_keys_text = px_filter_chosen_text(keys, chosen);
+	MemoryContextSwitchTo(oldcontext);
+	pfree(chosen);
 }
 
 /* Make the query that has the filters that were taken. */
@@ -249,13 +336,23 @@ px_scan_filter_take(px_receive_state *state)
 		return;
 	state->filters_rewound = false;
 	state->filtered_since = state->stats.rows;
+	state->excluded = false;
 	for (int i = 0; i < state->nfilters; i++)
 	{
 		px_scan_filter *filter = &state->filters[i];
 
-		filter->taken = is_useful(filter) ? filter->filter->generation : 0;
+		choose_keys(state, filter);
+		state->excluded |= filter->excludes;
+		filter->taken = filter->excludes || is_useful(filter) ?
+			filter->filter->generation : 0;
 	}
 	make_query(state);
+}
+
+bool
+px_scan_filter_excludes(const px_receive_state *state)
+{
+	return state->excluded && !state->filters_rewound;
 }
 
 void
@@ -271,8 +368,8 @@ px_scan_filter_fit(px_receive_state *state, const px_hello *hello)
 		px_scan_filter *filter = &state->filters[i];
 
 		/* Bounds are numbers, and a Bloom filter says its encoding. */
-		if (filter->taken == 0 || filter->filter->keys_text == NULL ||
-			pg_is_ascii(filter->filter->keys_text))
+		if (filter->taken == 0 || keys_text(filter) == NULL ||
+			pg_is_ascii(keys_text(filter)))
 			continue;
 		filter->taken = 0;
 		any = true;
@@ -302,7 +399,8 @@ px_scan_filter_count(const px_receive_state *state)
 	double		expected = state->css.ss.ps.plan->plan_rows;
 	uint64		came = state->stats.rows - state->filtered_since;
 
-	if (state->read_sql != state->remote_sql && expected > came)
+	if ((state->excluded || state->read_sql != state->remote_sql) &&
+		expected > came)
 		state->readers[0]->stream->counters->rows_filtered +=
 			(uint64) (expected - came);
 }
@@ -313,13 +411,13 @@ px_scan_filter_count(const px_receive_state *state)
 
 /* What was sent. */
 static const char *
-sent_text(const px_scan_filter *filter)
+sent_text(const px_receive_state *state, const px_scan_filter *filter)
 {
 	const px_filter *keys = filter->filter;
 
-	if (filter->taken == 0)
+	if (filter->taken == 0 || state->excluded)
 		return "none";
-	if (keys->keys_text)
+	if (keys_text(filter))
 		return "keys";
 	if (!fits_bloom(filter))
 		return "bounds";
@@ -350,22 +448,34 @@ rows_not_sent(const px_receive_state *state)
 	return Max(node->plan->plan_rows - came, 0);
 }
 
-/* (1204 keys of part, about 5900000 rows not sent) */
+/*
+ * (1204 keys of part, about 5900000 rows not sent); of a partition
+ * (37 of 1204 keys of part, about 187000 rows not sent), or
+ * (not scanned: none of 1204 keys of part)
+ */
 static char *
 use_text(const px_receive_state *state, const px_scan_filter *filter,
 		 ExplainState *es)
 {
 	const px_filter *keys = filter->filter;
+	uint64		nkeys;
 	StringInfoData text;
 
 	if (keys->keys == NULL)
 		return "(not sent)";
+	nkeys = px_key_set_count(keys->keys);
 	initStringInfo(&text);
-	appendStringInfo(&text, "(%s%s" UINT64_FORMAT " keys%s",
-					 filter->taken == 0 ? "not sent: " :
-					 keys->keys_text ? "" : sent_text(filter),
-					 filter->taken == 0 || keys->keys_text ? "" : " of ",
-					 px_key_set_count(keys->keys), source_text(filter, es));
+	appendStringInfoChar(&text, '(');
+	if (filter->excludes)
+		appendStringInfoString(&text, "not scanned: none of ");
+	else if (filter->taken == 0 || state->excluded)
+		appendStringInfoString(&text, "not sent: ");
+	else if (keys_text(filter) == NULL)
+		appendStringInfo(&text, "%s of ", sent_text(state, filter));
+	else if (filter->nkeys < nkeys)
+		appendStringInfo(&text, UINT64_FORMAT " of ", filter->nkeys);
+	appendStringInfo(&text, UINT64_FORMAT " keys%s", nkeys,
+					 source_text(filter, es));
 	if (filter->taken > 0 && rows_not_sent(state) > 0)
 		appendStringInfo(&text, ", about %.0f rows not sent",
 						 rows_not_sent(state));
@@ -379,14 +489,18 @@ explain_properties(const px_receive_state *state,
 				   ExplainState *es)
 {
 	const px_filter *keys = filter->filter;
+	const char *sent = sent_text(state, filter);
 
 	ExplainOpenGroup("Runtime Filter", NULL, true, es);
 	ExplainPropertyText("Column", column, es);
 	if (es->analyze)
 	{
-		ExplainPropertyText("Sent", sent_text(filter), es);
+		ExplainPropertyText("Sent", sent, es);
 		ExplainPropertyUInteger("Keys", NULL, keys->keys ?
 								px_key_set_count(keys->keys) : 0, es);
+		if (strcmp(sent, "keys") == 0)
+			ExplainPropertyUInteger("Keys Sent", NULL, filter->nkeys, es);
+		ExplainPropertyBool("Not Scanned", filter->excludes, es);
 		ExplainPropertyFloat("Estimated Rows Not Sent", NULL,
 							 filter->taken > 0 ? rows_not_sent(state) : 0, 0,
 							 es);

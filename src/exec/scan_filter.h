@@ -24,6 +24,7 @@ typedef enum px_scan_filter_item
 	PX_SCAN_FILTER_POSITION,	/* of the column in the remote query, from 1 */
 	PX_SCAN_FILTER_COLUMN_TYPE, /* the local type of the column */
 	PX_SCAN_FILTER_SOURCE,		/* the table that the keys are of; 0: none */
+	PX_SCAN_FILTER_OPERATOR,	/* column = key */
 	PX_SCAN_FILTER_SAVED,		/* a Float: bytes that the filter is expected
 								 * to save */
 	PX_SCAN_FILTER_COLUMN		/* the Var */
@@ -40,9 +41,16 @@ extern bool px_scan_filter_is_awaited(const px_receive_state *state);
 
 /*
  * The scan is about to begin: let read_sql be its remote query, with all
- * filters whose keys are complete.
+ * filters whose keys are complete.  If the scan is of a partition, these have
+ * the keys that can lie in it.
  */
 extern void px_scan_filter_take(px_receive_state *state);
+
+/*
+ * Can no row of the scan have a key?  Then it is not to be read.  To be asked
+ * between px_scan_filter_take and the next rescan.
+ */
+extern bool px_scan_filter_excludes(const px_receive_state *state);
 
 /*
  * The remote said hello: leave out the filters whose keys may have characters

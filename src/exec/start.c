@@ -278,6 +278,13 @@ begin_reading(px_receive_state *state, bool may_use_session)
 					PX_FALLBACK_DISABLED);
 		return true;
 	}
+	if (px_scan_filter_excludes(state))
+	{
+		state->phase = PX_RECEIVE_FRAMES;
+		state->finished = true;
+		px_scan_filter_count(state);
+		return true;
+	}
 	if (state->types_alone && !check_types(state))
 		return true;
 	if (!claim_first_slice(state))

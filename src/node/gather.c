@@ -245,8 +245,11 @@ begin_ahead(px_gather_state *state)
 		gather_child *child = &state->children[i];
 		px_receive_state *receive = child->receive;
 
-		if (receive == NULL || child->done || begin_receive(receive) ||
-			!waits_for_session(receive))
+		if (receive == NULL || child->done)
+			continue;
+		if (begin_receive(receive))
+			child->done = px_scan_filter_excludes(receive);
+		if (!waits_for_session(receive))
 			continue;
 		if (!state->any_order)
 			break;
@@ -737,15 +740,31 @@ collect_mode(PlanState *node, void *context)
 	return planstate_tree_walker(node, collect_mode, context);
 }
 
+/* Count the scans below that are not read, because no key is theirs. */
+static bool
+count_excluded(PlanState *node, void *context)
+{
+	px_receive_state *receive = px_receive_from_node(node);
+
+	if (receive == NULL)
+		return planstate_tree_walker(node, count_excluded, context);
+	*(int *) context += receive->excluded;
+	return false;
+}
+
 static void
 explain_gather(CustomScanState *css, List *ancestors, ExplainState *es)
 {
 	px_gather_state *state = (px_gather_state *) css;
 	StringInfoData modes;
 	uint32		seen = 0;
+	int			nexcluded = 0;
 
 	for (int i = 0; i < state->nchildren; i++)
+	{
 		(void) collect_mode(state->children[i].node, &seen);
+		(void) count_excluded(state->children[i].node, &nexcluded);
+	}
 	initStringInfo(&modes);
 	for (int mode = PX_MODE_NONE; mode <= PX_MODE_AUTO; mode++)
 	{
@@ -775,4 +794,6 @@ explain_gather(CustomScanState *css, List *ancestors, ExplainState *es)
 	if (state->npruned > 0 ||
 		(state->prune_state && es->format != EXPLAIN_FORMAT_TEXT))
 		ExplainPropertyInteger("Subplans Removed", NULL, state->npruned, es);
+	if (nexcluded > 0)
+		ExplainPropertyInteger("Scans Without Keys", NULL, nexcluded, es);
 }

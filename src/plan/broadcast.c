@@ -421,9 +421,9 @@ has_minmax_path(PlannerInfo *root)
 /*
  * Can all subqueries of the join be planned twice: as sides, and for the local
  * plan?  set_plan_references changes the AppendRelInfos and PlanRowMarks of a
- * subquery where they are, so it may not come across them again.  InitPlans are made with the
- * plan, and have one parameter.  And subqueries within subqueries would be
- * planned twice again for each level.
+ * subquery where they are, so it may not come across them again.  InitPlans are
+ * made with the plan, and have one parameter.  And subqueries within subqueries
+ * would be planned twice again for each level.
  */
 static bool
 can_repeat_subqueries(PlannerInfo *root, const RelOptInfo *joinrel)

@@ -63,6 +63,8 @@ typedef struct offer
 	int			param;			/* the filter's number */
 	Oid			operator;		/* column = key */
 	double		fraction;		/* of the rows that have one of the keys */
+	double		member_rows;	/* of all members of the append relation that
+								 * is offered to */
 	int			source;			/* the table that keys are of, or 0 */
 	bool		once;			/* the join runs once in the query */
 	int			ntaken;			/* scans that take it */
@@ -138,7 +140,8 @@ offer_to_receive(CustomScan *receive, AttrNumber resno, offer *offer)
 	if (var == NULL || plan->parallel_aware ||
 		private_int(receive, PX_RECEIVE_PRIVATE_LOCKS) != 0 ||
 		private_int(receive, PX_RECEIVE_PRIVATE_SORTED) != 0 ||
-		plan->plan_rows * (1 - offer->fraction) < PX_FILTER_ROWS_MIN)
+		Max(plan->plan_rows, offer->member_rows) * (1 - offer->fraction) <
+		PX_FILTER_ROWS_MIN)
 		return;
 	position = px_receive_column_position(receive, (const Node *) var,
 										  &column);
@@ -146,9 +149,10 @@ offer_to_receive(CustomScan *receive, AttrNumber resno, offer *offer)
 		return;
 
 	/* See px_scan_filter_item. */
-	filter = list_make4(makeInteger(offer->param), makeInteger(position),
+	filter = list_make5(makeInteger(offer->param), makeInteger(position),
 						makeInteger((int) column->vartype),
-						makeInteger(offer->source));
+						makeInteger(offer->source),
+						makeInteger((int) offer->operator));
 	filter = lappend(filter, makeFloat(
 						 psprintf("%.0f", plan->plan_rows * plan->plan_width *
 								  (1 - offer->fraction))));
@@ -221,14 +225,23 @@ groups_by(const Agg *agg, AttrNumber input)
 	return false;
 }
 
-/* Offer to the children of a node that passes on their columns in order. */
+/*
+ * Offer to the children of a node that passes on their columns in order.  Many
+ * small partitions are worth as much as a large table.
+ */
 static void
 offer_to_members(List *members, AttrNumber resno, offer *offer, bool kept)
 {
+	double		rows_above = offer->member_rows;
+	double		rows = 0;
 	ListCell   *lc;
 
 	foreach(lc, members)
+		rows += ((const Plan *) lfirst(lc))->plan_rows;
+	offer->member_rows = Max(rows_above, rows);
+	foreach(lc, members)
 		offer_to(lfirst(lc), resno, offer, kept);
+	offer->member_rows = rows_above;
 }
 
 static void

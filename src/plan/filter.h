@@ -13,7 +13,10 @@
 /* Keys that are expected to let through more of the rows are not sent. */
 #define PX_FILTER_FRACTION_MAX	0.5
 
-/* A scan is filtered if so many rows of it are expected not to be sent. */
+/*
+ * A scan is filtered if so many rows of it are expected not to be sent; or of
+ * all partitions together, if it is of one.
+ */
 #define PX_FILTER_ROWS_MIN		1000
 
 /*

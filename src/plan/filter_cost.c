@@ -15,6 +15,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -49,9 +51,12 @@ px_filter_cost_set(bool wanted)
 typedef struct filter_saving
 {
 	Index		relid;			/* the table that the column is of; 0: any */
+	const Var  *column;
 	double		fraction;		/* of the rows that are still sent */
 	double		nkeys;
 	int			nservers;		/* that work at the same time */
+	double		member_rows;	/* of all members of an append relation */
+	double		scanned;		/* chance that there is a key for a member */
 	Cost		cost;
 } filter_saving;
 
@@ -64,18 +69,47 @@ add_saving_of_scan(const Path *path, filter_saving *saving)
 	const RelOptInfo *rel = path->parent;
 
 	if (path->pathkeys == NIL && px_paths_are_plain(path) &&
-		path->rows * (1 - saving->fraction) >= PX_FILTER_ROWS_MIN)
-		saving->cost += Max(path->total_cost -
+		Max(path->rows, saving->member_rows) * (1 - saving->fraction) >=
+		PX_FILTER_ROWS_MIN)
+		saving->cost += Max(path->total_cost - saving->scanned *
 							px_paths_lookup_cost_min(rel, saving->fraction,
 													 saving->nkeys,
 													 saving->nservers), 0);
 }
 
-/* The members of an append relation, which have numbers of their own. */
-static void
-add_saving_of_members(List *members, filter_saving *saving)
+/* Is the column one that the bounds of rel's partitions are of? */
+static bool
+is_partition_column(const RelOptInfo *rel, const Var *column)
 {
+	return rel->part_scheme && rel->partexprs &&
+		(rel->part_scheme->partnatts == 1 ||
+		 rel->part_scheme->strategy == PARTITION_STRATEGY_RANGE) &&
+		list_member(rel->partexprs[0], column);
+}
+
+/*
+ * The keys are those of any partition, at random.  Each has its part of them,
+ * or none.
+ */
+static void
+expect_keys_of_members(filter_saving *saving, int nmembers)
+{
+	double		missed = pow(1 - 1.0 / nmembers, saving->nkeys);
+
+	saving->scanned = 1 - missed;
+	saving->nkeys = Max(saving->nkeys / nmembers, 1);
+}
+
+/*
+ * The members of an append relation, which have numbers of their own.  What
+ * the Append itself costs is for each row.
+ */
+static void
+add_saving_of_append(const AppendPath *append, filter_saving *saving)
+{
+	List	   *members = append->subpaths;
 	filter_saving of_members = *saving;
+	Cost		rows_cost = append->path.total_cost;
 	List	   *servers = NIL;
 	ListCell   *lc;
 
@@ -83,17 +117,24 @@ add_saving_of_members(List *members, filter_saving *saving)
 	{
 		const Path *member = lfirst(lc);
 
+		of_members.member_rows += member->rows;
+		rows_cost -= member->total_cost;
 		if (px_paths_are_plain(member))
 			servers = list_append_unique_oid(servers,
 											 member->parent->serverid);
 	}
 	of_members.relid = 0;
 	of_members.nservers = Max(list_length(servers), 1);
+	if (members != NIL &&
+		is_partition_column(append->path.parent, saving->column))
+		expect_keys_of_members(&of_members, list_length(members));
 	foreach(lc, members)
 	{
 		if (IsA(lfirst(lc), CustomPath))
 			add_saving_of_scan(lfirst(lc), &of_members);
 	}
+	if (of_members.cost > saving->cost && rows_cost > 0)
+		of_members.cost += rows_cost * (1 - saving->fraction);
 	saving->cost = of_members.cost;
 }
 
@@ -113,8 +154,7 @@ add_saving(const Path *path, filter_saving *saving)
 			add_saving_of_scan(path, saving);
 			break;
 		case T_AppendPath:
-			add_saving_of_members(((const AppendPath *) path)->subpaths,
-								  saving);
+			add_saving_of_append((const AppendPath *) path, saving);
 			break;
 		case T_ProjectionPath:
 			add_saving(((const ProjectionPath *) path)->subpath, saving);
@@ -203,7 +243,7 @@ find_clauses(PlannerInfo *root, const RelOptInfo *joinrel,
 	foreach(lc, restrictlist)
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
-		filter_saving saving = {.nservers = 1};
+		filter_saving saving = {.nservers = 1, .scanned = 1};
 		Node	   *outer;
 		Node	   *inner;
 
@@ -214,7 +254,8 @@ find_clauses(PlannerInfo *root, const RelOptInfo *joinrel,
 		clauses = lappend(clauses, rinfo);
 		if (!get_key(rinfo, &outer, &inner))
 			continue;
-		saving.relid = px_join_column(outer)->varno;
+		saving.column = px_join_column(outer);
+		saving.relid = saving.column->varno;
 		expect_keys(root, joinrel, jointype, outer_path, inner_path, outer,
 					inner, list_length(restrictlist) == 1, &saving);
 		if (saving.fraction > PX_FILTER_FRACTION_MAX ||
