@@ -36,7 +36,7 @@ BEGIN
 			line := regexp_replace(line, '\mrows=\d+\.\d+', 'rows=' || round(substring(line, '\mrows=(\d+\.\d+)')::numeric));
 		END IF;
 		line := regexp_replace(line, '(SubPlan )expr_(\d+)', '\1\2');
-		CONTINUE WHEN line ~ '^\s*((Planning|Execution) Time|Planning|Buffers|Column Encodings|Link):';
+		CONTINUE WHEN line ~ '^\s*((Planning|Execution) Time|Planning|Buffers|Column Encodings|Link|Replaces):';
 		RETURN NEXT line;
 	END LOOP;
 END
