@@ -42,6 +42,11 @@ BEGIN
 END
 $$;
 
+-- In a transaction: from 19 on, have the planner aggregate tables before it joins them, where it can.
+CREATE FUNCTION aggregate_early() RETURNS void LANGUAGE sql AS $$
+	SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'min_eager_agg_group_size';
+$$;
+
 -- How the scans of a query were run: the Transport of each ExchangeReceive.
 CREATE FUNCTION transport(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
