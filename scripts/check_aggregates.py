@@ -68,6 +68,8 @@ SETTINGS = {
     "enable_hashagg": ["on", "on", "off"],
     "enable_hashjoin": ["on", "on", "on", "off"],
     "enable_sort": ["on", "on", "on", "off"],
+    "enable_eager_aggregate": ["on", "on", "off"],
+    "min_eager_agg_group_size": ["0", "8"],
     "enable_memoize": ["on", "off"],
     "max_parallel_workers_per_gather": ["0", "0", "2"],
     "work_mem": ["64kB", "4MB"],

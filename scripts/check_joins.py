@@ -58,6 +58,8 @@ SETTINGS = {
     "pg_exchange.min_write_rows": ["1", "128"],
     "enable_partitionwise_join": ["off", "on"],
     "enable_partitionwise_aggregate": ["off", "on"],
+    "enable_eager_aggregate": ["on", "on", "off"],
+    "min_eager_agg_group_size": ["0", "8"],
     "enable_memoize": ["on", "off"],
     "enable_material": ["on", "on", "off"],
     "enable_hashagg": ["on", "on", "off"],

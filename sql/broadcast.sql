@@ -247,6 +247,16 @@ SELECT attname, d.* FROM pg_attribute, broadcast_differences(format(
 	'SELECT f.%1$I, count(s.id) FROM typed f JOIN remote.typed s ON s.%1$I = f.%1$I GROUP BY 1', attname)) d
 	WHERE attrelid = 'typed'::regclass AND attnum > 0 ORDER BY attnum;
 
+-- tables that could be aggregated before they are joined
+BEGIN;
+SELECT aggregate_early();
+SELECT * FROM broadcast_differences('SELECT f.shop, max(i.weight), count(*) FROM bfact f JOIN bitem i ON i.id = f.item GROUP BY 1');
+SELECT * FROM broadcast_differences('SELECT i.brand, sum(f.qty) FROM bfact f JOIN bitem i ON i.id = f.item GROUP BY 1');
+SELECT * FROM broadcast_differences('SELECT f.item, i.brand, sum(s.rank) FROM bfact f JOIN bitem i ON i.id = f.item JOIN bshop s ON s.id = f.shop GROUP BY 1, 2');
+SELECT * FROM broadcast_differences('SELECT s.town, avg(i.weight) FROM bfact f LEFT JOIN bitem i ON i.id = f.item JOIN bshop s ON s.id = f.shop GROUP BY 1');
+SELECT * FROM broadcast_differences('SELECT f.code, count(s.id) FROM bfact f JOIN bshop s ON s.id = f.shop WHERE f.item IN (SELECT id FROM bitem) GROUP BY 1');
+COMMIT;
+
 -- servers that cannot take the side: nothing is sent
 BEGIN;
 SET LOCAL pg_exchange.transport = stream;

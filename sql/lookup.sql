@@ -153,6 +153,15 @@ SELECT transport('SELECT h.id, (SELECT count(*) FROM head g JOIN detail d ON d.h
 -- nested
 SELECT * FROM lookup_differences('SELECT h.id, d, p FROM head h JOIN detail d ON d.head = h.id JOIN section p ON p.id = d.id WHERE h.id < 20');
 
+-- tables that could be aggregated before they are joined
+BEGIN;
+SELECT aggregate_early();
+SELECT * FROM lookup_differences('SELECT d.kind, sum(m.id), count(*) FROM many m JOIN detail d ON d.id = m.head GROUP BY 1');
+SELECT * FROM lookup_differences('SELECT d.kind, m.head, avg(m.id / 2.0) FROM many m LEFT JOIN detail d ON d.id = m.head AND d.kind > 20 GROUP BY 1, 2');
+SELECT * FROM lookup_differences('SELECT h.even, d.kind, sum(m.id) FROM many m JOIN head h ON h.id = m.head JOIN detail d ON d.id = m.head GROUP BY 1, 2');
+SELECT * FROM lookup_differences('SELECT m.head, sum(m.id) FROM many m WHERE m.head IN (SELECT d.head FROM detail d) GROUP BY 1');
+COMMIT;
+
 -- not for volatile quals, rows that are locked, or where rows are protected
 CREATE FUNCTION has_lookup(query text) RETURNS bool LANGUAGE sql AS
 $$ SELECT bool_or(line ~ 'ExchangeLookup') FROM explain_stable(query) line $$;

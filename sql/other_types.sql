@@ -167,9 +167,9 @@ BEGIN
 	PERFORM set_config('pg_exchange.enabled', 'on', false);
 	PERFORM set_config('enable_hashjoin', 'off', false);
 	RETURN NEXT CASE WHEN run(query) = a THEN 'same as ' ELSE 'not ' END || split_part(a, ' ', 1) || ' rows';
-	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, VERBOSE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+	FOR line IN SELECT explain_stable(query, 'ANALYZE, VERBOSE, COSTS OFF, TIMING OFF, SUMMARY OFF') LOOP
 		IF line ~ 'Batches|ExchangeReceive|Foreign Scan|Remote SQL' THEN
-			RETURN NEXT regexp_replace(regexp_replace(line, '\.\d\d', ''), '^[ >-]*', '');
+			RETURN NEXT regexp_replace(line, '^[ >-]*', '');
 		END IF;
 	END LOOP;
 END
@@ -181,8 +181,8 @@ SET LOCAL hash_mem_multiplier = 1;
 SELECT by_fdw('SELECT l.ctid, l.id, b.filler FROM long l JOIN batches b ON b.k = l.i');
 SELECT by_fdw('SELECT l.ctid, l.id, b.filler FROM long l JOIN batches b ON b.k = l.n');
 SELECT by_fdw('SELECT b.k, l.id FROM batches b LEFT JOIN long l USING (t)');
-SELECT by_fdw('SELECT k, (SELECT count(l.ctid) FROM batches b JOIN long l ON b.k = l.n WHERE l.id < o.k * 1000) FROM keys_int4_int8 o');
-SELECT by_fdw('SELECT k, (SELECT count(l.ctid) FROM batches b JOIN long l ON b.k = l.n WHERE b.k < o.k * 13000) FROM keys_int4_int8 o');
+SELECT by_fdw('SELECT k, (SELECT concat(count(*), max(l.ctid)) FROM batches b JOIN long l ON b.k = l.n WHERE l.id < o.k * 1000) FROM keys_int4_int8 o');
+SELECT by_fdw('SELECT k, (SELECT concat(count(*), max(l.ctid)) FROM batches b JOIN long l ON b.k = l.n WHERE b.k < o.k * 13000) FROM keys_int4_int8 o');
 SELECT by_fdw('SELECT * FROM batches b WHERE EXISTS (SELECT FROM long l WHERE b.k = l.n)');
 COMMIT;
 
@@ -396,9 +396,9 @@ RESET enable_seqscan;
 EXPLAIN (COSTS OFF) SELECT * FROM remote.altered WHERE exchange.may_match(ROW(k, NULL::char(3), '{k1,k2}'::bpchar[]), -1);
 EXPLAIN (COSTS OFF) SELECT * FROM remote.ot_int4_int8 WHERE exchange.may_match(ROW(k, NULL::bigint, 5::bigint, 7::bigint), -1);
 EXPLAIN (COSTS OFF) SELECT * FROM remote.ot_int4_int8 WHERE exchange.may_match(ROW(k, NULL::bigint, ''::bytea), -1) AND exchange.has_type(ROW(k, NULL::bigint), -1);
-EXPLAIN (COSTS OFF) SELECT * FROM remote.ot_int4_int8 WHERE exchange.has_type(ROW(k, NULL::smallint), -1);
+SELECT explain_stable('SELECT * FROM remote.ot_int4_int8 WHERE exchange.has_type(ROW(k, NULL::smallint), -1)');
 EXPLAIN (COSTS OFF) SELECT * FROM remote.ot_varchar_text WHERE exchange.has_type(ROW(k, NULL::varchar), 14) AND exchange.has_type(ROW(k, NULL::varchar), -1) AND exchange.has_type(ROW(k, NULL::text), -1);
-EXPLAIN (COSTS OFF) SELECT * FROM remote.ot_varchar_text WHERE exchange.has_type(ROW(k, NULL::varchar), 13);
+SELECT explain_stable('SELECT * FROM remote.ot_varchar_text WHERE exchange.has_type(ROW(k, NULL::varchar), 13)');
 -- arguments that coordinators do not use
 SELECT exchange.has_type(NULL, 1);
 SELECT exchange.has_type(ROW(), 1);

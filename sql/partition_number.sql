@@ -55,7 +55,9 @@ SELECT exchange.partition_number(-1, 1);
 SELECT exchange.partition_number(4, '(1,2)'::point);
 SELECT exchange.partition_number(4, '{}'::xml[]) FROM (SELECT 1 OFFSET 0) x;
 SELECT exchange.partition_number(4, VARIADIC ARRAY[1, 2]);
+\set VERBOSITY sqlstate
 SELECT exchange.partition_number(4);
+\set VERBOSITY default
 SELECT exchange.partition_number(4, 'unknown');
 
 -- it is computed where the rows are read, in workers, too

@@ -36,10 +36,15 @@ BEGIN
 			line := regexp_replace(line, '\mrows=\d+\.\d+', 'rows=' || round(substring(line, '\mrows=(\d+\.\d+)')::numeric));
 		END IF;
 		line := regexp_replace(line, '(SubPlan )expr_(\d+)', '\1\2');
-		CONTINUE WHEN line ~ '^\s*((Planning|Execution) Time|Planning|Buffers|Column Encodings|Link):';
+		CONTINUE WHEN line ~ '^\s*((Planning|Execution) Time|Planning|Buffers|Column Encodings|Link|Replaces):';
 		RETURN NEXT line;
 	END LOOP;
 END
+$$;
+
+-- In a transaction: from 19 on, have the planner aggregate tables before it joins them, where it can.
+CREATE FUNCTION aggregate_early() RETURNS void LANGUAGE sql AS $$
+	SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'min_eager_agg_group_size';
 $$;
 
 -- How the scans of a query were run: the Transport of each ExchangeReceive.

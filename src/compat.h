@@ -417,6 +417,20 @@ px_group_clause(const PlannerInfo *root)
 }
 
 /*
+ * Has the relation partial groups of its rows, and not these?  From 19 on, the
+ * planner may aggregate before it joins, and joins such relations, too.
+ */
+static inline bool
+px_rel_has_groups(const RelOptInfo *rel)
+{
+#if PG_VERSION_NUM >= 190000
+	return IS_GROUPED_REL(rel);
+#else
+	return false;
+#endif
+}
+
+/*
  * Path.disabled_nodes: 18.  Of two paths, the one with fewer is preferred,
  * whatever they cost.  Before, disabled nodes are a part of the costs.
  */

@@ -81,7 +81,7 @@ compression_text(const px_receive_state *state)
 static char *
 transport_text(const px_receive_state *state)
 {
-	int			version = state->readers[0]->version;
+	int			version = state->version;
 	const char *streams = state->stats.streams > 0 ? "stream" : "";
 
 	if (state->fallback_reason)

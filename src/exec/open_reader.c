@@ -90,12 +90,13 @@ px_open_first_reader(px_receive_state *state)
 	return state->readers ? state->readers[0] : px_open_add_reader(state);
 }
 
-/* What the locality of the connection means under the settings. */
+/* What the connection can, and its locality means under the settings. */
 static void
-note_locality(px_receive_state *state, px_stream_reader *reader,
-			  px_locality locality)
+note_connection(px_receive_state *state, px_stream_reader *reader,
+				px_locality locality, uint16 version)
 {
 	state->mode = px_mode_for_server(state->servername);
+	state->version = reader->version = version;
 	state->locality = locality;
 	state->local = px_locality_is_local(locality);
 	reader->same_host = locality != PX_REMOTE;
@@ -138,8 +139,8 @@ px_open_connect(px_receive_state *state, px_stream_reader *reader)
 		return outcome;
 	if (IsParallelWorker())
 		px_shared_join_peer(state->shared, peer);
-	note_locality(state, reader, stream->holder.connection->locality);
-	reader->version = stream->holder.connection->version;
+	note_connection(state, reader, stream->holder.connection->locality,
+					stream->holder.connection->version);
 	reader->peer_version = stream->holder.connection->hello.server_version;
 	return outcome;
 }
@@ -261,8 +262,8 @@ px_open_session(px_receive_state *state, px_stream_reader *reader,
 
 	if (px_ask_conflicts(state))
 		px_streams_spool_all(state->foreign->fs_server);
-	note_locality(state, reader, peer->session_locality);
-	reader->version = peer->session_version;
+	note_connection(state, reader, peer->session_locality,
+					peer->session_version);
 	reader->peer_version = peer->admission.hello.server_version;
 
 	claim_whole_scan(state, reader);

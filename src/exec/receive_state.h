@@ -215,6 +215,9 @@ typedef struct px_receive_state
 	int			nreaders;
 	px_mode		mode;			/* settings' choice for the server; written by
 								 * receive.c before there is a reader */
+	uint16		version;		/* of the protocol; 0: there was no connection
+								 * yet.  shared.c takes over a worker's, and
+								 * its locality, for EXPLAIN */
 	px_locality locality;		/* of the connection */
 	bool		local;			/* locality counts: nothing is compressed */
 	bool		exact_portions; /* the session evaluates as many rows at a time

@@ -71,6 +71,12 @@ px_shared_add(px_receive_state *state)
 	}
 	for (int i = 0; i < state->nreaders; i++)
 		shared->codecs |= px_decoder_codecs(state->readers[i]->decoder);
+	if (state->version > 0)
+	{
+		shared->version = state->version;
+		shared->locality = state->locality;
+		shared->local = state->local;
+	}
 	SpinLockRelease(&shared->mutex);
 }
 
@@ -85,5 +91,13 @@ px_shared_collect(px_receive_state *state)
 	if (shared->has_measured && history)
 		*history = shared->link_history;
 	state->worker_codecs |= shared->codecs;
+
+	/* If workers were faster, the leader has read nothing. */
+	if (state->version == 0)
+	{
+		state->version = shared->version;
+		state->locality = shared->locality;
+		state->local = shared->local;
+	}
 	SpinLockRelease(&shared->mutex);
 }

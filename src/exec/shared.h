@@ -24,6 +24,9 @@ typedef struct px_receive_shared
 	slock_t		mutex;			/* protects the rest */
 	px_receive_stats stats;		/* of workers */
 	uint32		codecs;			/* that they have seen */
+	uint16		version;		/* of a worker's connection; 0: none read */
+	px_locality locality;		/* of the same */
+	bool		local;
 	bool		has_measured;	/* link_history is a worker's ... */
 	px_link_history link_history;	/* ... else the leader's */
 } px_receive_shared;

@@ -14,6 +14,7 @@
 
 #include "optimizer/paths.h"
 
+#include "compat.h"
 #include "plan/join_record.h"
 
 /* A query with more pairs is left to the planner alone. */
@@ -94,7 +95,7 @@ record_join(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 		prev_set_join_pathlist_hook(root, joinrel, outerrel, innerrel,
 									jointype, extra);
 	if (record == NULL || !record->recording ||
-		joinrel->reloptkind != RELOPT_JOINREL ||
+		joinrel->reloptkind != RELOPT_JOINREL || px_rel_has_groups(joinrel) ||
 		!is_step(jointype, extra->sjinfo) ||
 		list_length(record->steps) >= STEPS_MAX)
 		return;

@@ -424,8 +424,8 @@ is_suitable(const lookup_join *join)
 
 	/*
 	 * The joins of pairs of partitions run one after the other, and so would
-	 * their lookups.  From 19 on, a relation made unique looks like the base
-	 * relation.
+	 * their lookups.  From 19 on, a relation made unique, or one of partial
+	 * groups, looks like the base relation.
 	 */
 	return px_enabled && px_lookup_joins && IS_SIMPLE_REL(inner) &&
 		join->joinrel->reloptkind == RELOPT_JOINREL &&
