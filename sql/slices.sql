@@ -108,23 +108,6 @@ RESET enable_material;
 -- partitions in slices
 SELECT * FROM exchange_differences('SELECT * FROM (SELECT * FROM big UNION ALL SELECT * FROM family) u');
 
--- workers have read all when the leader is done with another table: EXPLAIN shows what they know of the server
-CREATE TABLE slow_local AS SELECT generate_series(0, 2) AS k;
-CREATE FUNCTION by_workers() RETURNS SETOF text LANGUAGE sql AS $$
-	SELECT regexp_replace(line, '^ *(-> *)?| *\(actual.*', '', 'g')
-	FROM explain_stable('SELECT count(*) FROM (SELECT k FROM big UNION ALL SELECT k FROM slow_local WHERE pg_sleep(0.2) IS NOT NULL) u', 'COSTS OFF, ANALYZE, TIMING OFF') line
-	WHERE line ~ 'Gather|ExchangeReceive| Transport|Compression'
-$$;
-SET parallel_setup_cost = 0;
-SET parallel_tuple_cost = 0;
-SET min_parallel_table_scan_size = 0;
-SET pg_exchange.partial_aggregates = off;
-SELECT by_workers();
-SET pg_exchange.local_scope = host;
-SET pg_exchange.compression = fast;
-SELECT by_workers();
-DROP TABLE slow_local;
-DROP FUNCTION by_workers;
 \c
 
 -- asked by hand
