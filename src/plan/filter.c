@@ -441,13 +441,16 @@ wait_for_keys(Plan *outer, const Hash *hash)
 	outer->total_cost = Max(outer->total_cost, outer->startup_cost);
 }
 
-/* The scans do not run beside the inner side's: is what is saved worth it? */
+/*
+ * The scans do not run beside the inner side's: is what is saved worth it?  On
+ * servers that have both sides, they would take turns anyway.  And an estimate
+ * of what a HAVING leaves is no more than a guess.
+ */
 static bool
 is_worth_waiting(const HashJoin *join, const Hash *hash, double fraction)
 {
 	return fraction <= PX_FILTER_FRACTION_MAX &&
-		hash->plan.total_cost <=
-		outerPlan(join)->total_cost * (1 - fraction);
+		hash->plan.total_cost <= outerPlan(join)->total_cost;
 }
 
 static void
