@@ -277,8 +277,9 @@ cost_of_pieces(const px_fragment_join *join)
 
 /*
  * What it costs to have rows cut, and to pass them on: all that servers send
- * comes here and goes out again.  They work at the same time, but so they do
- * in other plans, whose costs are sums, too.
+ * comes here and goes out again.  Big's scans have the credit that they have
+ * where they are joined in place; those of a side have none, as they have none
+ * where it is sent as a whole.
  */
 static Cost
 cost_of_sources(const px_fragment_join *join)
@@ -292,9 +293,11 @@ cost_of_sources(const px_fragment_join *join)
 		const px_source *source = lfirst(lc);
 		const RelOptInfo *leaf = source->leaf;
 		int			width = leaf->reltarget->width;
+		int			nservers = source->rel == join->fragment.big ?
+			join->nservers : 1;
 
 		cost += px_paths_foreign(leaf)->path.startup_cost +
-			px_paths_scan_cost(leaf) +
+			px_paths_cost_at_once(px_paths_scan_cost(leaf), nservers) +
 			leaf->rows * CUT_ROW_COST / join->nservers +
 			px_paths_transfer_cost(leaf, leaf->rows, width) +
 			px_paths_transfer_cost(host, leaf->rows, width);
