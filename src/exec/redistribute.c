@@ -12,6 +12,13 @@
  * wrong up to there is a reason to leave it, not an error, unless a source's
  * own query raises one.
  *
+ * While a chunk waits for its target, no source is read.  So frames take a
+ * fixed amount of memory here, and no file: a temp_file_limit of this server
+ * may be lower than what is moved.  Nobody waits in a circle.  The sources
+ * wait for us, and we for the targets.  A target waits for nobody: a call only
+ * copies frames into its session's memory or file.  It has all locks of its
+ * query already, and needs nothing of what a source holds.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -27,10 +34,13 @@
 #include "exec/open_reader.h"
 #include "exec/redistribute.h"
 #include "exec/start.h"
-#include "transport/spool.h"
 #include "wire/delivery.h"
 
-/* Bytes that one call of exchange.fill_inbox has, or more if a frame has. */
+/*
+ * One call of exchange.fill_inbox has so many bytes, or up to a frame more.
+ * While one is sent, the next one is gathered: so a target has something to do
+ * as long as sources deliver as much as it takes.
+ */
 #define CHUNK_NBYTES	(1024 * 1024)
 
 /* A call has one such frame more, and is less than 1 GB. */
@@ -59,7 +69,6 @@ typedef struct target
 	px_redistribute_target *public;
 	px_stream  *stream;
 	StringInfoData chunk;		/* for the next call */
-	px_spool   *waiting;		/* what follows it; NULL: nothing */
 } target;
 
 typedef struct redistribution
@@ -68,6 +77,7 @@ typedef struct redistribution
 	int			nsources;
 	target	   *targets;
 	int			ntargets;
+	int			first;			/* source that is read first */
 	int			nreading;		/* sources that are being read */
 	int			ndone;
 	px_stream **streams;		/* scratch: room for all */
@@ -123,25 +133,22 @@ plan_targets(redistribution *all)
 		end_call(all, &all->targets[i]);
 }
 
-/* Let the chunk be as full as may be. */
-static void
-fill_chunk(target *to)
+static bool
+is_full(const target *to)
 {
-	while (to->waiting && to->chunk.len < CHUNK_NBYTES)
+	return to->chunk.len >= CHUNK_NBYTES;
+}
+
+/* Must the sources wait, whose next frame may be for any target? */
+static bool
+is_any_full(const redistribution *all)
+{
+	for (int i = 0; i < all->ntargets; i++)
 	{
-		size_t		nbytes;
-		const void *delivery = px_spool_next(to->waiting, &nbytes);
-
-		if (delivery)
-		{
-			appendBinaryStringInfo(&to->chunk, delivery, (int) nbytes);
-			continue;
-		}
-
-		/* A new one takes no room on disk at first. */
-		px_spool_free(to->waiting);
-		to->waiting = NULL;
+		if (is_full(&all->targets[i]))
+			return true;
 	}
+	return false;
 }
 
 /* Send a chunk if the target can take it; the last one whatever its size. */
@@ -163,8 +170,7 @@ send_chunk(redistribution *all, target *to)
 		if (all->against)
 			return;
 	}
-	fill_chunk(to);
-	if (to->chunk.len < (last ? 1 : CHUNK_NBYTES))
+	if (!is_full(to) && !(last && to->chunk.len > 0))
 		return;
 
 	/* libpq copies what it cannot send at once. */
@@ -176,33 +182,19 @@ send_chunk(redistribution *all, target *to)
 static bool
 is_busy(const target *to)
 {
-	return to->stream->phase == PX_STREAM_CALLING || to->waiting ||
-		to->chunk.len > 0;
+	return to->stream->phase == PX_STREAM_CALLING || to->chunk.len > 0;
 }
 
-/* Put a frame into the chunk, or after what waits for the next one. */
+/* Add a frame to the chunk, which is not full. */
 static void
 deliver(target *to, const px_redistribute_source *from, const uint8_t *frame,
 		size_t nbytes)
 {
 	uint8_t		header[PX_DELIVERY_HEADER_NBYTES];
-	char	   *delivery;
 
 	px_delivery_header_put(header, (uint32) nbytes, from->inbox, from->number);
-	if (to->waiting == NULL && to->chunk.len < CHUNK_NBYTES)
-	{
-		appendBinaryStringInfo(&to->chunk, (const char *) header,
-							   sizeof(header));
-		appendBinaryStringInfo(&to->chunk, (const char *) frame, (int) nbytes);
-		return;
-	}
-	if (to->waiting == NULL)
-		to->waiting = px_spool_new(CurrentMemoryContext, CurrentResourceOwner);
-	delivery = palloc(sizeof(header) + nbytes);
-	memcpy(delivery, header, sizeof(header));
-	memcpy(delivery + sizeof(header), frame, nbytes);
-	px_spool_put(to->waiting, delivery, sizeof(header) + nbytes);
-	pfree(delivery);
+	appendBinaryStringInfo(&to->chunk, (const char *) header, sizeof(header));
+	appendBinaryStringInfo(&to->chunk, (const char *) frame, (int) nbytes);
 }
 
 /* ---------------------------------------------------------------------
@@ -337,14 +329,14 @@ pass_on(redistribution *all, source *from, const uint8_t *frame,
 	}
 }
 
-/* Read what a source has; false if that is nothing. */
+/* Read what a source has, up to a full chunk; false if that is nothing. */
 static bool
 read_source(redistribution *all, source *from)
 {
 	bool		any = false;
 
 	while (from->phase == SOURCE_READING && all->against == NULL &&
-		   px_stream_is_ready(from->stream))
+		   !is_any_full(all) && px_stream_is_ready(from->stream))
 	{
 		const uint8_t *frame;
 		size_t		nbytes;
@@ -364,6 +356,25 @@ read_source(redistribution *all, source *from)
 	return any;
 }
 
+/*
+ * Read what the sources have.  Each time another one is the first, so that all
+ * of them get on if they deliver more than the targets take.
+ */
+static bool
+read_sources(redistribution *all)
+{
+	bool		any = false;
+
+	for (int i = 0; i < all->nsources; i++)
+	{
+		source	   *from = &all->sources[(all->first + i) % all->nsources];
+
+		any = read_source(all, from) || any;
+	}
+	all->first = (all->first + 1) % all->nsources;
+	return any;
+}
+
 /* ---------------------------------------------------------------------
  * All together
  * --------------------------------------------------------------------- */
@@ -380,12 +391,13 @@ keep_awake(px_receive_state *receive, long timeout)
 }
 
 /*
- * Wait until a source has something, or a target is done with its chunk.  The
- * sessions of postgres_fdw are kept awake meanwhile.
+ * Wait until a source has something that there is room for, or a target is
+ * done with its chunk.  The sessions of postgres_fdw are kept awake meanwhile.
  */
 static void
 wait_for_any(redistribution *all)
 {
+	bool		full = is_any_full(all);
 	long		timeout = -1;
 	int			n = 0;
 	instr_time	wait;
@@ -396,7 +408,7 @@ wait_for_any(redistribution *all)
 		const source *from = &all->sources[i];
 
 		timeout = keep_awake(from->public->receive, timeout);
-		if (from->phase == SOURCE_READING)
+		if (from->phase == SOURCE_READING && !full)
 			all->streams[n++] = from->stream;
 	}
 	for (int i = 0; i < all->ntargets; i++)
@@ -424,11 +436,9 @@ move_frames(redistribution *all)
 
 	while (all->against == NULL && (busy || all->ndone < all->nsources))
 	{
-		bool		any = false;
+		bool		any = read_sources(all);
 
 		busy = false;
-		for (int i = 0; i < all->nsources && all->against == NULL; i++)
-			any = read_source(all, &all->sources[i]) || any;
 		for (int i = 0; i < all->ntargets && all->against == NULL; i++)
 		{
 			send_chunk(all, &all->targets[i]);
@@ -535,8 +545,6 @@ px_redistribute(px_redistribute_source *sources, int nsources,
 		leave(&all);
 	MemoryContextSwitchTo(oldcontext);
 	against = all.against ? pstrdup(all.against) : NULL;
-	for (int i = 0; i < ntargets; i++)
-		px_spool_free(all.targets[i].waiting);
 	MemoryContextDelete(context);
 	return against;
 }

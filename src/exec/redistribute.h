@@ -9,8 +9,8 @@
  * is an ExchangeReceive, too: its query reads inboxes of its own session,
  * which are filled before it begins.
  *
- * Frames that a target cannot take yet wait in a spool.  So a slow target
- * holds up no source, and nobody waits for anybody in a circle.
+ * While a target cannot take its next frames, no source is read: so there is
+ * no more in memory here than two calls to each target, and no file.
  *
  *-------------------------------------------------------------------------
  */

@@ -279,16 +279,32 @@ goes_on('idle time-outs');
 
 # ---- a target that is slow --------------------------------------------------------
 
+# The sources wait for it, and nothing goes into a file on the coordinator.
 my $wide = 'SELECT o.priority, count(*), sum(length(i.filler)) FROM orders o JOIN items i ON i.code = o.code GROUP BY 1 ORDER BY 1';
 $rows{$wide} = $coordinator->safe_psql('postgres', "SET pg_exchange.enabled = off; $wide");
-hold('source', "SET pg_exchange.compression = none; $wide");
+hold('source', "SET pg_exchange.compression = none; SET work_mem = '64kB'; SET temp_file_limit = 0; $wide");
 my @targets = split /\n/, $shards[1]->safe_psql('postgres', "SELECT pid FROM $ours AND application_name = 'pg_exchange' AND state = 'idle in transaction'");
 kill 'STOP', @targets;
 release('source');
-usleep(500_000);
+$shards[0]->poll_query_until('postgres', "SELECT count(*) = 0 FROM $ours AND application_name = 'pg_exchange' AND state = 'active' AND wait_event IS DISTINCT FROM 'ClientWrite'");
 kill 'CONT', @targets;
 is(answer(), $rows{$wide}, 'a target stops for a while: the rows come');
+is($background->{stderr}, '', 'a target stops for a while: there is no error');
 goes_on('a target stops for a while');
+
+# All rows of a side are for one target, first of the one and then of the other.
+set_on_shards(q{work_mem = '64kB'});
+foreach my $order ('<', '>')
+{
+	my $skewed = "SELECT count(*), sum(length(i.filler)), max(o.name) FROM orders o JOIN items i ON i.ord = o.id WHERE i.ord $order 5001";
+	$rows{$skewed} = $coordinator->safe_psql('postgres', "SET pg_exchange.enabled = off; $skewed");
+	ask("SET pg_exchange.compression = none; SET pg_exchange.receive_buffer = '64kB'; SET pg_exchange.batch_rows_max = 1; SET work_mem = '64kB'; SET temp_file_limit = 0");
+	is(ask($skewed), $rows{$skewed}, "skew, keys $order 5001: the rows come");
+	is(way($skewed), 'moved', "skew, keys $order 5001: they are moved");
+	is($session->{stderr}, '', "skew, keys $order 5001: there is no error");
+}
+set_on_shards();
+goes_on('skew');
 
 # ---- two at once ------------------------------------------------------------------
 
