@@ -28,6 +28,7 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 
 #include "compat.h"
 #include "exec/ask_session.h"
@@ -45,6 +46,9 @@
 
 /* A call has one such frame more, and is less than 1 GB. */
 #define FRAME_NBYTES_MAX	(512 * 1024 * 1024)
+
+/* A session that is held hears from us more often than it may be idle. */
+#define CALL_EVERY_MS	(PX_STREAM_HELD_IDLE_S * 1000 / 4)
 
 #define FILL	"SELECT exchange.fill_inbox($1::pg_catalog.bytea)"
 
@@ -69,6 +73,7 @@ typedef struct target
 	px_redistribute_target *public;
 	px_stream  *stream;
 	StringInfoData chunk;		/* for the next call */
+	TimestampTz called_at;		/* the last one */
 } target;
 
 typedef struct redistribution
@@ -124,8 +129,9 @@ plan_targets(redistribution *all)
 {
 	for (int i = 0; i < all->ntargets; i++)
 	{
-		const target *to = &all->targets[i];
+		target	   *to = &all->targets[i];
 
+		to->called_at = GetCurrentTimestamp();
 		px_stream_call(to->stream, psprintf("EXPLAIN %s", to->stream->sql),
 					   NULL, 0);
 	}
@@ -151,11 +157,15 @@ is_any_full(const redistribution *all)
 	return false;
 }
 
-/* Send a chunk if the target can take it; the last one whatever its size. */
+/*
+ * Send a chunk if the target can take it.  The last one is sent whatever its
+ * size, and so is one that keeps the session awake.
+ */
 static void
 send_chunk(redistribution *all, target *to)
 {
 	bool		last = all->ndone == all->nsources;
+	TimestampTz now;
 
 	if (to->stream->holder.connection == NULL)
 	{
@@ -170,11 +180,14 @@ send_chunk(redistribution *all, target *to)
 		if (all->against)
 			return;
 	}
-	if (!is_full(to) && !(last && to->chunk.len > 0))
+	now = GetCurrentTimestamp();
+	if (!is_full(to) && !(last && to->chunk.len > 0) &&
+		!TimestampDifferenceExceeds(to->called_at, now, CALL_EVERY_MS))
 		return;
 
 	/* libpq copies what it cannot send at once. */
 	px_stream_call(to->stream, FILL, to->chunk.data, to->chunk.len);
+	to->called_at = now;
 	resetStringInfo(&to->chunk);
 }
 
@@ -392,13 +405,14 @@ keep_awake(px_receive_state *receive, long timeout)
 
 /*
  * Wait until a source has something that there is room for, or a target is
- * done with its chunk.  The sessions of postgres_fdw are kept awake meanwhile.
+ * done with its chunk.  The sessions of postgres_fdw are kept awake meanwhile,
+ * and those of targets need to be after the time-out.
  */
 static void
 wait_for_any(redistribution *all)
 {
 	bool		full = is_any_full(all);
-	long		timeout = -1;
+	long		timeout = CALL_EVERY_MS;
 	int			n = 0;
 	instr_time	wait;
 

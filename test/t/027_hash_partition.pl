@@ -274,6 +274,37 @@ foreach my $query ($one, $two)
 	unlike($plan, qr/Not Sent/, "idle time-outs: rows are moved, $names{$query}");
 	is($background->{stderr}, '', "idle time-outs: there is no error, $names{$query}");
 }
+
+# While it is held, a session's time-out is not less than five minutes. A view's
+# function tells what it is when the fragment is planned there.
+my $was = $shards[0]->safe_psql('postgres', q{SELECT pg_get_viewdef('orders_1')});
+$shards[0]->safe_psql('postgres', qq{
+	CREATE FUNCTION tell_timeout() RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS \$\$
+	BEGIN
+		RAISE LOG 'idle time-out is %', current_setting('idle_in_transaction_session_timeout');
+		RETURN true;
+	END \$\$;
+	CREATE OR REPLACE VIEW orders_1 AS SELECT * FROM all_orders WHERE CASE WHEN id % 5000 = 2500 THEN at_second_gate(id) ELSE true END AND tell_timeout()});
+foreach my $case ([ '1s', '5min' ], [ '1h', '1h' ], [ '0', '0' ])
+{
+	my ($own, $held) = @$case;
+	set_on_shards("idle_in_transaction_session_timeout = '$own'");
+	my $offset = -s $shards[0]->logfile;
+	is(way($one), 'moved', "idle time-outs: rows are moved, $own");
+	my @told = slurp_file($shards[0]->logfile, $offset) =~ /pg_exchange LOG:  idle time-out is (.*)/g;
+	is($told[0], $held, "idle time-outs: it is $held while the fragment waits for its rows, $own otherwise");
+}
+$shards[0]->safe_psql('postgres', "CREATE OR REPLACE VIEW orders_1 AS $was");
+
+# Once the fragment's work is done it is the session's own again, whatever has
+# become of the coordinator.
+set_on_shards(q{idle_in_transaction_session_timeout = '1s'});
+my $vanished = hold('fragment', $one);
+kill 'STOP', $vanished;
+release('fragment');
+ok(!(grep { !$_->poll_query_until('postgres', "SELECT count(*) = 0 FROM $ours AND state <> 'idle'") } @shards), 'idle time-outs: no session waits for a coordinator that has vanished');
+kill 'CONT', $vanished;
+answer();
 set_on_shards();
 goes_on('idle time-outs');
 
