@@ -35,6 +35,9 @@
 #include "exec/open_reader.h"
 #include "exec/redistribute.h"
 #include "exec/start.h"
+#include "tuple/decode.h"
+#include "tuple/fault.h"
+#include "tuple/senders.h"
 #include "wire/delivery.h"
 
 /*
@@ -64,6 +67,7 @@ typedef struct source
 	px_redistribute_source *public;
 	px_stream  *stream;
 	source_phase phase;
+	px_senders	senders;
 	uint64		ended;			/* bit i: target i has got an end frame */
 } source;
 
@@ -265,10 +269,7 @@ end_source(redistribution *all, source *from)
 {
 	px_receive_state *receive = from->public->receive;
 
-	/*
-	 * A target does not know its sources.  It sees what is missing at the end
-	 * of a stream, but not that there is none.
-	 */
+	/* A target does not know its sources, and misses no stream. */
 	if (pg_popcount64(from->ended) != all->ntargets)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROTOCOL_VIOLATION),
@@ -276,6 +277,7 @@ end_source(redistribution *all, source *from)
 						receive->servername),
 				 errdetail("Expected ends of streams for %d targets, got %d.",
 						   all->ntargets, pg_popcount64(from->ended))));
+	px_senders_require_ends(&from->senders, receive->servername);
 
 	/* Its connection may be wanted by the next one. */
 	px_stream_close(from->stream);
@@ -290,25 +292,27 @@ end_source(redistribution *all, source *from)
 	confirm_sources(all);
 }
 
-/* Check what is seen of a frame without decoding it. */
+/*
+ * Check what is seen of a frame without decoding it: whether it is whole, the
+ * next one of its sender, and has the columns that were requested.  A target
+ * would find that, too, but does not know who has made the frame.
+ */
 static px_frame_header
-check_frame(const px_receive_state *receive, const uint8_t *frame,
-			size_t nbytes)
+check_frame(source *from, const uint8_t *frame, size_t nbytes)
 {
+	const px_receive_state *receive = from->public->receive;
+	const px_stream_reader *reader = receive->readers[0];
 	px_frame_header header;
-	px_fault	fault = {0};
-	char		detail[PX_FAULT_NBYTES_MAX];
-	px_status	status = px_frame_peek(frame, nbytes, &header, &fault);
+	px_fault	fault;
 
-	if (status == PX_OK)
-		status = px_frame_verify(frame, &header, &fault);
-	if (status != PX_OK)
-		ereport(ERROR,
-				(errcode(status == PX_BAD_CHECKSUM ? ERRCODE_DATA_CORRUPTED :
-						 ERRCODE_PROTOCOL_VIOLATION),
-				 errmsg("invalid frame from server \"%s\": %s",
-						receive->servername, px_status_text(fault.status)),
-				 errdetail_internal("%s", px_fault_text(&fault, detail))));
+	if (px_frame_peek(frame, nbytes, &header, &fault) != PX_OK ||
+		px_frame_verify(frame, &header, &fault) != PX_OK ||
+		px_totals_add(px_senders_find(&from->senders, header.sender), frame,
+					  &header, &fault) != PX_OK)
+		px_raise_fault(receive->servername, &fault);
+	if (header.kind == PX_FRAME_SCHEMA)
+		px_decoder_cut_schema(reader->decoder, frame + PX_FRAME_HEADER_NBYTES,
+							  &header, reader->peer_version);
 	return header;
 }
 
@@ -318,7 +322,7 @@ pass_on(redistribution *all, source *from, const uint8_t *frame,
 		size_t nbytes)
 {
 	px_receive_state *receive = from->public->receive;
-	px_frame_header header = check_frame(receive, frame, nbytes);
+	px_frame_header header = check_frame(from, frame, nbytes);
 	target	   *to = &all->targets[header.sender % all->ntargets];
 
 	if (nbytes > FRAME_NBYTES_MAX)
@@ -546,6 +550,7 @@ px_redistribute(px_redistribute_source *sources, int nsources,
 	for (int i = 0; i < nsources; i++)
 	{
 		all.sources[i].public = &sources[i];
+		all.sources[i].senders.context = context;
 		sources[i].rows = sources[i].nbytes = 0;
 	}
 	for (int i = 0; i < ntargets; i++)
