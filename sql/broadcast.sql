@@ -331,4 +331,17 @@ $$;
 SELECT side_bytes('none', 'none') > 100000 AS plain, side_bytes('fast', 'none') < 40000 AS fast, side_bytes('high_compression', 'none') < 40000 AS high,
 	side_bytes('auto', 'none') < 60000 AS auto, side_bytes('high_compression', 'host') > 100000 AS local;
 DROP TABLE bnames;
+-- a side has no more columns than a list of column definitions
+DO $$
+BEGIN
+	EXECUTE (SELECT 'CREATE TABLE bwide_a AS SELECT k, ' || string_agg('1 AS a' || i, ', ') || ' FROM generate_series(0, 6) k' FROM generate_series(1, 800) i);
+	EXECUTE (SELECT 'CREATE TABLE bwide_b AS SELECT k, ' || string_agg('1 AS b' || i, ', ') || ' FROM generate_series(0, 6) k' FROM generate_series(1, 800) i);
+END
+$$;
+ANALYZE bwide_a, bwide_b;
+SELECT n + 802 AS columns, d.* FROM generate_series(798, 799) n,
+	LATERAL broadcast_differences('SELECT count(*), sum(f.shop + a.' || (SELECT string_agg('a' || i, ' + a.') FROM generate_series(1, 800) i) ||
+		' + b.' || (SELECT string_agg('b' || i, ' + b.') FROM generate_series(1, n) i) ||
+		') FROM bfact f JOIN bwide_a a ON a.k = f.shop JOIN bwide_b b ON b.k = a.k') d;
+DROP TABLE bwide_a, bwide_b;
 RESET pg_exchange.join_exchange;

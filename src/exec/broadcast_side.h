@@ -20,8 +20,8 @@ typedef struct px_broadcast_side px_broadcast_side;
 /*
  * An empty side with the columns of desc, for servers that can read what peers
  * says, in pieces for each of modes, a set of 1 << px_mode.  All types must be
- * those of px_type_is_shippable.  All of it lives in a memory context of its
- * own below the current one.
+ * those of px_are_columns_shippable.  All of it lives in a memory context of
+ * its own below the current one.
  */
 extern px_broadcast_side *px_broadcast_side_new(
 	TupleDesc desc, const px_broadcast_peers *peers, uint32 modes);

@@ -12,6 +12,13 @@
  * wrong up to there is a reason to leave it, not an error, unless a source's
  * own query raises one.
  *
+ * While a chunk waits for its target, no source is read.  So frames take a
+ * fixed amount of memory here, and no file: a temp_file_limit of this server
+ * may be lower than what is moved.  Nobody waits in a circle.  The sources
+ * wait for us, and we for the targets.  A target waits for nobody: a call only
+ * copies frames into its session's memory or file.  It has all locks of its
+ * query already, and needs nothing of what a source holds.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -21,20 +28,30 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 
 #include "compat.h"
 #include "exec/ask_session.h"
 #include "exec/open_reader.h"
 #include "exec/redistribute.h"
 #include "exec/start.h"
-#include "transport/spool.h"
+#include "tuple/decode.h"
+#include "tuple/fault.h"
+#include "tuple/senders.h"
 #include "wire/delivery.h"
 
-/* Bytes that one call of exchange.fill_inbox has, or more if a frame has. */
+/*
+ * One call of exchange.fill_inbox has so many bytes, or up to a frame more.
+ * While one is sent, the next one is gathered: so a target has something to do
+ * as long as sources deliver as much as it takes.
+ */
 #define CHUNK_NBYTES	(1024 * 1024)
 
 /* A call has one such frame more, and is less than 1 GB. */
 #define FRAME_NBYTES_MAX	(512 * 1024 * 1024)
+
+/* A session that is held hears from us more often than it may be idle. */
+#define CALL_EVERY_MS	(PX_STREAM_HELD_IDLE_S * 1000 / 4)
 
 #define FILL	"SELECT exchange.fill_inbox($1::pg_catalog.bytea)"
 
@@ -50,6 +67,7 @@ typedef struct source
 	px_redistribute_source *public;
 	px_stream  *stream;
 	source_phase phase;
+	px_senders	senders;
 	uint64		ended;			/* bit i: target i has got an end frame */
 } source;
 
@@ -59,7 +77,7 @@ typedef struct target
 	px_redistribute_target *public;
 	px_stream  *stream;
 	StringInfoData chunk;		/* for the next call */
-	px_spool   *waiting;		/* what follows it; NULL: nothing */
+	TimestampTz called_at;		/* the last one */
 } target;
 
 typedef struct redistribution
@@ -68,6 +86,7 @@ typedef struct redistribution
 	int			nsources;
 	target	   *targets;
 	int			ntargets;
+	int			first;			/* source that is read first */
 	int			nreading;		/* sources that are being read */
 	int			ndone;
 	px_stream **streams;		/* scratch: room for all */
@@ -114,8 +133,9 @@ plan_targets(redistribution *all)
 {
 	for (int i = 0; i < all->ntargets; i++)
 	{
-		const target *to = &all->targets[i];
+		target	   *to = &all->targets[i];
 
+		to->called_at = GetCurrentTimestamp();
 		px_stream_call(to->stream, psprintf("EXPLAIN %s", to->stream->sql),
 					   NULL, 0);
 	}
@@ -123,32 +143,33 @@ plan_targets(redistribution *all)
 		end_call(all, &all->targets[i]);
 }
 
-/* Let the chunk be as full as may be. */
-static void
-fill_chunk(target *to)
+static bool
+is_full(const target *to)
 {
-	while (to->waiting && to->chunk.len < CHUNK_NBYTES)
-	{
-		size_t		nbytes;
-		const void *delivery = px_spool_next(to->waiting, &nbytes);
-
-		if (delivery)
-		{
-			appendBinaryStringInfo(&to->chunk, delivery, (int) nbytes);
-			continue;
-		}
-
-		/* A new one takes no room on disk at first. */
-		px_spool_free(to->waiting);
-		to->waiting = NULL;
-	}
+	return to->chunk.len >= CHUNK_NBYTES;
 }
 
-/* Send a chunk if the target can take it; the last one whatever its size. */
+/* Must the sources wait, whose next frame may be for any target? */
+static bool
+is_any_full(const redistribution *all)
+{
+	for (int i = 0; i < all->ntargets; i++)
+	{
+		if (is_full(&all->targets[i]))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Send a chunk if the target can take it.  The last one is sent whatever its
+ * size, and so is one that keeps the session awake.
+ */
 static void
 send_chunk(redistribution *all, target *to)
 {
 	bool		last = all->ndone == all->nsources;
+	TimestampTz now;
 
 	if (to->stream->holder.connection == NULL)
 	{
@@ -163,12 +184,14 @@ send_chunk(redistribution *all, target *to)
 		if (all->against)
 			return;
 	}
-	fill_chunk(to);
-	if (to->chunk.len < (last ? 1 : CHUNK_NBYTES))
+	now = GetCurrentTimestamp();
+	if (!is_full(to) && !(last && to->chunk.len > 0) &&
+		!TimestampDifferenceExceeds(to->called_at, now, CALL_EVERY_MS))
 		return;
 
 	/* libpq copies what it cannot send at once. */
 	px_stream_call(to->stream, FILL, to->chunk.data, to->chunk.len);
+	to->called_at = now;
 	resetStringInfo(&to->chunk);
 }
 
@@ -176,33 +199,19 @@ send_chunk(redistribution *all, target *to)
 static bool
 is_busy(const target *to)
 {
-	return to->stream->phase == PX_STREAM_CALLING || to->waiting ||
-		to->chunk.len > 0;
+	return to->stream->phase == PX_STREAM_CALLING || to->chunk.len > 0;
 }
 
-/* Put a frame into the chunk, or after what waits for the next one. */
+/* Add a frame to the chunk, which is not full. */
 static void
 deliver(target *to, const px_redistribute_source *from, const uint8_t *frame,
 		size_t nbytes)
 {
 	uint8_t		header[PX_DELIVERY_HEADER_NBYTES];
-	char	   *delivery;
 
 	px_delivery_header_put(header, (uint32) nbytes, from->inbox, from->number);
-	if (to->waiting == NULL && to->chunk.len < CHUNK_NBYTES)
-	{
-		appendBinaryStringInfo(&to->chunk, (const char *) header,
-							   sizeof(header));
-		appendBinaryStringInfo(&to->chunk, (const char *) frame, (int) nbytes);
-		return;
-	}
-	if (to->waiting == NULL)
-		to->waiting = px_spool_new(CurrentMemoryContext, CurrentResourceOwner);
-	delivery = palloc(sizeof(header) + nbytes);
-	memcpy(delivery, header, sizeof(header));
-	memcpy(delivery + sizeof(header), frame, nbytes);
-	px_spool_put(to->waiting, delivery, sizeof(header) + nbytes);
-	pfree(delivery);
+	appendBinaryStringInfo(&to->chunk, (const char *) header, sizeof(header));
+	appendBinaryStringInfo(&to->chunk, (const char *) frame, (int) nbytes);
 }
 
 /* ---------------------------------------------------------------------
@@ -260,10 +269,7 @@ end_source(redistribution *all, source *from)
 {
 	px_receive_state *receive = from->public->receive;
 
-	/*
-	 * A target does not know its sources.  It sees what is missing at the end
-	 * of a stream, but not that there is none.
-	 */
+	/* A target does not know its sources, and misses no stream. */
 	if (pg_popcount64(from->ended) != all->ntargets)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROTOCOL_VIOLATION),
@@ -271,6 +277,7 @@ end_source(redistribution *all, source *from)
 						receive->servername),
 				 errdetail("Expected ends of streams for %d targets, got %d.",
 						   all->ntargets, pg_popcount64(from->ended))));
+	px_senders_require_ends(&from->senders, receive->servername);
 
 	/* Its connection may be wanted by the next one. */
 	px_stream_close(from->stream);
@@ -285,25 +292,27 @@ end_source(redistribution *all, source *from)
 	confirm_sources(all);
 }
 
-/* Check what is seen of a frame without decoding it. */
+/*
+ * Check what is seen of a frame without decoding it: whether it is whole, the
+ * next one of its sender, and has the columns that were requested.  A target
+ * would find that, too, but does not know who has made the frame.
+ */
 static px_frame_header
-check_frame(const px_receive_state *receive, const uint8_t *frame,
-			size_t nbytes)
+check_frame(source *from, const uint8_t *frame, size_t nbytes)
 {
+	const px_receive_state *receive = from->public->receive;
+	const px_stream_reader *reader = receive->readers[0];
 	px_frame_header header;
-	px_fault	fault = {0};
-	char		detail[PX_FAULT_NBYTES_MAX];
-	px_status	status = px_frame_peek(frame, nbytes, &header, &fault);
+	px_fault	fault;
 
-	if (status == PX_OK)
-		status = px_frame_verify(frame, &header, &fault);
-	if (status != PX_OK)
-		ereport(ERROR,
-				(errcode(status == PX_BAD_CHECKSUM ? ERRCODE_DATA_CORRUPTED :
-						 ERRCODE_PROTOCOL_VIOLATION),
-				 errmsg("invalid frame from server \"%s\": %s",
-						receive->servername, px_status_text(fault.status)),
-				 errdetail_internal("%s", px_fault_text(&fault, detail))));
+	if (px_frame_peek(frame, nbytes, &header, &fault) != PX_OK ||
+		px_frame_verify(frame, &header, &fault) != PX_OK ||
+		px_totals_add(px_senders_find(&from->senders, header.sender), frame,
+					  &header, &fault) != PX_OK)
+		px_raise_fault(receive->servername, &fault);
+	if (header.kind == PX_FRAME_SCHEMA)
+		px_decoder_cut_schema(reader->decoder, frame + PX_FRAME_HEADER_NBYTES,
+							  &header, reader->peer_version);
 	return header;
 }
 
@@ -313,7 +322,7 @@ pass_on(redistribution *all, source *from, const uint8_t *frame,
 		size_t nbytes)
 {
 	px_receive_state *receive = from->public->receive;
-	px_frame_header header = check_frame(receive, frame, nbytes);
+	px_frame_header header = check_frame(from, frame, nbytes);
 	target	   *to = &all->targets[header.sender % all->ntargets];
 
 	if (nbytes > FRAME_NBYTES_MAX)
@@ -337,14 +346,14 @@ pass_on(redistribution *all, source *from, const uint8_t *frame,
 	}
 }
 
-/* Read what a source has; false if that is nothing. */
+/* Read what a source has, up to a full chunk; false if that is nothing. */
 static bool
 read_source(redistribution *all, source *from)
 {
 	bool		any = false;
 
 	while (from->phase == SOURCE_READING && all->against == NULL &&
-		   px_stream_is_ready(from->stream))
+		   !is_any_full(all) && px_stream_is_ready(from->stream))
 	{
 		const uint8_t *frame;
 		size_t		nbytes;
@@ -364,6 +373,25 @@ read_source(redistribution *all, source *from)
 	return any;
 }
 
+/*
+ * Read what the sources have.  Each time another one is the first, so that all
+ * of them get on if they deliver more than the targets take.
+ */
+static bool
+read_sources(redistribution *all)
+{
+	bool		any = false;
+
+	for (int i = 0; i < all->nsources; i++)
+	{
+		source	   *from = &all->sources[(all->first + i) % all->nsources];
+
+		any = read_source(all, from) || any;
+	}
+	all->first = (all->first + 1) % all->nsources;
+	return any;
+}
+
 /* ---------------------------------------------------------------------
  * All together
  * --------------------------------------------------------------------- */
@@ -380,13 +408,15 @@ keep_awake(px_receive_state *receive, long timeout)
 }
 
 /*
- * Wait until a source has something, or a target is done with its chunk.  The
- * sessions of postgres_fdw are kept awake meanwhile.
+ * Wait until a source has something that there is room for, or a target is
+ * done with its chunk.  The sessions of postgres_fdw are kept awake meanwhile,
+ * and those of targets need to be after the time-out.
  */
 static void
 wait_for_any(redistribution *all)
 {
-	long		timeout = -1;
+	bool		full = is_any_full(all);
+	long		timeout = CALL_EVERY_MS;
 	int			n = 0;
 	instr_time	wait;
 
@@ -396,7 +426,7 @@ wait_for_any(redistribution *all)
 		const source *from = &all->sources[i];
 
 		timeout = keep_awake(from->public->receive, timeout);
-		if (from->phase == SOURCE_READING)
+		if (from->phase == SOURCE_READING && !full)
 			all->streams[n++] = from->stream;
 	}
 	for (int i = 0; i < all->ntargets; i++)
@@ -424,11 +454,9 @@ move_frames(redistribution *all)
 
 	while (all->against == NULL && (busy || all->ndone < all->nsources))
 	{
-		bool		any = false;
+		bool		any = read_sources(all);
 
 		busy = false;
-		for (int i = 0; i < all->nsources && all->against == NULL; i++)
-			any = read_source(all, &all->sources[i]) || any;
 		for (int i = 0; i < all->ntargets && all->against == NULL; i++)
 		{
 			send_chunk(all, &all->targets[i]);
@@ -522,6 +550,7 @@ px_redistribute(px_redistribute_source *sources, int nsources,
 	for (int i = 0; i < nsources; i++)
 	{
 		all.sources[i].public = &sources[i];
+		all.sources[i].senders.context = context;
 		sources[i].rows = sources[i].nbytes = 0;
 	}
 	for (int i = 0; i < ntargets; i++)
@@ -535,8 +564,6 @@ px_redistribute(px_redistribute_source *sources, int nsources,
 		leave(&all);
 	MemoryContextSwitchTo(oldcontext);
 	against = all.against ? pstrdup(all.against) : NULL;
-	for (int i = 0; i < ntargets; i++)
-		px_spool_free(all.targets[i].waiting);
 	MemoryContextDelete(context);
 	return against;
 }

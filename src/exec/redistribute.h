@@ -5,12 +5,12 @@
  *
  * The sources are ExchangeReceives whose remote queries name a target for each
  * row.  Their servers cut the rows into one stream for each target.  The
- * frames are passed on as they come, and are never decoded here.  Each target
- * is an ExchangeReceive, too: its query reads inboxes of its own session,
+ * frames are checked and passed on as they come, and no rows are decoded.  Each
+ * target is an ExchangeReceive, too: its query reads inboxes of its own session,
  * which are filled before it begins.
  *
- * Frames that a target cannot take yet wait in a spool.  So a slow target
- * holds up no source, and nobody waits for anybody in a circle.
+ * While a target cannot take its next frames, no source is read: so there is
+ * no more in memory here than two calls to each target, and no file.
  *
  *-------------------------------------------------------------------------
  */

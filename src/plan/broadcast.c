@@ -259,19 +259,6 @@ is_key(const RestrictInfo *rinfo, Relids before, Relids side)
 		  bms_is_subset(rinfo->right_relids, before)));
 }
 
-static bool
-are_columns_shippable(List *columns)
-{
-	ListCell   *lc;
-
-	foreach(lc, columns)
-	{
-		if (!px_type_is_shippable(((Var *) lfirst(lc))->vartype))
-			return false;
-	}
-	return columns != NIL;
-}
-
 /*
  * The clauses of a step fall into those by which rows get together, and
  * filters of what an outer join returns.  For semijoins and inner joins there
@@ -339,7 +326,7 @@ add_side(px_fragment_join *join, const px_join_step *step)
 	if (rel->cheapest_total_path == NULL ||
 		rel->cheapest_total_path->param_info != NULL ||
 		!are_plain_columns(rel->reltarget->exprs) ||
-		!are_columns_shippable(rel->reltarget->exprs))
+		!px_are_columns_shippable(rel->reltarget->exprs))
 		return false;
 	side->rel = rel;
 	side->columns = rel->reltarget->exprs;

@@ -599,11 +599,8 @@ can_move_big(const px_fragment_join *join)
 {
 	ListCell   *lc;
 
-	foreach(lc, join->fragment.big->reltarget->exprs)
-	{
-		if (!px_type_is_shippable(((const Var *) lfirst(lc))->vartype))
-			return false;
-	}
+	if (!px_are_columns_shippable(join->fragment.big->reltarget->exprs))
+		return false;
 	foreach(lc, join->fragment.target->exprs)
 	{
 		if (!px_is_shippable(lfirst(lc), NULL))

@@ -10,6 +10,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/transam.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_collation_d.h"
@@ -33,13 +34,27 @@ typedef struct shippable_context
 
 static bool is_unshippable(Node *node, void *context);
 
-bool
-px_type_is_shippable(Oid type)
+/* Can values of the type be sent to a server as they are? */
+static bool
+is_shippable_type(Oid type)
 {
 	/* The bits of an interval mean the same from version 17 on, or before. */
 	return type < FirstGenbkiObjectId && type != INTERVALOID &&
 		type != TIDOID && type != XIDOID &&
 		px_type_lookup(type, PG_VERSION_NUM).class != PX_CLASS_TEXT;
+}
+
+bool
+px_are_columns_shippable(List *columns)
+{
+	ListCell   *lc;
+
+	foreach(lc, columns)
+	{
+		if (!is_shippable_type(lfirst_node(Var, lc)->vartype))
+			return false;
+	}
+	return columns != NIL && list_length(columns) <= MaxHeapAttributeNumber;
 }
 
 /* The type of a constant: an array of such a type will do. */
@@ -51,7 +66,7 @@ is_constant_type(Oid type)
 	if (type == INTERVALOID || element == INTERVALOID)
 		return true;			/* as text */
 	return type < FirstGenbkiObjectId &&
-		px_type_is_shippable(OidIsValid(element) ? element : type);
+		is_shippable_type(OidIsValid(element) ? element : type);
 }
 
 static bool
@@ -137,7 +152,7 @@ is_var_shippable(const Var *var, const shippable_context *shippable)
 		return false;
 	return bms_is_member(var->varno, shippable->foreign) ?
 		var->vartype < FirstGenbkiObjectId :
-		px_type_is_shippable(var->vartype);
+		is_shippable_type(var->vartype);
 }
 
 /*

@@ -22,7 +22,12 @@
  */
 extern bool px_is_shippable(Node *expr, Relids foreign);
 
-/* Can values of the type be sent to a server as they are? */
-extern bool px_type_is_shippable(Oid type);
+/*
+ * Can rows of these columns, which are Vars, be sent to a server?  Their values
+ * are sent as they are, and the fragment's query has a list of column
+ * definitions for them, which PostgreSQL limits to MaxHeapAttributeNumber.  No
+ * columns are not rows.
+ */
+extern bool px_are_columns_shippable(List *columns);
 
 #endif							/* PX_PLAN_SHIPPABLE_H */

@@ -24,36 +24,13 @@
 
 #include "compat.h"
 #include "conn/answer.h"
-#include "conn/genuine.h"
 #include "conn/pool.h"
 #include "conn/sqlstate.h"
 #include "guc.h"
+#include "transport/prepare.h"
 #include "transport/stream.h"
 
 #define FRAME_FORMAT	1		/* binary */
-
-/*
- * What a transaction begins with once it has its snapshot.
- *
- * A stream must not wait long for a lock.  Another session may be queued for
- * that lock, and wait for postgres_fdw's session, which waits for us.  The
- * server does not know that, and would not find the deadlock.
- *
- * Behind a pooler this may be another backend than the one that has answered
- * the hello: so it is checked once more that the extension is genuine.
- */
-#define START	"START TRANSACTION ISOLATION LEVEL REPEATABLE READ"
-#define PREPARE \
-	"SELECT pg_catalog.set_config('lock_timeout', '100ms', true), " \
-	PX_REQUIRE_STILL_GENUINE
-
-/*
- * The same for a stream that is held, in whose session inboxes are filled.  It
- * is idle as long as its sources have nothing for it.
- */
-#define PREPARE_HELD \
-	PREPARE ", " PX_REQUIRE_CAN_REPARTITION ", " \
-	"pg_catalog.set_config('idle_in_transaction_session_timeout', '0', true)"
 
 static void finish_run(px_stream *stream);
 static void give_up_connection(px_connection_holder *holder);
@@ -217,11 +194,15 @@ raise_error(px_stream *stream, PGresult *res)
 	pg_unreachable();
 }
 
-/* Read what follows the query's last result, and leave pipeline mode. */
+/*
+ * Read what follows the query's last result, and leave pipeline mode.  After
+ * the query of a stream that was held, this is the answer to another command.
+ */
 static px_rest
 finish_query(px_stream *stream, instr_time *wait)
 {
-	px_rest_limit limit = PX_REST_OF_QUERY;
+	px_rest_limit limit = stream->restores ? PX_REST_OF_COMMAND :
+		PX_REST_OF_QUERY;
 	px_rest		rest = PX_REST_MORE;
 
 	while (rest == PX_REST_MORE)
@@ -451,7 +432,7 @@ px_stream_begin(px_stream *stream)
 {
 	PGconn	   *pg = stream->holder.connection->pg;
 	const px_peer *peer = stream->holder.connection->peer;
-	const char *prepare = stream->held ? PREPARE_HELD : PREPARE;
+	const char *prepare = stream->held ? PX_PREPARE_HELD : PX_PREPARE;
 	char	   *import;
 
 	/* The snapshot id comes from the remote: quote it like any string. */
@@ -462,10 +443,10 @@ px_stream_begin(px_stream *stream)
 	 * Parameter types are in the query's text: "$1::type", as postgres_fdw
 	 * does.  If something fails here, so does reading the answers.
 	 */
-	stream->has_frames = false;
+	stream->has_frames = stream->restores = false;
 	stream->phase = PX_STREAM_BEGUN;
 	(void) (PQenterPipelineMode(pg) &&
-			PQsendQueryParams(pg, START, 0, NULL, NULL, NULL, NULL, 0) &&
+			PQsendQueryParams(pg, PX_START, 0, NULL, NULL, NULL, NULL, 0) &&
 			PQsendQueryParams(pg, import, 0, NULL, NULL, NULL, NULL, 0) &&
 			PQsendQueryParams(pg, prepare, 0, NULL, NULL, NULL, NULL, 0) &&
 			(stream->held ||
@@ -485,6 +466,9 @@ confirm_held(px_stream *stream, TimestampTz deadline)
 						 deadline))
 		return fail_beginning(stream, "transaction cannot be prepared",
 							  PX_ANSWER_BROKEN);
+	strlcpy(stream->idle_timeout,
+			PQgetvalue(stream->result, 0, PX_PREPARE_HELD_IDLE_TIMEOUT),
+			PX_IDLE_TIMEOUT_NBYTES);
 	PQclear(stream->result);
 	stream->result = NULL;
 	stream->phase = PX_STREAM_CLOSED;
@@ -512,7 +496,9 @@ px_stream_confirm(px_stream *stream)
 							   px_failed("remote's pg_exchange is gone, or not the extension's any more"));
 	}
 	if (answer == PX_ANSWER_OK &&
-		PQnfields(stream->result) != (stream->held ? 4 : 2))
+		PQnfields(stream->result) != (stream->held ?
+									  PX_PREPARE_HELD_COLUMNS :
+									  PX_PREPARE_COLUMNS))
 		answer = PX_ANSWER_UNEXPECTED;
 	if (answer != PX_ANSWER_OK)
 		return fail_beginning(stream, "transaction cannot be prepared",
@@ -576,16 +562,43 @@ px_stream_call_end(px_stream *stream, instr_time *wait)
 	return reason;
 }
 
+/*
+ * After the query, the session may be idle as long as it might before it was
+ * held.  This goes with the query, because we may not be there later.
+ */
+static bool
+send_query_and_restore(px_stream *stream)
+{
+	PGconn	   *pg = stream->holder.connection->pg;
+	char	   *restore = psprintf("SET LOCAL " PX_IDLE_TIMEOUT " = %s",
+								   quote_literal_cstr(stream->idle_timeout));
+	bool		sent;
+
+	sent = PQenterPipelineMode(pg) &&
+		PQsendQueryParams(pg, stream->sql, stream->nparams, NULL,
+						  stream->values, NULL, NULL, FRAME_FORMAT) &&
+		PQsendQueryParams(pg, restore, 0, NULL, NULL, NULL, NULL, 0) &&
+		PQpipelineSync(pg);
+	pfree(restore);
+	return sent;
+}
+
 void
 px_stream_go_on(px_stream *stream)
 {
 	PGconn	   *pg = stream->holder.connection->pg;
+	bool		sent;
 
 	stream->has_frames = false;
+	stream->restores = stream->held;
+	stream->held = false;
 	stream->phase = PX_STREAM_RUNNING;
-	if (!PQsendQueryParams(pg, stream->sql, stream->nparams, NULL,
-						   stream->values, NULL, NULL, FRAME_FORMAT) ||
-		!PQsetSingleRowMode(pg))
+	if (stream->restores)
+		sent = send_query_and_restore(stream);
+	else
+		sent = PQsendQueryParams(pg, stream->sql, stream->nparams, NULL,
+								 stream->values, NULL, NULL, FRAME_FORMAT);
+	if (!sent || !PQsetSingleRowMode(pg))
 		raise_error(stream, NULL);
 }
 

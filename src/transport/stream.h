@@ -49,6 +49,15 @@ typedef enum px_stream_phase
 } px_stream_phase;
 
 #define PX_DECLINED_NBYTES	128
+#define PX_IDLE_TIMEOUT_NBYTES	32
+
+/*
+ * A session may be idle for so long while its stream is held, or for as long
+ * as its own idle_in_transaction_session_timeout says if that is more.  So it
+ * ends if we have vanished, and does not while px_stream_call is called more
+ * often.
+ */
+#define PX_STREAM_HELD_IDLE_S	300
 
 typedef struct px_stream
 {
@@ -65,7 +74,8 @@ typedef struct px_stream
 	int			nparams;
 	const char *const *values;	/* text, NULL for null */
 	bool		held;			/* begins without the query, which
-								 * px_stream_go_on sends */
+								 * px_stream_go_on sends; false from then
+								 * on */
 	px_counters *counters;		/* of server and user */
 
 	/* Where it is shown, from before it is begun until it ends; or NULL. */
@@ -82,7 +92,12 @@ typedef struct px_stream
 	PGresult   *result;			/* the frame being read, or the error to
 								 * raise */
 	PGresult   *spooled_error;	/* that comes after the spool */
+
+	/* If it is held: the session's own time-out. */
+	char		idle_timeout[PX_IDLE_TIMEOUT_NBYTES];
 	bool		has_frames;		/* the query has yielded some */
+	bool		restores;		/* the session's idle time-out, after the
+								 * query */
 	px_spool   *spool;			/* frames read ahead; NULL if there are none */
 	uint8_t    *aligned_frame;	/* room for a copy of the frame being read, or
 								 * NULL */
@@ -137,7 +152,8 @@ extern const char *px_stream_call_end(px_stream *stream, instr_time *wait);
 
 /*
  * Send another query, in sql, in the transaction of the last run, which ended
- * and left the stream its connection; or of a stream that is held.  Waits for
+ * and left the stream its connection; or of a stream that is held: then the
+ * session's own idle time-out counts again after the query.  Waits for
  * nothing.
  */
 extern void px_stream_go_on(px_stream *stream);

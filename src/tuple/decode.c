@@ -255,20 +255,20 @@ check_raw_column(const px_decoder *decoder, const px_schema_column *schema,
 				   (uint32) request->typmod, (uint32) schema->typmod);
 }
 
-void
-px_decoder_schema(px_decoder *decoder, const uint8_t *body,
-				  const px_frame_header *header, uint32 peer_version)
+/* Read a schema frame, which has the first ncolumns columns. */
+static void
+read_schema(px_decoder *decoder, int ncolumns, const uint8_t *body,
+			const px_frame_header *header, uint32 peer_version)
 {
 	px_schema_column *schema = palloc(header->columns *
 									  sizeof(px_schema_column));
 	px_fault	fault;
 
-	px_require(decoder->servername, "columns", decoder->ncolumns,
-			   header->columns);
+	px_require(decoder->servername, "columns", ncolumns, header->columns);
 	if (px_schema_read(body, header, schema, &fault) != PX_OK)
 		px_raise_fault(decoder->servername, &fault);
 
-	for (int i = 0; i < decoder->ncolumns; i++)
+	for (int i = 0; i < ncolumns; i++)
 	{
 		decode_column *column = &decoder->columns[i];
 		px_type_policy policy = px_type_lookup(InvalidOid, peer_version);
@@ -288,6 +288,20 @@ px_decoder_schema(px_decoder *decoder, const uint8_t *body,
 	}
 	decoder->have_schema = true;
 	pfree(schema);
+}
+
+void
+px_decoder_schema(px_decoder *decoder, const uint8_t *body,
+				  const px_frame_header *header, uint32 peer_version)
+{
+	read_schema(decoder, decoder->ncolumns, body, header, peer_version);
+}
+
+void
+px_decoder_cut_schema(px_decoder *decoder, const uint8_t *body,
+					  const px_frame_header *header, uint32 peer_version)
+{
+	read_schema(decoder, decoder->ncolumns - 1, body, header, peer_version);
 }
 
 /* ---------------------------------------------------------------------

@@ -66,6 +66,14 @@ extern void px_decoder_schema(px_decoder *decoder, const uint8_t *body,
 							  uint32 peer_version);
 
 /*
+ * The same for a sender that has cut the rows by their last column, which is
+ * not sent.  Such frames are passed on to others, and not decoded here.
+ */
+extern void px_decoder_cut_schema(px_decoder *decoder, const uint8_t *body,
+								  const px_frame_header *header,
+								  uint32 peer_version);
+
+/*
  * Decode the body of a batch frame, in place of the last batch.  The frame's
  * CRC has been verified.  body must stay valid until the next call or
  * px_decoder_reset, because Datums point into it.  Errors: see above, and what

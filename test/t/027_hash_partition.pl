@@ -274,21 +274,68 @@ foreach my $query ($one, $two)
 	unlike($plan, qr/Not Sent/, "idle time-outs: rows are moved, $names{$query}");
 	is($background->{stderr}, '', "idle time-outs: there is no error, $names{$query}");
 }
+
+# While it is held, a session's time-out is not less than five minutes. A view's
+# function tells what it is when the fragment is planned there.
+my $was = $shards[0]->safe_psql('postgres', q{SELECT pg_get_viewdef('orders_1')});
+$shards[0]->safe_psql('postgres', qq{
+	CREATE FUNCTION tell_timeout() RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS \$\$
+	BEGIN
+		RAISE LOG 'idle time-out is %', current_setting('idle_in_transaction_session_timeout');
+		RETURN true;
+	END \$\$;
+	CREATE OR REPLACE VIEW orders_1 AS SELECT * FROM all_orders WHERE CASE WHEN id % 5000 = 2500 THEN at_second_gate(id) ELSE true END AND tell_timeout()});
+foreach my $case ([ '1s', '5min' ], [ '1h', '1h' ], [ '0', '0' ])
+{
+	my ($own, $held) = @$case;
+	set_on_shards("idle_in_transaction_session_timeout = '$own'");
+	my $offset = -s $shards[0]->logfile;
+	is(way($one), 'moved', "idle time-outs: rows are moved, $own");
+	my @told = slurp_file($shards[0]->logfile, $offset) =~ /pg_exchange LOG:  idle time-out is (.*)/g;
+	is($told[0], $held, "idle time-outs: it is $held while the fragment waits for its rows, $own otherwise");
+}
+$shards[0]->safe_psql('postgres', "CREATE OR REPLACE VIEW orders_1 AS $was");
+
+# Once the fragment's work is done it is the session's own again, whatever has
+# become of the coordinator.
+set_on_shards(q{idle_in_transaction_session_timeout = '1s'});
+my $vanished = hold('fragment', $one);
+kill 'STOP', $vanished;
+release('fragment');
+ok(!(grep { !$_->poll_query_until('postgres', "SELECT count(*) = 0 FROM $ours AND state <> 'idle'") } @shards), 'idle time-outs: no session waits for a coordinator that has vanished');
+kill 'CONT', $vanished;
+answer();
 set_on_shards();
 goes_on('idle time-outs');
 
 # ---- a target that is slow --------------------------------------------------------
 
+# The sources wait for it, and nothing goes into a file on the coordinator.
 my $wide = 'SELECT o.priority, count(*), sum(length(i.filler)) FROM orders o JOIN items i ON i.code = o.code GROUP BY 1 ORDER BY 1';
 $rows{$wide} = $coordinator->safe_psql('postgres', "SET pg_exchange.enabled = off; $wide");
-hold('source', "SET pg_exchange.compression = none; $wide");
+hold('source', "SET pg_exchange.compression = none; SET work_mem = '64kB'; SET temp_file_limit = 0; $wide");
 my @targets = split /\n/, $shards[1]->safe_psql('postgres', "SELECT pid FROM $ours AND application_name = 'pg_exchange' AND state = 'idle in transaction'");
 kill 'STOP', @targets;
 release('source');
-usleep(500_000);
+$shards[0]->poll_query_until('postgres', "SELECT count(*) = 0 FROM $ours AND application_name = 'pg_exchange' AND state = 'active' AND wait_event IS DISTINCT FROM 'ClientWrite'");
 kill 'CONT', @targets;
 is(answer(), $rows{$wide}, 'a target stops for a while: the rows come');
+is($background->{stderr}, '', 'a target stops for a while: there is no error');
 goes_on('a target stops for a while');
+
+# All rows of a side are for one target, first of the one and then of the other.
+set_on_shards(q{work_mem = '64kB'});
+foreach my $order ('<', '>')
+{
+	my $skewed = "SELECT count(*), sum(length(i.filler)), max(o.name) FROM orders o JOIN items i ON i.ord = o.id WHERE i.ord $order 5001";
+	$rows{$skewed} = $coordinator->safe_psql('postgres', "SET pg_exchange.enabled = off; $skewed");
+	ask("SET pg_exchange.compression = none; SET pg_exchange.receive_buffer = '64kB'; SET pg_exchange.batch_rows_max = 1; SET work_mem = '64kB'; SET temp_file_limit = 0");
+	is(ask($skewed), $rows{$skewed}, "skew, keys $order 5001: the rows come");
+	is(way($skewed), 'moved', "skew, keys $order 5001: they are moved");
+	is($session->{stderr}, '', "skew, keys $order 5001: there is no error");
+}
+set_on_shards();
+goes_on('skew');
 
 # ---- two at once ------------------------------------------------------------------
 
