@@ -523,7 +523,10 @@ plan_fragment(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	return fragment->inbox > 0 ? &scan->scan.plan :
 		px_paths_set_types(&scan->scan.plan,
 						   px_fragment_types(linitial(best_path->custom_paths),
-											 scan_sql, columns, nparams));
+											 scan_sql, columns,
+											 px_fragment_ordered(
+												 root, fragment, path->leaf),
+											 nparams));
 }
 
 /* The inbox, and the number within it, of each source. */
