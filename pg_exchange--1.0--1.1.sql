@@ -296,7 +296,7 @@ LANGUAGE C CALLED ON NULL INPUT IMMUTABLE PARALLEL SAFE
 SUPPORT exchange.may_match_support;
 
 COMMENT ON FUNCTION exchange.has_type(pg_catalog.record, integer) IS
-'tell whether a foreign table may declare a column with a type: exchange.has_type(ROW(column, NULL::type), typmod)';
+'tell whether a foreign table may declare a column with a type: exchange.has_type(ROW(column, NULL::type [, collation]), typmod)';
 
 CREATE FUNCTION exchange.may_match("column" pg_catalog.record, typmod integer) RETURNS boolean
 AS 'MODULE_PATHNAME', 'px_sql_may_match'

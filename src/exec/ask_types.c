@@ -10,7 +10,12 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/xact.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_namespace_d.h"
+#include "utils/builtins.h"
+#include "utils/syscache.h"
 
 #include "compat.h"
 #include "conn/pool.h"
@@ -26,10 +31,38 @@
 #define ANSWER_TIMEOUT_MS	1000
 
 char *
-px_ask_types_test(const char *column, Oid type, int32 typmod)
+px_collation_name(Oid collation)
 {
-	return psprintf("exchange.has_type(ROW(%s, NULL::%s), %d)", column,
-					px_transmission_type(type, -1), typmod);
+	HeapTuple	tuple = SearchSysCache1(COLLOID, ObjectIdGetDatum(collation));
+	Form_pg_collation form;
+	char	   *name = NULL;
+
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	form = (Form_pg_collation) GETSTRUCT(tuple);
+	if (form->collnamespace == PG_CATALOG_NAMESPACE)
+		name = pstrdup(NameStr(form->collname));
+	ReleaseSysCache(tuple);
+	return name;
+}
+
+char *
+px_ask_types_test(const char *column, Oid type, int32 typmod, Oid collation)
+{
+	const char *test_of_order = "";
+
+	if (OidIsValid(collation))
+	{
+		const char *name = px_collation_name(collation);
+
+		/* What others mean there is anybody's guess. */
+		if (name == NULL)
+			return pstrdup("false");
+		test_of_order = psprintf(", %s::pg_catalog.text",
+								 quote_literal_cstr(name));
+	}
+	return psprintf("exchange.has_type(ROW(%s, NULL::%s%s), %d)", column,
+					px_transmission_type(type, -1), test_of_order, typmod);
 }
 
 char *

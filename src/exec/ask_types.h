@@ -3,10 +3,10 @@
  *		Has the remote the types that the foreign tables declare?
  *
  * A remote may join rows, or aggregate a join, only if its columns compare as
- * ours would (plan/may_match.h).  Where rows that it leaves out cannot be found
- * again here, it is asked before, in postgres_fdw's session.  The answer stays
- * true until the remote transaction ends: the session holds locks on what the
- * question names.
+ * ours would (plan/may_match.h), which collations decide, too.  Where rows that
+ * it leaves out cannot be found again here, it is asked before, in
+ * postgres_fdw's session.  The answer stays true until the remote transaction
+ * ends: the session holds locks on what the question names.
  *-------------------------------------------------------------------------
  */
 #ifndef PX_EXEC_ASK_TYPES_H
@@ -30,10 +30,19 @@ typedef enum px_ask_types_item
 #define PX_ASK_TYPES_LOCAL_PARAMS	(-1)
 
 /*
- * exchange.has_type(ROW(column, NULL::type), typmod), palloc'd: is that the
- * type of a column of the remote?
+ * The name of a collation of pg_catalog, palloc'd; NULL for others.  The
+ * default of each database is "default": postgres_fdw takes them for alike.
  */
-extern char *px_ask_types_test(const char *column, Oid type, int32 typmod);
+extern char *px_collation_name(Oid collation);
+
+/*
+ * exchange.has_type(ROW(column, NULL::type), typmod), palloc'd: is that the
+ * type of a column of the remote, and does it tell which values are equal as
+ * the type does here?  collation is the one whose order the values must have,
+ * or InvalidOid if no order matters.
+ */
+extern char *px_ask_types_test(const char *column, Oid type, int32 typmod,
+							   Oid collation);
 
 /* The query, for tests that are joined by AND, and a FROM clause. */
 extern char *px_ask_types_sql(const char *tests, const char *from);

@@ -27,7 +27,8 @@
 /* What is asked, in this order. */
 typedef enum keys_question
 {
-	QUESTION_TYPES,				/* types, and whether more may be asked */
+	QUESTION_TYPES,				/* types and collations, and whether more may
+								 * be asked */
 	QUESTION_MODIFIERS,
 	QUESTIONS
 } keys_question;
@@ -91,6 +92,22 @@ append_type_test(StringInfo sql, const List *key)
 					 sql->len > 0 ? " AND " : "",
 					 intVal(list_nth(key, PX_SCAN_KEY_POSITION)),
 					 types_like(column->vartype, column->vartypmod));
+}
+
+/*
+ * Are strings equal only if their bytes are?  PostgreSQL's own collations are
+ * deterministic.  Their names have no schema, because search_path is
+ * pg_catalog.  The name can be asked for only after the type has been found to
+ * be that of strings.
+ */
+static void
+append_collation_test(StringInfo sql, const List *key)
+{
+	appendStringInfo(sql,
+					 " AND pg_catalog.pg_collation_for(k.c%d)"
+					 " COLLATE pg_catalog.\"C\""
+					 " OPERATOR(pg_catalog.~) '^(\"[^\"]*\"|[^\".]*)$'",
+					 intVal(list_nth(key, PX_SCAN_KEY_POSITION)));
 }
 
 static const char *
@@ -171,6 +188,8 @@ make_questions(const px_receive_state *state, px_child_keys *keys,
 		const Var  *column = list_nth_node(Var, key, PX_SCAN_KEY_COLUMN);
 
 		append_type_test(&types, key);
+		if (OidIsValid(column->varcollid))
+			append_collation_test(&types, key);
 		if (column->vartypmod >= 0)
 			append_modifier_test(&modifiers, relid, column);
 	}

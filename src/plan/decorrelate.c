@@ -57,6 +57,7 @@
 #include "utils/lsyscache.h"
 
 #include "compat.h"
+#include "plan/collation.h"
 #include "plan/decorrelate.h"
 #include "plan/harmless.h"
 #include "plan/make_query.h"
@@ -196,13 +197,6 @@ compares_identity(Oid left, Oid right)
 		(right == INT2OID || right == INT4OID || right == INT8OID);
 }
 
-/* Is equality under the collation that of bytes?  Or is there no collation? */
-static bool
-is_deterministic(Oid collation)
-{
-	return !OidIsValid(collation) || get_collation_isdeterministic(collation);
-}
-
 /*
  * If the qual of a subquery is a condition inner = outer, describe it.  The
  * operators are built in, so that they are strict and harmless.
@@ -216,7 +210,8 @@ get_correlation(Node *qual)
 	Node	   *right;
 
 	if (!IsA(op, OpExpr) || list_length(op->args) != 2 ||
-		op->opno >= FirstNormalObjectId || !is_deterministic(op->inputcollid))
+		op->opno >= FirstNormalObjectId ||
+		!px_is_deterministic(op->inputcollid))
 		return NULL;
 	left = linitial(op->args);
 	right = lsecond(op->args);
@@ -233,8 +228,8 @@ get_correlation(Node *qual)
 
 	if (!compares_identity(exprType((Node *) result->inner),
 						   exprType((Node *) result->outer)) ||
-		!is_deterministic(exprCollation((Node *) result->inner)) ||
-		!is_deterministic(exprCollation((Node *) result->outer)))
+		!px_is_deterministic(exprCollation((Node *) result->inner)) ||
+		!px_is_deterministic(exprCollation((Node *) result->outer)))
 		return NULL;
 	result->group_clause = px_make_group_clause(
 		exprType((Node *) result->inner));
@@ -426,7 +421,7 @@ restrict_by_in(Query *query, Query *subquery, correlation *corr)
 			!IsA(lsecond(test->args), Param) ||
 			test->inputcollid != corr->op->inputcollid ||
 			!is_same_equality(corr->op->opno, test->opno) ||
-			!is_deterministic(exprCollation((Node *) target->expr)) ||
+			!px_is_deterministic(exprCollation((Node *) target->expr)) ||
 			!compares_identity(exprType((Node *) corr->inner),
 							   exprType((Node *) target->expr)))
 			continue;

@@ -330,8 +330,7 @@ is_filter_key(Oid operator, Oid collation, const Node *outer,
 {
 	return exprType(inner) != INTERVALOID &&
 		px_is_join_key(operator, collation, outer, inner) &&
-		px_join_column(outer)->varno == OUTER_VAR &&
-		(!OidIsValid(collation) || get_collation_isdeterministic(collation));
+		px_join_column(outer)->varno == OUTER_VAR;
 }
 
 /*

@@ -14,6 +14,7 @@
 #include "lib/stringinfo.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -22,6 +23,7 @@
 
 #include "compat.h"
 #include "exec/transmission.h"
+#include "plan/collation.h"
 #include "plan/fragment.h"
 #include "plan/join_key.h"
 #include "plan/leaves.h"
@@ -511,15 +513,35 @@ px_fragment_source_sql(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *leaf,
 
 List *
 px_fragment_types(const ForeignPath *path, const char *scan_sql,
-				  const List *columns, int nparams)
+				  const List *columns, const List *ordered, int nparams)
 {
 	px_types_question question;
 
 	px_types_question_begin(&question);
-	px_types_question_add(&question, scan_sql, columns);
+	px_types_question_add(&question, scan_sql, columns, ordered);
 	if (path)
 		px_types_question_add_other(&question, px_semi_join_types(path));
 	return px_types_question_end(&question, nparams);
+}
+
+List *
+px_fragment_ordered(PlannerInfo *root, const px_fragment *fragment,
+					RelOptInfo *leaf)
+{
+	List	   *exprs = list_copy(fragment->target->exprs);
+	ListCell   *lc;
+
+	foreach(lc, fragment->sides)
+	{
+		const px_fragment_side *side = lfirst(lc);
+
+		exprs = list_concat(exprs,
+							extract_actual_clauses(side->clauses, false));
+		exprs = list_concat(exprs,
+							extract_actual_clauses(side->filters, false));
+	}
+	return px_ordered_columns(px_leaf_translate(root, (Node *) exprs,
+												fragment->big, leaf));
 }
 
 List *

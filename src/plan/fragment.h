@@ -91,11 +91,20 @@ extern char *px_fragment_source_sql(PlannerInfo *root, RelOptInfo *rel,
 
 /*
  * What px_ask_types_begin takes: have the columns of scan_sql the types that
- * are declared here?  A column that is NULL may have any type.  The query is
- * that of path, which may have such a question itself; NULL if it has none.
+ * are declared here?  For columns and ordered, see px_types_question_add.  The
+ * query is that of path, which may have such a question itself; NULL if it has
+ * none.
  */
 extern List *px_fragment_types(const ForeignPath *path, const char *scan_sql,
-							   const List *columns, int nparams);
+							   const List *columns, const List *ordered,
+							   int nparams);
+
+/*
+ * The columns of leaf whose order matters to what the fragment computes: Vars.
+ */
+extern List *px_fragment_ordered(PlannerInfo *root,
+								 const px_fragment *fragment,
+								 RelOptInfo *leaf);
 
 /* The clauses by which the sides are joined, for EXPLAIN: Strings. */
 extern List *px_fragment_keys(PlannerInfo *root, const px_fragment *fragment);

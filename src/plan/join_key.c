@@ -15,6 +15,7 @@
 #include "utils/selfuncs.h"
 
 #include "compat.h"
+#include "plan/collation.h"
 #include "plan/join_key.h"
 
 const Var *
@@ -59,6 +60,7 @@ px_is_join_key(Oid operator, Oid collation, const Node *inner,
 	return px_is_operand(column, left) && px_is_plain_type(left) && px_is_plain_type(right) &&
 		px_is_plain_type(exprType(outer)) && op_strict(operator) &&
 		op_volatile(operator) == PROVOLATILE_IMMUTABLE &&
+		px_is_deterministic(collation) &&
 		(!OidIsValid(collation) ||
 		 (collation == column->varcollid &&
 		  collation == exprCollation(inner)));

@@ -44,6 +44,7 @@
 #include "exec/ask_types.h"
 #include "exec/plan_walk.h"
 #include "node/receive.h"
+#include "plan/collation.h"
 #include "plan/limit.h"
 #include "plan/limit_group.h"
 #include "plan/paths.h"
@@ -390,7 +391,9 @@ compared_columns(const ForeignScan *foreign, const wanted *wanted,
 		if (compared && number > 0)
 		{
 			column = get_column(&foreign->scan.plan, number)->expr;
-			if (getBaseType(exprType((Node *) column)) >= FirstGenbkiObjectId)
+			if (getBaseType(exprType((Node *) column)) >=
+				FirstGenbkiObjectId ||
+				!px_is_deterministic(exprCollation((Node *) column)))
 				return false;
 		}
 		*columns = lappend(*columns, column);
@@ -422,7 +425,7 @@ ask_types(CustomScan *receive, ForeignScan *foreign, const wanted *wanted)
 		return false;
 	px_types_question_begin(&question);
 	px_types_question_add(&question, strVal(linitial(foreign->fdw_private)),
-						  columns);
+						  columns, NIL);
 	px_types_question_add_other(&question, types);
 	(void) px_paths_set_types(
 		&receive->scan.plan,

@@ -345,7 +345,7 @@ make_types(const List *receives, int nkeys, const px_sort_key *keys)
 								 1)) = target->expr;
 		}
 		px_types_question_add(&question, strVal(linitial(fdw_private)),
-							  columns);
+							  columns, NIL);
 	}
 	return px_types_question_end(&question, 0);
 }

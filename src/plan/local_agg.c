@@ -19,6 +19,7 @@
 
 #include "compat.h"
 #include "exec/ask_types.h"
+#include "plan/collation.h"
 #include "plan/fragment.h"
 #include "plan/local_agg.h"
 
@@ -38,7 +39,7 @@ px_local_agg_has_columns(const PathTarget *plain)
 
 /* Can the remote be asked about all of them? */
 static bool
-are_built_in(const List *columns)
+can_be_asked_about(const List *columns)
 {
 	ListCell   *lc;
 
@@ -47,7 +48,8 @@ are_built_in(const List *columns)
 		const Var  *column = lfirst_node(Var, lc);
 
 		if (column->varattno <= 0 ||
-			getBaseType(column->vartype) >= FirstGenbkiObjectId)
+			getBaseType(column->vartype) >= FirstGenbkiObjectId ||
+			!px_is_deterministic(column->varcollid))
 			return false;
 	}
 	return true;
@@ -114,7 +116,7 @@ px_local_agg_path(PlannerInfo *root, RelOptInfo *input_rel,
 				  RelOptInfo *output_rel, const GroupPathExtraData *extra,
 				  const PathTarget *plain, int nkeys)
 {
-	if (!are_built_in(columns_of(plain->exprs)) ||
+	if (!can_be_asked_about(columns_of(plain->exprs)) ||
 		!bms_is_empty(input_rel->lateral_relids))
 		return NULL;
 	return make_groups(root, output_rel,
@@ -160,7 +162,7 @@ px_local_agg_whole_path(PlannerInfo *root, RelOptInfo *input_rel,
 	PathTarget *target = whole_target(root, output_rel, extra);
 
 	/* Part of HAVING may be evaluated twice: see paths.c. */
-	if (!are_built_in(columns_of(target->exprs)) ||
+	if (!can_be_asked_about(columns_of(target->exprs)) ||
 		!bms_is_empty(input_rel->lateral_relids) ||
 		contain_volatile_functions(extra->havingQual) ||
 		contain_subplans(extra->havingQual))
@@ -178,26 +180,15 @@ px_local_agg_whole_path(PlannerInfo *root, RelOptInfo *input_rel,
  * The question
  * --------------------------------------------------------------------- */
 
-static bool
-is_member(const Var *column, const List *columns)
+/*
+ * What to ask about the columns of exprs, of which those of ordered must have
+ * the order that they have here.
+ */
+static List *
+make_types(PlannerInfo *root, const Plan *plan, const List *exprs,
+		   const List *ordered)
 {
-	ListCell   *lc;
-
-	foreach(lc, columns)
-	{
-		const Var  *member = lfirst_node(Var, lc);
-
-		if (member->varno == column->varno &&
-			member->varattno == column->varattno)
-			return true;
-	}
-	return false;
-}
-
-List *
-px_local_agg_types(PlannerInfo *root, Plan *plan, const List *plain)
-{
-	List	   *wanted = columns_of(plain);
+	List	   *wanted = columns_of(exprs);
 	const ForeignScan *scan;
 	List	   *tested = NIL;
 	ListCell   *lc;
@@ -211,20 +202,31 @@ px_local_agg_types(PlannerInfo *root, Plan *plan, const List *plain)
 	{
 		Var		   *column = lfirst_node(Var, lc);
 
-		tested = lappend(tested, is_member(column, wanted) ? column : NULL);
+		tested = lappend(tested, px_is_column_of(column, wanted) ? column :
+						 NULL);
 	}
 	return px_fragment_types(NULL, strVal(linitial(scan->fdw_private)), tested,
-							 PX_ASK_TYPES_LOCAL_PARAMS);
+							 ordered, PX_ASK_TYPES_LOCAL_PARAMS);
 }
 
 List *
-px_local_agg_whole_types(PlannerInfo *root, Plan *plan)
+px_local_agg_types(PlannerInfo *root, const Plan *plan, List *plain)
+{
+	return make_types(root, plan, plain, px_ordered_columns((Node *) plain));
+}
+
+List *
+px_local_agg_whole_types(PlannerInfo *root, const Plan *plan)
 {
 	const Plan *agg = plan;
+	List	   *exprs;
 
 	while (!IsA(agg, Agg))
 		agg = outerPlan(agg);
-	return px_local_agg_types(
-		root, plan, list_concat(get_tlist_exprs(agg->targetlist, true),
-								list_copy(agg->qual)));
+	exprs = list_concat(get_tlist_exprs(agg->targetlist, true),
+						list_copy(agg->qual));
+
+	/* If there is a node above, the groups are sorted, or some of them. */
+	return make_types(root, plan, exprs, plan == agg ?
+					  px_ordered_columns((Node *) exprs) : columns_of(exprs));
 }

@@ -23,7 +23,7 @@ extern bool px_local_agg_has_columns(const PathTarget *plain);
  * The path that does the same here, with rows as postgres_fdw reads them: the
  * partial aggregates of output_rel->reltarget.  plain is what a remote would
  * be asked for: keys first, nkeys of them.  NULL if there is none, or if a
- * column has a type that the remote may not know.
+ * column has a type or collation that the remote may not know.
  */
 extern Path *px_local_agg_path(PlannerInfo *root, RelOptInfo *input_rel,
 							   RelOptInfo *output_rel,
@@ -34,8 +34,8 @@ extern Path *px_local_agg_path(PlannerInfo *root, RelOptInfo *input_rel,
  * What px_ask_types_begin takes, for the plan of such a path, and expressions
  * of the plain target.
  */
-extern List *px_local_agg_types(PlannerInfo *root, Plan *plan,
-								const List *plain);
+extern List *px_local_agg_types(PlannerInfo *root, const Plan *plan,
+								List *plain);
 
 /*
  * The same for aggregates that are not partial: the path returns the keys and
@@ -45,6 +45,7 @@ extern List *px_local_agg_types(PlannerInfo *root, Plan *plan,
 extern Path *px_local_agg_whole_path(PlannerInfo *root, RelOptInfo *input_rel,
 									 RelOptInfo *output_rel,
 									 const GroupPathExtraData *extra);
-extern List *px_local_agg_whole_types(PlannerInfo *root, Plan *plan);
+extern List *px_local_agg_whole_types(PlannerInfo *root,
+									  const Plan *plan);
 
 #endif							/* PX_PLAN_LOCAL_AGG_H */

@@ -22,6 +22,7 @@
 #include "utils/typcache.h"
 
 #include "compat.h"
+#include "exec/ask_types.h"
 #include "plan/may_match.h"
 
 PG_FUNCTION_INFO_V1(px_sql_has_type);
@@ -35,6 +36,7 @@ typedef enum row_field
 	FIELD_TYPE,					/* a null of the declared type */
 	FIELD_KEYS,					/* an array of keys, or a Bloom filter */
 	FIELD_LOWEST = FIELD_KEYS,
+	FIELD_COLLATION = FIELD_KEYS,	/* of has_type: optional */
 	FIELD_HIGHEST,
 	FIELDS_OF_TYPE = FIELD_KEYS,
 	FIELDS_OF_KEYS = FIELD_HIGHEST,
@@ -78,13 +80,47 @@ is_same_type(Oid there, int32 typmod_there, Oid here, int32 typmod_here)
 		(there == TEXTOID && here == VARCHAROID);
 }
 
+/*
+ * Are values of the column equal only if their bytes are?  With the collations
+ * that may be declared they are so here.
+ */
+static bool
+has_plain_equality(const Node *column)
+{
+	Oid			collation = exprCollation(column);
+
+	return !OidIsValid(collation) || get_collation_isdeterministic(collation);
+}
+
 static bool
 has_declared_type(const List *fields, int32 typmod)
 {
 	const Node *column = list_nth(fields, FIELD_COLUMN);
 
 	return is_same_type(exprType(column), exprTypmod(column),
-						exprType(list_nth(fields, FIELD_TYPE)), typmod);
+						exprType(list_nth(fields, FIELD_TYPE)), typmod) &&
+		has_plain_equality(column);
+}
+
+/* Is the column's collation the one of PostgreSQL's that has this name? */
+static bool
+has_collation(const Node *column, const Const *name)
+{
+	const char *found = px_collation_name(exprCollation(column));
+
+	return found && IsA(name, Const) && name->consttype == TEXTOID &&
+		!name->constisnull &&
+		strcmp(found, TextDatumGetCString(name->constvalue)) == 0;
+}
+
+/* What exchange.has_type returns. */
+static bool
+compares_as_declared(const List *fields, int32 typmod)
+{
+	return has_declared_type(fields, typmod) &&
+		(list_length(fields) <= FIELD_COLLATION ||
+		 has_collation(list_nth(fields, FIELD_COLUMN),
+					   list_nth(fields, FIELD_COLLATION)));
 }
 
 /* ---------------------------------------------------------------------
@@ -251,7 +287,8 @@ replace_call(const FuncExpr *call)
 	fmgr_info(call->funcid, &finfo);
 	if (finfo.fn_addr == px_sql_has_type)
 		return makeBoolConst(
-			has_declared_type(row->args, DatumGetInt32(typmod->constvalue)),
+			compares_as_declared(row->args,
+								 DatumGetInt32(typmod->constvalue)),
 			false);
 	return make_match(call->funcid, row->args,
 					  DatumGetInt32(typmod->constvalue));
@@ -319,7 +356,7 @@ px_sql_has_type(PG_FUNCTION_ARGS)
 
 	if (list_length(fields) < FIELDS_OF_TYPE)
 		refuse_row();
-	PG_RETURN_BOOL(has_declared_type(fields, PG_GETARG_INT32(1)));
+	PG_RETURN_BOOL(compares_as_declared(fields, PG_GETARG_INT32(1)));
 }
 
 /* exchange.may_match("column" record, typmod integer) returns boolean */

@@ -715,5 +715,5 @@ plan_source(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	return px_paths_set_types(
 		&scan->scan.plan,
 		px_fragment_types(linitial(best_path->custom_paths), scan_sql, columns,
-						  list_length(foreign->fdw_exprs)));
+						  NIL, list_length(foreign->fdw_exprs)));
 }

@@ -41,6 +41,7 @@
 #include "compat.h"
 #include "exec/ask_types.h"
 #include "exec/transmission.h"
+#include "plan/collation.h"
 #include "plan/join_key.h"
 #include "plan/semi_join.h"
 
@@ -186,11 +187,14 @@ returns_columns_of(const RelOptInfo *joinrel, const join_side *outer)
 
 /* Add what is to be asked of the column. */
 static void
-append_test(const join_side *side, int number, const Var *column)
+append_test(const join_side *side, int number, const Var *column,
+			Oid function)
 {
 	appendStringInfo(side->tests, "%s%s", side->tests->len > 0 ? " AND " : "",
 					 px_ask_types_test(psprintf("%c.c%d", side->alias, number),
-									   column->vartype, column->vartypmod));
+									   column->vartype, column->vartypmod,
+									   px_is_collation_blind(function) ?
+									   InvalidOid : column->varcollid));
 }
 
 /* Are values of the type the same on each server?  A regclass is not. */
@@ -214,14 +218,16 @@ is_plain(Oid type)
  * the comparison.
  */
 static bool
-append_operand(StringInfo sql, Node *expr, Oid collation,
+append_operand(StringInfo sql, Node *expr, const OpExpr *op,
 			   const join_side *outer, const join_side *inner,
 			   const join_side **found)
 {
 	const Var  *column = px_join_column(expr);
+	Oid			collation = op->inputcollid;
 	int			number;
 
 	if (column == NULL || !is_plain(column->vartype) ||
+		!px_is_deterministic(collation) ||
 		!px_is_operand(column, exprType(expr)) ||
 		(OidIsValid(collation) && (exprCollation(expr) != collation ||
 								   column->varcollid != collation)))
@@ -235,7 +241,7 @@ append_operand(StringInfo sql, Node *expr, Oid collation,
 	}
 	if (number == 0)
 		return false;
-	append_test(*found, number, column);
+	append_test(*found, number, column, get_opcode(op->opno));
 	appendStringInfo(sql, "%c.c%d::%s", (*found)->alias, number,
 					 px_transmission_type(column->vartype,
 										  column->vartypmod));
@@ -260,12 +266,10 @@ append_qual(StringInfo sql, const RestrictInfo *rinfo,
 		op_volatile(op->opno) != PROVOLATILE_IMMUTABLE)
 		return false;
 	appendStringInfoChar(sql, '(');
-	if (!append_operand(sql, linitial(op->args), op->inputcollid, outer,
-						inner, &left))
+	if (!append_operand(sql, linitial(op->args), op, outer, inner, &left))
 		return false;
 	appendStringInfo(sql, " OPERATOR(pg_catalog.%s) ", get_opname(op->opno));
-	if (!append_operand(sql, lsecond(op->args), op->inputcollid, outer, inner,
-						&right))
+	if (!append_operand(sql, lsecond(op->args), op, outer, inner, &right))
 		return false;
 	appendStringInfoChar(sql, ')');
 	return left != right;

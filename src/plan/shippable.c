@@ -18,10 +18,10 @@
 #include "catalog/pg_type_d.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
-#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
 #include "compat.h"
+#include "plan/collation.h"
 #include "plan/shippable.h"
 #include "tuple/policy.h"
 
@@ -76,43 +76,6 @@ is_unshippable_function(Oid function, void *context)
 		func_volatile(function) != PROVOLATILE_IMMUTABLE;
 }
 
-/* Does the function return the same under all deterministic collations? */
-static bool
-is_collation_blind(Oid function)
-{
-	switch (function)
-	{
-		case F_TEXTEQ:
-		case F_TEXTNE:
-		case F_BPCHAREQ:
-		case F_BPCHARNE:
-		case F_NAMEEQ:
-		case F_NAMENE:
-		case F_NAMEEQTEXT:
-		case F_NAMENETEXT:
-		case F_TEXTEQNAME:
-		case F_TEXTNENAME:
-		case F_TEXTLIKE:
-		case F_TEXTNLIKE:
-		case F_BPCHARLIKE:
-		case F_BPCHARNLIKE:
-		case F_TEXTCAT:
-		case F_LENGTH_TEXT:
-		case F_LENGTH_BPCHAR:
-		case F_SUBSTR_TEXT_INT4:
-		case F_SUBSTR_TEXT_INT4_INT4:
-		case F_SUBSTRING_TEXT_INT4:
-		case F_SUBSTRING_TEXT_INT4_INT4:
-		case F_LEFT:
-		case F_RIGHT:
-		case F_TEXT_BPCHAR:
-		case F_COUNT_ANY:
-			return true;
-		default:
-			return false;
-	}
-}
-
 /* Do all columns of the arguments bring this collation to the server? */
 static bool
 has_foreign_collation(Node *args, Oid collation, Relids foreign)
@@ -138,11 +101,9 @@ static bool
 is_collation_shippable(Oid function, Oid collation, Node *args,
 					   const shippable_context *shippable)
 {
-	if (!OidIsValid(collation) ||
-		has_foreign_collation(args, collation, shippable->foreign))
-		return true;
-	return is_collation_blind(function) &&
-		get_collation_isdeterministic(collation);
+	return px_is_deterministic(collation) &&
+		(!OidIsValid(collation) || px_is_collation_blind(function) ||
+		 has_foreign_collation(args, collation, shippable->foreign));
 }
 
 static bool

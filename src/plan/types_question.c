@@ -11,6 +11,7 @@
 #include "utils/lsyscache.h"
 
 #include "exec/ask_types.h"
+#include "plan/collation.h"
 #include "plan/types_question.h"
 
 void
@@ -31,7 +32,7 @@ add_test(px_types_question *question, const char *test)
 
 void
 px_types_question_add(px_types_question *question, const char *sql,
-					  const List *columns)
+					  const List *columns, const List *ordered)
 {
 	int			query = ++question->nqueries;
 	ListCell   *lc;
@@ -50,7 +51,12 @@ px_types_question_add(px_types_question *question, const char *sql,
 		typmod = exprTypmod(column);
 		type = getBaseTypeAndTypmod(exprType(column), &typmod);
 		add_test(question, px_ask_types_test(psprintf("r%d.c%d", query, i),
-											 type, typmod));
+											 type, typmod,
+											 IsA(column, Var) &&
+											 px_is_column_of((Var *) column,
+															 ordered) ?
+											 exprCollation(column) :
+											 InvalidOid));
 	}
 	appendStringInfoString(&question->from, ") ON false");
 }

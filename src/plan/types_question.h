@@ -26,10 +26,12 @@ extern void px_types_question_begin(px_types_question *question);
 /*
  * Have the columns of a remote query the types that are declared here?
  * columns is parallel to its columns: expressions, or NULL for one that may
- * have any type.
+ * have any type.  Those that are members of ordered must also have the order
+ * that they have here.
  */
 extern void px_types_question_add(px_types_question *question,
-								  const char *sql, const List *columns);
+								  const char *sql, const List *columns,
+								  const List *ordered);
 
 /* Would the answer to another question be yes, too?  It may be NIL. */
 extern void px_types_question_add_other(px_types_question *question,
