@@ -17,6 +17,7 @@
 #include "catalog/pg_type_d.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/array.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
@@ -140,10 +141,20 @@ is_var_shippable(const Var *var, const shippable_context *shippable)
 		px_type_is_shippable(var->vartype);
 }
 
+/* A server whose array_nulls is off reads NULL in an array as a string. */
+static bool
+is_array_with_null(const Const *constant)
+{
+	return !constant->constisnull &&
+		OidIsValid(get_element_type(constant->consttype)) &&
+		array_contains_nulls(DatumGetArrayTypeP(constant->constvalue));
+}
+
 static bool
 is_const_shippable(const Const *constant)
 {
 	return is_constant_type(constant->consttype) &&
+		!is_array_with_null(constant) &&
 		(constant->constcollid == InvalidOid ||
 		 constant->constcollid == DEFAULT_COLLATION_OID ||
 		 constant->constcollid == C_COLLATION_OID);
