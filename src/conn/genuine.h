@@ -97,45 +97,49 @@
 	PX_EQ number ")"
 
 /* The functions that a coordinator calls, or has called, to read. */
-#define PX_IS_GENUINE \
-	PX_ARE_GENUINE( \
-		"'exchange.hello(pg_catalog.text) px_sql_hello', " \
-		"'exchange.send(pg_catalog.text,pg_catalog.record) px_sql_send', " \
-		"'exchange.send_text(pg_catalog.text,pg_catalog.record)" \
-		" px_sql_send_text', " \
-		"'exchange.send_support(pg_catalog.internal) px_sql_send_support', " \
-		"'exchange.admit(pg_catalog.text,pg_catalog.text,boolean)" \
-		" px_sql_admit', " \
-		"'exchange.in_filter(pg_catalog.bytea,bigint)" \
-		" px_sql_in_filter_int8', " \
-		"'exchange.in_filter(pg_catalog.bytea,pg_catalog.bytea)" \
-		" px_sql_in_filter_bytea', " \
-		"'exchange.in_filter(pg_catalog.bytea,pg_catalog.text)" \
-		" px_sql_in_filter_text', " \
-		"'exchange.may_match_support(pg_catalog.internal)" \
-		" px_sql_may_match_support', " \
-		"'exchange.has_type(pg_catalog.record,integer)" \
-		" px_sql_has_type', " \
-		"'exchange.may_match(pg_catalog.record,integer)" \
-		" px_sql_may_match'", \
-		"11")
+#define PX_READ_FUNCTIONS \
+	"'exchange.hello(pg_catalog.text) px_sql_hello', " \
+	"'exchange.send(pg_catalog.text,pg_catalog.record) px_sql_send', " \
+	"'exchange.send_text(pg_catalog.text,pg_catalog.record)" \
+	" px_sql_send_text', " \
+	"'exchange.send_support(pg_catalog.internal) px_sql_send_support', " \
+	"'exchange.admit(pg_catalog.text,pg_catalog.text,boolean)" \
+	" px_sql_admit', " \
+	"'exchange.in_filter(pg_catalog.bytea,bigint)" \
+	" px_sql_in_filter_int8', " \
+	"'exchange.in_filter(pg_catalog.bytea,pg_catalog.bytea)" \
+	" px_sql_in_filter_bytea', " \
+	"'exchange.in_filter(pg_catalog.bytea,pg_catalog.text)" \
+	" px_sql_in_filter_text', " \
+	"'exchange.may_match_support(pg_catalog.internal)" \
+	" px_sql_may_match_support', " \
+	"'exchange.has_type(pg_catalog.record,integer)" \
+	" px_sql_has_type', " \
+	"'exchange.may_match(pg_catalog.record,integer)" \
+	" px_sql_may_match'"
+
+#define PX_IS_GENUINE	PX_ARE_GENUINE(PX_READ_FUNCTIONS, "11")
 
 /*
  * The same for the functions to write: with 1.0, or with a 1.1 whose SQL
  * objects are those of 1.0, there are none.
  */
-#define PX_CAN_WRITE \
-	PX_ARE_GENUINE( \
-		"'exchange.describe(pg_catalog.text,pg_catalog.text)" \
-		" px_sql_describe', " \
-		"'exchange.apply(pg_catalog.text,pg_catalog.text,pg_catalog.text)" \
-		" px_sql_apply', " \
-		"'exchange.unpack(pg_catalog.text) px_sql_unpack', " \
-		"'exchange.unpack(pg_catalog.text,double precision[])" \
-		" px_sql_unpack', " \
-		"'exchange.unpack_support(pg_catalog.internal)" \
-		" px_sql_unpack_support'", \
-		"5")
+#define PX_WRITE_FUNCTIONS \
+	"'exchange.describe(pg_catalog.text,pg_catalog.text)" \
+	" px_sql_describe', " \
+	"'exchange.apply(pg_catalog.text,pg_catalog.text,pg_catalog.text)" \
+	" px_sql_apply', " \
+	"'exchange.unpack(pg_catalog.text) px_sql_unpack', " \
+	"'exchange.unpack(pg_catalog.text,double precision[])" \
+	" px_sql_unpack', " \
+	"'exchange.unpack_support(pg_catalog.internal)" \
+	" px_sql_unpack_support'"
+
+#define PX_CAN_WRITE	PX_ARE_GENUINE(PX_WRITE_FUNCTIONS, "5")
+
+/* The same for all that a fragment calls, and what is asked before it. */
+#define PX_CAN_JOIN \
+	PX_ARE_GENUINE(PX_READ_FUNCTIONS ", " PX_WRITE_FUNCTIONS, "16")
 
 /* The same for the function that frames are deposited by. */
 #define PX_CAN_DEPOSIT \
@@ -143,15 +147,19 @@
 		"'exchange.deposit(pg_catalog.bytea) px_sql_deposit'", "1")
 
 /* The same for the functions that a join by HashPartition calls. */
-#define PX_CAN_REPARTITION \
-	PX_ARE_GENUINE( \
-		"'exchange.fill_inbox(pg_catalog.bytea) px_sql_fill_inbox', " \
-		"'exchange.inbox(integer,double precision[]) px_sql_inbox', " \
-		"'exchange.inbox_support(pg_catalog.internal)" \
-		" px_sql_inbox_support', " \
-		"'exchange.partition_number(integer,pg_catalog.\"any\")" \
-		" px_sql_partition_number'", \
-		"4")
+#define PX_INBOX_FUNCTIONS \
+	"'exchange.fill_inbox(pg_catalog.bytea) px_sql_fill_inbox', " \
+	"'exchange.inbox(integer,double precision[]) px_sql_inbox', " \
+	"'exchange.inbox_support(pg_catalog.internal)" \
+	" px_sql_inbox_support', " \
+	"'exchange.partition_number(integer,pg_catalog.\"any\")" \
+	" px_sql_partition_number'"
+
+#define PX_CAN_REPARTITION	PX_ARE_GENUINE(PX_INBOX_FUNCTIONS, "4")
+
+#define PX_CAN_JOIN_BY_INBOX \
+	PX_ARE_GENUINE(PX_READ_FUNCTIONS ", " PX_WRITE_FUNCTIONS ", " \
+				   PX_INBOX_FUNCTIONS, "20")
 
 /*
  * A text expression: null if genuine, one of the above, else one of the
@@ -173,8 +181,6 @@
 
 #define PX_GENUINE_FAULT	PX_FAULT(PX_IS_GENUINE, "may_match")
 #define PX_WRITE_FAULT		PX_FAULT(PX_CAN_WRITE, "describe")
-#define PX_REPARTITION_FAULT \
-	PX_FAULT(PX_CAN_REPARTITION, "partition_number")
 
 /*
  * A boolean expression that raises an error (22P02) unless PX_IS_GENUINE: in

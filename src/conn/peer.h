@@ -84,8 +84,6 @@ typedef struct px_peer
 	 * in a parallel worker the leader's.
 	 */
 	bool		admitted;		/* admission, and so on, are valid */
-	bool		can_unpack;		/* has the extension's exchange.unpack */
-	bool		can_repartition;	/* has its inboxes, and so on */
 	px_admission admission;
 	uint16		session_version;	/* protocol version to use with it */
 	px_locality session_locality;

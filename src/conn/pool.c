@@ -96,7 +96,6 @@ px_peer_get(UserMapping *user)
 		peer->is_same_host = false;
 		peer->avoid_until = 0;
 		peer->admitted = false;
-		peer->can_unpack = peer->can_repartition = false;
 		peer->snapshot[0] = '\0';
 		memset(&peer->link_history, 0, sizeof(peer->link_history));
 	}
@@ -475,7 +474,6 @@ abandon_streams(int nest_level)
 		if (nest_level == 0)
 		{
 			peer->admitted = false;
-			peer->can_unpack = peer->can_repartition = false;
 			peer->snapshot[0] = '\0';
 		}
 	}

@@ -21,9 +21,25 @@
 #include "exec/broadcast_ask.h"
 #include "transport/question.h"
 
+/*
+ * Does the session limit what a statement may take?  An error in it cannot be
+ * undone, and a fragment does most of its work before its first row.
+ */
+#define IS_LIMITED \
+	"pg_catalog.current_setting('statement_timeout') " \
+	"OPERATOR(pg_catalog.<>) '0' OR " \
+	"pg_catalog.current_setting('temp_file_limit') " \
+	"OPERATOR(pg_catalog.<>) '-1' OR " \
+	"pg_catalog.current_setting('pg_exchange.max_decompression_ratio', " \
+	"true) OPERATOR(pg_catalog.<>) '" CppAsString2(PX_RAW_RATIO_MAX) "'"
+
+#define FREE	"free"
+#define LIMITED	"limited"
+
 /* Null if not.  As in transport/question.c, nothing of ours is called. */
 #define QUESTION(ability) \
-	"SELECT CASE WHEN " ability " THEN 'yes'::pg_catalog.text END"
+	"SELECT CASE WHEN NOT " ability " THEN NULL WHEN " IS_LIMITED \
+	" THEN '" LIMITED "'::pg_catalog.text ELSE '" FREE "' END"
 
 /* No more is kept of a fault.  From an honest remote it is a short phrase. */
 #define FAULT_NBYTES_MAX	255
@@ -82,72 +98,101 @@ ask_hellos(px_receive_state **fragments, int n)
 /* What a server must be able to do: which functions must be there. */
 typedef struct ability
 {
-	size_t		offset;			/* of the flag in px_peer */
 	const char *question;
 	const char *fault;
 } ability;
 
-static const ability can_unpack = {
-	offsetof(px_peer, can_unpack), QUESTION(PX_CAN_WRITE),
-	"SELECT " PX_WRITE_FAULT
+static const ability can_join = {
+	QUESTION(PX_CAN_JOIN), "SELECT " PX_FAULT(PX_CAN_JOIN, "describe")
 };
 
-static const ability can_repartition = {
-	offsetof(px_peer, can_repartition), QUESTION(PX_CAN_REPARTITION),
-	"SELECT " PX_REPARTITION_FAULT
+static const ability can_join_by_inbox = {
+	QUESTION(PX_CAN_JOIN_BY_INBOX),
+	"SELECT " PX_FAULT(PX_CAN_JOIN_BY_INBOX, "partition_number")
 };
 
-static bool *
-flag_of(const px_receive_state *fragment, const ability *this)
+static bool
+is_limited(const text *row)
 {
-	return (bool *) ((char *) px_receive_peer(fragment) + this->offset);
+	return VARSIZE_ANY_EXHDR(row) == strlen(LIMITED) &&
+		memcmp(VARDATA_ANY(row), LIMITED, strlen(LIMITED)) == 0;
 }
 
-/* The server has no such functions of the extension's: why? */
-static const char *
-ask_for_fault(px_receive_state *fragment, const ability *this)
+/* A fault that the session tells; NULL if it has none. */
+static char *
+ask_for_fault(px_receive_state *fragment, const char *sql)
 {
-	px_peer    *peer = px_receive_peer(fragment);
 	text	   *row;
-	char	   *fault;
 
 	px_fdw_cursor_rescan(fragment->question);
-	px_fdw_cursor_set_sql(fragment->question, this->fault);
+	px_fdw_cursor_set_sql(fragment->question, sql);
 	row = px_fdw_cursor_fetch(fragment->question);
-	if (row == NULL)
+	return row == NULL ? NULL :
+		px_remote_text(pnstrdup(VARDATA_ANY(row),
+								Min(VARSIZE_ANY_EXHDR(row),
+									FAULT_NBYTES_MAX)));
+}
+
+/*
+ * The server has no such functions of the extension's: why?  If it has none to
+ * read, the scans of the local plan must know.
+ */
+static const char *
+find_fault(px_receive_state *fragment, const ability *this)
+{
+	px_peer    *peer = px_receive_peer(fragment);
+	char	   *fault = ask_for_fault(fragment, "SELECT " PX_GENUINE_FAULT);
+
+	if (fault)
+	{
+		px_peer_refuse(peer, fault,
+					   strcmp(fault, PX_REMOTE_LACKS_EXTENSION) == 0);
+		return fault;
+	}
+	fault = ask_for_fault(fragment, this->fault);
+	if (fault == NULL)
 		return PX_REMOTE_IS_IMPOSTOR;	/* until a moment ago */
-	fault = px_remote_text(pnstrdup(VARDATA_ANY(row),
-									Min(VARSIZE_ANY_EXHDR(row),
-										FAULT_NBYTES_MAX)));
-	if (this == &can_unpack && strcmp(fault, PX_REMOTE_IS_TOO_OLD) == 0)
+	if (this == &can_join && strcmp(fault, PX_REMOTE_IS_TOO_OLD) == 0)
 		px_peer_refuse_writes(peer, fault);
 	return fault;
 }
 
-/* Have the servers the functions? */
+/*
+ * Have the servers the functions?  That is asked each time, even if it was
+ * before in the same transaction: the extension may be dropped meanwhile, or a
+ * right revoked, and an error in postgres_fdw's session ends its transaction.
+ */
 static const char *
 ask_functions(px_receive_state **fragments, int n, const ability *this)
 {
 	const char *against = NULL;
-	bool	   *asked = palloc0(n * sizeof(bool));
 
 	for (int i = 0; i < n; i++)
 	{
-		if (*flag_of(fragments[i], this) || !is_first(fragments, i))
+		if (!is_first(fragments, i))
 			continue;
 		px_fdw_cursor_rescan(fragments[i]->question);
 		px_fdw_cursor_set_sql(fragments[i]->question, this->question);
 		px_fdw_cursor_request(fragments[i]->question);
-		asked[i] = true;
 	}
 	for (int i = 0; i < n; i++)
 	{
-		if (!asked[i])
+		text	   *row;
+
+		if (!is_first(fragments, i))
 			continue;
-		if (px_fdw_cursor_fetch(fragments[i]->question))
-			*flag_of(fragments[i], this) = true;
-		else if (against == NULL)
-			against = ask_for_fault(fragments[i], this);
+		row = px_fdw_cursor_fetch(fragments[i]->question);
+		if (row == NULL)
+		{
+			if (against == NULL)
+				against = find_fault(fragments[i], this);
+			continue;
+		}
+		for (int j = i; j < n; j++)
+		{
+			if (px_receive_peer(fragments[j]) == px_receive_peer(fragments[i]))
+				fragments[j]->session_limited = is_limited(row);
+		}
 	}
 	return against;
 }
@@ -180,9 +225,8 @@ px_broadcast_ask(px_receive_state **fragments, int n, bool redistribute,
 	const char *against = ask_hellos(fragments, n);
 
 	if (against == NULL)
-		against = ask_functions(fragments, n, &can_unpack);
-	if (against == NULL && redistribute)
-		against = ask_functions(fragments, n, &can_repartition);
+		against = ask_functions(fragments, n, redistribute ?
+								&can_join_by_inbox : &can_join);
 	if (against == NULL)
 		against = ask_types(fragments, n);
 	if (against)

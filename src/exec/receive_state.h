@@ -54,6 +54,17 @@ typedef enum px_hold
 } px_hold;
 
 /*
+ * What the fragments and sources of a join share.  As long as no row of a
+ * fragment was returned, another plan can run instead: then the attempt is
+ * open.  Written by node/broadcast.c, but that start.c gives it up.
+ */
+typedef struct px_receive_attempt
+{
+	bool		open;
+	const char *given_up;		/* why; NULL unless it was */
+} px_receive_attempt;
+
+/*
  * What postgres_fdw's session was asked, and has said.  Written by
  * ask_session.c alone.  The answer itself is in the px_peer, where the
  * question of another scan may replace it.
@@ -157,6 +168,15 @@ typedef struct px_receive_state
 	 * to follow.
 	 */
 	bool		rescan_follows;
+
+	/*
+	 * Written by an ExchangeBroadcast.  NULL if the scan is not of its
+	 * fragments or sources.
+	 */
+	px_receive_attempt *attempt;
+	bool		session_limited;	/* postgres_fdw's session limits what a
+									 * statement takes: written by
+									 * broadcast_ask.c */
 
 	/*
 	 * The runtime filters.  Written by scan_filter.c: the array when the

@@ -241,6 +241,7 @@ begin_sources(redistribution *all)
 			continue;
 		}
 		from->stream = receive->readers[0]->stream;
+		from->stream->may_fail = true;
 		from->phase = SOURCE_READING;
 		all->nreading++;
 		if (receive->css.ss.ps.instrument)

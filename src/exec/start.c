@@ -135,7 +135,9 @@ start_session_or_child(px_receive_state *state, const char *reason)
 	px_stream_reader *reader = state->readers[0];
 
 	px_stream_close(reader->stream);
-	if (IsParallelWorker() && !state->nested_in_worker)
+	if (state->session_limited && px_start_may_give_up(state))
+		px_start_give_up(state, reason);
+	else if (IsParallelWorker() && !state->nested_in_worker)
 	{
 		/* A worker has neither: another participant reads the slice. */
 		px_slices_return(state->slices, reader->slice);
@@ -189,7 +191,7 @@ judge_here(const px_receive_state *state)
 		return px_refused("functions may run queries meanwhile");
 	if (state->few_rows)
 		return px_refused("few rows are wanted");
-	if (state->small)
+	if (state->small && !state->session_limited)
 		return px_refused("little is expected");
 	return px_ok();
 }
@@ -241,10 +243,10 @@ go_on_held(px_receive_state *state)
 	px_stream_reader *reader = state->readers[0];
 
 	if (reader->stream->holder.connection == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FDW_UNABLE_TO_CREATE_EXECUTION),
-				 errmsg("connection to server \"%s\" is not there any more",
-						state->servername)));
+	{
+		px_start_give_up(state, "a connection was lost");
+		return;
+	}
 	px_request_evaluate_params(state);
 	px_open_next_query(state, reader);
 	start_frames(state);
@@ -324,6 +326,11 @@ px_start_begin(px_receive_state *state, bool may_use_session)
 	bool		begun;
 
 	Assert(state->phase == PX_RECEIVE_NEW);
+	if (px_start_is_given_up(state))
+	{
+		px_start_give_up(state, NULL);
+		return true;
+	}
 	px_scan_filter_take(state);
 	px_writer_before_scan(state->css.ss.ps.state, state->foreign->fs_server);
 	state->reader = px_open_first_reader(state);
@@ -489,6 +496,8 @@ px_start_status_reason(const px_stream *stream, px_stream_status status)
 {
 	if (status == PX_STREAM_DECLINED)
 		return pstrdup(stream->declined);
+	if (status == PX_STREAM_LIMITED)
+		return psprintf("limit of the server: %s", stream->declined);
 	if (status == PX_STREAM_LOCKED)
 		return "a lock was waited for";
 	return "remote backend has not loaded pg_exchange";
@@ -510,14 +519,10 @@ px_start_declined(px_receive_state *state, px_stream_reader *reader,
 	reader->active = false;
 	state->stats.streams--;		/* nothing has come by it */
 
-	/* No other session has what this one got. */
-	if (state->hold == PX_HOLD_READY)
-		ereport(ERROR,
-				(errcode(ERRCODE_FDW_UNABLE_TO_CREATE_EXECUTION),
-				 errmsg("could not run the fragment of a join on server \"%s\"",
-						state->servername),
-				 errdetail_internal("%s", reason)));
-	if (state->spread || reader != state->readers[0])
+	/* No other session has what this one got, and none is allowed more. */
+	if (state->hold == PX_HOLD_READY || status == PX_STREAM_LIMITED)
+		px_start_give_up(state, reason);
+	else if (state->spread || reader != state->readers[0])
 		px_slices_return(state->slices, reader->slice);
 	else if (status == PX_STREAM_NOT_PLANNED && !reader->retried)
 	{
@@ -526,6 +531,26 @@ px_start_declined(px_receive_state *state, px_stream_reader *reader,
 	}
 	else
 		start_session_or_child(state, reason);
+}
+
+void
+px_start_give_up(px_receive_state *state, const char *reason)
+{
+	px_receive_attempt *attempt = state->attempt;
+
+	if (reason && !attempt->open)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_UNABLE_TO_CREATE_EXECUTION),
+				 errmsg("could not run the fragment of a join on server \"%s\"",
+						state->servername),
+				 errdetail_internal("%s", reason)));
+	if (reason && attempt->given_up == NULL)
+		attempt->given_up = px_open_keep_reason(state, reason);
+	px_start_rescan(state);
+	state->reader = px_open_first_reader(state);
+	state->reader->batch_rows = state->reader->next_row = 0;
+	state->phase = PX_RECEIVE_FRAMES;
+	state->finished = true;
 }
 
 void

@@ -80,6 +80,28 @@ extern void px_start_declined(px_receive_state *state,
 							  px_stream_reader *reader,
 							  px_stream_status status);
 
+/*
+ * The scan is one of an attempt that is open, or was given up.  See
+ * px_receive_attempt.
+ */
+static inline bool
+px_start_may_give_up(const px_receive_state *state)
+{
+	return state->attempt && state->attempt->open;
+}
+
+static inline bool
+px_start_is_given_up(const px_receive_state *state)
+{
+	return state->attempt && state->attempt->given_up;
+}
+
+/*
+ * Give up the attempt, because of reason; or, if that is NULL, leave a scan of
+ * an attempt that was given up.  The scan ends as if it had no more rows.
+ */
+extern void px_start_give_up(px_receive_state *state, const char *reason);
+
 /* The scan is to begin anew: leave what is being read. */
 extern void px_start_rescan(px_receive_state *state);
 

@@ -3,14 +3,18 @@
  * broadcast.c
  *		ExchangeBroadcast: a join on the shards, to which its sides are sent.
  *
- * When the first row is wanted, the servers of the fragments are asked whether
- * they can take frames.  Then the sides are read to their end, and become
- * frames.  Only then are the fragments begun, all at the same time: each gets
- * the sides as parameters of its query.  So nothing of a server's session
- * outlives the query, and no stage waits for a later one.
+ * When the first row is wanted, the sides are begun without whose rows the
+ * join has none.  If none of these is empty, the servers of the fragments are
+ * asked whether they can take frames.  Then the sides are read to their end,
+ * and become frames.  Only then are the fragments begun, all at the same time:
+ * each gets the sides as parameters of its query.  So nothing of a server's
+ * session outlives the query, and no stage waits for a later one.
  *
  * If a server cannot take frames, or the sides are too large, nothing was sent
- * yet.  The local plan runs instead, which reads the same tables again.
+ * yet.  The local plan runs instead, which reads the same tables again.  So it
+ * does if a fragment exceeds what its server allows, and no row was returned
+ * yet.  Therefore rows that are all wanted are held back until all fragments
+ * have ended, as far as there is memory for them.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,6 +27,7 @@
 
 #include "compat.h"
 #include "exec/broadcast_ask.h"
+#include "exec/start.h"
 #include "node/broadcast.h"
 #include "node/broadcast_explain.h"
 #include "node/broadcast_state.h"
@@ -132,6 +137,14 @@ begin_broadcast(CustomScanState *css, EState *estate, int eflags)
 	foreach(lc, (List *) list_nth(scan->custom_private,
 								  PX_BROADCAST_PRIVATE_KEYS))
 		state->keys = lappend(state->keys, strVal(lfirst(lc)));
+	state->decisive = list_nth(scan->custom_private,
+							   PX_BROADCAST_PRIVATE_DECISIVE);
+	state->all_rows = intVal(list_nth(scan->custom_private,
+									  PX_BROADCAST_PRIVATE_ALL_ROWS)) != 0;
+	state->first_rows = palloc0(state->nsides * sizeof(TupleTableSlot *));
+	state->held_slot = ExecInitExtraTupleSlot(
+		estate, css->ss.ss_ScanTupleSlot->tts_tupleDescriptor,
+		&TTSOpsMinimalTuple);
 	show_children(state);
 }
 
@@ -148,11 +161,22 @@ free_sides(px_broadcast_state *state)
 	state->sides = NULL;
 }
 
+/* Free what was held back of the fragments' rows. */
+static void
+free_held(px_broadcast_state *state)
+{
+	ExecClearTuple(state->held_slot);
+	if (state->held)
+		tuplestore_end(state->held);
+	state->held = NULL;
+}
+
 static void
 end_broadcast(CustomScanState *css)
 {
 	px_broadcast_state *state = (px_broadcast_state *) css;
 
+	free_held(state);
 	ExecEndNode(state->fragments);
 	ExecEndNode(state->local);
 	for (int i = 0; i < state->nsides; i++)
@@ -189,6 +213,8 @@ rescan_broadcast(CustomScanState *css)
 		if (state->side_plans[i]->chgParam == NULL)
 			ExecReScan(state->side_plans[i]);
 	}
+	free_held(state);
+	memset(state->first_rows, 0, state->nsides * sizeof(TupleTableSlot *));
 	state->sides_read = false;
 	state->phase = PX_BROADCAST_NEW;
 }
@@ -234,7 +260,31 @@ find_receives(px_broadcast_state *state)
 		state->receives[state->nreceives++] = lfirst(lc);
 	if (state->nsources > 0)
 		px_hash_partition_begin(state);
+	for (int i = 0; i < state->nreceives; i++)
+		state->receives[i]->attempt = &state->attempt;
 	state->progress = px_send_progress_new(state->receives, state->nreceives);
+}
+
+/*
+ * Is one of the sides empty without whose rows the join has none?  Then the
+ * big table is not looked at, as a hash join would not look at it.  The first
+ * rows of others are kept in their slots.
+ */
+static bool
+has_empty_side(px_broadcast_state *state)
+{
+	const ListCell *lc;
+
+	foreach(lc, state->decisive)
+	{
+		int			i = lfirst_int(lc);
+
+		state->sides_read = true;
+		state->first_rows[i] = ExecProcNode(state->side_plans[i]);
+		if (TupIsNull(state->first_rows[i]))
+			return true;
+	}
+	return false;
 }
 
 /* Read a side.  NULL, or why the fragments cannot have it. */
@@ -251,10 +301,13 @@ read_side(px_broadcast_state *state, int i, size_t nbytes_before,
 
 	for (;;)
 	{
-		TupleTableSlot *slot = ExecProcNode(state->side_plans[i]);
+		TupleTableSlot *slot = state->first_rows[i];
 		MemoryContext oldcontext;
 
 		CHECK_FOR_INTERRUPTS();
+		if (slot == NULL)
+			slot = ExecProcNode(state->side_plans[i]);
+		state->first_rows[i] = NULL;
 		if (TupIsNull(slot))
 			break;
 		oldcontext = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
@@ -357,9 +410,6 @@ start_fragments(px_broadcast_state *state)
 	px_broadcast_peers peers;
 	const char *reason;
 
-	find_receives(state);
-	if (!px_enabled)
-		return "pg_exchange.enabled is off";
 	reason = state->nsources > 0 ? px_hash_partition_ask(state, &peers) :
 		px_broadcast_ask(state->receives, state->nreceives, false, &peers);
 	px_broadcast_end_stage(state, PX_BROADCAST_STAGE_ASK);
@@ -377,8 +427,30 @@ start_fragments(px_broadcast_state *state)
 		reason = px_hash_partition_move(state);
 	else
 		ExecReScan(state->fragments);
-	state->awaits_row = reason == NULL;
-	return reason;
+	if (reason)
+		return reason;
+	state->awaits_row = true;
+	state->attempt.open = true;
+	state->ended = false;
+	state->held = tuplestore_begin_heap(false, false, work_mem);
+	return NULL;
+}
+
+/* The local plan runs instead of fragments, from now on and for good. */
+static void
+start_local(px_broadcast_state *state, const char *reason)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	MemoryContext oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
+
+	free_sides(state);
+	ereport(DEBUG1,
+			(errmsg_internal("join is not sent to servers: %s", reason)));
+	state->phase = PX_BROADCAST_LOCAL;
+	state->local_reason = pstrdup(reason);
+	px_broadcast_count(state, 0, NULL);
+	show_children(state);
+	MemoryContextSwitchTo(oldcontext);
 }
 
 static void
@@ -386,27 +458,92 @@ start(px_broadcast_state *state)
 {
 	EState	   *estate = state->css.ss.ps.state;
 	MemoryContext oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
-	const char *reason;
+	const char *reason = NULL;
 
 	free_sides(state);
+	find_receives(state);
+	state->attempt = (px_receive_attempt) {0};
 	px_broadcast_begin_stages(state);
-	reason = start_fragments(state);
-	state->phase = reason ? PX_BROADCAST_LOCAL : PX_BROADCAST_FRAGMENTS;
-	if (reason)
+	if (!px_enabled)
+		reason = "pg_exchange.enabled is off";
+	else if (has_empty_side(state))
+		state->phase = PX_BROADCAST_EMPTY;
+	else
 	{
-		free_sides(state);
-		ereport(DEBUG1,
-				(errmsg_internal("join is not sent to servers: %s", reason)));
-		state->local_reason = pstrdup(reason);
-		px_broadcast_count(state, 0, NULL);
-		show_children(state);
+		px_broadcast_end_stage(state, PX_BROADCAST_STAGE_SIDES);
+		reason = start_fragments(state);
+		state->phase = PX_BROADCAST_FRAGMENTS;
 	}
 	MemoryContextSwitchTo(oldcontext);
+	if (reason)
+		start_local(state, reason);
 }
 
 /* ---------------------------------------------------------------------
  * The node
  * --------------------------------------------------------------------- */
+
+/*
+ * Get the first row of the fragments; or, if all are wanted, as many as there
+ * is memory for.  NULL, or why the fragments cannot run.
+ */
+static const char *
+hold_rows(px_broadcast_state *state)
+{
+	do
+	{
+		TupleTableSlot *slot = ExecProcNode(state->fragments);
+
+		CHECK_FOR_INTERRUPTS();
+		if (state->attempt.given_up)
+			return state->attempt.given_up;
+		if (state->awaits_row)
+			px_broadcast_end_stage(state, PX_BROADCAST_STAGE_FRAGMENTS);
+		state->awaits_row = false;
+		state->ended = TupIsNull(slot);
+		if (!state->ended)
+			tuplestore_puttupleslot(state->held, slot);
+	} while (state->all_rows && !state->ended &&
+			 tuplestore_in_memory(state->held));
+	state->attempt.open = false;
+	return NULL;
+}
+
+/* A fragment exceeds what its server allows: leave all of them. */
+static void
+leave_fragments(px_broadcast_state *state)
+{
+	state->attempt.open = false;
+	free_held(state);
+	for (int i = 0; i < state->nreceives; i++)
+	{
+		if (state->receives[i]->phase != PX_RECEIVE_CHILD)
+			px_start_rescan(state->receives[i]);
+	}
+}
+
+/* The next row of the fragments, or of the local plan in their place. */
+static TupleTableSlot *
+next_row(px_broadcast_state *state)
+{
+	if (state->phase == PX_BROADCAST_FRAGMENTS && state->attempt.open)
+	{
+		const char *reason = hold_rows(state);
+
+		if (reason)
+		{
+			leave_fragments(state);
+			start_local(state, reason);
+		}
+	}
+	if (state->phase == PX_BROADCAST_LOCAL)
+		return ExecProcNode(state->local);
+	if (state->phase == PX_BROADCAST_EMPTY)
+		return NULL;
+	if (tuplestore_gettupleslot(state->held, true, false, state->held_slot))
+		return state->held_slot;
+	return state->ended ? NULL : ExecProcNode(state->fragments);
+}
 
 /* ExecScan's access method: the children return scan tuples. */
 static TupleTableSlot *
@@ -419,11 +556,7 @@ broadcast_next(ScanState *node)
 
 	if (state->phase == PX_BROADCAST_NEW)
 		start(state);
-	child = ExecProcNode(state->phase == PX_BROADCAST_LOCAL ?
-						 state->local : state->fragments);
-	if (state->awaits_row)
-		px_broadcast_end_stage(state, PX_BROADCAST_STAGE_FRAGMENTS);
-	state->awaits_row = false;
+	child = next_row(state);
 	if (TupIsNull(child))
 	{
 		if (state->phase == PX_BROADCAST_FRAGMENTS)

@@ -31,8 +31,12 @@ typedef enum px_broadcast_private
 	PX_BROADCAST_PRIVATE_PARAM, /* Integer: PARAM_EXEC of the first side of the
 								 * first fragment; -1 during planning */
 	PX_BROADCAST_PRIVATE_KEYS,	/* Strings: by what the sides are joined */
-	PX_BROADCAST_PRIVATE_INBOXES	/* of each source: an inbox, and the
+	PX_BROADCAST_PRIVATE_INBOXES,	/* of each source: an inbox, and the
 									 * source's number there, IntLists */
+	PX_BROADCAST_PRIVATE_DECISIVE,	/* IntList: sides without whose rows the
+									 * join has none */
+	PX_BROADCAST_PRIVATE_ALL_ROWS	/* Integer: 1 if all rows of the fragments
+									 * are wanted, as far as is known */
 } px_broadcast_private;
 
 /*

@@ -9,6 +9,7 @@
 #define PX_NODE_BROADCAST_STATE_H
 
 #include "nodes/execnodes.h"
+#include "utils/tuplestore.h"
 
 #include "exec/broadcast_side.h"
 #include "exec/receive_state.h"
@@ -19,6 +20,7 @@ typedef enum px_broadcast_phase
 {
 	PX_BROADCAST_NEW,			/* nothing was done yet for this (re)scan */
 	PX_BROADCAST_FRAGMENTS,		/* the fragments run */
+	PX_BROADCAST_EMPTY,			/* a side has no rows: nothing runs */
 	PX_BROADCAST_LOCAL			/* the local plan runs, for good */
 } px_broadcast_phase;
 
@@ -48,16 +50,24 @@ typedef struct px_broadcast_state
 	int			nreceives;		/* of the fragments */
 	px_receive_state **receives;	/* NULL before the first row */
 	List	   *keys;			/* char *: by what the sides are joined */
+	const List *decisive;		/* see px_broadcast_private */
+	bool		all_rows;		/* likewise */
 
 	/* Of the current scan. */
 	px_broadcast_phase phase;
 	bool		sides_read;		/* some of them: to be rescanned */
+	TupleTableSlot **first_rows;	/* [nsides]: of sides that are begun and
+									 * not read; else NULL */
 	px_mode    *modes;			/* [nreceives]: of the pieces; settings, and
 								 * what is known of a server, may change while
 								 * sides are read */
 	px_broadcast_side **sides;	/* NULL but in PX_BROADCAST_FRAGMENTS */
 	px_send_progress *progress; /* NULL before the first row */
 	bool		awaits_row;		/* none has come of the fragments yet */
+	px_receive_attempt attempt; /* open until a row of these is returned */
+	Tuplestorestate *held;		/* their first rows */
+	TupleTableSlot *held_slot;
+	bool		ended;			/* no more rows of them come */
 	instr_time	stage_begun;
 	instr_time	fragments_begun;
 

@@ -341,6 +341,7 @@ advance_reader(px_receive_state *state, px_stream_reader *reader, bool wait)
 
 	if (reader->session_active && px_session_needs_portion(reader->session))
 		before_portion(state);
+	reader->stream->may_fail = px_start_may_give_up(state);
 	status = px_stream_reader_next(reader, wait);
 	if (!reader->has_begun &&
 		(status == PX_STREAM_OK || status == PX_STREAM_END))
@@ -449,6 +450,10 @@ px_receive_advance(px_receive_state *state, bool wait)
 {
 	for (;;)
 	{
+		if (px_start_is_given_up(state) &&
+			(state->phase == PX_RECEIVE_BEGUN ||
+			 (state->phase == PX_RECEIVE_FRAMES && !state->finished)))
+			px_start_give_up(state, NULL);
 		switch (state->phase)
 		{
 			case PX_RECEIVE_CHILD:

@@ -537,6 +537,27 @@ plan_fragment(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 											 nparams));
 }
 
+/* The sides, as numbers of children, without whose rows the join has none. */
+static List *
+list_decisive_sides(const px_fragment_join *join)
+{
+	List	   *decisive = NIL;
+	int			number = 0;
+	ListCell   *lc;
+
+	foreach(lc, join->fragment.sides)
+	{
+		const px_fragment_side *side = lfirst(lc);
+
+		if (side->inbox > 0)
+			continue;
+		if (side->jointype == JOIN_INNER || side->jointype == JOIN_SEMI)
+			decisive = lappend_int(decisive, number);
+		number++;
+	}
+	return decisive;
+}
+
 /* The inbox, and the number within it, of each source. */
 static List *
 list_inboxes(const px_fragment_join *join)
@@ -575,9 +596,12 @@ plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 							false));
 
 	/* See px_broadcast_private. */
-	scan->custom_private = list_make3(makeInteger(-1),
+	scan->custom_private = list_make5(makeInteger(-1),
 									  px_fragment_keys(root, &join->fragment),
-									  list_inboxes(join));
+									  list_inboxes(join),
+									  list_decisive_sides(join),
+									  makeInteger(join->grouped_rel ||
+												  root->tuple_fraction <= 0));
 	scan->methods = join->sources ? &px_hash_partition_scan_methods :
 		&px_broadcast_scan_methods;
 	return &scan->scan.plan;

@@ -18,6 +18,7 @@
 #include "catalog/pg_type_d.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/array.h"
 #include "utils/lsyscache.h"
 
 #include "compat.h"
@@ -134,10 +135,20 @@ has_backslash(const Const *constant)
 				  '\\') != NULL;
 }
 
+/* A server whose array_nulls is off reads NULL in an array as a string. */
+static bool
+is_array_with_null(const Const *constant)
+{
+	return !constant->constisnull &&
+		OidIsValid(get_element_type(constant->consttype)) &&
+		array_contains_nulls(DatumGetArrayTypeP(constant->constvalue));
+}
+
 static bool
 is_const_shippable(const Const *constant)
 {
 	return is_constant_type(constant->consttype) && !has_backslash(constant) &&
+		!is_array_with_null(constant) &&
 		(constant->constcollid == InvalidOid ||
 		 constant->constcollid == DEFAULT_COLLATION_OID ||
 		 constant->constcollid == C_COLLATION_OID);

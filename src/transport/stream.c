@@ -638,6 +638,39 @@ is_marker_missing(const PGresult *res)
 }
 
 /*
+ * Does the error say that the query, as one statement of a session of ours,
+ * exceeds what the server allows?  Its rows may be had by smaller statements:
+ * they take less time, memory and room for temporary files each.  A violation
+ * of the protocol is about frames that the query was sent, which the server
+ * has found too large.  57014 is a time-out there: if our own query is
+ * cancelled, we do not learn that from the server.
+ */
+static bool
+is_limit(const PGresult *res)
+{
+	int			sqlstate = px_result_sqlstate(res);
+
+	return sqlstate == ERRCODE_QUERY_CANCELED ||
+		sqlstate == ERRCODE_PROTOCOL_VIOLATION ||
+		ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_INSUFFICIENT_RESOURCES ||
+		ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_PROGRAM_LIMIT_EXCEEDED;
+}
+
+/* Keep the remote's words, and free the error. */
+static px_stream_status
+keep_words(px_stream *stream, PGresult *res, px_stream_status status)
+{
+	/* The error has a message: so the connection is not needed. */
+	char	   *text = px_answer_text(NULL, PX_ANSWER_ERROR, res);
+	int			nbytes = pg_mbcliplen(text, strlen(text),
+									  PX_DECLINED_NBYTES - 1);
+
+	strlcpy(stream->declined, text, nbytes + 1);
+	PQclear(res);
+	return status;
+}
+
+/*
  * The query has ended with an error, res, which this frees, or the connection
  * broke (NULL).  Raise that, unless the query can still be read in another
  * way.
@@ -645,20 +678,14 @@ is_marker_missing(const PGresult *res)
 static px_stream_status
 fail_query(px_stream *stream, PGresult *res)
 {
+	if (res && stream->may_fail && is_limit(res))
+		return keep_words(stream, res, PX_STREAM_LIMITED);
+
 	/* After the first frame, rows may have been returned already. */
 	if (res == NULL || stream->has_frames)
 		raise_error(stream, res);
 	if (px_result_sqlstate(res) == PX_ERRCODE_DECLINED)
-	{
-		/* The error has a message: so the connection is not needed. */
-		char	   *text = px_answer_text(NULL, PX_ANSWER_ERROR, res);
-		int			nbytes = pg_mbcliplen(text, strlen(text),
-										  PX_DECLINED_NBYTES - 1);
-
-		strlcpy(stream->declined, text, nbytes + 1);
-		PQclear(res);
-		return PX_STREAM_DECLINED;
-	}
+		return keep_words(stream, res, PX_STREAM_DECLINED);
 	if (px_result_sqlstate(res) == ERRCODE_LOCK_NOT_AVAILABLE)
 	{
 		PQclear(res);

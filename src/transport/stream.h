@@ -35,7 +35,9 @@ typedef enum px_stream_status
 								 * ExchangeSend */
 	PX_STREAM_DECLINED,			/* the query must run in postgres_fdw's
 								 * session */
-	PX_STREAM_LOCKED			/* a lock is waited for there */
+	PX_STREAM_LOCKED,			/* a lock is waited for there */
+	PX_STREAM_LIMITED			/* the query needs more than the server allows
+								 * a session of ours */
 } px_stream_status;
 
 typedef enum px_stream_phase
@@ -76,6 +78,9 @@ typedef struct px_stream
 	bool		held;			/* begins without the query, which
 								 * px_stream_go_on sends; false from then
 								 * on */
+	bool		may_fail;		/* whoever reads it can do without its rows,
+								 * even if some have come: PX_STREAM_LIMITED
+								 * instead of an error */
 	px_counters *counters;		/* of server and user */
 
 	/* Where it is shown, from before it is begun until it ends; or NULL. */
@@ -83,8 +88,9 @@ typedef struct px_stream
 
 	/* For the caller to look at. */
 	px_stream_phase phase;
-	char		declined[PX_DECLINED_NBYTES];	/* with PX_STREAM_DECLINED: the
-												 * remote's words */
+	char		declined[PX_DECLINED_NBYTES];	/* the remote's words, with
+												 * PX_STREAM_DECLINED and
+												 * PX_STREAM_LIMITED */
 
 	/* stream.c's own. */
 	MemoryContext context;		/* which the stream lives in */
@@ -162,8 +168,10 @@ extern void px_stream_go_on(px_stream *stream);
  * The next frame: PX_STREAM_OK, and *frame (8-aligned) is valid until the
  * next call for this stream; or PX_STREAM_END.  Before the first frame also
  * PX_STREAM_NOT_PLANNED, PX_STREAM_DECLINED, or PX_STREAM_LOCKED if a lock is
- * not to be had at once: then close the stream.  Remote errors are raised as
- * such.  Blocks, serving interrupts; the time spent waiting is added to *wait.
+ * not to be had at once: then close the stream.  So with PX_STREAM_LIMITED,
+ * before any frame of a stream that may fail.  Other remote errors are raised
+ * as such.  Blocks, serving interrupts; the time spent waiting is added to
+ * *wait.
  */
 extern px_stream_status px_stream_next(px_stream *stream,
 									   const uint8_t **frame, size_t *nbytes,
