@@ -432,7 +432,9 @@ start_fragments(px_broadcast_state *state)
 	state->awaits_row = true;
 	state->attempt.open = true;
 	state->ended = false;
-	state->held = tuplestore_begin_heap(false, false, work_mem);
+
+	/* It never goes to a file: see hold_rows. */
+	state->held = tuplestore_begin_heap(false, false, MAX_KILOBYTES);
 	return NULL;
 }
 
@@ -490,6 +492,8 @@ start(px_broadcast_state *state)
 static const char *
 hold_rows(px_broadcast_state *state)
 {
+	Size		nbytes = 0;
+
 	do
 	{
 		TupleTableSlot *slot = ExecProcNode(state->fragments);
@@ -502,9 +506,17 @@ hold_rows(px_broadcast_state *state)
 		state->awaits_row = false;
 		state->ended = TupIsNull(slot);
 		if (!state->ended)
+		{
+			bool		should_free;
+			MinimalTuple tuple = ExecFetchSlotMinimalTuple(slot, &should_free);
+
+			nbytes += tuple->t_len + sizeof(MinimalTuple);
 			tuplestore_puttupleslot(state->held, slot);
+			if (should_free)
+				heap_free_minimal_tuple(tuple);
+		}
 	} while (state->all_rows && !state->ended &&
-			 tuplestore_in_memory(state->held));
+			 nbytes < (Size) work_mem * 1024);
 	state->attempt.open = false;
 	return NULL;
 }
