@@ -22,8 +22,9 @@ typedef struct px_broadcast_peers
 
 /*
  * Ask the servers of n fragments, all at once, on postgres_fdw's connections.
- * Returns NULL, and *peers is set; or why one of them cannot take frames.  If redistribute is true, they must
- * also be able to cut rows, and have inboxes.  Blocks, serving interrupts.
+ * Returns NULL, and *peers is set; or why one of them cannot take frames.  If
+ * redistribute is true, they must also be able to cut rows, and have inboxes.
+ * Blocks, serving interrupts.
  */
 extern const char *px_broadcast_ask(px_receive_state **fragments, int n,
 									bool redistribute,

@@ -57,8 +57,9 @@ px_is_join_key(Oid operator, Oid collation, const Node *inner,
 		return false;
 	op_input_types(operator, &left, &right);
 
-	return px_is_operand(column, left) && px_is_plain_type(left) && px_is_plain_type(right) &&
-		px_is_plain_type(exprType(outer)) && op_strict(operator) &&
+	return px_is_operand(column, left) && px_is_plain_type(left) &&
+		px_is_plain_type(right) && px_is_plain_type(exprType(outer)) &&
+		op_strict(operator) &&
 		op_volatile(operator) == PROVOLATILE_IMMUTABLE &&
 		px_is_deterministic(collation) &&
 		(!OidIsValid(collation) ||
