@@ -177,7 +177,24 @@ SET pg_exchange.lookup_joins = off;
 SELECT has_lookup('SELECT h.id, d.note FROM head h JOIN detail d ON d.head = h.id');
 RESET pg_exchange.lookup_joins;
 
+-- the server uses an index on the keys, however many there are
+CREATE TABLE remote.many_keys AS SELECT i % 20000 AS key FROM generate_series(1, 100000) i;
+CREATE INDEX ON remote.many_keys (key);
+VACUUM (ANALYZE) remote.many_keys;
+CREATE FUNCTION scans_below_send(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) SELECT exchange.send(''version=1 encodings=1 codec=none level=0 batch_rows=4096 batch_bytes=1048576 server_version=150000 columns=23:-1'', t.*) FROM ('
+		|| query || ') t' LOOP
+		IF line ~ ' Scan ' THEN
+			RETURN NEXT trim(line);
+		END IF;
+	END LOOP;
+END $$;
+SELECT scans_below_send(format('SELECT * FROM (SELECT key FROM remote.many_keys) k(c1) WHERE exchange.may_match(ROW(c1, NULL::integer, %L::integer[]), -1)', array_agg(i))) FROM generate_series(1, 5000) i;
+
 DROP TABLE head, many, section CASCADE;
 DROP FOREIGN TABLE detail CASCADE;
-DROP FUNCTION has_lookup, lookup_differences;
-DROP TABLE remote.detail, remote.section_1, remote.section_2;
+DROP FUNCTION has_lookup, lookup_differences, scans_below_send;
+DROP TABLE remote.detail, remote.section_1, remote.section_2, remote.many_keys;

@@ -1,6 +1,8 @@
 --
 -- statement_timeout: a portion of a stream counts like a FETCH of postgres_fdw.
 --
+-- where it strikes is chance
+\set SHOW_CONTEXT never
 CREATE SCHEMA timeout_side;
 SET search_path = timeout_side, public;
 CREATE TABLE few AS SELECT i AS id FROM generate_series(1, 200) i;

@@ -747,6 +747,12 @@ px_scram_keys(char **client_key, char **server_key)
 #endif
 }
 
+/*
+ * An index scan for an array of keys is charged with a descent for each key,
+ * where 17 knows that it reads no more than the pages of the index.
+ */
+#define PX_BTREE_CHARGES_EACH_KEY	(PG_VERSION_NUM < 170000)
+
 /* There are several functions random: 17.  F_... of the one of 16. */
 #if PG_VERSION_NUM >= 170000
 #define PX_F_RANDOM		F_RANDOM_

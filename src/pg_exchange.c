@@ -31,6 +31,7 @@
 #include "plan/estimate.h"
 #include "plan/filter_cost.h"
 #include "plan/join_record.h"
+#include "plan/key_descents.h"
 #include "plan/lookup.h"
 #include "plan/marker.h"
 #include "plan/nestloop.h"
@@ -61,6 +62,7 @@ _PG_init(void)
 	px_unpack_node_init();
 	px_inbox_node_init();
 	px_marker_init();
+	px_key_descents_init();
 	px_receive_init();
 	px_gather_init();
 	px_insert_node_init();

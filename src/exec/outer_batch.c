@@ -233,3 +233,13 @@ px_outer_row_next_equal(const px_outer_row *row)
 {
 	return first_equal(row->next_in_bucket, row->hash);
 }
+
+void
+px_outer_batch_hide(px_outer_batch *batch, const px_outer_row *row)
+{
+	px_outer_row **link = &batch->buckets[row->hash & batch->mask];
+
+	while (*link != row)
+		link = &(*link)->next_in_bucket;
+	*link = row->next_in_bucket;
+}

@@ -76,4 +76,8 @@ extern px_outer_row *px_outer_batch_find(const px_outer_batch *batch,
 										 uint32 hash);
 extern px_outer_row *px_outer_row_next_equal(const px_outer_row *row);
 
+/* Let a row not be found any more.  The one after it is found as before. */
+extern void px_outer_batch_hide(px_outer_batch *batch,
+								const px_outer_row *row);
+
 #endif							/* PX_EXEC_OUTER_BATCH_H */

@@ -505,10 +505,12 @@ next_joined(px_lookup_state *state)
 					row = next_candidate(state);
 				if (row == NULL)
 					end_probe(state);
-				else if (!(first_only && row->matched) && is_match(state))
+				else if (is_match(state))
 				{
 					state->nunmatched -= row->matched ? 0 : 1;
 					row->matched = true;
+					if (first_only)
+						px_outer_batch_hide(state->batch, row);
 					if (state->jointype != JOIN_ANTI)
 						return true;
 				}

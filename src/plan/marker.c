@@ -43,6 +43,7 @@
 #include "conn/sqlstate.h"
 #include "node/send.h"
 #include "plan/attach.h"
+#include "plan/key_descents.h"
 #include "plan/marker.h"
 #include "plan/slice.h"
 #include "tuple/cut.h"
@@ -197,6 +198,25 @@ plan_query(PX_PLANNER_PARAMETERS)
 	return standard_planner(PX_PLANNER_ARGUMENTS(parse));
 }
 
+/* Plan the query below a marker. */
+static PlannedStmt *
+plan_below(PX_PLANNER_PARAMETERS)
+{
+	bool		capped = px_key_descents_cap();
+	PlannedStmt *stmt;
+
+	PG_TRY();
+	{
+		stmt = plan_query(PX_PLANNER_ARGUMENTS(parse));
+	}
+	PG_FINALLY();
+	{
+		px_key_descents_restore(capped);
+	}
+	PG_END_TRY();
+	return stmt;
+}
+
 /*
  * Frames name their senders, and each worker has a sender for each target.
  * Plan no more workers than there are numbers of senders for.
@@ -234,7 +254,7 @@ plan_stream(const px_request *request, PX_PLANNER_PARAMETERS)
 
 	if ((cursor_options & CURSOR_OPT_PARALLEL_OK) == 0 ||
 		max_parallel_workers_per_gather == 0)
-		return plan_query(PX_PLANNER_ARGUMENTS(parse));
+		return plan_below(PX_PLANNER_ARGUMENTS(parse));
 
 	copy = copyObject(parse);
 	double_to_shortest_decimal_buf(parallel_tuple_cost / request->batch_rows,
@@ -243,11 +263,11 @@ plan_stream(const px_request *request, PX_PLANNER_PARAMETERS)
 	(void) set_config_option("parallel_tuple_cost", cost, PGC_USERSET,
 							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 	limit_workers(request);
-	stmt = plan_query(PX_PLANNER_ARGUMENTS(copy));
+	stmt = plan_below(PX_PLANNER_ARGUMENTS(copy));
 	AtEOXact_GUC(true, nestlevel);
 
 	if (stmt->parallelModeNeeded && !px_send_fits_below(stmt->planTree))
-		stmt = plan_query(PX_PLANNER_ARGUMENTS(parse));
+		stmt = plan_below(PX_PLANNER_ARGUMENTS(parse));
 	return stmt;
 }
 
