@@ -17,7 +17,6 @@
 
 #include <math.h>
 
-#include "catalog/pg_am_d.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/plancat.h"
 #include "utils/index_selfuncs.h"
@@ -117,8 +116,8 @@ replace_estimates(PlannerInfo *root, Oid relid, bool inhparent,
 	{
 		IndexOptInfo *index = lfirst_node(IndexOptInfo, lc);
 
-		if (index->relam == BTREE_AM_OID)
-			index->amcostestimate = estimate_cost;
+		if (index->amcostestimate == (void (*) ()) btcostestimate)
+			index->amcostestimate = (void (*) ()) estimate_cost;
 	}
 }
 
