@@ -218,3 +218,13 @@ SELECT fragment_nodes('SELECT f.id, f.code, i.brand FROM rfact f JOIN ritem i ON
 SELECT fragment_nodes('SELECT f.id, f.code, i.brand FROM rfact f LEFT JOIN ritem i ON i.id = f.item WHERE f.qty + i.rank = 52 OR i.even IS NULL AND f.code IS NULL');
 SELECT fragment_nodes('SELECT f.id, f.code FROM rfact f WHERE NOT EXISTS (SELECT FROM ritem i WHERE i.id = f.item) AND f.shop = 3');
 SELECT fragment_nodes('SELECT f.*, i.brand FROM rfact f JOIN ritem i ON i.id = f.item');
+-- joined rows repeat the columns of the small side
+CREATE TABLE rwide AS SELECT i AS id, i % 7 AS rank, repeat(md5(i::text), 10) AS filler FROM generate_series(1, 200) i;
+ANALYZE rwide;
+BEGIN;
+UPDATE pg_class SET reltuples = 3000000 WHERE oid IN ('rfact_1'::regclass, 'rfact_2'::regclass);
+SET LOCAL work_mem = '64kB';
+SELECT fragment_nodes('SELECT f.*, w.rank FROM rfact f JOIN rwide w ON w.id = f.item');
+SELECT fragment_nodes('SELECT f.*, w.rank, w.filler FROM rfact f JOIN rwide w ON w.id = f.item');
+ROLLBACK;
+DROP TABLE rwide;
