@@ -3,7 +3,7 @@
 exactly what a single server with the same rows gives? By exchange with every combination of slices,
 parallel workers and connections, partition-wise and not, and without exchanges. Then: the memory of
 a backend that reads four streams of 2 GB slowly, and servers in network namespaces of their own
-(needs root). Prints TAP, and a comment for each combination.
+(needs root): which connections are local, and the bytes that joins send by each mode. Prints TAP, and a comment for each combination.
 
     scripts/check_cluster.py [Q1 …]     these queries alone, and no more"""
 import contextlib
@@ -240,6 +240,95 @@ def check_namespaces(work):
     return None
 
 
+# ---- bytes of joins --------------------------------------------------------------------------
+
+MODES = ("none", "fast", "high_compression")
+JOINS = {    # a node of the plan, the query, settings
+    "ExchangeBroadcast": ("SELECT count(*), sum(f.qty), max(i.name) FROM fact f JOIN item i ON i.id = f.item",
+                          "SET pg_exchange.join_exchange = broadcast; SET pg_exchange.lookup_joins = off"),
+    "ExchangeHashPartition": ("SELECT count(*), sum(f.qty), max(o.name) FROM fact f JOIN other o ON o.item = f.item",
+                              "SET pg_exchange.join_exchange = hash_partition; SET pg_exchange.lookup_joins = off"),
+    "Runtime Filter": ("SELECT count(*), sum(f.qty), max(f.name) FROM fact f JOIN few i ON i.id = f.item",
+                       "SET pg_exchange.join_exchange = off; SET pg_exchange.lookup_joins = off;"
+                       " SET pg_exchange.partial_aggregates = off"),
+}
+
+
+def device_bytes(namespace, device):
+    """What has come in and gone out by the devices of a namespace whose names begin so."""
+    lines = namespace.run("cat", "/proc/net/dev").splitlines()
+    counts = [line.split(":")[1].split() for line in lines if line.strip().startswith(device)]
+    return sum(int(count[0]) + int(count[8]) for count in counts)
+
+
+def add_rows(coordinator, schema, servers):
+    """The tables of JOINS, whose partitions are on two servers: a list of (server, address)."""
+    for number, (server, address) in enumerate(servers):
+        server.sql("""CREATE EXTENSION IF NOT EXISTS pg_exchange;
+            CREATE TABLE fact AS SELECT i AS id, i %% 5000 AS item, i %% 7 AS qty, 'fact of item ' || i %% 5000 AS name
+                FROM generate_series(1, 100000) i WHERE i %% 2 = %d;
+            CREATE TABLE other AS SELECT i AS id, i * 3 %% 5000 AS item, 'other thing of item ' || i * 3 %% 5000 AS name
+                FROM generate_series(1, 5000) i WHERE i %% 2 = %d; ANALYZE;""" % (number, number))
+        cluster.add_server(coordinator, f"{schema}{number}", server, host=address)
+    coordinator.sql(f"""CREATE SCHEMA {schema}; SET search_path = {schema};
+        CREATE TABLE fact (id int, item int, qty int, name text) PARTITION BY LIST ((id % 2));
+        CREATE TABLE other (id int, item int, name text) PARTITION BY LIST ((id % 2));
+        CREATE TABLE item AS SELECT i AS id, 'a name that some others resemble ' || i AS name FROM generate_series(0, 4999) i;
+        CREATE TABLE few AS SELECT i AS id FROM generate_series(0, 4999, 20) i;""")
+    for table, number in itertools.product(("fact", "other"), range(2)):
+        coordinator.sql(f"""SET search_path = {schema};
+            CREATE FOREIGN TABLE {table}_{number} PARTITION OF {table} FOR VALUES IN ({number})
+                SERVER {schema}{number} OPTIONS (schema_name 'public', table_name '{table}');""")
+    coordinator.sql(f"SET search_path = {schema}; ANALYZE;")
+
+
+def bytes_by_mode(coordinator, schema, namespace, device, node):
+    """{mode: bytes on the devices}, and the answers; without the bytes of connecting."""
+    query, settings = JOINS[node]
+    nbytes, answers = {}, set()
+    with harness.Session(coordinator) as session:
+        session.run(f"SET search_path = {schema}; {settings};")
+        if node not in session.run(f"EXPLAIN (VERBOSE) {query};"):
+            raise harness.Failure(f"no {node} in the plan:\n" + session.run(f"EXPLAIN {query};"))
+        for mode in MODES:
+            session.run(f"SET pg_exchange.compression = {mode};")
+            session.run(query + ";")
+            before = device_bytes(namespace, device)
+            answers.add(session.run(query + ";"))
+            nbytes[mode] = device_bytes(namespace, device) - before
+    if len(answers) != 1:
+        raise harness.Failure(f"different answers: {answers}")
+    return nbytes
+
+
+def check_join_bytes(work):
+    """What joins send is compressed by mode where it leaves the host, and never where it does not."""
+    if netns.why_not():
+        return
+    with netns.namespaces(3) as (here, *there):
+        ends = [netns.connect(here, far, number) for number, far in enumerate(there, 1)]
+        conf = {**cluster.SETTINGS, "listen_addresses": "*"}
+        coordinator = harness.Server(work, "joins", {**conf, "session_preload_libraries": "pg_exchange",
+                                                     "pg_exchange.min_bytes": "0"}, here)
+        coordinator.sql("CREATE EXTENSION postgres_fdw; CREATE EXTENSION pg_exchange;")
+        remote = [harness.Server(work, f"far{number}", conf, namespace) for number, namespace in enumerate(there)]
+        local = [harness.Server(work, f"near{number}", conf, here) for number in range(2)]
+        for server in (*remote, *local):
+            with open(os.path.join(server.data, "pg_hba.conf"), "a", encoding="utf-8") as hba:
+                hba.write("host all all 10.99.0.0/16 trust\n")
+            server.sql("SELECT pg_reload_conf()")
+        add_rows(coordinator, "remote", [(server, far) for server, (_, far) in zip(remote, ends)])
+        add_rows(coordinator, "local", [(server, near) for server, (near, _) in zip(local, ends)])
+        for node in JOINS:
+            far = bytes_by_mode(coordinator, "remote", here, "link", node)
+            report.ok(far["none"] > 1.3 * far["fast"] and far["fast"] > 1.02 * far["high_compression"],
+                      f"{node}: bytes on the links to other hosts are fewer by fast, and fewest by high_compression", str(far))
+            near = bytes_by_mode(coordinator, "local", here, "lo", node)
+            report.ok(max(near.values()) < 1.05 * min(near.values()),
+                      f"{node}: bytes to servers of the same host are the same by all modes", str(near))
+            report.comment(f"{node}: other hosts {far}, same host {near}")
+
+
 def body(work, names):
     single, coordinator = start(work)
     with harness.Session(single) as session:
@@ -256,6 +345,10 @@ def body(work, names):
             check_namespaces(work)
         except harness.Failure as failure:
             fail("servers in network namespaces compress as local_scope says", failure)
+        try:
+            check_join_bytes(work)
+        except harness.Failure as failure:
+            fail("joins are compressed by mode", failure)
     return report.done()
 
 
