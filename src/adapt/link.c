@@ -59,6 +59,18 @@ px_quiet_is_long(const px_link *link, const px_costs *costs)
 	return link->quiet > link->quiet_max * costs->senders;
 }
 
+/* Another sample has nothing that confirms the rate. */
+static void
+px_count_quiet(px_link *link, px_costs *costs)
+{
+	link->quiet++;
+	if (px_quiet_is_long(link, costs))
+	{
+		costs->link_ns *= PX_QUIET_DECAY;
+		costs->consume_ns *= PX_QUIET_DECAY;
+	}
+}
+
 /*
  * There is no backlog: all that was handed over has left.  So the bottleneck
  * may be another one by now.
@@ -71,12 +83,7 @@ px_learn_quiet(px_link *link, px_costs *costs, const px_link_sample *sample)
 	memset(&link->drain, 0, sizeof(link->drain));
 	memset(&link->recent, 0, sizeof(link->recent));
 	memset(&link->receiver, 0, sizeof(link->receiver));
-	link->quiet++;
-	if (px_quiet_is_long(link, costs))
-	{
-		costs->link_ns *= PX_QUIET_DECAY;
-		costs->consume_ns *= PX_QUIET_DECAY;
-	}
+	px_count_quiet(link, costs);
 }
 
 /*
@@ -90,6 +97,20 @@ px_drained(const px_link *link)
 {
 	return link->drain.sum +
 		Max(PX_LINK_BURST_NBYTES - link->drain.sum / 4, 0);
+}
+
+/*
+ * Nanoseconds per byte that drain allows for.  As long as a burst matters,
+ * that is an interval.  Of that it is what comes nearest to the last rate, or
+ * the fastest one if none is known.
+ */
+static double
+px_drain_ns(const px_link *link, const px_costs *costs)
+{
+	double		fastest = link->drain.weight / px_drained(link);
+	double		slowest = link->drain.weight / Max(link->drain.sum, 1);
+
+	return Max(fastest, Min(costs->link_ns, slowest));
 }
 
 /*
@@ -169,8 +190,17 @@ px_link_learn(px_link *link, px_costs *costs, px_choice current,
 		px_learn_quiet(link, costs, sample);
 		return;
 	}
+
+	/*
+	 * A sender that is about as fast as the link sees a backlog that is a new
+	 * one each time.  The first one of all says nothing yet.
+	 */
 	if (sample->ns <= 0)
+	{
+		if (costs->link_ns > 0)
+			px_count_quiet(link, costs);
 		return;
+	}
 
 	receiver_ns = px_receiver_ns(link, sample);
 	px_learn_drain(link, sample->ns, sample->nbytes);
@@ -179,7 +209,7 @@ px_link_learn(px_link *link, px_costs *costs, px_choice current,
 		link->is_measured = true;
 	if (link->drain.weight < PX_LINK_KNOWN_NS)
 		return;
-	drain_ns = link->drain.weight / px_drained(link);
+	drain_ns = px_drain_ns(link, costs);
 	if (link->quiet > 0 && drain_ns > costs->link_ns &&
 		link->drain.weight < PX_LINK_DOUBT_NS)
 		return;

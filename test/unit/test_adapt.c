@@ -362,6 +362,70 @@ short_streams_follow_the_last(void)
 	CHECK_EQ(px_adapt_choose(&adapt, 1e5), PX_CHOICE_PLAIN);
 }
 
+/*
+ * How much longer streams take that choose, and begin with a link rate that is
+ * known (Mbit/s), than those of the best choice.  On a machine that is
+ * disturbed, and on one that is not.
+ */
+static double
+loss_with_rate(const sim_data *data, double link, double known, int batches)
+{
+	double		ns[PX_CHOICE_COUNT + 1] = {0};
+	double		best = 0;
+
+	for (uint64_t noise = 0; noise < 4; noise++)
+	{
+		for (int fixed = -1; fixed < PX_CHOICE_COUNT; fixed++)
+		{
+			sim			s;
+
+			sim_init(&s, data, link, fixed);
+			px_adapt_init(&s.shared.adapt, 15, 1.0, known * MBIT * 1e9, false,
+						  0);
+			s.noise = noise;
+			ns[fixed + 1] += sim_stream(&s, batches);
+		}
+	}
+	for (int fixed = 0; fixed < PX_CHOICE_COUNT; fixed++)
+		if (best == 0 || ns[fixed + 1] < best)
+			best = ns[fixed + 1];
+	return ns[0] / best;
+}
+
+/* Streams that know a slow link lose next to nothing, however short. */
+static void
+a_known_link_is_as_good_as_the_best(void)
+{
+	for (unsigned d = 0; d < lengthof(sim_all_data); d++)
+		for (double nbytes = 4e6; nbytes <= 128e6; nbytes *= 2)
+		{
+			const sim_data *data = sim_all_data[d];
+			int			batches = (int) (nbytes / data->batch_nbytes);
+
+			CHECK(loss_with_rate(data, 50 * MBIT, 50, batches) < 1.01);
+			CHECK(loss_with_rate(data, 200 * MBIT, 200, batches) < 1.01);
+
+			/* Here CPU and link take about the same time. */
+			CHECK(nbytes < 8e6 ||
+				  loss_with_rate(data, 1 * GBIT, 1000, batches) < 1.06);
+		}
+}
+
+/* It was measured while others used the link, say. */
+static void
+a_wrong_link_rate_costs_little(void)
+{
+	for (unsigned d = 0; d < lengthof(sim_all_data); d++)
+	{
+		const sim_data *data = sim_all_data[d];
+		int			batches = (int) (120e6 / data->batch_nbytes);
+
+		CHECK(loss_with_rate(data, 200 * MBIT, 10, batches) < 1.01);
+		CHECK(loss_with_rate(data, 1 * GBIT, 10, batches) < 1.10);
+		CHECK(loss_with_rate(data, 200 * MBIT, 10000, batches) < 1.12);
+	}
+}
+
 /* The rate of the last stream is forgotten when the link has another. */
 static void
 a_wrong_link_rate_is_forgotten(void)
@@ -667,6 +731,8 @@ main(void)
 	RUN(settles_where_choices_meet);
 	RUN(probes_are_cheap);
 	RUN(short_streams_follow_the_last);
+	RUN(a_known_link_is_as_good_as_the_best);
+	RUN(a_wrong_link_rate_costs_little);
 	RUN(a_wrong_link_rate_is_forgotten);
 	RUN(a_slow_receiver_is_not_a_slow_link);
 	RUN(a_blind_sender_goes_by_the_last_receiver);
