@@ -78,8 +78,13 @@ px_count_quiet(px_link *link, px_costs *costs)
 static void
 px_learn_quiet(px_link *link, px_costs *costs, const px_link_sample *sample)
 {
-	if (sample->nbytes > 0)
-		costs->link_ns = Min(costs->link_ns, sample->ns / sample->nbytes);
+	double		nbytes;
+
+	/* A burst may have been under way before. */
+	px_mean_add(&link->passed, sample->ns, sample->nbytes, PX_TIME_MEMORY_NS);
+	nbytes = link->passed.sum - PX_LINK_BURST_NBYTES;
+	if (nbytes > 0)
+		costs->link_ns = Min(costs->link_ns, link->passed.weight / nbytes);
 	memset(&link->drain, 0, sizeof(link->drain));
 	memset(&link->recent, 0, sizeof(link->recent));
 	memset(&link->receiver, 0, sizeof(link->receiver));
@@ -214,6 +219,7 @@ px_link_learn(px_link *link, px_costs *costs, px_choice current,
 		link->drain.weight < PX_LINK_DOUBT_NS)
 		return;
 	px_learn_rate(link, costs, drain_ns);
+	memset(&link->passed, 0, sizeof(link->passed));
 
 	if (px_mean_get(&link->receiver) < 0.5)
 	{

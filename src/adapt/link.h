@@ -39,6 +39,8 @@ typedef struct px_link
 	px_mean		receiver;		/* receiver_ns, by nanoseconds of a backlog */
 	px_mean		carried;		/* bytes, by nanoseconds, while the link was
 								 * the bottleneck; for reports */
+	px_mean		passed;			/* bytes, by nanoseconds, since the last
+								 * backlog */
 	double		drain_ns;		/* per byte, as last measured */
 	uint32_t	quiet;			/* samples without a backlog, in a row */
 	uint32_t	quiet_max;		/* of these, before the link is taken to be

@@ -93,6 +93,11 @@ px_remember_socket(px_sender *sender, int64_t now, const px_socket *socket)
 {
 	bool		had_socket = sender->has_socket;
 
+	if (!had_socket && socket)
+	{
+		sender->learned_at = now;
+		sender->learned_acked_nbytes = socket->acked_nbytes;
+	}
 	sender->has_socket = socket != NULL;
 	sender->socket_at = now;
 	if (socket)
@@ -132,18 +137,24 @@ px_watch_socket(px_sender *sender, int64_t now, const px_socket *socket,
 	}
 }
 
-/* Learn what the socket told since nbytes began to be handed over. */
+/*
+ * Learn what the socket told since this was last called.  Without a backlog,
+ * what was handed over has left, but need not have arrived: queues on the way
+ * may take it.  So what was acknowledged counts.
+ */
 static void
-px_learn_socket(px_sender *sender, px_adapt_shared *shared, int64_t since,
-				double nbytes)
+px_learn_socket(px_sender *sender, px_adapt_shared *shared)
 {
 	px_link_sample *sample = &sender->sample;
 
 	if (!sample->backlog)
 	{
-		sample->ns = (double) (sender->socket_at - since);
-		sample->nbytes = nbytes;
+		sample->ns = (double) (sender->socket_at - sender->learned_at);
+		sample->nbytes = (double) (sender->socket.acked_nbytes -
+								   sender->learned_acked_nbytes);
 	}
+	sender->learned_at = sender->socket_at;
+	sender->learned_acked_nbytes = sender->socket.acked_nbytes;
 	px_adapt_learn_link(&shared->adapt, sample);
 	shared->socket_at = sender->socket_at;
 }
@@ -236,8 +247,7 @@ px_sender_filled(px_sender *sender, px_adapt_shared *shared, px_clocks now,
 	if (frame->nbytes > 0)
 	{
 		if (!sender->forwards && sender->has_socket)
-			px_learn_socket(sender, shared, sender->filled.wall_ns,
-							frame->nbytes);
+			px_learn_socket(sender, shared);
 		else if (!sender->fetches &&
 				 (double) (now.wall_ns - shared->socket_at) >
 				 PX_TIME_MEMORY_NS)
@@ -301,8 +311,7 @@ px_sender_forwarded(px_sender *sender, px_adapt_shared *shared, px_clocks now,
 
 	px_watch_socket(sender, now.wall_ns, socket, forwarded->blocked_ns);
 	if (sender->has_socket && forwarded->nbytes > 0)
-		px_learn_socket(sender, shared, forwarded->begun.wall_ns,
-						forwarded->nbytes);
+		px_learn_socket(sender, shared);
 	memset(&sender->sample, 0, sizeof(sender->sample));
 	px_handover_begin(forwarded, now, wire_nbytes);
 }

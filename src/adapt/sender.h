@@ -108,6 +108,8 @@ typedef struct px_sender
 	bool		has_backlog;	/* it has not been empty for some time */
 	px_link_sample sample;		/* since the last one was learned, as far as
 								 * there was a backlog */
+	int64_t		learned_at;		/* when that was */
+	uint64_t	learned_acked_nbytes;	/* of socket then */
 } px_sender;
 
 extern void px_sender_init(px_sender *sender, bool is_worker);
