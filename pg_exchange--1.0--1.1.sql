@@ -142,6 +142,20 @@ CREATE OR REPLACE VIEW exchange.pg_stat_progress_exchange AS
 
 DROP FUNCTION exchange.stat_get_progress_1_0();
 
+CREATE FUNCTION exchange.get_links(
+    OUT srvname pg_catalog.text, OUT read_rate bigint, OUT write_rate bigint, OUT measured pg_catalog.timestamptz)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'px_sql_get_links'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+CREATE VIEW exchange.links AS
+    SELECT l.srvname, l.read_rate, l.write_rate, l.measured FROM exchange.get_links() l;
+
+COMMENT ON VIEW exchange.links IS
+'what sessions have measured of the links to servers';
+
+GRANT SELECT ON exchange.links TO PUBLIC;
+
 --
 -- The session transport.
 --

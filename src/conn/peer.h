@@ -40,6 +40,9 @@ typedef struct px_peer_key
  */
 typedef struct px_link_history
 {
+	uint32		options;		/* hash of the server's options, since a stream
+								 * or write began; 0: none did, or server or
+								 * user mapping have changed */
 	uint64		link_rate;		/* bytes per second that the link carried
 								 * while it was the bottleneck; 0: not known,
 								 * or it never was */

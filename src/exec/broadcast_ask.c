@@ -16,6 +16,7 @@
 
 #include "compat.h"
 #include "conn/genuine.h"
+#include "conn/link.h"
 #include "conn/remote_text.h"
 #include "exec/ask_types.h"
 #include "exec/broadcast_ask.h"
@@ -239,7 +240,7 @@ px_broadcast_ask(px_receive_state **fragments, int n, bool redistribute,
 	};
 	for (int i = 0; i < n; i++)
 	{
-		const px_peer *peer = px_receive_peer(fragments[i]);
+		px_peer    *peer = px_receive_peer(fragments[i]);
 		const px_hello *hello = &peer->admission.hello;
 
 		if (pg_char_to_encoding(hello->encoding) != GetDatabaseEncoding())
@@ -248,7 +249,7 @@ px_broadcast_ask(px_receive_state **fragments, int n, bool redistribute,
 		peers->codecs &= hello->codecs;
 		peers->encodings &= hello->encodings;
 		peers->upload_ns = Max(peers->upload_ns,
-							   peer->link_history.upload_ns);
+							   px_peer_recall_upload_ns(peer));
 	}
 	return NULL;
 }

@@ -18,6 +18,7 @@
 
 #include "adapt/choice.h"
 #include "compat.h"
+#include "conn/link.h"
 #include "exec/request.h"
 #include "exec/scan_filter.h"
 #include "exec/scan_keys.h"
@@ -41,11 +42,11 @@
 /*
  * The choices to ask for: those of the mode in force, but nothing is
  * compressed that stays on the instance.  Mode auto also gets what the last
- * stream has measured.
+ * stream has measured, or those of other sessions.
  */
 static void
 choose_compression(px_receive_state *state, const px_hello *remote,
-				   const px_link_history *history, px_request *request)
+				   px_peer *peer, px_request *request)
 {
 	bool		cut = state->ntargets > 1;
 
@@ -59,8 +60,7 @@ choose_compression(px_receive_state *state, const px_hello *remote,
 	if (!request->adaptive)
 		return;
 	request->cpu_limit = (uint32) rint(px_compression_cpu_limit * 1000);
-	request->link_rate = history->link_rate;
-	request->idle = history->idle;
+	px_peer_recall_reading(peer, &request->link_rate, &request->idle);
 	request->random = px_debug_random_choices;
 }
 
@@ -142,8 +142,9 @@ px_request_for_stream(px_receive_state *state, px_stream_reader *reader)
 	char	   *sql;
 
 	choose_compression(state, &stream->holder.connection->hello,
-					   &peer->link_history, &request);
+					   peer, &request);
 	reader->link_history = request.adaptive ? &peer->link_history : NULL;
+	reader->link = px_peer_link(peer);
 	px_scan_filter_fit(state, &stream->holder.connection->hello);
 	fill_request(state, reader, &request);
 	request.has_session = peer->admitted;	/* not in plain EXPLAIN */
@@ -158,11 +159,10 @@ px_request_for_stream(px_receive_state *state, px_stream_reader *reader)
 char *
 px_request_for_session(px_receive_state *state, px_stream_reader *reader)
 {
-	const px_peer *peer = px_receive_peer(state);
+	px_peer    *peer = px_receive_peer(state);
 	px_request	request = {0};
 
-	choose_compression(state, &peer->admission.hello, &peer->link_history,
-					   &request);
+	choose_compression(state, &peer->admission.hello, peer, &request);
 
 	/* What a session read measures of the link is not what a stream would. */
 	reader->link_history = NULL;

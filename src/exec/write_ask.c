@@ -165,6 +165,7 @@ describe_lane(px_write_lane *lane, px_peer *peer, const px_hello *self,
 	if (lane->is_described)
 		return;
 	lane->is_described = true;
+	lane->link = px_peer_link(peer);
 	lane->locality = px_hello_locality(self, remote,
 									   px_downlink_socket(lane->downlink));
 	if (px_downlink_socket(lane->downlink) != PGINVALID_SOCKET)

@@ -40,7 +40,7 @@ pays(const px_write_lane *lane, size_t nbytes)
 		return false;
 	if (px_debug_random_choices)
 		return lane->writer->ncalls % RANDOM_PERIOD != 0;
-	return px_peer_get(lane->user)->link_history.upload_ns >= SLOW_NS;
+	return px_peer_recall_upload_ns(px_peer_get(lane->user)) >= SLOW_NS;
 }
 
 bool
@@ -97,7 +97,7 @@ px_write_deposit_take(px_write_lane *lane, px_receipt *receipt, int64 *ns)
 void
 px_write_deposit_learn(px_write_lane *lane, int64 ns, size_t nbytes)
 {
-	if (nbytes >= MEASURED_NBYTES_MIN)
-		px_peer_get(lane->user)->link_history.upload_ns =
-			(double) Max(ns - LATENCY_NS, 1) / nbytes;
+	if (nbytes >= MEASURED_NBYTES_MIN && !lane->is_local)
+		px_peer_learn_upload_ns(px_peer_get(lane->user), lane->link,
+								(double) Max(ns - LATENCY_NS, 1) / nbytes);
 }

@@ -20,6 +20,7 @@
 #include "utils/resowner.h"
 
 #include "adapt/adapt.h"
+#include "conn/link.h"
 #include "conn/peer.h"
 #include "exec/write_piece.h"
 #include "exec/write_plan.h"
@@ -48,6 +49,7 @@ typedef struct px_write_lane
 
 	/* How frames are compressed; valid once a target has been described. */
 	bool		is_described;
+	px_link_id	link;			/* to the server, when the statement began */
 	px_locality locality;
 	bool		is_local;		/* under pg_exchange.local_scope */
 	px_mode		mode;			/* that is in force: none if it is local */

@@ -13,11 +13,12 @@
 #include "storage/shmem.h"
 
 #include "stats/counters.h"
+#include "stats/links.h"
 #include "stats/progress.h"
 #include "stats/stats.h"
 
 #define TRANCHE		"pg_exchange"
-#define NLOCKS		2			/* of counters, and of progress */
+#define NLOCKS		3			/* of counters, progress and links */
 
 static shmem_request_hook_type prev_shmem_request_hook = NULL;
 static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
@@ -29,6 +30,7 @@ request_shmem(void)
 		prev_shmem_request_hook();
 	RequestAddinShmemSpace(px_counters_shmem_nbytes());
 	RequestAddinShmemSpace(px_progress_shmem_nbytes());
+	RequestAddinShmemSpace(px_links_shmem_nbytes());
 	RequestNamedLWLockTranche(TRANCHE, NLOCKS);
 }
 
@@ -43,6 +45,7 @@ startup_shmem(void)
 	locks = GetNamedLWLockTranche(TRANCHE);
 	px_counters_shmem_startup(&locks[0].lock);
 	px_progress_shmem_startup(&locks[1].lock);
+	px_links_shmem_startup(&locks[2].lock);
 	LWLockRelease(AddinShmemInitLock);
 }
 

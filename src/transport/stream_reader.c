@@ -263,6 +263,7 @@ update_link_history(px_stream_reader *reader)
 	instr_time	now;
 	double		us;
 	double		rate;
+	px_link_reading reading;
 
 	if (reader->link_history == NULL || !reader->has_frames)
 		return;
@@ -276,10 +277,14 @@ update_link_history(px_stream_reader *reader)
 
 	if (reader->link_rate == 0 && reader->wire_nbytes < LINK_NBYTES_MIN)
 		return;
-	reader->link_history->link_rate = Min(reader->link_rate,
-										  (uint64) PX_REQUEST_LINK_RATE_MAX);
-	reader->link_history->idle =
-		(uint32) Min(INSTR_TIME_GET_MICROSEC(reader->idle) / us * 1000, 1000);
+	reading = (px_link_reading) {
+		.link = reader->link,
+		.link_rate = reader->link_rate,
+		.carried_rate = (uint64) rate,
+		.idle = (uint32) Min(INSTR_TIME_GET_MICROSEC(reader->idle) / us * 1000,
+							 1000),
+	};
+	px_link_history_learn_reading(reader->link_history, &reading);
 }
 
 /* The remote query is complete: was every sender? */

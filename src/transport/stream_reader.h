@@ -14,6 +14,7 @@
 
 #include "portability/instr_time.h"
 
+#include "conn/link.h"
 #include "transport/session.h"
 #include "transport/slices.h"
 #include "transport/stream.h"
@@ -68,6 +69,7 @@ typedef struct px_stream_reader
 	uint32		explain;		/* as requested; 0: no plan is to follow */
 	px_link_history *link_history;	/* the peer's, updated at the end of the
 									 * stream; NULL if mode is not auto */
+	px_link_id	link;			/* to the server, when the stream began */
 	bool		begins_scan;	/* count a scan with the next frame ... */
 	uint32		scan_kinds;		/* ... of these kinds: PX_SCAN_BITs */
 	bool		retried;		/* on a new connection, because the backend did

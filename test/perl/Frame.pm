@@ -84,7 +84,7 @@ sub batch
 }
 
 # The end frame of a sender's frames.  Options: rows, batches, raw_nbytes,
-# wire_nbytes, and those of frame by the name of frame_...
+# wire_nbytes, link_rate, and those of frame by the name of frame_...
 sub end_of
 {
 	my ($frames, %o) = @_;
@@ -99,7 +99,7 @@ sub end_of
 		$raw_nbytes += $raw;
 	}
 	return frame(kind => LAST, sequence => $o{sequence} // scalar @$frames, sender => $o{sender} // 0,
-		body => pack('Q<7', $o{rows} // $rows, $o{batches} // $batches, $o{raw_nbytes} // $raw_nbytes, $o{wire_nbytes} // $wire_nbytes, 0, 0, 0));
+		body => pack('Q<7', $o{rows} // $rows, $o{batches} // $batches, $o{raw_nbytes} // $raw_nbytes, $o{wire_nbytes} // $wire_nbytes, 0, 0, $o{link_rate} // 0));
 }
 
 sub slice
