@@ -84,7 +84,8 @@ CREATE FUNCTION exchange.stat_get_exchange(
     OUT writes bigint, OUT write_fallbacks bigint, OUT rows_sent bigint, OUT bytes_sent bigint,
     OUT filtered_scans bigint, OUT lookups bigint, OUT semi_joins bigint, OUT rows_filtered bigint,
     OUT joins_not_sent bigint, OUT broadcasts bigint, OUT broadcast_rows bigint, OUT broadcast_bytes bigint,
-    OUT hash_partitions bigint, OUT partition_rows bigint, OUT partition_bytes bigint)
+    OUT hash_partitions bigint, OUT partition_rows bigint, OUT partition_bytes bigint,
+    OUT connections_refused bigint)
 RETURNS SETOF pg_catalog.record
 AS 'MODULE_PATHNAME', 'px_sql_stat_get_exchange_1_1'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
@@ -108,7 +109,7 @@ CREATE OR REPLACE VIEW exchange.pg_stat_exchange AS
            s.sessions, s.writes, s.write_fallbacks, s.rows_sent, s.bytes_sent,
            s.filtered_scans, s.lookups, s.semi_joins, s.rows_filtered, s.joins_not_sent,
            s.broadcasts, s.broadcast_rows, s.broadcast_bytes,
-           s.hash_partitions, s.partition_rows, s.partition_bytes
+           s.hash_partitions, s.partition_rows, s.partition_bytes, s.connections_refused
     FROM exchange.stat_get_exchange() s LEFT JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) s.datid;
 
 DROP FUNCTION exchange.stat_get_exchange_1_0();
@@ -155,6 +156,22 @@ COMMENT ON VIEW exchange.links IS
 'what sessions have measured of the links to servers';
 
 GRANT SELECT ON exchange.links TO PUBLIC;
+
+CREATE FUNCTION exchange.stat_get_connections(
+    OUT pid integer, OUT datid pg_catalog.oid, OUT usesysid pg_catalog.oid, OUT srvid pg_catalog.oid,
+    OUT srvname pg_catalog.text, OUT remote_pid integer, OUT state pg_catalog.text,
+    OUT since pg_catalog.timestamptz, OUT state_change pg_catalog.timestamptz,
+    OUT streams bigint, OUT wire_bytes bigint)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'px_sql_stat_get_connections'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+CREATE VIEW exchange.pg_stat_exchange_connections AS
+    SELECT s.pid, s.datid, d.datname, s.usesysid, pg_catalog.pg_get_userbyid(s.usesysid) AS usename,
+           s.srvid, s.srvname, s.remote_pid, s.state, s.since, s.state_change, s.streams, s.wire_bytes
+    FROM exchange.stat_get_connections() s LEFT JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) s.datid;
+
+GRANT SELECT ON exchange.pg_stat_exchange_connections TO PUBLIC;
 
 --
 -- The session transport.
@@ -370,3 +387,6 @@ COMMENT ON VIEW exchange.pg_stat_progress_exchange IS
 
 COMMENT ON VIEW exchange.connections IS
 'connections of the streams of this session';
+
+COMMENT ON VIEW exchange.pg_stat_exchange_connections IS
+'connections of the streams of all sessions';

@@ -49,6 +49,8 @@ RESET pg_exchange.batch_bytes_max;
 CREATE ROLE regress_px_setter;
 SET ROLE regress_px_setter;
 SET pg_exchange.max_connections_per_server = 1000;
+SET pg_exchange.max_connections = 0;
+SET pg_exchange.max_connections_per_backend = 0;
 SET pg_exchange.slices = 64;
 SET pg_exchange.receive_buffer = '1GB';
 SET pg_exchange.max_frame_bytes = '1GB';

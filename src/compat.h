@@ -34,6 +34,7 @@
 #include "optimizer/plancat.h"
 #include "rewrite/rewriteManip.h"
 #include "storage/latch.h"
+#include "storage/procsignal.h"
 #include "storage/shmem.h"
 #include "tcop/tcopprot.h"
 #include "utils/acl.h"
@@ -752,6 +753,21 @@ px_scram_keys(char **client_key, char **server_key)
  * where 17 knows that it reads no more than the pages of the index.
  */
 #define PX_BTREE_CHARGES_EACH_KEY	(PG_VERSION_NUM < 170000)
+
+/*
+ * Have another backend catch up with invalidations.  If it waits for a command
+ * outside a transaction, it does that by a transaction of its own.
+ */
+static inline void
+px_send_catchup(pid_t pid)
+{
+#if PG_VERSION_NUM >= 170000
+	(void) SendProcSignal(pid, PROCSIG_CATCHUP_INTERRUPT,
+						  INVALID_PROC_NUMBER);
+#else
+	(void) SendProcSignal(pid, PROCSIG_CATCHUP_INTERRUPT, InvalidBackendId);
+#endif
+}
 
 /* There are several functions random: 17.  F_... of the one of 16. */
 #if PG_VERSION_NUM >= 170000

@@ -18,6 +18,9 @@
 #include "wire/frame.h"
 #include "wire/request.h"
 
+/* More than a server can have: see MAX_BACKENDS. */
+#define CONNECTIONS_MAX	262143
+
 bool		px_enabled = true;
 bool		px_partitionwise = true;
 int			px_transport_setting = PX_TRANSPORT_AUTO;
@@ -37,6 +40,9 @@ int			px_min_bytes = 64 * 1024;
 int			px_batch_rows_max = 4096;
 int			px_batch_bytes_max = 1024 * 1024;
 int			px_max_connections_per_server = 4;
+int			px_max_connections = 0;
+int			px_max_connections_per_backend = -1;
+int			px_idle_timeout = 10 * 60 * 1000;
 int			px_min_write_rows = 128;
 int			px_write_streams = 0;
 int			px_receive_buffer = 32 * 1024 * 1024;
@@ -418,14 +424,6 @@ define_receiver_settings(void)
 							PGC_USERSET, GUC_UNIT_BYTE | GUC_EXPLAIN,
 							NULL, NULL, NULL);
 
-	DefineCustomIntVariable("pg_exchange.max_connections_per_server",
-							"Sets the number of streams that one session runs at once on one server as one user.",
-							NULL,
-							&px_max_connections_per_server,
-							4, 1, 1000,
-							PGC_SUSET, 0,
-							NULL, NULL, NULL);
-
 	DefineCustomIntVariable("pg_exchange.slices",
 							"Sets the number of streams that one big remote table is split into.",
 							"Each reads a range of its blocks, on a connection of its own as far as pg_exchange.max_connections_per_server allows.",
@@ -440,6 +438,43 @@ define_receiver_settings(void)
 							&px_receive_buffer,
 							32 * 1024 * 1024, 64 * 1024, INT_MAX,
 							PGC_SUSET, GUC_UNIT_BYTE,
+							NULL, NULL, NULL);
+}
+
+/* Settings for the connections that streams have of their own. */
+static void
+define_connection_settings(void)
+{
+	DefineCustomIntVariable("pg_exchange.max_connections_per_server",
+							"Sets the number of streams that one session runs at once on one server as one user.",
+							NULL,
+							&px_max_connections_per_server,
+							4, 1, 1000,
+							PGC_SUSET, 0,
+							NULL, NULL, NULL);
+
+	DefineCustomIntVariable("pg_exchange.max_connections",
+							"Sets the number of connections for streams that all sessions together may have open to one server.",
+							"Zero means no limit. It takes shared_preload_libraries; otherwise each process counts its own alone.",
+							&px_max_connections,
+							0, 0, CONNECTIONS_MAX,
+							PGC_SUSET, 0,
+							NULL, NULL, NULL);
+
+	DefineCustomIntVariable("pg_exchange.max_connections_per_backend",
+							"Sets the number of connections for streams that one process may have open to all servers.",
+							"Zero means no limit, -1 as many as pg_exchange.max_connections.",
+							&px_max_connections_per_backend,
+							-1, -1, CONNECTIONS_MAX,
+							PGC_SUSET, 0,
+							NULL, NULL, NULL);
+
+	DefineCustomIntVariable("pg_exchange.idle_timeout",
+							"Sets the time after which an idle connection for streams is closed.",
+							"Zero means that it is kept until the session ends.",
+							&px_idle_timeout,
+							10 * 60 * 1000, 0, INT_MAX,
+							PGC_USERSET, GUC_UNIT_MS,
 							NULL, NULL, NULL);
 }
 
@@ -483,6 +518,7 @@ px_guc_init(void)
 {
 	define_stream_settings();
 	define_receiver_settings();
+	define_connection_settings();
 	define_limits();
 	define_statistics_settings();
 	MarkGUCPrefixReserved("pg_exchange");

@@ -74,6 +74,10 @@ extern int	px_min_bytes;		/* bytes */
 extern int	px_batch_rows_max;	/* rows */
 extern int	px_batch_bytes_max; /* bytes */
 extern int	px_max_connections_per_server;
+extern int	px_max_connections; /* of all backends to a server; 0: any */
+extern int	px_max_connections_per_backend; /* to all servers; 0: any; -1:
+											 * px_max_connections */
+extern int	px_idle_timeout;	/* milliseconds; 0: none */
 extern int	px_min_write_rows;	/* of a target */
 extern int	px_write_streams;	/* servers at once; 0: all */
 extern int	px_receive_buffer;	/* bytes */

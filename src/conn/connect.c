@@ -395,6 +395,21 @@ finish_and_check(PGconn *pg, const connection_params *params,
 	return px_ok();
 }
 
+bool
+px_keeps_connections(const ForeignServer *server)
+{
+	ListCell   *lc;
+
+	foreach(lc, server->options)
+	{
+		DefElem    *def = lfirst_node(DefElem, lc);
+
+		if (strcmp(def->defname, "keep_connections") == 0)
+			return defGetBoolean(def);
+	}
+	return true;
+}
+
 px_outcome
 px_connect(ForeignServer *server, UserMapping *user, PGconn **pg)
 {

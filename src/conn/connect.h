@@ -37,6 +37,9 @@
 extern px_outcome px_connect(ForeignServer *server, UserMapping *user,
 							 PGconn **pg);
 
+/* postgres_fdw's server option keep_connections; on unless switched off. */
+extern bool px_keeps_connections(const ForeignServer *server);
+
 /* Close the connection; NULL is allowed.  Never errors, never waits. */
 extern void px_disconnect(PGconn *pg);
 

@@ -96,6 +96,7 @@ typedef struct px_peer
 } px_peer;
 
 struct px_connection;
+struct px_open_connection;
 
 /*
  * Who uses a connection.  A px_stream or px_depositor begins with one, so that
@@ -125,6 +126,7 @@ typedef struct px_connection_holder
 typedef struct px_connection
 {
 	dlist_node	node;			/* in peer->connections */
+	dlist_node	all_node;		/* in the list of all connections */
 	px_peer    *peer;
 	PGconn	   *pg;
 	bool		accepted;		/* by both sides: else to be closed */
@@ -136,8 +138,10 @@ typedef struct px_connection
 	px_connection_holder *holder;	/* the stream that has it, or NULL */
 	bool		reused;			/* not its first stream */
 	TimestampTz since;			/* when it was made */
+	TimestampTz idle_since;		/* when it was last given back */
 	uint64		streams;		/* that have had it */
 	uint64		nbytes;			/* of their frames */
+	struct px_open_connection *shown;	/* to other backends; may be NULL */
 	int			nest_level;		/* of the transaction that began the stream */
 	bool		invalidated;	/* close when no longer in use; also if the
 								 * server's keep_connections is off */

@@ -13,7 +13,6 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "commands/defrem.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
 #include "utils/hsearch.h"
@@ -26,9 +25,12 @@
 #include "conn/answer.h"
 #include "conn/cancel.h"
 #include "conn/connect.h"
+#include "conn/idle_timer.h"
 #include "conn/introduce.h"
 #include "conn/pool.h"
 #include "guc.h"
+#include "stats/counters.h"
+#include "stats/open_connections.h"
 #include "stats/wait_event.h"
 
 /*
@@ -38,10 +40,19 @@
  */
 #define ABANDON_TIMEOUT_MS	5000
 
+/*
+ * How long a connection must have been idle before it is closed because the
+ * session wants another one, and is not allowed more.  Less would make a
+ * session that reads more servers than it may have connections to close and
+ * make all of them for each query.
+ */
+#define SPARE_AFTER_MS		1000
+
 /* How long to wait, at first, until a cancel is sent again. */
 #define CANCEL_AGAIN_MS		50
 
 static HTAB *peers = NULL;		/* NULL until the first exchange */
+static dlist_head all_connections = DLIST_STATIC_INIT(all_connections);
 
 static void xact_callback(XactEvent event, void *arg);
 static void subxact_callback(SubXactEvent event, SubTransactionId mySubid,
@@ -102,22 +113,6 @@ px_peer_get(UserMapping *user)
 	return peer;
 }
 
-/* postgres_fdw's server option keep_connections; on unless switched off. */
-static bool
-keeps_connections(ForeignServer *server)
-{
-	ListCell   *lc;
-
-	foreach(lc, server->options)
-	{
-		DefElem    *def = lfirst_node(DefElem, lc);
-
-		if (strcmp(def->defname, "keep_connections") == 0)
-			return defGetBoolean(def);
-	}
-	return true;
-}
-
 /* Give a connection to a stream. */
 static void
 give_connection(px_connection *connection, px_connection_holder *holder)
@@ -127,6 +122,8 @@ give_connection(px_connection *connection, px_connection_holder *holder)
 	connection->holder = holder;
 	connection->nest_level = GetCurrentTransactionNestLevel();
 	holder->connection = connection;
+	px_open_connection_set(connection->shown, PX_OPEN_ACTIVE,
+						   GetCurrentTimestamp());
 }
 
 /* Take it back, in whatever state it is. */
@@ -137,6 +134,31 @@ take_connection(px_connection *connection)
 		connection->holder->connection = NULL;
 	connection->holder = NULL;
 	connection->in_use = false;
+	connection->idle_since = GetCurrentTimestamp();
+	px_open_connection_set(connection->shown, PX_OPEN_IDLE,
+						   connection->idle_since);
+	if (connection->shown)
+	{
+		connection->shown->streams = connection->streams;
+		connection->shown->nbytes = connection->nbytes;
+	}
+}
+
+/* Forget a connection that was not made. */
+static void
+free_connection(px_connection *connection)
+{
+	px_open_connection_remove(connection->shown);
+	pfree(connection);
+}
+
+/* Forget one that is closed. */
+static void
+unlink_connection(px_connection *connection)
+{
+	dlist_delete(&connection->node);
+	dlist_delete(&connection->all_node);
+	free_connection(connection);
 }
 
 static TimestampTz
@@ -144,63 +166,6 @@ abandon_deadline(void)
 {
 	return TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
 									   ABANDON_TIMEOUT_MS);
-}
-
-/*
- * Open a connection and have it accepted by both sides.  It is linked into
- * the peer from the start, so that errors do not leak it; but whatever takes
- * it back before it was accepted closes it.
- */
-static px_outcome
-open_connection(px_peer *peer, UserMapping *user, px_connection_holder *holder)
-{
-	ForeignServer *server = GetForeignServer(user->serverid);
-	px_connection *connection;
-	px_outcome	outcome;
-	PGconn	   *pg;
-
-	connection =
-		MemoryContextAllocZero(CacheMemoryContext, sizeof(px_connection));
-	PG_TRY();
-	{
-		outcome = px_connect(server, user, &pg);
-	}
-	PG_CATCH();
-	{
-		pfree(connection);
-		PG_RE_THROW();
-	}
-	PG_END_TRY();
-
-	if (!px_is_ok(outcome))
-	{
-		pfree(connection);
-		if (outcome.kind == PX_OUTCOME_SILENT)
-			px_peer_avoid(peer);
-		return outcome;
-	}
-
-	connection->peer = peer;
-	connection->pg = pg;
-	connection->since = GetCurrentTimestamp();
-	connection->invalidated = !keeps_connections(server);
-	give_connection(connection, holder);
-	dlist_push_tail(&peer->connections, &connection->node);
-
-	outcome = px_introduce(connection);
-	if (px_is_ok(outcome))
-	{
-		connection->accepted = true;
-		return outcome;
-	}
-
-	if (outcome.kind == PX_OUTCOME_REFUSED)
-		peer->stream_refusal = MemoryContextStrdup(CacheMemoryContext,
-												   outcome.reason);
-	if (PQtransactionStatus(connection->pg) == PQTRANS_ACTIVE)
-		(void) px_cancel(connection->pg, abandon_deadline());
-	px_connection_discard(connection);
-	return outcome;
 }
 
 /*
@@ -331,6 +296,156 @@ px_connection_in_use(Oid serverid)
 	return NULL;
 }
 
+/* The connections that this process has to all servers. */
+static int
+connections_open(void)
+{
+	dlist_iter	iter;
+	int			n = 0;
+
+	dlist_foreach(iter, &all_connections)
+		n++;
+	return n;
+}
+
+/*
+ * The connection to the server, or to any with InvalidOid, that has been idle
+ * for longest; NULL if none is idle.
+ */
+static px_connection *
+longest_idle(Oid serverid)
+{
+	px_connection *longest = NULL;
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &all_connections)
+	{
+		px_connection *connection =
+			dlist_container(px_connection, all_node, iter.cur);
+
+		if (!connection->in_use &&
+			(!OidIsValid(serverid) ||
+			 connection->peer->serverid == serverid) &&
+			(longest == NULL || connection->idle_since < longest->idle_since))
+			longest = connection;
+	}
+	return longest;
+}
+
+/*
+ * Close a connection that this session can spare: see SPARE_AFTER_MS.  False
+ * if there is none.
+ */
+static bool
+close_spare(Oid serverid)
+{
+	px_connection *spare = longest_idle(serverid);
+
+	if (spare == NULL ||
+		!TimestampDifferenceExceeds(spare->idle_since, GetCurrentTimestamp(),
+									SPARE_AFTER_MS))
+		return false;
+	(void) is_usable(spare);	/* its transaction has ended over there */
+	px_connection_discard(spare);
+	return true;
+}
+
+/*
+ * May another connection be made, by the limits?  Then connection is counted,
+ * and shown to all.
+ */
+static bool
+allow_connection(px_connection *connection, const ForeignServer *server)
+{
+	int			limit = px_max_connections_per_backend < 0 ?
+		px_max_connections : px_max_connections_per_backend;
+
+	while (limit > 0 && connections_open() >= limit)
+	{
+		if (!close_spare(InvalidOid))
+			return false;
+	}
+	while (!px_open_connection_add(server->serverid, server->servername,
+								   px_max_connections, &connection->shown))
+	{
+		if (!close_spare(server->serverid))
+			return false;
+	}
+	return true;
+}
+
+/* No connection is made: count that. */
+static px_outcome
+refuse_connection(const ForeignServer *server, const UserMapping *user)
+{
+	px_counters_get(server->serverid, user->userid,
+					server->servername)->connections_refused++;
+	return px_busy("as many connections are open as is allowed");
+}
+
+/*
+ * Open a connection and have it accepted by both sides.  It is linked into
+ * the peer from the start, so that errors do not leak it; but whatever takes
+ * it back before it was accepted closes it.
+ */
+static px_outcome
+open_connection(px_peer *peer, UserMapping *user, px_connection_holder *holder)
+{
+	ForeignServer *server = GetForeignServer(user->serverid);
+	px_connection *connection;
+	px_outcome	outcome;
+	PGconn	   *pg;
+
+	connection =
+		MemoryContextAllocZero(CacheMemoryContext, sizeof(px_connection));
+	PG_TRY();
+	{
+		if (allow_connection(connection, server))
+			outcome = px_connect(server, user, &pg);
+		else
+			outcome = refuse_connection(server, user);
+	}
+	PG_CATCH();
+	{
+		free_connection(connection);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+
+	if (!px_is_ok(outcome))
+	{
+		free_connection(connection);
+		if (outcome.kind == PX_OUTCOME_SILENT)
+			px_peer_avoid(peer);
+		return outcome;
+	}
+
+	connection->peer = peer;
+	connection->pg = pg;
+	connection->since = GetCurrentTimestamp();
+	connection->invalidated = !px_keeps_connections(server);
+	if (connection->shown)
+		connection->shown->remote_pid = PQbackendPID(pg);
+	give_connection(connection, holder);
+	dlist_push_tail(&peer->connections, &connection->node);
+	dlist_push_tail(&all_connections, &connection->all_node);
+
+	outcome = px_introduce(connection);
+	if (px_is_ok(outcome))
+	{
+		connection->accepted = true;
+		return outcome;
+	}
+
+	if (outcome.kind == PX_OUTCOME_REFUSED)
+		peer->stream_refusal = MemoryContextStrdup(CacheMemoryContext,
+												   outcome.reason);
+	if (PQtransactionStatus(connection->pg) == PQTRANS_ACTIVE)
+		(void) px_cancel(connection->pg, abandon_deadline());
+	px_connection_discard(connection);
+	return outcome;
+}
+
 px_outcome
 px_connection_acquire(px_peer *peer, UserMapping *user,
 					  px_connection_holder *holder)
@@ -367,8 +482,7 @@ px_connection_discard(px_connection *connection)
 {
 	take_connection(connection);
 	px_disconnect(connection->pg);
-	dlist_delete(&connection->node);
-	pfree(connection);
+	unlink_connection(connection);
 }
 
 void
@@ -376,8 +490,7 @@ px_connection_finish(px_connection *connection)
 {
 	take_connection(connection);
 	px_disconnect_wait(connection->pg);
-	dlist_delete(&connection->node);
-	pfree(connection);
+	unlink_connection(connection);
 }
 
 void
@@ -483,22 +596,63 @@ abandon_streams(int nest_level)
 static void
 inherit_streams(int nest_level)
 {
-	HASH_SEQ_STATUS scan;
-	px_peer    *peer;
+	dlist_iter	iter;
 
-	hash_seq_init(&scan, peers);
-	while ((peer = hash_seq_search(&scan)) != NULL)
+	dlist_foreach(iter, &all_connections)
 	{
-		dlist_iter	iter;
+		px_connection *connection =
+			dlist_container(px_connection, all_node, iter.cur);
 
-		dlist_foreach(iter, &peer->connections)
+		connection->nest_level = Min(connection->nest_level, nest_level - 1);
+	}
+}
+
+/* Close the idle connections that other backends want. */
+static void
+close_wanted(void)
+{
+	dlist_mutable_iter iter;
+
+	dlist_foreach_modify(iter, &all_connections)
+	{
+		px_connection *connection =
+			dlist_container(px_connection, all_node, iter.cur);
+
+		if (!connection->in_use && connection->shown &&
+			connection->shown->wanted)
+			px_connection_discard(connection);
+	}
+}
+
+/*
+ * Close the connections that have been idle for pg_exchange.idle_timeout, and
+ * wake up when the next one will have been.  The timer is set for the one that
+ * is idle for longest.  If that is used meanwhile, the session wakes up for
+ * nothing: that is cheaper than to set the timer for each transaction.
+ */
+static void
+close_expired(void)
+{
+	px_connection *longest;
+
+	if (px_idle_timeout == 0)
+	{
+		px_idle_timer_unset();
+		return;
+	}
+	if (px_idle_timer_is_set())
+		return;
+	while ((longest = longest_idle(InvalidOid)) != NULL)
+	{
+		TimestampTz until =
+			TimestampTzPlusMilliseconds(longest->idle_since, px_idle_timeout);
+
+		if (until > GetCurrentTimestamp())
 		{
-			px_connection *connection =
-				dlist_container(px_connection, node, iter.cur);
-
-			connection->nest_level =
-				Min(connection->nest_level, nest_level - 1);
+			px_idle_timer_set(until);
+			break;
 		}
+		px_connection_discard(longest);
 	}
 }
 
@@ -506,18 +660,11 @@ inherit_streams(int nest_level)
 static void
 close_all(void)
 {
-	HASH_SEQ_STATUS scan;
-	px_peer    *peer;
+	dlist_mutable_iter iter;
 
-	hash_seq_init(&scan, peers);
-	while ((peer = hash_seq_search(&scan)) != NULL)
-	{
-		dlist_mutable_iter iter;
-
-		dlist_foreach_modify(iter, &peer->connections)
-			px_connection_discard(dlist_container(px_connection, node,
-												  iter.cur));
-	}
+	dlist_foreach_modify(iter, &all_connections)
+		px_connection_discard(dlist_container(px_connection, all_node,
+											  iter.cur));
 }
 
 static void
@@ -529,6 +676,8 @@ xact_callback(XactEvent event, void *arg)
 		case XACT_EVENT_PREPARE:
 		case XACT_EVENT_ABORT:
 			abandon_streams(0);
+			close_wanted();
+			close_expired();
 			break;
 		case XACT_EVENT_PARALLEL_COMMIT:
 		case XACT_EVENT_PARALLEL_ABORT:
@@ -558,21 +707,11 @@ px_pool_read(void (*consume) (const px_connection *connection, void *arg),
 {
 	List	   *all = NIL;
 	ListCell   *lc;
-	HASH_SEQ_STATUS scan;
-	px_peer    *peer;
+	dlist_iter	iter;
 
-	if (peers == NULL)
-		return;
-
-	/* An error must not leave a scan of the hash table open. */
-	hash_seq_init(&scan, peers);
-	while ((peer = hash_seq_search(&scan)) != NULL)
-	{
-		dlist_iter	iter;
-
-		dlist_foreach(iter, &peer->connections)
-			all = lappend(all, dlist_container(px_connection, node, iter.cur));
-	}
+	/* The list may change meanwhile: by an invalidation, say. */
+	dlist_foreach(iter, &all_connections)
+		all = lappend(all, dlist_container(px_connection, all_node, iter.cur));
 	foreach(lc, all)
 		consume(lfirst(lc), arg);
 	list_free(all);

@@ -189,6 +189,7 @@ add_counters(px_counters *sum, const px_counters *counters)
 	sum->hash_partitions += counters->hash_partitions;
 	sum->partition_rows += counters->partition_rows;
 	sum->partition_bytes += counters->partition_bytes;
+	sum->connections_refused += counters->connections_refused;
 	sum->errors += counters->errors;
 	sum->rows += counters->rows;
 	sum->raw_nbytes += counters->raw_nbytes;

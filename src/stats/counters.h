@@ -84,6 +84,8 @@ typedef struct px_counters
 	uint64		hash_partitions;	/* fragments that were sent partitions */
 	uint64		partition_rows; /* that were sent to them */
 	uint64		partition_bytes;	/* as they travelled */
+	uint64		connections_refused;	/* by max_connections, or by
+										 * max_connections_per_backend */
 } px_counters;
 
 /* Count a scan of these kinds, a set of PX_SCAN_BIT. */

@@ -14,11 +14,13 @@
 
 #include "stats/counters.h"
 #include "stats/links.h"
+#include "stats/open_connections.h"
 #include "stats/progress.h"
 #include "stats/stats.h"
 
 #define TRANCHE		"pg_exchange"
-#define NLOCKS		3			/* of counters, progress and links */
+/* Of counters, progress, links and connections. */
+#define NLOCKS		4
 
 static shmem_request_hook_type prev_shmem_request_hook = NULL;
 static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
@@ -31,6 +33,7 @@ request_shmem(void)
 	RequestAddinShmemSpace(px_counters_shmem_nbytes());
 	RequestAddinShmemSpace(px_progress_shmem_nbytes());
 	RequestAddinShmemSpace(px_links_shmem_nbytes());
+	RequestAddinShmemSpace(px_open_connections_shmem_nbytes());
 	RequestNamedLWLockTranche(TRANCHE, NLOCKS);
 }
 
@@ -46,6 +49,7 @@ startup_shmem(void)
 	px_counters_shmem_startup(&locks[0].lock);
 	px_progress_shmem_startup(&locks[1].lock);
 	px_links_shmem_startup(&locks[2].lock);
+	px_open_connections_shmem_startup(&locks[3].lock);
 	LWLockRelease(AddinShmemInitLock);
 }
 

@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * views.c
- *		The functions of pg_stat_exchange and pg_stat_progress_exchange.
+ *		The functions of pg_stat_exchange, pg_stat_progress_exchange and
+ *		pg_stat_exchange_connections.
  *
  * Everybody may see the counters, like those of the cumulative statistics
- * system.  Details of a running stream are for its user, and for roles that
- * may read all statistics, as in pg_stat_activity.
+ * system.  Details of a running stream, or of a connection, are for its user,
+ * and for roles that may read all statistics, as in pg_stat_activity.
  *
  * The remote query needs more care than the query of pg_stat_activity, because
  * the user has not typed it.  A SECURITY DEFINER function may have made it,
@@ -29,18 +30,21 @@
 #include "codec/codec.h"
 #include "column/encoding.h"
 #include "stats/counters.h"
+#include "stats/open_connections.h"
 #include "stats/progress.h"
 
 extern PGDLLEXPORT Datum px_sql_stat_get_exchange(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum px_sql_stat_get_exchange_1_1(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum px_sql_stat_get_progress(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum px_sql_stat_get_progress_1_1(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum px_sql_stat_get_connections(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum px_sql_reset_stats(PG_FUNCTION_ARGS);
 
 PG_FUNCTION_INFO_V1(px_sql_stat_get_exchange);
 PG_FUNCTION_INFO_V1(px_sql_stat_get_exchange_1_1);
 PG_FUNCTION_INFO_V1(px_sql_stat_get_progress);
 PG_FUNCTION_INFO_V1(px_sql_stat_get_progress_1_1);
+PG_FUNCTION_INFO_V1(px_sql_stat_get_connections);
 PG_FUNCTION_INFO_V1(px_sql_reset_stats);
 
 #define NCOLUMNS_MAX	64
@@ -140,6 +144,7 @@ put_stat_row(const px_counters_row *row, ReturnSetInfo *result,
 		put_uint64(&out, counters->rows_sent);
 		put_uint64(&out, counters->sent_nbytes);
 		put_join_columns(&out, counters);
+		put_uint64(&out, counters->connections_refused);
 	}
 	finish_row(&out, result);
 }
@@ -307,5 +312,50 @@ px_sql_stat_get_progress_1_1(PG_FUNCTION_ARGS)
 {
 	InitMaterializedSRF(fcinfo, 0);
 	px_progress_read(put_progress_row_1_1, fcinfo->resultinfo);
+	return (Datum) 0;
+}
+
+static const char *
+open_state_name(px_open_state state)
+{
+	switch (state)
+	{
+		case PX_OPEN_CONNECTING:
+			return "connecting";
+		case PX_OPEN_ACTIVE:
+			return "active";
+		case PX_OPEN_IDLE:
+			return "idle";
+	}
+	return "unknown";
+}
+
+static void
+put_open_connection(const px_open_connection *open, void *arg)
+{
+	row_writer	out = {.n = 0};
+
+	put(&out, Int32GetDatum(open->pid));
+	put(&out, ObjectIdGetDatum(open->dbid));
+	put(&out, ObjectIdGetDatum(open->userid));
+	if (may_see(open->userid))
+	{
+		put(&out, ObjectIdGetDatum(open->serverid));
+		put(&out, CStringGetTextDatum(NameStr(open->servername)));
+		put(&out, Int32GetDatum(open->remote_pid));
+		put(&out, CStringGetTextDatum(open_state_name(open->state)));
+		put(&out, TimestampTzGetDatum(open->since));
+		put(&out, TimestampTzGetDatum(open->changed));
+		put_uint64(&out, open->streams);
+		put_uint64(&out, open->nbytes);
+	}
+	finish_row(&out, arg);
+}
+
+Datum
+px_sql_stat_get_connections(PG_FUNCTION_ARGS)
+{
+	InitMaterializedSRF(fcinfo, 0);
+	px_open_connections_read(put_open_connection, fcinfo->resultinfo);
 	return (Datum) 0;
 }
