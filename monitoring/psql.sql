@@ -49,3 +49,10 @@ ORDER BY p.started;
 \echo 'Connections of this session'
 SELECT srvname, usename, remote_pid, state, locality, since, streams, pg_size_pretty(wire_bytes) AS wire
 FROM exchange.connections;
+
+\echo 'Open connections of all sessions, by server'
+SELECT datname, srvname, count(*) AS connections, count(*) FILTER (WHERE state = 'active') AS active,
+       count(*) FILTER (WHERE state = 'idle') AS idle, count(DISTINCT pid) AS processes,
+       max(clock_timestamp() - state_change) FILTER (WHERE state = 'idle') AS idle_for
+FROM exchange.pg_stat_exchange_connections
+GROUP BY 1, 2 ORDER BY 3 DESC;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Run the exporter with monitoring/queries.yaml over a coordinator that has scanned, and print TAP.
 
-What it serves must agree with the views; the dashboard must name no metric and no label that is not
-served, and leave none out; README.md must list them all. psql.sql must run."""
+What it serves must agree with the views; the dashboard and the alerts must name no metric and no label that is not
+served, and the dashboard leave none out; README.md must list them all. psql.sql must run."""
 import contextlib
 import json
 import os
@@ -82,7 +82,7 @@ def labels_of(series):
 
 
 def prepare(coordinator, shard):
-    """Scans in two modes, one that falls back, one that fails, and a join on the shard."""
+    """Scans in two modes, one that falls back, one that fails, one that is refused a connection, and a join on the shard."""
     shard.sql("CREATE EXTENSION pg_exchange; CREATE TABLE events AS SELECT i AS id, 'event ' || i AS name FROM generate_series(1, 50000) i;"
               "CREATE VIEW broken AS SELECT id, 1 / (40000 - id) AS q FROM events; CREATE DATABASE bare; ANALYZE")
     coordinator.sql(f"""CREATE EXTENSION postgres_fdw; CREATE EXTENSION pg_exchange; CREATE ROLE exporter LOGIN IN ROLE pg_monitor;
@@ -96,6 +96,8 @@ def prepare(coordinator, shard):
     coordinator.sql("SELECT count(*) FROM databases WHERE random() < 2")
     with contextlib.suppress(harness.Failure):
         coordinator.sql("SELECT sum(q) FROM broken WHERE random() < 2")
+    coordinator.sql("SET pg_exchange.slices = 2; SET pg_exchange.max_connections_per_backend = 1;"
+                    "SELECT count(name), sum(id) FROM events WHERE random() < 2")
     coordinator.sql("SET pg_exchange.join_exchange = broadcast; CREATE TABLE kinds AS SELECT generate_series(1, 5) AS id;"
                     "SELECT k.id, count(*) FROM events e JOIN kinds k ON k.id = e.id GROUP BY 1")
 
@@ -109,7 +111,7 @@ def check_values(metrics, coordinator):
     def total(name, **labels):
         return sum(value for pairs, value in metrics.get(name, {}).items() if set(labels.items()) <= set(pairs))
     columns = {"scans": "scans", "streams": "streams", "sessions": "sessions", "errors": "errors", "rows": "rows", "batches": "batches",
-               "plain_batches": "batches_plain", "raw_bytes": "raw_bytes"}
+               "plain_batches": "batches_plain", "raw_bytes": "raw_bytes", "connections_refused": "connections_refused"}
     expected = {(f"pg_exchange_{metric}_total", ()): column for metric, column in columns.items()}
     for locality in ("local", "remote"):
         for codec in ("none", "lz4", "zstd"):
@@ -131,6 +133,7 @@ def check_values(metrics, coordinator):
         report.ok(ms > 0 and abs(got - ms / 1000) < 1e-6, f"pg_exchange_time_seconds_total of {part} is the view's", f"got {got} s, expected {ms} ms")
     for name, labels, least in (("scans", {"srvname": "shard"}, 3), ("errors", {"srvname": "shard"}, 1),
                                 ("fallbacks", {"srvname": "bare", "reason": "no_extension"}, 1),
+                                ("connections_refused", {"srvname": "shard"}, 1),
                                 ("joins", {"srvname": "shard", "kind": "broadcast"}, 1),
                                 ("joins_sent_bytes", {"srvname": "shard", "kind": "broadcast"}, 100),
                                 ("wire_bytes", {"codec": "lz4", "locality": "local"}, 1000),
@@ -159,6 +162,15 @@ def check_dashboard(metrics):
     report.ok(named == set(metrics), "the dashboard shows every metric", f"not shown: {set(metrics) - named}")
 
 
+def check_alerts(metrics):
+    text = read("alerts.yaml")
+    names = set(re.findall(r"\bpg_exchange_\w+", text))
+    report.ok(names and names <= set(metrics), "the metrics of the alerts are served", f"not served: {names - set(metrics)}")
+    labels = {label for grouping in re.findall(r"\bby \(([^)]*)\)", text) for label in re.split(r", *", grouping)} - {"instance"}
+    missing = {label for label in labels for name in names if label not in labels_of(metrics.get(name, {}))}
+    report.ok(labels and not missing, "the labels of the alerts are served", f"wanted {labels}, not served: {missing}")
+
+
 def check_readme(metrics):
     text, listed = read("README.md"), set()
     for names in re.findall(r"^\| (`pg_exchange_\w+`.*?) \|", text, re.M):
@@ -175,6 +187,7 @@ def check(work):
         metrics = scrape(address)
         check_values(metrics, coordinator)
         check_dashboard(metrics)
+        check_alerts(metrics)
         check_readme(metrics)
         scan(coordinator, "none")
         later = scrape(address)
@@ -183,7 +196,7 @@ def check(work):
             report.ok(after > before, f"{name} rises with the next scan", f"{before}, then {after}")
     try:
         out = coordinator.sql(read("psql.sql"))
-        report.ok(len(re.findall(r"^(?:Servers|Bytes|Why|Joins|Streams|Connections)", out, re.M)) == 6, "psql.sql runs", out)
+        report.ok(len(re.findall(r"^(?:Servers|Bytes|Why|Joins|Streams|Connections|Open)", out, re.M)) == 7, "psql.sql runs", out)
     except harness.Failure as failure:
         report.ok(False, "psql.sql runs", failure)
     return report.done()
