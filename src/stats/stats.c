@@ -19,6 +19,7 @@
 #include "stats/stats.h"
 
 #define TRANCHE		"pg_exchange"
+
 /* Of counters, progress, links and connections. */
 #define NLOCKS		4
 
