@@ -132,6 +132,14 @@ px_plan_query(Query *query, const char *text, int cursor_options)
 #define PX_BUILD_SIMPLE_REL_ARGUMENTS	root, relid, inhparent, rel
 #endif
 
+/* Give free pages of malloc's heap back to the operating system. */
+#ifdef __GLIBC__
+#include <malloc.h>
+#define px_malloc_trim()	((void) malloc_trim(0))
+#else
+#define px_malloc_trim()	((void) 0)
+#endif
+
 /* VARDATA_ANY and its like moved out of postgres.h: 16. */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"

@@ -10,6 +10,7 @@
 #include "fmgr.h"
 
 #include "exec/run.h"
+#include "exec/trim.h"
 #include "guc.h"
 #include "node/armour.h"
 #include "node/broadcast.h"
@@ -70,6 +71,7 @@ _PG_init(void)
 	px_keys_init();
 	px_broadcast_init();
 	px_run_init();
+	px_trim_init();
 	px_modify_init();
 	px_estimate_init();
 	px_paths_init();

@@ -38,6 +38,7 @@
 #include "exec/scan_keys.h"
 #include "exec/scan_tuple.h"
 #include "exec/start.h"
+#include "exec/trim.h"
 #include "exec/writer.h"
 #include "node/receive.h"
 #include "transport/question.h"
@@ -149,6 +150,7 @@ begin_session(px_receive_state *state, const CustomScan *scan, int eflags)
 	List	   *types = list_nth(scan->custom_private,
 								 PX_RECEIVE_PRIVATE_TYPES);
 
+	px_trim_count_scan();
 	state->child = ExecInitNode((Plan *) foreign, estate, eflags);
 	state->fallback = types != NIL && outerPlanState(state->child) ?
 		outerPlanState(state->child) : state->child;
