@@ -3,7 +3,7 @@
 #   make                 build (needs the packages named in README.md)
 #   make install         install into the PostgreSQL that PG_CONFIG names
 #   make check           install what is missing, build, install, run every test
-#   make check-unit      one part of it; also check-states, -regress, -isolation, -wire, -tap, -postgres_fdw, -monitoring, -docs, -graph, -upgrade, -tpch, -cluster, -auto, -random, -aggregates, -joins, -sessions, -load, -writes
+#   make check-unit      one part of it; also check-states, -regress, -isolation, -wire, -tap, -postgres_fdw, -monitoring, -docs, -graph, -upgrade, -tpch, -cluster, -auto, -random, -aggregates, -joins, -sessions, -load, -writes, -scale
 #   make check-sessions  what several sessions see (CHECK_OPTS="-v 'ddl_*'": these scenarios alone)
 #   make check-load      32 clients, 2700 transactions of each (CHECK_OPTS=200: fewer, as in make check)
 #   make check-write-load  16 sessions write while servers are killed, ten minutes (CHECK_OPTS=60: seconds)
@@ -31,6 +31,8 @@
 #   make bench-tpch      TPC-H over four servers against one server and postgres_fdw
 #   make bench-joins     joins of tables on several servers against one server and postgres_fdw (needs root)
 #   make bench-write     INSERT, COPY, UPDATE and DELETE against postgres_fdw (needs root)
+#   make bench-scale     up to 256 foreign servers and 8,192 partitions against postgres_fdw: times, memory, connections
+#   make bench-load      200 sessions of pgbench over four shards, also while these are killed
 #   make pictures        doc/images: what scripts/exchange-graph makes of real EXPLAINs
 #   make format          clang-format over src/ and test/
 #
@@ -47,7 +49,7 @@ PG_CONFIG ?= pg_config
 # Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
 # `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of
 # that command line (make clean check) gets a make of its own.
-script_goals = check check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-graph check-upgrade check-tpch check-cluster check-auto check-load check-random check-aggregates check-joins check-sessions check-writes check-mirrored check-write-load check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-links bench-auto bench-tpch bench-joins bench-write pictures format
+script_goals = check check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-graph check-upgrade check-tpch check-cluster check-auto check-scale check-load check-random check-aggregates check-joins check-sessions check-writes check-mirrored check-write-load check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-links bench-auto bench-tpch bench-joins bench-write bench-scale bench-load pictures format
 .PHONY: $(script_goals)
 
 ifneq (,$(filter $(script_goals),$(MAKECMDGOALS)))
@@ -60,7 +62,7 @@ $(other_goals):
 
 check:
 	scripts/check.py
-check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-graph check-upgrade check-tpch check-cluster check-auto:
+check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-graph check-upgrade check-tpch check-cluster check-auto check-scale:
 	scripts/check.py $(@:check-%=%)
 check-matrix:
 	scripts/check_matrix.py $(TESTED:%=--tested=%) $(PHASES:%=--phases=%) $(MAJORS)
@@ -74,7 +76,7 @@ check-load check-random check-aggregates check-joins check-sessions check-writes
 demo bench:
 	scripts/build.sh
 	python3 bench/$@.py $(BENCH_OPTS)
-bench-suite bench-latency bench-links bench-auto bench-tpch bench-joins bench-write:
+bench-suite bench-latency bench-links bench-auto bench-tpch bench-joins bench-write bench-scale bench-load:
 	scripts/build.sh
 	python3 bench/$(@:bench-%=%).py $(BENCH_OPTS)
 pictures:

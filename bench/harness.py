@@ -195,6 +195,21 @@ class Server:
         return sum(map(int, re.findall(r"bytes_received:(\d+)", out)))
 
 
+def start_again(server):
+    """Start a server whose processes may not have noticed its end yet."""
+    deadline = time.monotonic() + 180
+    while True:
+        try:
+            run(server.work, "pg_ctl", "-s", "-w", "-D", server.data, "-l", server.log, "-o", f"-p {server.port}", "start")
+            break
+        except Failure:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+    with open(os.path.join(server.data, "postmaster.pid"), encoding="utf-8") as pidfile:
+        server.pid = int(pidfile.readline())
+
+
 def coordinator(work, settings, name="coordinator"):
     """A server for tests: it has the extensions, and all its scans are exchanges,
     however small they are, and though the other server is on this host."""

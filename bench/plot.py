@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plots of the suite's CSV files as SVG: plot.py FOLDER. Needs matplotlib; called by suite.py, auto.py, tpch.py, write.py and joins.py."""
+"""Plots of the suite's CSV files as SVG: plot.py FOLDER. Needs matplotlib; called by the benchmarks."""
 import csv
 import os
 import statistics
@@ -200,6 +200,98 @@ def plot_joins(folder):
     save(folder, "joins.svg")
 
 
+def medians(runs, keys, what):
+    """{keys' values: the median of a column}."""
+    cells = {}
+    for run in runs:
+        cells.setdefault(tuple(run[key] for key in keys), []).append(
+            float(run[what]))
+    return {key: statistics.median(values) for key, values in cells.items()}
+
+
+def plot_scale(folder):
+    """By number of servers: times, planning, memory; a line for each way and
+    number of partitions."""
+    runs = rows_of(folder, "scale.csv")
+    if not runs:
+        return
+    looks = [{**look, "peak_mb": float(look["peak"]) / 2**20,
+              "idle_mb": float(look["idle"]) / 2**20}
+             for look in rows_of(folder, "scale_memory.csv")
+             if look["streams"] == "4"]
+    _, panels = plt.subplots(3, 2, figsize=(9, 10))
+    for panel, (source, what, title) in zip(panels.flat, (
+            (runs, "first_s", "first query of a session: seconds"),
+            (runs, "later_s", "later queries: seconds"),
+            (runs, "first_row_s", "first row of a session: seconds"),
+            (runs, "plan_ms", "planning: ms"),
+            (looks, "peak_mb", "the backend in the query: MB"),
+            (looks, "idle_mb", "the backend afterwards: MB"))):
+        cells = medians(source, ("way", "partitions", "servers"), what)
+        for number, way in enumerate(dict.fromkeys(
+                run["way"] for run in runs)):
+            for style, partitions in zip(("-o", "--s", ":^"), dict.fromkeys(
+                    run["partitions"] for run in runs)):
+                points = sorted((int(key[2]), value) for key, value
+                                in cells.items()
+                                if key[:2] == (way, partitions))
+                panel.plot(*zip(*points), style, color=f"C{number}",
+                           markersize=4, label=f"{way}, {partitions} each")
+        panel.set_xscale("log", base=2)
+        panel.set_yscale("log")
+        panel.set_title(title, fontsize=9)
+        ticks = sorted({int(run["servers"]) for run in runs})
+        panel.set_xticks(ticks, ticks)
+        panel.set_xlabel("servers", fontsize=8)
+    panels[0, 0].legend(fontsize=6)
+    save(folder, "scale.svg")
+
+
+def plot_load(folder):
+    """Percentiles of latencies by kind, throughput, and memory over time."""
+    lines = rows_of(folder, "load.csv")
+    if not lines:
+        return
+    memory = rows_of(folder, "load_memory.csv")
+    kinds = list(dict.fromkeys(line["kind"] for line in lines))
+    parts = [part for part in ("kinds", "mix", "kill")
+             if any(line["part"] == part for line in lines)]
+    ways = list(dict.fromkeys(line["way"] for line in lines))
+    _, panels = plt.subplots(len(parts) + 1, 2, squeeze=False,
+                             figsize=(9, 3 * len(parts) + 3))
+    for row, part in zip(panels, parts):
+        chosen = [line for line in lines if line["part"] == part]
+        for number, way in enumerate(ways):
+            places = [i + 0.4 * (number - 0.5) for i in range(len(kinds))]
+            cells = medians(chosen, ("way", "kind"), "per_second")
+            row[0].bar(places, [cells[way, kind] for kind in kinds], 0.36,
+                       label=way, color=f"C{number}")
+            for percent, marker in ((50, "o"), (90, "_"), (99, "^")):
+                cells = medians(chosen, ("way", "kind"), f"p{percent}_ms")
+                row[1].plot(places, [cells[way, kind] for kind in kinds],
+                            marker, color=f"C{number}",
+                            label=f"{way}, {percent} %")
+        for panel, title in zip(row, ("transactions a second", "ms")):
+            panel.set_yscale("log")
+            panel.set_xticks(range(len(kinds)), kinds, fontsize=8)
+            panel.set_title(f"{part}: {title}", fontsize=9)
+    for panel, what in zip(panels[-1], ("here", "there")):
+        for number, (part, way) in enumerate(dict.fromkeys(
+                (look["part"], look["way"]) for look in memory)):
+            points = [(float(look["seconds"]),
+                       float(look[what + "_bytes"]) / 2**20)
+                      for look in memory
+                      if (look["part"], look["way"]) == (part, way)]
+            panel.plot(*zip(*points), label=f"{part}, {way}")
+        panel.set_title("backends of the " + (
+            "coordinator" if what == "here" else "shards") +
+            ": MB over seconds", fontsize=9)
+        if memory:
+            panel.legend(fontsize=6)
+    panels[0, 1].legend(fontsize=6)
+    save(folder, "load.svg")
+
+
 matplotlib.rcParams["svg.hashsalt"] = "pg_exchange"
 plot_tables(sys.argv[1])
 plot_peers(sys.argv[1])
@@ -207,3 +299,5 @@ plot_auto(sys.argv[1])
 plot_tpch(sys.argv[1])
 plot_write(sys.argv[1])
 plot_joins(sys.argv[1])
+plot_scale(sys.argv[1])
+plot_load(sys.argv[1])

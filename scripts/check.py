@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every test of the project: scripts/check.py [unit] [states] [regress] [isolation] [wire] [tap] [postgres_fdw] [monitoring] [docs]
-[graph] [upgrade] [tpch] [cluster] [auto] [random] [aggregates] [joins] [sessions] [writes] [load]
+[graph] [upgrade] [tpch] [cluster] [auto] [random] [aggregates] [joins] [sessions] [writes] [load] [scale]
 (default: all).
 
 First installs what is missing, builds with strict warnings and installs (scripts/build.sh). Then:
@@ -26,6 +26,7 @@ First installs what is missing, builds with strict warnings and installs (script
            at every message (scripts/check_sessions.py)
   writes   random writes, as frames and by postgres_fdw (scripts/check_writes.py; fewer than it runs by itself)
   load     32 clients at once (scripts/check_load.py)
+  scale    32 foreign servers with 8 partitions each (scripts/check_scale.py)
 Servers run as user "postgres" when called by root, else as the caller, on a copy of the tests in a
 temporary folder (bench/harness.py). A phase that cannot run counts as a failure. The last line is
 "N passed, N failed", with ", N skipped" where there are any; the exit status says the same."""
@@ -238,7 +239,8 @@ SCRIPTS = {"states": ([], "comments"), "wire": ([], True), "postgres_fdw": ([], 
            "upgrade": ([], False),
            "tpch": ([], False), "cluster": ([], "comments"), "auto": ([], "comments"), "random": (["120", "3"], "comments"),
            "aggregates": (["300", "3"], "comments"), "joins": (["80", "3"], "comments"),
-           "sessions": ([], "comments"), "writes": (["200", "3"], "comments"), "load": (["200"], "comments")}
+           "sessions": ([], "comments"), "writes": (["200", "3"], "comments"), "load": (["200"], "comments"),
+           "scale": ([], "comments")}
 
 
 def script(name):

@@ -25,6 +25,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))), "bench"))
 import harness  # noqa: E402
+import processes  # noqa: E402
 import report  # noqa: E402
 import write_load  # noqa: E402
 from write_load import SERVERS, Client, array, figures  # noqa: E402
@@ -134,23 +135,6 @@ def kill(pid):
         pass
 
 
-def start_again(server):
-    """Start a server whose processes may not have noticed its end yet."""
-    deadline = time.monotonic() + 180
-    while True:
-        try:
-            harness.run(server.work, "pg_ctl", "-s", "-w", "-D", server.data,
-                        "-l", server.log, "-o", f"-p {server.port}", "start")
-            break
-        except harness.Failure:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.2)
-    with open(os.path.join(server.data, "postmaster.pid"),
-              encoding="utf-8") as pidfile:
-        server.pid = int(pidfile.readline())
-
-
 class Chaos(threading.Thread):
     """Kills, terminates and cancels until it is told to stop. All servers
     are up then."""
@@ -179,7 +163,7 @@ class Chaos(threading.Thread):
     def kill_postmaster(self, shard):
         kill(shard.pid)
         time.sleep(self.random.choice([0, 0.5, 2]))
-        start_again(shard)
+        harness.start_again(shard)
 
     def kill_server(self, shard):
         pids = children(shard.pid)
@@ -187,7 +171,7 @@ class Chaos(threading.Thread):
         for pid in pids:
             kill(pid)
         time.sleep(self.random.choice([0, 0.5, 2]))
-        start_again(shard)
+        harness.start_again(shard)
 
     def kill_backend(self, shard):
         """A server that recovers from the crash of one of its backends."""
@@ -227,22 +211,12 @@ class Chaos(threading.Thread):
 
 # ---- the load ------------------------------------------------------------
 
-def anonymous(pid):
-    """Memory of a process in bytes; None if it has ended."""
-    try:
-        with open(f"/proc/{pid}/status", encoding="utf-8") as file:
-            return int(re.search(r"^RssAnon:\s+(\d+)", file.read(),
-                                 re.M)[1]) * 1024
-    except (OSError, TypeError):
-        return None
-
-
 def look_at_memory(clients, seconds):
     """A list of samples, one each second."""
     samples, deadline = [], time.monotonic() + seconds
     while time.monotonic() < deadline:
         time.sleep(1)
-        samples.append([anonymous(client.connection.pid) or 0
+        samples.append([processes.anonymous(client.connection.pid)
                         if client.connection else 0
                         for client in clients[:LASTING]])
     return samples
