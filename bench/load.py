@@ -9,7 +9,7 @@ over the shards:
 lookup     one row by its key
 scan       10,000 rows, a quarter of them from each shard
 aggregate  100,000 rows of 100 groups, summed up
-write      INSERT of 1,000 rows
+write      INSERT of 4,000 rows, a quarter of them into each shard
 
 kinds  each kind alone, by both coordinators in turns: throughput
 mix    all kinds at once, for ten minutes each: latencies by kind, errors,
@@ -40,7 +40,7 @@ from processes import anonymous, backends
 
 SHARDS = 4
 ROWS = 400000
-SCAN, SUMMED, WRITTEN, GROUPS = 10000, 100000, 1000, 100
+SCAN, SUMMED, WRITTEN, GROUPS = 10000, 100000, 4000, 100
 COMMON = {"autovacuum": "off", "jit": "off", "wal_level": "minimal",
           "max_wal_senders": "0", "max_wal_size": "8GB",
           "synchronous_commit": "off", "shared_buffers": "256MB"}

@@ -31,8 +31,8 @@ import scale_report
 from client import Client
 from harness import ROOT, Failure, main, plot
 from processes import Peak, memory
-from scale_cluster import QUERY, STREAMS, Many
-from scale_report import ASYNC, EXCHANGE, FDW, WAYS
+from scale_cluster import QUERY, Many
+from scale_report import ASYNC, EXCHANGE, FDW, STREAMS, WAYS
 
 FIRST_ROW = "SELECT * FROM t"
 # postgres_fdw alone: the library is not even loaded

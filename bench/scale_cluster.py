@@ -9,8 +9,8 @@ import concurrent.futures
 import client
 import harness
 import processes
+from scale_report import STREAMS
 
-STREAMS = 4     # pg_exchange.max_connections_per_server, by default
 # The columns of row i
 COLUMNS = "id int NOT NULL, grp int, amount numeric(10,2), name text"
 ROW = "i, i % 100, (i::bigint * 7919 % 1000003 / 100.0)::numeric(10,2)," \

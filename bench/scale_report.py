@@ -6,6 +6,7 @@ import time
 
 FDW, ASYNC, EXCHANGE = "postgres_fdw", "postgres_fdw async", "exchange"
 WAYS = (FDW, ASYNC, EXCHANGE)
+STREAMS = 4     # pg_exchange.max_connections_per_server, by default
 
 # The goals, of these layouts
 GOALS = ((128, 1), (128, 8))
@@ -14,7 +15,7 @@ LATER_MIN = 3.0         # times as fast as its later ones
 PLANNING_MAX = 1.5      # times its planning
 # Of any layout: bytes here of an idle connection of ours, and of a stream
 # while it is read
-IDLE_MAX = 64 * 1024
+IDLE_MAX = 96 * 1024
 STREAM_MAX = 512 * 1024
 
 
@@ -46,14 +47,12 @@ class Results:
 
 
 def slope(looks, what):
-    """Bytes that one more connection of ours takes: least squares over looks
-    at the same layout with different limits. None if they do not differ."""
+    """Bytes that one more connection of ours takes: over looks at the same
+    layout with different limits. None if they do not differ."""
     points = [(look["own_connections"], look[what]) for look in looks]
-    mean = [statistics.mean(values) for values in zip(*points)]
-    spread = sum((x - mean[0]) ** 2 for x, _ in points)
-    if not spread:
+    if len({x for x, _ in points}) < 2:
         return None
-    return sum((x - mean[0]) * (y - mean[1]) for x, y in points) / spread
+    return line_through(points)[1]
 
 
 def slopes(results):
@@ -159,6 +158,81 @@ def memory_table(results):
     return [*lines, ""]
 
 
+def line_through(points):
+    """(a, b) of y = a + b * x, by least squares."""
+    mean = [statistics.mean(values) for values in zip(*points)]
+    spread = sum((x - mean[0]) ** 2 for x, _ in points)
+    b = sum((x - mean[0]) * (y - mean[1])
+            for x, y in points) / spread if spread else 0.0
+    return mean[1] - b * mean[0], b
+
+
+def connections(run):
+    return run["fdw_connections"] + run["own_connections"]
+
+
+def model_lines(results, way):
+    """(name, unit of x, unit of y, points) of each line of the model."""
+    layouts = [layout for layout in results.cells
+               if way in results.cells[layout]]
+
+    def points(x, y):
+        return [(x(layout), y(layout)) for layout in layouts]
+
+    def of_run(what, scale=1.0):
+        return lambda layout: scale * results.median(layout, way, what)
+
+    def parts(layout):
+        return layout[0] * layout[1]
+
+    def opened(layout):
+        return connections(results.cells[layout][way][0])
+
+    def grown(what, since):
+        def get(layout):
+            look = results.look(layout, way)
+            return (look[what] - look[since]) / 1024
+        return get
+
+    yield "planning", "partition", "ms", points(parts, of_run("plan_ms"))
+    yield "later queries", "partition", "ms", points(
+        parts, of_run("later_s", 1000))
+    yield "first query, more than later ones", "connection", "ms", points(
+        opened, lambda layout: of_run("first_s", 1000)(layout) -
+        of_run("later_s", 1000)(layout))
+    yield "memory when planned", "partition", "kB", points(
+        parts, grown("planned", "fresh"))
+    yield "idle memory, more than when planned", "connection", "kB", points(
+        opened, grown("idle", "planned"))
+
+
+def model_table(results):
+    """Constants of doc/scaling.md, how well they fit, and where they lead."""
+    lines = ["## The model", "",
+             "A figure is a constant and so much for each partition or"
+             " connection (least squares over the layouts above). The largest"
+             " error is that of a layout, in the unit of the figure. The last"
+             " two columns are what it says of 1,000 servers; an exchange"
+             " has two connections to each if there is one partition, and"
+             f" {STREAMS + 1} if there are eight.", "",
+             "| way | figure | constant | for each | largest error |"
+             " 1,000 x 1 | 1,000 x 8 |", "|---|---|--:|--:|--:|--:|--:|"]
+    for way in WAYS:
+        for figure, each, unit, points in model_lines(results, way):
+            if len({x for x, _ in points}) < 2:
+                continue
+            a, b = line_through(points)
+            error = max((abs(a + b * x - y) for x, y in points))
+            own = (1, STREAMS) if way == EXCHANGE else (0, 0)
+            far = [1000, 8000] if each == "partition" else [
+                1000 * (1 + count) for count in own]
+            lines.append(
+                f"| {way} | {figure} | {a:,.1f} {unit} | {b:,.3f} {unit} a"
+                f" {each} | {error:,.1f} {unit} | " + " | ".join(
+                    f"{a + b * x:,.0f} {unit}" for x in far) + " |")
+    return [*lines, ""]
+
+
 def report(options, results, version):
     lines = [
         "# Many servers, many partitions", "",
@@ -173,7 +247,7 @@ def report(options, results, version):
         f" {os.getloadavg()[0]:.1f} at its end.", "",
         "![Seconds and memory by number of servers](scale.svg)", "",
         *times_table(results), *ratios_table(results),
-        *memory_table(results)]
+        *memory_table(results), *model_table(results)]
     verdicts = list(judge(results))
     missed = [text for text, met in verdicts if not met]
     lines += [f"## Goals: {len(verdicts) - len(missed)} of {len(verdicts)}"

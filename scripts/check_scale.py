@@ -13,8 +13,8 @@ import client  # noqa: E402
 import harness  # noqa: E402
 import processes  # noqa: E402
 import report  # noqa: E402
-from scale_cluster import QUERY, STREAMS, Many, rows_of  # noqa: E402
-from scale_report import IDLE_MAX  # noqa: E402
+from scale_cluster import QUERY, Many, rows_of  # noqa: E402
+from scale_report import IDLE_MAX, STREAMS  # noqa: E402
 
 SERVERS, PARTITIONS, ROWS = 32, 8, 128000
 # The scans are small, the servers are on this host: exchanges all the same.
