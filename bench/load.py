@@ -146,10 +146,11 @@ class Watch(threading.Thread):
     def run(self):
         while not self.done.wait(self.every):
             here, there = self.servers.backends(self.way)
+            bytes_here = [*filter(None, map(anonymous, here))]
+            bytes_there = [*filter(None, map(anonymous, there))]
             self.samples.append((
-                round(time.monotonic() - self.began, 1), len(here),
-                sum(map(anonymous, here)), len(there),
-                sum(map(anonymous, there))))
+                round(time.monotonic() - self.began, 1), len(bytes_here),
+                sum(bytes_here), len(bytes_there), sum(bytes_there)))
 
     def stop(self):
         self.done.set()

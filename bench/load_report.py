@@ -13,6 +13,7 @@ PARTS = {"kinds": "Each kind alone", "mix": "All kinds at once",
 # The goals: throughput of each kind alone, by that of postgres_fdw
 LOOKUPS_MIN, OTHERS_MIN = 0.98, 3.0
 GROWTH_MAX = 1.05       # of memory, from the middle of a run to its end
+LOOKS_MIN = 40          # at memory; fewer do not tell growth from noise
 
 
 def percentile(ordered, number):
@@ -40,19 +41,28 @@ def kinds_of(lines, part):
                               if line["part"] == part))
 
 
-def growth(memory, part, way, what):
-    """Memory at the end by that in the middle, of the time that all sessions
-    were there; None if that was too short."""
+def settled(memory, part, way):
+    """The looks at all sessions, once they were there."""
     samples = [look for look in memory
                if (look["part"], look["way"]) == (part, way)]
     most = max((look["here"] for look in samples), default=0)
-    levels = [look[what] for look in samples if look["here"] == most]
-    window = len(levels) // 8
-    if window < 2:
+    return [look for look in samples if look["here"] == most]
+
+
+def levels(looks, what):
+    """Medians of an eighth of the looks: in the middle, and at the end."""
+    window = len(looks) // 8 + 1
+    return [statistics.median(look[what] for look in chosen) for chosen in
+            (looks[len(looks) // 2:][:window], looks[-window:])]
+
+
+def growth(memory, part, way, what):
+    """Memory at the end by that in the middle; None if the time was short."""
+    looks = settled(memory, part, way)
+    if len(looks) < LOOKS_MIN:
         return None
-    middle = len(levels) // 2
-    return (statistics.median(levels[-window:]) /
-            statistics.median(levels[middle:middle + window]))
+    middle, end = levels(looks, what)
+    return end / middle
 
 
 def judge(measured):
@@ -95,18 +105,18 @@ def table(lines, part):
 def memory_table(memory):
     text = ["## Memory", "",
             "| part | way | backends here | MB in the middle | at the end |"
-            " backends there | MB |", "|---|---|--:|--:|--:|--:|--:|"]
+            " backends there | MB in the middle | at the end |",
+            "|---|---|--:|--:|--:|--:|--:|--:|"]
     for part, way in dict.fromkeys((look["part"], look["way"])
                                    for look in memory):
-        samples = [look for look in memory
-                   if (look["part"], look["way"]) == (part, way)]
-        most = max(look["here"] for look in samples)
-        levels = [look for look in samples if look["here"] == most]
-        middle, end = levels[len(levels) // 2], levels[-1]
-        text.append(f"| {part} | {way} | {most} |"
-                    f" {middle['here_bytes'] / 2**20:.0f} |"
-                    f" {end['here_bytes'] / 2**20:.0f} | {end['there']} |"
-                    f" {end['there_bytes'] / 2**20:.0f} |")
+        looks = settled(memory, part, way)
+        here = [f"{nbytes / 2**20:.0f}"
+                for nbytes in levels(looks, "here_bytes")]
+        there = [f"{nbytes / 2**20:.0f}"
+                 for nbytes in levels(looks, "there_bytes")]
+        text.append(f"| {part} | {way} | {looks[-1]['here']} |"
+                    f" {' | '.join(here)} | {looks[-1]['there']} |"
+                    f" {' | '.join(there)} |")
     return [*text, "", "Anonymous memory of all backends together; pages that"
             " they share with the postmaster count for each.", ""]
 
