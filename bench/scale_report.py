@@ -17,6 +17,7 @@ PLANNING_MAX = 1.5      # times its planning
 # while it is read
 IDLE_MAX = 96 * 1024
 STREAM_MAX = 512 * 1024
+LAYOUTS_MIN = 3         # for a line of the model
 
 
 class Results:
@@ -219,7 +220,7 @@ def model_table(results):
              " 1,000 x 1 | 1,000 x 8 |", "|---|---|--:|--:|--:|--:|--:|"]
     for way in WAYS:
         for figure, each, unit, points in model_lines(results, way):
-            if len({x for x, _ in points}) < 2:
+            if len({x for x, _ in points}) < LAYOUTS_MIN:
                 continue
             a, b = line_through(points)
             error = max((abs(a + b * x - y) for x, y in points))
