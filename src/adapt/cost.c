@@ -170,8 +170,8 @@ typedef struct px_stages
 
 /*
  * How many times as fast all senders are as one.  It may be fewer times than
- * there are senders: frames of workers pass a small queue, and a leader that
- * encodes looks into it only between two batches of its own.
+ * there are senders: a worker whose queue is full has to wait while its leader
+ * makes a batch of its own.
  */
 static double
 px_speedup(const px_costs *costs)

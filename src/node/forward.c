@@ -4,8 +4,8 @@
  *		ExchangeForward: what the leader of a parallel query sees of the link.
  *
  * Below a Gather, mode auto sees nothing of the link: workers have no socket,
- * and a leader that has enough to do with their frames does not run its own
- * part of the plan.  This node stands above the Gather.  It passes frames on,
+ * and a leader that has enough to do with their frames does not make any of
+ * its own.  This node stands above the Gather.  It passes frames on,
  * and tells the leader's ExchangeSend when each has been handed over.  What
  * ExchangeSend learns so of the link, it shares with the workers.
  *
@@ -82,6 +82,13 @@ forward_end(CustomScanState *node)
 	ExecEndNode(linitial(node->custom_ps));
 }
 
+static void
+forward_rescan(CustomScanState *node)
+{
+	px_send_close_queues(outerPlanState(linitial(node->custom_ps)));
+	px_send_rescan_child(node);
+}
+
 const CustomScanMethods px_forward_scan_methods = {
 	.CustomName = "ExchangeForward",
 	.CreateCustomScanState = forward_create_state,
@@ -92,7 +99,7 @@ static const CustomExecMethods forward_exec_methods = {
 	.BeginCustomScan = forward_begin,
 	.ExecCustomScan = forward_exec,
 	.EndCustomScan = forward_end,
-	.ReScanCustomScan = px_send_rescan_child,
+	.ReScanCustomScan = forward_rescan,
 };
 
 void

@@ -46,6 +46,7 @@
 #include "exec/timeout.h"
 #include "node/send.h"
 #include "node/send_explain.h"
+#include "node/send_parallel.h"
 #include "node/send_state.h"
 
 #ifdef WORDS_BIGENDIAN
@@ -188,6 +189,7 @@ send_restart(px_send_state *state)
 	state->exhausted = false;
 	state->batch_rows = first_batch_rows(state);
 	state->fetched_rows = 0;
+	state->worker_frames = 0;
 	px_cut_restart(state->cut);
 	select_target(state, 0);
 	if (state->adaptive)
@@ -396,12 +398,16 @@ next_frame(px_send_state *state)
  * few, or its other slices may wait for the slice frame.
  */
 static void
-flush_frames(px_send_state *state, instr_time now)
+flush_frames(px_send_state *state)
 {
-	instr_time	since = now;
+	instr_time	now;
+	instr_time	since;
 
-	if (whereToSendOutput != DestRemote || IsParallelWorker() || state->text)
+	if (whereToSendOutput != DestRemote || IsParallelWorker() || state->text ||
+		INSTR_TIME_IS_ZERO(state->returned_at))
 		return;
+	INSTR_TIME_SET_CURRENT(now);
+	since = now;
 	INSTR_TIME_SUBTRACT(since, state->flushed_at);
 	if (state->batch_rows < state->request.batch_rows ||
 		INSTR_TIME_GET_MILLISEC(since) >= FLUSH_INTERVAL_MS)
@@ -409,6 +415,52 @@ flush_frames(px_send_state *state, instr_time now)
 		(void) pq_flush_if_writable();
 		state->flushed_at = now;
 	}
+}
+
+/* The node was called again: count the time outside of it. */
+static void
+count_send_wait(px_send_state *state)
+{
+	instr_time	now;
+
+	if (INSTR_TIME_IS_ZERO(state->returned_at))
+		return;
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_ACCUM_DIFF(state->send_wait_time, now, state->returned_at);
+}
+
+/* ---------------------------------------------------------------------
+ * Frames of workers
+ * --------------------------------------------------------------------- */
+
+/* A frame that a worker has put into its queue; an empty slot if none has. */
+static TupleTableSlot *
+take_frame(px_send_state *state, bool wait)
+{
+	bytea	   *frame = px_send_take(state, wait);
+
+	if (frame == NULL)
+		return ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
+	return store_frame(state, frame);
+}
+
+/*
+ * The next frame of any participant.  Those of workers come first, because
+ * they can go on only when there is room in their queues.  If there are enough
+ * workers to keep the leader busy with these, it makes none itself.
+ */
+static TupleTableSlot *
+next_frame_of_any(px_send_state *state)
+{
+	TupleTableSlot *slot = take_frame(state, false);
+
+	if (!TupIsNull(slot))
+		return slot;
+	if (state->phase != PX_SEND_DONE && state->adaptive)
+		px_auto_called(state->adaptive);
+	flush_frames(state);
+	slot = next_frame(state);
+	return TupIsNull(slot) ? take_frame(state, true) : slot;
 }
 
 static TupleTableSlot *
@@ -421,19 +473,13 @@ send_exec(CustomScanState *node)
 		send_start(state);
 	if (!state->below_gather)
 		px_timeout_restart(node);
-	if (state->adaptive)
-		px_auto_called(state->adaptive);
-	if (!INSTR_TIME_IS_ZERO(state->returned_at))
+
+	do
 	{
-		instr_time	now;
-
-		INSTR_TIME_SET_CURRENT(now);
-		INSTR_TIME_ACCUM_DIFF(state->send_wait_time, now, state->returned_at);
-		flush_frames(state, now);
-	}
-
-	slot = next_frame(state);
-	INSTR_TIME_SET_CURRENT(state->returned_at);
+		count_send_wait(state);
+		slot = next_frame_of_any(state);
+		INSTR_TIME_SET_CURRENT(state->returned_at);
+	} while (state->queue && px_send_put(state, slot));
 
 	/* With a cursor, the end of the FETCH statement stops the time-out. */
 	if (!TupIsNull(slot) && !state->below_gather && !state->text)
@@ -524,6 +570,8 @@ send_begin(CustomScanState *node, EState *estate, int eflags)
 
 	state->below_gather = intVal(list_nth(scan->custom_private,
 										  PX_SEND_PRIVATE_BELOW_GATHER)) != 0;
+	state->single_copy = intVal(list_nth(scan->custom_private,
+										 PX_SEND_PRIVATE_SINGLE_COPY)) != 0;
 	state->text = intVal(list_nth(scan->custom_private,
 								  PX_SEND_PRIVATE_TEXT)) != 0;
 	slice = list_nth(scan->custom_private, PX_SEND_PRIVATE_SLICE);
@@ -570,6 +618,9 @@ send_end_node(CustomScanState *node)
 	px_send_state *state = (px_send_state *) node;
 
 	ExecClearTuple(node->ss.ss_ScanTupleSlot);
+
+	/* Gather has yet to wait for its workers, who may wait for room. */
+	px_send_leave_queues(state);
 	ExecEndNode(linitial(node->custom_ps));
 
 	/* This frees the buffers, and a callback closes the codec. */
@@ -596,49 +647,6 @@ send_rescan(CustomScanState *node)
 	px_send_rescan_child(node);
 }
 
-/* ---------------------------------------------------------------------
- * Parallel plans: the shared state of mode auto
- * --------------------------------------------------------------------- */
-
-static Size
-send_estimate_dsm(CustomScanState *node, ParallelContext *pcxt)
-{
-	return sizeof(px_auto_shared);
-}
-
-static void
-send_initialize_dsm(CustomScanState *node, ParallelContext *pcxt,
-					void *coordinate)
-{
-	px_auto_share(((px_send_state *) node)->adaptive, coordinate);
-}
-
-static void
-send_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt,
-					  void *coordinate)
-{
-	px_auto    *adaptive = ((px_send_state *) node)->adaptive;
-
-	px_auto_unshare(adaptive);
-	px_auto_share(adaptive, coordinate);
-}
-
-static void
-send_initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate)
-{
-	px_auto_join(((px_send_state *) node)->adaptive, coordinate);
-}
-
-/* Stop using the shared memory, before it is destroyed. */
-static void
-send_shutdown(CustomScanState *node)
-{
-	px_send_state *state = (px_send_state *) node;
-
-	if (state->adaptive && !IsParallelWorker())
-		px_auto_unshare(state->adaptive);
-}
-
 const CustomScanMethods px_send_scan_methods = {
 	.CustomName = "ExchangeSend",
 	.CreateCustomScanState = send_create_state,
@@ -650,11 +658,11 @@ static const CustomExecMethods send_exec_methods = {
 	.ExecCustomScan = send_exec,
 	.EndCustomScan = send_end_node,
 	.ReScanCustomScan = send_rescan,
-	.EstimateDSMCustomScan = send_estimate_dsm,
-	.InitializeDSMCustomScan = send_initialize_dsm,
-	.ReInitializeDSMCustomScan = send_reinitialize_dsm,
-	.InitializeWorkerCustomScan = send_initialize_worker,
-	.ShutdownCustomScan = send_shutdown,
+	.EstimateDSMCustomScan = px_send_estimate_dsm,
+	.InitializeDSMCustomScan = px_send_initialize_dsm,
+	.ReInitializeDSMCustomScan = px_send_reinitialize_dsm,
+	.InitializeWorkerCustomScan = px_send_initialize_worker,
+	.ShutdownCustomScan = px_send_shutdown,
 	.ExplainCustomScan = px_send_explain,
 };
 
@@ -685,6 +693,15 @@ px_send_is_exhausted(PlanState *send)
 {
 	Assert(castNode(CustomScanState, send)->methods == &send_exec_methods);
 	return ((px_send_state *) send)->exhausted;
+}
+
+void
+px_send_close_queues(PlanState *send)
+{
+	px_send_state *state = (px_send_state *) send;
+
+	Assert(castNode(CustomScanState, send)->methods == &send_exec_methods);
+	px_send_leave_queues(state);
 }
 
 void

@@ -42,6 +42,7 @@ typedef enum px_send_private
 	PX_SEND_PRIVATE_COLUMNS,	/* IntList: resnos of the child's columns, in
 								 * the order in which they are sent */
 	PX_SEND_PRIVATE_BELOW_GATHER,	/* Integer: 1 if below a Gather, else 0 */
+	PX_SEND_PRIVATE_SINGLE_COPY,	/* Integer: 1 if that is a single_copy */
 	PX_SEND_PRIVATE_SLICE,		/* IntList: the fields of the px_slice */
 	PX_SEND_PRIVATE_TEXT		/* Integer: 1 for exchange.send_text, else 0 */
 } px_send_private;
@@ -66,6 +67,13 @@ extern const px_request *px_send_request(PlanState *send);
 
 /* Has an ExchangeSend got all rows from its child? */
 extern bool px_send_is_exhausted(PlanState *send);
+
+/*
+ * Leader: want no more frames of workers, which may wait for room in their
+ * queues.  To be called before Gather is rescanned, because it begins by
+ * waiting for them.
+ */
+extern void px_send_close_queues(PlanState *send);
 
 /*
  * Rescan the only child of one of the nodes above, with the node's changed

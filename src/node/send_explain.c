@@ -100,6 +100,9 @@ px_send_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (es->analyze)
 	{
 		explain_totals(state, es);
+		if (state->had_queues)
+			ExplainPropertyInteger("Worker Frames", NULL,
+								   (int64) state->worker_frames, es);
 		if (state->adaptive)
 			explain_choices(state, es);
 	}

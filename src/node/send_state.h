@@ -12,6 +12,7 @@
 #include "portability/instr_time.h"
 
 #include "exec/auto.h"
+#include "exec/frame_queue.h"
 #include "tuple/cut.h"
 
 typedef enum px_send_phase
@@ -30,6 +31,7 @@ typedef struct px_send_state
 	px_request	request;
 	px_slice	slice;
 	bool		below_gather;
+	bool		single_copy;	/* that Gather runs its child in one worker */
 	bool		text;			/* an ExchangeArmour is above */
 	px_cut	   *cut;
 	MemoryContext context;		/* for the node's lifetime */
@@ -37,6 +39,15 @@ typedef struct px_send_state
 	px_choice	choice;			/* for the next batch */
 	px_auto    *adaptive;		/* makes the choice for each batch; NULL if
 								 * there is only one */
+
+	/*
+	 * Below a Gather: how frames get from workers to the leader, if not
+	 * through Gather's own queues.
+	 */
+	px_frame_queues *queues;	/* the leader's; NULL while there are none */
+	shm_mq_handle *queue;		/* a worker's; NULL if there is none */
+	bool		had_queues;		/* this stream: did the leader have them? */
+	uint64		worker_frames;	/* this stream: that it took out of them */
 
 	/* The target of the next frame, or of the last batch. */
 	uint32		target;			/* 0 without targets */

@@ -165,10 +165,11 @@ make_node(Plan *child, const TargetEntry *marker, int plan_node_id,
 	return scan;
 }
 
+/* gather is what will be above the node, or NULL. */
 static Plan *
 make_send(Plan *child, List *columns, const TargetEntry *marker,
-		  const px_request *request, const px_slice *slice, bool below_gather,
-		  bool text)
+		  const px_request *request, const px_slice *slice,
+		  const Gather *gather, bool text)
 {
 	CustomScan *scan = make_node(child, marker, SEND_PLAN_NODE_ID,
 								 &px_send_scan_methods);
@@ -178,12 +179,14 @@ make_send(Plan *child, List *columns, const TargetEntry *marker,
 	plan->parallel_safe = child->parallel_safe;
 
 	/*
-	 * The executor gives shared memory only to parallel-aware nodes.  In mode
-	 * auto, the senders of a parallel plan share what they measure.
+	 * The executor gives shared memory only to parallel-aware nodes.  The
+	 * senders of a parallel plan hand over frames in it, and in mode auto they
+	 * share what they measure.
 	 */
-	plan->parallel_aware = below_gather && request->adaptive;
-	scan->custom_private = list_make4(
-		columns, makeInteger(below_gather ? 1 : 0),
+	plan->parallel_aware = gather != NULL;
+	scan->custom_private = list_make5(
+		columns, makeInteger(gather ? 1 : 0),
+		makeInteger(gather && gather->single_copy ? 1 : 0),
 		list_make4_int((int) slice->slices, (int) slice->blocks,
 					   (int) slice->file, (int) slice->reason),
 		makeInteger(text ? 1 : 0));
@@ -245,7 +248,7 @@ px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker,
 	if (mapped != NIL)
 	{
 		Plan *send = make_send(outerPlan(top), mapped, frame, request, slice,
-							   true, text);
+							   castNode(Gather, top), text);
 
 		/* The Gather returns at least the frames of one participant. */
 		outerPlan(top) = send;
@@ -258,7 +261,7 @@ px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker,
 							  ->scan.plan;
 	}
 	else
-		stmt->planTree = make_send(top, columns, frame, request, slice, false,
+		stmt->planTree = make_send(top, columns, frame, request, slice, NULL,
 								   text);
 	if (request->explain != 0)
 		stmt->planTree = make_plan_node(stmt->planTree, frame, request);

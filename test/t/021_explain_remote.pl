@@ -51,12 +51,12 @@ sub log_of
 
 # A parallel sender: the plan has what its workers have measured.
 my $plan = explained('ANALYZE, BUFFERS OFF, COSTS OFF, TIMING OFF, SUMMARY OFF', 'SELECT * FROM events WHERE id > 10');
-like($plan, qr/Remote Plan:\n\s+Custom Scan \(ExchangeForward\).*\n\s+->  Gather \(actual rows=\d+.*\n\s+Workers Planned: 2\n\s+Workers Launched: [12]\n\s+->  Custom Scan \(ExchangeSend\)/,
+like($plan, qr/Remote Plan:\n\s+Custom Scan \(ExchangeForward\).*\n\s+->  Gather \(actual rows=\d+.*\n\s+Workers Planned: 2\n\s+Workers Launched: [12]\n\s+->  Parallel Custom Scan \(ExchangeSend\)/,
 	'EXPLAIN shows the plan of a parallel sender');
 my ($rows, $loops) = $plan =~ /Parallel Seq Scan on events \(actual rows=([\d.]+) loops=(\d)\)/;
 ok($loops > 1 && abs($rows * $loops - 49990) <= $loops, 'it has the rows of all its workers') or diag($plan);
 like(explained('COSTS OFF', 'SELECT * FROM events WHERE id > 10'),
-	qr/Remote Plan:\n\s+Custom Scan \(ExchangeForward\)\n\s+->  Gather\n\s+Workers Planned: 2\n\s+->  Custom Scan \(ExchangeSend\)\n.*->  Parallel Seq Scan on events\n/s, 'EXPLAIN shows it without ANALYZE, too');
+	qr/Remote Plan:\n\s+Custom Scan \(ExchangeForward\)\n\s+->  Gather\n\s+Workers Planned: 2\n\s+->  Parallel Custom Scan \(ExchangeSend\)\n.*->  Parallel Seq Scan on events\n/s, 'EXPLAIN shows it without ANALYZE, too');
 
 # Off: nothing of the kind, and plain EXPLAIN does not connect.
 unlike(explained('ANALYZE', 'SELECT * FROM events', 'SET pg_exchange.explain_remote = off'), qr/Remote Plan/, 'there is no remote plan when explain_remote is off');
