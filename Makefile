@@ -26,6 +26,7 @@
 #   make bench           the measurement behind the claims (BENCH_OPTS="--scale 1 --runs 5")
 #   make bench-suite     sizes, speed, CPU and memory by table, column and peer (BENCH_OPTS="--parts tables")
 #   make bench-latency   what the extension costs the scans it leaves alone
+#   make bench-parallel  whether the senders of a parallel query wait for each other
 #   make bench-links     four servers behind links of 100 Mbit/s each against one (needs root)
 #   make bench-auto      mode auto against the fixed modes, by data and link (needs root)
 #   make bench-tpch      TPC-H over four servers against one server and postgres_fdw
@@ -49,7 +50,7 @@ PG_CONFIG ?= pg_config
 # Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
 # `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of
 # that command line (make clean check) gets a make of its own.
-script_goals = check check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-graph check-upgrade check-tpch check-cluster check-auto check-scale check-load check-random check-aggregates check-joins check-sessions check-writes check-mirrored check-write-load check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-links bench-auto bench-tpch bench-joins bench-write bench-scale bench-load pictures format
+script_goals = check check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-graph check-upgrade check-tpch check-cluster check-auto check-scale check-load check-random check-aggregates check-joins check-sessions check-writes check-mirrored check-write-load check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-parallel bench-links bench-auto bench-tpch bench-joins bench-write bench-scale bench-load pictures format
 .PHONY: $(script_goals)
 
 ifneq (,$(filter $(script_goals),$(MAKECMDGOALS)))
@@ -76,7 +77,7 @@ check-load check-random check-aggregates check-joins check-sessions check-writes
 demo bench:
 	scripts/build.sh
 	python3 bench/$@.py $(BENCH_OPTS)
-bench-suite bench-latency bench-links bench-auto bench-tpch bench-joins bench-write bench-scale bench-load:
+bench-suite bench-latency bench-parallel bench-links bench-auto bench-tpch bench-joins bench-write bench-scale bench-load:
 	scripts/build.sh
 	python3 bench/$(@:bench-%=%).py $(BENCH_OPTS)
 pictures:
