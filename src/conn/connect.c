@@ -298,33 +298,44 @@ connect_timeout_ms(const connection_params *params)
 		Min(Max(seconds, 2), INT_MAX / 1000) * 1000;
 }
 
-/*
- * Wait until a connection that was started is made, or has failed.  False if
- * the remote takes too long: libpq does not apply connect_timeout where the
- * caller polls it.
- */
-static bool
-finish_connecting(PGconn *pg, int timeout_ms)
+bool
+px_connect_is_pending(const px_connecting *connecting)
 {
-	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
-													   timeout_ms);
-	PostgresPollingStatusType status = PGRES_POLLING_WRITING;
+	return PQstatus(connecting->pg) != CONNECTION_BAD &&
+		connecting->status != PGRES_POLLING_OK &&
+		connecting->status != PGRES_POLLING_FAILED;
+}
 
-	while (PQstatus(pg) != CONNECTION_BAD && status != PGRES_POLLING_OK &&
-		   status != PGRES_POLLING_FAILED)
+int
+px_connect_events(const px_connecting *connecting)
+{
+	return connecting->status == PGRES_POLLING_READING ?
+		WL_SOCKET_READABLE : WL_SOCKET_WRITEABLE;
+}
+
+void
+px_connect_go_on(px_connecting *connecting)
+{
+	connecting->status = PQconnectPoll(connecting->pg);
+}
+
+/* Wait until the connection is made, has failed, or takes too long. */
+static void
+finish_connecting(px_connecting *connecting)
+{
+	while (px_connect_is_pending(connecting))
 	{
-		int			wanted = status == PGRES_POLLING_READING ?
-			WL_SOCKET_READABLE : WL_SOCKET_WRITEABLE;
+		int			wanted = px_connect_events(connecting);
 		long		ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
-														 deadline);
+														 connecting->deadline);
 		int			rc;
 
 		if (ms <= 0)
-			return false;
+			break;
 		rc = WaitLatchOrSocket(MyLatch,
 							   WL_LATCH_SET | WL_TIMEOUT |
 							   WL_EXIT_ON_PM_DEATH | wanted,
-							   PQsocket(pg), ms,
+							   PQsocket(connecting->pg), ms,
 							   px_wait_event(PX_WAIT_CONNECT));
 		if (rc & WL_LATCH_SET)
 		{
@@ -332,9 +343,8 @@ finish_connecting(PGconn *pg, int timeout_ms)
 			CHECK_FOR_INTERRUPTS();
 		}
 		if (rc & wanted)
-			status = PQconnectPoll(pg);
+			px_connect_go_on(connecting);
 	}
-	return true;
 }
 
 /*
@@ -374,21 +384,19 @@ log_notice(void *arg, const char *message)
 	pfree(text);
 }
 
-/* Wait for a connection that was started, and check how it logged in. */
+/* How has it ended, and how has it logged in? */
 static px_outcome
-finish_and_check(PGconn *pg, const connection_params *params,
-				 bool password_required)
+check_connection(const px_connecting *connecting)
 {
-	int			timeout_ms = connect_timeout_ms(params);
+	PGconn	   *pg = connecting->pg;
 
-	if (!finish_connecting(pg, timeout_ms))
+	if (px_connect_is_pending(connecting))
 		return px_silent(psprintf("could not connect: no answer within %d ms",
-								  timeout_ms));
+								  connecting->timeout_ms));
 	if (PQstatus(pg) != CONNECTION_OK)
 		return px_failed(psprintf("could not connect: %s",
 								  px_remote_text(pchomp(PQerrorMessage(pg)))));
-	if (password_required && !params->scram_passthrough &&
-		!PQconnectionUsedPassword(pg))
+	if (connecting->needs_password && !PQconnectionUsedPassword(pg))
 		return px_failed("password is required");
 	if (PQsetnonblocking(pg, 1) != 0)
 		return px_failed("could not connect: out of memory");
@@ -411,14 +419,13 @@ px_keeps_connections(const ForeignServer *server)
 }
 
 px_outcome
-px_connect(ForeignServer *server, UserMapping *user, PGconn **pg)
+px_connect_start(ForeignServer *server, UserMapping *user,
+				 px_connecting *connecting)
 {
 	connection_params params = build_params(server, user);
 	bool		password_required = is_password_required(user);
-	px_outcome	outcome;
-	PGconn	   *started;
 
-	*pg = NULL;
+	connecting->pg = NULL;
 
 	/*
 	 * A non-superuser must not use the server's own identity: see
@@ -428,32 +435,35 @@ px_connect(ForeignServer *server, UserMapping *user, PGconn **pg)
 	if (password_required && !has_password(&params) &&
 		!params.scram_passthrough)
 		return px_failed("password is required");
+	connecting->needs_password = password_required &&
+		!params.scram_passthrough;
 
+	/*
+	 * libpq does not apply connect_timeout where the caller polls it.
+	 */
+	connecting->timeout_ms = connect_timeout_ms(&params);
+	connecting->deadline =
+		TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+									connecting->timeout_ms);
+	connecting->status = PGRES_POLLING_WRITING;
 	if (!reserve_file())
 		return px_failed("too many open files here");
-	started = PQconnectStartParams(params.keywords, params.values, false);
-	if (started == NULL)
+	connecting->pg = PQconnectStartParams(params.keywords, params.values,
+										  false);
+	if (connecting->pg == NULL)
 	{
 		ReleaseExternalFD();
 		return px_failed("could not connect: out of memory");
 	}
-	(void) PQsetNoticeProcessor(started, log_notice, NULL);
-	PG_TRY();
-	{
-		outcome = finish_and_check(started, &params, password_required);
-	}
-	PG_CATCH();
-	{
-		libpqsrv_disconnect(started);
-		PG_RE_THROW();
-	}
-	PG_END_TRY();
+	(void) PQsetNoticeProcessor(connecting->pg, log_notice, NULL);
+	return px_ok();
+}
 
-	if (px_is_ok(outcome))
-		*pg = started;
-	else
-		libpqsrv_disconnect(started);
-	return outcome;
+px_outcome
+px_connect_finish(px_connecting *connecting)
+{
+	finish_connecting(connecting);
+	return check_connection(connecting);
 }
 
 void

@@ -24,18 +24,41 @@
  */
 #define PX_CONNECT_TIMEOUT_MS	10000
 
+/* A connection that is being made. */
+typedef struct px_connecting
+{
+	PGconn	   *pg;				/* to be closed by px_disconnect, whatever
+								 * becomes of it; NULL if it was not started */
+	PostgresPollingStatusType status;	/* of PQconnectPoll */
+	int			timeout_ms;
+	TimestampTz deadline;		/* that long after it was started */
+	bool		needs_password;	/* is to log in with one */
+} px_connecting;
+
 /*
- * Connect to server as user, into *pg, which is to be closed by px_disconnect.
- * Nothing was asked of the remote yet.  Sending on the connection does not
- * block: px_wait_for_result sends what is left.
- *
- * Where postgres_fdw would refuse or fail, the outcome is PX_OUTCOME_SILENT or
- * PX_OUTCOME_FAILED, and *pg is NULL.  postgres_fdw then refuses or fails
- * itself, in its own words, when it runs the scan.  Blocks, serving
- * interrupts, which are the only errors.
+ * Begin to connect to server as user.  Where postgres_fdw would refuse or
+ * fail, the outcome is PX_OUTCOME_FAILED.  postgres_fdw then refuses or fails
+ * itself, in its own words, when it runs the scan.  Does not wait for the
+ * remote, but for the resolver if the host has a name.
  */
-extern px_outcome px_connect(ForeignServer *server, UserMapping *user,
-							 PGconn **pg);
+extern px_outcome px_connect_start(ForeignServer *server, UserMapping *user,
+								   px_connecting *connecting);
+
+/*
+ * Is there more to wait for?  Then for which events of the socket; and when
+ * there is one, go on, without waiting.
+ */
+extern bool px_connect_is_pending(const px_connecting *connecting);
+extern int	px_connect_events(const px_connecting *connecting);
+extern void px_connect_go_on(px_connecting *connecting);
+
+/*
+ * Wait until the connection is made.  PX_OUTCOME_OK: nothing was asked of the
+ * remote yet, and sending on the connection does not block: px_wait_for_result
+ * sends what is left.  Or PX_OUTCOME_FAILED, or after the deadline
+ * PX_OUTCOME_SILENT.  Blocks, serving interrupts, which are the only errors.
+ */
+extern px_outcome px_connect_finish(px_connecting *connecting);
 
 /* postgres_fdw's server option keep_connections; on unless switched off. */
 extern bool px_keeps_connections(const ForeignServer *server);

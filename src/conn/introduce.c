@@ -168,17 +168,25 @@ take_answers(px_connection *connection, const px_hello *self,
 	return px_ok();
 }
 
-px_outcome
-px_introduce(px_connection *connection)
+void
+px_introduce_send(px_connection *connection)
 {
 	px_hello	self;
 	char		hello[PX_HELLO_NBYTES_MAX];
-	PGresult   *volatile result = NULL;
-	px_outcome	outcome;
 
 	px_hello_self(&self);
 	px_hello_write(hello, sizeof(hello), &self);
 	send_all(connection->pg, hello);
+}
+
+px_outcome
+px_introduce_finish(px_connection *connection)
+{
+	px_hello	self;
+	PGresult   *volatile result = NULL;
+	px_outcome	outcome;
+
+	px_hello_self(&self);
 	PG_TRY();
 	{
 		outcome = take_answers(connection, &self, (PGresult **) &result);

@@ -13,7 +13,8 @@
 
 /*
  * Configure the session, see that the functions of the extension there are
- * genuine, and exchange hellos: all in one round trip.
+ * genuine, and exchange hellos: all in one round trip.  First it is sent,
+ * which waits for nothing; then the answers are taken.
  *
  * PX_OUTCOME_OK: the remote was accepted.  Hello, version and locality of the
  * connection are known, and it may be used.  PX_OUTCOME_FAILED or
@@ -23,7 +24,8 @@
  * Blocks for PX_SETUP_TIMEOUT_MS at most, serving interrupts; after an
  * interrupt the connection is to be closed, too.
  */
-extern px_outcome px_introduce(px_connection *connection);
+extern void px_introduce_send(px_connection *connection);
+extern px_outcome px_introduce_finish(px_connection *connection);
 
 /*
  * Judge the remote by its hello: PX_OUTCOME_OK, and *version is the newest

@@ -384,24 +384,22 @@ refuse_connection(const ForeignServer *server, const UserMapping *user)
 }
 
 /*
- * Open a connection and have it accepted by both sides.  It is linked into
- * the peer from the start, so that errors do not leak it; but whatever takes
- * it back before it was accepted closes it.
+ * The connection is linked into the peer from the start, so that errors do not
+ * leak it; but whatever takes it back before it was accepted closes it.
  */
-static px_outcome
-open_connection(px_peer *peer, UserMapping *user, px_connection_holder *holder)
+px_outcome
+px_connection_start(px_peer *peer, UserMapping *user,
+					px_connecting *connecting, px_connection **started)
 {
 	ForeignServer *server = GetForeignServer(user->serverid);
-	px_connection *connection;
-	px_outcome	outcome;
-	PGconn	   *pg;
-
-	connection =
+	px_connection *connection =
 		MemoryContextAllocZero(CacheMemoryContext, sizeof(px_connection));
+	px_outcome	outcome;
+
 	PG_TRY();
 	{
 		if (allow_connection(connection, server))
-			outcome = px_connect(server, user, &pg);
+			outcome = px_connect_start(server, user, connecting);
 		else
 			outcome = refuse_connection(server, user);
 	}
@@ -411,38 +409,78 @@ open_connection(px_peer *peer, UserMapping *user, px_connection_holder *holder)
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
-
 	if (!px_is_ok(outcome))
 	{
 		free_connection(connection);
-		if (outcome.kind == PX_OUTCOME_SILENT)
-			px_peer_avoid(peer);
 		return outcome;
 	}
 
 	connection->peer = peer;
-	connection->pg = pg;
+	connection->pg = connecting->pg;
 	connection->since = GetCurrentTimestamp();
 	connection->invalidated = !px_keeps_connections(server);
-	if (connection->shown)
-		connection->shown->remote_pid = PQbackendPID(pg);
-	give_connection(connection, holder);
+	connection->in_use = true;
+	connection->nest_level = GetCurrentTransactionNestLevel();
 	dlist_push_tail(&peer->connections, &connection->node);
 	dlist_push_tail(&all_connections, &connection->all_node);
+	*started = connection;
+	return outcome;
+}
 
-	outcome = px_introduce(connection);
-	if (px_is_ok(outcome))
-	{
-		connection->accepted = true;
-		return outcome;
-	}
-
+/* The connection cannot be used: close it. */
+static px_outcome
+give_up_connecting(px_connection *connection, px_outcome outcome)
+{
 	if (outcome.kind == PX_OUTCOME_REFUSED)
-		peer->stream_refusal = MemoryContextStrdup(CacheMemoryContext,
-												   outcome.reason);
+		connection->peer->stream_refusal =
+			MemoryContextStrdup(CacheMemoryContext, outcome.reason);
+	if (outcome.kind == PX_OUTCOME_SILENT)
+		px_peer_avoid(connection->peer);
 	if (PQtransactionStatus(connection->pg) == PQTRANS_ACTIVE)
 		(void) px_cancel(connection->pg, abandon_deadline());
 	px_connection_discard(connection);
+	return outcome;
+}
+
+px_outcome
+px_connection_introduce(px_connection *connection, px_connecting *connecting)
+{
+	px_outcome	outcome = px_connect_finish(connecting);
+
+	if (!px_is_ok(outcome))
+		return give_up_connecting(connection, outcome);
+	if (connection->shown)
+		connection->shown->remote_pid = PQbackendPID(connection->pg);
+	px_introduce_send(connection);
+	return outcome;
+}
+
+px_outcome
+px_connection_accept(px_connection *connection)
+{
+	px_outcome	outcome = px_introduce_finish(connection);
+
+	if (!px_is_ok(outcome))
+		return give_up_connecting(connection, outcome);
+	connection->accepted = true;
+	return outcome;
+}
+
+static px_outcome
+open_connection(px_peer *peer, UserMapping *user, px_connection_holder *holder)
+{
+	px_connecting connecting;
+	px_connection *connection;
+	px_outcome	outcome = px_connection_start(peer, user, &connecting,
+											  &connection);
+
+	if (px_is_ok(outcome))
+	{
+		give_connection(connection, holder);
+		outcome = px_connection_introduce(connection, &connecting);
+	}
+	if (px_is_ok(outcome))
+		outcome = px_connection_accept(connection);
 	return outcome;
 }
 
@@ -475,6 +513,25 @@ px_connection_acquire(px_peer *peer, UserMapping *user,
 		px_connection_discard(connection);
 	}
 	return open_connection(peer, user, holder);
+}
+
+void
+px_connection_keep(px_connection *connection)
+{
+	take_connection(connection);
+}
+
+bool
+px_connection_pass_on(px_connection *connection, px_connection_holder *holder)
+{
+	if (!connection->accepted || connection->invalidated ||
+		connection->nest_level != GetCurrentTransactionNestLevel() ||
+		PQtransactionStatus(connection->pg) != PQTRANS_INTRANS)
+		return false;
+	take_connection(connection);
+	give_connection(connection, holder);
+	connection->reused = true;
+	return true;
 }
 
 void

@@ -17,6 +17,7 @@
 #ifndef PX_CONN_POOL_H
 #define PX_CONN_POOL_H
 
+#include "conn/connect.h"
 #include "conn/outcome.h"
 #include "conn/peer.h"
 
@@ -35,6 +36,30 @@ extern px_peer *px_peer_get(UserMapping *user);
  */
 extern px_outcome px_connection_acquire(px_peer *peer, UserMapping *user,
 										px_connection_holder *holder);
+
+/*
+ * The steps of making a connection, for those who make several at once: begin
+ * to connect (see px_connect_start); when that has come to an end, send what
+ * the session begins with; have it accepted by both sides.  After anything but
+ * PX_OUTCOME_OK the connection is gone.  When it is accepted it counts as in
+ * use, without a holder, until px_connection_keep makes it idle; the end of
+ * the (sub)transaction closes it before that.
+ */
+extern px_outcome px_connection_start(px_peer *peer, UserMapping *user,
+									  px_connecting *connecting,
+									  px_connection **started);
+extern px_outcome px_connection_introduce(px_connection *connection,
+										  px_connecting *connecting);
+extern px_outcome px_connection_accept(px_connection *connection);
+extern void px_connection_keep(px_connection *connection);
+
+/*
+ * Give holder a connection whose stream was read to its end, with the
+ * transaction that is there.  False if it is to be given back: it is not to be
+ * used again, or the transaction began in another subtransaction.
+ */
+extern bool px_connection_pass_on(px_connection *connection,
+								  px_connection_holder *holder);
 
 /*
  * Any connection of this session that a stream has, to the server, or to any

@@ -54,6 +54,15 @@ px_ask_note_idle_timeout(px_receive_state *state)
 	state->asked.idle_ms = px_receive_peer(state)->admission.idle_ms;
 }
 
+void
+px_ask_note_asked(px_receive_state *state, bool types)
+{
+	state->asked.command = GetCurrentCommandId(false);
+	state->asked.answered = true;
+	state->asked.types = types;
+	px_ask_note_contact(state);
+}
+
 /*
  * Ask about the query, or about the peer alone with NULL.  The snapshot is
  * wanted in any case: it cannot be had later if a subtransaction begins first.
@@ -61,11 +70,12 @@ px_ask_note_idle_timeout(px_receive_state *state)
 static void
 send_question(px_receive_state *state, const char *query)
 {
-	const char *types = query ? px_ask_types_along(state) : NULL;
+	px_question_item item = {.query = query};
 
-	state->asked.types = types != NULL;
+	item.types = query ? px_ask_types_along(state) : NULL;
+	state->asked.types = item.types != NULL;
 	px_fdw_cursor_rescan(state->question);
-	px_question_ask(state->question, px_receive_peer(state), query, types,
+	px_question_ask(state->question, px_receive_peer(state), &item, 1,
 					px_transport_setting != PX_TRANSPORT_SESSION);
 	px_ask_note_contact(state);
 }
@@ -74,14 +84,14 @@ send_question(px_receive_state *state, const char *query)
 static px_outcome
 wait_for_answer(px_receive_state *state, long timeout_ms)
 {
-	bool		same;
+	px_question_item item;
 	px_outcome	outcome = px_question_answer(state->question,
 											 px_receive_peer(state),
 											 state->servername, timeout_ms,
-											 &same);
+											 &item, 1);
 
 	if (px_is_ok(outcome) && state->asked.types)
-		px_ask_types_note(state, same);
+		px_ask_types_note(state, item.same_types);
 	return outcome;
 }
 
@@ -107,6 +117,22 @@ judge_answer(px_receive_state *state, px_outcome outcome)
 }
 
 px_outcome
+px_ask_note_answer(px_receive_state *state, px_outcome outcome,
+				   const px_question_item *item)
+{
+	px_peer    *peer = px_receive_peer(state);
+
+	if (px_is_ok(outcome))
+	{
+		strlcpy(peer->admission.against, item->against,
+				sizeof(peer->admission.against));
+		if (state->asked.types)
+			px_ask_types_note(state, item->same_types);
+	}
+	return judge_answer(state, outcome);
+}
+
+px_outcome
 px_ask_peer(px_receive_state *state)
 {
 	send_question(state, NULL);
@@ -116,8 +142,7 @@ px_ask_peer(px_receive_state *state)
 px_outcome
 px_ask_query(px_receive_state *state)
 {
-	state->asked.command = GetCurrentCommandId(false);
-	state->asked.answered = true;
+	px_ask_note_asked(state, false);
 	send_question(state, state->remote_sql);
 	return judge_answer(state, wait_for_answer(state, -1));
 }
@@ -125,8 +150,7 @@ px_ask_query(px_receive_state *state)
 void
 px_ask_query_ahead(px_receive_state *state)
 {
-	state->asked.command = GetCurrentCommandId(false);
-	state->asked.answered = true;
+	px_ask_note_asked(state, false);
 	send_question(state, state->remote_sql);
 	state->asked.pending = true;
 }

@@ -12,6 +12,7 @@
 #define PX_EXEC_ASK_SESSION_H
 
 #include "exec/receive_state.h"
+#include "transport/question.h"
 
 /* A (re)scan begins: nothing was asked about the query for it. */
 extern void px_ask_forget(px_receive_state *state);
@@ -48,6 +49,15 @@ extern void px_ask_query_ahead(px_receive_state *state);
  * may have been closed.  PX_OUTCOME_OK also if nothing was asked ahead.
  */
 extern px_outcome px_ask_collect(px_receive_state *state);
+
+/*
+ * The same for a question about several scans.  It was sent, and is also about
+ * the types of this one, or not; and it was answered: see px_question_answer.
+ */
+extern void px_ask_note_asked(px_receive_state *state, bool types);
+extern px_outcome px_ask_note_answer(px_receive_state *state,
+									 px_outcome outcome,
+									 const px_question_item *item);
 
 /*
  * The session is about to read the query: may the locks that this takes

@@ -63,6 +63,7 @@ ask_hellos(px_receive_state **fragments, int n)
 {
 	const char *against = NULL;
 	bool	   *asked = palloc0(n * sizeof(bool));
+	px_question_item nothing = {0};
 
 	for (int i = 0; i < n; i++)
 	{
@@ -75,7 +76,7 @@ ask_hellos(px_receive_state **fragments, int n)
 		if (peer->admitted || !is_first(fragments, i))
 			continue;
 		px_fdw_cursor_rescan(fragments[i]->question);
-		px_question_ask(fragments[i]->question, peer, NULL, NULL,
+		px_question_ask(fragments[i]->question, peer, &nothing, 1,
 						px_transport_setting != PX_TRANSPORT_SESSION);
 		asked[i] = true;
 	}
@@ -89,7 +90,8 @@ ask_hellos(px_receive_state **fragments, int n)
 			continue;
 		outcome = px_question_answer(fragments[i]->question,
 									 px_receive_peer(fragments[i]),
-									 fragments[i]->servername, -1, NULL);
+									 fragments[i]->servername, -1,
+									 &nothing, 1);
 		if (!px_is_ok(outcome) && against == NULL)
 			against = outcome.reason;
 	}

@@ -78,7 +78,8 @@ px_open_add_reader(px_receive_state *state)
 													  "pg_exchange stream",
 													  ALLOCSET_SMALL_SIZES);
 	}
-	reader->keeps_first = state->nreaders == 0 && !state->params_change;
+	reader->keeps_first = state->nreaders == 0 && !state->params_change &&
+		!state->forgets;
 	state->readers[state->nreaders++] = reader;
 	MemoryContextSwitchTo(oldcontext);
 	return reader;

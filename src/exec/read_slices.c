@@ -92,7 +92,9 @@ px_read_next_slice(px_receive_state *state, px_stream_reader *reader)
 		reader->session_active = false;
 	else
 		slice = px_slices_claim(state->slices, false);
-	if (slice < 0 || !read_slice(state, reader, slice))
+	if (slice < 0 && px_receive_takes_turns(state) && state->nreaders == 1)
+		Assert(reader->stream->phase == PX_STREAM_CLOSED);
+	else if (slice < 0 || !read_slice(state, reader, slice))
 		px_stream_close(reader->stream);
 	MemoryContextSwitchTo(oldcontext);
 }

@@ -164,6 +164,22 @@ typedef struct px_receive_state
 	bool		yields;
 
 	/*
+	 * Written by an ExchangeGather at its begin: at its end, the stream keeps
+	 * its connection, with the transaction, until the gather has looked for
+	 * another scan that goes on with it.
+	 */
+	bool		passes_on;
+
+	/*
+	 * Written by an ExchangeGather at its begin: how many streams of the query
+	 * may run at once, if there are fewer than nstreams, else 0; and whether
+	 * too much is expected for the first batches of all scans to be kept for a
+	 * rescan.
+	 */
+	int			nstreams_at_once;
+	bool		forgets;
+
+	/*
 	 * Written by an ExchangeLookup, when it has set its keys: others are going
 	 * to follow.
 	 */
@@ -263,6 +279,17 @@ typedef struct px_receive_state
 	px_receive_stats stats;
 	uint32		worker_codecs;	/* that workers have seen */
 } px_receive_state;
+
+/*
+ * Does the scan take turns with others on a connection?  Not a fragment of a
+ * join, whose session may have been given something, and which has to run.
+ */
+static inline bool
+px_receive_takes_turns(const px_receive_state *state)
+{
+	return state->passes_on && state->hold == PX_HOLD_NONE &&
+		state->attempt == NULL;
+}
 
 /* The peer of the scan. */
 static inline px_peer *

@@ -27,12 +27,6 @@
 #include "wire/piece.h"
 #include "wire/request.h"
 
-/*
- * Of receive_buffer, a stream holds a frame, libpq's input buffer with the
- * next one (which doubles as it grows), and a decoded batch.
- */
-#define BUFFER_SHARE_OF_A_BATCH		8
-
 /* Room for a request without its columns, and for the wrapping. */
 #define REQUEST_NBYTES		1024
 
@@ -83,17 +77,20 @@ wanted_plan(const px_receive_state *state)
 		((options & INSTRUMENT_WAL) ? PX_EXPLAIN_WAL : 0);
 }
 
-/* Fill in what both transports ask for; the compression is already chosen. */
+/*
+ * Fill in what both transports ask for; the compression is already chosen.
+ * The stream is one of nstreams that share receive_buffer.
+ */
 static void
-fill_request(px_receive_state *state, px_stream_reader *reader,
+fill_request(px_receive_state *state, px_stream_reader *reader, int nstreams,
 			 px_request *request)
 {
 	request->version = reader->version;
 	request->batch_rows = reader->batch_rows_max = px_batch_rows_max;
 	request->batch_bytes =
 		Max(Min(px_batch_bytes_max,
-				px_receive_buffer / BUFFER_SHARE_OF_A_BATCH /
-					Max(state->nstreams, 1) / state->nslices_max),
+				px_receive_buffer / PX_BUFFER_SHARE_OF_A_BATCH /
+					Max(nstreams, 1) / state->nslices_max),
 			1);
 	request->batch_bytes = Min(request->batch_bytes, px_max_frame_bytes / 2);
 	request->server_version = PG_VERSION_NUM;
@@ -146,7 +143,8 @@ px_request_for_stream(px_receive_state *state, px_stream_reader *reader)
 	reader->link_history = request.adaptive ? &peer->link_history : NULL;
 	reader->link = px_peer_link(peer);
 	px_scan_filter_fit(state, &stream->holder.connection->hello);
-	fill_request(state, reader, &request);
+	fill_request(state, reader, state->nstreams_at_once > 0 ?
+				 state->nstreams_at_once : state->nstreams, &request);
 	request.has_session = peer->admitted;	/* not in plain EXPLAIN */
 	request.session = peer->admission.session;
 	sql = wrap_query(state, reader, &request, "send");
@@ -168,7 +166,7 @@ px_request_for_session(px_receive_state *state, px_stream_reader *reader)
 	reader->link_history = NULL;
 	px_scan_filter_fit(state, &peer->admission.hello);
 	px_scan_keys_fit(state, peer->admission.hello.encoding);
-	fill_request(state, reader, &request);
+	fill_request(state, reader, state->nstreams, &request);
 	if (state->exact_portions)
 	{
 		request.fixed = true;

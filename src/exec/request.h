@@ -11,6 +11,12 @@
 #include "exec/receive_state.h"
 
 /*
+ * Of receive_buffer, a stream holds a frame, libpq's input buffer with the
+ * next one (which doubles as it grows), and a decoded batch.
+ */
+#define PX_BUFFER_SHARE_OF_A_BATCH	8
+
+/*
  * The query of a stream, for reader's slice, goes into its px_stream; the
  * connection must be there.
  */

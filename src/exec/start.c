@@ -344,6 +344,40 @@ px_start_begin(px_receive_state *state, bool may_use_session)
 	return begun;
 }
 
+bool
+px_start_has_question(px_receive_state *state)
+{
+	const px_peer *peer = px_receive_peer(state);
+
+	return px_enabled && state->phase == PX_RECEIVE_NEW &&
+		state->hold == PX_HOLD_NONE && state->attempt == NULL &&
+		state->nfilters == 0 && !state->types_alone &&
+		state->session_next == NULL && peer->refusal == NULL &&
+		peer->stream_refusal == NULL && px_is_ok(judge_here(state)) &&
+		(!px_ask_is_known(state) || px_ask_types_is_due(state));
+}
+
+bool
+px_start_take_over(px_receive_state *state, px_receive_state *from)
+{
+	px_stream  *stream = px_open_first_reader(state)->stream;
+	px_stream  *ended = from->readers[0]->stream;
+
+	if (!px_stream_pass_on(ended, stream))
+		return false;
+	if (px_start_begin(state, false))
+	{
+		/* It may have nothing to read. */
+		if (stream->phase == PX_STREAM_CLOSED)
+			px_stream_close(stream);
+		return true;
+	}
+	if (stream->holder.connection)
+		(void) px_stream_pass_on(stream, ended);
+	px_stream_close(stream);
+	return false;
+}
+
 void
 px_start_anew(px_receive_state *state)
 {

@@ -28,6 +28,21 @@
 extern bool px_start_begin(px_receive_state *state, bool may_use_session);
 
 /*
+ * Is px_start_begin going to ask postgres_fdw's session about the query, as it
+ * is planned, if there is to be a stream?
+ */
+extern bool px_start_has_question(px_receive_state *state);
+
+/*
+ * Begin to read, in PX_RECEIVE_NEW, by a stream on the connection of another
+ * scan of the same peer, whose own stream has ended and left it one.  False if
+ * that is not possible: as with px_start_begin, and from may have its
+ * connection still.
+ */
+extern bool px_start_take_over(px_receive_state *state,
+							   px_receive_state *from);
+
+/*
  * The stream that was begun has lost its connection: back to PX_RECEIVE_NEW.
  */
 extern void px_start_anew(px_receive_state *state);

@@ -34,8 +34,11 @@
 #include "exec/ask_session.h"
 #include "exec/merge.h"
 #include "exec/scan_filter.h"
+#include "exec/siblings.h"
 #include "exec/start.h"
 #include "node/gather.h"
+#include "node/gather_explain.h"
+#include "node/gather_state.h"
 #include "node/receive.h"
 
 /* Rows of a child without a stream between two looks at the sockets. */
@@ -52,52 +55,11 @@
 #define FIRST_IN_ORDER_TURNS	100 /* of LOCAL_ROWS rows */
 #define FIRST_IN_ORDER_MS		300
 
-typedef struct gather_child
-{
-	PlanState  *node;
-	px_receive_state *receive;	/* if its rows come right from there, else
-								 * NULL */
-	bool		done;
-} gather_child;
-
-typedef struct px_gather_state
-{
-	CustomScanState css;		/* must be first */
-
-	/* Fixed at begin. */
-	const Plan *append;			/* Append or MergeAppend that it replaces */
-	int			nchildren;
-	gather_child *children;
-	PartitionPruneState *prune_state;	/* NULL without run-time pruning */
-	int			npruned;		/* removed before execution began */
-	px_merge   *merge;			/* NULL in place of an Append */
-	px_stream **waiting;		/* room for all streams of the children */
-
-	/* Of the current scan. */
-	bool		started;
-	bool		any_order;		/* the plan does not rely on the children's
-								 * order */
-	px_gather_order order;		/* PX_GATHER_FIRST_IN_ORDER becomes
-								 * PX_GATHER_ANY when a child holds up
-								 * others */
-	long		patience_ms;	/* how long children may still be waited for,
-								 * in PX_GATHER_FIRST_IN_ORDER */
-	int			local_turns;	/* of children without a stream */
-	Bitmapset  *valid;			/* children that were not pruned away */
-	int			current;		/* the child whose turn it is; -1 before the
-								 * first */
-	int			local_rows;		/* it has returned since the sockets were
-								 * looked at */
-	instr_time	receive_wait;	/* when no child was ready; over all scans */
-} px_gather_state;
-
 static Node *create_state(CustomScan *scan);
 static void begin_gather(CustomScanState *css, EState *estate, int eflags);
 static TupleTableSlot *exec_gather(CustomScanState *css);
 static void end_gather(CustomScanState *css);
 static void rescan_gather(CustomScanState *css);
-static void explain_gather(CustomScanState *css, List *ancestors,
-						   ExplainState *es);
 
 const CustomScanMethods px_gather_scan_methods = {
 	.CustomName = PX_GATHER_NAME,
@@ -110,7 +72,7 @@ static const CustomExecMethods gather_exec_methods = {
 	.ExecCustomScan = exec_gather,
 	.EndCustomScan = end_gather,
 	.ReScanCustomScan = rescan_gather,
-	.ExplainCustomScan = explain_gather,
+	.ExplainCustomScan = px_gather_explain,
 };
 
 void
@@ -153,6 +115,22 @@ find_receive(PlanState *node)
 	}
 }
 
+/* The children of an Append. */
+static void
+begin_siblings(px_gather_state *state)
+{
+	px_receive_state **scans =
+		palloc(Max(state->nchildren, 1) * sizeof(px_receive_state *));
+
+	for (int i = 0; i < state->nchildren; i++)
+	{
+		scans[i] = state->children[i].receive;
+		if (scans[i])
+			scans[i]->yields = true;
+	}
+	state->siblings = px_siblings_new(state->nchildren, scans);
+}
+
 static void
 begin_gather(CustomScanState *css, EState *estate, int eflags)
 {
@@ -170,10 +148,10 @@ begin_gather(CustomScanState *css, EState *estate, int eflags)
 	state->append = linitial(scan->custom_private);
 	state->prune_state =
 		px_begin_pruning(&css->ss.ps, nplans, state->append, &valid);
-	state->children = palloc0(nplans * sizeof(gather_child));
+	state->children = palloc0(nplans * sizeof(px_gather_child));
 	while ((i = bms_next_member(valid, i)) >= 0)
 	{
-		gather_child *child = &state->children[state->nchildren++];
+		px_gather_child *child = &state->children[state->nchildren++];
 
 		child->node =
 			ExecInitNode(list_nth(scan->custom_plans, i), estate, eflags);
@@ -195,13 +173,7 @@ begin_gather(CustomScanState *css, EState *estate, int eflags)
 		state->merge =
 			px_merge_new((const MergeAppend *) state->append, css->custom_ps);
 	else
-	{
-		for (i = 0; i < state->nchildren; i++)
-		{
-			if (state->children[i].receive)
-				state->children[i].receive->yields = true;
-		}
-	}
+		begin_siblings(state);
 }
 
 /* ---------------------------------------------------------------------
@@ -216,8 +188,8 @@ waits_for_session(const px_receive_state *receive)
 }
 
 /*
- * Begin a stream.  False if there can be none, or if there is no connection
- * for it now.
+ * Begin a stream that is not a child of an Append.  False if there can be
+ * none, or if there is no connection for it now.
  */
 static bool
 begin_receive(px_receive_state *receive)
@@ -242,12 +214,13 @@ begin_ahead(px_gather_state *state)
 
 	while ((i = bms_next_member(state->valid, i)) >= 0)
 	{
-		gather_child *child = &state->children[i];
+		px_gather_child *child = &state->children[i];
 		px_receive_state *receive = child->receive;
 
 		if (receive == NULL || child->done)
 			continue;
-		if (begin_receive(receive))
+		if (state->siblings ? px_siblings_begin(state->siblings, i) :
+			begin_receive(receive))
 			child->done = px_scan_filter_excludes(receive);
 		if (!waits_for_session(receive))
 			continue;
@@ -255,6 +228,41 @@ begin_ahead(px_gather_state *state)
 			break;
 		(void) px_start_begin(receive, true);
 	}
+}
+
+/*
+ * If the stream of child i has ended, another child may go on with its
+ * connection: see begin_ahead for which.
+ */
+static void
+pass_on(px_gather_state *state, int i)
+{
+	int			limit = state->nchildren;
+	int			waiting = -1;
+
+	if (!px_siblings_has_spare(state->siblings, i))
+		return;
+	while (!state->any_order &&
+		   (waiting = bms_next_member(state->valid, waiting)) >= 0)
+	{
+		const px_gather_child *child = &state->children[waiting];
+
+		if (child->receive && !child->done &&
+			waits_for_session(child->receive))
+			limit = Min(limit, waiting);
+	}
+	state->children[i].passed_on =
+		px_siblings_pass_on(state->siblings, i, limit);
+}
+
+/* Read on, without waiting: px_receive_advance. */
+static bool
+advance_child(px_gather_state *state, int i)
+{
+	bool		has_row = px_receive_advance(state->children[i].receive, false);
+
+	pass_on(state, i);
+	return has_row;
 }
 
 /* Begin the streams of a subtree that is not going to be run at once. */
@@ -387,7 +395,7 @@ start_gather(px_gather_state *state)
 
 	while ((i = bms_next_member(state->valid, i)) >= 0)
 	{
-		gather_child *child = &state->children[i];
+		px_gather_child *child = &state->children[i];
 		bool		rescanned = child->node->chgParam != NULL;
 
 		if (rescanned)
@@ -399,6 +407,11 @@ start_gather(px_gather_state *state)
 	}
 	state->order = intVal(lsecond(scan->custom_private));
 	state->any_order = state->order == PX_GATHER_ANY;
+	if (state->siblings)
+	{
+		px_siblings_reset(state->siblings, state->valid);
+		px_siblings_ask(state->siblings);
+	}
 	begin_ahead(state);
 	if (state->merge)
 		read_limited(state);
@@ -413,7 +426,7 @@ start_gather(px_gather_state *state)
  * --------------------------------------------------------------------- */
 
 static bool
-is_local(const gather_child *child)
+is_local(const px_gather_child *child)
 {
 	return child->receive == NULL || px_receive_uses_session(child->receive);
 }
@@ -466,10 +479,10 @@ find_ready(px_gather_state *state)
 	for (int i = next_valid(state, state->current); n > 0;
 		 n--, i = next_valid(state, i))
 	{
-		gather_child *child = &state->children[i];
+		px_gather_child *child = &state->children[i];
 
 		if (!child->done && !is_local(child) &&
-			px_receive_advance(child->receive, false) && !is_local(child))
+			advance_child(state, i) && !is_local(child))
 			return i;
 	}
 	return find_local(state);
@@ -483,19 +496,19 @@ find_ready(px_gather_state *state)
 static bool
 wait_for_streams(px_gather_state *state)
 {
-	gather_child *unbegun = NULL;
+	px_gather_child *unbegun = NULL;
 	int			nwaiting = 0;
 	long		timeout_ms = -1;
 	int			i = -1;
 
 	while ((i = bms_next_member(state->valid, i)) >= 0)
 	{
-		gather_child *child = &state->children[i];
+		px_gather_child *child = &state->children[i];
 		int			n;
 
 		if (child->done)
 			continue;
-		if (!begin_receive(child->receive))
+		if (!px_siblings_begin(state->siblings, i))
 		{
 			unbegun = unbegun ? unbegun : child;
 			if (waits_for_session(child->receive) && !state->any_order)
@@ -519,7 +532,7 @@ wait_for_streams(px_gather_state *state)
 
 /* Is it still the current child's turn? */
 static bool
-has_more(px_gather_state *state, const gather_child *child)
+has_more(px_gather_state *state, const px_gather_child *child)
 {
 	if (child->done)
 		return false;
@@ -533,11 +546,12 @@ has_more(px_gather_state *state, const gather_child *child)
  * must not be held up any longer by it.
  */
 static bool
-wait_for_turn(px_gather_state *state, gather_child *child)
+wait_for_turn(px_gather_state *state, int i)
 {
+	px_gather_child *child = &state->children[i];
 	px_receive_state *receive = child->receive;
 
-	while (!is_local(child) && !px_receive_advance(receive, false))
+	while (!is_local(child) && !advance_child(state, i))
 	{
 		int			nwaiting = px_receive_waiting(receive, state->waiting);
 		TimestampTz began;
@@ -565,7 +579,7 @@ wait_for_turn(px_gather_state *state, gather_child *child)
  * up others?
  */
 static bool
-may_have_turn(px_gather_state *state, const gather_child *child)
+may_have_turn(px_gather_state *state, const px_gather_child *child)
 {
 	if (is_local(child))
 		return state->local_turns++ < FIRST_IN_ORDER_TURNS;
@@ -583,11 +597,11 @@ choose_first(px_gather_state *state)
 
 	while ((i = bms_next_member(state->valid, i)) >= 0)
 	{
-		gather_child *child = &state->children[i];
+		px_gather_child *child = &state->children[i];
 
 		if (child->done)
 			continue;
-		if (!wait_for_turn(state, child))
+		if (!wait_for_turn(state, i))
 			return -1;
 		if (state->order == PX_GATHER_FIRST_IN_ORDER &&
 			!may_have_turn(state, child))
@@ -647,7 +661,7 @@ next_ready_row(px_gather_state *state)
 	for (;;)
 	{
 		int			i = choose_child(state);
-		gather_child *child;
+		px_gather_child *child;
 		TupleTableSlot *slot;
 
 		CHECK_FOR_INTERRUPTS();
@@ -661,7 +675,8 @@ next_ready_row(px_gather_state *state)
 		/* The end, unless a filter let no row of the batch through. */
 		child->done = child->receive == NULL ||
 			px_receive_is_done(child->receive);
-		if (child->done)
+		pass_on(state, i);
+		if (child->done && !child->passed_on)
 			begin_ahead(state);
 	}
 }
@@ -698,7 +713,7 @@ rescan_gather(CustomScanState *css)
 
 	for (int i = 0; i < state->nchildren; i++)
 	{
-		gather_child *child = &state->children[i];
+		px_gather_child *child = &state->children[i];
 
 		if (changed)
 			UpdateChangedParamSet(child->node, changed);
@@ -706,10 +721,12 @@ rescan_gather(CustomScanState *css)
 		/* If its parameters have changed, it is rescanned when it is run. */
 		if (child->node->chgParam == NULL)
 			ExecReScan(child->node);
-		child->done = false;
+		child->done = child->passed_on = false;
 	}
 	if (state->merge)
 		px_merge_reset(state->merge);
+	else
+		px_siblings_end(state->siblings);
 	state->started = false;
 }
 
@@ -720,80 +737,6 @@ end_gather(CustomScanState *css)
 
 	for (int i = 0; i < state->nchildren; i++)
 		ExecEndNode(state->children[i].node);
-}
-
-/* ---------------------------------------------------------------------
- * EXPLAIN
- * --------------------------------------------------------------------- */
-
-/* Name the modes of all streams below. */
-static bool
-collect_mode(PlanState *node, void *context)
-{
-	px_receive_state *receive = px_receive_from_node(node);
-
-	if (receive)
-	{
-		*(uint32 *) context |= 1u << receive->mode;
-		return false;
-	}
-	return planstate_tree_walker(node, collect_mode, context);
-}
-
-/* Count the scans below that are not read, because no key is theirs. */
-static bool
-count_excluded(PlanState *node, void *context)
-{
-	px_receive_state *receive = px_receive_from_node(node);
-
-	if (receive == NULL)
-		return planstate_tree_walker(node, count_excluded, context);
-	*(int *) context += receive->excluded;
-	return false;
-}
-
-static void
-explain_gather(CustomScanState *css, List *ancestors, ExplainState *es)
-{
-	px_gather_state *state = (px_gather_state *) css;
-	StringInfoData modes;
-	uint32		seen = 0;
-	int			nexcluded = 0;
-
-	for (int i = 0; i < state->nchildren; i++)
-	{
-		(void) collect_mode(state->children[i].node, &seen);
-		(void) count_excluded(state->children[i].node, &nexcluded);
-	}
-	initStringInfo(&modes);
-	for (int mode = PX_MODE_NONE; mode <= PX_MODE_AUTO; mode++)
-	{
-		if (seen & (1u << mode))
-			appendStringInfo(&modes, "%s%s", modes.len > 0 ? ", " : "",
-							 px_mode_name(mode));
-	}
-
-	ExplainPropertyText("Exchange Type", state->merge ? "Merge" : "Gather",
-						es);
-	if (modes.len > 0)
-		ExplainPropertyText("Compression", modes.data, es);
-	if (state->merge)
-		px_merge_explain((const MergeAppend *) state->append, css->ss.ps.plan,
-						 ancestors, es);
-	if (es->analyze && es->timing && state->started && state->merge == NULL)
-	{
-		double		wait_ms = INSTR_TIME_GET_MILLISEC(state->receive_wait);
-
-		if (es->format == EXPLAIN_FORMAT_TEXT)
-			ExplainPropertyText("Time",
-								psprintf("receive wait %.1f ms", wait_ms), es);
-		else
-			ExplainPropertyFloat("Receive Wait Time (ms)", NULL, wait_ms, 3,
-								 es);
-	}
-	if (state->npruned > 0 ||
-		(state->prune_state && es->format != EXPLAIN_FORMAT_TEXT))
-		ExplainPropertyInteger("Subplans Removed", NULL, state->npruned, es);
-	if (nexcluded > 0)
-		ExplainPropertyInteger("Scans Without Keys", NULL, nexcluded, es);
+	if (state->siblings)
+		px_siblings_end(state->siblings);
 }

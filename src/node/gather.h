@@ -10,15 +10,9 @@
 
 #include "nodes/extensible.h"
 
-#define PX_GATHER_NAME	"ExchangeGather"
+#include "node/gather_order.h"
 
-/* In which order rows of the children may be returned. */
-typedef enum px_gather_order
-{
-	PX_GATHER_IN_ORDER,			/* one child after the other */
-	PX_GATHER_FIRST_IN_ORDER,	/* so too, as long as it costs nothing */
-	PX_GATHER_ANY				/* whichever is ready */
-} px_gather_order;
+#define PX_GATHER_NAME	"ExchangeGather"
 
 /*
  * For a CustomScan with the custom plans that an Append or MergeAppend had.

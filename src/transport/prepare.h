@@ -28,8 +28,16 @@
 	PX_REQUIRE_STILL_GENUINE
 
 /*
- * The same for a stream that is held, in whose session inboxes are filled.  It
- * is idle as long as its sources have nothing for it.  0 is no time-out.
+ * What the next query of such a transaction begins with, if it may lock other
+ * relations: the sender has reset the time-out once it had its locks.
+ */
+#define PX_PREPARE_NEXT \
+	"SELECT pg_catalog.set_config('lock_timeout', '100ms', true)"
+
+/*
+ * What a transaction begins with that is held, in whose session inboxes are
+ * filled.  It is idle as long as its sources have nothing for it.  0 is no
+ * time-out.
  */
 #define PX_IDLE_TIMEOUT	"idle_in_transaction_session_timeout"
 #define PX_OWN_IDLE_TIMEOUT \
@@ -46,6 +54,7 @@
 
 /* The columns of the answer. */
 #define PX_PREPARE_COLUMNS				2
+#define PX_PREPARE_NEXT_COLUMNS			1
 #define PX_PREPARE_HELD_COLUMNS			5
 #define PX_PREPARE_HELD_IDLE_TIMEOUT	3
 

@@ -16,6 +16,7 @@
  */
 #include "postgres.h"
 
+#include "lib/stringinfo.h"
 #include "utils/builtins.h"
 
 #include "compat.h"
@@ -46,38 +47,54 @@ px_question_nbytes(const char *query, const char *types)
 		(types ? 4 * strlen(types) : 0);
 }
 
+/* "exchange.admit(...)", and the question about types as another column. */
+static void
+add_item(StringInfo call, const char *hello, const px_question_item *item,
+		 bool wants_snapshot)
+{
+	appendStringInfo(call, "exchange.admit(%s::pg_catalog.text,"
+					 " %s::pg_catalog.text, %s)",
+					 quote_literal_cstr(hello),
+					 item->query ? quote_literal_cstr(item->query) : "NULL",
+					 wants_snapshot ? "true" : "false");
+	if (item->types)
+		appendStringInfo(call, ", (%s) AS types", item->types);
+}
+
 void
-px_question_ask(px_fdw_cursor *cursor, const px_peer *peer, const char *query,
-				const char *types, bool wants_snapshot)
+px_question_ask(px_fdw_cursor *cursor, const px_peer *peer,
+				const px_question_item *items, int n, bool wants_snapshot)
 {
 	px_hello	self;
 	char		hello[PX_HELLO_NBYTES_MAX];
-	char	   *call;
+	StringInfoData call;
 	char	   *sql;
 
 	px_hello_self(&self);
 	px_hello_write(hello, sizeof(hello), &self);
-	call = psprintf("SELECT exchange.admit(%s::pg_catalog.text,"
-					" %s::pg_catalog.text, %s)%s%s%s",
-					quote_literal_cstr(hello),
-					query ? quote_literal_cstr(query) : "NULL",
-					wants_snapshot && peer->snapshot[0] == '\0' ?
-					"true" : "false",
-					types ? ", (" : "", types ? types : "",
-					types ? ") AS types" : "");
+	initStringInfo(&call);
+	for (int i = 0; i < n; i++)
+	{
+		appendStringInfoString(&call, i == 0 ? "SELECT " : ", ");
+		add_item(&call, hello, &items[i], i == 0 && wants_snapshot &&
+				 peer->snapshot[0] == '\0');
+	}
 	sql = psprintf("SELECT CASE WHEN " PX_IS_GENUINE
 				   " THEN pg_catalog.query_to_xml(%s, true, true, '')"
 				   "::pg_catalog.text END",
-				   quote_literal_cstr(call));
+				   quote_literal_cstr(call.data));
 	px_fdw_cursor_set_sql(cursor, sql);
 	pfree(sql);
-	pfree(call);
+	pfree(call.data);
 	px_fdw_cursor_request(cursor);
 }
 
-/* The admission in an answer, NUL-terminated; NULL if there is none. */
+/*
+ * The next admission in an answer, NUL-terminated, or NULL; *rest is what
+ * follows it.
+ */
 static char *
-find_admission(char *answer)
+find_admission(char *answer, char **rest)
 {
 	char	   *begin = strstr(answer, ADMISSION_BEGIN);
 	char	   *end = begin ? strstr(begin, ADMISSION_END) : NULL;
@@ -85,13 +102,15 @@ find_admission(char *answer)
 	if (end == NULL)
 		return NULL;
 	*end = '\0';
+	*rest = end + strlen(ADMISSION_END);
 	return begin + strlen(ADMISSION_BEGIN);
 }
 
+/* Read it, which text is.  admission->against may be a remote's words. */
 static void
-read_admission(const char *servername, char *answer, px_admission *admission)
+read_admission(const char *servername, const char *text,
+			   px_admission *admission)
 {
-	char	   *text = find_admission(answer);
 	px_fault	fault;
 	char		detail[PX_FAULT_NBYTES_MAX];
 
@@ -104,6 +123,42 @@ read_admission(const char *servername, char *answer, px_admission *admission)
 									   px_remote_text(px_fault_text(&fault,
 																	detail))) :
 			 errdetail("Expected the answer of exchange.admit.")));
+}
+
+/* Were types found the same, in what follows an admission? */
+static bool
+has_same_types(const char *rest)
+{
+	const char *types = strstr(rest, TYPES_ARE_SAME);
+	const char *next = strstr(rest, ADMISSION_BEGIN);
+
+	return types && (next == NULL || types < next);
+}
+
+/*
+ * What the answer says about each item.  What it says about the session is the
+ * same in all; but that the first may have a snapshot.
+ */
+static void
+read_items(const char *servername, char *answer, px_question_item *items,
+		   int n, px_admission *admission)
+{
+	char		snapshot[sizeof(admission->snapshot)] = "";
+
+	for (int i = 0; i < n; i++)
+	{
+		char	   *rest = answer;
+		char	   *text = find_admission(answer, &rest);
+
+		read_admission(servername, text, admission);
+		if (i == 0)
+			strlcpy(snapshot, admission->snapshot, sizeof(snapshot));
+		strlcpy(items[i].against, admission->against,
+				sizeof(items[i].against));
+		items[i].same_types = has_same_types(rest);
+		answer = rest;
+	}
+	strlcpy(admission->snapshot, snapshot, sizeof(snapshot));
 }
 
 /*
@@ -129,7 +184,8 @@ ask_for_fault(px_fdw_cursor *cursor, px_peer *peer)
 
 px_outcome
 px_question_answer(px_fdw_cursor *cursor, px_peer *peer,
-				   const char *servername, long timeout_ms, bool *same_types)
+				   const char *servername, long timeout_ms,
+				   px_question_item *items, int n)
 {
 	text	   *row;
 	char	   *answer;
@@ -144,9 +200,7 @@ px_question_answer(px_fdw_cursor *cursor, px_peer *peer,
 		return ask_for_fault(cursor, peer);
 
 	answer = text_to_cstring(row);
-	if (same_types)
-		*same_types = strstr(answer, TYPES_ARE_SAME) != NULL;
-	read_admission(servername, answer, &admission);
+	read_items(servername, answer, items, n, &admission);
 	px_hello_self(&self);
 	outcome = px_hello_judge(&self, &admission.hello, &peer->session_version);
 	if (!px_is_ok(outcome))

@@ -24,22 +24,34 @@
  */
 extern Size px_question_nbytes(const char *query, const char *types);
 
+/* What is asked about one scan, and answered. */
+typedef struct px_question_item
+{
+	const char *query;			/* NULL if nothing is to be judged */
+	const char *types;			/* what px_ask_types_sql returns, without
+								 * parameters; NULL if types are not asked
+								 * about */
+
+	/* The answer, once there is one. */
+	char		against[sizeof(((px_admission *) NULL)->against)];
+	bool		same_types;
+} px_question_item;
+
 /*
- * Ask, by a cursor with so much room; query may be NULL if nothing is to be
- * judged.  types is what px_ask_types_sql returns, without parameters, to be
- * asked in the same statement; or NULL.  A snapshot is asked for if the peer
- * has none yet in this transaction and wants_snapshot is true.  Waits until
- * the remote has planned the question, not for the answer.
+ * Ask about n items in one statement, by a cursor with so much room for each.
+ * A snapshot is asked for if the peer has none yet in this transaction and
+ * wants_snapshot is true.  Waits until the remote has planned the question,
+ * not for the answer.
  */
 extern void px_question_ask(px_fdw_cursor *cursor, const px_peer *peer,
-							const char *query, const char *types,
+							const px_question_item *items, int n,
 							bool wants_snapshot);
 
 /*
  * Wait for the answer for at most timeout_ms, or for ever with -1.
  *
- * PX_OUTCOME_OK: it stands in peer->admission until the transaction ends, and
- * same_types, which may be NULL, says whether types are the same.
+ * PX_OUTCOME_OK: it stands in the n items, and what is not about one of them
+ * in peer->admission until the transaction ends.
  * PX_OUTCOME_REFUSED: the peer cannot be used at all, which is remembered for
  * the session.  PX_OUTCOME_SILENT: there is no answer yet, most likely because
  * of a lock, and it can be waited for again.  Errors are postgres_fdw's, and
@@ -47,6 +59,6 @@ extern void px_question_ask(px_fdw_cursor *cursor, const px_peer *peer,
  */
 extern px_outcome px_question_answer(px_fdw_cursor *cursor, px_peer *peer,
 									 const char *servername, long timeout_ms,
-									 bool *same_types);
+									 px_question_item *items, int n);
 
 #endif							/* PX_TRANSPORT_QUESTION_H */

@@ -28,6 +28,7 @@
 #include "conn/sqlstate.h"
 #include "guc.h"
 #include "transport/prepare.h"
+#include "transport/query_error.h"
 #include "transport/stream.h"
 
 #define FRAME_FORMAT	1		/* binary */
@@ -364,9 +365,23 @@ give_up_connection(px_connection_holder *holder)
 	}
 }
 
+bool
+px_stream_pass_on(px_stream *stream, px_stream *to)
+{
+	Assert(stream->phase == PX_STREAM_CLOSED &&
+		   to->phase == PX_STREAM_CLOSED && to->holder.connection == NULL);
+	to->goes_on = px_connection_pass_on(stream->holder.connection,
+										&to->holder);
+	return to->goes_on;
+}
+
 px_outcome
 px_stream_connect(px_stream *stream, px_peer *peer, UserMapping *user)
 {
+	/* The end of a subtransaction may have taken it meanwhile. */
+	if (stream->goes_on && stream->holder.connection)
+		return px_ok();
+	stream->goes_on = false;
 	return px_connection_acquire(peer, user, &stream->holder);
 }
 
@@ -402,6 +417,30 @@ leave_beginning(px_stream *stream, px_outcome outcome)
 	return outcome;
 }
 
+/* The statements that start the transaction of a stream. */
+static bool
+send_start(px_stream *stream)
+{
+	PGconn	   *pg = stream->holder.connection->pg;
+	const px_peer *peer = stream->holder.connection->peer;
+	const char *prepare = stream->held ? PX_PREPARE_HELD : PX_PREPARE;
+	char	   *import;
+	bool		sent;
+
+	if (stream->goes_on)
+		return PQsendQueryParams(pg, PX_PREPARE_NEXT, 0, NULL, NULL, NULL,
+								 NULL, 0);
+
+	/* The snapshot id comes from the remote: quote it like any string. */
+	import = psprintf("SET TRANSACTION SNAPSHOT %s",
+					  quote_literal_cstr(peer->snapshot));
+	sent = PQsendQueryParams(pg, PX_START, 0, NULL, NULL, NULL, NULL, 0) &&
+		PQsendQueryParams(pg, import, 0, NULL, NULL, NULL, NULL, 0) &&
+		PQsendQueryParams(pg, prepare, 0, NULL, NULL, NULL, NULL, 0);
+	pfree(import);
+	return sent;
+}
+
 /* It cannot because of the answer to one of the statements that begin it. */
 static px_outcome
 fail_beginning(px_stream *stream, const char *text, px_answer answer)
@@ -431,13 +470,6 @@ void
 px_stream_begin(px_stream *stream)
 {
 	PGconn	   *pg = stream->holder.connection->pg;
-	const px_peer *peer = stream->holder.connection->peer;
-	const char *prepare = stream->held ? PX_PREPARE_HELD : PX_PREPARE;
-	char	   *import;
-
-	/* The snapshot id comes from the remote: quote it like any string. */
-	import = psprintf("SET TRANSACTION SNAPSHOT %s",
-					  quote_literal_cstr(peer->snapshot));
 
 	/*
 	 * Parameter types are in the query's text: "$1::type", as postgres_fdw
@@ -446,16 +478,13 @@ px_stream_begin(px_stream *stream)
 	stream->has_frames = stream->restores = false;
 	stream->phase = PX_STREAM_BEGUN;
 	(void) (PQenterPipelineMode(pg) &&
-			PQsendQueryParams(pg, PX_START, 0, NULL, NULL, NULL, NULL, 0) &&
-			PQsendQueryParams(pg, import, 0, NULL, NULL, NULL, NULL, 0) &&
-			PQsendQueryParams(pg, prepare, 0, NULL, NULL, NULL, NULL, 0) &&
+			send_start(stream) &&
 			(stream->held ||
 			 (PQsendFlushRequest(pg) &&
 			  PQsendQueryParams(pg, stream->sql, stream->nparams, NULL,
 								stream->values, NULL, NULL, FRAME_FORMAT))) &&
 			PQpipelineSync(pg) &&
 			PQsetSingleRowMode(pg));
-	pfree(import);
 }
 
 /* The transaction of a stream that is held is there. */
@@ -481,12 +510,17 @@ px_stream_confirm(px_stream *stream)
 	TimestampTz deadline = px_setup_deadline();
 	px_answer	answer;
 
-	answer = take_answer(stream, false, deadline);
-	if (answer != PX_ANSWER_OK)
-		return fail_beginning(stream, "transaction cannot be started", answer);
-	answer = take_answer(stream, false, deadline);
-	if (answer != PX_ANSWER_OK)
-		return fail_beginning(stream, "snapshot cannot be imported", answer);
+	if (!stream->goes_on)
+	{
+		answer = take_answer(stream, false, deadline);
+		if (answer != PX_ANSWER_OK)
+			return fail_beginning(stream, "transaction cannot be started",
+								  answer);
+		answer = take_answer(stream, false, deadline);
+		if (answer != PX_ANSWER_OK)
+			return fail_beginning(stream, "snapshot cannot be imported",
+								  answer);
+	}
 	answer = take_answer(stream, true, deadline);
 	if (answer == PX_ANSWER_ERROR &&
 		px_result_sqlstate(stream->result) == ERRCODE_DIVISION_BY_ZERO)
@@ -496,7 +530,9 @@ px_stream_confirm(px_stream *stream)
 							   px_failed("remote's pg_exchange is gone, or not the extension's any more"));
 	}
 	if (answer == PX_ANSWER_OK &&
-		PQnfields(stream->result) != (stream->held ?
+		PQnfields(stream->result) != (stream->goes_on ?
+									  PX_PREPARE_NEXT_COLUMNS :
+									  stream->held ?
 									  PX_PREPARE_HELD_COLUMNS :
 									  PX_PREPARE_COLUMNS))
 		answer = PX_ANSWER_UNEXPECTED;
@@ -509,6 +545,7 @@ px_stream_confirm(px_stream *stream)
 	if (!PQsetSingleRowMode(stream->holder.connection->pg))
 		return fail_beginning(stream, "query cannot be sent",
 							  PX_ANSWER_BROKEN);
+	stream->goes_on = false;
 	stream->phase = PX_STREAM_RUNNING;
 	px_progress_blocked(stream->progress, PX_BLOCKED_QUERY);
 	return px_ok();
@@ -616,44 +653,9 @@ finish_run(px_stream *stream)
 	px_spool_free(stream->spool);
 	stream->spool = NULL;
 	stream->phase = PX_STREAM_CLOSED;
+	stream->goes_on = false;
 	px_progress_end(stream->progress);
 	stream->progress = NULL;
-}
-
-/*
- * Does the error say that the marker was not recognised, is not there, or may
- * not be called?  The extension may be dropped there after the hello, or a
- * right revoked.  If it is another function that is missing, or a right to
- * something else, postgres_fdw will say so.
- */
-static bool
-is_marker_missing(const PGresult *res)
-{
-	int			sqlstate = px_result_sqlstate(res);
-
-	return sqlstate == PX_ERRCODE_NOT_PLANNED ||
-		sqlstate == ERRCODE_UNDEFINED_FUNCTION ||
-		sqlstate == ERRCODE_UNDEFINED_SCHEMA ||
-		sqlstate == ERRCODE_INSUFFICIENT_PRIVILEGE;
-}
-
-/*
- * Does the error say that the query, as one statement of a session of ours,
- * exceeds what the server allows?  Its rows may be had by smaller statements:
- * they take less time, memory and room for temporary files each.  A violation
- * of the protocol is about frames that the query was sent, which the server
- * has found too large.  57014 is a time-out there: if our own query is
- * cancelled, we do not learn that from the server.
- */
-static bool
-is_limit(const PGresult *res)
-{
-	int			sqlstate = px_result_sqlstate(res);
-
-	return sqlstate == ERRCODE_QUERY_CANCELED ||
-		sqlstate == ERRCODE_PROTOCOL_VIOLATION ||
-		ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_INSUFFICIENT_RESOURCES ||
-		ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_PROGRAM_LIMIT_EXCEEDED;
 }
 
 /* Keep the remote's words, and free the error. */
@@ -678,7 +680,7 @@ keep_words(px_stream *stream, PGresult *res, px_stream_status status)
 static px_stream_status
 fail_query(px_stream *stream, PGresult *res)
 {
-	if (res && stream->may_fail && is_limit(res))
+	if (res && stream->may_fail && px_error_is_limit(res))
 		return keep_words(stream, res, PX_STREAM_LIMITED);
 
 	/* After the first frame, rows may have been returned already. */
@@ -691,7 +693,7 @@ fail_query(px_stream *stream, PGresult *res)
 		PQclear(res);
 		return PX_STREAM_LOCKED;
 	}
-	if (!is_marker_missing(res))
+	if (!px_error_is_missing_marker(res))
 		raise_error(stream, res);
 	PQclear(res);
 	return PX_STREAM_NOT_PLANNED;

@@ -5,7 +5,8 @@
  *
  * A stream is one run of a remote query: begun, confirmed, and read frame by
  * frame.  A connection runs one at a time, in a remote transaction that begins
- * with the first one; the next slice of the same table goes on in it.
+ * with the first one; the next slice of the same table goes on in it, or the
+ * next scan of the same gather.
  *
  * Before postgres_fdw writes or truncates while streams run, they give up
  * their connections: the rest of their frames is read into spools.  Whoever
@@ -78,6 +79,8 @@ typedef struct px_stream
 	bool		held;			/* begins without the query, which
 								 * px_stream_go_on sends; false from then
 								 * on */
+	bool		goes_on;		/* begins in the transaction of the stream that
+								 * it has its connection from */
 	bool		may_fail;		/* whoever reads it can do without its rows,
 								 * even if some have come: PX_STREAM_LIMITED
 								 * instead of an error */
@@ -118,15 +121,24 @@ typedef struct px_stream
 extern px_stream *px_stream_new(void);
 
 /*
- * Get a connection to the peer: see px_connection_acquire.  Blocks while
- * connecting, serving interrupts.
+ * Let another stream, to, have the connection of a stream to the same peer
+ * that has ended.  The query that to begins with runs in the transaction that
+ * is there.  False if the connection is not to be used again, or the
+ * transaction is not one of the current subtransaction.
+ */
+extern bool px_stream_pass_on(px_stream *stream, px_stream *to);
+
+/*
+ * Get a connection to the peer, unless the stream has one that was passed on
+ * to it: see px_connection_acquire.  Blocks while connecting, serving
+ * interrupts.
  */
 extern px_outcome px_stream_connect(px_stream *stream, px_peer *peer,
 									UserMapping *user);
 
 /*
- * Send what starts a remote transaction on the peer's snapshot, and the query
- * unless the stream is held.  Waits for nothing.
+ * Send what starts a remote transaction on the peer's snapshot, if there is
+ * none yet, and the query unless the stream is held.  Waits for nothing.
  */
 extern void px_stream_begin(px_stream *stream);
 

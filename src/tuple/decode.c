@@ -97,13 +97,13 @@ px_decoder_new(const char *servername, TupleDesc tupdesc,
 	decoder->context = CurrentMemoryContext;
 	decoder->batch_context = AllocSetContextCreate(CurrentMemoryContext,
 												   "pg_exchange batch",
-												   ALLOCSET_DEFAULT_SIZES);
+												   ALLOCSET_START_SMALL_SIZES);
 	decoder->window_context = AllocSetContextCreate(CurrentMemoryContext,
 													"pg_exchange window",
-													ALLOCSET_DEFAULT_SIZES);
+													ALLOCSET_START_SMALL_SIZES);
 	decoder->row_context = AllocSetContextCreate(CurrentMemoryContext,
 												 "pg_exchange row",
-												 ALLOCSET_DEFAULT_SIZES);
+												 ALLOCSET_START_SMALL_SIZES);
 	decoder->fetch_size = Max(fetch_size, 1);
 	decoder->window_end = PG_UINT32_MAX;
 	decoder->servername = servername;
@@ -162,6 +162,35 @@ px_decoder_reset(px_decoder *decoder)
 	decoder->window_end = PG_UINT32_MAX;
 	MemoryContextReset(decoder->batch_context);
 	MemoryContextReset(decoder->window_context);
+}
+
+static void *
+free_if(void *memory)
+{
+	if (memory)
+		pfree(memory);
+	return NULL;
+}
+
+void
+px_decoder_release(px_decoder *decoder)
+{
+	px_decoder_reset(decoder);
+	for (int i = 0; i < decoder->ncolumns; i++)
+	{
+		decode_column *column = &decoder->columns[i];
+
+		column->values = free_if(column->values);
+		column->nulls = free_if(column->nulls);
+		column->buffer = free_if(column->buffer);
+		column->buffer_nbytes = 0;
+		column->numerics = free_if(column->numerics);
+	}
+	decoder->arena = free_if(decoder->arena);
+	decoder->arena_nbytes = decoder->arena_used = 0;
+	decoder->pointers = free_if(decoder->pointers);
+	decoder->room.scratch = free_if(decoder->room.scratch);
+	decoder->rows_max = 0;
 }
 
 bool

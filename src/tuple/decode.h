@@ -113,6 +113,9 @@ extern void px_decoder_set_parameters(px_decoder *decoder);
 /* Forget schema and batch, before another stream is read. */
 extern void px_decoder_reset(px_decoder *decoder);
 
+/* The same, and free what the batch has taken. */
+extern void px_decoder_release(px_decoder *decoder);
+
 /* What the last batch consisted of; valid until the next one. */
 extern const px_batch_contents *px_decoder_contents(const px_decoder *decoder);
 

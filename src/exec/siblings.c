@@ -1,0 +1,465 @@
+/*-------------------------------------------------------------------------
+ *
+ * siblings.c
+ *		The scans of one gather, by server: which of them begin, and when.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/pg_list.h"
+
+#include "conn/connect_ahead.h"
+#include "exec/ask_together.h"
+#include "exec/request.h"
+#include "exec/scan_filter.h"
+#include "exec/siblings.h"
+#include "exec/start.h"
+#include "guc.h"
+#include "tuple/decode.h"
+
+/*
+ * A further connection is opened to a server only if the scans that have not
+ * begun there are expected to cost so much for each of those that run.  To
+ * connect takes both ends 3 to 5 ms of CPU time, and a unit of cost is about 4
+ * us (a million rows that are counted: 17,000 units, 60 ms).
+ */
+#define CONNECTION_COST	2000
+
+/* Of receive_buffer, first batches that are kept may take this part. */
+#define KEPT_SHARE		4
+
+/* The scans of one server, as one user. */
+typedef struct sibling_server
+{
+	Oid			umid;
+	Oid			userid;
+	int		   *members;		/* numbers of children, in order */
+	int			nmembers;
+	int			first;			/* of members that may not have begun */
+	double		unbegun_cost;	/* of those that have not begun */
+	bool		busy;			/* there was no connection for one of them */
+} sibling_server;
+
+struct px_siblings
+{
+	int			n;
+	px_receive_state *const *scans;
+	int		   *server_of;		/* of each child; -1 if it is no scan */
+	bool	   *unbegun;		/* of each child: it is to be read */
+	sibling_server *servers;
+	int			nservers;
+	List	   *asked;			/* px_ask_togethers, to be ended */
+};
+
+static bool
+is_of_server(const px_receive_state *scan, const sibling_server *server)
+{
+	return scan->user->umid == server->umid &&
+		scan->user->userid == server->userid;
+}
+
+/*
+ * The server of a scan, added if need be.  Partitions of the same server are
+ * often neighbours, or come in turns: so look at the server after the last
+ * one's, and at the last one's, first.
+ */
+static int
+find_server(px_siblings *siblings, const px_receive_state *scan, int last)
+{
+	int			n = siblings->nservers;
+	sibling_server *server;
+
+	for (int k = 0; k < n; k++)
+	{
+		int			i = (last + k) % n;
+
+		if (is_of_server(scan, &siblings->servers[i]))
+			return i;
+	}
+	server = &siblings->servers[siblings->nservers++];
+	server->umid = scan->user->umid;
+	server->userid = scan->user->userid;
+	server->members = NULL;
+	server->nmembers = 0;
+	return n;
+}
+
+static double
+expected_nbytes(const px_receive_state *scan)
+{
+	const Plan *plan = &scan->foreign->scan.plan;
+
+	return plan->plan_rows * plan->plan_width;
+}
+
+/*
+ * Scans that are too small for a stream of their own share one, if all that is
+ * expected from the server is enough.
+ */
+static void
+share_streams(const px_siblings *siblings, const sibling_server *server)
+{
+	double		nbytes = 0;
+
+	for (int m = 0; m < server->nmembers; m++)
+		nbytes += expected_nbytes(siblings->scans[server->members[m]]);
+	if (nbytes < px_min_bytes)
+		return;
+	for (int m = 0; m < server->nmembers; m++)
+		siblings->scans[server->members[m]]->small = false;
+}
+
+static double
+cost_of(const px_receive_state *scan)
+{
+	return scan->foreign->scan.plan.total_cost;
+}
+
+/* How many streams of the server may run at once?  See may_begin. */
+static int
+max_streams(const px_siblings *siblings, const sibling_server *server)
+{
+	double		cost = 0;
+	int			n = Min(server->nmembers, px_max_connections_per_server);
+
+	for (int m = 0; m < server->nmembers; m++)
+		cost += cost_of(siblings->scans[server->members[m]]);
+	return (int) Min(n, cost / CONNECTION_COST + 1);
+}
+
+/*
+ * The streams that run at once share receive_buffer, and so do the first
+ * batches that are kept of scans that have ended.
+ */
+static void
+share_buffer(const px_siblings *siblings)
+{
+	int			nscans = 0;
+	int			nstreams = 0;
+	double		expected = 0;
+	double		kept;
+
+	for (int s = 0; s < siblings->nservers; s++)
+	{
+		nscans += siblings->servers[s].nmembers;
+		nstreams += max_streams(siblings, &siblings->servers[s]);
+	}
+	if (nscans == nstreams)
+		return;
+	kept = (double) nscans *
+		Min(px_batch_bytes_max,
+			px_receive_buffer / PX_BUFFER_SHARE_OF_A_BATCH / nstreams);
+	for (int i = 0; i < siblings->n; i++)
+	{
+		if (siblings->server_of[i] >= 0)
+			expected += expected_nbytes(siblings->scans[i]);
+	}
+	for (int i = 0; i < siblings->n; i++)
+	{
+		px_receive_state *scan = siblings->scans[i];
+
+		if (siblings->server_of[i] < 0)
+			continue;
+		scan->nstreams_at_once =
+			Max(scan->nstreams - nscans, 0) + nstreams;
+		scan->forgets =
+			Min(kept, expected) > px_receive_buffer / KEPT_SHARE;
+	}
+}
+
+px_siblings *
+px_siblings_new(int n, px_receive_state *const *scans)
+{
+	px_siblings *siblings = palloc0(sizeof(px_siblings));
+	int		   *members = palloc(Max(n, 1) * sizeof(int));
+	int			last = 0;
+
+	siblings->n = n;
+	siblings->scans = scans;
+	siblings->server_of = palloc(Max(n, 1) * sizeof(int));
+	siblings->unbegun = palloc0(Max(n, 1) * sizeof(bool));
+	siblings->servers = palloc0(Max(n, 1) * sizeof(sibling_server));
+	for (int i = 0; i < n; i++)
+	{
+		siblings->server_of[i] = -1;
+		if (scans[i] == NULL || scans[i]->user == NULL)
+			continue;
+		last = siblings->server_of[i] = find_server(siblings, scans[i], last);
+		siblings->servers[last].nmembers++;
+	}
+	for (int s = 0; s < siblings->nservers; s++)
+	{
+		sibling_server *server = &siblings->servers[s];
+
+		server->members = members;
+		members += server->nmembers;
+		server->nmembers = 0;
+	}
+	for (int i = 0; i < n; i++)
+	{
+		sibling_server *server;
+
+		if (siblings->server_of[i] < 0)
+			continue;
+		server = &siblings->servers[siblings->server_of[i]];
+		server->members[server->nmembers++] = i;
+		scans[i]->passes_on = true;
+	}
+	for (int s = 0; s < siblings->nservers; s++)
+		share_streams(siblings, &siblings->servers[s]);
+	share_buffer(siblings);
+	return siblings;
+}
+
+void
+px_siblings_reset(px_siblings *siblings, const Bitmapset *valid)
+{
+	for (int s = 0; s < siblings->nservers; s++)
+	{
+		siblings->servers[s].first = 0;
+		siblings->servers[s].unbegun_cost = 0;
+		siblings->servers[s].busy = false;
+	}
+	for (int i = 0; i < siblings->n; i++)
+	{
+		if (siblings->server_of[i] < 0)
+			continue;
+		siblings->unbegun[i] = bms_is_member(i, valid);
+		if (siblings->unbegun[i])
+			siblings->servers[siblings->server_of[i]].unbegun_cost +=
+				cost_of(siblings->scans[i]);
+	}
+}
+
+/* The scans of a server that its session is to be asked about. */
+static px_receive_state **
+scans_to_ask(const px_siblings *siblings, const sibling_server *server, int *n)
+{
+	px_receive_state **scans =
+		palloc(server->nmembers * sizeof(px_receive_state *));
+
+	*n = 0;
+	for (int m = 0; m < server->nmembers; m++)
+	{
+		px_receive_state *scan = siblings->scans[server->members[m]];
+
+		if (siblings->unbegun[server->members[m]] &&
+			scan->css.ss.ps.chgParam == NULL && px_start_has_question(scan))
+			scans[(*n)++] = scan;
+	}
+	return scans;
+}
+
+/*
+ * A question about a single scan can wait until it begins, unless there are
+ * other servers to ask at the same time.  Once there is a snapshot it is
+ * answered while the stream begins.
+ */
+static bool
+ask_together(const px_siblings *siblings, px_receive_state *const *scans,
+			 int n)
+{
+	return n > 1 || (n == 1 && siblings->nservers > 1 &&
+					 px_receive_peer(scans[0])->snapshot[0] == '\0');
+}
+
+/* Ask what has not been asked; false if there is nothing to ask. */
+static bool
+ask_more(px_siblings *siblings)
+{
+	List	   *asked = NIL;
+	ListCell   *lc;
+
+	for (int s = 0; s < siblings->nservers; s++)
+	{
+		int			n;
+		px_receive_state **scans =
+			scans_to_ask(siblings, &siblings->servers[s], &n);
+
+		if (ask_together(siblings, scans, n))
+			asked = lappend(asked, px_ask_together_send(scans, n));
+	}
+	siblings->asked = list_concat(siblings->asked, asked);
+	foreach(lc, asked)
+		px_ask_together_collect(lfirst(lc));
+	return asked != NIL;
+}
+
+/*
+ * Streams are about to begin: connect to all servers at the same time.  With
+ * one server that would only happen sooner.
+ */
+static void
+connect_ahead(const px_siblings *siblings)
+{
+	UserMapping **users = palloc(siblings->nservers * sizeof(UserMapping *));
+	int			n = 0;
+
+	for (int s = 0; s < siblings->nservers; s++)
+	{
+		const sibling_server *server = &siblings->servers[s];
+
+		for (int m = 0; m < server->nmembers; m++)
+		{
+			px_receive_state *scan = siblings->scans[server->members[m]];
+
+			if (siblings->unbegun[server->members[m]] &&
+				scan->phase == PX_RECEIVE_NEW && scan->asked.allows_stream)
+			{
+				users[n++] = scan->user;
+				break;
+			}
+		}
+	}
+	if (n > 1)
+		px_connect_ahead(users, n);
+	pfree(users);
+}
+
+void
+px_siblings_ask(px_siblings *siblings)
+{
+	MemoryContext oldcontext =
+		MemoryContextSwitchTo(GetMemoryChunkContext(siblings));
+
+	while (ask_more(siblings))
+		CHECK_FOR_INTERRUPTS();
+	if (siblings->nservers > 1)
+		connect_ahead(siblings);
+	MemoryContextSwitchTo(oldcontext);
+}
+
+void
+px_siblings_end(px_siblings *siblings)
+{
+	ListCell   *lc;
+
+	foreach(lc, siblings->asked)
+		px_ask_together_end(lfirst(lc));
+	list_free(siblings->asked);
+	siblings->asked = NIL;
+}
+
+/* The stream of child i was begun, or another way to read it. */
+static void
+note_begun(px_siblings *siblings, int i)
+{
+	if (!siblings->unbegun[i])
+		return;
+	siblings->unbegun[i] = false;
+	siblings->servers[siblings->server_of[i]].unbegun_cost -=
+		cost_of(siblings->scans[i]);
+}
+
+/* Does the scan read a stream, or is it about to? */
+static bool
+is_streaming(const px_receive_state *scan)
+{
+	return scan->phase == PX_RECEIVE_BEGUN ||
+		(scan->phase == PX_RECEIVE_FRAMES && !scan->finished &&
+		 !scan->reader->session_active);
+}
+
+/*
+ * May another scan of the server begin, on a connection that no sibling has?
+ * If none runs there, one must.
+ */
+static bool
+may_begin(const px_siblings *siblings, const sibling_server *server)
+{
+	int			nrunning = 0;
+
+	for (int m = 0; m < server->nmembers; m++)
+		nrunning += is_streaming(siblings->scans[server->members[m]]);
+	return nrunning == 0 ||
+		(!server->busy && server->unbegun_cost >= CONNECTION_COST * nrunning);
+}
+
+/* Do runtime filters say that the scan has nothing to read? */
+static bool
+is_excluded(px_receive_state *scan)
+{
+	px_scan_filter_take(scan);
+	return px_scan_filter_excludes(scan);
+}
+
+bool
+px_siblings_begin(px_siblings *siblings, int i)
+{
+	px_receive_state *scan = siblings->scans[i];
+	sibling_server *server = &siblings->servers[siblings->server_of[i]];
+
+	/* A rescan with other parameters has to come before it begins. */
+	if (scan->css.ss.ps.chgParam != NULL)
+		ExecReScan(&scan->css.ss.ps);
+	if (scan->phase == PX_RECEIVE_NEW)
+	{
+		if (scan->session_next ||
+			(siblings->unbegun[i] && px_receive_takes_turns(scan) &&
+			 !may_begin(siblings, server) && !is_excluded(scan)))
+			return false;
+		if (!px_start_begin(scan, false))
+		{
+			server->busy = scan->session_next == NULL;
+			return false;
+		}
+	}
+	note_begun(siblings, i);
+	return true;
+}
+
+bool
+px_siblings_has_spare(const px_siblings *siblings, int i)
+{
+	const px_receive_state *scan = siblings->scans[i];
+
+	return siblings->server_of[i] >= 0 && px_receive_takes_turns(scan) &&
+		scan->nreaders == 1 &&
+		scan->phase == PX_RECEIVE_FRAMES &&
+		!scan->readers[0]->active &&
+		scan->readers[0]->stream->phase == PX_STREAM_CLOSED &&
+		scan->readers[0]->stream->holder.connection != NULL;
+}
+
+bool
+px_siblings_pass_on(px_siblings *siblings, int i, int limit)
+{
+	px_receive_state *from = siblings->scans[i];
+	sibling_server *server;
+	bool		passed = false;
+
+	if (!px_siblings_has_spare(siblings, i))
+		return false;
+	server = &siblings->servers[siblings->server_of[i]];
+	server->busy = false;
+	if (!from->readers[0]->keeps_first)
+		px_decoder_release(from->readers[0]->decoder);
+	while (server->first < server->nmembers &&
+		   !siblings->unbegun[server->members[server->first]])
+		server->first++;
+	for (int m = server->first; m < server->nmembers && !passed; m++)
+	{
+		int			next = server->members[m];
+		px_receive_state *to = siblings->scans[next];
+
+		if (next >= limit)
+			break;
+		if (!siblings->unbegun[next])
+			continue;
+		if (to->css.ss.ps.chgParam != NULL)
+			ExecReScan(&to->css.ss.ps);
+		if (to->phase != PX_RECEIVE_NEW || to->session_next ||
+			!px_receive_takes_turns(to) || is_excluded(to))
+			continue;
+		passed = px_start_take_over(to, from);
+		if (passed)
+			note_begun(siblings, next);
+		if (!px_siblings_has_spare(siblings, i))
+			break;
+	}
+	px_stream_close(from->readers[0]->stream);
+	return passed;
+}

@@ -1,0 +1,61 @@
+/*-------------------------------------------------------------------------
+ *
+ * siblings.h
+ *		The scans of one gather, by server: which of them begin, and when.
+ *
+ * Streams from several servers run at once.  So do several from one server, if
+ * there is enough to read for each.  Otherwise the scans of a server take
+ * turns: one goes on with the connection and the transaction of another that
+ * has ended.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_EXEC_SIBLINGS_H
+#define PX_EXEC_SIBLINGS_H
+
+#include "nodes/bitmapset.h"
+
+#include "exec/receive_state.h"
+
+typedef struct px_siblings px_siblings;
+
+/*
+ * For a gather of n children: those that are no ExchangeReceives are NULL.
+ * Lives in the current memory context.
+ */
+extern px_siblings *px_siblings_new(int n, px_receive_state *const *scans);
+
+/* The gather begins, perhaps anew, and reads the children in valid. */
+extern void px_siblings_reset(px_siblings *siblings, const Bitmapset *valid);
+
+/*
+ * Ask postgres_fdw's sessions about the queries of the scans that have not
+ * begun, and connect where streams may begin: all servers at the same time,
+ * and about all scans of a server at once.  Blocks, serving interrupts.
+ */
+extern void px_siblings_ask(px_siblings *siblings);
+
+/*
+ * The gather ends, or is to begin anew.  Blocks for a round trip to each
+ * server that was asked.
+ */
+extern void px_siblings_end(px_siblings *siblings);
+
+/*
+ * Begin the stream of child i, unless that was done.  False if there can be
+ * none (then session_next is set), or if it is to wait for a connection.
+ * Blocks as px_start_begin does.
+ */
+extern bool px_siblings_begin(px_siblings *siblings, int i);
+
+/* Has the stream of child i ended, and kept its connection? */
+extern bool px_siblings_has_spare(const px_siblings *siblings, int i);
+
+/*
+ * If so, let the next sibling that has a number below limit, and has not
+ * begun, go on with that connection, or else give it back.  False if no
+ * sibling goes on.  Blocks as px_start_begin does.
+ */
+extern bool px_siblings_pass_on(px_siblings *siblings, int i, int limit);
+
+#endif							/* PX_EXEC_SIBLINGS_H */

@@ -1,0 +1,60 @@
+/*-------------------------------------------------------------------------
+ *
+ * gather_state.h
+ *		The state of an ExchangeGather: gather.c writes it, gather_explain.c
+ *		shows it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_NODE_GATHER_STATE_H
+#define PX_NODE_GATHER_STATE_H
+
+#include "executor/execPartition.h"
+#include "portability/instr_time.h"
+
+#include "exec/merge.h"
+#include "exec/siblings.h"
+#include "node/gather_order.h"
+
+typedef struct px_gather_child
+{
+	PlanState  *node;
+	px_receive_state *receive;	/* if its rows come right from there, else
+								 * NULL */
+	bool		done;
+	bool		passed_on;		/* another child has got its connection */
+} px_gather_child;
+
+typedef struct px_gather_state
+{
+	CustomScanState css;		/* must be first */
+
+	/* Fixed at begin. */
+	const Plan *append;			/* Append or MergeAppend that it replaces */
+	int			nchildren;
+	px_gather_child *children;
+	PartitionPruneState *prune_state;	/* NULL without run-time pruning */
+	int			npruned;		/* removed before execution began */
+	px_merge   *merge;			/* NULL in place of an Append */
+	px_siblings *siblings;		/* NULL in place of a MergeAppend */
+	px_stream **waiting;		/* room for all streams of the children */
+
+	/* Of the current scan. */
+	bool		started;
+	bool		any_order;		/* the plan does not rely on the children's
+								 * order */
+	px_gather_order order;		/* PX_GATHER_FIRST_IN_ORDER becomes
+								 * PX_GATHER_ANY when a child holds up
+								 * others */
+	long		patience_ms;	/* how long children may still be waited for,
+								 * in PX_GATHER_FIRST_IN_ORDER */
+	int			local_turns;	/* of children without a stream */
+	Bitmapset  *valid;			/* children that were not pruned away */
+	int			current;		/* the child whose turn it is; -1 before the
+								 * first */
+	int			local_rows;		/* it has returned since the sockets were
+								 * looked at */
+	instr_time	receive_wait;	/* when no child was ready; over all scans */
+} px_gather_state;
+
+#endif							/* PX_NODE_GATHER_STATE_H */
