@@ -209,6 +209,27 @@ SHOW pg_exchange.compression;
 COMMIT;
 RESET pg_exchange.join_exchange;
 
+-- who wants one row gets no error of a row that postgres_fdw has not computed
+CREATE TABLE remote.rlong AS SELECT i AS id, i % 60 AS item FROM generate_series(1, 5000) i;
+CREATE FOREIGN TABLE rlong (id int, item int) SERVER loopback OPTIONS (schema_name 'remote');
+CREATE TABLE rlocal AS SELECT i AS id, i AS key FROM generate_series(1, 2000) i;
+ANALYZE rlong, rlocal;
+CREATE FUNCTION first_of(query text) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+	r record;
+BEGIN
+	FOR r IN EXECUTE query LOOP
+		RETURN r.v;
+	END LOOP;
+END $$;
+SET pg_exchange.join_exchange = broadcast;
+SELECT first_of('SELECT 1 / (l.id - 4999) AS v FROM rlong l JOIN ritem i ON i.id = l.item');
+RESET pg_exchange.join_exchange;
+SELECT first_of('SELECT 1 / (l.id - 1900) AS v FROM rlocal l WHERE 1 / (l.id - 1900) > -9 AND EXISTS (SELECT FROM rlong b WHERE b.id = l.key)');
+DROP TABLE rlocal, remote.rlong;
+DROP FOREIGN TABLE rlong;
+DROP FUNCTION first_of;
+
 -- chosen where little comes back, not where all rows do
 CREATE FUNCTION fragment_nodes(query text) RETURNS SETOF text LANGUAGE sql AS $$
 	SELECT substring(line, '\((Exchange(?:Broadcast|HashPartition))\)') FROM explain_stable(query) line

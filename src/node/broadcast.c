@@ -29,6 +29,7 @@
 #include "compat.h"
 #include "exec/broadcast_ask.h"
 #include "exec/start.h"
+#include "exec/run.h"
 #include "node/broadcast.h"
 #include "node/broadcast_explain.h"
 #include "node/broadcast_state.h"
@@ -142,6 +143,8 @@ begin_broadcast(CustomScanState *css, EState *estate, int eflags)
 							   PX_BROADCAST_PRIVATE_DECISIVE);
 	state->all_rows = intVal(list_nth(scan->custom_private,
 									  PX_BROADCAST_PRIVATE_ALL_ROWS)) != 0;
+	state->joined = intVal(list_nth(scan->custom_private,
+									PX_BROADCAST_PRIVATE_JOINED)) != 0;
 	state->first_rows = palloc0(state->nsides * sizeof(TupleTableSlot *));
 	state->held_slot = ExecInitExtraTupleSlot(
 		estate, css->ss.ss_ScanTupleSlot->tts_tupleDescriptor,
@@ -469,6 +472,11 @@ start(px_broadcast_state *state)
 	px_broadcast_begin_stages(state);
 	if (!px_enabled)
 		reason = "pg_exchange.enabled is off";
+	else if (state->joined && !px_run_is_complete(estate))
+	{
+		/* A server would compute rows that may not be wanted. */
+		reason = "rows are fetched in portions";
+	}
 	else if (has_empty_side(state))
 		state->phase = PX_BROADCAST_EMPTY;
 	else

@@ -35,8 +35,10 @@ typedef enum px_broadcast_private
 									 * source's number there, IntLists */
 	PX_BROADCAST_PRIVATE_DECISIVE,	/* IntList: sides without whose rows the
 									 * join has none */
-	PX_BROADCAST_PRIVATE_ALL_ROWS	/* Integer: 1 if all rows of the fragments
+	PX_BROADCAST_PRIVATE_ALL_ROWS,	/* Integer: 1 if all rows of the fragments
 									 * are wanted, as far as is known */
+	PX_BROADCAST_PRIVATE_JOINED /* Integer: 1 if they are joined rows, not
+								 * groups */
 } px_broadcast_private;
 
 /*

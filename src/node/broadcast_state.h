@@ -52,6 +52,7 @@ typedef struct px_broadcast_state
 	List	   *keys;			/* char *: by what the sides are joined */
 	const List *decisive;		/* see px_broadcast_private */
 	bool		all_rows;		/* likewise */
+	bool		joined;			/* likewise */
 
 	/* Of the current scan. */
 	px_broadcast_phase phase;

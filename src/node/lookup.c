@@ -26,12 +26,14 @@
 
 #include "compat.h"
 #include "exec/outer_batch.h"
+#include "exec/run.h"
 #include "node/lookup.h"
 #include "node/receive.h"
 
 /*
- * If a LIMIT may end the join early, the first batch has so many rows, and
- * each next one so many times the rows of the last.
+ * If a LIMIT may end the join early, or a cursor, or a caller that wants one
+ * row, then the first batch has so many rows, and each next one so many times
+ * the rows of the last.
  */
 #define FEW_ROWS_FIRST	100
 #define FEW_ROWS_FACTOR 10
@@ -67,7 +69,7 @@ typedef struct px_lookup_state
 	/* Of the current scan. */
 	lookup_phase phase;
 	bool		outer_done;		/* no more outer rows */
-	uint64		batch_rows_max;
+	uint64		batch_rows_max; /* 0 before the first batch */
 	px_outer_batch *batch;
 	uint64		nunmatched;		/* rows of the batch */
 	px_outer_row *row;			/* the next that the inner row may match; in
@@ -197,12 +199,19 @@ begin_keys(px_lookup_state *state, const CustomScan *scan)
 static void
 start_scan(px_lookup_state *state)
 {
-	const CustomScan *scan = (const CustomScan *) state->css.ss.ps.plan;
-
 	state->phase = LOOKUP_LOAD;
 	state->outer_done = false;
-	state->batch_rows_max =
-		private_int(scan, PX_LOOKUP_PRIVATE_FEW_ROWS) ? FEW_ROWS_FIRST :
+	state->batch_rows_max = 0;
+}
+
+/* How many rows has the first batch?  Known when the query runs. */
+static uint64
+first_batch_rows(const px_lookup_state *state)
+{
+	const CustomScan *scan = (const CustomScan *) state->css.ss.ps.plan;
+
+	return private_int(scan, PX_LOOKUP_PRIVATE_FEW_ROWS) ||
+		!px_run_is_complete(state->css.ss.ps.state) ? FEW_ROWS_FIRST :
 		PG_UINT64_MAX;
 }
 
@@ -338,6 +347,8 @@ load_batch(px_lookup_state *state)
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
 
 	px_outer_batch_reset(state->batch);
+	if (state->batch_rows_max == 0)
+		state->batch_rows_max = first_batch_rows(state);
 	while (!px_outer_batch_is_full(state->batch) &&
 		   px_outer_batch_nrows(state->batch) < state->batch_rows_max)
 	{

@@ -619,6 +619,8 @@ plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 									  list_decisive_sides(join),
 									  makeInteger(join->grouped_rel ||
 												  root->tuple_fraction <= 0));
+	scan->custom_private = lappend(scan->custom_private,
+								   makeInteger(join->grouped_rel == NULL));
 	scan->methods = join->sources ? &px_hash_partition_scan_methods :
 		&px_broadcast_scan_methods;
 	return &scan->scan.plan;
