@@ -14,7 +14,6 @@
 
 #include "access/xact.h"
 #include "miscadmin.h"
-#include "storage/latch.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
@@ -25,13 +24,13 @@
 #include "conn/answer.h"
 #include "conn/cancel.h"
 #include "conn/connect.h"
+#include "conn/drain.h"
 #include "conn/idle_timer.h"
 #include "conn/introduce.h"
 #include "conn/pool.h"
 #include "guc.h"
 #include "stats/counters.h"
 #include "stats/open_connections.h"
-#include "stats/wait_event.h"
 
 /*
  * How long the connections that are left at one time may take to come to
@@ -47,9 +46,6 @@
  * make all of them for each query.
  */
 #define SPARE_AFTER_MS		1000
-
-/* How long to wait, at first, until a cancel is sent again. */
-#define CANCEL_AGAIN_MS		50
 
 static HTAB *peers = NULL;		/* NULL until the first exchange */
 static dlist_head all_connections = DLIST_STATIC_INIT(all_connections);
@@ -166,63 +162,6 @@ abandon_deadline(void)
 {
 	return TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
 									   ABANDON_TIMEOUT_MS);
-}
-
-/*
- * Read and drop results until the connection is at rest.  Frames may be on
- * their way for as long as the remote has not seen the cancel, and it cannot
- * see it while it is blocked sending: so what arrives must be read.
- */
-static bool
-drain(PGconn *pg, px_rest_limit limit, TimestampTz deadline)
-{
-	px_rest		rest = PX_REST_MORE;
-
-	while (rest == PX_REST_MORE)
-	{
-		long		ms =
-			TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
-		int			wanted = WL_SOCKET_READABLE | WL_TIMEOUT |
-			WL_EXIT_ON_PM_DEATH;
-		int			rc;
-
-		if (ms <= 0)
-			return false;
-		if (!PQisBusy(pg))
-		{
-			rest = px_take_rest(pg, &limit);
-			continue;
-		}
-		if (PQflush(pg) > 0)
-			wanted |= WL_SOCKET_WRITEABLE;
-		rc = WaitLatchOrSocket(MyLatch, wanted, PQsocket(pg), ms,
-							   px_wait_event(PX_WAIT_CLEANUP));
-		if ((rc & WL_SOCKET_READABLE) && !PQconsumeInput(pg))
-			return false;
-	}
-	return rest == PX_REST_DONE;
-}
-
-/*
- * Stop what runs on the connection.  A session ignores a cancel that comes
- * between two commands of a pipeline, while it reads the next one; which may
- * then wait for a lock of this very transaction.  So ask until it stops.
- */
-static bool
-cancel_and_drain(PGconn *pg, TimestampTz deadline)
-{
-	for (int ms = CANCEL_AGAIN_MS;; ms *= 2)
-	{
-		TimestampTz until;
-
-		if (!px_cancel(pg, deadline))
-			return false;
-		until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ms);
-		if (drain(pg, PX_REST_OF_ALL, Min(until, deadline)))
-			return true;
-		if (PQstatus(pg) != CONNECTION_OK || until >= deadline)
-			return false;
-	}
 }
 
 /*
@@ -560,26 +499,6 @@ px_connection_release(px_connection *connection)
 		px_connection_discard(connection);
 }
 
-/* Stop what runs on the connection and leave its transaction. */
-static bool
-come_to_rest(PGconn *pg, TimestampTz deadline)
-{
-	if (PQstatus(pg) != CONNECTION_OK)
-		return false;
-
-	if (PQtransactionStatus(pg) == PQTRANS_ACTIVE &&
-		!cancel_and_drain(pg, deadline))
-		return false;
-
-	if (PQtransactionStatus(pg) != PQTRANS_IDLE)
-	{
-		if (!px_send_command(pg, "ROLLBACK") ||
-			!drain(pg, PX_REST_OF_COMMAND, deadline))
-			return false;
-	}
-	return PQtransactionStatus(pg) == PQTRANS_IDLE;
-}
-
 static void
 abandon_until(px_connection *connection, TimestampTz deadline)
 {
@@ -588,7 +507,7 @@ abandon_until(px_connection *connection, TimestampTz deadline)
 	/*
 	 * Closing alone would let a query that sends nothing run on for a while.
 	 */
-	if (!connection->accepted || !come_to_rest(connection->pg, deadline) ||
+	if (!connection->accepted || !px_leave(connection->pg, deadline) ||
 		connection->invalidated)
 		px_connection_discard(connection);
 }
@@ -607,7 +526,7 @@ static void
 await_commit(px_connection *connection, TimestampTz deadline)
 {
 	if (PQtransactionStatus(connection->pg) == PQTRANS_ACTIVE &&
-		!drain(connection->pg, PX_REST_OF_COMMAND, deadline))
+		!px_drain(connection->pg, PX_REST_OF_COMMAND, deadline))
 		px_connection_discard(connection);
 }
 

@@ -1,0 +1,90 @@
+/*-------------------------------------------------------------------------
+ *
+ * drain.c
+ *		Bringing a connection to rest whose rows are not wanted any more.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/latch.h"
+#include "utils/timestamp.h"
+
+#include "conn/cancel.h"
+#include "conn/drain.h"
+#include "stats/wait_event.h"
+
+/* How long to wait, at first, until a cancel is sent again. */
+#define CANCEL_AGAIN_MS		50
+
+bool
+px_drain(PGconn *pg, px_rest_limit limit, TimestampTz deadline)
+{
+	px_rest		rest = PX_REST_MORE;
+
+	while (rest == PX_REST_MORE)
+	{
+		long		ms =
+			TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
+		int			wanted = WL_SOCKET_READABLE | WL_TIMEOUT |
+			WL_EXIT_ON_PM_DEATH;
+		int			rc;
+
+		if (ms <= 0)
+			return false;
+		if (!PQisBusy(pg))
+		{
+			rest = px_take_rest(pg, &limit);
+			continue;
+		}
+		if (PQflush(pg) > 0)
+			wanted |= WL_SOCKET_WRITEABLE;
+		rc = WaitLatchOrSocket(MyLatch, wanted, PQsocket(pg), ms,
+							   px_wait_event(PX_WAIT_CLEANUP));
+		if ((rc & WL_SOCKET_READABLE) && !PQconsumeInput(pg))
+			return false;
+	}
+	return rest == PX_REST_DONE;
+}
+
+/*
+ * Stop what runs on the connection.  A session ignores a cancel that comes
+ * between two commands of a pipeline, while it reads the next one; which may
+ * then wait for a lock of this very transaction.  So ask until it stops.
+ */
+static bool
+cancel_and_drain(PGconn *pg, TimestampTz deadline)
+{
+	for (int ms = CANCEL_AGAIN_MS;; ms *= 2)
+	{
+		TimestampTz until;
+
+		if (!px_cancel(pg, deadline))
+			return false;
+		until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ms);
+		if (px_drain(pg, PX_REST_OF_ALL, Min(until, deadline)))
+			return true;
+		if (PQstatus(pg) != CONNECTION_OK || until >= deadline)
+			return false;
+	}
+}
+
+bool
+px_leave(PGconn *pg, TimestampTz deadline)
+{
+	if (PQstatus(pg) != CONNECTION_OK)
+		return false;
+
+	if (PQtransactionStatus(pg) == PQTRANS_ACTIVE &&
+		!cancel_and_drain(pg, deadline))
+		return false;
+
+	if (PQtransactionStatus(pg) != PQTRANS_IDLE)
+	{
+		if (!px_send_command(pg, "ROLLBACK") ||
+			!px_drain(pg, PX_REST_OF_COMMAND, deadline))
+			return false;
+	}
+	return PQtransactionStatus(pg) == PQTRANS_IDLE;
+}

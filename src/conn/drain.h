@@ -1,0 +1,31 @@
+/*-------------------------------------------------------------------------
+ *
+ * drain.h
+ *		Bringing a connection to rest whose rows are not wanted any more.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PX_CONN_DRAIN_H
+#define PX_CONN_DRAIN_H
+
+#include "datatype/timestamp.h"
+#include "libpq-fe.h"
+
+#include "conn/answer.h"
+
+/*
+ * Read and drop results until the connection is at rest.  Frames may be on
+ * their way for as long as the remote has not seen the cancel, and it cannot
+ * see it while it is blocked sending: so what arrives must be read.  False if
+ * that takes longer than until deadline, or the connection is lost.  Serves no
+ * interrupts.
+ */
+extern bool px_drain(PGconn *pg, px_rest_limit limit, TimestampTz deadline);
+
+/*
+ * Stop what runs on the connection, and leave its transaction.  False as
+ * above.  Serves no interrupts.
+ */
+extern bool px_leave(PGconn *pg, TimestampTz deadline);
+
+#endif							/* PX_CONN_DRAIN_H */
