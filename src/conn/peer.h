@@ -92,6 +92,12 @@ typedef struct px_peer
 	px_locality session_locality;
 	char		snapshot[PX_SNAPSHOT_ID_NBYTES];
 
+	/*
+	 * How often postgres_fdw's session began to read, in this process.  Such a
+	 * query may have effects, so answers about others do not hold any more.
+	 */
+	uint64		session_reads;
+
 	px_link_history link_history;
 } px_peer;
 

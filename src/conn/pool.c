@@ -104,6 +104,7 @@ px_peer_get(UserMapping *user)
 		peer->avoid_until = 0;
 		peer->admitted = false;
 		peer->snapshot[0] = '\0';
+		peer->session_reads = 0;
 		memset(&peer->link_history, 0, sizeof(peer->link_history));
 	}
 	return peer;

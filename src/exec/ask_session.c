@@ -36,7 +36,8 @@ px_ask_is_known(px_receive_state *state)
 	px_receive_asked *asked = &state->asked;
 
 	asked->pending = false;
-	if (asked->allows_stream && asked->command != GetCurrentCommandId(false))
+	if (asked->command != GetCurrentCommandId(false) ||
+		asked->session_reads != px_receive_peer(state)->session_reads)
 		asked->allows_stream = false;
 	asked->allows_stream |= px_receive_has_participants(state);
 	return asked->allows_stream;
@@ -58,6 +59,7 @@ void
 px_ask_note_asked(px_receive_state *state, bool types)
 {
 	state->asked.command = GetCurrentCommandId(false);
+	state->asked.session_reads = px_receive_peer(state)->session_reads;
 	state->asked.answered = true;
 	state->asked.types = types;
 	px_ask_note_contact(state);

@@ -269,6 +269,7 @@ px_open_session(px_receive_state *state, px_stream_reader *reader,
 
 	claim_whole_scan(state, reader);
 	state->exact_portions = wants_exact_portions(state);
+	peer->session_reads++;
 	begin_session_read(state, reader);
 	show_progress(state, reader, peer->admission.pid);
 

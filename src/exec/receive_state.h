@@ -77,8 +77,10 @@ typedef struct px_receive_asked
 								 * types */
 	bool		answered;		/* about the query, since the (re)scan began;
 								 * also set while that is pending */
-	bool		allows_stream;	/* it does, in command */
+	bool		allows_stream;	/* it does, in command, and until the session
+								 * reads */
 	CommandId	command;		/* in which the query was last asked about */
+	uint64		session_reads;	/* of the peer, at that time */
 	uint32		idle_ms;		/* the session's idle time-out; 0: none.  Valid
 								 * in PX_RECEIVE_FRAMES */
 	TimestampTz contact_at;		/* when the session was last asked for

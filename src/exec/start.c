@@ -62,6 +62,7 @@ start_child(px_receive_state *state, const char *reason, px_fallback fallback)
 							 state->servername, reason)));
 	state->fallback_reason = px_open_keep_reason(state, reason);
 	state->phase = PX_RECEIVE_CHILD;
+	px_receive_peer(state)->session_reads++;
 	px_slices_accept(state->slices, state->readers[0]->slice);
 	state->readers[0]->stream->counters->fallbacks[fallback]++;
 
