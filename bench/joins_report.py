@@ -4,6 +4,8 @@ import os
 import statistics
 import time
 
+from goals import goals
+
 FDW, EXCHANGE, SERVER = "postgres_fdw", "exchange", "one server"
 NO_FILTERS, CLASSIC = "no runtime filters", "version 1.0's plan"
 BROADCAST, PARTITION = "broadcast", "hash partition"
@@ -166,12 +168,8 @@ def report(options, results, version):
     for part in NOTES:
         if results.rows(part):
             lines += table(results, part)
-    verdicts = judge(results)
-    missed = [text for text, met in verdicts if not met]
-    lines += [f"## Goals: {len(verdicts) - len(missed)} of {len(verdicts)}"
-              " met", ""]
-    lines += [f"- {'' if met else '**missed** '}{text}"
-              for text, met in verdicts]
+    verdicts, missed = goals(judge(results))
+    lines += verdicts
     return lines, missed
 
 

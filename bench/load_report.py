@@ -4,6 +4,8 @@ import os
 import statistics
 import time
 
+from goals import goals
+
 FDW, EXCHANGE = "postgres_fdw", "exchange"
 WAYS = (FDW, EXCHANGE)
 PERCENTILES = (50, 90, 95, 99, 100)
@@ -140,12 +142,8 @@ def report(options, measured, version):
             lines += table(measured.lines, part)
     if measured.memory:
         lines += memory_table(measured.memory)
-    verdicts = list(judge(measured))
-    missed = [text for text, met in verdicts if not met]
-    lines += [f"## Goals: {len(verdicts) - len(missed)} of {len(verdicts)}"
-              " met", ""]
-    lines += [f"- {'' if met else '**missed** '}{text}"
-              for text, met in verdicts]
+    verdicts, missed = goals(judge(measured))
+    lines += verdicts
     lines += [f"- {error}" for error in measured.errors]
     return lines, missed
 

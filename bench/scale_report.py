@@ -4,6 +4,8 @@ import os
 import statistics
 import time
 
+from goals import goals
+
 FDW, ASYNC, EXCHANGE = "postgres_fdw", "postgres_fdw async", "exchange"
 WAYS = (FDW, ASYNC, EXCHANGE)
 STREAMS = 4     # pg_exchange.max_connections_per_server, by default
@@ -249,12 +251,8 @@ def report(options, results, version):
         "![Seconds and memory by number of servers](scale.svg)", "",
         *times_table(results), *ratios_table(results),
         *memory_table(results), *model_table(results)]
-    verdicts = list(judge(results))
-    missed = [text for text, met in verdicts if not met]
-    lines += [f"## Goals: {len(verdicts) - len(missed)} of {len(verdicts)}"
-              " met", ""]
-    lines += [f"- {'' if met else '**missed** '}{text}"
-              for text, met in verdicts]
+    verdicts, missed = goals(judge(results))
+    lines += verdicts
     return lines, missed
 
 

@@ -30,6 +30,7 @@ import time
 from collections import namedtuple
 
 import cluster
+from goals import goals
 from harness import (ROOT, Failure, Server, Session, main, plot)
 
 SHARDS = 4
@@ -556,12 +557,8 @@ def report(options, results, version):
              "coordinator received.", ""]
     for layout in results.layouts:
         lines += table(results, layout)
-    verdicts = judge(results)
-    missed = [text for text, met in verdicts if not met]
-    lines += [f"## Goals: {len(verdicts) - len(missed)} of {len(verdicts)} "
-              "met", ""]
-    lines += [f"- {'' if met else '**missed** '}{text}"
-              for text, met in verdicts]
+    verdicts, missed = goals(judge(results))
+    lines += verdicts
     return lines, missed
 
 

@@ -8,6 +8,7 @@ import sys
 import time
 from collections import namedtuple
 
+from goals import goals
 from harness import ROOT, Failure, cache_dir
 
 FDW, EXCHANGE, LOCAL = "postgres_fdw", "frames", "local table"
@@ -185,12 +186,8 @@ def report(options, results, plans, version):
         " | CPU, coordinator | CPU, shards | times less CPU |",
         "|---|---|" + "--:|" * (len(WAYS) + 6)]
     lines += [table_line(results, *key) for key in results.cases()]
-    verdicts = judge(results, plans)
-    missed = [text for text, met in verdicts if not met]
-    lines += ["", f"## Goals: {len(verdicts) - len(missed)} of "
-              f"{len(verdicts)} met", ""]
-    lines += [f"- {'' if met else '**missed** '}{text}"
-              for text, met in verdicts]
+    verdicts, missed = goals(judge(results, plans))
+    lines += ["", *verdicts]
     if any(plans.values()):
         lines += ["", "## What EXPLAIN (ANALYZE) says of frames", ""]
         lines += [f"- {title('', case)[0]}: {'; '.join(said)}"

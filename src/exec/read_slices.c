@@ -86,15 +86,19 @@ px_read_next_slice(px_receive_state *state, px_stream_reader *reader)
 {
 	MemoryContext oldcontext = MemoryContextSwitchTo(state->stream_context);
 	int			slice = -1;
+	bool		is_handed_on;
 
 	reader->active = false;
 	if (reader->session_active)
 		reader->session_active = false;
 	else
 		slice = px_slices_claim(state->slices, false);
-	if (slice < 0 && px_receive_takes_turns(state) && state->nreaders == 1)
-		Assert(reader->stream->phase == PX_STREAM_CLOSED);
-	else if (slice < 0 || !read_slice(state, reader, slice))
+
+	/* The gather hands the connection on to a sibling, or closes it. */
+	is_handed_on = slice < 0 && px_receive_takes_turns(state) &&
+		state->nreaders == 1;
+	Assert(!is_handed_on || reader->stream->phase == PX_STREAM_CLOSED);
+	if (!is_handed_on && (slice < 0 || !read_slice(state, reader, slice)))
 		px_stream_close(reader->stream);
 	MemoryContextSwitchTo(oldcontext);
 }

@@ -35,6 +35,7 @@
 #include "exec/open_reader.h"
 #include "exec/redistribute.h"
 #include "exec/start.h"
+#include "transport/prepare.h"
 #include "tuple/decode.h"
 #include "tuple/fault.h"
 #include "tuple/senders.h"
@@ -51,7 +52,7 @@
 #define FRAME_NBYTES_MAX	(512 * 1024 * 1024)
 
 /* A session that is held hears from us more often than it may be idle. */
-#define CALL_EVERY_MS	(PX_STREAM_HELD_IDLE_S * 1000 / 4)
+#define CALL_EVERY_MS	(PX_HELD_IDLE_S * 1000 / 4)
 
 #define FILL	"SELECT exchange.fill_inbox($1::pg_catalog.bytea)"
 

@@ -18,7 +18,6 @@
 #include "catalog/pg_type_d.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
@@ -417,28 +416,12 @@ leave_beginning(px_stream *stream, px_outcome outcome)
 	return outcome;
 }
 
-/* The statements that start the transaction of a stream. */
-static bool
-send_start(px_stream *stream)
+static px_preparation
+preparation_of(const px_stream *stream)
 {
-	PGconn	   *pg = stream->holder.connection->pg;
-	const px_peer *peer = stream->holder.connection->peer;
-	const char *prepare = stream->held ? PX_PREPARE_HELD : PX_PREPARE;
-	char	   *import;
-	bool		sent;
-
 	if (stream->goes_on)
-		return PQsendQueryParams(pg, PX_PREPARE_NEXT, 0, NULL, NULL, NULL,
-								 NULL, 0);
-
-	/* The snapshot id comes from the remote: quote it like any string. */
-	import = psprintf("SET TRANSACTION SNAPSHOT %s",
-					  quote_literal_cstr(peer->snapshot));
-	sent = PQsendQueryParams(pg, PX_START, 0, NULL, NULL, NULL, NULL, 0) &&
-		PQsendQueryParams(pg, import, 0, NULL, NULL, NULL, NULL, 0) &&
-		PQsendQueryParams(pg, prepare, 0, NULL, NULL, NULL, NULL, 0);
-	pfree(import);
-	return sent;
+		return PX_PREPARE_NEXT;
+	return stream->held ? PX_PREPARE_HELD : PX_PREPARE_FIRST;
 }
 
 /* It cannot because of the answer to one of the statements that begin it. */
@@ -478,7 +461,8 @@ px_stream_begin(px_stream *stream)
 	stream->has_frames = stream->restores = false;
 	stream->phase = PX_STREAM_BEGUN;
 	(void) (PQenterPipelineMode(pg) &&
-			send_start(stream) &&
+			px_prepare_send(pg, preparation_of(stream),
+							stream->holder.connection->peer->snapshot) &&
 			(stream->held ||
 			 (PQsendFlushRequest(pg) &&
 			  PQsendQueryParams(pg, stream->sql, stream->nparams, NULL,
@@ -496,7 +480,7 @@ confirm_held(px_stream *stream, TimestampTz deadline)
 		return fail_beginning(stream, "transaction cannot be prepared",
 							  PX_ANSWER_BROKEN);
 	strlcpy(stream->idle_timeout,
-			PQgetvalue(stream->result, 0, PX_PREPARE_HELD_IDLE_TIMEOUT),
+			PQgetvalue(stream->result, 0, PX_PREPARE_IDLE_TIMEOUT),
 			PX_IDLE_TIMEOUT_NBYTES);
 	PQclear(stream->result);
 	stream->result = NULL;
@@ -530,11 +514,7 @@ px_stream_confirm(px_stream *stream)
 							   px_failed("remote's pg_exchange is gone, or not the extension's any more"));
 	}
 	if (answer == PX_ANSWER_OK &&
-		PQnfields(stream->result) != (stream->goes_on ?
-									  PX_PREPARE_NEXT_COLUMNS :
-									  stream->held ?
-									  PX_PREPARE_HELD_COLUMNS :
-									  PX_PREPARE_COLUMNS))
+		PQnfields(stream->result) != px_prepare_columns(preparation_of(stream)))
 		answer = PX_ANSWER_UNEXPECTED;
 	if (answer != PX_ANSWER_OK)
 		return fail_beginning(stream, "transaction cannot be prepared",
@@ -607,17 +587,12 @@ static bool
 send_query_and_restore(px_stream *stream)
 {
 	PGconn	   *pg = stream->holder.connection->pg;
-	char	   *restore = psprintf("SET LOCAL " PX_IDLE_TIMEOUT " = %s",
-								   quote_literal_cstr(stream->idle_timeout));
-	bool		sent;
 
-	sent = PQenterPipelineMode(pg) &&
+	return PQenterPipelineMode(pg) &&
 		PQsendQueryParams(pg, stream->sql, stream->nparams, NULL,
 						  stream->values, NULL, NULL, FRAME_FORMAT) &&
-		PQsendQueryParams(pg, restore, 0, NULL, NULL, NULL, NULL, 0) &&
+		px_prepare_send_restore(pg, stream->idle_timeout) &&
 		PQpipelineSync(pg);
-	pfree(restore);
-	return sent;
 }
 
 void

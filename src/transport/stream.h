@@ -54,14 +54,6 @@ typedef enum px_stream_phase
 #define PX_DECLINED_NBYTES	128
 #define PX_IDLE_TIMEOUT_NBYTES	32
 
-/*
- * A session may be idle for so long while its stream is held, or for as long
- * as its own idle_in_transaction_session_timeout says if that is more.  So it
- * ends if we have vanished, and does not while px_stream_call is called more
- * often.
- */
-#define PX_STREAM_HELD_IDLE_S	300
-
 typedef struct px_stream
 {
 	/*
