@@ -38,6 +38,10 @@
 #define PX_REMOTE_IS_TOO_OLD		"remote's pg_exchange is too old"
 #define PX_REMOTE_IS_FORBIDDEN		"remote user may not use pg_exchange"
 
+/* Why they are not any more. */
+#define PX_REMOTE_HAS_CHANGED \
+	"remote's pg_exchange is gone, or not the extension's any more"
+
 #define PX_EQ	" OPERATOR(pg_catalog.=) "
 
 #define PX_EXTENSION_IS_THERE \
@@ -192,21 +196,22 @@
 	"CAST(" PX_GENUINE_FAULT " AS pg_catalog.bool)"
 
 /*
- * An integer expression that raises an error (22012) unless PX_IS_GENUINE,
- * and does not say why: that is planned in a third of the time.
+ * An integer expression that raises an error (22012) unless a boolean one is
+ * true.
  */
-#define PX_REQUIRE_STILL_GENUINE \
-	"1 OPERATOR(pg_catalog./) CASE WHEN " PX_IS_GENUINE \
-	" THEN 1 ELSE 0 END"
+#define PX_REQUIRE(condition) \
+	"1 OPERATOR(pg_catalog./) CASE WHEN " condition " THEN 1 ELSE 0 END"
+
+/*
+ * The same unless PX_IS_GENUINE.  It does not say why: that is planned in a
+ * third of the time.
+ */
+#define PX_REQUIRE_STILL_GENUINE	PX_REQUIRE(PX_IS_GENUINE)
 
 /* The same unless PX_CAN_REPARTITION. */
-#define PX_REQUIRE_CAN_REPARTITION \
-	"1 OPERATOR(pg_catalog./) CASE WHEN " PX_CAN_REPARTITION \
-	" THEN 1 ELSE 0 END"
+#define PX_REQUIRE_CAN_REPARTITION	PX_REQUIRE(PX_CAN_REPARTITION)
 
 /* The same unless PX_CAN_DEPOSIT. */
-#define PX_REQUIRE_CAN_DEPOSIT \
-	"1 OPERATOR(pg_catalog./) CASE WHEN " PX_CAN_DEPOSIT \
-	" THEN 1 ELSE 0 END"
+#define PX_REQUIRE_CAN_DEPOSIT		PX_REQUIRE(PX_CAN_DEPOSIT)
 
 #endif							/* PX_CONN_GENUINE_H */

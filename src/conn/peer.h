@@ -33,6 +33,7 @@ typedef struct px_peer_key
 } px_peer_key;
 
 #define PX_SNAPSHOT_ID_NBYTES	64
+#define PX_SEAL_NBYTES			256
 
 /*
  * What the last stream in mode auto has measured.  The next one begins with
@@ -91,6 +92,12 @@ typedef struct px_peer
 	uint16		session_version;	/* protocol version to use with it */
 	px_locality session_locality;
 	char		snapshot[PX_SNAPSHOT_ID_NBYTES];
+
+	/*
+	 * By what to tell that its functions are still those that were found to
+	 * be genuine: see conn/seal.h.  "" if that has to be found out in full.
+	 */
+	char		seal[PX_SEAL_NBYTES];
 
 	/*
 	 * How often postgres_fdw's session began to read, in this process.  Such a

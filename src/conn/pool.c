@@ -28,6 +28,7 @@
 #include "conn/idle_timer.h"
 #include "conn/introduce.h"
 #include "conn/pool.h"
+#include "conn/seal.h"
 #include "guc.h"
 #include "stats/counters.h"
 #include "stats/open_connections.h"
@@ -104,6 +105,7 @@ px_peer_get(UserMapping *user)
 		peer->avoid_until = 0;
 		peer->admitted = false;
 		peer->snapshot[0] = '\0';
+		px_seal_break(peer);
 		peer->session_reads = 0;
 		memset(&peer->link_history, 0, sizeof(peer->link_history));
 	}
@@ -707,6 +709,7 @@ forgive_peer(px_peer *peer)
 	peer->refusal = peer->stream_refusal = peer->write_refusal = NULL;
 	peer->knows_host = false;
 	peer->avoid_until = 0;
+	px_seal_break(peer);
 }
 
 bool

@@ -9,7 +9,7 @@
 
 #include "utils/builtins.h"
 
-#include "conn/genuine.h"
+#include "conn/seal.h"
 #include "transport/prepare.h"
 
 /*
@@ -25,14 +25,13 @@
 #define START	"START TRANSACTION ISOLATION LEVEL REPEATABLE READ"
 #define PREPARE \
 	"SELECT pg_catalog.set_config('lock_timeout', '100ms', true), " \
-	PX_REQUIRE_STILL_GENUINE
+	PX_REQUIRE("%s")
 
 /*
  * What the next query of such a transaction begins with, if it may lock other
  * relations: the sender has reset the time-out once it had its locks.
  */
-#define PREPARE_NEXT \
-	"SELECT pg_catalog.set_config('lock_timeout', '100ms', true)"
+#define PREPARE_NEXT	"SET LOCAL lock_timeout = '100ms'"
 
 /*
  * What a transaction begins with that is held, in whose session inboxes are
@@ -52,17 +51,6 @@
 	HELD_IDLE_TIMEOUT "::pg_catalog.interval THEN " HELD_IDLE_TIMEOUT \
 	" ELSE " OWN_IDLE_TIMEOUT " END, true)"
 
-/* The statement that prepares a transaction, and the columns of its answer. */
-static const struct
-{
-	const char *sql;
-	int			ncolumns;
-} preparations[] = {
-	[PX_PREPARE_FIRST] = {PREPARE, 2},
-	[PX_PREPARE_NEXT] = {PREPARE_NEXT, 1},
-	[PX_PREPARE_HELD] = {PREPARE_HELD, 5},
-};
-
 static bool
 send_statement(PGconn *pg, const char *sql)
 {
@@ -70,28 +58,40 @@ send_statement(PGconn *pg, const char *sql)
 }
 
 bool
-px_prepare_send(PGconn *pg, px_preparation preparation, const char *snapshot)
+px_prepare_send(PGconn *pg, px_preparation preparation, const px_peer *peer)
 {
-	const char *prepare = preparations[preparation].sql;
 	char	   *import;
+	char	   *prepare;
 	bool		sent;
 
 	if (preparation == PX_PREPARE_NEXT)
-		return send_statement(pg, prepare);
+		return send_statement(pg, PREPARE_NEXT);
 
 	/* The snapshot id comes from the remote: quote it like any string. */
 	import = psprintf("SET TRANSACTION SNAPSHOT %s",
-					  quote_literal_cstr(snapshot));
+					  quote_literal_cstr(peer->snapshot));
+	prepare = psprintf(preparation == PX_PREPARE_HELD ? PREPARE_HELD : PREPARE,
+					   px_is_genuine_sql(peer));
 	sent = send_statement(pg, START) && send_statement(pg, import) &&
 		send_statement(pg, prepare);
 	pfree(import);
+	pfree(prepare);
 	return sent;
 }
 
 int
 px_prepare_columns(px_preparation preparation)
 {
-	return preparations[preparation].ncolumns;
+	switch (preparation)
+	{
+		case PX_PREPARE_FIRST:
+			return 2;
+		case PX_PREPARE_NEXT:
+			return 0;
+		case PX_PREPARE_HELD:
+			return 5;
+	}
+	return 0;					/* keep compiler quiet */
 }
 
 bool

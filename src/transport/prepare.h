@@ -8,7 +8,7 @@
 #ifndef PX_TRANSPORT_PREPARE_H
 #define PX_TRANSPORT_PREPARE_H
 
-#include "libpq-fe.h"
+#include "conn/peer.h"
 
 /* For which query is a transaction prepared? */
 typedef enum px_preparation
@@ -28,13 +28,16 @@ typedef enum px_preparation
 
 /*
  * Send the statements that come before such a query, in pipeline mode: the
- * transaction begins on the snapshot, if there is none, and is prepared.
- * False as with libpq.  Waits for nothing.
+ * transaction begins on the peer's snapshot, if there is none, and is
+ * prepared.  False as with libpq.  Waits for nothing.
  */
 extern bool px_prepare_send(PGconn *pg, px_preparation preparation,
-							const char *snapshot);
+							const px_peer *peer);
 
-/* How many columns has the answer to the last of these statements? */
+/*
+ * How many columns has the answer to the last of these statements?  0: it
+ * returns no row.
+ */
 extern int	px_prepare_columns(px_preparation preparation);
 
 /* The one that has the session's idle time-out, with PX_PREPARE_HELD. */

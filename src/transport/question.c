@@ -20,14 +20,14 @@
 #include "utils/builtins.h"
 
 #include "compat.h"
-#include "conn/genuine.h"
 #include "conn/hello_self.h"
 #include "conn/introduce.h"
 #include "conn/remote_text.h"
+#include "conn/seal.h"
 #include "transport/question.h"
 
 /* Room for a question without its query. */
-#define QUESTION_NBYTES		(4096 + 4 * PX_HELLO_NBYTES_MAX)
+#define QUESTION_NBYTES		(8192 + 4 * PX_HELLO_NBYTES_MAX)
 
 /* How the admission is embedded in the answer. */
 #define ADMISSION_BEGIN	"<admit>"
@@ -79,10 +79,12 @@ px_question_ask(px_fdw_cursor *cursor, const px_peer *peer,
 		add_item(&call, hello, &items[i], i == 0 && wants_snapshot &&
 				 peer->snapshot[0] == '\0');
 	}
-	sql = psprintf("SELECT CASE WHEN " PX_IS_GENUINE
+	sql = psprintf("SELECT CASE WHEN %s"
 				   " THEN pg_catalog.query_to_xml(%s, true, true, '')"
-				   "::pg_catalog.text END",
-				   quote_literal_cstr(call.data));
+				   "::pg_catalog.text%s END",
+				   px_is_genuine_sql(peer), quote_literal_cstr(call.data),
+				   px_is_sealed(peer) ? "" :
+				   " OPERATOR(pg_catalog.||) " PX_SEAL);
 	px_fdw_cursor_set_sql(cursor, sql);
 	pfree(sql);
 	pfree(call.data);
@@ -196,10 +198,17 @@ px_question_answer(px_fdw_cursor *cursor, px_peer *peer,
 	if (timeout_ms >= 0 && !px_fdw_cursor_wait(cursor, timeout_ms))
 		return px_silent("a lock was waited for");
 	row = px_fdw_cursor_fetch(cursor);
+	if (row == NULL && px_is_sealed(peer))
+	{
+		/* It is found out in full the next time. */
+		px_seal_break(peer);
+		return px_refused(PX_REMOTE_HAS_CHANGED);
+	}
 	if (row == NULL)
 		return ask_for_fault(cursor, peer);
 
 	answer = text_to_cstring(row);
+	px_seal_keep(peer, answer);
 	read_items(servername, answer, items, n, &admission);
 	px_hello_self(&self);
 	outcome = px_hello_judge(&self, &admission.hello, &peer->session_version);

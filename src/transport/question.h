@@ -53,9 +53,12 @@ extern void px_question_ask(px_fdw_cursor *cursor, const px_peer *peer,
  * PX_OUTCOME_OK: it stands in the n items, and what is not about one of them
  * in peer->admission until the transaction ends.
  * PX_OUTCOME_REFUSED: the peer cannot be used at all, which is remembered for
- * the session.  PX_OUTCOME_SILENT: there is no answer yet, most likely because
- * of a lock, and it can be waited for again.  Errors are postgres_fdw's, and
- * ERRCODE_PROTOCOL_VIOLATION if the answer cannot be read.
+ * the session; or its functions have changed since they were last looked at,
+ * and the next question looks at them again.
+ * PX_OUTCOME_SILENT: there is no answer yet, most likely because of a lock,
+ * and it can be waited for again.
+ * Errors are postgres_fdw's, and ERRCODE_PROTOCOL_VIOLATION if the answer
+ * cannot be read.
  */
 extern px_outcome px_question_answer(px_fdw_cursor *cursor, px_peer *peer,
 									 const char *servername, long timeout_ms,

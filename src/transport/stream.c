@@ -24,6 +24,7 @@
 #include "compat.h"
 #include "conn/answer.h"
 #include "conn/pool.h"
+#include "conn/seal.h"
 #include "conn/sqlstate.h"
 #include "guc.h"
 #include "transport/prepare.h"
@@ -462,7 +463,7 @@ px_stream_begin(px_stream *stream)
 	stream->phase = PX_STREAM_BEGUN;
 	(void) (PQenterPipelineMode(pg) &&
 			px_prepare_send(pg, preparation_of(stream),
-							stream->holder.connection->peer->snapshot) &&
+							stream->holder.connection->peer) &&
 			(stream->held ||
 			 (PQsendFlushRequest(pg) &&
 			  PQsendQueryParams(pg, stream->sql, stream->nparams, NULL,
@@ -492,6 +493,7 @@ px_outcome
 px_stream_confirm(px_stream *stream)
 {
 	TimestampTz deadline = px_setup_deadline();
+	int			ncolumns = px_prepare_columns(preparation_of(stream));
 	px_answer	answer;
 
 	if (!stream->goes_on)
@@ -505,16 +507,16 @@ px_stream_confirm(px_stream *stream)
 			return fail_beginning(stream, "snapshot cannot be imported",
 								  answer);
 	}
-	answer = take_answer(stream, true, deadline);
+	answer = take_answer(stream, ncolumns > 0, deadline);
 	if (answer == PX_ANSWER_ERROR &&
 		px_result_sqlstate(stream->result) == ERRCODE_DIVISION_BY_ZERO)
 	{
 		/* A new connection finds out what has become of the extension. */
+		px_seal_break(stream->holder.connection->peer);
 		return leave_beginning(stream,
-							   px_failed("remote's pg_exchange is gone, or not the extension's any more"));
+							   px_failed(PX_REMOTE_HAS_CHANGED));
 	}
-	if (answer == PX_ANSWER_OK &&
-		PQnfields(stream->result) != px_prepare_columns(preparation_of(stream)))
+	if (answer == PX_ANSWER_OK && PQnfields(stream->result) != ncolumns)
 		answer = PX_ANSWER_UNEXPECTED;
 	if (answer != PX_ANSWER_OK)
 		return fail_beginning(stream, "transaction cannot be prepared",

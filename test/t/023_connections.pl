@@ -84,6 +84,31 @@ $shard->safe_psql('postgres', q{
 ask('SELECT exchange.disconnect_all();');
 like(transport(), qr/^exchange v1/, 'the exchange is back with the function');
 
+# The functions are looked at in full once, and then compared with what they were (conn/seal.h).
+my %changes = (
+	'other rights' => [ 'ALTER FUNCTION exchange.admit(text, text, boolean) SECURITY DEFINER', 'ALTER FUNCTION exchange.admit(text, text, boolean) SECURITY INVOKER' ],
+	'settings' => [ q{ALTER FUNCTION exchange.send(text, record) SET search_path = public}, 'ALTER FUNCTION exchange.send(text, record) RESET search_path' ],
+	'another body' => [
+		q{CREATE OR REPLACE FUNCTION exchange.admit(hello text, query text, want_snapshot boolean) RETURNS text LANGUAGE sql VOLATILE AS $$INSERT INTO caught VALUES (current_user) RETURNING 'hi'$$},
+		q{CREATE OR REPLACE FUNCTION exchange.admit(hello text, query text, want_snapshot boolean) RETURNS text LANGUAGE C VOLATILE PARALLEL UNSAFE AS '$libdir/pg_exchange', 'px_sql_admit'} ],
+	'another schema' => [ 'ALTER SCHEMA exchange RENAME TO saved; CREATE SCHEMA exchange', 'DROP SCHEMA exchange; ALTER SCHEMA saved RENAME TO exchange' ]);
+for my $what (sort keys %changes)
+{
+	my ($change, $undo) = @{ $changes{$what} };
+	like(transport(), qr/^exchange v1, stream$/, "$what: not yet");
+	my $definition = $shard->safe_psql('postgres', q{SELECT pg_get_functiondef('exchange.admit'::regproc)});
+	$shard->safe_psql('postgres', $change);
+	like(transport(), qr/^postgres_fdw \((remote's pg_exchange is too old|remote has functions of pg_exchange's names)/, "$what: seen at once, and postgres_fdw reads");
+	is($shard->safe_psql('postgres', 'SELECT count(*) FROM caught'), 0, "$what: nothing is called");
+	$shard->safe_psql('postgres', $undo);
+	is($shard->safe_psql('postgres', q{SELECT pg_get_functiondef('exchange.admit'::regproc)}), $definition, "$what: it is undone");
+	ask('SELECT exchange.disconnect_all();');
+}
+is(transport(), 'exchange v1, stream', 'and is used again');
+$shard->safe_psql('postgres', 'DROP EXTENSION pg_exchange; CREATE EXTENSION pg_exchange');
+is(transport(), q{exchange v1, session (remote's pg_exchange is gone, or not the extension's any more)}, 'another extension is not the one that was looked at');
+is(transport(), 'exchange v1, stream', 'it is looked at, and used');
+
 # ---- requests to cancel -----------------------------------------------------
 
 SKIP:

@@ -1,0 +1,88 @@
+/*-------------------------------------------------------------------------
+ *
+ * seal.c
+ *		Whether a remote's functions are still those that were genuine.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "conn/seal.h"
+
+#define DIGITS		"0123456789"
+#define HEX_DIGITS	DIGITS "abcdef"
+
+/* Hex digits of the digest. */
+#define DIGEST_NBYTES	64
+
+/*
+ * Split a seal: how many characters its schema and its functions have.  False
+ * if it is malformed: it becomes a part of what we send.
+ */
+static bool
+split(const char *seal, int *schema, int *functions)
+{
+	const char *list;
+	const char *digest;
+
+	*schema = strspn(seal, DIGITS);
+	if (*schema == 0 || seal[*schema] != ' ')
+		return false;
+	list = seal + *schema + 1;
+	*functions = strspn(list, DIGITS ",");
+	if (*functions == 0 || list[*functions] != ' ')
+		return false;
+	digest = list + *functions + 1;
+	return strlen(digest) == DIGEST_NBYTES &&
+		strspn(digest, HEX_DIGITS) == DIGEST_NBYTES;
+}
+
+void
+px_seal_keep(px_peer *peer, const char *answer)
+{
+	const char *begin = strstr(answer, PX_SEAL_BEGIN);
+	const char *end = begin ? strstr(begin, PX_SEAL_END) : NULL;
+	int			schema;
+	int			functions;
+
+	if (end == NULL)
+		return;
+	begin += strlen(PX_SEAL_BEGIN);
+	if (end - begin >= PX_SEAL_NBYTES)
+		return;
+	memcpy(peer->seal, begin, end - begin);
+	peer->seal[end - begin] = '\0';
+	if (!split(peer->seal, &schema, &functions))
+		px_seal_break(peer);
+}
+
+void
+px_seal_break(px_peer *peer)
+{
+	peer->seal[0] = '\0';
+}
+
+bool
+px_is_sealed(const px_peer *peer)
+{
+	return peer->seal[0] != '\0';
+}
+
+const char *
+px_is_genuine_sql(const px_peer *peer)
+{
+	const char *list;
+	int			schema;
+	int			functions;
+
+	if (!px_is_sealed(peer) || !split(peer->seal, &schema, &functions))
+		return PX_IS_GENUINE;
+	list = peer->seal + schema + 1;
+	return psprintf("(SELECT " PX_SEAL_DIGEST("o", "") PX_EQ "'%s'"
+					" AND pg_catalog.bool_and("
+					"pg_catalog.has_function_privilege(o, 'EXECUTE'))"
+					" AND pg_catalog.has_schema_privilege(%.*s::pg_catalog.oid,"
+					" 'USAGE') FROM pg_catalog.unnest("
+					"'{%.*s}'::pg_catalog.oid[]) o)",
+					list + functions + 1, schema, peer->seal, functions, list);
+}
