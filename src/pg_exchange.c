@@ -46,6 +46,7 @@
 #include "plan/whole_agg.h"
 #include "plan/write_mark.h"
 #include "stats/stats.h"
+#include "tuple/pglz.h"
 
 PG_MODULE_MAGIC;
 
@@ -55,6 +56,7 @@ void
 _PG_init(void)
 {
 	px_guc_init();
+	px_pglz_init();
 	px_stats_init();
 	px_send_init();
 	px_forward_node_init();

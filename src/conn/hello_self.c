@@ -17,9 +17,9 @@
 #include "utils/timestamp.h"
 
 #include "codec/codec.h"
-#include "column/encoding.h"
 #include "compat.h"
 #include "conn/hello_self.h"
+#include "tuple/pglz.h"
 #include "wire/frame.h"
 
 /*
@@ -51,7 +51,7 @@ px_hello_self(px_hello *hello)
 	hello->protocol_min = PX_PROTOCOL_MIN;
 	hello->protocol_max = PX_PROTOCOL_MAX;
 	hello->codecs = PX_CODECS_ALL;
-	hello->encodings = PX_ENCODINGS_ALL;
+	hello->encodings = px_encodings_here();
 #ifndef WORDS_BIGENDIAN
 	hello->little_endian = true;
 #endif

@@ -24,6 +24,7 @@
 #include "exec/scan_keys.h"
 #include "exec/transmission.h"
 #include "tuple/decode.h"
+#include "tuple/pglz.h"
 #include "wire/piece.h"
 #include "wire/request.h"
 
@@ -49,8 +50,7 @@ choose_compression(px_receive_state *state, const px_hello *remote,
 								   PX_MODE_NONE : state->mode),
 				   cut ? remote->codecs & state->target_codecs :
 				   remote->codecs);
-	if (cut)
-		request->encodings &= state->target_encodings;
+	request->encodings &= cut ? state->target_encodings : px_encodings_here();
 	if (!request->adaptive)
 		return;
 	request->cpu_limit = (uint32) rint(px_compression_cpu_limit * 1000);

@@ -240,6 +240,32 @@ toasted_values_have_the_documented_layout(void)
 	CHECK_EQ(read_body(true), PX_OK);
 }
 
+/* Where the server's pglz is not safe, nothing of a peer is given to it. */
+static void
+pglz_is_undone_where_it_is_safe(void)
+{
+	static const uint8_t aaa[100] = {[0 ... 99] = 'a'};
+
+	CHECK(!px_pglz_is_bounded(150004));
+	CHECK(px_pglz_is_bounded(150005));
+	CHECK(!px_pglz_is_bounded(160000));
+	CHECK(px_pglz_is_bounded(160001));
+	CHECK(px_pglz_is_bounded(170000));
+
+	for (uint32_t method = PX_TOAST_PGLZ; method <= PX_TOAST_LZ4; method++)
+	{
+		column_reset();
+		CHECK(add_compressed(aaa, 100, method));
+		memset(&state, 0, sizeof(state));
+		CHECK_EQ(write_batch(PX_ENCODINGS_ALL, PX_CODEC_NONE), PX_OK);
+		px_pglz_may_be_undone = false;
+		CHECK_EQ(read_body(true), method == PX_TOAST_PGLZ ? PX_CODEC_FAILED :
+				 PX_OK);
+		px_pglz_may_be_undone = true;
+		CHECK_EQ(read_body(true), PX_OK);
+	}
+}
+
 /* One value of five bytes, "hello", as pglz literals; then changed. */
 static void
 malformed_values_are_refused(void)
@@ -435,6 +461,7 @@ main(void)
 
 	RUN(compressed_values_round_trip_at_the_limits);
 	RUN(toasted_values_have_the_documented_layout);
+	RUN(pglz_is_undone_where_it_is_safe);
 	RUN(malformed_values_are_refused);
 	RUN(positions_must_ascend);
 	RUN(flipped_bits_never_crash);

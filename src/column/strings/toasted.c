@@ -26,6 +26,15 @@
 
 #define PX_TOASTED_HEADER_NBYTES	8
 
+bool		px_pglz_may_be_undone = true;
+
+bool
+px_pglz_is_bounded(int server_version)
+{
+	return server_version >= 160001 ||
+		(server_version >= 150005 && server_version < 160000);
+}
+
 size_t
 px_toasted_true_nbytes(const px_column *column)
 {
@@ -111,9 +120,10 @@ px_toast_undo(const uint8_t *packed, uint32_t method, uint8_t *data,
 
 	/* All sizes are below PX_FRAME_NBYTES_MAX, which is less than 2^31. */
 	if (method == PX_TOAST_PGLZ)
-		done = pglz_decompress((const char *) from, (int32) from_nbytes,
-							   (char *) data, (int32) nbytes,
-							   true) == (int32) nbytes;
+		done = px_pglz_may_be_undone &&
+			pglz_decompress((const char *) from, (int32) from_nbytes,
+							(char *) data, (int32) nbytes,
+							true) == (int32) nbytes;
 	else if (method == PX_TOAST_LZ4)
 		done = px_codec_lz4.decompress(NULL, from, from_nbytes, data,
 									   nbytes) == PX_OK;

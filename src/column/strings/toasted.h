@@ -35,6 +35,18 @@
  */
 #define PX_TOAST_RATIO_MAX			255
 
+/*
+ * Does pglz_decompress of a PostgreSQL (its server_version_num) keep within
+ * its bounds, whatever it is given?  Since 15.5, 16.1 and 17.
+ */
+extern bool px_pglz_is_bounded(int server_version);
+
+/*
+ * May pglz be undone here?  To be set once, before anything is decoded.  If
+ * not, a value compressed by it is an error (PX_CODEC_FAILED).
+ */
+extern bool px_pglz_may_be_undone;
+
 static inline bool
 px_column_is_toasted(const px_column *column)
 {
