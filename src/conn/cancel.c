@@ -16,13 +16,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "miscadmin.h"
-#include "storage/latch.h"
 #include "utils/timeout.h"
 #include "utils/timestamp.h"
 
 #include "conn/cancel.h"
-#include "stats/wait_event.h"
+#include "conn/quiet_wait.h"
 
 #ifdef LIBPQ_HAS_ASYNC_CANCEL
 
@@ -34,19 +32,13 @@ finish_cancel(PGcancelConn *cancel, TimestampTz deadline)
 
 	while (status != PGRES_POLLING_OK && status != PGRES_POLLING_FAILED)
 	{
-		int			wanted = status == PGRES_POLLING_READING ?
-			WL_SOCKET_READABLE : WL_SOCKET_WRITEABLE;
+		bool		writes = status == PGRES_POLLING_WRITING;
 		long		ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
 														 deadline);
-		int			rc;
 
 		if (ms <= 0)
 			return false;
-		rc = WaitLatchOrSocket(MyLatch,
-							   WL_TIMEOUT | WL_EXIT_ON_PM_DEATH | wanted,
-							   PQcancelSocket(cancel), ms,
-							   px_wait_event(PX_WAIT_CLEANUP));
-		if (rc & wanted)
+		if (px_quiet_wait(PQcancelSocket(cancel), writes, ms))
 			status = PQcancelPoll(cancel);
 	}
 	return status == PGRES_POLLING_OK;

@@ -7,13 +7,11 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
-#include "storage/latch.h"
 #include "utils/timestamp.h"
 
 #include "conn/cancel.h"
 #include "conn/drain.h"
-#include "stats/wait_event.h"
+#include "conn/quiet_wait.h"
 
 /* How long to wait, at first, until a cancel is sent again. */
 #define CANCEL_AGAIN_MS		50
@@ -27,9 +25,6 @@ px_drain(PGconn *pg, px_rest_limit limit, TimestampTz deadline)
 	{
 		long		ms =
 			TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
-		int			wanted = WL_SOCKET_READABLE | WL_TIMEOUT |
-			WL_EXIT_ON_PM_DEATH;
-		int			rc;
 
 		if (ms <= 0)
 			return false;
@@ -38,11 +33,8 @@ px_drain(PGconn *pg, px_rest_limit limit, TimestampTz deadline)
 			rest = px_take_rest(pg, &limit);
 			continue;
 		}
-		if (PQflush(pg) > 0)
-			wanted |= WL_SOCKET_WRITEABLE;
-		rc = WaitLatchOrSocket(MyLatch, wanted, PQsocket(pg), ms,
-							   px_wait_event(PX_WAIT_CLEANUP));
-		if ((rc & WL_SOCKET_READABLE) && !PQconsumeInput(pg))
+		if (px_quiet_wait(PQsocket(pg), PQflush(pg) > 0, ms) &&
+			!PQconsumeInput(pg))
 			return false;
 	}
 	return rest == PX_REST_DONE;

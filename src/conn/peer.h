@@ -105,6 +105,9 @@ typedef struct px_peer
 	 */
 	uint64		session_reads;
 
+	/* When it was last asked for something: see px_ask_keep_awake. */
+	TimestampTz contact_at;
+
 	px_link_history link_history;
 } px_peer;
 

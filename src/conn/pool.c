@@ -51,6 +51,13 @@
 static HTAB *peers = NULL;		/* NULL until the first exchange */
 static dlist_head all_connections = DLIST_STATIC_INIT(all_connections);
 
+/*
+ * There may be many, and subtransactions come often.  Which is the deepest
+ * nest level of one in use, at most, and may any have a COMMIT under way?
+ */
+static int	deepest_level = 0;
+static bool awaits_commits = false;
+
 static void xact_callback(XactEvent event, void *arg);
 static void subxact_callback(SubXactEvent event, SubTransactionId mySubid,
 							 SubTransactionId parentSubid, void *arg);
@@ -107,6 +114,7 @@ px_peer_get(UserMapping *user)
 		peer->snapshot[0] = '\0';
 		px_seal_break(peer);
 		peer->session_reads = 0;
+		peer->contact_at = 0;
 		memset(&peer->link_history, 0, sizeof(peer->link_history));
 	}
 	return peer;
@@ -120,6 +128,7 @@ give_connection(px_connection *connection, px_connection_holder *holder)
 	connection->streams++;
 	connection->holder = holder;
 	connection->nest_level = GetCurrentTransactionNestLevel();
+	deepest_level = Max(deepest_level, connection->nest_level);
 	holder->connection = connection;
 	px_open_connection_set(connection->shown, PX_OPEN_ACTIVE,
 						   GetCurrentTimestamp());
@@ -363,6 +372,7 @@ px_connection_start(px_peer *peer, UserMapping *user,
 	connection->invalidated = !px_keeps_connections(server);
 	connection->in_use = true;
 	connection->nest_level = GetCurrentTransactionNestLevel();
+	deepest_level = Max(deepest_level, connection->nest_level);
 	dlist_push_tail(&peer->connections, &connection->node);
 	dlist_push_tail(&all_connections, &connection->all_node);
 	*started = connection;
@@ -500,6 +510,7 @@ px_connection_release(px_connection *connection)
 		(PQtransactionStatus(connection->pg) != PQTRANS_IDLE &&
 		 !px_send_command(connection->pg, "COMMIT")))
 		px_connection_discard(connection);
+	awaits_commits = true;
 }
 
 static void
@@ -544,6 +555,10 @@ abandon_streams(int nest_level)
 	HASH_SEQ_STATUS scan;
 	px_peer    *peer;
 
+	if (nest_level > 0 && deepest_level < nest_level && !awaits_commits)
+		return;
+	deepest_level = Min(deepest_level, Max(nest_level - 1, 0));
+	awaits_commits = false;
 	hash_seq_init(&scan, peers);
 	while ((peer = hash_seq_search(&scan)) != NULL)
 	{
@@ -577,6 +592,9 @@ inherit_streams(int nest_level)
 {
 	dlist_iter	iter;
 
+	if (deepest_level < nest_level)
+		return;
+	deepest_level = nest_level - 1;
 	dlist_foreach(iter, &all_connections)
 	{
 		px_connection *connection =
@@ -633,6 +651,13 @@ close_expired(void)
 		}
 		px_connection_discard(longest);
 	}
+}
+
+void
+px_pool_watch_idle(void)
+{
+	if (!dlist_is_empty(&all_connections))
+		close_expired();
 }
 
 /* A parallel worker ends with its transaction. */

@@ -89,6 +89,12 @@ extern void px_connection_finish(px_connection *connection);
 /* Close a connection that is dead.  Never errors, never waits. */
 extern void px_connection_discard(px_connection *connection);
 
+/*
+ * Set the timer of pg_exchange.idle_timeout, if nothing has since the last
+ * transaction, and an error has stopped it.
+ */
+extern void px_pool_watch_idle(void);
+
 /* Call consume for each connection of this session; it may raise errors. */
 extern void px_pool_read(void (*consume) (const px_connection *connection,
 										  void *arg),

@@ -309,6 +309,9 @@ process_utility(PlannedStmt *pstmt, const char *query, bool read_only_tree,
 	}
 	PG_END_TRY();
 
+	/* The second error of a transaction block stops all timers. */
+	if (IsA(pstmt->utilityStmt, TransactionStmt))
+		px_pool_watch_idle();
 	if (completion && completion->commandTag == CMDTAG_COPY)
 		completion->nprocessed -= copy_skipped;
 	copy_skipped = outer_skipped;

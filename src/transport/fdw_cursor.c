@@ -71,6 +71,13 @@ typedef struct query_link
 /* All cursors of this backend. */
 static dlist_head cursors = DLIST_STATIC_INIT(cursors);
 
+/*
+ * There may be many, and subtransactions come often: may any have a row that
+ * was asked for, and which is the newest subtransaction that one belongs to?
+ */
+static bool any_asked = false;
+static SubTransactionId newest_subid = InvalidSubTransactionId;
+
 static void subxact_callback(SubXactEvent event, SubTransactionId mySubid,
 							 SubTransactionId parentSubid, void *arg);
 
@@ -197,6 +204,9 @@ begin_cursor(EState *query, EState *own, ForeignScan *scan, char *sql,
 	cursor->request.requestee = &cursor->node->ss.ps;
 	link_query(cursor, query->es_query_cxt);
 	cursor->subid = GetCurrentSubTransactionId();
+	if (dlist_is_empty(&cursors))
+		newest_subid = InvalidSubTransactionId;
+	newest_subid = Max(newest_subid, cursor->subid);
 	dlist_push_tail(&cursors, &cursor->link);
 	cursor->forget.func = forget_cursor;
 	cursor->forget.arg = cursor;
@@ -387,7 +397,7 @@ px_fdw_cursor_request(px_fdw_cursor *cursor)
 		rethrow(cursor, context);
 	}
 	PG_END_TRY();
-	cursor->asked = true;
+	cursor->asked = any_asked = true;
 }
 
 /*
@@ -727,7 +737,7 @@ collect_quietly(px_fdw_cursor *cursor)
 		MemoryContextSwitchTo(cursor->estate->es_query_cxt);
 		error = CopyErrorData();
 		leave_to_fdw(cursor);
-		cursor->asked = true;
+		cursor->asked = any_asked = true;
 		if (!px_error_is_own_cancel(error))
 			cursor->error = copy_error(cursor);
 		FreeErrorData(error);
@@ -751,13 +761,19 @@ collect_pending(void (*how) (px_fdw_cursor *cursor))
 {
 	dlist_iter	iter;
 
+	bool		any = false;
+
+	if (!any_asked)
+		return;
 	dlist_foreach(iter, &cursors)
 	{
 		px_fdw_cursor *cursor = dlist_container(px_fdw_cursor, link, iter.cur);
 
 		if (cursor->asked && cursor->error == NULL && !QueryCancelPending)
 			how(cursor);
+		any |= cursor->asked;
 	}
+	any_asked = any;
 }
 
 /* The cursors of a subtransaction have become its parent's. */
@@ -766,6 +782,8 @@ inherit_cursors(SubTransactionId subid, SubTransactionId parent)
 {
 	dlist_iter	iter;
 
+	if (subid > newest_subid)
+		return;
 	dlist_foreach(iter, &cursors)
 	{
 		px_fdw_cursor *cursor = dlist_container(px_fdw_cursor, link, iter.cur);

@@ -461,6 +461,7 @@ px_stream_begin(px_stream *stream)
 	 */
 	stream->has_frames = stream->restores = false;
 	stream->phase = PX_STREAM_BEGUN;
+	stream->begun_at = GetCurrentTimestamp();
 	(void) (PQenterPipelineMode(pg) &&
 			px_prepare_send(pg, preparation_of(stream),
 							stream->holder.connection->peer) &&
@@ -776,5 +777,16 @@ px_stream_is_ready(px_stream *stream)
 	pg = stream->holder.connection->pg;
 
 	/* This sends what is still to be sent, too. */
-	return !PQisBusy(pg) || !PQconsumeInput(pg) || !PQisBusy(pg);
+	return !PQisBusy(pg) || !PQconsumeInput(pg) || !PQisBusy(pg) ||
+		px_stream_patience_ms(stream) == 0;
+}
+
+long
+px_stream_patience_ms(const px_stream *stream)
+{
+	if (stream->phase != PX_STREAM_BEGUN)
+		return -1;
+	return TimestampDifferenceMilliseconds(
+		GetCurrentTimestamp(),
+		TimestampTzPlusMilliseconds(stream->begun_at, PX_SETUP_TIMEOUT_MS));
 }

@@ -96,6 +96,7 @@ typedef struct px_stream
 
 	/* If it is held: the session's own time-out. */
 	char		idle_timeout[PX_IDLE_TIMEOUT_NBYTES];
+	TimestampTz begun_at;		/* in PX_STREAM_BEGUN */
 	bool		has_frames;		/* the query has yielded some */
 	bool		restores;		/* the session's idle time-out, after the
 								 * query */
@@ -182,10 +183,22 @@ extern px_stream_status px_stream_next(px_stream *stream,
 									   instr_time *wait);
 
 /*
- * Would px_stream_confirm or px_stream_next return at once?  Reads what has
- * arrived, if a whole frame has not; never blocks.
+ * Would px_stream_confirm or px_stream_next return at once?  Or has a stream
+ * that was begun been silent for PX_SETUP_TIMEOUT_MS, so that px_stream_confirm
+ * should give it up?  Reads what has arrived, if a whole frame has not; never
+ * blocks.
  */
 extern bool px_stream_is_ready(px_stream *stream);
+
+/* After how many milliseconds is that the case?  -1: never. */
+extern long px_stream_patience_ms(const px_stream *stream);
+
+/* The lesser of two time-outs; -1 is for ever. */
+static inline long
+px_earlier_ms(long a, long b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
+}
 
 /*
  * Wait until something has arrived for one of n streams, all of which have

@@ -40,6 +40,8 @@ px_stream_wait_any(px_stream *const *streams, int n, long timeout_ms,
 
 		AddWaitEventToSet(set, WL_SOCKET_READABLE | unsent, PQsocket(pg), NULL,
 						  NULL);
+		timeout_ms = px_earlier_ms(timeout_ms,
+								   px_stream_patience_ms(streams[i]));
 	}
 	show_blocked(streams, n, PX_BLOCKED_SERVER);
 	INSTR_TIME_SET_CURRENT(begin);
