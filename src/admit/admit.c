@@ -29,6 +29,7 @@
 #include "tcop/tcopprot.h"
 #include "utils/builtins.h"
 #include "utils/snapmgr.h"
+#include "utils/timestamp.h"
 
 #include "admit/guarded.h"
 #include "admit/session.h"
@@ -38,6 +39,9 @@
 #include "wire/admission.h"
 
 PG_FUNCTION_INFO_V1(px_sql_admit);
+
+/* See is_late: 1 / LATE_PART of statement_timeout. */
+#define LATE_PART	10
 
 /*
  * Does the query read a table that has children?  If it also has parameters,
@@ -122,6 +126,19 @@ can_export(const px_hello *self)
 }
 
 /*
+ * Has this statement used so much of its time that another query should be
+ * asked about in a statement of its own?
+ */
+static bool
+is_late(void)
+{
+	return StatementTimeout > 0 &&
+		TimestampDifferenceExceeds(GetCurrentStatementStartTimestamp(),
+								   GetCurrentTimestamp(),
+								   StatementTimeout / LATE_PART);
+}
+
+/*
  * exchange.admit(hello text, query text, want_snapshot boolean) returns text
  */
 Datum
@@ -131,6 +148,7 @@ px_sql_admit(PG_FUNCTION_ARGS)
 	px_hello	peer;
 	char		answer[PX_ADMISSION_NBYTES_MAX + 1];
 	const char *against = NULL;
+	bool		tries;
 	bool		want_snapshot = !PG_ARGISNULL(2) && PG_GETARG_BOOL(2);
 
 	if (PG_ARGISNULL(0))
@@ -138,6 +156,8 @@ px_sql_admit(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("exchange hello must not be null")));
 	px_hello_receive(PG_GETARG_TEXT_PP(0), &peer);
+	tries = strstr(text_to_cstring(PG_GETARG_TEXT_PP(0)),
+				   PX_HELLO_TRIES_LOCKS) != NULL;
 
 	px_hello_self(&admission.hello);
 	admission.pid = MyProcPid;
@@ -150,8 +170,13 @@ px_sql_admit(PG_FUNCTION_ARGS)
 	else
 	{
 		if (!PG_ARGISNULL(1))
-			against = px_judge_guarded(
-				judge_query, text_to_cstring(PG_GETARG_TEXT_PP(1)));
+		{
+			char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(1));
+
+			against = !tries ? px_judge_guarded(judge_query, query) :
+				is_late() ? PX_AGAINST_DEFERRED :
+				px_judge_trying(judge_query, query);
+		}
 		if (want_snapshot && can_export(&admission.hello))
 			strlcpy(admission.snapshot, ExportSnapshot(GetActiveSnapshot()),
 					sizeof(admission.snapshot));

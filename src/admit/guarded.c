@@ -12,9 +12,11 @@
 
 #include "access/xact.h"
 #include "mb/pg_wchar.h"
+#include "utils/guc.h"
 #include "utils/resowner.h"
 
 #include "admit/guarded.h"
+#include "wire/admission.h"
 
 /*
  * Must this error be raised, although it happened while judging the query?  It
@@ -30,8 +32,8 @@ must_be_raised(int sqlerrcode)
 		ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_INSUFFICIENT_RESOURCES;
 }
 
-char *
-px_judge_guarded(char *(*judge) (void *arg), void *arg)
+static char *
+judge_guarded(char *(*judge) (void *arg), void *arg, bool tries)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -41,7 +43,14 @@ px_judge_guarded(char *(*judge) (void *arg), void *arg)
 	MemoryContextSwitchTo(context);
 	PG_TRY();
 	{
+		int			nest_level = NewGUCNestLevel();
+
+		if (tries)
+			(void) set_config_option("lock_timeout", "1ms", PGC_USERSET,
+									 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+									 false);
 		reason = judge(arg);
+		AtEOXact_GUC(true, nest_level);
 		ReleaseCurrentSubTransaction();
 		MemoryContextSwitchTo(context);
 		CurrentResourceOwner = owner;
@@ -56,13 +65,27 @@ px_judge_guarded(char *(*judge) (void *arg), void *arg)
 		RollbackAndReleaseCurrentSubTransaction();
 		MemoryContextSwitchTo(context);
 		CurrentResourceOwner = owner;
-		if (must_be_raised(error->sqlerrcode))
+		reason = PX_QUERY_FAILS;
+		if (tries && error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE)
+			reason = PX_AGAINST_DEFERRED;
+		else if (must_be_raised(error->sqlerrcode))
 			ReThrowError(error);
 		FreeErrorData(error);
-		reason = PX_QUERY_FAILS;
 	}
 	PG_END_TRY();
 	return reason;
+}
+
+char *
+px_judge_guarded(char *(*judge) (void *arg), void *arg)
+{
+	return judge_guarded(judge, arg, false);
+}
+
+char *
+px_judge_trying(char *(*judge) (void *arg), void *arg)
+{
+	return judge_guarded(judge, arg, true);
 }
 
 /*

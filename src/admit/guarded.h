@@ -19,6 +19,12 @@
 extern char *px_judge_guarded(char *(*judge) (void *arg), void *arg);
 
 /*
+ * The same, without waiting for locks: if one is not to be had at once, none
+ * is kept, and the reason is PX_AGAINST_DEFERRED.
+ */
+extern char *px_judge_trying(char *(*judge) (void *arg), void *arg);
+
+/*
  * Set against[cap] to a reason in the client's encoding, cut at a character if
  * it is too long.
  */

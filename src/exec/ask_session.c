@@ -27,7 +27,16 @@
 void
 px_ask_forget(px_receive_state *state)
 {
-	state->asked.answered = false;
+	state->asked.answered = state->asked.harmless = false;
+	state->asked.deferred = false;
+}
+
+void
+px_ask_defer(px_receive_state *state)
+{
+	px_ask_forget(state);
+	state->asked.allows_stream = false;
+	state->asked.deferred = true;
 }
 
 bool
@@ -46,7 +55,7 @@ px_ask_is_known(px_receive_state *state)
 void
 px_ask_note_contact(px_receive_state *state)
 {
-	state->asked.contact_at = GetCurrentTimestamp();
+	px_receive_peer(state)->contact_at = GetCurrentTimestamp();
 }
 
 void
@@ -105,7 +114,8 @@ judge_answer(px_receive_state *state, px_outcome outcome)
 
 	if (px_is_ok(outcome))
 	{
-		if (peer->admission.against[0] != '\0')
+		state->asked.harmless = peer->admission.against[0] == '\0';
+		if (!state->asked.harmless)
 			outcome = px_refused(px_remote_text(peer->admission.against));
 		else if (peer->snapshot[0] == '\0')
 			outcome = px_refused(GetCurrentTransactionNestLevel() > 1 ?
@@ -190,8 +200,10 @@ px_ask_conflicts(px_receive_state *state)
 		if (!px_is_ok(wait_for_answer(state, -1)))
 			return true;
 		state->asked.answered = true;
+		state->asked.harmless =
+			px_receive_peer(state)->admission.against[0] == '\0';
 	}
-	return px_receive_peer(state)->admission.against[0] != '\0';
+	return !state->asked.harmless;
 }
 
 /*
@@ -211,14 +223,14 @@ px_ask_keep_awake(px_receive_state *state)
 		(state->reader->session_active && state->exact_portions))
 		return -1;
 	now = GetCurrentTimestamp();
-	if (TimestampDifferenceExceeds(state->asked.contact_at, now,
+	if (TimestampDifferenceExceeds(px_receive_peer(state)->contact_at, now,
 								   (int) (idle_ms / 2)))
 	{
 		px_fdw_cursor_rescan(state->question);
 		px_fdw_cursor_set_sql(state->question,
 							  "SELECT NULL::pg_catalog.text");
 		(void) px_fdw_cursor_fetch(state->question);
-		state->asked.contact_at = now;
+		px_receive_peer(state)->contact_at = now;
 	}
 	return Max(idle_ms / 4, 1);
 }

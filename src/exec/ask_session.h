@@ -52,9 +52,11 @@ extern px_outcome px_ask_collect(px_receive_state *state);
 
 /*
  * The same for a question about several scans.  It was sent, and is also about
- * the types of this one, or not; and it was answered: see px_question_answer.
+ * the types of this one, or not; and it was deferred, or answered: see
+ * px_question_answer.
  */
 extern void px_ask_note_asked(px_receive_state *state, bool types);
+extern void px_ask_defer(px_receive_state *state);
 extern px_outcome px_ask_note_answer(px_receive_state *state,
 									 px_outcome outcome,
 									 const px_question_item *item);

@@ -45,7 +45,7 @@ struct px_ask_together
 };
 
 px_ask_together *
-px_ask_together_send(px_receive_state *const *scans, int n)
+px_ask_together_send(px_receive_state *const *scans, int n, bool waits)
 {
 	px_ask_together *asked = palloc(sizeof(px_ask_together));
 	px_receive_state *first = scans[0];
@@ -60,6 +60,7 @@ px_ask_together_send(px_receive_state *const *scans, int n)
 
 		item->query = scans[asked->n]->remote_sql;
 		item->types = px_ask_types_along(scans[asked->n]);
+		item->tries_locks = asked->n > 0 || !waits;
 		nbytes += px_question_nbytes(item->query, item->types);
 		if (asked->n > 0 && nbytes > QUESTION_NBYTES_MAX)
 			break;
@@ -93,9 +94,14 @@ px_ask_together_collect(px_ask_together *asked)
 	for (int i = 0; i < asked->n; i++)
 	{
 		px_receive_state *scan = asked->scans[i];
-		px_outcome	judged = px_ask_note_answer(scan, outcome,
-												&asked->items[i]);
+		px_outcome	judged;
 
+		if (px_is_ok(outcome) && asked->items[i].deferred)
+		{
+			px_ask_defer(scan);
+			continue;
+		}
+		judged = px_ask_note_answer(scan, outcome, &asked->items[i]);
 		if (!px_is_ok(judged))
 			scan->session_next = px_open_keep_reason(scan, judged.reason);
 	}

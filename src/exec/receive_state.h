@@ -79,12 +79,14 @@ typedef struct px_receive_asked
 								 * also set while that is pending */
 	bool		allows_stream;	/* it does, in command, and until the session
 								 * reads */
+	bool		harmless;		/* the answer: another session may run it, so
+								 * it has no effects */
+	bool		deferred;		/* it was not answered, because of a lock: to
+								 * be asked again when its rows are wanted */
 	CommandId	command;		/* in which the query was last asked about */
 	uint64		session_reads;	/* of the peer, at that time */
 	uint32		idle_ms;		/* the session's idle time-out; 0: none.  Valid
 								 * in PX_RECEIVE_FRAMES */
-	TimestampTz contact_at;		/* when the session was last asked for
-								 * something */
 } px_receive_asked;
 
 typedef struct px_child_keys px_child_keys;
@@ -231,6 +233,8 @@ typedef struct px_receive_state
 	/* Which way the scan takes.  Written by start.c. */
 	px_receive_phase phase;
 	px_hold		hold;
+	const char *busy;			/* why there was no connection for it; NULL
+								 * if there was one, or was not asked for */
 	const char *session_next;	/* in PX_RECEIVE_NEW: why the session is going
 								 * to read it, when rows are wanted; NULL if
 								 * that is not known */

@@ -51,6 +51,7 @@ struct px_siblings
 	bool	   *unbegun;		/* of each child: it is to be read */
 	sibling_server *servers;
 	int			nservers;
+	int			first;			/* of the children that are to be read */
 	List	   *asked;			/* px_ask_togethers, to be ended */
 };
 
@@ -217,6 +218,7 @@ px_siblings_new(int n, px_receive_state *const *scans)
 void
 px_siblings_reset(px_siblings *siblings, const Bitmapset *valid)
 {
+	siblings->first = bms_next_member(valid, -1);
 	for (int s = 0; s < siblings->nservers; s++)
 	{
 		siblings->servers[s].first = 0;
@@ -254,38 +256,57 @@ scans_to_ask(const px_siblings *siblings, const sibling_server *server, int *n)
 }
 
 /*
- * A question about a single scan can wait until it begins, unless there are
- * other servers to ask at the same time.  Once there is a snapshot it is
- * answered while the stream begins.
+ * Ask about the scans of a server, if it is worth it: the only scan of a
+ * gather can ask when it begins.  False if nothing is asked.
  */
 static bool
-ask_together(const px_siblings *siblings, px_receive_state *const *scans,
-			 int n)
+ask_server(px_siblings *siblings, const sibling_server *server, bool waits)
 {
-	return n > 1 || (n == 1 && siblings->nservers > 1 &&
-					 px_receive_peer(scans[0])->snapshot[0] == '\0');
+	int			n;
+	px_receive_state **scans = scans_to_ask(siblings, server, &n);
+	bool		asks = n > 1 || (n == 1 && siblings->nservers > 1);
+
+	if (asks)
+		siblings->asked = lappend(siblings->asked,
+								  px_ask_together_send(scans, n, waits));
+	else
+		pfree(scans);
+	return asks;
+}
+
+/*
+ * Without us, each partition would be locked when the one before it has been
+ * read.  So locks are waited for only to read the first one, and while no
+ * other server has given us any.  Otherwise we could wait for somebody who
+ * waits for us at another server, and nobody would find that deadlock; or for
+ * a partition of which no row is wanted.
+ */
+static bool
+ask_first(px_siblings *siblings)
+{
+	int			first = siblings->first;
+
+	if (first < 0 || siblings->server_of[first] < 0 ||
+		siblings->scans[first]->css.ss.ps.chgParam != NULL ||
+		!px_start_has_question(siblings->scans[first]) ||
+		!ask_server(siblings,
+					&siblings->servers[siblings->server_of[first]], true))
+		return false;
+	px_ask_together_collect(llast(siblings->asked));
+	return true;
 }
 
 /* Ask what has not been asked; false if there is nothing to ask. */
 static bool
 ask_more(px_siblings *siblings)
 {
-	List	   *asked = NIL;
-	ListCell   *lc;
+	int			nasked = list_length(siblings->asked);
 
 	for (int s = 0; s < siblings->nservers; s++)
-	{
-		int			n;
-		px_receive_state **scans =
-			scans_to_ask(siblings, &siblings->servers[s], &n);
-
-		if (ask_together(siblings, scans, n))
-			asked = lappend(asked, px_ask_together_send(scans, n));
-	}
-	siblings->asked = list_concat(siblings->asked, asked);
-	foreach(lc, asked)
-		px_ask_together_collect(lfirst(lc));
-	return asked != NIL;
+		(void) ask_server(siblings, &siblings->servers[s], false);
+	for (int i = nasked; i < list_length(siblings->asked); i++)
+		px_ask_together_collect(list_nth(siblings->asked, i));
+	return list_length(siblings->asked) > nasked;
 }
 
 /*
@@ -325,6 +346,7 @@ px_siblings_ask(px_siblings *siblings)
 	MemoryContext oldcontext =
 		MemoryContextSwitchTo(GetMemoryChunkContext(siblings));
 
+	(void) ask_first(siblings);
 	while (ask_more(siblings))
 		CHECK_FOR_INTERRUPTS();
 	if (siblings->nservers > 1)
@@ -363,6 +385,16 @@ is_streaming(const px_receive_state *scan)
 		 !scan->reader->session_active);
 }
 
+static int
+count_running(const px_siblings *siblings, const sibling_server *server)
+{
+	int			nrunning = 0;
+
+	for (int m = 0; m < server->nmembers; m++)
+		nrunning += is_streaming(siblings->scans[server->members[m]]);
+	return nrunning;
+}
+
 /*
  * May another scan of the server begin, on a connection that no sibling has?
  * If none runs there, one must.
@@ -370,10 +402,8 @@ is_streaming(const px_receive_state *scan)
 static bool
 may_begin(const px_siblings *siblings, const sibling_server *server)
 {
-	int			nrunning = 0;
+	int			nrunning = count_running(siblings, server);
 
-	for (int m = 0; m < server->nmembers; m++)
-		nrunning += is_streaming(siblings->scans[server->members[m]]);
 	return nrunning == 0 ||
 		(!server->busy && server->unbegun_cost >= CONNECTION_COST * nrunning);
 }
@@ -397,13 +427,16 @@ px_siblings_begin(px_siblings *siblings, int i)
 		ExecReScan(&scan->css.ss.ps);
 	if (scan->phase == PX_RECEIVE_NEW)
 	{
-		if (scan->session_next ||
+		if (scan->session_next || scan->asked.deferred ||
 			(siblings->unbegun[i] && px_receive_takes_turns(scan) &&
 			 !may_begin(siblings, server) && !is_excluded(scan)))
 			return false;
 		if (!px_start_begin(scan, false))
 		{
-			server->busy = scan->session_next == NULL;
+			/* If none runs that could hand its connection on, do not wait. */
+			server->busy = scan->busy != NULL;
+			if (server->busy && count_running(siblings, server) == 0)
+				scan->session_next = scan->busy;
 			return false;
 		}
 	}
@@ -452,6 +485,7 @@ px_siblings_pass_on(px_siblings *siblings, int i, int limit)
 		if (to->css.ss.ps.chgParam != NULL)
 			ExecReScan(&to->css.ss.ps);
 		if (to->phase != PX_RECEIVE_NEW || to->session_next ||
+			to->asked.deferred ||
 			!px_receive_takes_turns(to) || is_excluded(to))
 			continue;
 		passed = px_start_take_over(to, from);

@@ -315,7 +315,9 @@ begin_reading(px_receive_state *state, bool may_use_session)
 		return true;
 	}
 	px_slices_return(state->slices, state->readers[0]->slice);
-	if (outcome.kind != PX_OUTCOME_BUSY && state->session_next == NULL)
+	if (outcome.kind == PX_OUTCOME_BUSY)
+		state->busy = px_open_keep_reason(state, outcome.reason);
+	else if (state->session_next == NULL)
 		state->session_next = px_open_keep_reason(state, outcome.reason);
 	return false;
 }
@@ -336,6 +338,7 @@ px_start_begin(px_receive_state *state, bool may_use_session)
 	px_writer_before_scan(state->css.ss.ps.state, state->foreign->fs_server);
 	state->reader = px_open_first_reader(state);
 	state->reader->batch_rows = state->reader->next_row = 0;
+	state->busy = NULL;
 	state->finished = false;
 	state->spread = px_receive_has_participants(state);
 	MemoryContextReset(state->stream_context);
@@ -353,6 +356,7 @@ px_start_has_question(px_receive_state *state)
 	return px_enabled && state->phase == PX_RECEIVE_NEW &&
 		state->hold == PX_HOLD_NONE && state->attempt == NULL &&
 		state->nfilters == 0 && !state->types_alone &&
+		!state->asked.deferred &&
 		state->session_next == NULL && peer->refusal == NULL &&
 		peer->stream_refusal == NULL && px_is_ok(judge_here(state)) &&
 		(!px_ask_is_known(state) || px_ask_types_is_due(state));

@@ -188,6 +188,20 @@ waits_for_session(const px_receive_state *receive)
 }
 
 /*
+ * May the session's query for the child have effects that later children must
+ * see?  Then these are not begun before it is done, unless the order of
+ * execution is open.
+ */
+static bool
+holds_up_later(const px_gather_child *child)
+{
+	const px_receive_state *receive = child->receive;
+
+	return receive && !child->done && !receive->asked.harmless &&
+		(waits_for_session(receive) || px_receive_uses_session(receive));
+}
+
+/*
  * Begin a stream that is not a child of an Append.  False if there can be
  * none, or if there is no connection for it now.
  */
@@ -201,12 +215,7 @@ begin_receive(px_receive_state *receive)
 		(!waits_for_session(receive) && px_start_begin(receive, false));
 }
 
-/*
- * Begin what can be begun before its rows are wanted.  If the session is going
- * to read a child, its query may have effects, and later children must see
- * them.  So these are not begun before it, unless the order of execution is
- * open.
- */
+/* Begin what can be begun before its rows are wanted. */
 static void
 begin_ahead(px_gather_state *state)
 {
@@ -222,17 +231,16 @@ begin_ahead(px_gather_state *state)
 		if (state->siblings ? px_siblings_begin(state->siblings, i) :
 			begin_receive(receive))
 			child->done = px_scan_filter_excludes(receive);
-		if (!waits_for_session(receive))
-			continue;
-		if (!state->any_order)
+		if (!state->any_order && holds_up_later(child))
 			break;
-		(void) px_start_begin(receive, true);
+		if (state->any_order && waits_for_session(receive))
+			(void) px_start_begin(receive, true);
 	}
 }
 
 /*
  * If the stream of child i has ended, another child may go on with its
- * connection: see begin_ahead for which.
+ * connection: see holds_up_later for which.
  */
 static void
 pass_on(px_gather_state *state, int i)
@@ -245,10 +253,7 @@ pass_on(px_gather_state *state, int i)
 	while (!state->any_order &&
 		   (waiting = bms_next_member(state->valid, waiting)) >= 0)
 	{
-		const px_gather_child *child = &state->children[waiting];
-
-		if (child->receive && !child->done &&
-			waits_for_session(child->receive))
+		if (holds_up_later(&state->children[waiting]))
 			limit = Min(limit, waiting);
 	}
 	state->children[i].passed_on =
@@ -287,11 +292,26 @@ begin_nested(PlanState *node, void *context)
 	return false;
 }
 
-/* The lesser of two time-outs; -1 is for ever. */
+/*
+ * Keep postgres_fdw's sessions awake, those of children that are done, too:
+ * they are in a transaction.  Returns when to do so again, as a time-out.
+ */
 static long
-earlier(long a, long b)
+keep_awake(const px_gather_state *state)
 {
-	return a < 0 || (b >= 0 && b < a) ? b : a;
+	long		timeout_ms = -1;
+	int			i = -1;
+
+	while ((i = bms_next_member(state->valid, i)) >= 0)
+	{
+		px_receive_state *receive = state->children[i].receive;
+
+		if (receive && receive->phase == PX_RECEIVE_FRAMES &&
+			receive->asked.idle_ms > 0)
+			timeout_ms = px_earlier_ms(timeout_ms,
+									   px_ask_keep_awake(receive));
+	}
+	return timeout_ms;
 }
 
 /* What the children with a LIMIT are expected to return, at most. */
@@ -332,7 +352,6 @@ read_limited(px_gather_state *state)
 		bool		unbegun = false;
 		bool		freed = false;
 		int			nwaiting = 0;
-		long		timeout_ms = -1;
 		int			i = -1;
 
 		while ((i = bms_next_member(state->valid, i)) >= 0)
@@ -342,7 +361,7 @@ read_limited(px_gather_state *state)
 			if (receive && !begin_receive(receive))
 			{
 				if (waits_for_session(receive))
-					break;		/* see begin_ahead */
+					break;		/* see holds_up_later */
 				unbegun = true;
 			}
 		}
@@ -363,17 +382,14 @@ read_limited(px_gather_state *state)
 				freed = true;
 			}
 			else
-			{
 				nwaiting += px_receive_waiting(receive,
 											   state->waiting + nwaiting);
-				timeout_ms = earlier(timeout_ms, px_ask_keep_awake(receive));
-			}
 		}
 		if (freed)
 			continue;
 		if (nwaiting == 0)
 			return;				/* others have the connections */
-		px_stream_wait_any(state->waiting, nwaiting, timeout_ms,
+		px_stream_wait_any(state->waiting, nwaiting, keep_awake(state),
 						   &state->receive_wait);
 	}
 }
@@ -498,7 +514,6 @@ wait_for_streams(px_gather_state *state)
 {
 	px_gather_child *unbegun = NULL;
 	int			nwaiting = 0;
-	long		timeout_ms = -1;
 	int			i = -1;
 
 	while ((i = bms_next_member(state->valid, i)) >= 0)
@@ -511,19 +526,18 @@ wait_for_streams(px_gather_state *state)
 		if (!px_siblings_begin(state->siblings, i))
 		{
 			unbegun = unbegun ? unbegun : child;
-			if (waits_for_session(child->receive) && !state->any_order)
-				break;			/* see begin_ahead */
+			if (!state->any_order && holds_up_later(child))
+				break;
 			continue;
 		}
 		n = px_receive_waiting(child->receive, state->waiting + nwaiting);
 		if (n == 0)
 			return true;		/* it fell back, or was spooled */
 		nwaiting += n;
-		timeout_ms = earlier(timeout_ms, px_ask_keep_awake(child->receive));
 	}
 
 	if (nwaiting > 0)
-		px_stream_wait_any(state->waiting, nwaiting, timeout_ms,
+		px_stream_wait_any(state->waiting, nwaiting, keep_awake(state),
 						   &state->receive_wait);
 	else if (unbegun)
 		(void) px_receive_advance(unbegun->receive, true);
@@ -565,7 +579,7 @@ wait_for_turn(px_gather_state *state, int i)
 		if (state->patience_ms <= 0)
 			return false;
 		began = GetCurrentTimestamp();
-		timeout_ms = earlier(state->patience_ms, px_ask_keep_awake(receive));
+		timeout_ms = px_earlier_ms(state->patience_ms, keep_awake(state));
 		px_stream_wait_any(state->waiting, nwaiting, timeout_ms,
 						   &state->receive_wait);
 		state->patience_ms -=
@@ -639,6 +653,7 @@ choose_child(px_gather_state *state)
 	if (state->current >= 0 &&
 		has_more(state, &state->children[state->current]))
 		return state->current;
+	(void) keep_awake(state);
 
 	if (state->order != PX_GATHER_ANY)
 	{

@@ -271,11 +271,15 @@ may_prune_later(PlannerInfo *root, const RelOptInfo *rel,
 	return false;
 }
 
+/* If no more partitions are expected to be left, it is one. */
+#define ABOUT_ONE_PARTITION	1.5
+
 /*
  * Are partitions of rel expected to be pruned when the query runs, all but
  * about one?  An Append of whole partitions prunes then.  An Append of their
  * joins or aggregates does not, in any version: it would ask all servers in
- * vain.
+ * vain.  Nor does it end before it begins, if a condition without columns is
+ * false.
  */
 static bool
 is_pruned_later(PlannerInfo *root, RelOptInfo *rel)
@@ -287,12 +291,14 @@ is_pruned_later(PlannerInfo *root, RelOptInfo *rel)
 	{
 		RestrictInfo *info = lfirst_node(RestrictInfo, lc);
 
+		if (info->pseudoconstant)
+			return true;
 		if (may_prune_later(root, rel, info))
 			clauses = lappend(clauses, info);
 	}
 	return clauses != NIL &&
 		clauselist_selectivity(root, clauses, rel->relid, JOIN_INNER, NULL) *
-		count_partitions(rel) < 1.0;
+		count_partitions(rel) < ABOUT_ONE_PARTITION;
 }
 
 /* ---------------------------------------------------------------------

@@ -52,9 +52,12 @@ static void
 add_item(StringInfo call, const char *hello, const px_question_item *item,
 		 bool wants_snapshot)
 {
+	const char *told = item->tries_locks ?
+		psprintf("%s" PX_HELLO_TRIES_LOCKS, hello) : hello;
+
 	appendStringInfo(call, "exchange.admit(%s::pg_catalog.text,"
 					 " %s::pg_catalog.text, %s)",
-					 quote_literal_cstr(hello),
+					 quote_literal_cstr(told),
 					 item->query ? quote_literal_cstr(item->query) : "NULL",
 					 wants_snapshot ? "true" : "false");
 	if (item->types)
@@ -158,6 +161,8 @@ read_items(const char *servername, char *answer, px_question_item *items,
 		strlcpy(items[i].against, admission->against,
 				sizeof(items[i].against));
 		items[i].same_types = has_same_types(rest);
+		items[i].deferred = items[i].tries_locks &&
+			strcmp(items[i].against, PX_AGAINST_DEFERRED) == 0;
 		answer = rest;
 	}
 	strlcpy(admission->snapshot, snapshot, sizeof(snapshot));

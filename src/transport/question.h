@@ -31,10 +31,13 @@ typedef struct px_question_item
 	const char *types;			/* what px_ask_types_sql returns, without
 								 * parameters; NULL if types are not asked
 								 * about */
+	bool		tries_locks;	/* do not wait for its locks: then it may be
+								 * deferred */
 
 	/* The answer, once there is one. */
 	char		against[sizeof(((px_admission *) NULL)->against)];
 	bool		same_types;
+	bool		deferred;		/* to be asked about when it is begun */
 } px_question_item;
 
 /*

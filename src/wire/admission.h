@@ -19,6 +19,10 @@
  * query.  Later versions may add words before pid.  Unknown words are skipped,
  * as in a hello.
  *
+ * The hello that is given to exchange.admit may end in the word locks=try.
+ * Then the query is only judged if its locks are to be had at once, and if
+ * there is time for it; else against is PX_AGAINST_DEFERRED.
+ *
  * In against, all bytes but letters, digits, "_", "." and "-" are written as %
  * and two upper-case hex digits.  So the word needs no escapes in XML, and is
  * not changed by a conversion between encodings.  Its bytes are in the
@@ -30,6 +34,10 @@
 #define PX_WIRE_ADMISSION_H
 
 #include "wire/hello.h"
+
+/* What an asker adds to its hello, and what it may be answered. */
+#define PX_HELLO_TRIES_LOCKS	" locks=try"
+#define PX_AGAINST_DEFERRED		"it was not judged yet"
 
 /* A hello, and the other words at their greatest length. */
 #define PX_ADMISSION_NBYTES_MAX	(PX_HELLO_NBYTES_MAX + 520)

@@ -1,0 +1,171 @@
+# A gather begins its partitions together, where postgres_fdw reads one after
+# the other.  That must not show: not in the order of effects, nor in locks
+# and who waits for whom, nor in the remotes' time-outs, nor in which
+# partitions are touched at all.  Each case runs by postgres_fdw first.
+use strict;
+use warnings;
+
+use Exchange;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my @shards = map { new_shard("shard$_") } 1 .. 2;
+my $coordinator = new_coordinator('coordinator', conf => "pg_exchange.local_scope = none\n");
+for my $n (1 .. 2)
+{
+	$shards[ $n - 1 ]->safe_psql('postgres', 'CREATE ROLE reader LOGIN');
+	add_server($coordinator, "s$n", $shards[ $n - 1 ], user_mapping => 0);
+	$coordinator->safe_psql('postgres', "CREATE USER MAPPING FOR CURRENT_USER SERVER s$n OPTIONS (user 'reader', password_required 'false')");
+}
+
+# Partitions 1 and 3 are on the first shard, 2 and 4 on the second.
+$coordinator->safe_psql('postgres', 'CREATE TABLE t (p int, k int, v text) PARTITION BY LIST (p)');
+for my $p (1 .. 4)
+{
+	my $n = 1 + ($p + 1) % 2;
+	$shards[ $n - 1 ]->safe_psql('postgres', qq{
+		CREATE TABLE t$p AS SELECT $p AS p, k, repeat('x', 50) AS v FROM generate_series(1, 5000) k;
+		GRANT SELECT ON t$p TO reader; ANALYZE t$p});
+	$coordinator->safe_psql('postgres', "CREATE FOREIGN TABLE t_$p PARTITION OF t FOR VALUES IN ($p) SERVER s$n OPTIONS (table_name 't$p')");
+}
+$coordinator->safe_psql('postgres', 'ANALYZE t');
+
+# A session by postgres_fdw, or by exchanges.
+sub reader
+{
+	my ($way) = @_;
+	my $session = open_session($coordinator);
+	$session->query_safe('SET pg_exchange.enabled = ' . ($way eq 'postgres_fdw' ? 'off' : 'on') . "; SET statement_timeout = '60s'");
+	return $session;
+}
+
+# Begin a query that something may hold up; its result comes after "begun".
+sub begin
+{
+	my ($session, $sql) = @_;
+	$session->query_until(qr/begun/, "\\echo begun\n$sql;\n\\echo ended\n");
+	return;
+}
+
+sub waits_on
+{
+	my ($n, $table) = @_;
+	return $shards[ $n - 1 ]->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_locks WHERE relation = '$table'::regclass AND NOT granted");
+}
+
+my $way;
+my $all = 'SELECT count(*), sum(k) FROM (SELECT * FROM t OFFSET 0) x';
+my $right = '20000|' . 4 * 5000 * 5001 / 2;
+for $way ('postgres_fdw', 'exchange')
+{
+	my ($first, $second) = map { open_session($_) } @shards;
+	my $session = reader($way);
+
+	# Whoever locks the partitions in their order must not wait for a reader that waits for him.
+	$first->query_safe('BEGIN; LOCK TABLE t1 IN ACCESS EXCLUSIVE MODE');
+	begin($session, $all);
+	ok(waits_on(1, 't1'), "$way: a reader waits for the first partition");
+	$second->query_safe("SET statement_timeout = '60s'; BEGIN; LOCK TABLE t2 IN ACCESS EXCLUSIVE MODE; COMMIT");
+	is($second->{stderr}, '', "$way: meanwhile the second one can be locked, on another server");
+	$first->query_safe('COMMIT');
+	like($session->query_until(qr/ended/, ''), qr/^\Q$right\E$/m, "$way: then it reads all");
+
+	# What is not read is not waited for.
+	$second->query_safe('BEGIN; LOCK TABLE t4 IN ACCESS EXCLUSIVE MODE');
+	is($session->query_safe('SELECT count(*) FROM (SELECT * FROM t LIMIT 2000) x'), 2000, "$way: a LIMIT does not wait for the last partition");
+	is($session->query_safe('SELECT EXISTS (SELECT FROM t WHERE k = 5)'), 't', "$way: nor does EXISTS");
+	is($session->query_safe('SELECT count(*) FROM t WHERE p = (SELECT 1)'), 5000, "$way: nor a query that prunes it");
+	is($session->query_safe('SELECT count(*) FROM t WHERE (SELECT false)'), 0, "$way: nor one that has no rows");
+	begin($session, $all);
+	ok(waits_on(2, 't4'), "$way: a query of all rows does");
+	$second->query_safe('COMMIT');
+	like($session->query_until(qr/ended/, ''), qr/^\Q$right\E$/m, "$way: and gets them");
+	$session->quit;
+
+	# Each wait has its own time-out there.
+	$shards[0]->safe_psql('postgres', "ALTER ROLE reader SET statement_timeout = '3s'");
+	$session = reader($way);
+	$first->query_safe('BEGIN; LOCK TABLE t1 IN ACCESS EXCLUSIVE MODE');
+	my $third = open_session($shards[0]);
+	$third->query_safe('BEGIN; LOCK TABLE t3 IN ACCESS EXCLUSIVE MODE');
+	begin($session, $all);
+	$first->query_safe('SELECT pg_sleep(2); COMMIT');
+	$third->query_safe('SELECT pg_sleep(2); COMMIT');
+	like($session->query_until(qr/ended/, ''), qr/^\Q$right\E$/m, "$way: two waits are longer than a time-out, each of them is not");
+	$session->quit;
+	$shards[0]->safe_psql('postgres', 'ALTER ROLE reader RESET statement_timeout');
+	$_->quit for $first, $second, $third;
+}
+
+# ---- time-outs of sessions that are idle -------------------------------------
+
+# The first server is read at once, the other one takes longer than the first one's sessions may be idle.
+$shards[1]->safe_psql('postgres', q{
+	CREATE FUNCTION slow(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$BEGIN PERFORM pg_sleep(0.05); RETURN i; END$$;
+	CREATE VIEW slow2 AS SELECT p, slow(k) AS k, v FROM t2 WHERE k <= 80;
+	CREATE VIEW slow4 AS SELECT p, slow(k) AS k, v FROM t4 WHERE k <= 80;
+	GRANT SELECT ON slow2, slow4 TO reader});
+$coordinator->safe_psql('postgres', q{
+	ALTER FOREIGN TABLE t_2 OPTIONS (SET table_name 'slow2'); ALTER FOREIGN TABLE t_4 OPTIONS (SET table_name 'slow4')});
+$shards[0]->safe_psql('postgres', "ALTER ROLE reader SET idle_in_transaction_session_timeout = '5s'");
+for $way ('postgres_fdw', 'exchange')
+{
+	my $session = reader($way);
+	is($session->query_safe('SELECT count(*), count(DISTINCT p) FROM (SELECT p, k, v FROM t OFFSET 0) x'), '10160|4',
+		"$way: a session there whose partitions are done is not idle for long");
+	$session->quit;
+}
+$shards[0]->safe_psql('postgres', 'ALTER ROLE reader RESET idle_in_transaction_session_timeout');
+
+# Connections of ours that are idle are closed, although the second error of a block stops the timer of the server.
+{
+	my $session = reader('exchange');
+	$session->query_safe("SET pg_exchange.idle_timeout = '1s'");
+	is($session->query_safe("BEGIN; $all"), '10160|' . (2 * 5000 * 5001 / 2 + 2 * 80 * 81 / 2), 'streams in a transaction block');
+	$session->query($_) for 'SELECT 1 / 0', 'SELECT 1', 'ROLLBACK';
+	ok($shards[0]->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pg_exchange'}),
+		'are closed when it has failed twice and the session is idle');
+	$session->{stderr} = '';
+	$session->quit;
+}
+
+# ---- effects of what the session reads ---------------------------------------
+
+# A view with an effect is read by the session, as soon and as long as postgres_fdw would.
+$shards[0]->safe_psql('postgres', q{
+	CREATE TABLE source AS SELECT k FROM generate_series(1, 60000) k;
+	CREATE TABLE plain AS SELECT k FROM source;
+	CREATE TABLE target AS SELECT k, repeat(md5(k::text), 10) AS v FROM source;
+	CREATE FUNCTION writes(i int, at int) RETURNS int LANGUAGE plpgsql AS
+		$$BEGIN IF i = at THEN INSERT INTO public.target VALUES (i, 'new'); END IF; RETURN i; END$$;
+	CREATE FUNCTION locks(i int, at int) RETURNS int LANGUAGE plpgsql AS
+		$$BEGIN IF i = at THEN LOCK TABLE public.target IN ACCESS EXCLUSIVE MODE; END IF; RETURN i; END$$;
+	CREATE VIEW writes_early AS SELECT writes(k, 500) AS k FROM source;
+	CREATE VIEW writes_late AS SELECT writes(k, 30000) AS k FROM source;
+	CREATE VIEW locks_early AS SELECT locks(k, 500) AS k FROM source;
+	CREATE VIEW locks_late AS SELECT locks(k, 20000) AS k FROM source;
+	GRANT ALL ON ALL TABLES IN SCHEMA public TO reader; ANALYZE});
+$coordinator->safe_psql('postgres', q{
+	IMPORT FOREIGN SCHEMA public EXCEPT (t1, t3) FROM SERVER s1 INTO public;
+	ANALYZE source, plain, target;
+	CREATE TABLE here AS SELECT k FROM generate_series(1, 3000) k});
+my $nested = 'SELECT length(v) FROM (SELECT v, random() AS r FROM target ORDER BY r OFFSET 0) z';
+my @effects = (
+	[ 'written before a scan below a sort', "SELECT k FROM writes_early UNION ALL $nested UNION ALL SELECT k FROM plain OFFSET 0", 180001 ],
+	[ 'written while others could begin', 'SELECT k FROM writes_late UNION ALL SELECT k FROM here UNION ALL SELECT length(v) FROM target OFFSET 0', 123001 ],
+	[ 'locked before a scan below a sort', "SELECT k FROM locks_early UNION ALL $nested UNION ALL SELECT k FROM plain OFFSET 0", 180000 ],
+	[ 'locked while others could begin', 'SELECT k FROM locks_late UNION ALL SELECT k FROM here UNION ALL SELECT length(v) FROM target OFFSET 0', 123000 ],
+	[ 'locked below a join', 'SELECT b.k FROM target b, (SELECT k FROM locks_early UNION ALL SELECT k FROM plain) a WHERE a.k = b.k + 0', 120000 ]);
+for $way ('postgres_fdw', 'exchange')
+{
+	my $session = reader($way);
+	for my $case (@effects)
+	{
+		my ($name, $sql, $count) = @$case;
+		is($session->query_safe("BEGIN; SELECT count(*) FROM ($sql) x; ROLLBACK"), $count, "$way: $name");
+	}
+	$session->quit;
+}
+
+done_testing();
