@@ -118,18 +118,6 @@ for $way ('postgres_fdw', 'exchange')
 }
 $shards[0]->safe_psql('postgres', 'ALTER ROLE reader RESET idle_in_transaction_session_timeout');
 
-# Connections of ours that are idle are closed, although the second error of a block stops the timer of the server.
-{
-	my $session = reader('exchange');
-	$session->query_safe("SET pg_exchange.idle_timeout = '1s'");
-	is($session->query_safe("BEGIN; $all"), '10160|' . (2 * 5000 * 5001 / 2 + 2 * 80 * 81 / 2), 'streams in a transaction block');
-	$session->query($_) for 'SELECT 1 / 0', 'SELECT 1', 'ROLLBACK';
-	ok($shards[0]->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pg_exchange'}),
-		'are closed when it has failed twice and the session is idle');
-	$session->{stderr} = '';
-	$session->quit;
-}
-
 # ---- effects of what the session reads ---------------------------------------
 
 # A view with an effect is read by the session, as soon and as long as postgres_fdw would.
