@@ -65,6 +65,33 @@ def check_samples():
         report.ok(message in got, f"the reader refuses a stream made by hand: {name}", f"expected an error with \"{message}\", got {got}")
 
 
+def check_nesting():
+    """The table of children in §6: every encoding in every child."""
+    for name, sample, expected in samples.nesting():
+        try:
+            got = [row[0] for row in read_stream(samples.write(sample))[1]]
+        except Refused as refused:
+            got = refused
+        if expected is None:
+            report.ok("run length does not" in str(got), f"the reader refuses {name}", got)
+        else:
+            report.ok(got == expected, f"the reader reads {name}", f"expected {expected}, got {got}")
+
+
+def check_values():
+    """Values that a type does not have, and those next to them (doc/wire-types.md, 9)."""
+    for name, (sample, _state, message) in samples.VALUES.items():
+        try:
+            got = f"accepted: {read_stream(samples.write(sample))[1]}"
+        except Refused as refused:
+            got = str(refused)
+        report.ok(message in got, f"the reader refuses {name}", got)
+    for sample, expected in samples.NEXT_VALUES:
+        columns, rows = read_stream(samples.write(sample))
+        got = b" ".join(copy_line(columns, row) for row in rows).decode()
+        report.ok(got == expected, f"the reader reads {expected}", got)
+
+
 def check_cut(frames):
     """A frame that ends early is refused wherever it ends, and a stream without its last frame is not complete."""
     accepted = []
@@ -90,7 +117,7 @@ def check_examples():
     """The hexadecimal examples of doc/wire.md, each with the values that its text says."""
     with open(os.path.join(ROOT, "doc", "wire.md"), encoding="utf-8") as document:
         found = [bytes.fromhex(block) for block in re.findall(r"(?:^    [0-9a-f]{2}(?: {1,2}[0-9a-f]{2})*$\n?)+", document.read(), re.M)]
-    expected = [({"columns": [(16, 1, 1)], "rows": 5}, {"encoding": 2}, [10, 11, 13, 10, 17]),
+    expected = [({"columns": [(18, 1, 1)], "rows": 5}, {"encoding": 2}, [10, 11, 13, 10, 17]),
                 ({"columns": [(1700, 3, 0)], "rows": 3}, {"encoding": 12, "scale": 2}, ["0.07", "NaN", "0.07"]),
                 ({"columns": [(25, 2, 0)], "rows": 2}, {"encoding": 13}, [b"xy", b"a" * 100])]
     report.ok(len(found) == len(expected), "all examples of doc/wire.md are known here", found)
@@ -415,6 +442,26 @@ def check_unpack(server):
                 expected = b"\n".join(copy_line(columns, row) for row in rows).decode().rstrip("\n")
                 got = unpack(name, sample)
                 report.ok(got == expected, f"exchange.unpack reads a stream made by hand: {name}", f"expected:\n{expected}\ngot:\n{got}")
+        def unpack_one(sample):
+            samples.GOOD["one"] = (sample, None)
+            got = unpack("one", sample)
+            del samples.GOOD["one"]
+            return got
+
+        for name, sample, expected in samples.nesting():
+            got = unpack_one(sample)
+            if expected is None:
+                report.ok(re.search(r"^ERROR:  (08P01|XX001): invalid frame from the client", got, re.M), f"exchange.unpack refuses {name}", got)
+            else:
+                columns, rows = read_stream(samples.write(sample))
+                expected = b"\n".join(copy_line(columns, row) for row in rows).decode()
+                report.ok(got == expected, f"exchange.unpack reads {name}", f"expected:\n{expected}\ngot:\n{got}")
+        for name, (sample, state, _message) in samples.VALUES.items():
+            got = unpack_one(sample)
+            report.ok(f"ERROR:  {state}:" in got, f"exchange.unpack refuses {name} with {state}", got)
+        for sample, expected in samples.NEXT_VALUES:
+            got = unpack_one(sample).replace("\n", " ")
+            report.ok(got == expected, f"exchange.unpack reads {expected}", got)
         for name, good, change, _ in samples.broken():
             if "asked" not in samples.GOOD[good][0]:
                 got = unpack(good, samples.changed(samples.GOOD[good][0], change))
@@ -424,6 +471,8 @@ def check_unpack(server):
 
 def check(work):
     check_samples()
+    check_nesting()
+    check_values()
     check_examples()
     server = harness.Server(work, "shard", {})
     coordinator = harness.coordinator(work, {})
