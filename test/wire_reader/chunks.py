@@ -84,8 +84,8 @@ class Chunk:
         elif h.encoding != 1:
             must(h.encoded_nbytes >= 8, "the parts of an encoding have at least 8 bytes", h.encoded_nbytes)
 
-    def read(self, cursor, earlier):
-        """Read null bitmap and payload, which stand at the cursor. earlier: the chunks of the columns before."""
+    def read(self, cursor, earlier, trace=None):
+        """Read null bitmap and payload, which stand at the cursor. earlier: the chunks of the columns before; trace: for its encoded values."""
         h = self.header
         if h.null_layout == NULLS_BITMAP:
             self.nulls = cursor.uint((self.nrows + 7) // 8, "null bitmap")
@@ -97,7 +97,7 @@ class Chunk:
         if h.null_layout == NULLS_ALL:
             self.values, self.rows = [], [None] * self.nrows
         else:
-            encoded = Cursor(decompress(h, payload))
+            encoded = Cursor(decompress(h, payload), trace=trace)
             self.values = ENCODINGS[h.encoding](self, encoded, earlier)
             encoded.finish("the encoded values")
             if self.column.klass == "numeric" and h.form == FIXED:
@@ -164,11 +164,10 @@ def check_values(column, values):
 # ---- packed values (5.2) ---------------------------------------------------------------------
 
 def packed_value(cursor):
-    first = cursor.uint(1, "header of a packed value")
-    if first & 1:
+    if Cursor(cursor.data, cursor.at, cursor.end).uint(1, "header of a packed value") & 1:
+        first = cursor.uint(1, "header of a packed value")
         must(first > 1, "a short header is for a size of 1 at least", first)
         return cursor.take((first >> 1) - 1, "packed value")
-    cursor.at -= 1
     padding = -cursor.at % 4
     cursor.zeros(padding, "padding of a packed value")
     header = cursor.uint(4, "long header of a packed value")
