@@ -9,7 +9,8 @@ document alone, must understand what the server sends, and both must refuse the 
   3. pg_exchange's own receiver gets the streams of 1, from a server whose exchange.send is a function that
      returns them, and must say the same of each: these rows, or an error about an invalid frame.
   4. So does exchange.unpack, which gets them as pieces, and those of 2, too.
-  5. The examples of doc/wire-types.md and doc/wire-example.md are what a server sends, and what doc/wire.md says
+  5. Admissions, descriptions, written pieces, filters and inboxes, made or read by hand, are understood.
+  6. The examples of doc/wire-types.md and doc/wire-example.md are what a server sends, and what doc/wire.md says
      that it refuses is refused. With --write, doc/wire-example.md is made anew.
 
 The packages lz4 and zstandard come from PyPI, into a venv in the cache folder, where they are missing."""
@@ -253,6 +254,9 @@ def check_captured(server):
         check_types(capture)
         check_type_examples(capture)
         check_example(capture)
+        check_filters(capture)
+        check_calls(capture)
+        check_inboxes(capture)
     check_refusals(server)
 
 
@@ -484,6 +488,69 @@ def check_refusals(server):
         report.ok("ERROR:  3F000:" in got, "no pg_exchange: 3F000", got)
 
 
+# ---- other calls of doc/wire.md, §11 to §15 --------------------------------------------------------
+
+def check_filters(capture):
+    """A filter made by hand has the keys that the server finds in it, and no others."""
+    for name, of_key, literal, wanted in (
+            ("bigint", int, "'{}'::int8", range(-300, 300, 3)), ("bytea", lambda n: str(n).encode() * (n % 5), "'\\x{}'::bytea", range(0, 300, 3)),
+            ("text", lambda n: ("é" + str(n)) * (n % 4), "'{}'::text", range(0, 300, 3))):
+        def stored(key):
+            return key.encode() if isinstance(key, str) else key
+        keys = [of_key(n) for n in range(-310 if name == "bigint" else 0, 310)]
+        data = filters.make([stored(of_key(n)) for n in wanted], 7)
+        array = ", ".join(literal.format(key.hex() if isinstance(key, bytes) else key) for key in keys)
+        got = capture.session.run(f"SELECT string_agg(exchange.in_filter('\\x{data.hex()}', k)::int::text, '' ORDER BY n) "
+                                  f"FROM unnest(ARRAY[{array}]) WITH ORDINALITY AS v(k, n)")
+        expected = "".join(str(int(filters.has(data, stored(key)))) for key in keys)
+        report.ok(got == expected and "0" in got, f"exchange.in_filter finds what a filter made by hand has: {name}", f"expected {expected}, got {got}")
+
+
+def check_calls(capture):
+    """Admissions, descriptions, orders and receipts."""
+    session, ours = capture.session, words.hello(1, 1)
+    hello, admission = words.read_after_hello(session.run(f"SELECT exchange.admit('{ours}', 'SELECT now()', false)"), words.ADMISSION)
+    report.ok(hello["protocol"] == (1, 1) and int(admission["pid"]) == session.pid and admission["against"] == 'calls function "now"',
+              "an admission is read", admission)
+    frames = capture.frames("SELECT 1 AS a", session=int(admission["session"], 16))
+    report.ok(read_stream(frames)[1] == [(1,)], "the fingerprint of an admission is that of the session")
+    session.run("CREATE TEMP TABLE written (a int PRIMARY KEY, b text, c varchar)")
+    statement = "INSERT INTO written VALUES ($1, $2, $3)"
+    _, description = words.read_after_hello(session.run(f"SELECT exchange.describe('{ours}', '{statement}')"), words.DESCRIPTION)
+    report.ok(description == {"against": "", "effects": "0", "exact": "1", "keys": "0", "columns": "23:-1,25:-1,1043:-1"}, "a description is read", description)
+    query = "SELECT i AS a, 'row ' || i AS b, 'c' || i AS c FROM generate_series(1, 50) i"
+    piece = b"".join(capture.frames(query.replace("'c' || i", "('c' || i)::varchar")))
+    result = words.read_words(session.run(f"SELECT exchange.apply('version=1 batch_size=10', '{statement}', {quoted(armoured(piece))})"), words.RESULT)
+    got = capture.copied("SELECT * FROM written ORDER BY a")
+    report.ok(result["rows"] == "50" and got == capture.copied(query), "a piece made of a stream's frames is written", (result, got[:3]))
+    held = words.read_words(session.run(f"SELECT exchange.apply('version=1 batch_size=10 hold=1', '{statement}', {quoted(armoured(piece))})"), words.HELD_ERROR)
+    report.ok(held["error"] == "23505" and held["detail"] == "Key (a)=(1) already exists." and re.search("^pg_exchange row 0$", held["context"], re.M),
+              "an error that is held is read", held)
+    receipt = session.run(f"SELECT exchange.deposit('\\x{piece.hex()}')")
+    report.ok(re.fullmatch(words.RECEIPT, receipt), "a receipt has its form", receipt)
+    session.run("TRUNCATE written")
+    result = words.read_words(session.run(f"SELECT exchange.apply('version=1 batch_size=10 deposit={receipt}', '{statement}', '')"), words.RESULT)
+    report.ok(result["rows"] == "50", "a deposit is written", result)
+    gone = session.run(f"SELECT exchange.apply('version=1 batch_size=10 deposit=1.{'0' * 16}.{'0' * 16}', '{statement}', '')")
+    report.ok(re.fullmatch(r"rows=0 us=\d+ deposit=gone", gone), "a deposit that there is not is gone", gone)
+
+
+def check_inboxes(capture):
+    """Frames of two streams, one of them of several senders, are the rows of an inbox."""
+    session = capture.session
+    queries = "SELECT id, v FROM big WHERE id % 2 = 0", "SELECT id, v FROM big WHERE id % 2 = 1"
+    first, second = capture.frames(queries[0]), capture.frames(f"SELECT *, (id % 3)::int4 FROM ({queries[1]}) q", targets=3, batch_rows=1000)
+    records = b"".join(words.record(frame, 2, 5) for frame in second[:4]) + b"".join(words.record(frame, 2, 1) for frame in first)
+    records += b"".join(words.record(frame, 2, 5) for frame in second[4:])
+    session.run("BEGIN")
+    kept = session.run(f"SELECT exchange.fill_inbox('\\x{records.hex()}')")
+    got = capture.copied("SELECT * FROM exchange.inbox(2) AS t(id int, v text)")
+    expected = [capture.copied(query) for query in queries]
+    report.ok(int(kept) == sum(map(len, first + second)), "exchange.fill_inbox says how many bytes it has kept", kept)
+    report.ok(got[:len(expected[0])] == expected[0] and sorted(got[len(expected[0]):]) == sorted(expected[1]), "the rows of an inbox are those of its sources", len(got))
+    session.run("COMMIT")
+
+
 # ---- 3: pg_exchange's receiver ------------------------------------------------------------------
 
 def set_up_receiver(server, coordinator):
@@ -597,7 +664,7 @@ def check(work):
 
 wire_packages.require()
 import wire_dump  # noqa: E402
-from wire_reader import samples, words  # noqa: E402
+from wire_reader import filters, samples, words  # noqa: E402
 from wire_reader.armour import armoured, disarmoured  # noqa: E402
 from wire_reader.chunks import ENCODINGS, packed_nbytes  # noqa: E402
 from wire_reader.cursor import Cursor, Refused, seen  # noqa: E402
