@@ -1,8 +1,14 @@
 #!/usr/bin/env python3
-"""Plots of the suite's CSV files as SVG: plot.py FOLDER. Needs matplotlib; called by the benchmarks."""
+"""Plots of the suite's CSV files as SVG: plot.py FOLDER. Needs matplotlib; called by the benchmarks.
+
+Each picture says what was measured, on what machine (from the report beside it), and how far the runs spread: lines on bars reach
+from the fastest run to the slowest. Where an exchange loses, the picture says so, in the same type as everything else. The colors
+are those of Okabe and Ito, and cividis: people who do not see all colors can tell them apart."""
 import csv
 import os
+import re
 import statistics
+import textwrap
 import sys
 
 import matplotlib
@@ -13,8 +19,10 @@ from matplotlib import pyplot as plt  # noqa: E402
 
 MODES = ("none", "fast", "high_compression")
 AUTO_MODES = (*MODES, "auto", "postgres_fdw", "zstd tunnel")
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")   # Okabe and Ito, 2008
 # Ways to run a query, and their colors
 TPCH_WAYS = {"one server": "0.6", "postgres_fdw": "C0", "exchange": "C1"}
+TEXT = 9    # the size of titles and captions
 
 
 def rows_of(folder, name):
@@ -25,8 +33,36 @@ def rows_of(folder, name):
         return list(csv.DictReader(table))
 
 
-def save(folder, name):
-    plt.tight_layout()
+def said_in(folder, report, sentences):
+    """What a report says of machine, scale and runs: its first sentences."""
+    path = os.path.join(folder, report)
+    if not os.path.exists(path):
+        return ""
+    with open(path, encoding="utf-8") as text:
+        paragraph = text.read().split("\n\n")[1]
+    return " ".join(re.split(r"(?<=[.;])\s+(?=[A-Z0-9])", paragraph)[:sentences])
+
+
+def spread(values):
+    """(median, how far below it is the lowest, how far above it the highest)."""
+    middle = statistics.median(values)
+    return middle, middle - min(values), max(values) - middle
+
+
+def listed(losses):
+    """'Q10 1.94, Q20 1.40': all (ratio, name), the largest ratio first."""
+    return ", ".join(f"{name} {ratio:.2f}" for ratio, name in sorted(losses, reverse=True)) or "none"
+
+
+def save(folder, name, caption=()):
+    """caption: paragraphs below the picture."""
+    figure = plt.gcf()
+    lines = [line for text in caption if text for line in textwrap.wrap(text, int(figure.get_figwidth() * 15))]
+    below = len(lines) * TEXT * 1.35 / 72
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height + below)
+    plt.tight_layout(rect=(0, below / (height + below), 1, 1))
+    figure.text(0.01, below / (height + below), "\n".join(lines), fontsize=TEXT, va="top", linespacing=1.3)
     # No date and fixed ids, so that the same figures make the same file.
     plt.savefig(os.path.join(folder, name), metadata={"Date": None})
     plt.close()
@@ -42,9 +78,12 @@ def plot_tables(folder):
         values = [float(row["wire_bytes_per_row"]) for row in rows if row["mode"] == mode]
         plt.bar([i + (number - 1) * 0.27 for i in range(len(tables))], values, 0.25, label=mode)
     plt.xticks(range(len(tables)), tables)
-    plt.ylabel("bytes a row on the wire")
-    plt.legend()
-    save(folder, "tables.svg")
+    plt.ylabel("bytes per row")
+    plt.title("Bytes per row on the wire: tables of TPC-H, by mode", fontsize=TEXT)
+    plt.margins(y=0.25)
+    plt.legend(title="mode", ncols=3)
+    save(folder, "tables.svg", [said_in(folder, "suite.md", 1) + " Headers of frames are included. One run: bytes hardly vary. postgres_fdw and mode auto "
+                                "were not part of this measurement.", "Tables of few rows gain least, because each frame and each column has a header."])
 
 
 def plot_peers(folder):
@@ -52,14 +91,25 @@ def plot_peers(folder):
     if not runs:
         return
     whats = list(dict.fromkeys(run["what"] for run in runs))
-    median = {what: statistics.median(float(run["seconds"]) for run in runs if run["what"] == what) for what in whats}
-    whats.sort(key=median.get, reverse=True)
+    seconds = {what: spread([float(run["seconds"]) for run in runs if run["what"] == what]) for what in whats}
+    whats.sort(key=lambda what: seconds[what][0], reverse=True)
     plt.figure(figsize=(8, 4))
-    bars = plt.barh(whats, [median[what] for what in whats], color=["C1" if what in MODES else "C0" for what in whats])
-    plt.bar_label(bars, fmt="%.1f s", padding=3)
+    for label, color, chosen in (("exchange, by mode", "C1", MODES), ("others", "C0", [what for what in whats if what not in MODES])):
+        chosen = [what for what in whats if what in chosen]
+        places = [whats.index(what) for what in chosen]
+        bars = plt.barh(places, [seconds[what][0] for what in chosen], color=color, label=label,
+                        xerr=list(zip(*(seconds[what][1:] for what in chosen))), error_kw={"elinewidth": 1, "capsize": 2})
+        plt.bar_label(bars, fmt="%.1f s", padding=3)
+    plt.yticks(range(len(whats)), whats)
     plt.margins(x=0.12)
-    plt.xlabel("seconds for SELECT * FROM lineitem, median")
-    save(folder, "peers.svg")
+    plt.xlabel("seconds")
+    plt.title("SELECT * FROM lineitem, by every way there is", fontsize=TEXT)
+    plt.legend()
+    fdw = min(seconds[what][0] for what in whats if what.startswith("postgres_fdw"))
+    best = min(seconds[mode][0] for mode in MODES)
+    faster = [f"{what} ({seconds[what][0]:.1f} s)" for what in whats if what not in MODES and seconds[what][0] < best]
+    save(folder, "peers.svg", [f"{said_in(folder, 'suite.md', 1)} Medians of {len(runs) // len(whats)} runs; lines: fastest to slowest. Mode auto was not part of this measurement: see auto.svg.",
+                               f"The best mode takes 1/{fdw / best:.1f} of the time of the best postgres_fdw. Faster than every mode: {', '.join(faster) or 'none'}."])
 
 
 def plot_auto(folder):
@@ -75,16 +125,30 @@ def plot_auto(folder):
     times = [[statistics.median(statistics.mean(seconds) for key, seconds in runs.items() if key[:3] == (*cell, mode))
               for mode in modes] for cell in cells]
     ratios = [[seconds / min(row) for seconds in row] for row in times]
-    plt.figure(figsize=(9, 0.36 * len(cells) + 1.6))
-    plt.imshow(ratios, aspect="auto", cmap="RdYlGn_r", norm=matplotlib.colors.LogNorm(1, 10, clip=True))
+    spreads = [(max(means) - min(means)) / statistics.median(means) for cell in cells for mode in modes if (means := [
+        statistics.mean(seconds) for key, seconds in runs.items() if key[:3] == (*cell, mode)])]
+    plt.figure(figsize=(9.5, 0.36 * len(cells) + 1.6))
+    norm = matplotlib.colors.LogNorm(1, 10, clip=True)
+    image = plt.imshow(ratios, aspect="auto", cmap="cividis_r", norm=norm)
     for y, row in enumerate(ratios):
         for x, ratio in enumerate(row):
             plt.text(x, y, f"{times[y][x]:.2f} s  {ratio:.2f}", ha="center", va="center", fontsize=8,
-                     color="white" if ratio < 1.15 or ratio > 6 else "black")
+                     color="white" if norm(ratio) > 0.45 else "black")
+    bar = plt.colorbar(image, pad=0.02, ticks=[1, 2, 5, 10])
+    bar.ax.set_yticklabels(["1", "2", "5", "10 or more"])
+    bar.ax.minorticks_off()
+    bar.set_label("times the fastest of the row")
     plt.xticks(range(len(modes)), modes)
     plt.yticks(range(len(cells)), [", ".join(cell) for cell in cells])
-    plt.title("seconds, and how many times the quickest of the row", fontsize=9)
-    save(folder, "auto.svg")
+    plt.title("Scans by mode: seconds, and how many times the fastest of the row", fontsize=TEXT)
+    auto, fixed = modes.index("auto"), [modes.index(mode) for mode in MODES]
+    losses = [(row[auto] / min(row[i] for i in fixed), ", ".join(cell)) for cell, row in zip(cells, times)]
+    others = [(times[y][modes.index(mode)] / times[y][modes.index(other)], f"{mode} than {other} ({', '.join(cell)})") for y, cell in enumerate(cells)
+              for mode in (*MODES, "auto") for other in ("postgres_fdw", "zstd tunnel")]
+    save(folder, "auto.svg", [f"{said_in(folder, 'auto.md', 2)} From run to run, a cell varies by {100 * statistics.median(spreads):.0f} % (median; at most {100 * max(spreads):.0f} %).",
+                              "Where auto takes longer than the best fixed mode, and how many times as long: "
+                              + listed([(ratio, name) for ratio, name in losses if ratio > 1.005]) + ".",
+                              "Where a mode takes longer than postgres_fdw or the tunnel: " + listed([(ratio, name) for ratio, name in others if ratio > 1.005]) + "."])
 
 
 def plot_tpch(folder):
@@ -109,7 +173,8 @@ def plot_tpch(folder):
             places = [i + (number - 1) * 0.27 for i, _ in bars]
             values = [statistics.median(float(run["seconds"])
                                         for run in cell) for _, cell in bars]
-            panel.bar(places, values, 0.25, label=way, color=color)
+            spreads = [spread([float(run["seconds"]) for run in cell])[1:] for _, cell in bars]
+            panel.bar(places, values, 0.25, label=way, color=color, yerr=list(zip(*spreads)), error_kw={"elinewidth": 0.8})
             for place, value, (_, cell) in zip(places, values, bars):
                 if any(run["outcome"] for run in cell):
                     panel.text(place, value, "×", ha="center", va="bottom",
@@ -118,11 +183,17 @@ def plot_tpch(folder):
         panel.set_xticks(range(len(queries)),
                          [query.replace(" ", "\n") for query in queries],
                          fontsize=8)
-        panel.set_ylabel("seconds, median")
+        panel.set_ylabel("seconds")
         panel.set_title(f"TPC-H, partitions by {layout} on four servers"
                         " (×: cut off)", fontsize=9)
-    panels[0, 0].legend(fontsize=8)
-    save(folder, "tpch.svg")
+    panels[0, 0].legend(fontsize=8, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.1))
+    middle = {key: statistics.median(float(run["seconds"]) for run in cell) for key, cell in cells.items()}
+    text = []
+    for other in ("one server", "postgres_fdw"):
+        losses = [(seconds / middle[layout, query, other], f"{query} ({layout})") for (layout, query, way), seconds in middle.items()
+                  if way == "exchange" and seconds > 1.005 * middle.get((layout, query, other), seconds)]
+        text.append(f"Where an exchange takes longer than {other}, and how many times as long: {listed(losses)}.")
+    save(folder, "tpch.svg", [said_in(folder, "tpch.md", 2) + " Mode auto; all servers are on one host, so nothing is compressed. Lines: fastest to slowest run.", *text])
 
 
 def plot_write(folder):
@@ -145,18 +216,25 @@ def plot_write(folder):
     ways = list(dict.fromkeys(run["way"] for run in runs))
     plt.figure(figsize=(9, 0.55 * len(cells) + 1.2))
     for number, way in enumerate(ways):
-        bars = [(len(cells) - place, statistics.median(cell[way]))
+        bars = [(len(cells) - place, *spread(cell[way]))
                 for place, cell in enumerate(cells.values()) if way in cell]
-        drawn = plt.barh([place - 0.2 * (number - 1.5) for place, _ in bars],
-                         [value for _, value in bars], 0.18, label=way)
+        drawn = plt.barh([bar[0] - 0.9 / len(ways) * (number - (len(ways) - 1) / 2) for bar in bars],
+                         [bar[1] for bar in bars], 0.8 / len(ways), label=way, xerr=list(zip(*(bar[2:] for bar in bars))), error_kw={"elinewidth": 0.6})
         plt.bar_label(drawn, fmt="%.2g", padding=2, fontsize=7)
     plt.xscale("log")
     plt.margins(x=0.12)
     plt.yticks([len(cells) - place for place in range(len(cells))], cells,
                fontsize=8)
-    plt.xlabel("seconds for a million rows, median")
+    plt.xlabel("seconds for a million rows")
+    plt.title("Writing rows through foreign tables, by statement and way", fontsize=TEXT)
     plt.legend(fontsize=8)
-    save(folder, "write.svg")
+    middle = {(name, way): statistics.median(seconds) for name, cell in cells.items() for way, seconds in cell.items()}
+    text = []
+    for other in ("postgres_fdw", "local table"):
+        losses = [(middle[name, "frames"] / middle[name, other], name) for name in cells
+                  if (name, "frames") in middle and middle[name, "frames"] > 1.005 * middle.get((name, other), float("inf"))]
+        text.append(f"Where frames take longer than {'a ' if other == 'local table' else ''}{other}, and how many times as long: {listed(losses)}.")
+    save(folder, "write.svg", [said_in(folder, "write.md", 2) + " Frames are in mode auto. Lines: fastest to slowest run.", *text])
 
 
 def plot_joins(folder):
@@ -293,6 +371,7 @@ def plot_load(folder):
 
 
 matplotlib.rcParams["svg.hashsalt"] = "pg_exchange"
+matplotlib.rcParams["axes.prop_cycle"] = plt.cycler(color=COLORS)
 plot_tables(sys.argv[1])
 plot_peers(sys.argv[1])
 plot_auto(sys.argv[1])

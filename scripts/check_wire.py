@@ -9,6 +9,9 @@ document alone, must understand what the server sends, and both must refuse the 
   3. pg_exchange's own receiver gets the streams of 1, from a server whose exchange.send is a function that
      returns them, and must say the same of each: these rows, or an error about an invalid frame.
   4. So does exchange.unpack, which gets them as pieces, and those of 2, too.
+  5. Admissions, descriptions, written pieces, filters and inboxes, made or read by hand, are understood.
+  6. The examples of doc/wire-types.md and doc/wire-example.md are what a server sends, and what doc/wire.md says
+     that it refuses is refused. With --write, doc/wire-example.md is made anew.
 
 The packages lz4 and zstandard come from PyPI, into a venv in the cache folder, where they are missing."""
 import json
@@ -22,29 +25,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(ROOT, "bench"), os.path.join(ROOT, "test")]
 import harness  # noqa: E402
 import report  # noqa: E402
+import wire_packages  # noqa: E402
 
 CODECS = ("none", "lz4", "zstd")
-
-
-def with_packages():
-    """Start anew by a Python that has the packages, if this one lacks them."""
-    try:
-        import lz4.block  # noqa: F401
-        import zstandard  # noqa: F401
-        return
-    except ImportError:
-        pass
-    # One for each Python: scripts/check_matrix.py shares the folder between systems.
-    venv = os.path.join(harness.cache_dir(), "wire-venv-{}.{}".format(*sys.version_info))
-    python = os.path.join(venv, "bin", "python")
-    if sys.executable == python:
-        sys.exit("error: lz4 and zstandard are installed, but cannot be imported")
-    if not os.path.exists(os.path.join(venv, "complete")):
-        subprocess.check_call([sys.executable, "-m", "venv", "--clear", venv])
-        subprocess.check_call([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "lz4", "zstandard"])
-        with open(os.path.join(venv, "complete"), "w", encoding="utf-8"):
-            pass
-    os.execv(python, [python, *sys.argv])
 
 
 # ---- 1: streams made by hand -------------------------------------------------------------------
@@ -63,6 +46,33 @@ def check_samples():
         except Refused as refused:
             got = str(refused)
         report.ok(message in got, f"the reader refuses a stream made by hand: {name}", f"expected an error with \"{message}\", got {got}")
+
+
+def check_nesting():
+    """The table of children in §6: every encoding in every child."""
+    for name, sample, expected in samples.nesting():
+        try:
+            got = [row[0] for row in read_stream(samples.write(sample))[1]]
+        except Refused as refused:
+            got = refused
+        if expected is None:
+            report.ok("run length does not" in str(got), f"the reader refuses {name}", got)
+        else:
+            report.ok(got == expected, f"the reader reads {name}", f"expected {expected}, got {got}")
+
+
+def check_values():
+    """Values that a type does not have, and those next to them (doc/wire-types.md, 9)."""
+    for name, (sample, _state, message) in samples.VALUES.items():
+        try:
+            got = f"accepted: {read_stream(samples.write(sample))[1]}"
+        except Refused as refused:
+            got = str(refused)
+        report.ok(message in got, f"the reader refuses {name}", got)
+    for sample, expected in samples.NEXT_VALUES:
+        columns, rows = read_stream(samples.write(sample))
+        got = b" ".join(copy_line(columns, row) for row in rows).decode()
+        report.ok(got == expected, f"the reader reads {expected}", got)
 
 
 def check_cut(frames):
@@ -90,7 +100,7 @@ def check_examples():
     """The hexadecimal examples of doc/wire.md, each with the values that its text says."""
     with open(os.path.join(ROOT, "doc", "wire.md"), encoding="utf-8") as document:
         found = [bytes.fromhex(block) for block in re.findall(r"(?:^    [0-9a-f]{2}(?: {1,2}[0-9a-f]{2})*$\n?)+", document.read(), re.M)]
-    expected = [({"columns": [(16, 1, 1)], "rows": 5}, {"encoding": 2}, [10, 11, 13, 10, 17]),
+    expected = [({"columns": [(18, 1, 1)], "rows": 5}, {"encoding": 2}, [10, 11, 13, 10, 17]),
                 ({"columns": [(1700, 3, 0)], "rows": 3}, {"encoding": 12, "scale": 2}, ["0.07", "NaN", "0.07"]),
                 ({"columns": [(25, 2, 0)], "rows": 2}, {"encoding": 13}, [b"xy", b"a" * 100])]
     report.ok(len(found) == len(expected), "all examples of doc/wire.md are known here", found)
@@ -241,6 +251,13 @@ def check_captured(server):
         check_chosen(capture, everything)
         check_command(server, capture)
         check_seen(everything)
+        check_types(capture)
+        check_type_examples(capture)
+        check_example(capture)
+        check_filters(capture)
+        check_calls(capture)
+        check_inboxes(capture)
+    check_refusals(server)
 
 
 def check_slices(capture, everything):
@@ -331,6 +348,11 @@ def check_command(server, capture):
     done = subprocess.run([sys.executable, "-B", "-m", "wire_reader"], input=psql.stdout.encode(), capture_output=True, check=False,
                           env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "test")})
     report.ok(done.stdout.split(b"\n")[:-1] == capture.copied(query), "psql | python3 -m wire_reader prints what COPY does", done.stderr.decode())
+    query = "SELECT id, c_numeric, c_macaddr8 FROM types WHERE id < 3"
+    done = subprocess.run([sys.executable, "-B", os.path.join(ROOT, "scripts", "wire_dump.py"), query, "-h", server.work, "-p", str(server.port),
+                           "-U", "postgres", "-d", "postgres"], capture_output=True, check=False)
+    rows = [line.replace(b"\t", b"  ") for line in capture.copied(query)]
+    report.ok(done.stdout.split(b"\n")[-3:-1] == rows and b"08 00 2b" in done.stdout, "scripts/wire_dump.py prints bytes and rows", done.stdout.decode() + done.stderr.decode())
 
 
 def check_seen(everything):
@@ -342,6 +364,191 @@ def check_seen(everything):
         wanted |= {("type", (oid, klass)) for oid in types}
     missing = sorted(str(what) for what in wanted if not seen[what if len(what) > 1 else what[0]])
     report.ok(not missing, f"captured frames have had every encoding, codec, layout, form, kind and type ({len(wanted)} things)", missing)
+
+
+# ---- what doc/wire-types.md, doc/wire-example.md and doc/wire.md §9 show ------------------------
+
+def document(name):
+    with open(os.path.join(ROOT, "doc", name), encoding="utf-8") as file:
+        return file.read()
+
+
+def tables(text, *heading):
+    """The rows of all tables of a document with these columns, each row a list of cells."""
+    found = []
+    for table in re.findall(rf"^\| {re.escape(' | '.join(heading))} \|\n\|[-|]+\|\n((?:^\|.*\n)+)", text, re.M):
+        found += [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in table.splitlines()]
+    return found
+
+
+def check_types(capture):
+    """The OIDs and classes of doc/wire-types.md are the server's and the reader's."""
+    known = {**{oid: ("fixed", width) for oid, (width, _kind) in FIXED_TYPES.items()},
+             **{oid: ("array", width) for oid, (width, _kind) in ARRAY_TYPES.items()},
+             **{oid: ("bytes", None) for oid in BYTES_TYPES}, NUMERIC_TYPE: ("numeric", None)}
+    rows = tables(document("wire-types.md"), "TYPE", "OID", "CLASS", "WIDTH", "VALUE")
+    told = {int(oid): (klass, int(width) if width.isdigit() else None) for _type, oid, klass, width, _value in rows}
+    report.ok(told == known and len(told) == len(rows), "the table of types is that of the reader", set(told.items()) ^ set(known.items()))
+    wrong = [(type, oid) for type, oid, *_ in rows if capture.session.run(f"SELECT '{type.split(' ')[0]}'::regtype::oid::int") != oid]
+    report.ok(not wrong, "the OIDs of the table of types are the server's", wrong)
+
+
+def check_type_examples(capture):
+    """The server sends each value of the tables of doc/wire-types.md as these bytes, and the reader understands them."""
+    rows = tables(document("wire-types.md"), "TYPE", "VALUE", "BYTES")
+    report.ok(len(rows) > 60, "doc/wire-types.md has examples of values", len(rows))
+    for type, value, digits in rows:
+        type, value, expected = type.split(", ")[0], value.strip("`"), bytes.fromhex(digits)
+        if type.endswith(" (17)") and capture.version < 170000:
+            continue
+        frames = capture.frames(f"SELECT $px${value}$px$::{type.removesuffix(' (17)')} AS value")
+        columns, values = read_stream(frames)
+        payload = frames[1][64:]
+        chunk = read_batch(read_header(frames[1]), Cursor(frames[1][40:]), columns)[0]
+        sent = values[0][0] if columns[0].klass == "array" else payload[:chunk.header.stored_nbytes]
+        report.ok(sent == expected, f"{type} {value} has the bytes of doc/wire-types.md", f"expected {digits}, got {sent.hex(' ')}")
+        text = same_lsn(value_text(columns[0], values[0][0])).decode()
+        report.ok(text == value, f"{type} {value} is read from its bytes", text)
+    for type, value, _digits in rows:
+        if ", scale " in type:
+            frames = capture.frames(f"SELECT '{value.strip('`')}'::numeric AS value")
+            report.ok(type == f"numeric, scale {read_stream(frames)[1][0][0].scale}", f"{type} {value} has that scale", type)
+
+
+def check_example(capture):
+    """doc/wire-example.md is what scripts/wire_dump.py prints; with --write it is made so."""
+    text = document("wire-example.md")
+    expected = f"```sql\n{wire_dump.EXAMPLE}\n```", f"```text\n{wire_dump.example(capture.session.run)}\n```"
+    if sys.argv[1:] == ["--write"]:
+        for language, block in zip(("sql", "text"), expected):
+            text = re.sub(rf"^```{language}\n.*?^```$", lambda _: block, text, count=1, flags=re.M | re.S)
+        with open(os.path.join(ROOT, "doc", "wire-example.md"), "w", encoding="utf-8") as file:
+            file.write(text)
+    differing = [pair for pair in zip(expected[1].split("\n"), re.search(r"^```text\n.*?^```$", text, re.M | re.S)[0].split("\n")) if pair[0] != pair[1]]
+    report.ok(all(block in text for block in expected), "doc/wire-example.md shows what a server sends (--write makes it so)", differing[:3])
+
+
+def refusals(words_of_request):
+    """(SQLSTATE, what is wrong, statement); the one with an SQLSTATE of None is right."""
+    right = words_of_request([(23, -1)])
+
+    def send(request, query="SELECT 1", function="send"):
+        return f"SELECT exchange.{function}('{request}', t.*) FROM ({query}) t"
+    hello = words.hello(1, 1)
+    yield None, "a word of a hello that nobody knows", f"SELECT exchange.hello('{hello} acme_x=1 y=')"
+    yield "22023", "a hello without its words", "SELECT exchange.hello('protocol=1-1')"
+    yield "22023", "a word twice", f"SELECT exchange.hello('{hello} export=0')"
+    yield "22023", "two blanks", f"SELECT exchange.hello('{hello.replace(' ', '  ', 1)}')"
+    yield "22023", "a hello of 513 bytes", f"SELECT exchange.hello('{hello} x={'x' * (510 - len(hello))}')"
+    yield None, "a hello of 512 bytes", f"SELECT exchange.hello('{hello} x={'x' * (509 - len(hello))}')"
+    yield None, "a hello without a common version", f"SELECT exchange.hello('{hello.replace('=1-1', '=2-9')}')"
+    yield None, "a big-endian receiver", f"SELECT exchange.hello('{hello.replace('little', 'big')}')"
+    yield None, "a request", send(right)
+    yield None, "bits of encodings that nobody knows", send(words_of_request([(23, -1)], encodings=0xffffffff))
+    yield None, "bits of codecs that nobody knows", send(words_of_request([(23, -1)], encodings=0xffffffff, auto=(0xffffffff, 1000, 0, 0, 0)))
+    yield "22023", "a request of version 2", send(right.replace("version=1", "version=2", 1))
+    yield "22023", "a request without plain", send(right.replace("encodings=1", "encodings=2"))
+    yield "22023", "a codec that nobody knows", send(right.replace("codec=none", "codec=brotli"))
+    yield "22023", "a word of a request that nobody knows", send(right.replace(" columns", " future=1 columns"))
+    yield "22023", "words in another order", send(right.replace("codec=none level=0", "level=0 codec=none"))
+    yield "22023", "a number out of range", send(right.replace("batch_rows=4096", "batch_rows=65537"))
+    yield "22023", "something after the last word", send(right + " ")
+    yield "22023", "too many columns", send(right + ",23:-1")
+    yield "22023", "a slice that there is not", send(words_of_request([(23, -1)], slices=(2, 1, 9)))
+    yield None, "slice 0 of a query without slices", send(words_of_request([(23, -1)], slices=(2, 0, 0)))
+    yield "22023", "a target that is no int4", send(words_of_request([(23, -1)], targets=2), "SELECT 1, 1::int8")
+    yield "22023", "a target out of range", send(words_of_request([(23, -1)], targets=2), "SELECT 1, 2")
+    yield "22023", "targets in armour", send(words_of_request([(23, -1)], targets=2), "SELECT 1, 1", "send_text")
+    yield "PX001", "a clause after the subquery", send(right) + " LIMIT 1"
+    yield "PX001", "a table in place of the subquery", f"SELECT exchange.send('{right}', encoded) FROM encoded"
+    yield "PX002", "the clock", send(right, "SELECT extract(year FROM now())::int")
+    yield None, "the clock in armour", send(right, "SELECT extract(year FROM now())::int", "send_text")
+    yield "PX002", "row locks", send(right, "SELECT id FROM encoded FOR UPDATE")
+    yield "PX002", "the fingerprint of another session", send(words_of_request([(23, -1)], session=1))
+    yield "22012", "an error of the query itself", send(right, "SELECT 1 / (id - id) FROM encoded")
+
+
+def check_refusals(server):
+    with harness.Session(server) as session:
+        session.run("\\set ON_ERROR_STOP 0\n\\set VERBOSITY verbose")
+        right = f"SELECT exchange.send('{words.request([(23, -1)])}', t.*) FROM (SELECT 1) t"
+        for state in ("PX001", None):
+            got = session.run(right)
+            report.ok(got.startswith(f"ERROR:  {state}:") if state else got.startswith("\\x"), f"a first request: {state or 'answered the second time'}", got)
+        for state, what, statement in refusals(words.request):
+            got = session.run(statement)
+            report.ok(f"ERROR:  {state}:" in got if state else "ERROR:" not in got, f"{what}: {state or 'accepted'}", got)
+        session.run("CREATE ROLE visitor; REVOKE USAGE ON SCHEMA exchange FROM PUBLIC; SET ROLE visitor")
+        got = session.run(right)
+        report.ok("ERROR:  42501:" in got, "no right to use the schema: 42501", got)
+        session.run("RESET ROLE; GRANT USAGE ON SCHEMA exchange TO PUBLIC")
+    with harness.Session(server, "template1") as session:
+        session.run("\\set ON_ERROR_STOP 0\n\\set VERBOSITY verbose")
+        got = session.run(right)
+        report.ok("ERROR:  3F000:" in got, "no pg_exchange: 3F000", got)
+
+
+# ---- other calls of doc/wire.md, §11 to §15 --------------------------------------------------------
+
+def check_filters(capture):
+    """A filter made by hand has the keys that the server finds in it, and no others."""
+    for name, of_key, literal, wanted in (
+            ("bigint", int, "'{}'::int8", range(-300, 300, 3)), ("bytea", lambda n: str(n).encode() * (n % 5), "'\\x{}'::bytea", range(0, 300, 3)),
+            ("text", lambda n: ("é" + str(n)) * (n % 4), "'{}'::text", range(0, 300, 3))):
+        def stored(key):
+            return key.encode() if isinstance(key, str) else key
+        keys = [of_key(n) for n in range(-310 if name == "bigint" else 0, 310)]
+        data = filters.make([stored(of_key(n)) for n in wanted], 7)
+        array = ", ".join(literal.format(key.hex() if isinstance(key, bytes) else key) for key in keys)
+        got = capture.session.run(f"SELECT string_agg(exchange.in_filter('\\x{data.hex()}', k)::int::text, '' ORDER BY n) "
+                                  f"FROM unnest(ARRAY[{array}]) WITH ORDINALITY AS v(k, n)")
+        expected = "".join(str(int(filters.has(data, stored(key)))) for key in keys)
+        report.ok(got == expected and "0" in got, f"exchange.in_filter finds what a filter made by hand has: {name}", f"expected {expected}, got {got}")
+
+
+def check_calls(capture):
+    """Admissions, descriptions, orders and receipts."""
+    session, ours = capture.session, words.hello(1, 1)
+    hello, admission = words.read_after_hello(session.run(f"SELECT exchange.admit('{ours}', 'SELECT now()', false)"), words.ADMISSION)
+    report.ok(hello["protocol"] == (1, 1) and int(admission["pid"]) == session.pid and admission["against"] == 'calls function "now"',
+              "an admission is read", admission)
+    frames = capture.frames("SELECT 1 AS a", session=int(admission["session"], 16))
+    report.ok(read_stream(frames)[1] == [(1,)], "the fingerprint of an admission is that of the session")
+    session.run("CREATE TEMP TABLE written (a int PRIMARY KEY, b text, c varchar)")
+    statement = "INSERT INTO written VALUES ($1, $2, $3)"
+    _, description = words.read_after_hello(session.run(f"SELECT exchange.describe('{ours}', '{statement}')"), words.DESCRIPTION)
+    report.ok(description == {"against": "", "effects": "0", "exact": "1", "keys": "0", "columns": "23:-1,25:-1,1043:-1"}, "a description is read", description)
+    query = "SELECT i AS a, 'row ' || i AS b, 'c' || i AS c FROM generate_series(1, 50) i"
+    piece = b"".join(capture.frames(query.replace("'c' || i", "('c' || i)::varchar")))
+    result = words.read_words(session.run(f"SELECT exchange.apply('version=1 batch_size=10', '{statement}', {quoted(armoured(piece))})"), words.RESULT)
+    got = capture.copied("SELECT * FROM written ORDER BY a")
+    report.ok(result["rows"] == "50" and got == capture.copied(query), "a piece made of a stream's frames is written", (result, got[:3]))
+    held = words.read_words(session.run(f"SELECT exchange.apply('version=1 batch_size=10 hold=1', '{statement}', {quoted(armoured(piece))})"), words.HELD_ERROR)
+    report.ok(held["error"] == "23505" and held["detail"] == "Key (a)=(1) already exists." and re.search("^pg_exchange row 0$", held["context"], re.M),
+              "an error that is held is read", held)
+    receipt = session.run(f"SELECT exchange.deposit('\\x{piece.hex()}')")
+    report.ok(re.fullmatch(words.RECEIPT, receipt), "a receipt has its form", receipt)
+    session.run("TRUNCATE written")
+    result = words.read_words(session.run(f"SELECT exchange.apply('version=1 batch_size=10 deposit={receipt}', '{statement}', '')"), words.RESULT)
+    report.ok(result["rows"] == "50", "a deposit is written", result)
+    gone = session.run(f"SELECT exchange.apply('version=1 batch_size=10 deposit=1.{'0' * 16}.{'0' * 16}', '{statement}', '')")
+    report.ok(re.fullmatch(r"rows=0 us=\d+ deposit=gone", gone), "a deposit that there is not is gone", gone)
+
+
+def check_inboxes(capture):
+    """Frames of two streams, one of them of several senders, are the rows of an inbox."""
+    session = capture.session
+    queries = "SELECT id, v FROM big WHERE id % 2 = 0", "SELECT id, v FROM big WHERE id % 2 = 1"
+    first, second = capture.frames(queries[0]), capture.frames(f"SELECT *, (id % 3)::int4 FROM ({queries[1]}) q", targets=3, batch_rows=1000)
+    records = b"".join(words.record(frame, 2, 5) for frame in second[:4]) + b"".join(words.record(frame, 2, 1) for frame in first)
+    records += b"".join(words.record(frame, 2, 5) for frame in second[4:])
+    session.run("BEGIN")
+    kept = session.run(f"SELECT exchange.fill_inbox('\\x{records.hex()}')")
+    got = capture.copied("SELECT * FROM exchange.inbox(2) AS t(id int, v text)")
+    expected = [capture.copied(query) for query in queries]
+    report.ok(int(kept) == sum(map(len, first + second)), "exchange.fill_inbox says how many bytes it has kept", kept)
+    report.ok(got[:len(expected[0])] == expected[0] and sorted(got[len(expected[0]):]) == sorted(expected[1]), "the rows of an inbox are those of its sources", len(got))
+    session.run("COMMIT")
 
 
 # ---- 3: pg_exchange's receiver ------------------------------------------------------------------
@@ -415,6 +622,26 @@ def check_unpack(server):
                 expected = b"\n".join(copy_line(columns, row) for row in rows).decode().rstrip("\n")
                 got = unpack(name, sample)
                 report.ok(got == expected, f"exchange.unpack reads a stream made by hand: {name}", f"expected:\n{expected}\ngot:\n{got}")
+        def unpack_one(sample):
+            samples.GOOD["one"] = (sample, None)
+            got = unpack("one", sample)
+            del samples.GOOD["one"]
+            return got
+
+        for name, sample, expected in samples.nesting():
+            got = unpack_one(sample)
+            if expected is None:
+                report.ok(re.search(r"^ERROR:  (08P01|XX001): invalid frame from the client", got, re.M), f"exchange.unpack refuses {name}", got)
+            else:
+                columns, rows = read_stream(samples.write(sample))
+                expected = b"\n".join(copy_line(columns, row) for row in rows).decode()
+                report.ok(got == expected, f"exchange.unpack reads {name}", f"expected:\n{expected}\ngot:\n{got}")
+        for name, (sample, state, _message) in samples.VALUES.items():
+            got = unpack_one(sample)
+            report.ok(f"ERROR:  {state}:" in got, f"exchange.unpack refuses {name} with {state}", got)
+        for sample, expected in samples.NEXT_VALUES:
+            got = unpack_one(sample).replace("\n", " ")
+            report.ok(got == expected, f"exchange.unpack reads {expected}", got)
         for name, good, change, _ in samples.broken():
             if "asked" not in samples.GOOD[good][0]:
                 got = unpack(good, samples.changed(samples.GOOD[good][0], change))
@@ -424,6 +651,8 @@ def check_unpack(server):
 
 def check(work):
     check_samples()
+    check_nesting()
+    check_values()
     check_examples()
     server = harness.Server(work, "shard", {})
     coordinator = harness.coordinator(work, {})
@@ -433,12 +662,13 @@ def check(work):
     return report.done()
 
 
-with_packages()
-from wire_reader import samples, words  # noqa: E402
+wire_packages.require()
+import wire_dump  # noqa: E402
+from wire_reader import filters, samples, words  # noqa: E402
 from wire_reader.armour import armoured, disarmoured  # noqa: E402
 from wire_reader.chunks import ENCODINGS, packed_nbytes  # noqa: E402
 from wire_reader.cursor import Cursor, Refused, seen  # noqa: E402
-from wire_reader.stream import (ARRAY_TYPES, BYTES_TYPES, FIXED_TYPES, Stream, read_batch, read_header, read_schema,  # noqa: E402
+from wire_reader.stream import (ARRAY_TYPES, BYTES_TYPES, FIXED_TYPES, NUMERIC_TYPE, Stream, read_batch, read_header, read_schema,  # noqa: E402
                                 read_stream, read_targets)
-from wire_reader.text import copy_line, numeric_text  # noqa: E402
+from wire_reader.text import copy_line, numeric_text, value_text  # noqa: E402
 sys.exit(harness.main(check))

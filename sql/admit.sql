@@ -68,6 +68,7 @@ SELECT query, against(query) FROM unnest(ARRAY[
 	'WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM r WHERE i < 10) SELECT * FROM r',
 	'SELECT * FROM generate_series(1, 10)',
 	'SELECT relname FROM pg_catalog.pg_class',
+	'SELECT * FROM here WHERE id::oid = 4294967295::oid',
 	'SELECT last_value FROM lasting',
 	'SELECT name || day, concat(id, at), format(''%s'', at), to_char(at, ''YYYY'') FROM here',
 	'SELECT at::text, at::date, at + interval ''1 day'', day < at, date_trunc(''day'', at), extract(year FROM at) FROM here',

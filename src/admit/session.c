@@ -335,10 +335,16 @@ px_session_judge_plan(const PlannedStmt *stmt)
 		(void) set_reason(&judgement, "changes data");
 	else if (stmt->rowMarks != NIL)
 		(void) set_reason(&judgement, "locks rows");
-	foreach(lc, stmt->relationOids)
+
+	/* Not relationOids: constants of type oid are among these, too. */
+	foreach(lc, stmt->rtable)
 	{
-		if (judgement.reason || judge_relation(lfirst_oid(lc), &judgement))
+		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+
+		if (judgement.reason != NULL)
 			break;
+		if (rte->rtekind == RTE_RELATION)
+			(void) judge_relation(rte->relid, &judgement);
 	}
 	return judgement.reason;
 }

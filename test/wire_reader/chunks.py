@@ -84,8 +84,8 @@ class Chunk:
         elif h.encoding != 1:
             must(h.encoded_nbytes >= 8, "the parts of an encoding have at least 8 bytes", h.encoded_nbytes)
 
-    def read(self, cursor, earlier):
-        """Read null bitmap and payload, which stand at the cursor. earlier: the chunks of the columns before."""
+    def read(self, cursor, earlier, trace=None):
+        """Read null bitmap and payload, which stand at the cursor. earlier: the chunks of the columns before; trace: for its encoded values."""
         h = self.header
         if h.null_layout == NULLS_BITMAP:
             self.nulls = cursor.uint((self.nrows + 7) // 8, "null bitmap")
@@ -97,11 +97,12 @@ class Chunk:
         if h.null_layout == NULLS_ALL:
             self.values, self.rows = [], [None] * self.nrows
         else:
-            encoded = Cursor(decompress(h, payload))
+            encoded = Cursor(decompress(h, payload), trace=trace)
             self.values = ENCODINGS[h.encoding](self, encoded, earlier)
             encoded.finish("the encoded values")
             if self.column.klass == "numeric" and h.form == FIXED:
                 self.values = [v if isinstance(v, bytes) else Scaled(v, h.scale) for v in self.values]
+            check_values(self.column, self.values)
             dense = iter(self.values)
             self.rows = [None if self.nulls and self.nulls >> i & 1 else next(dense) for i in range(self.nrows)]
         for what in ("encoding", "codec", "null_layout", "form"):
@@ -128,14 +129,45 @@ def decompress(header, payload):
     return head + values
 
 
+# ---- values (doc/wire-types.md, 9) -----------------------------------------------------------
+
+TIME_MAX, ZONE_MAX = 86400000000, 57600
+TIMESTAMPS = (-211813488000000000, 9223371331199999999, 8)
+# By types of columns and elements: what, the lowest and the highest value, and the width if the extremes of it are infinities.
+RANGES = {16: ("bool", 0, 1, 0), 1082: ("date", -2451545, 2145031948, 4), 1083: ("time", 0, TIME_MAX, 0),
+          1114: ("timestamp", *TIMESTAMPS), 1184: ("timestamp", *TIMESTAMPS)}
+RANGES_OF_ARRAYS = {1000: RANGES[16], 1182: RANGES[1082], 1115: RANGES[1114], 1185: RANGES[1184]}
+
+
+def check_range(value, what, low, high, width):
+    infinite = width and value in (-1 << 8 * width - 1, (1 << 8 * width - 1) - 1)
+    must(low <= value <= high or infinite, f"a {what} is one of its type", value)
+
+
+def check_values(column, values):
+    if column.klass == "fixed" and column.type_oid in RANGES:
+        for value in values:
+            check_range(value, *RANGES[column.type_oid])
+    elif column.klass == "fixed" and column.type_oid == 1266:
+        for value in values:
+            us, west = struct.unpack("<qi", value)
+            check_range(us, "time", 0, TIME_MAX, 0)
+            must(-ZONE_MAX < west < ZONE_MAX, "a zone is less than 16 hours away", west)
+    elif column.klass == "array" and column.type_oid in RANGES_OF_ARRAYS:
+        for elements in values:
+            for value in elements if isinstance(elements, list) else []:
+                check_range(value, *RANGES_OF_ARRAYS[column.type_oid])
+    elif column.klass == "text" or (column.klass == "bytes" and column.type_oid != 17):
+        must(not any(b"\0" in value for value in values), "a string has no zero byte")
+
+
 # ---- packed values (5.2) ---------------------------------------------------------------------
 
 def packed_value(cursor):
-    first = cursor.uint(1, "header of a packed value")
-    if first & 1:
+    if Cursor(cursor.data, cursor.at, cursor.end).uint(1, "header of a packed value") & 1:
+        first = cursor.uint(1, "header of a packed value")
         must(first > 1, "a short header is for a size of 1 at least", first)
         return cursor.take((first >> 1) - 1, "packed value")
-    cursor.at -= 1
     padding = -cursor.at % 4
     cursor.zeros(padding, "padding of a packed value")
     header = cursor.uint(4, "long header of a packed value")
@@ -232,7 +264,7 @@ def ascending(positions, nvalues):
 
 def byte_planes(chunk, cursor, _earlier):
     h = chunk.header
-    planes = [child(cursor, h.nvalues, 1) for _ in range(h.width)]
+    planes = [child(cursor, h.nvalues, 1, may_be_runs=False) for _ in range(h.width)]
     values = Cursor(bytes(byte for value in zip(*planes) for byte in value))
     return plain(chunk, values, _earlier)
 

@@ -15,31 +15,49 @@ def must(holds, rule, got=None):
 
 
 class Cursor:
-    """Bytes at ... end of data. Offsets, and so padding, count from the first byte of data."""
+    """Bytes at ... end of data. Offsets, and so padding, count from the first byte of data.
 
-    def __init__(self, data, at=0, end=None):
+    trace, if there is one, is a list that gets (offset, number of bytes, what they are) of all that is read, in any order.
+    Its offsets count from origin before data."""
+
+    def __init__(self, data, at=0, end=None, trace=None, origin=0):
         self.data, self.at, self.end = data, at, len(data) if end is None else end
+        self.trace, self.origin = trace, origin
 
     @property
     def left(self):
         return self.end - self.at
 
-    def take(self, nbytes, what):
+    def skip(self, nbytes, what):
         must(0 <= nbytes <= self.left, f"{what} of {nbytes} bytes lies within what is there", self.left)
         self.at += nbytes
         return self.data[self.at - nbytes:self.at]
 
+    def take(self, nbytes, what):
+        data = self.skip(nbytes, what)
+        if self.trace is not None and nbytes > 0:
+            self.trace.append((self.origin + self.at - nbytes, nbytes, what))
+        return data
+
     def sub(self, nbytes, what):
         """A cursor over the next bytes, with the same offsets; this one goes on behind them."""
-        self.take(nbytes, what)
-        return Cursor(self.data, self.at - nbytes, self.at)
+        self.skip(nbytes, what)
+        return Cursor(self.data, self.at - nbytes, self.at, self.trace, self.origin)
 
     def rest(self):
         """All that is left, as a cursor with offsets of its own."""
-        return Cursor(self.take(self.left, "rest"))
+        origin = self.origin + self.at
+        return Cursor(self.skip(self.left, "rest"), trace=self.trace, origin=origin)
 
     def uint(self, nbytes, what):
-        return int.from_bytes(self.take(nbytes, what), "little")
+        number = int.from_bytes(self.take(nbytes, what), "little")
+        self.explain(f"{what} {number}")
+        return number
+
+    def explain(self, what):
+        """Say more of what was read last."""
+        if self.trace:
+            self.trace[-1] = (*self.trace[-1][:2], what)
 
     def zeros(self, nbytes, what):
         must(not any(self.take(nbytes, what)), f"{what} is zero")

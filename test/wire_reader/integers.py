@@ -26,7 +26,9 @@ def fit(kind, value):
 def plain(cursor, count, kind, *_nesting):
     data = cursor.take(count * kind.width, "plain integers")
     letter = {1: "b", 2: "h", 4: "i", 8: "q"}[kind.width]
-    return list(struct.unpack(f"<{count}{letter if kind.signed else letter.upper()}", data))
+    integers = list(struct.unpack(f"<{count}{letter if kind.signed else letter.upper()}", data))
+    cursor.explain("integers " + " ".join(map(str, integers)))
+    return integers
 
 
 def constant(cursor, count, kind, *_nesting):
@@ -43,8 +45,9 @@ def frame_of_reference(cursor, count, kind, *_nesting):
         differences += unpack_block(cursor.take(BLOCK * bits // 8, "block"), bits)
     nrest = count % BLOCK
     stream = cursor.uint((nrest * bits + 7) // 8, "rest of the differences")
-    for i in range(nrest):
-        differences.append(stream >> i * bits & (1 << bits) - 1)
+    rest = [stream >> i * bits & (1 << bits) - 1 for i in range(nrest)]
+    cursor.explain("differences " + " ".join(map(str, rest)))
+    differences += rest
     must(stream >> nrest * bits == 0, "bits behind the last difference are 0")
     highest = (1 << 8 * kind.width - kind.signed) - 1
     must(not differences or base + max(differences) <= highest, "base and difference make a value of the type")

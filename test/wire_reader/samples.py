@@ -420,6 +420,88 @@ def broken_others():
     yield "two constants", "constant text", values_of(packed(b"same", b"same")), "nothing follows"
 
 
+def every_encoding(width, *numbers):
+    """(name, child of these integers) for each encoding that children have, and for runs below another one."""
+    def runs(*of):
+        return child(4, 8, u32(len(of), 0) + plain_child(8, *[0] * len(of)) + plain_child(8, *of))
+    differences = [b - a for a, b in zip(numbers, numbers[1:])]
+    low, bits = min(numbers), max(1, (max(numbers) - min(numbers)).bit_length())
+    rest = sum(number - low << i * bits for i, number in enumerate(numbers)).to_bytes((len(numbers) * bits + 7) // 8, "little")
+    yield "plain", plain_child(width, *numbers)
+    if len(set(numbers)) == 1:
+        yield "constant", child(1, width, (numbers[0] % (1 << 8 * width)).to_bytes(width, "little"))
+    yield "frame of reference", child(2, width, frame_of_reference(low, bits, rest))
+    yield "delta", child(3, width, u64(numbers[0]) + plain_child(8, *differences))
+    yield "run length", child(4, width, runs(*numbers)[8:])
+    yield "scaled", child(5, width, u64(0, 1) + plain_child(8, *numbers))
+    yield "run length below delta", child(3, width, u64(numbers[0]) + runs(*differences))
+    yield "run length below scaled", child(5, width, u64(0, 1) + runs(*numbers))
+
+
+def nesting():
+    """The table of children in §6: (name, column, fields of a chunk of two values, rows), for each encoding of each child.
+    rows is None if the encoding may not stand there."""
+    nan = bytes((0, 0, 0, 0, 0xc0, 0, 0, 0))
+    halves = [struct.unpack("<q", struct.pack("<d", x))[0] for x in (0.5, 0.0)]
+    parents = [   # parent, child, may it be runs, column, fields, width and integers of the child, what is before and behind it, rows
+        ("delta", "differences", True, (INT4, FIXED, 4), {"encoding": 3, "rows": 3}, 8, (1, 1), u64(7), b"", [7, 8, 9]),
+        ("run length", "lengths", False, (INT4, FIXED, 4), {"encoding": 4, "rows": 4}, 8, (1, 1), u32(2, 0), plain_child(8, 5, 6), [5, 5, 6, 6]),
+        ("run length", "values", False, (INT4, FIXED, 4), {"encoding": 4}, 8, (5, 5), u32(2, 0) + plain_child(8, 0, 0), b"", [5, 5]),
+        ("scaled", "quotients", True, (INT4, FIXED, 4), {"encoding": 5}, 8, (3, 4), u64(1, 2), b"", [7, 9]),
+        ("decimal", "numbers", True, (FLOAT8, FIXED, 8), {"encoding": 6}, 8, (5, 0), b"\1\0\0\0" + u32(0), b"", halves),
+        ("decimal", "positions", False, (FLOAT8, FIXED, 8), {"encoding": 6}, 4, (0, 1), b"\1\0\0\0" + u32(2) + plain_child(8, 9, 9),
+         struct.pack("<2q", *halves), halves),
+        ("byte planes", "first plane", False, (INT2, FIXED, 2), {"encoding": 7}, 1, (1, 1), b"", plain_child(1, 0, 1), [1, 257]),
+        ("byte planes", "second plane", False, (INT2, FIXED, 2), {"encoding": 7}, 1, (0, 1), plain_child(1, 1, 1), b"", [1, 257]),
+        ("lengths and bytes", "lengths", True, (TEXT, BYTES, 0), {"encoding": 9}, 4, (1, 1), u32(0, 0), b"ab", [b"a", b"b"]),
+        ("dictionary", "codes", True, (TEXT, BYTES, 0), {"encoding": 10}, 2, (0, 0), u32(1, 0), packed(b"a"), [b"a", b"a"]),
+        ("template", "numbers", True, (TEXT, BYTES, 0), {"encoding": 11}, 8, (7, 8), bytes((1, 1, 0, 0, 0, 0, 0, 0)) + padded(b"\0" + b"0"), b"", [b"7", b"8"]),
+        ("patched", "numbers", True, (NUMERIC, NUMERICS, 0), {"encoding": 12}, 8, (7, 7), u32(1, 0), plain_child(4, 1) + packed(nan), [Scaled(7, 0), nan]),
+        ("patched", "positions", True, (NUMERIC, NUMERICS, 0), {"encoding": 12}, 4, (0, 1), u32(2, 0) + plain_child(8, 0, 0), packed(nan, nan), [nan, nan]),
+        ("as toasted", "positions", True, (TEXT, BYTES, 0), {"encoding": 13}, 4, (0, 1), u32(2, 202), plain_child(4, 100, 100) + packed(PGLZ, PGLZ), [b"a" * 100] * 2),
+        ("as toasted", "methods", True, (TEXT, BYTES, 0), {"encoding": 13}, 4, (100, 100), u32(2, 202) + plain_child(4, 0, 1), packed(PGLZ, PGLZ), [b"a" * 100] * 2),
+        ("arrays", "counts", True, (INT4S, ARRAY, 4), {}, 4, (2, 2), u32(0, 0), plain_child(4, 5, 6), [[5], [6]]),
+        ("arrays", "elements", False, (INT4S, ARRAY, 4), {}, 4, (5, 5), u32(0, 0) + plain_child(4, 2, 2), b"", [[5], [5]]),
+    ]
+    for parent, which, may_be_runs, column, fields, width, numbers, before, behind, rows in parents:
+        for encoding, data in every_encoding(width, *numbers):
+            stream = one(column, fields.get("rows", 2), values=before + data + behind,
+                         **{key: value for key, value in fields.items() if key != "rows"})
+            allowed = may_be_runs or "run length" not in encoding
+            yield f"{encoding} for {which} of {parent}", stream, rows if allowed else None
+
+
+# ---- values that their types do not have: name -> (stream, SQLSTATE of the extension, part of the reader's message) ---------
+
+def us(number):
+    return struct.pack("<q", number)
+
+
+VALUES = {
+    "bool 2": (one((16, FIXED, 1), 1, values=b"\2"), "22P03", "bool"),
+    "bool 2 in an array": (one((1000, ARRAY, 1), 1, values=u32(0, 0) + plain_child(4, 2) + plain_child(1, 2)), "22P03", "bool"),
+    "a date too early": (one((1082, FIXED, 4), 1, values=struct.pack("<i", -2451546)), "22008", "date"),
+    "a date too late": (one((1082, FIXED, 4), 1, values=struct.pack("<i", 2145031949)), "22008", "date"),
+    "a date too late in an array": (one((1182, ARRAY, 4), 1, values=u32(0, 0) + plain_child(4, 2) + plain_child(4, 2145031949)), "22008", "date"),
+    "a negative time": (one((1083, FIXED, 8), 1, values=us(-1)), "22008", "time"),
+    "a time beyond the day": (one((1083, FIXED, 8), 1, values=us(86400000001)), "22008", "time"),
+    "a timetz beyond the day": (one((1266, FIXED, 12), 1, values=us(86400000001) + bytes(4)), "22008", "time"),
+    "a zone too far west": (one((1266, FIXED, 12), 1, values=us(0) + struct.pack("<i", 57600)), "22009", "zone"),
+    "a zone too far east": (one((1266, FIXED, 12), 1, values=us(0) + struct.pack("<i", -57600)), "22009", "zone"),
+    "a timestamp too early": (one((1114, FIXED, 8), 1, values=us(-211813488000000001)), "22008", "timestamp"),
+    "a timestamp too late": (one((1184, FIXED, 8), 1, values=us(9223371331200000000)), "22008", "timestamp"),
+    "a zero byte in a text": (one((TEXT, BYTES, 0), 1, values=packed(b"a\0")), "22021", "zero byte"),
+}
+# The values next to them are good.
+NEXT_VALUES = [
+    (one((1082, FIXED, 4), 4, values=struct.pack("<4i", -2451545, 2145031948, -1 << 31, (1 << 31) - 1)), "4714-11-24 BC 5874897-12-31 -infinity infinity"),
+    (one((1083, FIXED, 8), 2, values=us(0) + us(86400000000)), "00:00:00 24:00:00"),
+    (one((1266, FIXED, 12), 2, values=us(0) + struct.pack("<i", 57599) + us(86400000000) + struct.pack("<i", -57599)), "00:00:00-15:59:59 24:00:00+15:59:59"),
+    (one((1114, FIXED, 8), 4, values=us(-211813488000000000) + us(9223371331199999999) + us(-1 << 63) + us((1 << 63) - 1)),
+     "4714-11-24 00:00:00 BC 294276-12-31 23:59:59.999999 -infinity infinity"),
+]
+
+
 def broken():
     yield from broken_frames()
     yield from broken_chunks()

@@ -106,14 +106,14 @@ def read_schema(frame, body):
     return columns
 
 
-def read_batch(frame, body, columns):
-    """The chunks of a batch."""
+def read_batch(frame, body, columns, traces=None):
+    """The chunks of a batch. traces: for each column, a list for what its encoded values are (Cursor)."""
     must(frame.columns == len(columns), f"a batch has the {len(columns)} columns of the schema", frame.columns)
     headers = [ChunkHeader(*CHUNK_HEADER.unpack(body.take(CHUNK_HEADER.size, "chunk header"))) for _ in columns]
     chunks = [Chunk(header, column, frame.rows) for header, column in zip(headers, columns)]
     must(sum(header.encoded_nbytes for header in headers) <= frame.raw_nbytes, "the encoded sizes add up to the raw size at most")
     for number, chunk in enumerate(chunks):
-        chunk.read(body, chunks[:number])
+        chunk.read(body, chunks[:number], traces and traces[number])
     body.finish("the batch")
     return chunks
 

@@ -1,5 +1,6 @@
-"""Requests and hellos (doc/wire.md, 9 and 10)."""
+"""Requests, hellos, and the lines that begin with a hello or are like one (doc/wire.md, 9 to 11, 13 and 15)."""
 import re
+import struct
 
 from .cursor import must
 
@@ -52,3 +53,35 @@ def read_hello(line):
     low, high = map(int, found["protocol"].split("-"))
     must(1 <= low <= high <= 65535, "protocol is a range of versions", found["protocol"])
     return {**found, "protocol": (low, high), **{key: int(found[key]) for key in ("codecs", "encodings", "server_version")}}
+
+
+ESCAPED = r"(?:[A-Za-z0-9_.-]|%[0-9A-F]{2})*"
+ADMISSION = {"pid": r"[1-9]\d*", "session": "[0-9a-f]{16}", "snapshot": "-|[0-9A-F][0-9A-F-]{0,62}", "idle": r"\d+", "against": ESCAPED}
+DESCRIPTION = {"against": ESCAPED, "effects": "[01]", "exact": "[01]", "keys": "[01]", "columns": r"\d+:-?\d+(?:,\d+:-?\d+)*"}
+RESULT = {"rows": r"\d+", "us": r"\d+"}
+HELD_ERROR = {"error": "[0-9A-Z]{5}", **{word: ESCAPED for word in ("message", "detail", "hint", "context")}}
+RECEIPT = r"[1-9]\d*(?:\.[0-9a-f]{16}){2}"
+
+
+def unescaped(text):
+    return re.sub(b"%(..)", lambda digits: bytes.fromhex(digits[1].decode()), text.encode()).decode()
+
+
+def read_words(line, forms):
+    """Words in this order, and nothing after the last."""
+    pattern = " ".join(f"{key}=({form})" for key, form in forms.items())
+    found = re.fullmatch(pattern, line)
+    must(found, f"the words are {', '.join(forms)}", line)
+    return {key: unescaped(value) if forms[key] == ESCAPED else value for key, value in zip(forms, found.groups())}
+
+
+def read_after_hello(line, forms):
+    """A hello, and these words."""
+    first = next(iter(forms))
+    hello_words, _, rest = line.partition(f" {first}=")
+    return read_hello(hello_words), read_words(f"{first}={rest}", forms)
+
+
+def record(frame, inbox, source):
+    """A frame for exchange.fill_inbox."""
+    return struct.pack("<IHH", len(frame), inbox, source) + frame
