@@ -20,7 +20,7 @@ difference before you commit it.
 
 doc/settings.md must have the line that pg_settings gives for each setting, and a section for each; the defaults in
 README.md must be right. doc/troubleshooting.md must have a section for each reason not to read by a stream that the source can
-give (REASONS says how they are found) and that the tests show. README.md has 200 lines at most, and links lead to files."""
+give (REASONS says how they are found) and that the tests show. README.md has 200 lines at most, and links lead to files. make demo must work."""
 import glob
 import os
 import re
@@ -362,6 +362,21 @@ def check_troubleshooting():
         report.ok(any(reason.startswith(begin) for begin in found), f"REASONS finds a reason that a test shows: {reason}")
 
 
+def check_demo():
+    """make demo, with few rows: whether the answers are equal it says itself. Times are no matter here, bytes are."""
+    done = subprocess.run([sys.executable, os.path.join(ROOT, "bench", "demo.py"), "--scale", "0.01", "--rounds", "1"], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    report.ok(done.returncode == 0, "make demo ends well", done.stdout)
+    shown, what = {}, ""
+    for line in done.stdout.splitlines():
+        if (row := re.match(r"(.{32}) (\w+) +\d+\.\d+ +(?:\d+\.\d+x +)?(\d+\.\d+)", line)):
+            what = row[1].strip() or what
+            shown.setdefault(what, {})[row[2]] = float(row[3])
+    report.ok([len(ways) for ways in shown.values()] == [5, 2, 2, 2, 2, 2], "make demo shows a scan in each mode, and five other statements", done.stdout)
+    for what, ways in shown.items():
+        report.ok(ways["auto"] < 0.8 * ways["postgres_fdw"], f"make demo has fewer bytes in mode auto: {what}", ways)
+
+
 def check_links():
     for path in ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "bench/README.md", "src/README.md", *sorted(
             os.path.relpath(path, ROOT) for path in glob.glob(ROOT + "/doc/*.md"))]:
@@ -379,6 +394,7 @@ def check(work):
     lines = len(read("README.md").splitlines())
     report.ok(lines <= README_LINES_MAX, f"README.md has at most {README_LINES_MAX} lines", f"{lines} lines")
     check_tutorial(work)
+    check_demo()
     check_settings(work)
     check_troubleshooting()
     check_links()
