@@ -378,7 +378,7 @@ def check_demo():
 
 
 def check_links():
-    for path in ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "bench/README.md", "src/README.md", *sorted(
+    for path in ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "bench/README.md", "monitoring/README.md", "src/README.md", *sorted(
             os.path.relpath(path, ROOT) for path in glob.glob(ROOT + "/doc/*.md"))]:
         links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", read(path))
         lost = [link for link in links if not os.path.exists(os.path.join(ROOT, os.path.dirname(path), link))]
