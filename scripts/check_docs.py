@@ -20,7 +20,8 @@ difference before you commit it.
 
 doc/settings.md must have the line that pg_settings gives for each setting, and a section for each; the defaults in
 README.md must be right. doc/troubleshooting.md must have a section for each reason not to read by a stream that the source can
-give (REASONS says how they are found) and that the tests show. README.md has 200 lines at most, and links lead to files. make demo must work."""
+give (REASONS says how they are found) and that the tests show. README.md has 200 lines at most, and links lead to files. Its figures are those of
+bench/report. make demo must work."""
 import glob
 import os
 import re
@@ -377,6 +378,22 @@ def check_demo():
         report.ok(ways["auto"] < 0.8 * ways["postgres_fdw"], f"make demo has fewer bytes in mode auto: {what}", ways)
 
 
+def check_figures():
+    """Figures of README.md's benchmarks are in the reports that their line leads to; those of egress are the sums of one."""
+    section = read("README.md").split("\n## Benchmarks\n")[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("- ")]
+    for line in lines:
+        reports = "".join(read(link) for link in re.findall(r"\((bench/report/\w+\.md)\)", line))
+        figures = re.findall(r"(?<![\d.])\d+\.\d+", line)
+        lost = [figure for figure in figures if not re.search(rf"(?<![\d.]){re.escape(figure)}(?!\d)", reports)]
+        report.ok(figures and not lost, f"the reports have the figures of README.md: {line.split('**')[1]}", lost)
+    report.ok(len(lines) >= 4, "README.md quotes benchmarks", lines)
+    hashed = read("bench/report/tpch.md").split("\n## Partitions by hash\n")[1].split("\n## ")[0]
+    both = [(float(theirs), float(ours)) for theirs, ours in re.findall(r"^\| Q\d+ .*\| ([\d.]+) \| ([\d.]+) \|$", hashed, re.M)]
+    sums = [f"{sum(column):,.0f} MB" for column in zip(*both)]
+    report.ok(all(each in read("doc/operations.md") for each in sums), "doc/operations.md has the bytes of the report", sums)
+
+
 def check_links():
     for path in ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "bench/README.md", "monitoring/README.md", "src/README.md", *sorted(
             os.path.relpath(path, ROOT) for path in glob.glob(ROOT + "/doc/*.md"))]:
@@ -395,6 +412,7 @@ def check(work):
     report.ok(lines <= README_LINES_MAX, f"README.md has at most {README_LINES_MAX} lines", f"{lines} lines")
     check_tutorial(work)
     check_demo()
+    check_figures()
     check_settings(work)
     check_troubleshooting()
     check_links()
