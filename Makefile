@@ -22,7 +22,7 @@
 #   make check-big-endian  the unit tests, emulating s390x
 #   make fuzz            the fuzzers of test/fuzz, with clang (TIME=3600: seconds of CPU time, TARGETS="batch chunk")
 #   make coverage        which lines of the pure layers the unit tests and the fuzzers' corpus run
-#   make demo            two servers, TPC-H, one table of figures
+#   make demo            two servers, TPC-H: what scans, aggregates, joins and writes gain, in a minute (BENCH_OPTS="--rounds 5")
 #   make bench           the measurement behind the claims (BENCH_OPTS="--scale 1 --runs 5")
 #   make bench-suite     sizes, speed, CPU and memory by table, column and peer (BENCH_OPTS="--parts tables")
 #   make bench-latency   what the extension costs the scans it leaves alone

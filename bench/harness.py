@@ -188,11 +188,18 @@ class Server:
                     ticks += sum(map(int, fields[11:15]))
         return ticks / os.sysconf("SC_CLK_TCK")
 
-    def bytes_received_from(self):
-        """Payload bytes that clients on this machine have received over their open connections to us."""
+    def _bytes(self, directions):
         out = subprocess.check_output(["ss", "-tinH", "state", "established", "dst", "127.0.0.1",
                                        "dport", "=", f":{self.port}"], text=True)
-        return sum(map(int, re.findall(r"bytes_received:(\d+)", out)))
+        return sum(map(int, re.findall(rf"bytes_(?:{directions}):(\d+)", out)))
+
+    def bytes_received_from(self):
+        """Payload bytes that clients on this machine have received over their open connections to us."""
+        return self._bytes("received")
+
+    def bytes_exchanged(self):
+        """Those that they have sent and we have acknowledged, too."""
+        return self._bytes("received|acked")
 
 
 def start_again(server):

@@ -39,6 +39,13 @@ FROM exchange.pg_stat_exchange,
 GROUP BY srvname, kind HAVING sum(n) > 0
 ORDER BY 3 DESC;
 
+\echo 'Writes, as frames and left to postgres_fdw'
+SELECT srvname, sum(writes) AS writes, sum(write_fallbacks) AS by_postgres_fdw, sum(rows_sent) AS rows,
+       pg_size_pretty(sum(bytes_sent)) AS sent
+FROM exchange.pg_stat_exchange
+GROUP BY srvname HAVING sum(writes + write_fallbacks) > 0
+ORDER BY 4 DESC;
+
 \echo 'Streams that run, and the queries that they are part of'
 SELECT p.pid, p.srvname, p.remote_pid, p.percent, p.rows, pg_size_pretty(p.wire_bytes) AS wire,
        pg_size_pretty(p.bytes_per_second) AS per_second, p.codecs, p.blocked_on, a.wait_event,

@@ -13,7 +13,7 @@ First installs what is missing, builds with strict warnings and installs (script
   tap      test/t/*.pl, one or more servers each, by PostgreSQL::Test::Cluster
   postgres_fdw  postgres_fdw's own suites, with and without the extension (scripts/check_postgres_fdw.py)
   monitoring  what prometheus-postgres-exporter makes of monitoring/queries.yaml, and the dashboard (scripts/check_monitoring.py)
-  docs     what README.md and doc/tutorial.md tell their readers to do, and the references (scripts/check_docs.py)
+  docs     what README.md, doc/operations.md and doc/tutorial.md tell their readers to do, and the references (scripts/check_docs.py)
   graph    pictures that scripts/exchange-graph makes of real EXPLAINs (scripts/check_graph.py)
   upgrade  updates of the extension, pg_dump, pg_upgrade (scripts/check_upgrade.py)
   tpch     every TPC-H table equal in every mode, memory bounded (scripts/check_tpch.py)

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Run what README.md and doc/tutorial.md tell their readers to do, hold the references against the code, print TAP.
+"""Run what README.md, doc/operations.md and doc/tutorial.md tell their readers to do, hold the references against the code, print TAP.
 
-The fenced blocks of a document run in the order of its text, each by a shell or psql of its own:
+The fenced blocks of a document run in the order of its text, each by a shell or psql of its own. Those of README.md
+and, after it, doc/operations.md run a second time on other servers, with one session of psql for each server:
 
     ```sh    by bash -e, as the user that servers run as. README.md: in a copy of the source tree; doc/tutorial.md:
              in an empty folder
     ```sql   by psql, under a line  <!-- node: NAME -->: a server of README.md (shard1 and coordinator, which this script
-             starts) or of the tutorial (which its own shell blocks start, on the ports of TUTORIAL_PORTS)
+             starts) or of the tutorial (which its own shell blocks start, on the ports of TUTORIAL_PORTS).
+             <!-- node: NAME, later -->: after all other blocks of the document, which make what it needs
     ```text  what the block before it prints, all of it, but for the frame that psql puts around a plan; a line … stands
              for any lines
 
@@ -18,7 +20,8 @@ difference before you commit it.
 
 doc/settings.md must have the line that pg_settings gives for each setting, and a section for each; the defaults in
 README.md must be right. doc/troubleshooting.md must have a section for each reason not to read by a stream that the source can
-give (REASONS says how they are found) and that the tests show. README.md has 200 lines at most, and links lead to files."""
+give (REASONS says how they are found) and that the tests show. README.md has 200 lines at most, and links lead to files. Its figures are those of
+bench/report. make demo must work."""
 import glob
 import os
 import re
@@ -92,8 +95,10 @@ def blocks(text):
                 body.append(line)
         elif line.startswith("```"):
             language, body, start = line[3:].strip(), [], at
-        elif (mark := re.fullmatch(r"<!-- (node|skip): (.*) -->", line.strip())):
+        elif (mark := re.fullmatch(r"<!-- (node|skip): (.*?)(, later)? -->", line.strip())):
             marks[mark[1]] = mark[2]
+            if mark[3]:
+                marks["later"] = True
         elif line.strip():
             marks = {}
 
@@ -130,12 +135,22 @@ def difference(expected, actual):
     return "" if at == len(actual) or expected[-1:] == ["…"] else f"not expected: {actual[at]}"
 
 
-class Document:
-    """Runs the blocks of one document. ports: of the text's servers; translate: (text, what stands for it here)."""
+def in_order(found):
+    """Blocks in the order that they run in: first those that are not to run later. A text block stays with its query."""
+    found, first, later = list(found), [], []
+    for i, block in enumerate(found):
+        late = block[2].get("later") or (block[1] == "text" and i > 0 and found[i - 1][2].get("later"))
+        (later if late else first).append(block)
+    return first + later
 
-    def __init__(self, name, work, folder, ports, translate):
-        self.name, self.work, self.folder, self.ports, self.translate = name, work, folder, ports, translate
-        self.moved = 0   # lines by which --write has moved what follows
+
+class Document:
+    """Runs the blocks of one document. ports: of the text's servers; translate: (text, what stands for it here);
+    sessions: those that all blocks of a server run in, else each has one of its own."""
+
+    def __init__(self, name, work, folder, ports, translate, sessions=None):
+        self.name, self.work, self.folder, self.ports, self.translate, self.sessions = name, work, folder, ports, translate, sessions
+        self.moved = []   # (line, lines by which --write has moved what follows it)
 
     def here(self, text):
         for theirs, ours in self.translate:
@@ -149,6 +164,8 @@ class Document:
 
     def run(self, language, body, marks):
         """What a block prints."""
+        if language == "sql" and self.sessions:
+            return without_frame(self.there(self.sessions[marks["node"]].run(self.here(body))))
         if language == "sh":
             command, text = ["bash", "-eu"], f"cd '{self.folder}'\n{body}\n"
         else:
@@ -164,16 +181,17 @@ class Document:
     def write(self, line, body, output):
         """Replace the body of the block at a line; later blocks move, which their line numbers do not know."""
         lines = read(self.name).split("\n")
-        start = line + self.moved
-        lines[start:start + len(body.split("\n"))] = output.split("\n")
-        self.moved += len(output.split("\n")) - len(body.split("\n"))
+        start = line + sum(by for at, by in self.moved if at < line)
+        had = len(body.split("\n")) if body else 0
+        lines[start:start + had] = output.split("\n")
+        self.moved.append((line, len(output.split("\n")) - had))
         with open(os.path.join(ROOT, self.name), "w", encoding="utf-8") as file:
             file.write("\n".join(lines))
 
     def check(self):
         output = None
-        for line, language, marks, body in blocks(read(self.name)):
-            name = f"{self.name}:{line}: the {language} block "
+        for line, language, marks, body in in_order(blocks(read(self.name))):
+            name = f"{self.name}:{line}: {'in one session, ' if self.sessions else ''}the {language} block "
             if "skip" in marks:
                 output = None
                 report.skip(name + "runs", marks["skip"])
@@ -214,17 +232,63 @@ def owned_folder(work, name):
     return folder
 
 
-def check_readme(work):
-    tree = os.path.join(work, "tree")
-    shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".git", "*.o", "results"))
-    subprocess.check_call(["chown", "-R", str(harness.server_user().pw_uid), tree])
-    # Both nodes are one machine here: without local_scope = none they would not compress.
-    servers = {"shard1": harness.Server(work, "shard1", {}),
-               "coordinator": harness.Server(work, "coordinator", {"pg_exchange.local_scope": "none"})}
-    Document("README.md", work, tree, {name: server.port for name, server in servers.items()},
-             [(f"host '{name}', port '5432'", f"host '127.0.0.1', port '{server.port}'") for name, server in servers.items()]).check()
-    lines = len(read("README.md").splitlines())
-    report.ok(lines <= README_LINES_MAX, f"README.md has at most {README_LINES_MAX} lines", f"{lines} lines")
+class PsqlSession(harness.Session):
+    """A psql that a reader types all into, with its usual output."""
+
+    def __init__(self, server):
+        super().__init__(server)
+        self.run("\\pset format aligned\n\\pset tuples_only off")
+
+
+class Node(harness.Server):
+    """A server of README.md, which has read its settings before the next block runs."""
+
+    def settle(self, before):
+        harness.wait_for(lambda: self.sql(f"SELECT pg_conf_load_time() > '{before}'"), "t")
+
+
+class ReadmeDocument(Document):
+    servers = {}
+
+    def run(self, language, body, marks):
+        if "pg_reload_conf" not in body:
+            return super().run(language, body, marks)
+        server = self.servers[marks["node"]]
+        before = server.sql("SELECT clock_timestamp()")
+        output = super().run(language, body, marks)
+        server.settle(before)
+        return output
+
+
+def check_readme(work, tree, one_session):
+    """README.md, then doc/operations.md, which ends with the extension's removal."""
+    folder = owned_folder(work, "one" if one_session else "each")
+    # Both nodes are one machine here: without local_scope = none they would not compress. One coordinator has a library already.
+    before = "" if one_session else "auto_explain"
+    after = "pg_exchange" if one_session else "auto_explain, pg_exchange"
+    servers = {"shard1": Node(folder, "shard1", {}),
+               "coordinator": Node(folder, "coordinator", {"pg_exchange.local_scope": "none", "session_preload_libraries": before})}
+    coordinator = servers["coordinator"]
+    ReadmeDocument.servers = servers
+    sessions = {name: PsqlSession(server) for name, server in servers.items()} if one_session else None
+    arguments = (work, tree, {name: server.port for name, server in servers.items()},
+                 [(f"host '{name}', port '5432'", f"host '127.0.0.1', port '{server.port}'") for name, server in servers.items()], sessions)
+    way = "in one session, " if one_session else ""
+    ReadmeDocument("README.md", *arguments).check()
+    libraries = coordinator.sql("SHOW session_preload_libraries")
+    report.ok(libraries == after, f"{way}README.md keeps the libraries that were there", libraries)
+    plan = coordinator.sql("SET pg_exchange.local_scope = host; EXPLAIN (ANALYZE) SELECT * FROM orders")
+    hint = "Compression: NONE (same host)"
+    report.ok(hint in plan and hint in read("README.md"), f"{way}README.md has what EXPLAIN says on one machine", plan)
+    ReadmeDocument("doc/operations.md", *arguments).check()
+    libraries = coordinator.sql("SHOW session_preload_libraries")
+    report.ok(libraries == before, f"{way}Uninstall keeps the other libraries", libraries)
+    count = "SELECT count(*) FROM (SELECT * FROM orders OFFSET 0) o"
+    for session in [coordinator] + (list(sessions.values())[1:] if sessions else []):
+        rows = (session.sql if session is coordinator else session.run)(count)
+        report.ok("200000" in rows, f"{way}the foreign table is there after Uninstall", rows)
+    for session in (sessions or {}).values():
+        session.close()
 
 
 def check_tutorial(work):
@@ -299,8 +363,39 @@ def check_troubleshooting():
         report.ok(any(reason.startswith(begin) for begin in found), f"REASONS finds a reason that a test shows: {reason}")
 
 
+def check_demo():
+    """make demo, with few rows: whether the answers are equal it says itself. Times are no matter here, bytes are."""
+    done = subprocess.run([sys.executable, os.path.join(ROOT, "bench", "demo.py"), "--scale", "0.01", "--rounds", "1"], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    report.ok(done.returncode == 0, "make demo ends well", done.stdout)
+    shown, what = {}, ""
+    for line in done.stdout.splitlines():
+        if (row := re.match(r"(.{32}) (\w+) +\d+\.\d+ +(?:\d+\.\d+x +)?(\d+\.\d+)", line)):
+            what = row[1].strip() or what
+            shown.setdefault(what, {})[row[2]] = float(row[3])
+    report.ok([len(ways) for ways in shown.values()] == [5, 2, 2, 2, 2, 2], "make demo shows a scan in each mode, and five other statements", done.stdout)
+    for what, ways in shown.items():
+        report.ok(ways["auto"] < 0.8 * ways["postgres_fdw"], f"make demo has fewer bytes in mode auto: {what}", ways)
+
+
+def check_figures():
+    """Figures of README.md's benchmarks are in the reports that their line leads to; those of egress are the sums of one."""
+    section = read("README.md").split("\n## Benchmarks\n")[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("- ")]
+    for line in lines:
+        reports = "".join(read(link) for link in re.findall(r"\((bench/report/\w+\.md)\)", line))
+        figures = re.findall(r"(?<![\d.])\d+\.\d+", line)
+        lost = [figure for figure in figures if not re.search(rf"(?<![\d.]){re.escape(figure)}(?!\d)", reports)]
+        report.ok(figures and not lost, f"the reports have the figures of README.md: {line.split('**')[1]}", lost)
+    report.ok(len(lines) >= 4, "README.md quotes benchmarks", lines)
+    hashed = read("bench/report/tpch.md").split("\n## Partitions by hash\n")[1].split("\n## ")[0]
+    both = [(float(theirs), float(ours)) for theirs, ours in re.findall(r"^\| Q\d+ .*\| ([\d.]+) \| ([\d.]+) \|$", hashed, re.M)]
+    sums = [f"{sum(column):,.0f} MB" for column in zip(*both)]
+    report.ok(all(each in read("doc/operations.md") for each in sums), "doc/operations.md has the bytes of the report", sums)
+
+
 def check_links():
-    for path in ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "bench/README.md", "src/README.md", *sorted(
+    for path in ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "bench/README.md", "monitoring/README.md", "src/README.md", *sorted(
             os.path.relpath(path, ROOT) for path in glob.glob(ROOT + "/doc/*.md"))]:
         links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", read(path))
         lost = [link for link in links if not os.path.exists(os.path.join(ROOT, os.path.dirname(path), link))]
@@ -308,8 +403,16 @@ def check_links():
 
 
 def check(work):
-    check_readme(work)
+    tree = os.path.join(work, "tree")
+    shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".git", "*.o", "results"))
+    subprocess.check_call(["chown", "-R", str(harness.server_user().pw_uid), tree])
+    check_readme(work, tree, one_session=False)
+    check_readme(work, tree, one_session=True)
+    lines = len(read("README.md").splitlines())
+    report.ok(lines <= README_LINES_MAX, f"README.md has at most {README_LINES_MAX} lines", f"{lines} lines")
     check_tutorial(work)
+    check_demo()
+    check_figures()
     check_settings(work)
     check_troubleshooting()
     check_links()

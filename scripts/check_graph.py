@@ -49,6 +49,10 @@ QUERIES = {
 }
 
 
+# Pictures of the documentation, and what their files are called
+KEPT = {"a broadcast": "broadcast", "a gather": "gather"}
+
+
 def cluster(work):
     """The coordinator, with lineitem over four shards, supplier on one and part here."""
     shards = harness.Server(work, "shards", {})
@@ -230,8 +234,9 @@ def check(work):
         report.ok(texts.index("Receive") < texts.index("Gather"), "the side of a hash join that is read first is shown first", texts)
     if "--write" in sys.argv:
         os.makedirs(IMAGES, exist_ok=True)
-        with open(os.path.join(IMAGES, "exchange-graph-broadcast.svg"), "w", encoding="utf-8") as file:
-            file.write(pictures["a broadcast"])
+        for name, kind in KEPT.items():
+            with open(os.path.join(IMAGES, f"exchange-graph-{kind}.svg"), "w", encoding="utf-8") as file:
+                file.write(pictures[name])
         return report.done()
     broadcast = explain(coordinator, "a broadcast")
     check_picture("a hash partition", as_hash_partition(broadcast), ["HashPartition", "orders", "skew 1.03", "partition 12.5 ms", "fill 3.2 ms"])

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A new user's way, as README.md has it: from git clone to a compressed scan over two servers of their own.
+"""A new user's way, as README.md has it: from a clone of this repository to a compressed scan over two servers of their own.
 
 Runs the block of shell commands under the marker <!-- skip: make check-new-user … -->, one command a line, as a user
-with sudo in a fresh Debian 12 root (scripts/roots.py) that has git and sudo and nothing else. URL stands for
-this repository: what is committed. There must be eight commands at most, each must succeed, and the last one print
+with sudo in a fresh Debian 12 root (scripts/roots.py) that has git and sudo and nothing else, in a
+clone of what is committed. There must be seven commands at most, each must succeed, and the last one print
 the plan of a scan that came by exchange and was compressed. Needs root and the archives; PG_EXCHANGE_ROOTS names a
 folder to keep the root in. What cannot be had is skipped with the reason. Prints TAP."""
 import os
@@ -18,7 +18,7 @@ import report  # noqa: E402
 import roots  # noqa: E402
 
 MAJOR = 15
-COMMANDS_MAX = 8
+COMMANDS_MAX = 7
 
 
 def commands():
@@ -41,9 +41,9 @@ def walk(work):
     steps = commands()
     report.ok(0 < len(steps) <= COMMANDS_MAX, f"README.md has {COMMANDS_MAX} commands at most", f"{len(steps)} commands")
     # All in one shell, as one would type them, and in one name space: servers end with it.
-    script = "\n".join(f"echo ':step {i}'\n{{ {step.replace(' URL ', ' /srv/pg_exchange.git ')}\n}} || exit 1" for i, step in enumerate(steps))
+    script = "\n".join(f"echo ':step {i}'\n{{ {step}\n}} || exit 1" for i, step in enumerate(steps))
     shell = root.popen(["setpriv", "--reuid=user", "--regid=user", "--init-groups", "env", "HOME=/home/user", "USER=user",
-                        "bash", "-c", f"cd /home/user\n{script}\necho :done"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                        "bash", "-c", f"cd /home/user\ngit clone -q /srv/pg_exchange.git && cd pg_exchange || exit 1\n{script}\necho :done"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:
         output, _ = shell.communicate(timeout=roots.TIMEOUT)
     except subprocess.TimeoutExpired:

@@ -41,7 +41,7 @@ apt() {
 install_optional() (
 	PATH=$PATH:/usr/sbin
 	wanted=()
-	for p in pgbouncer prometheus-postgres-exporter; do
+	for p in pgbouncer prometheus prometheus-postgres-exporter; do
 		command -v "$p" >/dev/null || ! apt-cache show "$p" >/dev/null 2>&1 || wanted+=("$p")
 	done
 	[ ${#wanted[@]} -gt 0 ] || exit 0
