@@ -364,6 +364,66 @@ COMMENT ON FUNCTION exchange.analyze(pg_catalog.name) IS
 'analyze all foreign tables of postgres_fdw in a schema, and the tables they are partitions of';
 
 --
+-- What is wrong with a server, and what to do about it.
+--
+
+CREATE FUNCTION exchange.check_here(
+    OUT server pg_catalog.text, OUT item pg_catalog.text, OUT ok boolean, OUT fault pg_catalog.text,
+    OUT found pg_catalog.text, OUT advice pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'px_sql_check_here'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION exchange.check_here() IS
+'exchange.check for this server and session alone';
+
+CREATE FUNCTION exchange.check_there(server_name pg_catalog.text,
+    OUT server pg_catalog.text, OUT item pg_catalog.text, OUT ok boolean, OUT fault pg_catalog.text,
+    OUT found pg_catalog.text, OUT advice pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'px_sql_check_there'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION exchange.check_there(pg_catalog.text) IS
+'exchange.check for a foreign server alone';
+
+CREATE FUNCTION exchange.check(server_name pg_catalog.text,
+    OUT server pg_catalog.text, OUT item pg_catalog.text, OUT ok boolean, OUT fault pg_catalog.text,
+    OUT found pg_catalog.text, OUT advice pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+LANGUAGE sql STRICT VOLATILE PARALLEL UNSAFE
+AS $$
+    SELECT h.server, h.item, h.ok, h.fault, h.found, h.advice FROM exchange.check_here() h
+    UNION ALL
+    SELECT t.server, t.item, t.ok, t.fault, t.found, t.advice FROM exchange.check_there(server_name) t
+$$;
+
+COMMENT ON FUNCTION exchange.check(pg_catalog.text) IS
+'try a foreign server as exchanges use it, and tell what is wrong and what to do about it';
+
+-- All servers of postgres_fdw that the current user has a mapping for.
+CREATE FUNCTION exchange.check(
+    OUT server pg_catalog.text, OUT item pg_catalog.text, OUT ok boolean, OUT fault pg_catalog.text,
+    OUT found pg_catalog.text, OUT advice pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+LANGUAGE sql VOLATILE PARALLEL UNSAFE
+AS $$
+    SELECT h.server, h.item, h.ok, h.fault, h.found, h.advice FROM exchange.check_here() h
+    UNION ALL
+    SELECT c.server, c.item, c.ok, c.fault, c.found, c.advice
+    FROM (SELECT DISTINCT m.srvname::pg_catalog.text
+          FROM pg_catalog.pg_user_mappings m
+              JOIN pg_catalog.pg_foreign_server s ON s.oid OPERATOR(pg_catalog.=) m.srvid
+              JOIN pg_catalog.pg_foreign_data_wrapper w ON w.oid OPERATOR(pg_catalog.=) s.srvfdw
+          WHERE w.fdwname OPERATOR(pg_catalog.=) 'postgres_fdw'
+              AND (m.umuser OPERATOR(pg_catalog.=) 0::pg_catalog.oid OR m.usename OPERATOR(pg_catalog.=) CURRENT_USER)
+          ORDER BY 1) n(name), LATERAL exchange.check_there(n.name) c
+$$;
+
+COMMENT ON FUNCTION exchange.check() IS
+'exchange.check for this server, and for all foreign servers that the current user has a user mapping for';
+
+--
 -- Comments on objects of 1.0.
 --
 
