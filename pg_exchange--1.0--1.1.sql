@@ -424,6 +424,35 @@ COMMENT ON FUNCTION exchange.check() IS
 'exchange.check for this server, and for all foreign servers that the current user has a user mapping for';
 
 --
+-- What exchanges gain.
+--
+
+CREATE FUNCTION exchange.compare(query pg_catalog.text, seconds double precision DEFAULT 30,
+    OUT way pg_catalog.text, OUT rows bigint, OUT raw_bytes bigint, OUT wire_bytes bigint,
+    OUT elapsed double precision, OUT speedup double precision, OUT complete boolean)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'px_sql_compare'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION exchange.compare(pg_catalog.text, double precision) IS
+'run a query by each mode of compression and by postgres_fdw, and tell rows, bytes and seconds';
+
+CREATE FUNCTION exchange.compare(relation pg_catalog.regclass, seconds double precision DEFAULT 30,
+    OUT way pg_catalog.text, OUT rows bigint, OUT raw_bytes bigint, OUT wire_bytes bigint,
+    OUT elapsed double precision, OUT speedup double precision, OUT complete boolean)
+RETURNS SETOF pg_catalog.record
+LANGUAGE sql STRICT VOLATILE PARALLEL UNSAFE
+AS $$
+    SELECT c.way, c.rows, c.raw_bytes, c.wire_bytes, c.elapsed, c.speedup, c.complete
+    FROM pg_catalog.pg_class r JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) r.relnamespace,
+        LATERAL exchange.compare(pg_catalog.format('TABLE %I.%I', n.nspname, r.relname), seconds) c
+    WHERE r.oid OPERATOR(pg_catalog.=) relation::pg_catalog.oid
+$$;
+
+COMMENT ON FUNCTION exchange.compare(pg_catalog.regclass, double precision) IS
+'exchange.compare of a scan of the whole relation';
+
+--
 -- Comments on objects of 1.0.
 --
 

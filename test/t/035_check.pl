@@ -276,4 +276,10 @@ is($coordinator->safe_psql('postgres', q{SELECT count(DISTINCT server) FROM exch
 # Nothing secret is shown.
 is($coordinator->safe_psql('postgres', q{SELECT count(*) FROM exchange.check('password') c WHERE c::text ~ 'sesame'}), 0, 'no password is shown');
 
+# exchange.compare tells how far it is; what is compared comes from the server.
+my (undef, $compared, $notices) = $coordinator->psql('postgres',
+	q{SET pg_exchange.local_scope = none; SELECT way, rows, wire_bytes > 0, complete FROM exchange.compare('healthy', 300)});
+is($compared, "auto|1000|t|t\nfast|1000|t|t\nnone|1000|t|t\nhigh_compression|1000|t|t\npostgres_fdw|1000||t", 'all ways are compared');
+like($notices, qr/^(psql:.*?NOTICE:  [\w-]+: 1000 rows in \d+\.\d\d s\n?){6}$/, 'it tells how far it is');
+
 done_testing();
