@@ -111,6 +111,8 @@ is($coordinator->safe_psql('postgres', q{SELECT found FROM exchange.check('healt
 # This server.
 is(faults("('healthy')", options => '-c session_preload_libraries='), 'library not_preloaded', 'the library is not loaded here');
 is(faults("('healthy')", before => 'SET pg_exchange.enabled = off'), 'enabled disabled', 'exchanges are switched off');
+is(faults("('healthy')", before => q{BEGIN; UPDATE pg_extension SET extversion = '1.2' WHERE extname = 'pg_exchange'}),
+	'extension other_files, extension there other_version', 'SQL objects of another version than the files');
 add('mappingless', mapping => 'none');
 finds('user mapping no_user_mapping', 'mappingless', 'no user mapping');
 $coordinator->safe_psql('postgres', 'REVOKE USAGE ON FOREIGN SERVER mappingless FROM plain; REVOKE SELECT ON mappingless FROM plain');
@@ -218,7 +220,7 @@ hello('real');
 SKIP:
 {
 	my ($pgbouncer) = grep { -x } map { "$_/pgbouncer" } split(/:/, $ENV{PATH}), '/usr/sbin', '/usr/local/sbin';
-	skip('pgbouncer is not installed', 3) unless $pgbouncer;
+	skip('pgbouncer is not installed', 4) unless $pgbouncer;
 	my $folder = PostgreSQL::Test::Utils::tempdir_short;
 	my $port = PostgreSQL::Test::Cluster::get_free_port();
 	my $upstream = sprintf('host=%s port=%s dbname=postgres user=postgres', $shard->host, $shard->port);
@@ -243,6 +245,8 @@ EOC
 	my $started = time;
 	finds('pooler pooler, snapshot no_snapshot', 'pooled_single', 'a pooler with one connection');
 	within(15, $started, 'a pooler with one connection');
+	add('pooled_options', host => $folder, port => $port, dbname => 'wide', options => "options '-c geqo=off'");
+	finds('connection pooler_refused, session session_failed', 'pooled_options', 'a pooler that does not accept an option');
 	$pooler->kill_kill;
 }
 
@@ -256,6 +260,9 @@ add('standby', host => $standby->host, port => $standby->port);
 finds('', 'standby', 'a standby');
 is($coordinator->safe_psql('postgres', q{SELECT found FROM exchange.check('standby') WHERE item = 'role'}),
 	'standby: for reading only', 'it says that it is one');
+$standby->append_conf('postgresql.conf', "hot_standby = off\n");
+$standby->restart;
+finds('connection not_ready, session session_failed', 'standby', 'a standby that only recovers');
 
 # What a session remembers.
 my $session = open_session($coordinator);
