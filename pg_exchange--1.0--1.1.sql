@@ -364,6 +364,95 @@ COMMENT ON FUNCTION exchange.analyze(pg_catalog.name) IS
 'analyze all foreign tables of postgres_fdw in a schema, and the tables they are partitions of';
 
 --
+-- What is wrong with a server, and what to do about it.
+--
+
+CREATE FUNCTION exchange.check_here(
+    OUT server pg_catalog.text, OUT item pg_catalog.text, OUT ok boolean, OUT fault pg_catalog.text,
+    OUT found pg_catalog.text, OUT advice pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'px_sql_check_here'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION exchange.check_here() IS
+'exchange.check for this server and session alone';
+
+CREATE FUNCTION exchange.check_there(server_name pg_catalog.text,
+    OUT server pg_catalog.text, OUT item pg_catalog.text, OUT ok boolean, OUT fault pg_catalog.text,
+    OUT found pg_catalog.text, OUT advice pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'px_sql_check_there'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION exchange.check_there(pg_catalog.text) IS
+'exchange.check for a foreign server alone';
+
+CREATE FUNCTION exchange.check(server_name pg_catalog.text,
+    OUT server pg_catalog.text, OUT item pg_catalog.text, OUT ok boolean, OUT fault pg_catalog.text,
+    OUT found pg_catalog.text, OUT advice pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+LANGUAGE sql STRICT VOLATILE PARALLEL UNSAFE
+AS $$
+    SELECT h.server, h.item, h.ok, h.fault, h.found, h.advice FROM exchange.check_here() h
+    UNION ALL
+    SELECT t.server, t.item, t.ok, t.fault, t.found, t.advice FROM exchange.check_there(server_name) t
+$$;
+
+COMMENT ON FUNCTION exchange.check(pg_catalog.text) IS
+'try a foreign server as exchanges use it, and tell what is wrong and what to do about it';
+
+-- All servers of postgres_fdw that the current user has a mapping for.
+CREATE FUNCTION exchange.check(
+    OUT server pg_catalog.text, OUT item pg_catalog.text, OUT ok boolean, OUT fault pg_catalog.text,
+    OUT found pg_catalog.text, OUT advice pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+LANGUAGE sql VOLATILE PARALLEL UNSAFE
+AS $$
+    SELECT h.server, h.item, h.ok, h.fault, h.found, h.advice FROM exchange.check_here() h
+    UNION ALL
+    SELECT c.server, c.item, c.ok, c.fault, c.found, c.advice
+    FROM (SELECT DISTINCT m.srvname::pg_catalog.text
+          FROM pg_catalog.pg_user_mappings m
+              JOIN pg_catalog.pg_foreign_server s ON s.oid OPERATOR(pg_catalog.=) m.srvid
+              JOIN pg_catalog.pg_foreign_data_wrapper w ON w.oid OPERATOR(pg_catalog.=) s.srvfdw
+          WHERE w.fdwname OPERATOR(pg_catalog.=) 'postgres_fdw'
+              AND (m.umuser OPERATOR(pg_catalog.=) 0::pg_catalog.oid OR m.usename OPERATOR(pg_catalog.=) CURRENT_USER)
+          ORDER BY 1) n(name), LATERAL exchange.check_there(n.name) c
+$$;
+
+COMMENT ON FUNCTION exchange.check() IS
+'exchange.check for this server, and for all foreign servers that the current user has a user mapping for';
+
+--
+-- What exchanges gain.
+--
+
+CREATE FUNCTION exchange.compare(query pg_catalog.text, seconds double precision DEFAULT 30,
+    OUT way pg_catalog.text, OUT rows bigint, OUT raw_bytes bigint, OUT wire_bytes bigint,
+    OUT elapsed double precision, OUT speedup double precision, OUT complete boolean)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'px_sql_compare'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION exchange.compare(pg_catalog.text, double precision) IS
+'run a query by each mode of compression and by postgres_fdw, and tell rows, bytes and seconds';
+
+CREATE FUNCTION exchange.compare(relation pg_catalog.regclass, seconds double precision DEFAULT 30,
+    OUT way pg_catalog.text, OUT rows bigint, OUT raw_bytes bigint, OUT wire_bytes bigint,
+    OUT elapsed double precision, OUT speedup double precision, OUT complete boolean)
+RETURNS SETOF pg_catalog.record
+LANGUAGE sql STRICT VOLATILE PARALLEL UNSAFE
+AS $$
+    SELECT c.way, c.rows, c.raw_bytes, c.wire_bytes, c.elapsed, c.speedup, c.complete
+    FROM pg_catalog.pg_class r JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) r.relnamespace,
+        LATERAL exchange.compare(pg_catalog.format('TABLE %I.%I', n.nspname, r.relname), seconds) c
+    WHERE r.oid OPERATOR(pg_catalog.=) relation::pg_catalog.oid
+$$;
+
+COMMENT ON FUNCTION exchange.compare(pg_catalog.regclass, double precision) IS
+'exchange.compare of a scan of the whole relation';
+
+--
 -- Comments on objects of 1.0.
 --
 

@@ -20,8 +20,8 @@ difference before you commit it.
 
 doc/settings.md must have the line that pg_settings gives for each setting, and a section for each; the defaults in
 README.md must be right. doc/troubleshooting.md must have a section for each reason not to read by a stream that the source can
-give (REASONS says how they are found) and that the tests show. README.md has 200 lines at most, and links lead to files. Its figures are those of
-bench/report. make demo must work."""
+give (REASONS says how they are found) and that the tests show. doc/check.md must explain each fault of exchange.check. README.md
+has 200 lines at most, and links lead to files. Its figures are those of bench/report. make demo must work."""
 import glob
 import os
 import re
@@ -394,6 +394,20 @@ def check_figures():
     report.ok(all(each in read("doc/operations.md") for each in sums), "doc/operations.md has the bytes of the report", sums)
 
 
+def check_faults():
+    """The faults that exchange.check names are those of the tables of doc/check.md."""
+    code = "".join(read(os.path.relpath(path, ROOT)) for path in sorted(glob.glob(ROOT + "/src/check/*.[ch]"))
+                   if not path.endswith("compare.c"))
+    named = set(re.findall(r'(?:\bfault = |PX_FAULT_\w+\s+|^\t\{[^,\n]+, )"(\w+)"', code, re.M))
+    rows = re.findall(r"^\|[^|]*\| ((?:`\w+`(?:, | and the like)?)+) \|", read("doc/check.md"), re.M)
+    explained = {fault for row in rows for fault in re.findall(r"`(\w+)`", row)}
+    report.ok(len(named) >= 30 and named == explained, "doc/check.md explains the faults that exchange.check names, and no others",
+              f"not explained: {sorted(named - explained)}\nnot in the source: {sorted(explained - named)}")
+    tested = read("test/t/035_check.pl") + read("expected/check.out")
+    untested = sorted(fault for fault in named if not re.search(rf"\b{fault}\b", tested))
+    report.ok(len(untested) <= 10, "most faults are tested", untested)
+
+
 def check_links():
     for path in ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "bench/README.md", "monitoring/README.md", "src/README.md", *sorted(
             os.path.relpath(path, ROOT) for path in glob.glob(ROOT + "/doc/*.md"))]:
@@ -415,6 +429,7 @@ def check(work):
     check_figures()
     check_settings(work)
     check_troubleshooting()
+    check_faults()
     check_links()
     return report.done()
 

@@ -69,6 +69,7 @@ typedef struct pending_counters
 static HTAB *table = NULL;		/* if it is local: NULL until needed */
 static LWLock *table_lock = NULL;	/* NULL if the table is local */
 static slist_head pending = SLIST_STATIC_INIT(pending);
+static px_traffic flushed;		/* in total */
 static instr_time flushed_at;	/* zero: never */
 
 /* ---------------------------------------------------------------------
@@ -207,6 +208,15 @@ add_counters(px_counters *sum, const px_counters *counters)
 }
 
 static void
+add_traffic(px_traffic *sum, const px_counters *counters)
+{
+	sum->raw_nbytes += counters->raw_nbytes;
+	for (int i = 0; i < PX_CODEC_COUNT; i++)
+		sum->wire_nbytes += counters->wire_nbytes[false][i] +
+			counters->wire_nbytes[true][i];
+}
+
+static void
 flush_counters(pending_counters *from)
 {
 	counters_entry *entry;
@@ -228,6 +238,7 @@ flush_counters(pending_counters *from)
 		add_counters(&entry->counters, &from->counters);
 		entry->used = now;
 		SpinLockRelease(&entry->mutex);
+		add_traffic(&flushed, &from->counters);
 		memset(&from->counters, 0, sizeof(from->counters));
 	}
 	unlock_table();
@@ -253,6 +264,18 @@ px_counters_flush(void)
 		if (memcmp(&from->counters, &nothing, sizeof(nothing)) != 0)
 			flush_counters(from);
 	}
+}
+
+px_traffic
+px_counters_traffic(void)
+{
+	px_traffic	sum = flushed;
+	slist_iter	iter;
+
+	slist_foreach(iter, &pending)
+		add_traffic(&sum, &slist_container(pending_counters, node,
+										   iter.cur)->counters);
+	return sum;
 }
 
 void

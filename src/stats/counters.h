@@ -124,6 +124,15 @@ extern void px_counters_init(void);
 extern px_counters *px_counters_get(Oid serverid, Oid userid,
 									const char *servername);
 
+/* What scans of this backend have brought, since it began. */
+typedef struct px_traffic
+{
+	uint64		raw_nbytes;
+	uint64		wire_nbytes;
+} px_traffic;
+
+extern px_traffic px_counters_traffic(void);
+
 /*
  * Add the counters of this backend to the table, and set them to zero.  This
  * happens at the end of transactions, too, so it must not fail: if the shared
