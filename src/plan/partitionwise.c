@@ -271,8 +271,12 @@ may_prune_later(PlannerInfo *root, const RelOptInfo *rel,
 	return false;
 }
 
-/* If no more partitions are expected to be left, it is one. */
-#define ABOUT_ONE_PARTITION	1.5
+/*
+ * If fewer partitions are expected to be left, it is about one.  A key that is
+ * equal to a value leaves one, and estimates are for the average value.
+ */
+#define ABOUT_ONE_PARTITION		1.0
+#define ABOUT_ONE_WITH_EQUALITY	1.5
 
 /*
  * Are partitions of rel expected to be pruned when the query runs, all but
@@ -285,6 +289,7 @@ static bool
 is_pruned_later(PlannerInfo *root, RelOptInfo *rel)
 {
 	List	   *clauses = NIL;
+	double		limit = ABOUT_ONE_PARTITION;
 	ListCell   *lc;
 
 	foreach(lc, rel->baserestrictinfo)
@@ -293,12 +298,15 @@ is_pruned_later(PlannerInfo *root, RelOptInfo *rel)
 
 		if (info->pseudoconstant)
 			return true;
-		if (may_prune_later(root, rel, info))
-			clauses = lappend(clauses, info);
+		if (!may_prune_later(root, rel, info))
+			continue;
+		clauses = lappend(clauses, info);
+		if (info->mergeopfamilies != NIL)
+			limit = ABOUT_ONE_WITH_EQUALITY;
 	}
 	return clauses != NIL &&
 		clauselist_selectivity(root, clauses, rel->relid, JOIN_INNER, NULL) *
-		count_partitions(rel) < ABOUT_ONE_PARTITION;
+		count_partitions(rel) < limit;
 }
 
 /* ---------------------------------------------------------------------
