@@ -169,18 +169,27 @@ read_items(const char *servername, char *answer, px_question_item *items,
 }
 
 /*
- * The functions are not the extension's.  Ask for the reason, which would have
- * taken long to plan, and remember it.
+ * The functions are not the extension's, or not the ones that were sealed.
+ * Ask for the reason, which would have taken long to plan, and remember it.
+ * If there is none, others have taken their place, and are the extension's:
+ * nothing is known of this session any more.
  */
 static px_outcome
 ask_for_fault(px_fdw_cursor *cursor, px_peer *peer)
 {
+	bool		was_sealed = px_is_sealed(peer);
 	text	   *row;
 	char	   *fault;
 
+	px_seal_break(peer);
 	px_fdw_cursor_rescan(cursor);
 	px_fdw_cursor_set_sql(cursor, "SELECT " PX_GENUINE_FAULT);
 	row = px_fdw_cursor_fetch(cursor);
+	if (row == NULL && was_sealed)
+	{
+		peer->admitted = false;
+		return px_refused(PX_REMOTE_HAS_CHANGED);
+	}
 	fault = row == NULL ? pstrdup(PX_REMOTE_LACKS_EXTENSION) :
 		px_remote_text(pnstrdup(VARDATA_ANY(row),
 								Min(VARSIZE_ANY_EXHDR(row),
@@ -203,12 +212,6 @@ px_question_answer(px_fdw_cursor *cursor, px_peer *peer,
 	if (timeout_ms >= 0 && !px_fdw_cursor_wait(cursor, timeout_ms))
 		return px_silent("a lock was waited for");
 	row = px_fdw_cursor_fetch(cursor);
-	if (row == NULL && px_is_sealed(peer))
-	{
-		/* It is found out in full the next time. */
-		px_seal_break(peer);
-		return px_refused(PX_REMOTE_HAS_CHANGED);
-	}
 	if (row == NULL)
 		return ask_for_fault(cursor, peer);
 
