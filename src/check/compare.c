@@ -14,6 +14,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -124,7 +125,6 @@ set_setting(const char *name, const char *value)
 static void
 set_way(const compare_way *way)
 {
-	set_setting("transaction_read_only", "on");
 	set_setting("pg_exchange.enabled", way->enabled);
 	set_setting("pg_exchange.compression", way->compression);
 	set_setting("pg_exchange.server_compression", "");
@@ -151,6 +151,7 @@ run_way(const char *query, const compare_way *way, TimestampTz deadline)
 		.dest = &count.base
 	};
 	compare_result result = {0};
+	bool		was_read_only = XactReadOnly;
 	int			level = NewGUCNestLevel();
 	px_traffic	before;
 	px_traffic	after;
@@ -158,6 +159,12 @@ run_way(const char *query, const compare_way *way, TimestampTz deadline)
 	instr_time	end;
 
 	set_way(way);
+
+	/*
+	 * Not by the setting, which a function cannot set for itself since 17.
+	 * After an error the abort of the (sub)transaction puts it back.
+	 */
+	XactReadOnly = true;
 	before = px_counters_traffic();
 	INSTR_TIME_SET_CURRENT(start);
 	if (SPI_execute_extended(query, &options) != SPI_OK_SELECT)
@@ -166,6 +173,7 @@ run_way(const char *query, const compare_way *way, TimestampTz deadline)
 				 errmsg("only a SELECT can be compared")));
 	INSTR_TIME_SET_CURRENT(end);
 	after = px_counters_traffic();
+	XactReadOnly = was_read_only;
 	AtEOXact_GUC(true, level);
 
 	INSTR_TIME_SUBTRACT(end, start);
@@ -209,7 +217,7 @@ parse_query(const char *query)
 
 /*
  * The query must be one SELECT that neither writes nor locks.  What it calls
- * is kept from writing by transaction_read_only.
+ * is kept from writing, as the transaction is read-only meanwhile.
  */
 static void
 check_query(const char *query)
