@@ -22,6 +22,10 @@ AUTO_MODES = (*MODES, "auto", "postgres_fdw", "zstd tunnel")
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")   # Okabe and Ito, 2008
 # Ways to run a query, and their colors
 TPCH_WAYS = {"one server": "0.6", "postgres_fdw": "C0", "exchange": "C1"}
+JOIN_TITLES = {
+    "joins": "Joins of tables on a coordinator and four servers",
+    "star": "Star queries over 10 million facts on four servers",
+}
 TEXT = 9    # the size of titles and captions
 
 
@@ -261,12 +265,15 @@ def plot_joins(folder):
         for number, way in enumerate(ways):
             bars = [(-place, cell[way]) for place, cell
                     in enumerate(cells.values()) if way in cell]
+            spreads = [spread([float(run["seconds"]) for run in cell])
+                       for _, cell in bars]
             drawn = panel.barh(
                 [place - 0.8 * (number + 0.5) / len(ways) + 0.4
                  for place, _ in bars],
-                [statistics.median(float(run["seconds"]) for run in cell)
-                 for _, cell in bars], 0.8 / len(ways), label=way,
-                color=TPCH_WAYS.get(way, f"C{number}"))
+                [middle for middle, _, _ in spreads], 0.8 / len(ways),
+                label=way, color=TPCH_WAYS.get(way, f"C{number}"),
+                xerr=list(zip(*(reach[1:] for reach in spreads))),
+                error_kw={"elinewidth": 0.6})
             panel.bar_label(drawn, [
                 "×" if any(run["outcome"] for run in cell) else ""
                 for _, cell in bars], padding=2, fontsize=7)
@@ -274,8 +281,23 @@ def plot_joins(folder):
         panel.set_yticks([-place for place in range(len(cells))], cells,
                          fontsize=7)
         panel.set_xlabel("seconds, median (×: cut off or wrong)")
-    panels[0, 0].legend(fontsize=7)
-    save(folder, "joins.svg")
+        panel.set_title(JOIN_TITLES[title], fontsize=TEXT)
+        panel.margins(y=0.02)
+    panels[0, 0].legend(fontsize=7, ncols=3, loc="lower center",
+                        bbox_to_anchor=(0.4, 1.02 + 0.5 / counts[0]))
+    middle = medians(runs, ("query", "link", "way"), "seconds")
+    text = []
+    for other in ("one server", "postgres_fdw", "version 1.0's plan"):
+        losses = [(seconds / middle[query, link, other],
+                   f"{query} ({link} Mbit/s)")
+                  for (query, link, way), seconds in middle.items()
+                  if way == "exchange" and seconds >
+                  1.005 * middle.get((query, link, other), seconds)]
+        text.append(f"Where an exchange takes longer than {other}, and how"
+                    f" many times as long: {listed(losses)}.")
+    save(folder, "joins.svg", [
+        said_in(folder, "joins.md", 4) + " Mode auto. Lines: fastest to"
+        " slowest run.", *text])
 
 
 def medians(runs, keys, what):
@@ -322,7 +344,23 @@ def plot_scale(folder):
         panel.set_xticks(ticks, ticks)
         panel.set_xlabel("servers", fontsize=8)
     panels[0, 0].legend(fontsize=6)
-    save(folder, "scale.svg")
+    plt.suptitle("One table over many servers, by partitions on each",
+                 fontsize=TEXT)
+    middle = medians(runs, ("servers", "partitions", "way"), "first_s"), \
+        medians(runs, ("servers", "partitions", "way"), "later_s")
+    text = []
+    for cells, name in zip(middle, ("first", "later")):
+        losses = [
+            (seconds / cells[servers, partitions, "postgres_fdw async"],
+             f"{servers} x {partitions}")
+            for (servers, partitions, way), seconds in cells.items()
+            if way == "exchange" and seconds > 1.005 *
+            cells.get((servers, partitions, "postgres_fdw async"), seconds)]
+        text.append(f"Where {name} queries by exchanges take longer than by"
+                    " postgres_fdw async, and how many times as long:"
+                    f" {listed(losses)}.")
+    save(folder, "scale.svg", [said_in(folder, "scale.md", 3) +
+                               " Medians.", *text])
 
 
 def plot_load(folder):
@@ -367,7 +405,20 @@ def plot_load(folder):
         if memory:
             panel.legend(fontsize=6)
     panels[0, 1].legend(fontsize=6)
-    save(folder, "load.svg")
+    plt.suptitle("Many sessions at once, by kind of transaction",
+                 fontsize=TEXT)
+    text = []
+    for part in parts:
+        cells = medians([line for line in lines if line["part"] == part],
+                        ("kind", "way"), "per_second")
+        losses = [(cells[kind, "postgres_fdw"] / cells[kind, "exchange"], kind)
+                  for kind in kinds if (kind, "exchange") in cells and
+                  cells[kind, "exchange"] * 1.005 <
+                  cells.get((kind, "postgres_fdw"), 0)]
+        text.append(f"{part}: where exchanges get less done than"
+                    " postgres_fdw, and how many times less:"
+                    f" {listed(losses)}.")
+    save(folder, "load.svg", [said_in(folder, "load.md", 3), *text])
 
 
 matplotlib.rcParams["svg.hashsalt"] = "pg_exchange"

@@ -11,12 +11,12 @@
  */
 #include "postgres.h"
 
-
 #include "conn/answer.h"
 #include "conn/connect.h"
 #include "conn/genuine.h"
 #include "conn/hello_self.h"
 #include "conn/introduce.h"
+#include "conn/seal.h"
 
 /* What postgres_fdw sets on each of its sessions. */
 #define CONFIGURE \
@@ -26,18 +26,23 @@
 	" pg_catalog.set_config('intervalstyle', 'postgres', false)," \
 	" pg_catalog.set_config('extra_float_digits', '3', false)"
 
+/*
+ * The second one says what is wrong, unless there is a seal.  To compare seals
+ * takes a new session half of that time.
+ */
 #define IS_GENUINE	"SELECT " PX_REQUIRE_GENUINE
+#define IS_SEALED	"SELECT " PX_REQUIRE("%s")
 
 /* With its exact type, so that no other function can be meant. */
 #define HELLO	"SELECT exchange.hello($1::pg_catalog.text)"
 
 /* Send everything at once.  If that fails, so does reading the answers. */
 static void
-send_all(PGconn *pg, const char *hello)
+send_all(PGconn *pg, const char *is_genuine, const char *hello)
 {
 	(void) (PQenterPipelineMode(pg) &&
 			PQsendQueryParams(pg, CONFIGURE, 0, NULL, NULL, NULL, NULL, 0) &&
-			PQsendQueryParams(pg, IS_GENUINE, 0, NULL, NULL, NULL, NULL, 0) &&
+			PQsendQueryParams(pg, is_genuine, 0, NULL, NULL, NULL, NULL, 0) &&
 			PQsendFlushRequest(pg) &&
 			PQsendQueryParams(pg, HELLO, 1, NULL, &hello, NULL, NULL, 0) &&
 			PQpipelineSync(pg));
@@ -149,6 +154,12 @@ take_answers(px_connection *connection, const px_hello *self,
 	PQclear(*result);
 
 	answer = px_take_answer(pg, true, deadline, result);
+	if (answer == PX_ANSWER_ERROR && connection->sealed)
+	{
+		/* The next connection is told what is wrong. */
+		px_seal_break(connection->peer);
+		return px_failed(PX_REMOTE_HAS_CHANGED);
+	}
 	if (answer == PX_ANSWER_ERROR)
 		return px_refused(judge_fault(pg, *result));
 	if (answer == PX_ANSWER_OK)
@@ -176,7 +187,10 @@ px_introduce_send(px_connection *connection)
 
 	px_hello_self(&self);
 	px_hello_write(hello, sizeof(hello), &self);
-	send_all(connection->pg, hello);
+	connection->sealed = px_is_sealed(connection->peer);
+	send_all(connection->pg, connection->sealed ?
+			 psprintf(IS_SEALED, px_is_genuine_sql(connection->peer)) :
+			 IS_GENUINE, hello);
 }
 
 px_outcome

@@ -146,6 +146,7 @@ typedef struct px_connection
 	px_peer    *peer;
 	PGconn	   *pg;
 	bool		accepted;		/* by both sides: else to be closed */
+	bool		sealed;			/* it began by comparing the peer's seal */
 	px_hello	hello;			/* the remote's */
 	uint16		version;		/* protocol version agreed on */
 	px_locality locality;

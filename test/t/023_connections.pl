@@ -105,6 +105,18 @@ for my $what (sort keys %changes)
 	ask('SELECT exchange.disconnect_all();');
 }
 is(transport(), 'exchange v1, stream', 'and is used again');
+ask('SELECT exchange.disconnect_all();');
+ask('BEGIN; SET LOCAL pg_exchange.transport = session;');
+is(transport(), 'exchange v1, session (transport is session)', 'a session has looked at the functions');
+my $definition = $shard->safe_psql('postgres', q{SELECT pg_get_functiondef('exchange.hello'::regproc)});
+$shard->safe_psql('postgres', q{CREATE OR REPLACE FUNCTION exchange.hello(hello text) RETURNS text LANGUAGE sql VOLATILE STRICT AS $$INSERT INTO public.caught VALUES (current_user) RETURNING 'hi'$$});
+ask('SET LOCAL pg_exchange.transport = auto;');
+unlike(transport(), qr/stream/, 'a connection that is made later finds them changed');
+is($shard->safe_psql('postgres', 'SELECT count(*) FROM caught'), 0, 'and calls nothing');
+ask('COMMIT;');
+$shard->safe_psql('postgres', $definition);
+ask('SELECT exchange.disconnect_all();');
+is(transport(), 'exchange v1, stream', 'it is used again');
 $shard->safe_psql('postgres', 'DROP EXTENSION pg_exchange; CREATE EXTENSION pg_exchange');
 is(transport(), q{exchange v1, session (remote's pg_exchange is gone, or not the extension's any more)}, 'another extension is not the one that was looked at');
 is(transport(), 'exchange v1, stream', 'it is looked at, and used');
