@@ -61,7 +61,7 @@ def listed(losses):
 def save(folder, name, caption=()):
     """caption: paragraphs below the picture."""
     figure = plt.gcf()
-    lines = [line for text in caption if text for line in textwrap.wrap(text, int(figure.get_figwidth() * 15))]
+    lines = [line for text in caption if text for line in textwrap.wrap(text, int(figure.get_figwidth() * 14))]
     below = len(lines) * TEXT * 1.35 / 72
     width, height = figure.get_size_inches()
     figure.set_size_inches(width, height + below)
