@@ -130,11 +130,12 @@ def report(options, measured, version):
         f" coordinator, four shards, on one machine with {os.cpu_count()}"
         f" cores, {version.split(' on ')[0]}. Each kind alone:"
         f" {options.rounds} runs of {options.kind_seconds} s by each way, in"
-        f" turns, medians. The mix: {options.seconds} s by each way; with"
-        f" shards that are killed, {options.kill_seconds} s, one every"
-        f" {options.period:g} s for {options.down:g} s. The first"
-        f" {options.warm} s of a run of pgbench do not count. fetch_size is"
-        f" 1000, batch_size {options.batch_size}. The machine's load was"
+        f" turns, medians. The mix: {options.seconds} s by each way."
+        + (f" With shards that are killed: {options.kill_seconds} s, one every"
+           f" {options.period:g} s for {options.down:g} s."
+           if kinds_of(measured.lines, "kill") else "") +
+        f" The first {options.warm} s of a run of pgbench do not count."
+        f" fetch_size is 1000, batch_size {options.batch_size}. The machine's load was"
         f" {options.load[0]:.1f} before the run.", "",
         "![Latencies by kind, and memory over time](load.svg)", ""]
     for part in PARTS:

@@ -346,17 +346,19 @@ def plot_scale(folder):
     panels[0, 0].legend(fontsize=6)
     plt.suptitle("One table over many servers, by partitions on each",
                  fontsize=TEXT)
-    middle = medians(runs, ("servers", "partitions", "way"), "first_s"), \
-        medians(runs, ("servers", "partitions", "way"), "later_s")
     text = []
-    for cells, name in zip(middle, ("first", "later")):
+    for what, name in (("first_s", "first queries"),
+                       ("later_s", "later queries"),
+                       ("first_row_s", "the first row of a session"),
+                       ("plan_ms", "planning")):
+        cells = medians(runs, ("servers", "partitions", "way"), what)
         losses = [
             (seconds / cells[servers, partitions, "postgres_fdw async"],
              f"{servers} x {partitions}")
             for (servers, partitions, way), seconds in cells.items()
             if way == "exchange" and seconds > 1.005 *
             cells.get((servers, partitions, "postgres_fdw async"), seconds)]
-        text.append(f"Where {name} queries by exchanges take longer than by"
+        text.append(f"Where {name} by exchanges take longer than by"
                     " postgres_fdw async, and how many times as long:"
                     f" {listed(losses)}.")
     save(folder, "scale.svg", [said_in(folder, "scale.md", 3) +
@@ -392,13 +394,15 @@ def plot_load(folder):
             panel.set_xticks(range(len(kinds)), kinds, fontsize=8)
             panel.set_title(f"{part}: {title}", fontsize=9)
     for panel, what in zip(panels[-1], ("here", "there")):
-        for number, (part, way) in enumerate(dict.fromkeys(
-                (look["part"], look["way"]) for look in memory)):
+        for part, way in dict.fromkeys(
+                (look["part"], look["way"]) for look in memory):
             points = [(float(look["seconds"]),
                        float(look[what + "_bytes"]) / 2**20)
                       for look in memory
                       if (look["part"], look["way"]) == (part, way)]
-            panel.plot(*zip(*points), label=f"{part}, {way}")
+            panel.plot(*zip(*points), label=f"{part}, {way}",
+                       color=f"C{ways.index(way)}",
+                       linestyle="-" if part == "mix" else ":")
         panel.set_title("backends of the " + (
             "coordinator" if what == "here" else "shards") +
             ": MB over seconds", fontsize=9)
