@@ -36,6 +36,12 @@
 #define PX_QUIET_MIN			8
 #define PX_QUIET_DECAY			0.9
 
+/*
+ * So many samples at most, however often the link was taken to be faster and
+ * was not: else a link that has become faster long after that is not noticed.
+ */
+#define PX_QUIET_MAX			(16 * PX_QUIET_MIN)
+
 /* Rates that differ by less are the same: the mean need not begin anew. */
 #define PX_SAME_RATE			0.7
 
@@ -167,7 +173,7 @@ px_learn_rate(px_link *link, const px_costs *costs, double drain_ns)
 		drain_ns * PX_SAME_RATE > link->drain_ns)
 		link->quiet_max = PX_QUIET_MIN;
 	else if (px_quiet_is_long(link, costs))
-		link->quiet_max *= 4;
+		link->quiet_max = Min(link->quiet_max * 4, PX_QUIET_MAX);
 	link->quiet = 0;
 	link->drain_ns = drain_ns;
 }

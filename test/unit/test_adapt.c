@@ -706,6 +706,30 @@ stall_does_not_make_link_slow(void)
 	CHECK(adapt.costs.link_ns > 0);
 }
 
+/* However often the link was taken to be faster, and was not. */
+static void
+a_faster_link_is_noticed_at_last(void)
+{
+	px_adapt	adapt;
+	px_link_sample quiet = {false, 1e6, 1e3, 0};
+	px_link_sample slow = {true, 40e6, 250e3, 0};
+	int			n = 0;
+
+	px_adapt_init(&adapt, 15, 1.0, 6.25e6, false, 0);
+	for (int i = 0; i < 6; i++)
+	{
+		for (int j = 0; j < 10000 && adapt.costs.link_ns > 120; j++)
+			px_adapt_learn_link(&adapt, &quiet);
+		for (int j = 0; j < 4; j++)
+			px_adapt_learn_link(&adapt, &slow);
+		CHECK(adapt.costs.link_ns > 120);
+	}
+	for (; n < 10000 && adapt.costs.link_ns > 120; n++)
+		px_adapt_learn_link(&adapt, &quiet);
+	CHECK(n > 100);
+	CHECK(n < 140);
+}
+
 static void
 outlier_does_not_make_a_choice_expensive(void)
 {
@@ -786,6 +810,7 @@ main(void)
 	RUN(expensive_first_frames_are_forgotten);
 	RUN(first_backlog_is_answered);
 	RUN(stall_does_not_make_link_slow);
+	RUN(a_faster_link_is_noticed_at_last);
 	RUN(outlier_does_not_make_a_choice_expensive);
 	RUN(small_batches_have_no_codec);
 	RUN(random_choices_are_all_allowed_ones);
