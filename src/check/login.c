@@ -49,6 +49,8 @@ typedef struct login_error
 	"Let that server use TLS (ssl = on, and a certificate that this host" \
 	" trusts and that is for this host name), or correct sslmode," \
 	" sslrootcert and sslkey of the foreign server and user mapping."
+#define OTHER_PROGRAM_ADVICE \
+	"Correct host and port: what listens there is no PostgreSQL server."
 #define INVALID_ADVICE \
 	"Correct the options of the foreign server or user mapping: nothing can" \
 	" be connected to with these."
@@ -89,6 +91,10 @@ static const login_error login_errors[] = {
 	{"42501", "option_refused", OPTION_ADVICE, BY_SQLSTATE},
 	{"42601", "option_refused", OPTION_ADVICE, BY_SQLSTATE},
 	{"42704", "option_refused", OPTION_ADVICE, BY_SQLSTATE},
+	{"invalid response to SSL", "not_postgresql",
+	OTHER_PROGRAM_ADVICE, BY_TEXT},
+	{"expected authentication request", "not_postgresql",
+	OTHER_PROGRAM_ADVICE, BY_TEXT},
 	{"SSL", "tls", TLS_ADVICE, BY_TEXT},
 	{"certificate", "tls", TLS_ADVICE, BY_TEXT},
 	{"private key", "tls", TLS_ADVICE, BY_TEXT},

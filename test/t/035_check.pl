@@ -262,6 +262,9 @@ for my $case ([ 'silent', 'connection no_answer' ], [ 'liar', 'extension there n
 	within(6, $started, "$server: it can be cancelled");
 }
 hello('real');
+$forged->tell('lie', 'login', 'noise');
+finds('connection not_postgresql', 'silent', 'what listens is no PostgreSQL');
+$forged->tell('lie', 'login', 'silence');
 
 # A pooler.
 SKIP:
