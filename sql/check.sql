@@ -79,6 +79,17 @@ GRANT SELECT ON check_numbers TO regress_px_checker;
 SET ROLE regress_px_checker;
 SELECT item, ok, fault FROM exchange.check_there('loopback') WHERE ok IS NOT true;
 RESET ROLE;
+-- or a right on one of their columns, or to write
+REVOKE SELECT ON check_numbers FROM regress_px_checker;
+GRANT SELECT (id) ON check_numbers TO regress_px_checker;
+SET ROLE regress_px_checker;
+SELECT item, ok, fault FROM exchange.check_there('loopback') WHERE ok IS NOT true;
+RESET ROLE;
+REVOKE SELECT (id) ON check_numbers FROM regress_px_checker;
+GRANT INSERT ON check_numbers TO regress_px_checker;
+SET ROLE regress_px_checker;
+SELECT item, ok, fault FROM exchange.check_there('loopback') WHERE ok IS NOT true;
+RESET ROLE;
 
 -- all servers with a user mapping
 SELECT DISTINCT server FROM exchange.check() WHERE server IN ('loopback', 'checked');

@@ -16,6 +16,9 @@ CREATE VIEW comparison AS
 SELECT * FROM comparison;
 SELECT way, rows, complete FROM exchange.compare('compared', 300);
 SELECT way, rows, complete FROM exchange.compare('public.compared'::regclass, 300);
+CREATE VIEW "two words" AS SELECT 1 AS one;
+SELECT count(*) FROM exchange.compare('"two words"', 300);
+DROP VIEW "two words";
 SELECT way, rows FROM exchange.compare('WITH c AS (SELECT id FROM compared) SELECT sum(id) FROM c', 300);
 -- nothing is compressed by none
 SELECT max(wire_bytes) FILTER (WHERE way = 'none') > 2 * max(wire_bytes) FILTER (WHERE way = 'high_compression') AS smaller
@@ -24,7 +27,9 @@ SELECT max(wire_bytes) FILTER (WHERE way = 'none') > 2 * max(wire_bytes) FILTER 
 SELECT way, rows, wire_bytes FROM exchange.compare('VALUES (1), (2)', 300);
 
 -- stopped when the time is up: between two rows
-SELECT way, rows < 20000 AS fewer, complete FROM exchange.compare('SELECT id, pg_sleep(0.01) FROM compared', 1);
+SELECT way, coalesce(rows, 0) < 20000 AS fewer, complete FROM exchange.compare('SELECT id, pg_sleep(0.01) FROM compared', 1);
+-- when the time of all is up, nothing more begins
+SELECT way, rows, elapsed, speedup, complete FROM exchange.compare('SELECT pg_sleep(0.2)', 0.1);
 
 -- settings are as before, also after an error
 SET pg_exchange.compression = fast;

@@ -37,8 +37,12 @@ px_check_answer(PGconn *pg, int n, char **values)
 	{
 		answer = px_take_answer(pg, n > 0, px_setup_deadline(),
 								(PGresult **) &result);
-		outcome = answer == PX_ANSWER_OK ? take_values(result, n, values) :
-			px_failed(px_answer_text(pg, answer, result));
+		if (answer == PX_ANSWER_OK)
+			outcome = take_values(result, n, values);
+		else if (answer == PX_ANSWER_ERROR)
+			outcome = px_refused(px_answer_text(pg, answer, result));
+		else
+			outcome = px_failed(px_answer_text(pg, answer, result));
 	}
 	PG_FINALLY();
 	{
@@ -51,7 +55,15 @@ px_check_answer(PGconn *pg, int n, char **values)
 px_outcome
 px_check_ask(PGconn *pg, const char *sql, int n, char **values)
 {
+	px_outcome	outcome;
+
 	/* If that fails, so does reading the answer. */
 	(void) PQsendQueryParams(pg, sql, 0, NULL, NULL, NULL, NULL, 0);
-	return px_check_answer(pg, n, values);
+	outcome = px_check_answer(pg, n, values);
+
+	/* After an error there is nothing else to come. */
+	if (outcome.kind == PX_OUTCOME_REFUSED &&
+		!px_come_to_rest(pg, PX_REST_OF_QUERY, px_setup_deadline()))
+		return px_failed(outcome.reason);
+	return outcome;
 }

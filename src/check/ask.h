@@ -15,8 +15,10 @@
 /*
  * Run a query that returns a row of n columns of text, or a command that
  * returns nothing (n is 0).  values are palloc'd, and may be shown; NULL for
- * null.  PX_OUTCOME_FAILED if that is not what comes: then the connection may
- * be of no use any more.  Blocks for some seconds at most, serving interrupts.
+ * null.  PX_OUTCOME_REFUSED if the server says that there is an error; the
+ * connection can still be used, unless it is in a transaction or pipeline.
+ * PX_OUTCOME_FAILED if something else comes: then it may be of no use any
+ * more.  Blocks for some seconds at most, serving interrupts.
  */
 extern px_outcome px_check_ask(PGconn *pg, const char *sql, int n,
 							   char **values);

@@ -151,7 +151,7 @@ check_server(px_report *report, ForeignServer *server)
 			.fault = "no_server_right",
 			.found = "the user may use neither this server nor its tables",
 			.advice = "GRANT USAGE ON FOREIGN SERVER ... TO ...; or GRANT"
-			" SELECT on one of its foreign tables."
+			" SELECT or INSERT on one of its foreign tables."
 		});
 		return;
 	}

@@ -45,7 +45,7 @@ typedef struct compare_way
 /*
  * The first one is not shown: it opens connections, fills caches, and measures
  * links, which all others profit from.  postgres_fdw comes last, and so has
- * what time the others have left.
+ * what time the others have left.  What has no time left is not run.
  */
 static const compare_way ways[] = {
 	{"warm-up", "on", "auto"},
@@ -57,6 +57,7 @@ static const compare_way ways[] = {
 };
 
 #define NWAYS		((int) lengthof(ways))
+#define AUTO		1
 #define BASELINE	(NWAYS - 1)
 
 /* What has come of a way. */
@@ -66,7 +67,8 @@ typedef struct compare_result
 	uint64		raw_nbytes;
 	uint64		wire_nbytes;
 	double		seconds;
-	bool		complete;		/* it was not stopped */
+	bool		complete;		/* it was run, and not stopped */
+	bool		ran;			/* what is above is 0 otherwise */
 } compare_result;
 
 /* A receiver of rows that only counts them, until a deadline. */
@@ -180,6 +182,7 @@ run_way(const char *query, const compare_way *way, TimestampTz deadline)
 	result.seconds = INSTR_TIME_GET_DOUBLE(end);
 	result.rows = count.rows;
 	result.complete = !count.stopped;
+	result.ran = true;
 	result.raw_nbytes = after.raw_nbytes - before.raw_nbytes;
 	result.wire_nbytes = after.wire_nbytes - before.wire_nbytes;
 	return result;
@@ -264,6 +267,7 @@ put_result(ReturnSetInfo *out, int way, const compare_result *result,
 
 	Assert(out->setDesc->natts == COMPARE_NCOLUMNS);
 	values[0] = CStringGetTextDatum(ways[way].name);
+	nulls[1] = nulls[4] = !result->ran;
 	values[1] = Int64GetDatum((int64) result->rows);
 	nulls[2] = nulls[3] = result->wire_nbytes == 0;
 	values[2] = Int64GetDatum((int64) result->raw_nbytes);
@@ -284,23 +288,45 @@ share_of_time(TimestampTz end, int nleft)
 	return now + Max(end - now, 0) / nleft;
 }
 
+/*
+ * Is there time for a way?  A query that computes for long before its first
+ * row may have used up that of all.  The baseline is run all the same if there
+ * is something to compare it with.
+ */
+static bool
+has_time(int way, const compare_result *results, TimestampTz end)
+{
+	return way == 0 || GetCurrentTimestamp() < end ||
+		(way == BASELINE && results[AUTO].ran);
+}
+
+static void
+tell_result(int way, const compare_result *result)
+{
+	if (!result->ran)
+		ereport(NOTICE,
+				(errmsg("%s: not run, as the time is up", ways[way].name)));
+	else
+		ereport(NOTICE,
+				(errmsg("%s: " UINT64_FORMAT " rows in %.2f s%s",
+						ways[way].name, result->rows, result->seconds,
+						result->complete ? "" : ", stopped")));
+}
+
 static void
 compare(const char *query, double seconds, ReturnSetInfo *out)
 {
 	TimestampTz end = GetCurrentTimestamp() +
 		(int64) (seconds * USECS_PER_SEC);
-	compare_result results[NWAYS];
+	compare_result results[NWAYS] = {0};
 
 	SPI_connect();
 	for (int way = 0; way < NWAYS; way++)
 	{
-		results[way] = run_way(query, &ways[way],
-							   share_of_time(end, NWAYS - way));
-		ereport(NOTICE,
-				(errmsg("%s: " UINT64_FORMAT " rows in %.2f s%s",
-						ways[way].name, results[way].rows,
-						results[way].seconds,
-						results[way].complete ? "" : ", stopped")));
+		if (has_time(way, results, end))
+			results[way] = run_way(query, &ways[way],
+								   share_of_time(end, NWAYS - way));
+		tell_result(way, &results[way]);
 	}
 	SPI_finish();
 	for (int way = 1; way < NWAYS; way++)
@@ -308,13 +334,13 @@ compare(const char *query, double seconds, ReturnSetInfo *out)
 }
 
 /*
- * A text without any blank can only be the name of a table.  A literal is
- * taken for text, and not for a regclass.
+ * A text without any blank, or that begins with a quoted name, can only be the
+ * name of a table.  A literal is taken for text, and not for a regclass.
  */
 static char *
 complete_query(char *text)
 {
-	return strpbrk(text, " \t\r\n\f\v(") == NULL ?
+	return text[0] == '"' || strpbrk(text, " \t\r\n\f\v(") == NULL ?
 		psprintf("TABLE %s", text) : text;
 }
 

@@ -20,8 +20,8 @@
 
 #include "check/session.h"
 
-/* A foreign table of the server that the user may read, in the form of SQL. */
-#define TABLE_SQL \
+/* The foreign tables of the server for which this is true, as SQL. */
+#define TABLES_SQL(may) \
 	"SELECT pg_catalog.format('%%I.%%I', n.nspname, c.relname)" \
 	" FROM pg_catalog.pg_foreign_table t" \
 	" JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) t.ftrelid" \
@@ -29,16 +29,23 @@
 	" ON n.oid OPERATOR(pg_catalog.=) c.relnamespace" \
 	" WHERE t.ftserver OPERATOR(pg_catalog.=) %u::pg_catalog.oid" \
 	" AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')" \
-	" AND pg_catalog.has_table_privilege(c.oid, 'SELECT')" \
+	" AND (" may ")" \
 	" ORDER BY t.ftrelid USING OPERATOR(pg_catalog.<) LIMIT 1"
 
+/* One that the user may read, or a column of it. */
+#define TABLE_SQL \
+	TABLES_SQL("pg_catalog.has_any_column_privilege(c.oid, 'SELECT')")
+
 /*
- * May the user have anything to do with the server?  Whoever may read one of
- * its tables may have postgres_fdw connect to it.
+ * May the user have anything to do with the server?  Whoever may read or write
+ * one of its tables may have postgres_fdw connect to it.
  */
 #define MAY_USE_SQL \
 	"SELECT pg_catalog.has_server_privilege(%u::pg_catalog.oid, 'USAGE')" \
-	" OR EXISTS (" TABLE_SQL ")"
+	" OR EXISTS (" TABLES_SQL( \
+		"pg_catalog.has_any_column_privilege(c.oid," \
+		" 'SELECT, INSERT, UPDATE')" \
+		" OR pg_catalog.has_table_privilege(c.oid, 'DELETE, TRUNCATE')") ")"
 
 /*
  * Run a query.  Its first value is palloc'd in context; NULL if there is none.
@@ -81,6 +88,13 @@ is_about_query(int sqlerrcode)
 		ERRCODE_TO_CATEGORY(ERRCODE_SYNTAX_ERROR);
 }
 
+/* Is that the remote's error, and not an interrupt of this session? */
+static bool
+is_remote(const ErrorData *error)
+{
+	return error->context && strstr(error->context, "remote SQL command: ");
+}
+
 /* The error, copied, that the scan has raised; NULL if it has raised none. */
 static ErrorData *
 try_scan(const char *table)
@@ -107,8 +121,9 @@ try_scan(const char *table)
 	RollbackAndReleaseCurrentSubTransaction();
 	MemoryContextSwitchTo(context);
 	CurrentResourceOwner = owner;
-	if (error && (error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
-				  error->sqlerrcode == ERRCODE_OUT_OF_MEMORY))
+	if (error && !is_remote(error) &&
+		(error->sqlerrcode == ERRCODE_QUERY_CANCELED ||
+		 error->sqlerrcode == ERRCODE_OUT_OF_MEMORY))
 		ReThrowError(error);
 	return error;
 }

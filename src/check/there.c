@@ -63,16 +63,17 @@ enum
 	FACT_ENCODING,
 	FACT_OBJECTS,
 	FACT_FILES,
-	FACT_FREE,
-	FACT_ROLE_FREE,
-	FACT_DATABASE_FREE,
 	NFACTS
 };
 
+/* All but FACT_FILES come at once. */
+#define NFACTS_ASKED	FACT_FILES
+
+/* By which limits connections are free. */
+#define NLIMITS	3
+
 /*
  * The session has not got its search_path yet.  So everything has its schema.
- * Connections that are free, but for this one; a role or database without a
- * limit has none.
  */
 #define MINUS	" OPERATOR(pg_catalog.-) "
 #define SETTING(name) \
@@ -83,11 +84,20 @@ enum
 	" pg_catalog.pg_is_in_recovery()," \
 	" pg_catalog.getdatabaseencoding()," \
 	" (SELECT e.extversion FROM pg_catalog.pg_extension e" \
-	" WHERE e.extname" PX_EQ "'pg_exchange')," \
-	" (SELECT a.default_version FROM" \
-	" pg_catalog.pg_available_extensions() a" \
-	" WHERE a.name" PX_EQ "'pg_exchange')," \
-	" " SETTING("max_connections") \
+	" WHERE e.extname" PX_EQ "'pg_exchange')"
+
+/* What follows may be forbidden there to all but some users. */
+#define FILES_SQL \
+	"SELECT pg_catalog.max(a.default_version::pg_catalog.text)" \
+	" FROM pg_catalog.pg_available_extensions() a" \
+	" WHERE a.name" PX_EQ "'pg_exchange'"
+
+/*
+ * Connections that are free, but for this one; a role or database without a
+ * limit has none, and superusers have no such limits.
+ */
+#define FREE_SQL \
+	"SELECT " SETTING("max_connections") \
 	MINUS SETTING("superuser_reserved_connections") \
 	MINUS "coalesce(pg_catalog.current_setting('reserved_connections', true)" \
 	"::pg_catalog.int4, 0)" MINUS \
@@ -102,7 +112,8 @@ enum
 	" FROM pg_catalog.pg_database d, pg_catalog.pg_stat_database s" \
 	" WHERE s.datid" PX_EQ "d.oid" \
 	" AND d.datname" PX_EQ "pg_catalog.current_database()" \
-	" AND d.datconnlimit OPERATOR(pg_catalog.>=) 0)"
+	" AND d.datconnlimit OPERATOR(pg_catalog.>=) 0" \
+	" AND pg_catalog.current_setting('is_superuser')" PX_EQ "'off')"
 
 /*
  * Close a connection, if it was begun.  If it works, wait until the session
@@ -181,7 +192,9 @@ check_tls(check_there *check)
 		.found = version ? version : "not encrypted"
 	};
 
-	if (!version && !px_socket_is_same_host(PQsocket(pg)))
+	if (PQgssEncInUse(pg))
+		finding.found = "encrypted by GSSAPI";
+	else if (!version && !px_socket_is_same_host(PQsocket(pg)))
 		finding.advice = "Set sslmode of the server to verify-full, unless"
 			" you trust the network.";
 	px_report_add(check->report, finding);
@@ -242,16 +255,28 @@ check_encoding(check_there *check, char **facts)
 }
 
 /* How many more connections are there, by the tightest limit? */
-static void
-check_free(check_there *check, char **facts)
+static px_outcome
+check_free(check_there *check)
 {
 	px_finding	finding = {.item = "connections there"};
 	int			least = INT_MAX;
+	char	   *limits[NLIMITS];
+	px_outcome	outcome = px_check_ask(check->connecting[0].pg, FREE_SQL,
+									   NLIMITS, limits);
 
-	for (int i = FACT_FREE; i <= FACT_DATABASE_FREE; i++)
+	if (outcome.kind == PX_OUTCOME_REFUSED)
 	{
-		if (facts[i])
-			least = Min(least, Max(atoi(facts[i]), 0));
+		finding.unknown = true;
+		finding.found = outcome.reason;
+		px_report_add(check->report, finding);
+		return px_ok();
+	}
+	if (!px_is_ok(outcome))
+		return outcome;
+	for (int i = 0; i < NLIMITS; i++)
+	{
+		if (limits[i])
+			least = Min(least, Max(atoi(limits[i]), 0));
 	}
 	finding.found = psprintf("%d free", least);
 	if (least < px_max_connections_per_server)
@@ -264,6 +289,7 @@ check_free(check_there *check, char **facts)
 			" pg_exchange.max_connections_per_server here.";
 	}
 	px_report_add(check->report, finding);
+	return px_ok();
 }
 
 /* Ask a few times for nothing, and add what streams have measured. */
@@ -309,16 +335,21 @@ check_link(check_there *check)
 static px_outcome
 check_facts(check_there *check, char **facts)
 {
-	px_outcome	outcome = px_check_ask(check->connecting[0].pg, FACTS_SQL,
-									   NFACTS, facts);
+	PGconn	   *pg = check->connecting[0].pg;
+	px_outcome	outcome = px_check_ask(pg, FACTS_SQL, NFACTS_ASKED, facts);
 
 	if (!px_is_ok(outcome))
+		return outcome;
+	outcome = px_check_ask(pg, FILES_SQL, 1, &facts[FACT_FILES]);
+	if (outcome.kind == PX_OUTCOME_REFUSED)
+		facts[FACT_FILES] = "";	/* there may be some */
+	else if (!px_is_ok(outcome))
 		return outcome;
 	check_pooler(check, facts);
 	check_version(check, facts);
 	check_encoding(check, facts);
-	check_free(check, facts);
-	return check_link(check);
+	outcome = check_free(check);
+	return px_is_ok(outcome) ? check_link(check) : outcome;
 }
 
 /* Introduce the connection, as that of a stream is. */

@@ -15,6 +15,7 @@ my $shard = new_shard('shard', init => [ allows_streaming => 1 ], conf => "liste
 local all rejected reject
 local all secured scram-sha-256
 local all all trust
+host all secured 127.0.0.1/32 scram-sha-256
 local replication all trust
 host all all 127.0.0.1/32 trust
 EOC
@@ -25,6 +26,9 @@ $shard->safe_psql('postgres', q{
 	CREATE ROLE plain LOGIN;
 	CREATE ROLE narrow LOGIN CONNECTION LIMIT 3;
 	CREATE ROLE one LOGIN CONNECTION LIMIT 1;
+	CREATE ROLE nologin;
+	CREATE ROLE hasty LOGIN SUPERUSER;
+	ALTER ROLE hasty SET statement_timeout = '500ms';
 	GRANT SELECT ON events TO PUBLIC});
 # Databases, each of which is broken in its own way.
 sub new_database
@@ -46,6 +50,16 @@ new_database('latin', $extension, "ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'
 new_database('unshared', "$extension; REVOKE EXECUTE ON FUNCTION pg_export_snapshot() FROM PUBLIC");
 new_database('private');
 $shard->safe_psql('postgres', 'REVOKE CONNECT ON DATABASE private FROM PUBLIC');
+new_database('closed_database', undef, 'ALLOW_CONNECTIONS false');
+new_database('limited', "$extension; CREATE TABLE events (id int)", 'CONNECTION LIMIT 2');
+# Where statistics and the list of packages are not for everybody.
+new_database('hidden', qq{$extension; CREATE TABLE events (id int); GRANT SELECT ON events TO PUBLIC;
+	REVOKE SELECT ON pg_stat_activity, pg_stat_database FROM PUBLIC;
+	REVOKE EXECUTE ON FUNCTION pg_available_extensions() FROM PUBLIC});
+# As if the files of the package were not there.
+new_database('unpackaged', q{
+	CREATE OR REPLACE FUNCTION pg_catalog.pg_available_extensions(OUT name name, OUT default_version text, OUT comment text)
+		RETURNS SETOF record STABLE LANGUAGE sql AS $$SELECT name '', '', '' WHERE false$$});
 # Here, hellos are what a test says: an expression of the real one.
 new_database('liar', "$extension; CREATE FUNCTION exchange.real_hello(text) RETURNS text AS '\$libdir/pg_exchange', 'px_sql_hello' LANGUAGE C STRICT");
 sub hello
@@ -127,6 +141,7 @@ finds('connections there few_connections', 'healthy', 'our own limit is more tha
 my %databases = (
 	bare => [ 'extension_missing', 'no extension there' ],
 	old => [ 'extension_too_old', 'an old version there' ],
+	unpackaged => [ 'package_missing', 'no package there' ],
 	impostor => [ 'impostor', 'functions of somebody else' ]);
 for my $database (sort keys %databases)
 {
@@ -186,8 +201,40 @@ add('tls', host => '127.0.0.1', options => "sslmode 'require'");
 finds('connection tls, session session_failed', 'tls', 'no TLS where it is required');
 add('closed', host => '127.0.0.1', port => PostgreSQL::Test::Cluster::get_free_port());
 finds('connection unreachable, session session_failed', 'closed', 'nobody listens');
+add('nologin', mapping => "user 'nologin', password_required 'false'");
+finds('connection login_refused, session session_failed', 'nologin', 'a role that may not log in');
+add('closed_database', dbname => 'closed_database');
+finds('connection database_closed, session session_failed', 'closed_database', 'a database that takes no connections');
+add('setting', options => "options '-c nonsense=1'");
+finds('connection option_refused, session session_failed', 'setting', 'a setting that the server does not know');
+add('superior', options => "options '-c log_statement=all'", mapping => "user 'plain', password_required 'false'");
+finds('connection option_refused, session session_failed', 'superior', 'a setting that the user may not set');
+add('port', host => '127.0.0.1', port => 99999);
+finds('connection invalid_option, session session_failed', 'port', 'no port');
+add('leader', options => "target_session_attrs 'standby'");
+finds('connection wrong_role, session session_failed', 'leader', 'a primary where a standby is asked for');
+# What the last host says is not lost.
+add('hosts', host => '127.0.0.1,127.0.0.1', port => PostgreSQL::Test::Cluster::get_free_port() . ',' . $shard->port,
+	mapping => "user 'secured', password 'wrong', password_required 'false'");
+finds('connection wrong_password, session session_failed', 'hosts', 'two hosts');
+
+# What the server does not tell to its user.
+add('hidden', dbname => 'hidden', mapping => "user 'plain', password_required 'false'");
+finds('', 'hidden', 'hidden statistics');
+is($coordinator->safe_psql('postgres', q{SELECT item || ': ' || found FROM exchange.check('hidden') WHERE ok IS NULL}),
+	'connections there: permission denied for view pg_stat_database', 'hidden statistics are unknown');
+
+# An error of the server's is none of ours, even if it was cancelled there.
+add('hasty', options => "use_remote_estimate 'true'", mapping => "user 'hasty', password_required 'false'");
+my $locker = open_session($shard);
+$locker->query('BEGIN; LOCK TABLE events');
+finds('session session_failed', 'hasty', 'a query that was cancelled over there');
+$locker->query('ROLLBACK');
+$locker->quit;
 
 # Connections.
+add('limited', dbname => 'limited');
+finds('', 'limited', 'a limit that is none for superusers');
 add('narrow', mapping => "user 'narrow', password_required 'false'");
 finds('connections there few_connections', 'narrow', 'few connections for the role');
 add('one', mapping => "user 'one', password_required 'false'");
@@ -215,6 +262,9 @@ for my $case ([ 'silent', 'connection no_answer' ], [ 'liar', 'extension there n
 	within(6, $started, "$server: it can be cancelled");
 }
 hello('real');
+$forged->tell('lie', 'login', 'noise');
+finds('connection not_postgresql', 'silent', 'what listens is no PostgreSQL');
+$forged->tell('lie', 'login', 'silence');
 
 # A pooler.
 SKIP:
@@ -276,6 +326,14 @@ is($session->query(q{SELECT count(*) FROM exchange.connections}), 0, 'no connect
 is($session->query(q{BEGIN; SELECT count(*) FROM exchange.check('closed') WHERE NOT ok; SELECT count(*) FROM healthy; COMMIT}), "2\n1000",
 	'a transaction goes on after a server that is not there');
 $session->quit;
+
+# Connections that this server has no files for.
+my $small = new_coordinator('small', conf => "max_files_per_process = 64\n");
+add_server($small, "many_$_", $shard) for 1 .. 16;
+$small->safe_psql('postgres', "CREATE FOREIGN TABLE many_$_ (id int) SERVER many_$_ OPTIONS (table_name 'events')") for 1 .. 16;
+is($small->safe_psql('postgres', q{
+	SELECT DISTINCT fault, length(advice) > 10 FROM generate_series(1, 16) i, exchange.check_there('many_' || i)
+	WHERE item = 'connection' AND NOT ok}), 'not_connected|t', 'too many open files here');
 
 # One bad server does not hide the others, and each shows once.
 is($coordinator->safe_psql('postgres', q{SELECT count(DISTINCT server) FROM exchange.check() WHERE server <> 'silent'}),
