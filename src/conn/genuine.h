@@ -70,14 +70,15 @@
  * error.
  *
  * 1255 and 3079 are the oids of pg_proc and pg_extension, 13 is that of the
- * language C.
+ * language C, and 10 that of the first superuser, whose role all superusers
+ * have.  (Not everybody may read pg_roles.)
  */
 #define PX_ARE_GENUINE(functions, number) \
 	"EXISTS (SELECT FROM pg_catalog.pg_extension e" \
 	" WHERE e.extname" PX_EQ "'pg_exchange'" \
 	" AND (SELECT n.nspname" PX_EQ "'exchange'" \
-	" AND (n.nspowner" PX_EQ "e.extowner OR (SELECT r.rolsuper" \
-	" FROM pg_catalog.pg_roles r WHERE r.oid" PX_EQ "n.nspowner))" \
+	" AND (n.nspowner" PX_EQ "e.extowner" \
+	" OR pg_catalog.pg_has_role(n.nspowner, 10::pg_catalog.oid, 'MEMBER'))" \
 	" AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')" \
 	" FROM pg_catalog.pg_namespace n WHERE n.oid" PX_EQ "e.extnamespace)" \
 	" AND (SELECT pg_catalog.count(*) FROM pg_catalog.pg_depend d" \

@@ -121,6 +121,15 @@ $shard->safe_psql('postgres', 'DROP EXTENSION pg_exchange; CREATE EXTENSION pg_e
 is(transport(), q{exchange v1, session (remote's pg_exchange is gone, or not the extension's any more)}, 'another extension is not the one that was looked at');
 is(transport(), 'exchange v1, stream', 'it is looked at, and used');
 
+# Nobody needs a right to read pg_roles.
+$shard->safe_psql('postgres', 'CREATE ROLE reader LOGIN; GRANT SELECT ON events TO reader; REVOKE SELECT ON pg_roles FROM PUBLIC');
+add_server($coordinator, 'limited', $shard, user_mapping => 0);
+$coordinator->safe_psql('postgres', q{
+	CREATE USER MAPPING FOR CURRENT_USER SERVER limited OPTIONS (user 'reader', password_required 'false');
+	CREATE FOREIGN TABLE read_by_reader (id int, name text) SERVER limited OPTIONS (table_name 'events')});
+is(label('Transport', ask('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM read_by_reader;')), 'exchange v1, stream', 'a user who may not read pg_roles reads by a stream');
+$shard->safe_psql('postgres', 'GRANT SELECT ON pg_roles TO PUBLIC');
+
 # ---- requests to cancel -----------------------------------------------------
 
 SKIP:
