@@ -35,6 +35,8 @@
 #   make bench-scale     up to 256 foreign servers and 8,192 partitions against postgres_fdw: times, memory, connections
 #   make bench-load      200 sessions of pgbench over four shards, also while these are killed
 #   make pictures        doc/images: what scripts/exchange-graph makes of real EXPLAINs
+#   make release         all steps of a release, up to the tag (RELEASE_OPTS=--dry-run lists them)
+#   make release-check   only those that take seconds and change nothing
 #   make format          clang-format over src/ and test/
 #
 # WERROR=1 turns on the strict warnings that the tests build with.
@@ -50,7 +52,7 @@ PG_CONFIG ?= pg_config
 # Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
 # `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of
 # that command line (make clean check) gets a make of its own.
-script_goals = check check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-graph check-upgrade check-tpch check-cluster check-auto check-scale check-load check-random check-aggregates check-joins check-sessions check-writes check-mirrored check-write-load check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-parallel bench-links bench-auto bench-tpch bench-joins bench-write bench-scale bench-load pictures format
+script_goals = check check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-graph check-upgrade check-tpch check-cluster check-auto check-scale check-load check-random check-aggregates check-joins check-sessions check-writes check-mirrored check-write-load check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian release release-check fuzz coverage demo bench bench-suite bench-latency bench-parallel bench-links bench-auto bench-tpch bench-joins bench-write bench-scale bench-load pictures format
 .PHONY: $(script_goals)
 
 ifneq (,$(filter $(script_goals),$(MAKECMDGOALS)))
@@ -69,6 +71,10 @@ check-matrix:
 	scripts/check_matrix.py $(TESTED:%=--tested=%) $(PHASES:%=--phases=%) $(MAJORS)
 check-deb check-new-user check-big-endian check-assert check-valgrind coverage:
 	$(wildcard scripts/$(subst -,_,$@).*) $(CHECK_OPTS)
+release:
+	scripts/release $(RELEASE_OPTS)
+release-check:
+	scripts/release --cheap
 fuzz:
 	scripts/fuzz.py $(TIME:%=--time=%) $(TARGETS)
 check-load check-random check-aggregates check-joins check-sessions check-writes check-mirrored check-write-load check-sqlsmith:
