@@ -12,6 +12,7 @@
 #   make check-joins     random join queries over several servers and on one (CHECK_OPTS as above)
 #   make check-writes    random writes, as frames and by postgres_fdw (CHECK_OPTS as above)
 #   make check-mirrored  PostgreSQL's regression files about writing, over foreign tables (CHECK_OPTS="insert copy": these)
+#   make check-rolling  nodes are upgraded from 1.0 one by one while sessions run on them (CHECK_OPTS="shard session": one way)
 #   make check-sqlsmith  sqlsmith's queries (CHECK_OPTS as above)
 #   make check-assert    regress, isolation and tap on a PostgreSQL with assertions, built from the distribution's source
 #   make check-valgrind  regress with that PostgreSQL under valgrind (half an hour)
@@ -35,6 +36,8 @@
 #   make bench-scale     up to 256 foreign servers and 8,192 partitions against postgres_fdw: times, memory, connections
 #   make bench-load      200 sessions of pgbench over four shards, also while these are killed
 #   make pictures        doc/images: what scripts/exchange-graph makes of real EXPLAINs
+#   make release         all steps of a release, up to the tag (RELEASE_OPTS=--dry-run lists them)
+#   make release-check   only those that take seconds and change nothing
 #   make format          clang-format over src/ and test/
 #
 # WERROR=1 turns on the strict warnings that the tests build with.
@@ -50,7 +53,7 @@ PG_CONFIG ?= pg_config
 # Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
 # `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of
 # that command line (make clean check) gets a make of its own.
-script_goals = check check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-graph check-upgrade check-tpch check-cluster check-auto check-scale check-load check-random check-aggregates check-joins check-sessions check-writes check-mirrored check-write-load check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian fuzz coverage demo bench bench-suite bench-latency bench-parallel bench-links bench-auto bench-tpch bench-joins bench-write bench-scale bench-load pictures format
+script_goals = check check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-graph check-upgrade check-tpch check-cluster check-auto check-scale check-load check-random check-aggregates check-joins check-sessions check-writes check-mirrored check-write-load check-rolling check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian release release-check fuzz coverage demo bench bench-suite bench-latency bench-parallel bench-links bench-auto bench-tpch bench-joins bench-write bench-scale bench-load pictures format
 .PHONY: $(script_goals)
 
 ifneq (,$(filter $(script_goals),$(MAKECMDGOALS)))
@@ -69,9 +72,13 @@ check-matrix:
 	scripts/check_matrix.py $(TESTED:%=--tested=%) $(PHASES:%=--phases=%) $(MAJORS)
 check-deb check-new-user check-big-endian check-assert check-valgrind coverage:
 	$(wildcard scripts/$(subst -,_,$@).*) $(CHECK_OPTS)
+release:
+	scripts/release $(RELEASE_OPTS)
+release-check:
+	scripts/release --cheap
 fuzz:
 	scripts/fuzz.py $(TIME:%=--time=%) $(TARGETS)
-check-load check-random check-aggregates check-joins check-sessions check-writes check-mirrored check-write-load check-sqlsmith:
+check-load check-random check-aggregates check-joins check-sessions check-writes check-mirrored check-write-load check-rolling check-sqlsmith:
 	scripts/build.sh
 	scripts/$(subst -,_,$@).py $(CHECK_OPTS)
 demo bench:
@@ -130,6 +137,10 @@ include $(PGXS)
 
 # The loops over columns and over armour are written to be vectorised; -O2 of older compilers does not.
 $(filter src/column/% src/adapt/% src/wire/armour%,$(OBJS)): override CFLAGS += -O3 -funroll-loops
+
+# The version is decided in the control file alone.
+src/library.o: override CPPFLAGS += -DPX_VERSION='"$(shell sed -n "s/^default_version = '\(.*\)'/\1/p" pg_exchange.control)"'
+src/library.o: pg_exchange.control
 
 # Say which package is missing instead of what the compiler makes of it.
 .PHONY: build-deps

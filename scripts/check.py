@@ -140,7 +140,8 @@ def unit(_work):
     env = {**os.environ, "PG_CONFIG": harness.find_pg_config()}
     env.pop("MAKEFLAGS", None)
     # Built here, by whoever builds: no server is involved.
-    run_tests([sys.executable, "scripts/check_includes.py"], ROOT, unprivileged=False, quiet=True)
+    for name in ("includes", "versions", "release"):
+        run_tests([sys.executable, f"scripts/check_{name}.py"], ROOT, unprivileged=False, quiet=True)
     for folder in ("test/unit", "test/fuzz"):
         run_tests(["make", "-s", "-C", folder, "check", "WERROR=1"], ROOT, env, unprivileged=False, quiet=True)
     return None

@@ -10,13 +10,13 @@
 import glob
 import os
 import re
-import shutil
 import sys
 
 sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 import harness  # noqa: E402
+import installation  # noqa: E402
 import report  # noqa: E402
 
 NEXT = "99.0"   # the made-up version
@@ -25,19 +25,6 @@ CREATE FUNCTION exchange.made_up() RETURNS text LANGUAGE sql RETURN 'made up';
 CREATE OR REPLACE FUNCTION exchange.hello(hello text) RETURNS text
 AS 'MODULE_PATHNAME', 'px_sql_hello' LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 """
-
-
-def copy_installation(work):
-    """PostgreSQL finds its files beside its programs: so a copy of these, with links to the rest, is another installation."""
-    root = os.path.join(work, "copy")
-    for what in ("bindir", "pkglibdir", "sharedir"):
-        source = harness.pg_config(what)
-        target = root + source
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        shutil.copytree(source, target, copy_function=shutil.copy2 if what == "bindir" else os.symlink)
-    bindir = root + harness.pg_config("bindir")
-    os.environ["PG_CONFIG"] = os.path.join(bindir, "pg_config")
-    return os.path.join(harness.pg_config("sharedir"), "extension")
 
 
 def release_next(folder, current):
@@ -143,7 +130,8 @@ def check_pg_upgrade(work, server):
 
 
 def check(work):
-    extension = copy_installation(work)
+    os.environ["PG_CONFIG"] = installation.copy_installation(work)
+    extension = os.path.join(harness.pg_config("sharedir"), "extension")
     server = harness.Server(work, "server", {"session_preload_libraries": "pg_exchange", "pg_exchange.min_bytes": "0"})
     versions = server.sql("SELECT version FROM pg_available_extension_versions WHERE name = 'pg_exchange' ORDER BY 1").split()
     report.ok(len(versions) == len({re.sub(r".*--|\.sql$", "", path) for path in glob.glob(ROOT + "/pg_exchange--*.sql")}),

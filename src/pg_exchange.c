@@ -12,6 +12,7 @@
 #include "exec/run.h"
 #include "exec/trim.h"
 #include "guc.h"
+#include "library.h"
 #include "node/armour.h"
 #include "node/broadcast.h"
 #include "node/forward.h"
@@ -55,6 +56,7 @@ void		_PG_init(void);
 void
 _PG_init(void)
 {
+	px_library_init();
 	px_guc_init();
 	px_pglz_init();
 	px_stats_init();

@@ -23,6 +23,7 @@
 
 #include "compat.h"
 #include "exec/auto.h"
+#include "library.h"
 #include "node/armour.h"
 #include "node/send.h"
 #include "wire/armour.h"
@@ -227,6 +228,7 @@ armour_create_state(CustomScan *scan)
 {
 	px_armour_state *state = palloc0(sizeof(px_armour_state));
 
+	px_library_check();
 	NodeSetTag(state, T_CustomScanState);
 	state->css.methods = &armour_exec_methods;
 	return (Node *) state;

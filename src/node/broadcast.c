@@ -30,6 +30,7 @@
 #include "exec/broadcast_ask.h"
 #include "exec/start.h"
 #include "exec/run.h"
+#include "library.h"
 #include "node/broadcast.h"
 #include "node/broadcast_explain.h"
 #include "node/broadcast_state.h"
@@ -74,6 +75,7 @@ create_state(CustomScan *scan)
 {
 	px_broadcast_state *state = palloc0(sizeof(px_broadcast_state));
 
+	px_library_check();
 	NodeSetTag(state, T_CustomScanState);
 	state->css.methods = &broadcast_exec_methods;
 	return (Node *) state;

@@ -20,6 +20,7 @@
 #include "compat.h"
 #include "exec/auto.h"
 #include "exec/timeout.h"
+#include "library.h"
 #include "node/forward.h"
 #include "node/send.h"
 
@@ -36,6 +37,7 @@ forward_create_state(CustomScan *scan)
 {
 	px_forward_state *state = palloc0(sizeof(px_forward_state));
 
+	px_library_check();
 	NodeSetTag(state, T_CustomScanState);
 	state->css.methods = &forward_exec_methods;
 	return (Node *) state;

@@ -36,6 +36,7 @@
 #include "exec/scan_filter.h"
 #include "exec/siblings.h"
 #include "exec/start.h"
+#include "library.h"
 #include "node/gather.h"
 #include "node/gather_explain.h"
 #include "node/gather_state.h"
@@ -86,6 +87,7 @@ create_state(CustomScan *scan)
 {
 	px_gather_state *state = palloc0(sizeof(px_gather_state));
 
+	px_library_check();
 	NodeSetTag(state, T_CustomScanState);
 	state->css.methods = &gather_exec_methods;
 	return (Node *) state;

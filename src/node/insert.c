@@ -32,6 +32,7 @@
 #include "compat_executor.h"
 #include "exec/apply_state.h"
 #include "exec/insert_mode.h"
+#include "library.h"
 #include "node/insert.h"
 
 /* Limits of a batch, as in COPY. */
@@ -304,6 +305,7 @@ insert_create_state(CustomScan *scan)
 {
 	px_insert_state *state = palloc0(sizeof(px_insert_state));
 
+	px_library_check();
 	NodeSetTag(state, T_CustomScanState);
 	state->css.methods = &insert_exec_methods;
 	return (Node *) state;

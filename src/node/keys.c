@@ -17,6 +17,7 @@
 
 #include "compat.h"
 #include "exec/filter.h"
+#include "library.h"
 #include "node/keys.h"
 
 typedef struct filter_key
@@ -69,6 +70,7 @@ create_state(CustomScan *scan)
 {
 	px_keys_state *state = palloc0(sizeof(px_keys_state));
 
+	px_library_check();
 	NodeSetTag(state, T_CustomScanState);
 	state->css.methods = &keys_exec_methods;
 	return (Node *) state;

@@ -27,6 +27,7 @@
 #include "compat.h"
 #include "exec/outer_batch.h"
 #include "exec/run.h"
+#include "library.h"
 #include "node/lookup.h"
 #include "node/receive.h"
 
@@ -116,6 +117,7 @@ create_state(CustomScan *scan)
 {
 	px_lookup_state *state = palloc0(sizeof(px_lookup_state));
 
+	px_library_check();
 	NodeSetTag(state, T_CustomScanState);
 	state->css.methods = &lookup_exec_methods;
 	return (Node *) state;

@@ -18,6 +18,7 @@
 #include "mb/pg_wchar.h"
 
 #include "compat.h"
+#include "library.h"
 #include "node/armour.h"
 #include "node/plan.h"
 #include "node/send.h"
@@ -180,6 +181,7 @@ plan_create_state(CustomScan *scan)
 {
 	px_plan_state *state = palloc0(sizeof(px_plan_state));
 
+	px_library_check();
 	NodeSetTag(state, T_CustomScanState);
 	state->css.methods = &plan_exec_methods;
 	return (Node *) state;

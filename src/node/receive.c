@@ -40,6 +40,7 @@
 #include "exec/start.h"
 #include "exec/trim.h"
 #include "exec/writer.h"
+#include "library.h"
 #include "node/receive.h"
 #include "transport/question.h"
 #include "tuple/decode.h"
@@ -80,6 +81,7 @@ create_state(CustomScan *scan)
 {
 	px_receive_state *state = palloc0(sizeof(px_receive_state));
 
+	px_library_check();
 	NodeSetTag(state, T_CustomScanState);
 	state->css.methods = &receive_exec_methods;
 	return (Node *) state;

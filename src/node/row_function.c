@@ -17,6 +17,7 @@
 
 #include "compat.h"
 #include "conn/sqlstate.h"
+#include "library.h"
 #include "node/row_function.h"
 
 Node *
@@ -24,6 +25,7 @@ px_row_function_create(size_t nbytes, const CustomExecMethods *methods)
 {
 	px_row_function *state = palloc0(nbytes);
 
+	px_library_check();
 	NodeSetTag(state, T_CustomScanState);
 	state->css.methods = methods;
 	return (Node *) state;

@@ -44,6 +44,7 @@
 #include "compat.h"
 #include "exec/auto.h"
 #include "exec/timeout.h"
+#include "library.h"
 #include "node/send.h"
 #include "node/send_explain.h"
 #include "node/send_parallel.h"
@@ -498,6 +499,7 @@ send_create_state(CustomScan *scan)
 {
 	px_send_state *state = palloc0(sizeof(px_send_state));
 
+	px_library_check();
 	NodeSetTag(state, T_CustomScanState);
 	state->css.methods = &send_exec_methods;
 	return (Node *) state;
