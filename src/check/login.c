@@ -38,7 +38,9 @@ static const login_error login_errors[] = {
 	" encryption (see sslmode in the server's options), or correct the user"
 	" of the user mapping."},
 	{"3D000", "database_missing",
-	"Correct the database: ALTER SERVER ... OPTIONS (SET dbname ...)."},
+	"Correct the database: ALTER SERVER ... OPTIONS (SET dbname ...), or (ADD"
+	" dbname ...) if the server has no such option: then the database has the"
+	" name of the remote user."},
 	{"53300", "server_full",
 	"Close sessions there, or raise its max_connections, or the limit of the"
 	" role or database."},
@@ -127,7 +129,8 @@ judge_message(PGconn *pg)
 		finding.fault = "tls";
 		finding.advice = "Let that server use TLS (ssl = on and a certificate"
 			" that this host trusts), or correct sslmode and sslrootcert of"
-			" the foreign server.";
+			" the foreign server. With verify-full, its host must be a name"
+			" in the certificate.";
 	}
 	return finding;
 }
