@@ -14,6 +14,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/xact.h"
 #include "executor/spi.h"
 #include "fmgr.h"
@@ -257,6 +259,13 @@ speedup(const compare_result *result, const compare_result *baseline)
 		(baseline->rows / baseline->seconds);
 }
 
+/* For people: not more digits than a measurement has. */
+static double
+round_to(double value, double parts)
+{
+	return rint(value * parts) / parts;
+}
+
 static void
 put_result(ReturnSetInfo *out, int way, const compare_result *result,
 		   const compare_result *baseline)
@@ -272,9 +281,9 @@ put_result(ReturnSetInfo *out, int way, const compare_result *result,
 	nulls[2] = nulls[3] = result->wire_nbytes == 0;
 	values[2] = Int64GetDatum((int64) result->raw_nbytes);
 	values[3] = Int64GetDatum((int64) result->wire_nbytes);
-	values[4] = Float8GetDatum(result->seconds);
+	values[4] = Float8GetDatum(round_to(result->seconds, 1e4));
 	nulls[5] = gain <= 0;
-	values[5] = Float8GetDatum(gain);
+	values[5] = Float8GetDatum(round_to(gain, 1e2));
 	values[6] = BoolGetDatum(result->complete);
 	tuplestore_putvalues(out->setResult, out->setDesc, values, nulls);
 }

@@ -76,7 +76,8 @@ check_library(px_report *report)
 		finding.found = "not loaded when a session begins";
 		finding.advice = "Without the library, queries are planned without"
 			" exchanges. Add pg_exchange to session_preload_libraries, or to"
-			" shared_preload_libraries and restart; then begin a new session.";
+			" shared_preload_libraries and restart; then begin a new session."
+			" This session has loaded it now, by this check.";
 	}
 	px_report_add(report, finding);
 }

@@ -70,8 +70,9 @@ static const login_error login_errors[] = {
 	" in (ALTER ROLE ... LOGIN); or correct the user of the user mapping.",
 	BY_SQLSTATE},
 	{"3D000", "database_missing",
-	"Correct the database: ALTER SERVER ... OPTIONS (SET dbname ...).",
-	BY_SQLSTATE},
+	"Correct the database: ALTER SERVER ... OPTIONS (SET dbname ...), or (ADD"
+	" dbname ...) if the server has no such option: then the database has the"
+	" name of the remote user.", BY_SQLSTATE},
 	{"55000", "database_closed",
 	"Run there: ALTER DATABASE ... ALLOW_CONNECTIONS true; or correct dbname"
 	" in the server's options.", BY_SQLSTATE},

@@ -214,9 +214,9 @@ check_pooler(check_there *check, char **facts)
 	{
 		finding.fault = "pooler";
 		finding.found = "a pooler or proxy answers";
-		finding.advice = "Let the foreign server go around it, or let it pool"
-			" by session: otherwise sessions of postgres_fdw read while it"
-			" has no connection for a stream.";
+		finding.advice = "It works if it pools by session and has room for"
+			" streams: then do nothing. Otherwise let the foreign server go"
+			" around it, or SET pg_exchange.transport = session.";
 	}
 	px_report_add(check->report, finding);
 }
@@ -324,7 +324,8 @@ check_link(check_there *check)
 	appendStringInfo(&found, "round trip %.2f ms", shortest_ms);
 	px_peer_recall_reading(px_peer_get(check->user), &rate, &idle);
 	if (rate > 0)
-		appendStringInfo(&found, ", reading at most %.1f MB/s", rate / 1e6);
+		appendStringInfo(&found, ", carries %.1f Mbit/s",
+						 rate * 8 / 1e6);
 	px_report_add(check->report, (px_finding) {
 		.item = "link", .found = found.data
 	});
