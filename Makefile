@@ -139,8 +139,8 @@ include $(PGXS)
 $(filter src/column/% src/adapt/% src/wire/armour%,$(OBJS)): override CFLAGS += -O3 -funroll-loops
 
 # The version is decided in the control file alone.
-src/library.o: override CPPFLAGS += -DPX_VERSION='"$(shell sed -n "s/^default_version = '\(.*\)'/\1/p" pg_exchange.control)"'
-src/library.o: pg_exchange.control
+src/library.o src/library.bc: override CPPFLAGS += -DPX_VERSION='"$(shell sed -n "s/^default_version = '\(.*\)'/\1/p" pg_exchange.control)"'
+src/library.o src/library.bc: pg_exchange.control
 
 # Say which package is missing instead of what the compiler makes of it.
 .PHONY: build-deps
