@@ -459,7 +459,6 @@ begin_fallback(px_receive_state *state, px_child_keys *keys)
 		state->fallback = state->child;
 		begin_child(state, keys);
 	}
-	state->css.custom_ps = list_make1(state->fallback); /* for EXPLAIN */
 	MemoryContextSwitchTo(oldcontext);
 }
 

@@ -281,6 +281,21 @@ explain_remote(px_receive_state *state, ExplainState *es)
 		px_remote_plan_json(plan, es);
 }
 
+/*
+ * Have EXPLAIN show the child that has read the rows.  No earlier: who asks
+ * parallel workers what their nodes have done must not find one that was not
+ * there when they began.
+ */
+static void
+show_child(px_receive_state *state)
+{
+	MemoryContext oldcontext =
+		MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+
+	state->css.custom_ps = list_make1(state->fallback);
+	MemoryContextSwitchTo(oldcontext);
+}
+
 void
 px_receive_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 {
@@ -317,4 +332,6 @@ px_receive_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 	px_scan_filter_explain(state, ancestors, es);
 	if (px_explain_remote)
 		explain_remote(state, es);
+	if (state->fallback_reason)
+		show_child(state);
 }

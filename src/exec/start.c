@@ -44,9 +44,6 @@
 static void
 start_child(px_receive_state *state, const char *reason, px_fallback fallback)
 {
-	EState	   *estate = state->css.ss.ps.state;
-	MemoryContext oldcontext;
-
 	/* It would return all rows, and others have read some. */
 	if (px_receive_has_participants(state))
 		ereport(ERROR,
@@ -65,11 +62,6 @@ start_child(px_receive_state *state, const char *reason, px_fallback fallback)
 	px_receive_peer(state)->session_reads++;
 	px_slices_accept(state->slices, state->readers[0]->slice);
 	state->readers[0]->stream->counters->fallbacks[fallback]++;
-
-	/* EXPLAIN shows it, too. */
-	oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
-	state->css.custom_ps = list_make1(state->fallback);
-	MemoryContextSwitchTo(oldcontext);
 	(void) px_child_keys_rescan(state, NULL);
 }
 

@@ -206,6 +206,15 @@ ok($shards[0]->poll_query_until('postgres', q{
 		same('SET LOCAL pg_exchange.slices = 3', $sql, "slices of: $sql");
 	}
 }
+# A parallel scan that is left to postgres_fdw has a child that was not there when the workers' instruments were made.
+$shards[1]->safe_psql('postgres', 'DROP EXTENSION pg_exchange');
+for my $workers (0, 2)
+{
+	ask("SELECT exchange.disconnect_all(); SET max_parallel_workers = $workers; RESET max_parallel_workers_per_gather");
+	my $plan = ask("EXPLAIN (ANALYZE, VERBOSE, TIMING OFF, COSTS OFF, SUMMARY OFF) $one_joined;");
+	is($session->{stderr}, '', "a parallel scan without an exchange, of $workers workers: no error");
+	like($plan, qr/Parallel Custom Scan \(ExchangeReceive\).*Transport: postgres_fdw \(remote has no pg_exchange\).*Foreign Scan/s, 'EXPLAIN has its child');
+}
 $session->quit;
 
 done_testing();
