@@ -50,6 +50,7 @@ static void begin_receive(CustomScanState *css, EState *estate, int eflags);
 static TupleTableSlot *exec_receive(CustomScanState *css);
 static void end_receive(CustomScanState *css);
 static void rescan_receive(CustomScanState *css);
+static void shutdown_receive(CustomScanState *css);
 
 const CustomScanMethods px_receive_scan_methods = {
 	.CustomName = PX_RECEIVE_NAME,
@@ -66,7 +67,7 @@ static const CustomExecMethods receive_exec_methods = {
 	.InitializeDSMCustomScan = px_parallel_initialize_dsm,
 	.ReInitializeDSMCustomScan = px_parallel_reinitialize_dsm,
 	.InitializeWorkerCustomScan = px_parallel_initialize_worker,
-	.ShutdownCustomScan = px_parallel_shutdown,
+	.ShutdownCustomScan = shutdown_receive,
 	.ExplainCustomScan = px_receive_explain,
 };
 
@@ -618,6 +619,17 @@ rescan_receive(CustomScanState *css)
 	}
 	else
 		px_start_rescan(state);
+}
+
+/* The executor does not know the child: see px_receive_explain. */
+static void
+shutdown_receive(CustomScanState *css)
+{
+	px_receive_state *state = (px_receive_state *) css;
+
+	if (state->phase == PX_RECEIVE_CHILD)
+		(void) ExecShutdownNode(state->fallback);
+	px_parallel_shutdown(css);
 }
 
 static void
