@@ -165,7 +165,7 @@ run_way(const char *query, const compare_way *way, TimestampTz deadline)
 	set_way(way);
 
 	/*
-	 * Not by the setting, which a function cannot set for itself since 17.
+	 * Not by the setting: after 15, a function cannot set that for itself.
 	 * After an error the abort of the (sub)transaction puts it back.
 	 */
 	XactReadOnly = true;

@@ -44,6 +44,22 @@
 
 #define PX_EQ	" OPERATOR(pg_catalog.=) "
 
+/* What a function is, by its oid. */
+#define PX_IDENTITY(function) \
+	"(SELECT i.identity" \
+	" FROM pg_catalog.pg_identify_object(1255, " function ", 0) i)"
+
+/* Conditions: d makes a function a member of the extension e ... */
+#define PX_IS_MEMBER \
+	"d.refclassid" PX_EQ "3079 AND d.refobjid" PX_EQ "e.oid" \
+	" AND d.deptype" PX_EQ "'e' AND d.classid" PX_EQ "1255"
+
+/* ... and the function p is one of these. */
+#define PX_IS_ONE_OF(functions) \
+	"(" PX_IDENTITY("p.oid") \
+	" OPERATOR(pg_catalog.||) ' ' OPERATOR(pg_catalog.||) p.prosrc)" \
+	PX_EQ "ANY (ARRAY[" functions "])"
+
 #define PX_EXTENSION_IS_THERE \
 	"EXISTS (SELECT FROM pg_catalog.pg_extension x" \
 	" WHERE x.extname" PX_EQ "'pg_exchange')"
@@ -82,8 +98,7 @@
 	" AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')" \
 	" FROM pg_catalog.pg_namespace n WHERE n.oid" PX_EQ "e.extnamespace)" \
 	" AND (SELECT pg_catalog.count(*) FROM pg_catalog.pg_depend d" \
-	" WHERE d.refclassid" PX_EQ "3079 AND d.refobjid" PX_EQ "e.oid" \
-	" AND d.deptype" PX_EQ "'e' AND d.classid" PX_EQ "1255" \
+	" WHERE " PX_IS_MEMBER \
 	" AND d.objsubid" PX_EQ "0 AND (SELECT p.prolang" PX_EQ "13" \
 	" AND p.probin" PX_EQ "'$libdir/pg_exchange'" \
 	" AND pg_catalog.right(pg_catalog.pg_get_functiondef(p.oid)," \
@@ -93,11 +108,7 @@
 	" OPERATOR(pg_catalog.||) pg_catalog.chr(10))" \
 	" AND NOT p.prosecdef AND p.proconfig IS NULL" \
 	" AND pg_catalog.has_function_privilege(p.oid, 'EXECUTE')" \
-	" AND ((SELECT i.identity" \
-	" FROM pg_catalog.pg_identify_object(1255, p.oid, 0) i)" \
-	" OPERATOR(pg_catalog.||) ' ' OPERATOR(pg_catalog.||) p.prosrc)" \
-	PX_EQ "ANY (ARRAY[" \
-	functions "])" \
+	" AND " PX_IS_ONE_OF(functions) \
 	" FROM pg_catalog.pg_proc p WHERE p.oid" PX_EQ "d.objid))" \
 	PX_EQ number ")"
 

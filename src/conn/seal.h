@@ -30,8 +30,7 @@
 #define PX_SEAL_DIGEST(o, order) \
 	"pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(" \
 	"pg_catalog.string_agg(pg_catalog.pg_get_functiondef(" o ")" \
-	" OPERATOR(pg_catalog.||) (SELECT i.identity" \
-	" FROM pg_catalog.pg_identify_object(1255, " o ", 0) i), ''" order ")," \
+	" OPERATOR(pg_catalog.||) " PX_IDENTITY(o) ", ''" order ")," \
 	" 'SQL_ASCII')), 'hex')"
 
 /*
@@ -50,13 +49,8 @@
 	" OPERATOR(pg_catalog.||) '" PX_SEAL_END "'" \
 	" FROM pg_catalog.pg_proc p WHERE p.oid" PX_EQ "ANY (ARRAY(" \
 	"SELECT d.objid FROM pg_catalog.pg_extension e, pg_catalog.pg_depend d" \
-	" WHERE e.extname" PX_EQ "'pg_exchange'" \
-	" AND d.refclassid" PX_EQ "3079 AND d.refobjid" PX_EQ "e.oid" \
-	" AND d.deptype" PX_EQ "'e' AND d.classid" PX_EQ "1255))" \
-	" AND ((SELECT i.identity" \
-	" FROM pg_catalog.pg_identify_object(1255, p.oid, 0) i)" \
-	" OPERATOR(pg_catalog.||) ' ' OPERATOR(pg_catalog.||) p.prosrc)" \
-	PX_EQ "ANY (ARRAY[" PX_READ_FUNCTIONS "])" \
+	" WHERE e.extname" PX_EQ "'pg_exchange' AND " PX_IS_MEMBER "))" \
+	" AND " PX_IS_ONE_OF(PX_READ_FUNCTIONS) \
 	" GROUP BY p.pronamespace), '')"
 
 /*

@@ -17,9 +17,9 @@ typedef struct px_ask_together px_ask_together;
  * for the same user, all of which have yet to begin: as many as fit into a
  * question, at least one.  Locks of the first scan are waited for if waits is
  * true; a scan whose locks are not waited for may be deferred, until its rows
- * are wanted (px_receive_asked).  The result lives in the current memory context,
- * which must be that of the query, and refers to scans.  Blocks for one round
- * trip, serving interrupts; does not wait for the answer.
+ * are wanted (px_receive_asked).  The result lives in the current memory
+ * context, which must be that of the query, and refers to scans.  Blocks for
+ * one round trip, serving interrupts; does not wait for the answer.
  */
 extern px_ask_together *px_ask_together_send(px_receive_state *const *scans,
 											 int n, bool waits);

@@ -706,26 +706,35 @@ stall_does_not_make_link_slow(void)
 	CHECK(adapt.costs.link_ns > 0);
 }
 
+/* How many samples without a backlog, until 50 Mbit/s are not believed? */
+static int
+count_until_faster(px_adapt *adapt)
+{
+	px_link_sample quiet = {false, 1e6, 1e3, 0};
+	int			n = 0;
+
+	for (; n < 10000 && adapt->costs.link_ns > 120; n++)
+		px_adapt_learn_link(adapt, &quiet);
+	return n;
+}
+
 /* However often the link was taken to be faster, and was not. */
 static void
 a_faster_link_is_noticed_at_last(void)
 {
 	px_adapt	adapt;
-	px_link_sample quiet = {false, 1e6, 1e3, 0};
 	px_link_sample slow = {true, 40e6, 250e3, 0};
-	int			n = 0;
+	int			n;
 
 	px_adapt_init(&adapt, 15, 1.0, 6.25e6, false, 0);
 	for (int i = 0; i < 6; i++)
 	{
-		for (int j = 0; j < 10000 && adapt.costs.link_ns > 120; j++)
-			px_adapt_learn_link(&adapt, &quiet);
+		(void) count_until_faster(&adapt);
 		for (int j = 0; j < 4; j++)
 			px_adapt_learn_link(&adapt, &slow);
 		CHECK(adapt.costs.link_ns > 120);
 	}
-	for (; n < 10000 && adapt.costs.link_ns > 120; n++)
-		px_adapt_learn_link(&adapt, &quiet);
+	n = count_until_faster(&adapt);
 	CHECK(n > 100);
 	CHECK(n < 140);
 }
