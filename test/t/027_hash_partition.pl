@@ -36,7 +36,7 @@ foreach my $shard (@shards)
 		CREATE VIEW orders_$number AS SELECT * FROM all_orders WHERE CASE WHEN id % 5000 = 2500 THEN at_second_gate(id) ELSE true END;
 		CREATE VIEW items_$number AS SELECT * FROM all_items WHERE CASE WHEN nr % 3000 = 1500 THEN at_gate(nr) ELSE true END;
 		CREATE VIEW faulty_items_$number AS SELECT nr, ord, qty, code, note FROM all_items});
-	add_server($coordinator, "shard$number", $shard, options => "fetch_size '1000'");
+	add_server($coordinator, "shard$number", $shard, options => "fetch_size '1000', fdw_tuple_cost '0.01'");
 }
 foreach my $items ('items', 'faulty_items')
 {
@@ -127,12 +127,13 @@ sub set_on_shards
 	$session->query('\set VERBOSITY verbose');
 	return;
 }
-# (The fragments' hash tables have room.)
+# (The fragments' hash tables have room. fdw_tuple_cost is as before 17: with 0.2,
+# it seems to postgres_fdw that a sort on the shard costs nothing.)
 set_on_shards('temp_file_limit = 16', q{work_mem = '64kB'}, 'hash_mem_multiplier = 1000');
 ask('SET pg_exchange.compression = none');
 foreach my $query ($one, $two)
 {
-	like(way($query), qr/temporary file size exceeds temp_file_limit/, "no room for inboxes, $names{$query}: EXPLAIN says so");
+	like(way($query), qr/temporary file size exceeds "?temp_file_limit/ , "no room for inboxes, $names{$query}: EXPLAIN says so");
 	is(ask($query), $rows{$query}, "no room for inboxes, $names{$query}: the rows come");
 	is($session->{stderr}, '', "no room for inboxes, $names{$query}: there is no error");
 }

@@ -41,7 +41,7 @@ foreach my $shard (@shards)
 		CREATE VIEW slow_orders AS SELECT * FROM stored WHERE CASE WHEN id % 1000 = 0 THEN slow(id) ELSE true END;
 		CREATE ROLE guest LOGIN;
 		GRANT SELECT ON ALL TABLES IN SCHEMA public TO guest});
-	add_server($coordinator, "shard$number", $shard, options => "fetch_size '1000'", user_mapping => 0);
+	add_server($coordinator, "shard$number", $shard, options => "fetch_size '1000', fdw_tuple_cost '0.01'", user_mapping => 0);
 	$coordinator->safe_psql('postgres', "CREATE USER MAPPING FOR CURRENT_USER SERVER shard$number OPTIONS (user 'guest')");
 }
 my %columns = (orders => 'id int, priority int, code int, name text', items => 'nr int, ord int, qty int, code int');
