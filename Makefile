@@ -18,7 +18,8 @@
 #   make check-valgrind  regress with that PostgreSQL under valgrind (half an hour)
 #   make check-matrix    build and test on PostgreSQL 15 to 19, and let them work with each other, in throw-away
 #                        roots (MAJORS="17": that one alone; PG_EXCHANGE_ROOTS names a folder to keep them in)
-#   make check-deb       build, lint, install and try the Debian packages; lint the container and RPM files
+#   make check-packages  build, install and try every package: Debian's on three releases, RPM, PGXN's, the container (CHECK_OPTS="rpm pgxn": these)
+#   make check-deb       the quick part of it: the package of Debian 12, and linters
 #   make check-new-user  what README.md has a new user do, in a fresh root
 #   make check-big-endian  the unit tests, emulating s390x
 #   make fuzz            the fuzzers of test/fuzz, with clang (TIME=3600: seconds of CPU time, TARGETS="batch chunk")
@@ -35,6 +36,7 @@
 #   make bench-write     INSERT, COPY, UPDATE and DELETE against postgres_fdw (needs root)
 #   make bench-scale     up to 256 foreign servers and 8,192 partitions against postgres_fdw: times, memory, connections
 #   make bench-load      200 sessions of pgbench over four shards, also while these are killed
+#   make dist            the bundle for PGXN, of what is committed (DIST=folder)
 #   make pictures        doc/images: what scripts/exchange-graph makes of real EXPLAINs
 #   make release         all steps of a release, up to the tag (RELEASE_OPTS=--dry-run lists them)
 #   make release-check   only those that take seconds and change nothing
@@ -53,12 +55,14 @@ PG_CONFIG ?= pg_config
 # Goals that bring their own set-up. They must work before PostgreSQL is there, and PGXS has a
 # `check` of its own: so PGXS is left out when one of them is asked for, and every other goal of
 # that command line (make clean check) gets a make of its own.
-script_goals = check check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-graph check-upgrade check-tpch check-cluster check-auto check-scale check-load check-random check-aggregates check-joins check-sessions check-writes check-mirrored check-write-load check-rolling check-sqlsmith check-assert check-valgrind check-matrix check-deb check-new-user check-big-endian release release-check fuzz coverage demo bench bench-suite bench-latency bench-parallel bench-links bench-auto bench-tpch bench-joins bench-write bench-scale bench-load pictures format
+script_goals = check check-unit check-states check-regress check-isolation check-wire check-tap check-postgres_fdw check-monitoring check-docs check-graph check-upgrade check-tpch check-cluster check-auto check-scale check-load check-random check-aggregates check-joins check-sessions check-writes check-mirrored check-write-load check-rolling check-sqlsmith check-assert check-valgrind check-matrix check-deb check-packages check-new-user check-big-endian release release-check fuzz coverage dist demo bench bench-suite bench-latency bench-parallel bench-links bench-auto bench-tpch bench-joins bench-write bench-scale bench-load pictures format
 .PHONY: $(script_goals)
 
 ifneq (,$(filter $(script_goals),$(MAKECMDGOALS)))
 
 .NOTPARALLEL:
+DIST ?= .
+dist_name = pg_exchange-$(shell sed -n 's/.*"version": "\(.*\)".*/\1/p' META.json | head -n 1)
 other_goals = $(filter-out $(script_goals),$(MAKECMDGOALS))
 .PHONY: $(other_goals)
 $(other_goals):
@@ -70,7 +74,9 @@ check-unit check-states check-regress check-isolation check-wire check-tap check
 	scripts/check.py $(@:check-%=%)
 check-matrix:
 	scripts/check_matrix.py $(TESTED:%=--tested=%) $(PHASES:%=--phases=%) $(MAJORS)
-check-deb check-new-user check-big-endian check-assert check-valgrind coverage:
+check-deb:
+	scripts/check_packages.py quick
+check-packages check-new-user check-big-endian check-assert check-valgrind coverage:
 	$(wildcard scripts/$(subst -,_,$@).*) $(CHECK_OPTS)
 release:
 	scripts/release $(RELEASE_OPTS)
@@ -87,6 +93,9 @@ demo bench:
 bench-suite bench-latency bench-parallel bench-links bench-auto bench-tpch bench-joins bench-write bench-scale bench-load:
 	scripts/build.sh
 	python3 bench/$(@:bench-%=%).py $(BENCH_OPTS)
+dist:
+	@git -c safe.directory='*' archive --prefix=$(dist_name)/ -o $(DIST)/$(dist_name).zip HEAD
+	@echo $(DIST)/$(dist_name).zip
 pictures:
 	scripts/build.sh
 	scripts/check_graph.py --write

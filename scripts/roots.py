@@ -1,6 +1,6 @@
 """Throw-away roots: small Debian or Ubuntu systems with one PostgreSQL each, made by mmdebstrap.
 
-For scripts/check_matrix.py and scripts/check_deb.py. A root is a tar file, kept in $PG_EXCHANGE_ROOTS if
+For scripts/check_matrix.py and scripts/check_packages.py. A root is a tar file, kept in $PG_EXCHANGE_ROOTS if
 that is set and otherwise gone with the caller's temporary folder, and unpacked anew for each run.
 Commands run in it as root, in name spaces of their own for mounts, processes and IPC: whatever they
 leave behind, the kernel takes away when the command has ended or the caller has died. The network is
@@ -53,6 +53,8 @@ TEST_PACKAGES = ("make", "gcc", "libc6-dev", "liblz4-dev", "libzstd-dev", "libpq
 # Runs in new name spaces: make a root fit for use, and enter it.
 ENTER = r"""
 root=$1; shift
+# A mount of its own: within, one may change how mounts propagate (buildah).
+mount --bind "$root" "$root"
 mount --rbind /dev "$root/dev"
 mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
 mount -t proc proc "$root/proc"
