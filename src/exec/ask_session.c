@@ -106,6 +106,13 @@ wait_for_answer(px_receive_state *state, long timeout_ms)
 	return outcome;
 }
 
+/* Would the query do in another session what it does in postgres_fdw's? */
+static bool
+is_harmless(const px_receive_state *state)
+{
+	return px_receive_peer(state)->admission.against[0] == '\0';
+}
+
 /* Does the answer allow a stream?  outcome is whether the peer can be used. */
 static px_outcome
 judge_answer(px_receive_state *state, px_outcome outcome)
@@ -114,7 +121,7 @@ judge_answer(px_receive_state *state, px_outcome outcome)
 
 	if (px_is_ok(outcome))
 	{
-		state->asked.harmless = peer->admission.against[0] == '\0';
+		state->asked.harmless = is_harmless(state);
 		if (!state->asked.harmless)
 			outcome = px_refused(px_remote_text(peer->admission.against));
 		else if (peer->snapshot[0] == '\0')
@@ -200,8 +207,7 @@ px_ask_conflicts(px_receive_state *state)
 		if (!px_is_ok(wait_for_answer(state, -1)))
 			return true;
 		state->asked.answered = true;
-		state->asked.harmless =
-			px_receive_peer(state)->admission.against[0] == '\0';
+		state->asked.harmless = is_harmless(state);
 	}
 	return !state->asked.harmless;
 }
