@@ -137,6 +137,29 @@ SELECT against('SELECT * FROM here');
 SELECT against('SELECT * FROM secret');
 SELECT against('SELECT * FROM hidden');
 RESET ROLE;
+-- casts that PostgreSQL's functions call, and what XMLTABLE makes values of
+SELECT against('SELECT x.* FROM here, xmltable(''/r'' PASSING (name::xml) COLUMNS a int PATH ''a'', b text PATH ''b'') x');
+SELECT against('SELECT x.* FROM here, xmltable(''/r'' PASSING (name::xml) COLUMNS a timestamptz PATH ''a'') x');
+SELECT against('SELECT x.* FROM here, xmltable(''/r'' PASSING (name::xml) COLUMNS a fickle_domain PATH ''a'') x');
+CREATE TYPE cast_from AS ENUM ('a', 'b');
+CREATE FUNCTION pure_cast(cast_from) RETURNS json IMMUTABLE LANGUAGE sql AS 'SELECT ''1''::json';
+CREATE CAST (cast_from AS json) WITH FUNCTION pure_cast(cast_from);
+SELECT against('SELECT to_json(name), ''x'' || id FROM here');
+CREATE FUNCTION fickle_cast(cast_from) RETURNS json VOLATILE LANGUAGE sql AS 'SELECT ''1''::json';
+DROP CAST (cast_from AS json);
+CREATE CAST (cast_from AS json) WITH FUNCTION fickle_cast(cast_from);
+SELECT against('SELECT to_json(name) FROM here');
+SELECT against('SELECT json_agg(h) FROM here h');
+SELECT against('SELECT name || ''x'', upper(name) FROM here');
+DROP CAST (cast_from AS json);
+CREATE FUNCTION fickle_text(cast_from) RETURNS text VOLATILE LANGUAGE sql AS 'SELECT ''1''';
+CREATE CAST (cast_from AS text) WITH FUNCTION fickle_text(cast_from);
+SELECT against('SELECT ''x'' || ''a''::cast_from FROM here');
+SELECT against('SELECT quote_literal(''a''::cast_from) FROM here');
+DROP CAST (cast_from AS text);
+DROP FUNCTION pure_cast, fickle_cast, fickle_text;
+DROP TYPE cast_from;
+
 -- a long reason is cut at a character
 CREATE FUNCTION "ääääääääääääääääääääääääääääää" () RETURNS int VOLATILE LANGUAGE sql AS 'SELECT 1';
 SELECT against('SELECT "ääääääääääääääääääääääääääääää"()');

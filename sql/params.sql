@@ -68,5 +68,26 @@ SET LOCAL pg_exchange.enabled = off;
 SELECT count(*) FROM written_first WHERE id > (SELECT write_first());
 SELECT count(*) FROM written_first WHERE id > (SELECT write_first() OFFSET 0);
 ROLLBACK;
-DROP FOREIGN TABLE written_first;
+
+-- the same, by a view there; and init plans that need the connection
+CREATE FUNCTION remote.write_first() RETURNS int LANGUAGE plpgsql AS $$ BEGIN INSERT INTO remote.written_first VALUES (3000); RETURN 1999; END $$;
+CREATE VIEW remote.writer AS SELECT remote.write_first() AS id;
+CREATE FOREIGN TABLE writer (id int) SERVER loopback OPTIONS (schema_name 'remote');
+BEGIN;
+SELECT count(*) FROM (SELECT * FROM written_first WHERE id > (SELECT id FROM writer) OFFSET 0) t;
+SET LOCAL pg_exchange.transport = stream;
+SELECT count(*) FROM (SELECT * FROM written_first WHERE id > (SELECT id FROM writer) OFFSET 0) t;
+SET LOCAL pg_exchange.enabled = off;
+SELECT count(*) FROM (SELECT * FROM written_first WHERE id > (SELECT id FROM writer) OFFSET 0) t;
+ROLLBACK;
+SET pg_exchange.transport = stream;
+SET pg_exchange.max_connections_per_server = 1;
+SELECT * FROM transports('SELECT * FROM written_first WHERE id > (SELECT max(id) - 5 FROM (SELECT * FROM written_first OFFSET 0) t)');
+RESET pg_exchange.max_connections_per_server;
+-- one that keeps a hash table until the query ends
+SET pg_exchange.transport = session;
+SELECT count(*) FROM (SELECT * FROM written_first WHERE id > (SELECT count(*) FROM written_first a FULL JOIN written_first b ON a.id = b.id) - 5 OFFSET 0) t;
+RESET pg_exchange.transport;
+DROP FOREIGN TABLE written_first, writer;
+DROP VIEW remote.writer;
 DROP TABLE remote.written_first;

@@ -353,6 +353,20 @@ px_create_wait_event_set(int nevents)
 #endif
 }
 
+/* JSON_OBJECT() and the like, which call no function that one sees: 16. */
+#if PG_VERSION_NUM >= 160000
+#define PX_IS_JSON_CONSTRUCTOR(node)	IsA(node, JsonConstructorExpr)
+#else
+#define PX_IS_JSON_CONSTRUCTOR(node)	false
+#endif
+
+/* JSON_VALUE() and the like, which make values of any type: 17. */
+#if PG_VERSION_NUM >= 170000
+#define PX_IS_JSON_QUERY(node)	IsA(node, JsonExpr)
+#else
+#define PX_IS_JSON_QUERY(node)	false
+#endif
+
 /* Callbacks of the JSON parser return a status: 16. */
 #if PG_VERSION_NUM >= 160000
 typedef JsonParseErrorType px_json_result;

@@ -203,6 +203,30 @@ judge_sql_value(const SQLValueFunction *value, judgement *judgement)
 	}
 }
 
+/* Judge what makes a value of a type from text, in XMLTABLE for instance. */
+static bool
+judge_input(Oid type, void *context)
+{
+	Oid			function;
+	Oid			ioparam;
+
+	getTypeInputInfo(type, &function, &ioparam);
+	return judge_function(function, context);
+}
+
+static bool
+judge_table_function(const TableFunc *table, void *context)
+{
+	ListCell   *lc;
+
+	foreach(lc, table->coltypes)
+	{
+		if (judge_input(lfirst_oid(lc), context))
+			return true;
+	}
+	return false;
+}
+
 /* Judge the check constraints of a domain, which may call functions. */
 static bool
 judge_domain(Oid domain, judgement *judgement)
@@ -297,6 +321,13 @@ judge_walker(Node *node, void *context)
 	if (IsA(node, CoerceToDomain) &&
 		judge_domain(((const CoerceToDomain *) node)->resulttype, context))
 		return true;
+	if (IsA(node, TableFunc) &&
+		judge_table_function((const TableFunc *) node, context))
+		return true;
+	if (PX_IS_JSON_CONSTRUCTOR(node) && judge_function(F_TO_JSON, context))
+		return true;
+	if (PX_IS_JSON_QUERY(node) && judge_input(exprType(node), context))
+		return true;
 	if (IsA(node, FuncExpr) && reads_rows_of_client((FuncExpr *) node))
 		return false;
 	if (check_functions_in_node(node, judge_function, context))
@@ -365,6 +396,23 @@ is_volatile_function(Oid function, void *context)
 	return px_any_function(function, is_volatile);
 }
 
+static bool has_time(Node *node, void *context);
+
+static bool
+domain_has_time(Oid domain, void *context)
+{
+	ListCell   *lc;
+
+	foreach(lc, px_domain_constraints(domain))
+	{
+		const DomainConstraintState *constraint = lfirst(lc);
+
+		if (has_time((Node *) constraint->check_expr, context))
+			return true;
+	}
+	return false;
+}
+
 static bool
 has_time(Node *node, void *context)
 {
@@ -391,15 +439,17 @@ has_time(Node *node, void *context)
 	if (IsA(node, NextValueExpr) ||
 		check_functions_in_node(node, is_volatile_function, context))
 		return true;
-	if (IsA(node, CoerceToDomain))
+	if (PX_IS_JSON_CONSTRUCTOR(node) &&
+		is_volatile_function(F_TO_JSON, context))
+		return true;
+	if (IsA(node, CoerceToDomain) &&
+		domain_has_time(((const CoerceToDomain *) node)->resulttype, context))
+		return true;
+	if (IsA(node, TableFunc))
 	{
-		Oid			domain = ((const CoerceToDomain *) node)->resulttype;
-
-		foreach(lc, px_domain_constraints(domain))
+		foreach(lc, ((const TableFunc *) node)->coltypes)
 		{
-			const DomainConstraintState *constraint = lfirst(lc);
-
-			if (has_time((Node *) constraint->check_expr, context))
+			if (domain_has_time(lfirst_oid(lc), context))
 				return true;
 		}
 	}

@@ -20,11 +20,13 @@
 #include "catalog/partition.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_attrdef.h"
+#include "catalog/pg_cast.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
 #include "catalog/pg_depend.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type_d.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
@@ -37,6 +39,53 @@
 /* ---------------------------------------------------------------------
  * Functions
  * --------------------------------------------------------------------- */
+
+/*
+ * Functions of PostgreSQL that call casts of users: those of any type to json;
+ * or, in their own SQL, those of any type to text.
+ */
+static const Oid casting_functions[] = {
+	F_ANYTEXTCAT, F_ARRAY_TO_JSON_ANYARRAY, F_ARRAY_TO_JSON_ANYARRAY_BOOL,
+	F_JSON_AGG, F_JSON_BUILD_ARRAY_ANY, F_JSON_BUILD_OBJECT_ANY,
+	F_JSON_OBJECT_AGG, F_JSONB_AGG, F_JSONB_BUILD_ARRAY_ANY,
+	F_JSONB_BUILD_OBJECT_ANY, F_JSONB_OBJECT_AGG, F_QUOTE_LITERAL_ANYELEMENT,
+	F_QUOTE_NULLABLE_ANYELEMENT, F_ROW_TO_JSON_RECORD,
+	F_ROW_TO_JSON_RECORD_BOOL, F_TEXTANYCAT, F_TO_JSON, F_TO_JSONB
+};
+
+static bool
+calls_casts(Oid function)
+{
+	for (size_t i = 0; i < lengthof(casting_functions); i++)
+	{
+		if (casting_functions[i] == function)
+			return true;
+	}
+	return false;
+}
+
+/* Does the function of a user's cast to json or text pass the test? */
+static bool
+any_cast(bool (*test) (Oid function))
+{
+	Relation	catalog = table_open(CastRelationId, AccessShareLock);
+	SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0,
+										  NULL);
+	HeapTuple	tuple;
+	bool		found = false;
+
+	while (!found && HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_cast form = (Form_pg_cast) GETSTRUCT(tuple);
+
+		found = form->castfunc >= FirstNormalObjectId &&
+			(form->casttarget == JSONOID || form->casttarget == TEXTOID) &&
+			test(form->castfunc);
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	return found;
+}
 
 /* Does one of the functions that an aggregate is made of pass the test? */
 static bool
@@ -68,7 +117,8 @@ px_any_function(Oid function, bool (*test) (Oid function))
 	return test(function) ||
 		(function >= FirstNormalObjectId &&
 		 get_func_prokind(function) == PROKIND_AGGREGATE &&
-		 any_function_of_aggregate(function, test));
+		 any_function_of_aggregate(function, test)) ||
+		(calls_casts(function) && any_cast(test));
 }
 
 static bool

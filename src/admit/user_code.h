@@ -9,8 +9,10 @@
 #define PX_ADMIT_USER_CODE_H
 
 /*
- * Does a function pass the test, or if it is an aggregate of a user, one that
- * it is made of?  The aggregate itself is always declared immutable.
+ * Does a function pass the test, or one that it may call?  These are, of an
+ * aggregate of a user, those that it is made of: it is always declared
+ * immutable itself.  Of to_json() and the like, they are those of the casts
+ * that users have created.
  */
 extern bool px_any_function(Oid function, bool (*test) (Oid function));
 

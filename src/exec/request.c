@@ -186,6 +186,26 @@ px_request_for_session_nbytes(const px_receive_state *state)
 }
 
 void
+px_request_run_init_plans(px_receive_state *state)
+{
+	int			nestlevel;
+	ListCell   *lc;
+
+	if (state->param_exprs == NIL)
+		return;
+	nestlevel = px_transmission_begin();
+	foreach(lc, state->param_exprs)
+	{
+		bool		isnull;
+
+		(void) ExecEvalExprSwitchContext(lfirst(lc),
+										 state->css.ss.ps.ps_ExprContext,
+										 &isnull);
+	}
+	AtEOXact_GUC(true, nestlevel);
+}
+
+void
 px_request_evaluate_params(px_receive_state *state)
 {
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;

@@ -34,6 +34,15 @@ extern char *px_request_for_session(px_receive_state *state,
 extern Size px_request_for_session_nbytes(const px_receive_state *state);
 
 /*
+ * Run the InitPlans whose results are parameters of the remote query.  They
+ * may read the same server.  So it is done before the query is asked about,
+ * and before a connection is taken, which they might have to take away.  Nor
+ * may postgres_fdw's cursor run them: their nodes would get memory that ends
+ * with the cursor.
+ */
+extern void px_request_run_init_plans(px_receive_state *state);
+
+/*
  * Evaluate the parameters of the remote query, under postgres_fdw's settings.
  */
 extern void px_request_evaluate_params(px_receive_state *state);

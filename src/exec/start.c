@@ -294,6 +294,7 @@ begin_reading(px_receive_state *state, bool may_use_session)
 		go_on_held(state);
 		return true;
 	}
+	px_request_run_init_plans(state);
 	outcome = state->session_next ? px_refused(state->session_next) :
 		begin_stream(state);
 	if (px_is_ok(outcome))
