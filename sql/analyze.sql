@@ -99,6 +99,18 @@ ANALYZE nested.plain;
 \set VERBOSITY default
 SELECT relation, rows FROM exchange.analyze('nested');
 
+-- what the owner of a table has called while its sample is read sets nothing here
+CREATE FUNCTION nested.set_path(int) RETURNS boolean LANGUAGE sql AS
+$$ SELECT set_config('search_path', 'nested', false) = 'nested' $$;
+CREATE DOMAIN nested.setting AS int CHECK (nested.set_path(value));
+CREATE FOREIGN TABLE nested.sets (id nested.setting) SERVER loopback OPTIONS (schema_name 'remote', table_name 'small');
+SELECT relation, rows FROM exchange.analyze('nested');
+SHOW search_path;
+SET pg_exchange.enabled = off;
+SELECT relation, rows FROM exchange.analyze('nested');
+SHOW search_path;
+RESET pg_exchange.enabled;
+
 SET client_min_messages = warning;
 DROP VIEW known;
 DROP SCHEMA analyzed, nested CASCADE;

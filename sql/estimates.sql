@@ -28,6 +28,12 @@ BEGIN
 END
 $$;
 
+-- a session's first use of a server, while caches are discarded: with assertions always, else if others alter servers
+\c
+SELECT count(*) FROM (SELECT set_config(name, least(max_val::int, 1)::text, false) FROM pg_settings WHERE name = 'debug_discard_caches') x;
+SELECT count(*) FROM unknown;
+RESET debug_discard_caches;
+
 -- plain EXPLAIN does not connect, whichever way it comes
 \c
 SELECT estimate('SELECT * FROM known') < 2000 AS assumed;

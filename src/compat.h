@@ -69,6 +69,15 @@ px_may_analyze(Oid relid, Form_pg_class reltuple)
 #endif
 }
 
+/* The search_path of what maintains a table, as its owner: 17. */
+static inline void
+px_restrict_search_path(void)
+{
+#if PG_VERSION_NUM >= 170000
+	RestrictSearchPath();
+#endif
+}
+
 /* vacuum, called by a function.  It takes a memory context: 16. */
 static inline void
 px_vacuum(List *relations, VacuumParams *params, BufferAccessStrategy strategy)

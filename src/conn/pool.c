@@ -86,9 +86,17 @@ px_peer_get(UserMapping *user)
 	px_peer_key key;
 	px_peer    *peer;
 	bool		found;
+	uint32		server_hash;
+	uint32		mapping_hash;
 
 	if (peers == NULL)
 		create_peers();
+
+	/* This may call invalidation_callback: it comes before a new peer. */
+	server_hash = GetSysCacheHashValue1(FOREIGNSERVEROID,
+										ObjectIdGetDatum(user->serverid));
+	mapping_hash = GetSysCacheHashValue1(USERMAPPINGOID,
+										 ObjectIdGetDatum(user->umid));
 
 	key.umid = user->umid;
 	key.userid = user->userid;
@@ -96,12 +104,8 @@ px_peer_get(UserMapping *user)
 	if (!found)
 	{
 		peer->serverid = user->serverid;
-		peer->server_hash =
-			GetSysCacheHashValue1(FOREIGNSERVEROID,
-								  ObjectIdGetDatum(user->serverid));
-		peer->mapping_hash =
-			GetSysCacheHashValue1(USERMAPPINGOID,
-								  ObjectIdGetDatum(user->umid));
+		peer->server_hash = server_hash;
+		peer->mapping_hash = mapping_hash;
 		dlist_init(&peer->connections);
 		peer->refusal = NULL;
 		peer->lacks_extension = false;

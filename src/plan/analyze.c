@@ -321,17 +321,25 @@ ask_sizes(List *tables)
  * Analyzing
  * --------------------------------------------------------------------- */
 
-/* Read the samples of some tables, as their owner, as ANALYZE does. */
+/*
+ * Read the samples of some tables, as their owner, as ANALYZE does.  A check
+ * of a domain may call a function of that owner, whose settings must not
+ * outlast it: the session may be a superuser's.
+ */
 static void
 read_samples(List *samples)
 {
 	Oid			user;
 	int			security;
+	int			nest_level;
 
 	GetUserIdAndSecContext(&user, &security);
 	SetUserIdAndSecContext(((px_sample *) linitial(samples))->owner,
 						   security | SECURITY_RESTRICTED_OPERATION);
+	nest_level = NewGUCNestLevel();
+	px_restrict_search_path();
 	px_samples_read(samples);
+	AtEOXact_GUC(false, nest_level);
 	SetUserIdAndSecContext(user, security);
 }
 
