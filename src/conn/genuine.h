@@ -31,12 +31,16 @@
 #ifndef PX_CONN_GENUINE_H
 #define PX_CONN_GENUINE_H
 
-/* Why they are not: what PX_GENUINE_FAULT returns, and EXPLAIN shows. */
+/*
+ * Why they are not: what PX_GENUINE_FAULT returns, and EXPLAIN shows; the last
+ * one is found before (conn/dynamic.h).
+ */
 #define PX_REMOTE_LACKS_EXTENSION	"remote has no pg_exchange"
 #define PX_REMOTE_IS_IMPOSTOR \
 	"remote has functions of pg_exchange's names that are not pg_exchange's"
 #define PX_REMOTE_IS_TOO_OLD		"remote's pg_exchange is too old"
 #define PX_REMOTE_IS_FORBIDDEN		"remote user may not use pg_exchange"
+#define PX_REMOTE_IS_RESTRICTED		"remote user may not read the catalogs"
 
 /* Why they are not any more. */
 #define PX_REMOTE_HAS_CHANGED \

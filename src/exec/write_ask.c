@@ -20,6 +20,7 @@
 
 #include "adapt/choice.h"
 #include "compat.h"
+#include "conn/dynamic.h"
 #include "conn/genuine.h"
 #include "conn/hello_self.h"
 #include "conn/introduce.h"
@@ -32,12 +33,13 @@
 #include "miscadmin.h"
 #include "wire/description.h"
 
-/* The question, if a query that calls exchange.describe is put into it. */
-#define QUESTION \
-	"SELECT CASE WHEN " PX_CAN_WRITE \
-	" THEN pg_catalog.concat(pg_catalog.query_to_xml(%s, true, true, '')," \
-	" pg_catalog.current_setting('idle_in_transaction_session_timeout'))" \
-	" ELSE '' END"
+/* What the catalogs are asked, and what the session is asked then. */
+#define CHECK	"SELECT '<genuine>' WHERE " PX_CAN_WRITE
+#define CALL \
+	"'" DESCRIPTION_BEGIN "' OPERATOR(pg_catalog.||)" \
+	" pg_catalog.translate(%s, '<', '(') OPERATOR(pg_catalog.||)" \
+	" '" DESCRIPTION_END "' OPERATOR(pg_catalog.||)" \
+	" pg_catalog.current_setting('idle_in_transaction_session_timeout')"
 
 /* How the description is embedded in the answer. */
 #define DESCRIPTION_BEGIN	"<describe>"
@@ -61,12 +63,13 @@ question_sql(const px_hello *self, const char *statement, bool is_known)
 	char	   *call;
 
 	px_hello_write(hello, sizeof(hello), self);
-	call = psprintf("SELECT exchange.describe(%s::pg_catalog.text,"
+	call = psprintf("exchange.describe(%s::pg_catalog.text,"
 					" %s::pg_catalog.text)",
 					quote_literal_cstr(hello), quote_literal_cstr(statement));
 	if (is_known)
-		return call;
-	return psprintf(QUESTION, quote_literal_cstr(call));
+		return psprintf("SELECT %s", call);
+	call = px_dynamic_long_sql(psprintf(CALL, call));
+	return psprintf("SELECT %s", px_dynamic_if_sql(CHECK, call));
 }
 
 /*
@@ -76,7 +79,9 @@ question_sql(const px_hello *self, const char *statement, bool is_known)
 static const char *
 ask_for_fault(px_write_target *target, px_peer *peer)
 {
-	text	   *row = px_write_lane_ask(target, "SELECT " PX_WRITE_FAULT, false);
+	char	   *question = psprintf("SELECT %s",
+									px_dynamic_fault_sql(PX_WRITE_FAULT));
+	text	   *row = px_write_lane_ask(target, question, false);
 	char	   *fault;
 
 	if (row == NULL)

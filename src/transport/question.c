@@ -9,8 +9,7 @@
  * the extension's, by nothing that is not in pg_catalog.  That and the call
  * are one statement, as another one would take two more round trips.  But a
  * call must not stand in it: a function that claims to be immutable is called
- * when the statement is planned, wherever it stands.  Hence query_to_xml(),
- * which takes a query as a string.
+ * when the statement is planned, wherever it stands.  Hence conn/dynamic.h.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,6 +19,7 @@
 #include "utils/builtins.h"
 
 #include "compat.h"
+#include "conn/dynamic.h"
 #include "conn/hello_self.h"
 #include "conn/introduce.h"
 #include "conn/remote_text.h"
@@ -36,6 +36,11 @@
 /* What is in it, too, if types were asked about and are the same. */
 #define TYPES_ARE_SAME	"<types>"
 
+/* What a session is asked that has not shown its seal. */
+#define CHECK \
+	"SELECT '<genuine>' OPERATOR(pg_catalog.||) " PX_SEAL \
+	" WHERE " PX_IS_GENUINE
+
 /* No more is kept of a fault.  From an honest remote it is a short phrase. */
 #define FAULT_NBYTES_MAX	255
 
@@ -47,21 +52,30 @@ px_question_nbytes(const char *query, const char *types)
 		(types ? 4 * strlen(types) : 0);
 }
 
-/* "exchange.admit(...)", and the question about types as another column. */
+/*
+ * Words of the answer: number, the admission, and what is asked about types.
+ * (Whoever named what the admission complains of may have used our tags.)
+ */
 static void
-add_item(StringInfo call, const char *hello, const px_question_item *item,
-		 bool wants_snapshot)
+add_item(StringInfo call, int number, const char *hello,
+		 const px_question_item *item, bool wants_snapshot)
 {
 	const char *told = item->tries_locks ?
 		psprintf("%s" PX_HELLO_TRIES_LOCKS, hello) : hello;
 
-	appendStringInfo(call, "exchange.admit(%s::pg_catalog.text,"
-					 " %s::pg_catalog.text, %s)",
-					 quote_literal_cstr(told),
+	appendStringInfo(call, "('%03d" ADMISSION_BEGIN "'"
+					 " OPERATOR(pg_catalog.||) pg_catalog.translate("
+					 "exchange.admit(%s::pg_catalog.text,"
+					 " %s::pg_catalog.text, %s), '<', '(')"
+					 " OPERATOR(pg_catalog.||) '" ADMISSION_END "'",
+					 number, quote_literal_cstr(told),
 					 item->query ? quote_literal_cstr(item->query) : "NULL",
 					 wants_snapshot ? "true" : "false");
 	if (item->types)
-		appendStringInfo(call, ", (%s) AS types", item->types);
+		appendStringInfo(call, " OPERATOR(pg_catalog.||) CASE WHEN (%s)"
+						 " IS NULL THEN '' ELSE '" TYPES_ARE_SAME "' END",
+						 item->types);
+	appendStringInfoChar(call, ')');
 }
 
 void
@@ -71,6 +85,7 @@ px_question_ask(px_fdw_cursor *cursor, const px_peer *peer,
 	px_hello	self;
 	char		hello[PX_HELLO_NBYTES_MAX];
 	StringInfoData call;
+	char	   *admit;
 	char	   *sql;
 
 	px_hello_self(&self);
@@ -78,16 +93,15 @@ px_question_ask(px_fdw_cursor *cursor, const px_peer *peer,
 	initStringInfo(&call);
 	for (int i = 0; i < n; i++)
 	{
-		appendStringInfoString(&call, i == 0 ? "SELECT " : ", ");
-		add_item(&call, hello, &items[i], i == 0 && wants_snapshot &&
+		appendStringInfoString(&call, i == 0 ? "VALUES " : ", ");
+		add_item(&call, i, hello, &items[i], i == 0 && wants_snapshot &&
 				 peer->snapshot[0] == '\0');
 	}
-	sql = psprintf("SELECT CASE WHEN %s"
-				   " THEN pg_catalog.query_to_xml(%s, true, true, '')"
-				   "::pg_catalog.text%s END",
-				   px_is_genuine_sql(peer), quote_literal_cstr(call.data),
-				   px_is_sealed(peer) ? "" :
-				   " OPERATOR(pg_catalog.||) " PX_SEAL);
+	admit = px_dynamic_sql(call.data);
+	sql = px_is_sealed(peer) ?
+		psprintf("SELECT CASE WHEN %s THEN %s END", px_is_genuine_sql(peer),
+				 admit) :
+		psprintf("SELECT %s", px_dynamic_if_sql(CHECK, admit));
 	px_fdw_cursor_set_sql(cursor, sql);
 	pfree(sql);
 	pfree(call.data);
@@ -183,7 +197,9 @@ ask_for_fault(px_fdw_cursor *cursor, px_peer *peer)
 
 	px_seal_break(peer);
 	px_fdw_cursor_rescan(cursor);
-	px_fdw_cursor_set_sql(cursor, "SELECT " PX_GENUINE_FAULT);
+	px_fdw_cursor_set_sql(cursor,
+						  psprintf("SELECT %s",
+								   px_dynamic_fault_sql(PX_GENUINE_FAULT)));
 	row = px_fdw_cursor_fetch(cursor);
 	if (row == NULL && was_sealed)
 	{

@@ -33,6 +33,10 @@ my $folder = PostgreSQL::Test::Utils::tempdir_short;
 my $port = PostgreSQL::Test::Cluster::get_free_port();
 my $upstream = sprintf('host=%s port=%s dbname=postgres user=%s', $shard->host, $shard->port,
 	$shard->safe_psql('postgres', 'SELECT current_user'));
+# Since 1.21 it may give prepared statements names of its own, which the
+# DEALLOCATE of postgres_fdw does not know; since 1.24 it does so by default.
+my ($minor) = qx{$pgbouncer --version} =~ /PgBouncer 1\.(\d+)/;
+my $prepared = $minor < 21 ? '' : "max_prepared_statements = 0\n";
 append_to_file("$folder/pgbouncer.ini", <<EOC);
 [databases]
 shard = $upstream pool_size=8
@@ -44,6 +48,7 @@ unix_socket_dir = $folder
 auth_type = any
 pool_mode = transaction
 server_round_robin = 1
+$prepared
 EOC
 my $pooler = IPC::Run::start([ $pgbouncer, "$folder/pgbouncer.ini" ], '<', \undef, '>', "$folder/log", '2>&1');
 END
