@@ -13,7 +13,8 @@
 #include "conn/dynamic.h"
 #include "conn/genuine.h"
 
-/* What is run, and how its rows are put together. */
+/* What is run; and how its rows are put together if there may be several. */
+#define ROW		"(SELECT w.word FROM pg_catalog.ts_stat(%s) w)"
 #define ROWS \
 	"(SELECT pg_catalog.string_agg(%s, ''" \
 	" ORDER BY w.word COLLATE pg_catalog.\"C\")" \
@@ -52,6 +53,14 @@
 
 char *
 px_dynamic_sql(const char *query)
+{
+	char	   *words = psprintf(AS_WORDS, query);
+
+	return psprintf(ROW, quote_literal_cstr(words));
+}
+
+char *
+px_dynamic_rows_sql(const char *query)
 {
 	char	   *words = psprintf(AS_WORDS, query);
 

@@ -18,11 +18,16 @@
 
 /*
  * A text expression, in memory of the current context: what the query returns,
- * which is planned when the expression is evaluated.  It returns one column of
- * text.  Its rows differ, and have 1 to 2046 bytes each.  They come together,
- * in the order of their bytes; null if there are none.
+ * which is planned when the expression is evaluated.  It returns one row at
+ * most, of a text of 1 to 2046 bytes; null if none.
  */
 extern char *px_dynamic_sql(const char *query);
+
+/*
+ * The same for several rows, which must differ.  They come together, in the
+ * order of their bytes.
+ */
+extern char *px_dynamic_rows_sql(const char *query);
 
 /*
  * The same for a text expression of any length that is not null, in place of a

@@ -97,7 +97,8 @@ px_question_ask(px_fdw_cursor *cursor, const px_peer *peer,
 		add_item(&call, i, hello, &items[i], i == 0 && wants_snapshot &&
 				 peer->snapshot[0] == '\0');
 	}
-	admit = px_dynamic_sql(call.data);
+	admit = n == 1 ? px_dynamic_sql(call.data) :
+		px_dynamic_rows_sql(call.data);
 	sql = px_is_sealed(peer) ?
 		psprintf("SELECT CASE WHEN %s THEN %s END", px_is_genuine_sql(peer),
 				 admit) :

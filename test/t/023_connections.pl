@@ -130,6 +130,29 @@ $coordinator->safe_psql('postgres', q{
 is(label('Transport', ask('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM read_by_reader;')), 'exchange v1, stream', 'a user who may not read pg_roles reads by a stream');
 $shard->safe_psql('postgres', 'GRANT SELECT ON pg_roles TO PUBLIC');
 
+# Where other rights were taken from everybody, postgres_fdw reads and writes.
+# (No function for XML is among them: there may be a server without libxml.)
+$shard->safe_psql('postgres', 'CREATE TABLE of_reader (id int, name text); ALTER TABLE of_reader OWNER TO reader');
+$coordinator->safe_psql('postgres', q{CREATE FOREIGN TABLE of_reader (id int, name text) SERVER limited});
+my $written = 0;
+sub read_and_write_with
+{
+	my ($right, $transport) = @_;
+	$shard->safe_psql('postgres', "REVOKE $right FROM PUBLIC");
+	ask(q{SELECT exchange.disconnect('limited'), postgres_fdw_disconnect('limited');});
+	is(ask('INSERT INTO of_reader SELECT i, i::text FROM generate_series(1, 300) i; SELECT count(*) FROM (SELECT * FROM of_reader OFFSET 0) x;'), $written += 300, "without $right, a user writes and reads");
+	ask(q{SELECT exchange.disconnect('limited'), postgres_fdw_disconnect('limited');});
+	is(label('Transport', ask('EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM read_by_reader;')), $transport, "without $right, a user reads by $transport");
+	$shard->safe_psql('postgres', "GRANT $right TO PUBLIC");
+	return;
+}
+read_and_write_with($_, 'postgres_fdw (remote user may not read the catalogs)')
+	for map({ "SELECT ON pg_catalog.$_" } qw(pg_proc pg_depend pg_namespace pg_extension)),
+	map { "EXECUTE ON FUNCTION pg_catalog.$_" } 'pg_get_functiondef(oid)', 'pg_identify_object(oid, oid, int)', 'pg_has_role(oid, oid, text)',
+	'has_schema_privilege(oid, text)', 'sha256(bytea)', 'convert_to(text, name)', 'encode(bytea, text)', 'length(text)', 'right(text, int)',
+	'current_setting(text)', 'current_setting(text, bool)';
+read_and_write_with('EXECUTE ON FUNCTION pg_catalog.query_to_xml(text, bool, bool, text)', 'exchange v1, stream');
+
 # ---- requests to cancel -----------------------------------------------------
 
 SKIP:
