@@ -40,7 +40,6 @@
 #include "utils/acl.h"
 #include "utils/guc.h"
 #include "utils/guc_tables.h"
-#include "utils/jsonfuncs.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 #include "utils/wait_event.h"
@@ -359,53 +358,6 @@ px_create_wait_event_set(int nevents)
 	return CreateWaitEventSet(NULL, nevents);
 #else
 	return CreateWaitEventSet(CurrentMemoryContext, nevents);
-#endif
-}
-
-/* JSON_OBJECT() and the like, which call no function that one sees: 16. */
-#if PG_VERSION_NUM >= 160000
-#define PX_IS_JSON_CONSTRUCTOR(node)	IsA(node, JsonConstructorExpr)
-#else
-#define PX_IS_JSON_CONSTRUCTOR(node)	false
-#endif
-
-/* JSON_VALUE() and the like, which make values of any type: 17. */
-#if PG_VERSION_NUM >= 170000
-#define PX_IS_JSON_QUERY(node)	IsA(node, JsonExpr)
-#else
-#define PX_IS_JSON_QUERY(node)	false
-#endif
-
-/* Callbacks of the JSON parser return a status: 16. */
-#if PG_VERSION_NUM >= 160000
-typedef JsonParseErrorType px_json_result;
-#define PX_JSON_DONE	JSON_SUCCESS
-#else
-typedef void px_json_result;
-#define PX_JSON_DONE
-#endif
-
-/* makeJsonLexContext can use memory of the caller's: 17. */
-static inline JsonLexContext *
-px_json_lexer(text *json)
-{
-#if PG_VERSION_NUM >= 170000
-	return makeJsonLexContext(NULL, json, true);
-#else
-	return makeJsonLexContext(json, true);
-#endif
-}
-
-/* The same for a text in the database encoding; only to look at its form. */
-static inline JsonLexContext *
-px_json_form_lexer(const char *json, int nbytes)
-{
-#if PG_VERSION_NUM >= 170000
-	return makeJsonLexContextCstringLen(NULL, json, nbytes,
-										GetDatabaseEncoding(), false);
-#else
-	return makeJsonLexContextCstringLen(unconstify(char *, json), nbytes,
-										GetDatabaseEncoding(), false);
 #endif
 }
 

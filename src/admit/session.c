@@ -38,6 +38,7 @@
 #include "admit/session.h"
 #include "admit/user_code.h"
 #include "compat.h"
+#include "compat_json.h"
 #include "conn/sqlstate.h"
 
 /*

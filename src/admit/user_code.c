@@ -35,6 +35,7 @@
 #include "admit/tables_above.h"
 #include "admit/user_code.h"
 #include "compat.h"
+#include "compat_json.h"
 
 /* ---------------------------------------------------------------------
  * Functions
@@ -50,7 +51,8 @@ static const Oid casting_functions[] = {
 	F_JSON_OBJECT_AGG, F_JSONB_AGG, F_JSONB_BUILD_ARRAY_ANY,
 	F_JSONB_BUILD_OBJECT_ANY, F_JSONB_OBJECT_AGG, F_QUOTE_LITERAL_ANYELEMENT,
 	F_QUOTE_NULLABLE_ANYELEMENT, F_ROW_TO_JSON_RECORD,
-	F_ROW_TO_JSON_RECORD_BOOL, F_TEXTANYCAT, F_TO_JSON, F_TO_JSONB
+	F_ROW_TO_JSON_RECORD_BOOL, F_TEXTANYCAT, F_TO_JSON, F_TO_JSONB,
+	PX_JSON_AGGREGATES
 };
 
 static bool

@@ -229,7 +229,10 @@ px_take_rest(PGconn *pg, px_rest_limit *limit)
 		case PGRES_SINGLE_TUPLE:
 			return limit->rows ? PX_REST_MORE : PX_REST_FAILED;
 		default:
-			return limit->results-- > 0 ? PX_REST_MORE : PX_REST_FAILED;
+			if (limit->results-- > 0)
+				return PX_REST_MORE;
+			return status == PGRES_FATAL_ERROR ? PX_REST_ERROR :
+				PX_REST_FAILED;
 	}
 }
 

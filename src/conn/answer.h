@@ -71,6 +71,7 @@ typedef enum px_rest
 {
 	PX_REST_MORE,				/* more is to come */
 	PX_REST_DONE,				/* nothing runs; pipeline mode was left */
+	PX_REST_ERROR,				/* the session has ended; pg says why */
 	PX_REST_FAILED				/* it cannot be used any more */
 } px_rest;
 
@@ -89,7 +90,8 @@ typedef struct px_rest_limit
 
 /*
  * Take and drop the next result, which is there (PQisBusy is false).  More
- * than the limit allows means PX_REST_FAILED, as does a COPY.
+ * than the limit allows means PX_REST_FAILED, as does a COPY; an error, which
+ * says that the session ends, PX_REST_ERROR.
  */
 extern px_rest px_take_rest(PGconn *pg, px_rest_limit *limit);
 

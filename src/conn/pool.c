@@ -543,8 +543,13 @@ px_connection_abandon(px_connection *connection)
 static void
 await_commit(px_connection *connection, TimestampTz deadline)
 {
-	if (PQtransactionStatus(connection->pg) == PQTRANS_ACTIVE &&
-		!px_drain(connection->pg, PX_REST_OF_COMMAND, deadline))
+	PGconn	   *pg = connection->pg;
+
+	/* A COMMIT may fail, too: its transaction is not to stay open. */
+	if ((PQtransactionStatus(pg) == PQTRANS_ACTIVE &&
+		 !px_drain(pg, PX_REST_OF_COMMAND, deadline)) ||
+		PQtransactionStatus(pg) == PQTRANS_INTRANS ||
+		PQtransactionStatus(pg) == PQTRANS_INERROR)
 		px_connection_discard(connection);
 }
 

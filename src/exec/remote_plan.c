@@ -19,6 +19,7 @@
 #include "utils/builtins.h"
 #include "utils/jsonfuncs.h"
 
+#include "compat_json.h"
 #include "conn/remote_text.h"
 #include "exec/remote_plan.h"
 

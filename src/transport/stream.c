@@ -715,9 +715,11 @@ end_query(px_stream *stream, instr_time *wait)
 
 	if (PQresultStatus(res) == PGRES_TUPLES_OK)
 	{
-		if (finish_query(stream, wait) != PX_REST_DONE)
+		px_rest		rest = finish_query(stream, wait);
+
+		if (rest != PX_REST_DONE)
 		{
-			if (PQstatus(pg) == CONNECTION_OK)
+			if (rest == PX_REST_FAILED && PQstatus(pg) == CONNECTION_OK)
 				fail_protocol(stream, "the end of the query",
 							  "another result");
 			raise_error(stream, NULL);

@@ -23,6 +23,7 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
+#include "compat_json.h"
 #include "tuple/check.h"
 #include "tuple/decode_values.h"
 #include "tuple/fault.h"
