@@ -37,7 +37,8 @@
 #define CHECK	"SELECT '<genuine>' WHERE " PX_CAN_WRITE
 #define CALL \
 	"'" DESCRIPTION_BEGIN "' OPERATOR(pg_catalog.||)" \
-	" pg_catalog.translate(%s, '<', '(') OPERATOR(pg_catalog.||)" \
+	" COALESCE(pg_catalog.translate(%s, '<', '('), '')" \
+	" OPERATOR(pg_catalog.||)" \
 	" '" DESCRIPTION_END "' OPERATOR(pg_catalog.||)" \
 	" pg_catalog.current_setting('idle_in_transaction_session_timeout')"
 

@@ -33,6 +33,10 @@
 #define ADMISSION_BEGIN	"<admit>"
 #define ADMISSION_END	"</admit>"
 
+/* More than any has; with the rest it is a word for px_dynamic_sql. */
+#define ADMISSION_NCHARS_MAX	"1536"
+StaticAssertDecl(PX_ADMISSION_NBYTES_MAX < 1536, "longer admissions");
+
 /* What is in it, too, if types were asked about and are the same. */
 #define TYPES_ARE_SAME	"<types>"
 
@@ -54,7 +58,8 @@ px_question_nbytes(const char *query, const char *types)
 
 /*
  * Words of the answer: number, the admission, and what is asked about types.
- * (Whoever named what the admission complains of may have used our tags.)
+ * Whoever named what the admission complains of may have used our tags; and a
+ * remote that lies may say nothing, or more than it may.
  */
 static void
 add_item(StringInfo call, int number, const char *hello,
@@ -63,11 +68,13 @@ add_item(StringInfo call, int number, const char *hello,
 	const char *told = item->tries_locks ?
 		psprintf("%s" PX_HELLO_TRIES_LOCKS, hello) : hello;
 
-	appendStringInfo(call, "('%03d" ADMISSION_BEGIN "'"
+	appendStringInfo(call, "('%03d' OPERATOR(pg_catalog.||)"
+					 " COALESCE('" ADMISSION_BEGIN "'"
 					 " OPERATOR(pg_catalog.||) pg_catalog.translate("
-					 "exchange.admit(%s::pg_catalog.text,"
-					 " %s::pg_catalog.text, %s), '<', '(')"
-					 " OPERATOR(pg_catalog.||) '" ADMISSION_END "'",
+					 "pg_catalog.\"left\"(exchange.admit(%s::pg_catalog.text,"
+					 " %s::pg_catalog.text, %s), " ADMISSION_NCHARS_MAX
+					 "), '<', '(')"
+					 " OPERATOR(pg_catalog.||) '" ADMISSION_END "', '')",
 					 number, quote_literal_cstr(told),
 					 item->query ? quote_literal_cstr(item->query) : "NULL",
 					 wants_snapshot ? "true" : "false");

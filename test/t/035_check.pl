@@ -57,9 +57,12 @@ new_database('hidden', qq{$extension; CREATE TABLE events (id int); GRANT SELECT
 	REVOKE SELECT ON pg_stat_activity, pg_stat_database FROM PUBLIC;
 	REVOKE EXECUTE ON FUNCTION pg_available_extensions() FROM PUBLIC});
 # As if the files of the package were not there.
-new_database('unpackaged', q{
-	CREATE OR REPLACE FUNCTION pg_catalog.pg_available_extensions(OUT name name, OUT default_version text, OUT comment text)
-		RETURNS SETOF record STABLE LANGUAGE sql AS $$SELECT name '', '', '' WHERE false$$});
+my ($columns, $nulls) = split /\|/, $shard->safe_psql('postgres', q{
+	SELECT pg_get_function_arguments(oid), (SELECT string_agg('NULL::' || format_type(t, NULL), ', ') FROM unnest(proallargtypes) t)
+	FROM pg_proc WHERE proname = 'pg_available_extensions'});
+new_database('unpackaged', qq{
+	CREATE OR REPLACE FUNCTION pg_catalog.pg_available_extensions($columns)
+		RETURNS SETOF record STABLE LANGUAGE sql AS 'SELECT $nulls WHERE false'});
 # Here, hellos are what a test says: an expression of the real one.
 new_database('liar', "$extension; CREATE FUNCTION exchange.real_hello(text) RETURNS text AS '\$libdir/pg_exchange', 'px_sql_hello' LANGUAGE C STRICT");
 sub hello
