@@ -157,7 +157,7 @@ class Session:
     def rows(sql):
         """All that a cursor of postgres_fdw's has."""
         if "exchange.admit(" in sql:
-            wants_snapshot = re.search(r"true\), ''<''", sql) is not None
+            wants_snapshot = re.search(r"(text|NULL), true\)", sql) is not None
             answer = ADMISSION % (VERSION, b"00000003-00000001-1" if wants_snapshot else b"-")
             return row(b"<table><row><admit>" + answer + b"</admit></row></table>")
         return row(armour(b"".join(frames()))) if "exchange.send_text(" in sql else b""
