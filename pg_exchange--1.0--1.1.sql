@@ -312,6 +312,28 @@ LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION exchange.in_filter(pg_catalog.bytea, pg_catalog.text) IS
 'tell whether a string may be among the keys that a Bloom filter was made of';
 
+-- The planner of a sender puts these in place of key = ANY (keys).
+CREATE FUNCTION exchange.in_keys(keys smallint[], key smallint) RETURNS boolean
+AS 'MODULE_PATHNAME', 'px_sql_in_keys_int2'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION exchange.in_keys(smallint[], smallint) IS
+'tell whether a key is among the keys that are not null';
+
+CREATE FUNCTION exchange.in_keys(keys integer[], key integer) RETURNS boolean
+AS 'MODULE_PATHNAME', 'px_sql_in_keys_int4'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION exchange.in_keys(integer[], integer) IS
+'tell whether a key is among the keys that are not null';
+
+CREATE FUNCTION exchange.in_keys(keys bigint[], key bigint) RETURNS boolean
+AS 'MODULE_PATHNAME', 'px_sql_in_keys_int8'
+LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION exchange.in_keys(bigint[], bigint) IS
+'tell whether a key is among the keys that are not null';
+
 -- The planner replaces calls of these two, and looks at the types of the row's
 -- fields.  The row is of type record, so that calls are unambiguous.
 CREATE FUNCTION exchange.may_match_support(pg_catalog.internal) RETURNS pg_catalog.internal

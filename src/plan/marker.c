@@ -43,6 +43,7 @@
 #include "conn/sqlstate.h"
 #include "node/send.h"
 #include "plan/attach.h"
+#include "plan/in_keys.h"
 #include "plan/key_descents.h"
 #include "plan/marker.h"
 #include "plan/slice.h"
@@ -377,6 +378,7 @@ marker_planner(PX_PLANNER_PARAMETERS)
 	stmt = plan_stream(&request, PX_PLANNER_ARGUMENTS(inner));
 	if (!text)
 		px_session_decline(px_session_judge_plan(stmt));
+	px_in_keys_replace(stmt, castNode(FuncExpr, marker->expr)->funcid);
 	px_send_add_node(stmt, marker, &request, &slice, text);
 	add_function_dependency(stmt, castNode(FuncExpr, marker->expr)->funcid);
 	return stmt;
