@@ -34,7 +34,8 @@ import time
 import cluster
 import joins_report
 from harness import ROOT, Failure, Server, Session, main, plot
-from joins_report import (CLASSIC, EXCHANGE, FDW, NO_FILTERS, SERVER, WAYS)
+from joins_report import (CLASSIC, EXCHANGE, FDW, FDW_100, NO_FILTERS, SERVER,
+                          WAYS)
 from netns import connect, namespaces, shape, why_not
 
 PARTS = ("keys", "part", "orders", "star")
@@ -281,6 +282,12 @@ class Cluster:
                 shape(self.here, there, number, mbit)
             self.mbit = mbit
 
+    def set_fetch_size(self, rows):
+        """For the sessions that begin after it."""
+        self.coordinator.sql("".join(
+            f"ALTER SERVER {name} OPTIONS (SET fetch_size '{rows}');"
+            for name in self.names))
+
     def link_bytes(self):
         """Bytes over all links, both ways, packet headers included."""
         counts = [line.split(":")[1].split() for line in
@@ -321,7 +328,7 @@ class Bench:
 
     def runs_of(self, way):
         return min(self.options.runs, self.options.fdw_runs
-                   if way in (FDW, CLASSIC) else self.options.runs)
+                   if way in (FDW, FDW_100, CLASSIC) else self.options.runs)
 
     def steps(self):
         """(run, link, query, way) in the order in which to measure."""
@@ -350,6 +357,8 @@ class Bench:
         servers.shape(link)
         server = servers.single if way == SERVER else servers.coordinator
         outcome, answer = "", None
+        if way == FDW_100:
+            servers.set_fetch_size(100)
         session = Session(server)
         try:
             session.run("SET timezone = 'UTC';" + self.ways.get(way, ""))
@@ -373,6 +382,8 @@ class Bench:
             if outcome == "failed":
                 print(str(failure)[-600:], flush=True)
         cpu, nbytes = servers.cpu(), servers.link_bytes() - before[1]
+        if way == FDW_100:
+            servers.set_fetch_size(10000)
         if way == SERVER:
             if self.expected.setdefault(query.name, answer) != answer:
                 raise Failure(f"{query.name}: one server has two answers")
