@@ -111,9 +111,27 @@ SELECT relation, rows FROM exchange.analyze('nested');
 SHOW search_path;
 RESET pg_exchange.enabled;
 
+-- it may change a table whose sample was read: that is read anew
+CREATE SCHEMA changed;
+CREATE FOREIGN TABLE changed.first (id int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'small');
+CREATE FOREIGN TABLE changed.second (id int, seven int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'small');
+CREATE FUNCTION changed.change() RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+	IF (SELECT atttypid FROM pg_attribute WHERE attrelid = 'changed.second'::regclass AND attname = 'seven') = 'int'::regtype THEN
+		ALTER FOREIGN TABLE changed.second ALTER seven TYPE text;
+		PERFORM * FROM changed.second LIMIT 0;
+	END IF;
+	RETURN 1;
+END
+$$;
+CREATE FUNCTION changed.of(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN (SELECT changed.change()) + $1; END $$;
+CREATE STATISTICS changed.of_first ON changed.of(id) FROM changed.first;
+SELECT relation, rows FROM exchange.analyze('changed');
+SELECT array_length(most_common_vals::text::text[], 1) AS seven FROM pg_stats WHERE schemaname = 'changed' AND tablename = 'second' AND attname = 'seven';
+
 SET client_min_messages = warning;
 DROP VIEW known;
-DROP SCHEMA analyzed, nested CASCADE;
+DROP SCHEMA analyzed, nested, changed CASCADE;
 DROP VIEW remote.view;
 DROP TABLE remote.small, remote.large, remote.never, remote.empty;
 DROP USER MAPPING FOR regress_analyzer SERVER loopback;

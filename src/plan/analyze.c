@@ -7,7 +7,8 @@
  * reads samples of some tables at the same time, and then has core's ANALYZE
  * compute and store the statistics of each.  ANALYZE asks the table's
  * FdwRoutine for a sample: there it finds ours.  If the relation cache has
- * lost our function meanwhile, postgres_fdw reads the whole table instead.
+ * lost our function meanwhile, or the table has other columns now,
+ * postgres_fdw reads the whole table instead.
  *
  * Tables above the foreign ones come last.  Their sample is made of rows that
  * were kept from those of the foreign tables.
@@ -76,8 +77,13 @@ static AnalyzeForeignTable_function fdw_analyze = NULL;
  * What ANALYZE calls
  * --------------------------------------------------------------------- */
 
+/*
+ * The sample of a table; NULL if there is none.  ANALYZE of another table may
+ * have called a function of its owner's, which has changed the columns since:
+ * our lock does not keep this session from that.
+ */
 static px_sample *
-find_sample(Oid relid)
+find_sample(Relation relation)
 {
 	ListCell   *lc;
 
@@ -85,7 +91,9 @@ find_sample(Oid relid)
 	{
 		analyzed_table *table = lfirst(lc);
 
-		if (table->sample.relid == relid && table->sample.rows != NULL)
+		if (table->sample.relid == RelationGetRelid(relation) &&
+			table->sample.rows != NULL &&
+			px_sample_fits(&table->sample, RelationGetDescr(relation)))
 			return &table->sample;
 	}
 	return NULL;
@@ -96,7 +104,7 @@ static int
 acquire_sample(Relation relation, int elevel, HeapTuple *rows, int nrows_max,
 			   double *total, double *dead)
 {
-	px_sample  *sample = find_sample(RelationGetRelid(relation));
+	px_sample  *sample = find_sample(relation);
 	int			nrows = 0;
 
 	/* Each row that is left has the same chance; the order stays. */
@@ -122,7 +130,7 @@ static bool
 analyze_foreign_table(Relation relation, AcquireSampleRowsFunc *function,
 					  BlockNumber *pages)
 {
-	px_sample  *sample = find_sample(RelationGetRelid(relation));
+	px_sample  *sample = find_sample(relation);
 
 	if (sample == NULL)
 		return fdw_analyze(relation, function, pages);

@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "access/htup_details.h"
+#include "access/table.h"
 #include "catalog/pg_type_d.h"
 #include "common/pg_prng.h"
 #include "executor/executor.h"
@@ -24,6 +25,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 #include "utils/snapmgr.h"
 
 #include "compat.h"
@@ -70,6 +72,12 @@ px_sample_pages(const px_sample *sample)
 	return sample->asked->answered ?
 		Max(1, ceil(sample->asked->nbytes / BLCKSZ)) :
 		Max(PAGES_UNKNOWN, sample->nseen / ROWS_OF_PAGE);
+}
+
+bool
+px_sample_fits(const px_sample *sample, TupleDesc desc)
+{
+	return equalTupleDescs(sample->desc, desc);
 }
 
 /* ---------------------------------------------------------------------
@@ -267,6 +275,24 @@ receive_end(DestReceiver *self)
 {
 }
 
+/* Make room for the rows of a table, which is locked. */
+static void
+begin_sample(px_sample *sample)
+{
+	Relation	relation = table_open(sample->relid, NoLock);
+	MemoryContext old;
+
+	sample->context = AllocSetContextCreate(CurrentMemoryContext,
+											"pg_exchange sample",
+											ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(sample->context);
+	sample->desc = CreateTupleDescCopyConstr(RelationGetDescr(relation));
+	sample->rows = MemoryContextAllocHuge(
+		sample->context, sample->target * sizeof(HeapTuple));
+	MemoryContextSwitchTo(old);
+	table_close(relation, NoLock);
+}
+
 void
 px_samples_read(List *samples)
 {
@@ -285,15 +311,7 @@ px_samples_read(List *samples)
 	ListCell   *lc;
 
 	foreach(lc, samples)
-	{
-		px_sample  *sample = lfirst(lc);
-
-		sample->context = AllocSetContextCreate(CurrentMemoryContext,
-												"pg_exchange sample",
-												ALLOCSET_DEFAULT_SIZES);
-		sample->rows = MemoryContextAllocHuge(
-			sample->context, sample->target * sizeof(HeapTuple));
-	}
+		begin_sample(lfirst(lc));
 	INSTR_TIME_SET_CURRENT(receiver.begin);
 	PushActiveSnapshot(GetTransactionSnapshot());
 	query = CreateQueryDesc(plan_query(sql, samples), sql,
@@ -334,5 +352,6 @@ px_sample_free(px_sample *sample)
 		MemoryContextDelete(sample->context);
 	sample->context = NULL;
 	sample->rows = NULL;
+	sample->desc = NULL;
 	sample->nrows = 0;
 }

@@ -12,6 +12,7 @@
 #define PX_PLAN_SAMPLE_H
 
 #include "access/htup.h"
+#include "access/tupdesc.h"
 #include "nodes/pg_list.h"
 #include "portability/instr_time.h"
 
@@ -26,8 +27,12 @@ typedef struct px_sample
 	/* What the server was asked beforehand; it may not have answered. */
 	px_asked_table *asked;
 
-	/* The rows, of the table's row type; NULL before they were read. */
+	/*
+	 * The rows, of the table's row type as it was when they were read; NULL
+	 * before that.
+	 */
 	HeapTuple  *rows;
+	TupleDesc	desc;
 	int			nrows;
 	double		nseen;			/* rows that have arrived */
 	double		fraction;		/* of the table that was sent */
@@ -40,6 +45,9 @@ extern double px_sample_total(const px_sample *sample);
 
 /* Its size in pages; 1 at least. */
 extern double px_sample_pages(const px_sample *sample);
+
+/* Has the table still the row type that the rows have? */
+extern bool px_sample_fits(const px_sample *sample, TupleDesc desc);
 
 /*
  * Read samples (px_sample) of tables that have the same owner, who is the
