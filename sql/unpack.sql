@@ -69,6 +69,10 @@ COMMIT;
 
 -- the row as a whole
 SELECT t, (t).i FROM exchange.unpack(piece('SELECT i, ''x'' || i FROM generate_series(1, 2) i', '23:-1,25:-1')) AS t(i int, v text);
+SELECT row_to_json(t), t::text FROM exchange.unpack(piece('SELECT i, ''x'' || i FROM generate_series(1, 2) i', '23:-1,25:-1')) AS t(i int, v text);
+SELECT i FROM exchange.unpack(piece('SELECT i, ''x'' || i FROM generate_series(1, 2) i', '23:-1,25:-1')) AS t(i int, v text) WHERE t::text LIKE '%x2%';
+SELECT count(t), max(n.i) FROM exchange.unpack(piece('SELECT i FROM generate_series(1, 3) i', '23:-1')) AS t(i int)
+	RIGHT JOIN generate_series(1, 5) n(i) ON t.i = n.i AND t IS NOT NULL WHERE coalesce(t::text, 'none') <> '(2)';
 
 -- types that check or change values
 CREATE DOMAIN positive AS int CHECK (VALUE > 0);

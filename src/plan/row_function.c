@@ -18,6 +18,7 @@
 #include <math.h>
 
 #include "access/htup_details.h"
+#include "access/sysattr.h"
 #include "catalog/pg_type_d.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -92,41 +93,49 @@ px_row_function_methods(const RangeTblEntry *rte)
 	return methods_of(call->funcid);
 }
 
+/* Is the row as a whole wanted, in a list of expressions? */
+static bool
+wants_whole_row(const RelOptInfo *rel, const List *exprs)
+{
+	Bitmapset  *columns = NULL;
+
+	pull_varattnos((Node *) exprs, rel->relid, &columns);
+	return bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, columns);
+}
+
 /* The scan tuple: the columns of the function, and maybe the whole row. */
 static List *
-make_scan_tlist(const RelOptInfo *rel, const RangeTblEntry *rte)
+make_scan_tlist(const RelOptInfo *rel, const RangeTblEntry *rte,
+				bool whole_row)
 {
 	const RangeTblFunction *function = linitial(rte->functions);
 	List	   *tlist = NIL;
-	ListCell   *lc;
+	Var		   *var;
 
 	for (int i = 0; i < function->funccolcount; i++)
 	{
-		Var		   *var = makeVar(
-			rel->relid, (AttrNumber) (i + 1),
-			list_nth_oid(function->funccoltypes, i),
-			list_nth_int(function->funccoltypmods, i),
-			list_nth_oid(function->funccolcollations, i), 0);
-
+		var = makeVar(rel->relid, (AttrNumber) (i + 1),
+					  list_nth_oid(function->funccoltypes, i),
+					  list_nth_int(function->funccoltypmods, i),
+					  list_nth_oid(function->funccolcollations, i), 0);
 		tlist = lappend(tlist,
 						makeTargetEntry((Expr *) var, (AttrNumber) (i + 1),
 										strVal(list_nth(rte->eref->colnames,
 														i)),
 										false));
 	}
-	foreach(lc, rel->reltarget->exprs)
-	{
-		Var		   *var = lfirst(lc);
-
-		if (IsA(var, Var) && var->varattno == 0)
-			return lappend(tlist,
-						   makeTargetEntry(copyObject((Expr *) var),
-										   list_length(tlist) + 1, NULL,
-										   false));
-	}
-	return tlist;
+	if (!whole_row)
+		return tlist;
+	var = makeVar(rel->relid, 0, RECORDOID, -1, InvalidOid, 0);
+	return lappend(tlist,
+				   makeTargetEntry((Expr *) var, list_length(tlist) + 1, NULL,
+								   false));
 }
 
+/*
+ * If nothing is joined, the rel's target may have expressions, which the plan
+ * gets only later.
+ */
 static Plan *
 plan_row_function(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 				  List *tlist, List *clauses, List *custom_plans)
@@ -139,7 +148,11 @@ plan_row_function(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	scan->scan.plan.qual = extract_actual_clauses(clauses, false);
 	scan->flags = path->flags;
 	scan->custom_exprs = list_make1(copyObject(function->funcexpr));
-	scan->custom_scan_tlist = make_scan_tlist(rel, rte);
+	scan->custom_scan_tlist = make_scan_tlist(
+		rel, rte,
+		wants_whole_row(rel, rel->reltarget->exprs) ||
+		wants_whole_row(rel, tlist) ||
+		wants_whole_row(rel, scan->scan.plan.qual));
 	scan->methods = px_row_function_methods(rte);
 	return &scan->scan.plan;
 }
