@@ -41,6 +41,14 @@ WHERE line ~ 'No Remote Plan|Filter';
 RESET enable_hashjoin;
 RESET enable_mergejoin;
 RESET enable_material;
+-- a plan that is too long is left out: 4 MB, where an empty line ends
+CREATE FUNCTION explain_lines(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY EXECUTE 'EXPLAIN (COSTS OFF) ' || query;
+END
+$$;
+SELECT sum(length(line)) > 1000000 AS long, max(trim(line)) FILTER (WHERE line ~ 'No Remote Plan') AS reason
+FROM explain_lines(format('SELECT * FROM planned WHERE name <> %L', repeat('x', 4190000) || repeat(E'\n', 10000) || repeat('x', 1000000))) line;
 -- a scan that is left early, one that is not an exchange, one that does not run
 SELECT explain_stable('SELECT * FROM planned WHERE random() < 2 LIMIT 1', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF');
 BEGIN ISOLATION LEVEL SERIALIZABLE;

@@ -297,7 +297,7 @@ take_lines(PGconn *pg, TimestampTz deadline, StringInfo text,
 		}
 		line = PQgetvalue(*result, 0, 0);
 		if (PQnfields(*result) != 1 ||
-			strlen(line) > (Size) (LINES_NBYTES_MAX - text->len))
+			text->len + 1 + strlen(line) > LINES_NBYTES_MAX)
 			return PX_ANSWER_UNEXPECTED;
 		appendStringInfo(text, "%s%s", text->len > 0 ? "\n" : "", line);
 		PQclear(*result);
