@@ -87,6 +87,8 @@ CREATE FOREIGN TABLE kin_2 (x text) INHERITS (kin)
 ANALYZE kin; ANALYZE kin_1; ANALYZE kin_2;
 SELECT explain_stable('SELECT k, count(*), sum(id) FROM kin GROUP BY k', 'VERBOSE, COSTS OFF');
 SELECT * FROM exchange_differences('SELECT k, count(*), sum(id) FROM kin GROUP BY k');
+-- a cast that the parser has added counts for all that the state is made of
+SELECT * FROM exchange_differences('SELECT k, round(regr_avgy((s / 7.0)::real, id)::numeric, 9), round(regr_avgx(id, (s / 7.0)::real)::numeric, 9) FROM sales GROUP BY k');
 -- which table a row is of is known here only
 SELECT * FROM exchange_differences('SELECT tableoid::regclass, count(*) FROM kin GROUP BY 1');
 SELECT * FROM exchange_differences('SELECT tableoid::regclass, count(*) FROM sales GROUP BY 1');

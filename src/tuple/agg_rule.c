@@ -481,12 +481,31 @@ sum(const Aggref *partial, Expr *x)
 	}
 }
 
+/*
+ * postgres_fdw leaves out a cast that the parser has added, because it would
+ * be added there, too.  That is not so below another function: sum(float4)
+ * adds numbers of 6 digits, and sum(float4::float8) does not.
+ */
+static Expr *
+with_visible_cast(Expr *x)
+{
+	FuncExpr   *function = (FuncExpr *) x;
+
+	if (!IsA(x, FuncExpr) || function->funcformat != COERCE_IMPLICIT_CAST)
+		return x;
+	function = copyObject(function);
+	function->funcformat = COERCE_EXPLICIT_CAST;
+	return (Expr *) function;
+}
+
 /* What PX_AGG_REGRESSION is made of. */
 static List *
 regression(const Aggref *partial, Expr *y, Expr *x)
 {
 	List	   *plain;
 
+	x = with_visible_cast(x);
+	y = with_visible_cast(y);
 	plain = list_make5(
 		aggregate(partial, F_REGR_COUNT, y, x),
 		where_not_null(sum(partial, x), y),
