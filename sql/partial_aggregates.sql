@@ -89,6 +89,11 @@ SELECT explain_stable('SELECT k, count(*), sum(id) FROM kin GROUP BY k', 'VERBOS
 SELECT * FROM exchange_differences('SELECT k, count(*), sum(id) FROM kin GROUP BY k');
 -- a cast that the parser has added counts for all that the state is made of
 SELECT * FROM exchange_differences('SELECT k, round(regr_avgy((s / 7.0)::real, id)::numeric, 9), round(regr_avgx(id, (s / 7.0)::real)::numeric, 9) FROM sales GROUP BY k');
+-- keys that are sets
+SELECT * FROM exchange_differences('SELECT unnest(ARRAY[k, s]) AS key, count(*) FROM sales GROUP BY 1');
+SET enable_partitionwise_aggregate = off;
+SELECT * FROM exchange_differences('SELECT unnest(ARRAY[k, s]) AS key, id, count(*) FROM sales GROUP BY 1, 2');
+SET enable_partitionwise_aggregate = on;
 -- which table a row is of is known here only
 SELECT * FROM exchange_differences('SELECT tableoid::regclass, count(*) FROM kin GROUP BY 1');
 SELECT * FROM exchange_differences('SELECT tableoid::regclass, count(*) FROM sales GROUP BY 1');

@@ -9,6 +9,7 @@
 
 #include "access/transam.h"
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -53,6 +54,18 @@ can_be_asked_about(const List *columns)
 			return false;
 	}
 	return true;
+}
+
+/*
+ * Can the rows be aggregated here?  Keys are expressions of a plain scan, which
+ * cannot be sets.
+ */
+static bool
+is_suitable(const RelOptInfo *input_rel, const PathTarget *target)
+{
+	return can_be_asked_about(columns_of(target->exprs)) &&
+		!expression_returns_set((Node *) target->exprs) &&
+		bms_is_empty(input_rel->lateral_relids);
 }
 
 /* The rows that are aggregated: keys, and columns of aggregates. */
@@ -116,8 +129,7 @@ px_local_agg_path(PlannerInfo *root, RelOptInfo *input_rel,
 				  RelOptInfo *output_rel, const GroupPathExtraData *extra,
 				  const PathTarget *plain, int nkeys)
 {
-	if (!can_be_asked_about(columns_of(plain->exprs)) ||
-		!bms_is_empty(input_rel->lateral_relids))
+	if (!is_suitable(input_rel, plain))
 		return NULL;
 	return make_groups(root, output_rel,
 					   make_scan(input_rel, input_target(root, plain, nkeys)),
@@ -162,8 +174,7 @@ px_local_agg_whole_path(PlannerInfo *root, RelOptInfo *input_rel,
 	PathTarget *target = whole_target(root, output_rel, extra);
 
 	/* Part of HAVING may be evaluated twice: see paths.c. */
-	if (!can_be_asked_about(columns_of(target->exprs)) ||
-		!bms_is_empty(input_rel->lateral_relids) ||
+	if (!is_suitable(input_rel, target) ||
 		contain_volatile_functions(extra->havingQual) ||
 		contain_subplans(extra->havingQual))
 		return NULL;
