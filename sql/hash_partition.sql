@@ -356,6 +356,24 @@ SELECT * FROM partition_differences('SELECT o.priority, count(*) FROM hitem i JO
 SELECT * FROM partition_differences('SELECT o.priority, count(*) FROM hitem i JOIN horder o ON hash_twice(o.id) = i.ord GROUP BY 1');
 SELECT * FROM partition_differences('SELECT hash_twice(o.priority), count(*) FROM hitem i JOIN horder o ON o.id = i.ord GROUP BY 1');
 SELECT * FROM partition_differences('SELECT o.priority, count(*) FROM hitem i JOIN horder o ON o.id = i.ord WHERE hash_twice(i.qty) > 8 GROUP BY 1');
+-- large sides are cut into parts, which inboxes return one after the other
+CREATE TABLE remote.hmany_all AS SELECT i AS nr, i * 7 % 12000 AS key, i % 9 AS qty FROM generate_series(1, 45000) i;
+CREATE TABLE remote.hfew_all AS SELECT i AS nr, i * 11 % 12007 AS key, i % 5 AS kind FROM generate_series(1, 12000) i;
+SELECT spread('hmany', 'nr int, key int, qty int', 'HASH', 'nr',
+	'FOR VALUES WITH (MODULUS 3, REMAINDER 0)', 'FOR VALUES WITH (MODULUS 3, REMAINDER 1)', 'FOR VALUES WITH (MODULUS 3, REMAINDER 2)');
+SELECT spread('hfew', 'nr int, key int, kind int', 'HASH', 'nr',
+	'FOR VALUES WITH (MODULUS 3, REMAINDER 0)', 'FOR VALUES WITH (MODULUS 3, REMAINDER 1)', 'FOR VALUES WITH (MODULUS 3, REMAINDER 2)');
+INSERT INTO hmany TABLE remote.hmany_all;
+INSERT INTO hfew TABLE remote.hfew_all;
+ANALYZE hmany, hfew;
+SELECT DISTINCT substring(line, 'partition_number\(\d+')
+	FROM explain_stable('SELECT f.kind, sum(m.qty) FROM hmany m JOIN hfew f USING (key) GROUP BY 1', 'COSTS OFF, VERBOSE') line WHERE line ~ 'partition_number';
+SELECT * FROM partition_differences('SELECT f.kind, sum(m.qty) FROM hmany m JOIN hfew f USING (key) GROUP BY 1');
+SELECT * FROM partition_differences('SELECT m.nr, f.nr FROM hmany m JOIN hfew f USING (key)');
+-- not if the keys have few rows
+SELECT DISTINCT substring(line, 'partition_number\(\d+')
+	FROM explain_stable('SELECT f.kind, sum(m.qty) FROM hmany m JOIN hfew f USING (key) WHERE f.nr < 2000 GROUP BY 1', 'COSTS OFF, VERBOSE') line WHERE line ~ 'partition_number';
+
 RESET pg_exchange.join_exchange;
 DROP OWNED BY hreader;
 DROP ROLE hreader;

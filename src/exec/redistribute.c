@@ -8,6 +8,10 @@
  * if it will not run the query.  Then the sources are begun, as far as there
  * are connections for them, and others when these have ended.
  *
+ * A source's rows for a target may come in parts.  Then each part is a source
+ * of its own for the target's inbox, which returns the rows of one part of all
+ * sources after the other.
+ *
  * Nothing is returned by a target before all this has ended.  So whatever goes
  * wrong up to there is a reason to leave it, not an error, unless a source's
  * own query raises one.
@@ -69,7 +73,7 @@ typedef struct source
 	px_stream  *stream;
 	source_phase phase;
 	px_senders	senders;
-	uint64		ended;			/* bit i: target i has got an end frame */
+	uint64		ended;			/* bit i: the query's target i has ended */
 } source;
 
 /* A target, and the frames that are on their way to it. */
@@ -205,12 +209,12 @@ is_busy(const target *to)
 
 /* Add a frame to the chunk, which is not full. */
 static void
-deliver(target *to, const px_redistribute_source *from, const uint8_t *frame,
+deliver(target *to, uint16 inbox, int number, const uint8_t *frame,
 		size_t nbytes)
 {
 	uint8_t		header[PX_DELIVERY_HEADER_NBYTES];
 
-	px_delivery_header_put(header, (uint32) nbytes, from->inbox, from->number);
+	px_delivery_header_put(header, (uint32) nbytes, inbox, (uint16) number);
 	appendBinaryStringInfo(&to->chunk, (const char *) header, sizeof(header));
 	appendBinaryStringInfo(&to->chunk, (const char *) frame, (int) nbytes);
 }
@@ -218,6 +222,13 @@ deliver(target *to, const px_redistribute_source *from, const uint8_t *frame,
 /* ---------------------------------------------------------------------
  * Sources
  * --------------------------------------------------------------------- */
+
+/* The targets that a source's query tells apart. */
+static int
+targets_of_source(const redistribution *all, const source *from)
+{
+	return all->ntargets * from->public->parts;
+}
 
 /*
  * Begin the sources for which there are connections.  If none can be begun and
@@ -272,13 +283,14 @@ end_source(redistribution *all, source *from)
 	px_receive_state *receive = from->public->receive;
 
 	/* A target does not know its sources, and misses no stream. */
-	if (pg_popcount64(from->ended) != all->ntargets)
+	if (pg_popcount64(from->ended) != targets_of_source(all, from))
 		ereport(ERROR,
 				(errcode(ERRCODE_PROTOCOL_VIOLATION),
 				 errmsg("invalid response from server \"%s\"",
 						receive->servername),
 				 errdetail("Expected ends of streams for %d targets, got %d.",
-						   all->ntargets, pg_popcount64(from->ended))));
+						   targets_of_source(all, from),
+						   pg_popcount64(from->ended))));
 	px_senders_require_ends(&from->senders, receive->servername);
 
 	/* Its connection may be wanted by the next one. */
@@ -325,14 +337,17 @@ pass_on(redistribution *all, source *from, const uint8_t *frame,
 {
 	px_receive_state *receive = from->public->receive;
 	px_frame_header header = check_frame(from, frame, nbytes);
-	target	   *to = &all->targets[header.sender % all->ntargets];
+	uint32		number = header.sender % targets_of_source(all, from);
+	target	   *to = &all->targets[number % all->ntargets];
+	int			part = number / all->ntargets;
 
 	if (nbytes > FRAME_NBYTES_MAX)
 	{
 		give_up(all, "a row is too large");
 		return;
 	}
-	deliver(to, from->public, frame, nbytes);
+	deliver(to, from->public->inbox,
+			part * all->nsources + from->public->number, frame, nbytes);
 	to->public->rows += header.rows;
 	to->public->nbytes += nbytes;
 	from->public->rows += header.rows;
@@ -340,7 +355,7 @@ pass_on(redistribution *all, source *from, const uint8_t *frame,
 	receive->stats.wire_nbytes += nbytes;
 	receive->stats.raw_nbytes += header.raw_nbytes;
 	if (header.kind == PX_FRAME_END)
-		from->ended |= UINT64CONST(1) << (header.sender % all->ntargets);
+		from->ended |= UINT64CONST(1) << number;
 	else if (header.kind == PX_FRAME_BATCH)
 	{
 		receive->stats.batches++;
@@ -511,7 +526,7 @@ tell_sources(redistribution *all)
 	{
 		px_receive_state *receive = all->sources[i].public->receive;
 
-		receive->ntargets = all->ntargets;
+		receive->ntargets = targets_of_source(all, &all->sources[i]);
 		receive->compress = compress;
 		receive->target_codecs = codecs;
 		receive->target_encodings = encodings;

@@ -24,6 +24,9 @@ typedef struct px_redistribute_source
 	px_receive_state *receive;
 	uint16		inbox;			/* that its rows go to, on each target */
 	uint16		number;			/* among the sources of that inbox, from 0 */
+	uint16		parts;			/* of the rows for each target: number t of the
+								 * query's targets is part t / n for target
+								 * t % n of n */
 
 	/* What has come: set by px_redistribute. */
 	uint64		rows;

@@ -35,6 +35,7 @@ px_hash_partition_begin(px_broadcast_state *state)
 			px_receive_from_node(state->source_plans[i]);
 		state->sources[i].inbox = (uint16) linitial_int(inbox);
 		state->sources[i].number = (uint16) lsecond_int(inbox);
+		state->sources[i].parts = (uint16) lthird_int(inbox);
 	}
 	state->targets = palloc0(state->nreceives *
 							 sizeof(px_redistribute_target));

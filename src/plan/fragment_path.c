@@ -575,7 +575,7 @@ list_decisive_sides(const px_fragment_join *join)
 	return decisive;
 }
 
-/* The inbox, and the number within it, of each source. */
+/* The inbox, the number within it, and the parts, of each source. */
 static List *
 list_inboxes(const px_fragment_join *join)
 {
@@ -586,8 +586,9 @@ list_inboxes(const px_fragment_join *join)
 	{
 		const px_source *source = lfirst(lc);
 
-		inboxes = lappend(inboxes, list_make2_int(source->inbox,
-												  source->number));
+		inboxes = lappend(inboxes, list_make3_int(source->inbox,
+												  source->number,
+												  source->parts));
 	}
 	return inboxes;
 }

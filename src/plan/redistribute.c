@@ -41,10 +41,22 @@
 #include "plan/redistribute.h"
 #include "plan/semi_join.h"
 #include "plan/shippable.h"
+#include "wire/delivery.h"
 #include "wire/request.h"
 
 /* A query with more partitions by hash is not worth its length. */
 #define MAP_MAX		1024
+
+/*
+ * Parts of a fragment's rows: see parts_of_hash.  A processor's cache of the
+ * second level has 256 kB or more, and a join needs it for other things, too.
+ * With fewer rows, frames are so small that they cost more than they save.
+ */
+#define PART_NBYTES			(128 * 1024)
+#define PART_ROWS_MIN		1024
+
+/* What a hash table has of a row beside the values: headers and a bucket. */
+#define HASHED_ROW_NBYTES	40
 
 /* The equality by which rows of big and of a side get together. */
 typedef struct join_key
@@ -193,6 +205,37 @@ find_key(const px_fragment_join *join, const px_fragment_side *side,
 /* ---------------------------------------------------------------------
  * Targets
  * --------------------------------------------------------------------- */
+
+/* What a hash table with rel's rows takes. */
+static double
+hash_table_nbytes(const RelOptInfo *rel)
+{
+	return rel->rows * (rel->reltarget->width + HASHED_ROW_NBYTES);
+}
+
+/*
+ * Into how many parts the rows for each fragment are cut.
+ *
+ * A hash join reads its table at random, so most of its time may pass in
+ * waiting for memory.  An inbox returns the rows of one part after the other.
+ * So each part of the other side's rows meets those rows of the table that
+ * were also put into it together, which the cache can hold.
+ */
+static int
+parts_of_hash(const RelOptInfo *big, const RelOptInfo *side, int nsources,
+			  int ntargets)
+{
+	double		nbytes = Min(hash_table_nbytes(big), hash_table_nbytes(side)) /
+		ntargets;
+	double		rows = Max(big->rows, side->rows) / ntargets / nsources;
+	int			parts = 1;
+
+	while (parts * 2 * ntargets <= PX_REQUEST_TARGETS_MAX &&
+		   parts * 2 * nsources <= PX_INBOX_SOURCES_MAX &&
+		   parts * PART_NBYTES < nbytes && parts * 2 * PART_ROWS_MIN <= rows)
+		parts *= 2;
+	return parts;
+}
 
 /* By the hash of a key of that type, among so many. */
 static char *
@@ -360,10 +403,11 @@ target_by_range(const px_fragment_join *join, const join_key *key)
  * Sources
  * --------------------------------------------------------------------- */
 
-/* Add the leaves of rel, whose rows go to an inbox. */
+/* Add the leaves of rel, whose rows go to an inbox, in so many parts. */
 static void
 add_sources(px_fragment_join *join, RelOptInfo *rel, List *leaves,
-			List *columns, int inbox, const Var *key, const char *target)
+			List *columns, int inbox, const Var *key, const char *target,
+			int parts)
 {
 	ListCell   *lc;
 
@@ -376,6 +420,7 @@ add_sources(px_fragment_join *join, RelOptInfo *rel, List *leaves,
 		source->columns = columns;
 		source->inbox = inbox;
 		source->number = foreach_current_index(lc);
+		source->parts = parts;
 		source->key = key;
 		source->target = target;
 		join->sources = lappend(join->sources, source);
@@ -589,7 +634,7 @@ px_redistribute_by_bounds(px_fragment_join *join, int side)
 	cut->inbox = 1;
 	cut->key = key.side;
 	add_sources(join, cut->rel, px_foreign_leaves(join->root, cut->rel),
-				cut->columns, cut->inbox, key.side, target);
+				cut->columns, cut->inbox, key.side, target, 1);
 	return true;
 }
 
@@ -626,7 +671,9 @@ px_redistribute_by_hash(px_fragment_join *join, int side)
 {
 	px_fragment_side *cut = list_nth(join->fragment.sides, side);
 	RelOptInfo *big = join->fragment.big;
+	List	   *side_leaves;
 	int			ntargets;
+	int			parts;
 	join_key	key;
 
 	join->sources = NIL;
@@ -641,12 +688,15 @@ px_redistribute_by_hash(px_fragment_join *join, int side)
 	join->fragment.columns = big->reltarget->exprs;
 	cut->inbox = 2;
 	cut->key = key.side;
+	side_leaves = px_foreign_leaves(join->root, cut->rel);
+	parts = parts_of_hash(big, cut->rel, list_length(join->leaves) +
+						  list_length(side_leaves), ntargets);
 	add_sources(join, big, join->leaves, join->fragment.columns,
 				join->fragment.inbox, key.big,
-				target_by_hash(ntargets, key.big_type));
-	add_sources(join, cut->rel, px_foreign_leaves(join->root, cut->rel),
-				cut->columns, cut->inbox, key.side,
-				target_by_hash(ntargets, key.side_type));
+				target_by_hash(ntargets * parts, key.big_type), parts);
+	add_sources(join, cut->rel, side_leaves, cut->columns, cut->inbox,
+				key.side, target_by_hash(ntargets * parts, key.side_type),
+				parts);
 	return true;
 }
 

@@ -20,8 +20,11 @@ typedef struct px_source
 	List	   *columns;		/* that are sent: Vars of rel */
 	int			inbox;			/* that they go to, from 1 */
 	int			number;			/* among the sources of that inbox, from 0 */
+	int			parts;			/* of each fragment's rows */
 	const Var  *key;			/* of rel */
-	const char *target;			/* SQL of its number, with %s for the key */
+	const char *target;			/* SQL of its number, with %s for the key. Of n
+								 * fragments, number t is part t / n for
+								 * fragment t % n */
 } px_source;
 
 /*
