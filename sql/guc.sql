@@ -53,6 +53,7 @@ SET pg_exchange.max_connections = 0;
 SET pg_exchange.max_connections_per_backend = 0;
 SET pg_exchange.slices = 64;
 SET pg_exchange.receive_buffer = '1GB';
+SET pg_exchange.fragment_memory = '1GB';
 SET pg_exchange.max_frame_bytes = '1GB';
 SET pg_exchange.max_decompression_ratio = 10000;
 SET pg_exchange.explain_remote = on;

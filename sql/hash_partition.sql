@@ -374,6 +374,25 @@ SELECT * FROM partition_differences('SELECT m.nr, f.nr FROM hmany m JOIN hfew f 
 SELECT DISTINCT substring(line, 'partition_number\(\d+')
 	FROM explain_stable('SELECT f.kind, sum(m.qty) FROM hmany m JOIN hfew f USING (key) WHERE f.nr < 2000 GROUP BY 1', 'COSTS OFF, VERBOSE') line WHERE line ~ 'partition_number';
 
+-- fragment_memory counts there, if work_mem allows less
+CREATE FUNCTION hash_batches() RETURNS text LANGUAGE sql RETURN (
+	SELECT string_agg(DISTINCT substring(line, 'Batches: (\d+)'), ', ')
+	FROM explain_stable('SELECT m.qty, f.kind FROM hmany m JOIN hfew f USING (key)', 'COSTS OFF, ANALYZE, TIMING OFF') line WHERE line ~ 'Buckets:');
+SET pg_exchange.explain_remote = on;
+ALTER SERVER part1 OPTIONS (ADD options '-c work_mem=64kB');
+ALTER SERVER part2 OPTIONS (ADD options '-c work_mem=64kB');
+ALTER SERVER part3 OPTIONS (ADD options '-c work_mem=64kB');
+SELECT hash_batches();
+ALTER SERVER part1 OPTIONS (SET options '-c work_mem=64kB -c pg_exchange.fragment_memory=0');
+ALTER SERVER part2 OPTIONS (SET options '-c work_mem=64kB -c pg_exchange.fragment_memory=0');
+ALTER SERVER part3 OPTIONS (SET options '-c work_mem=64kB -c pg_exchange.fragment_memory=0');
+SELECT hash_batches();
+SELECT * FROM partition_differences('SELECT f.kind, sum(m.qty) FROM hmany m JOIN hfew f USING (key) GROUP BY 1');
+ALTER SERVER part1 OPTIONS (DROP options);
+ALTER SERVER part2 OPTIONS (DROP options);
+ALTER SERVER part3 OPTIONS (DROP options);
+RESET pg_exchange.explain_remote;
+
 RESET pg_exchange.join_exchange;
 DROP OWNED BY hreader;
 DROP ROLE hreader;

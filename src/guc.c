@@ -46,6 +46,7 @@ int			px_idle_timeout = 10 * 60 * 1000;
 int			px_min_write_rows = 128;
 int			px_write_streams = 0;
 int			px_receive_buffer = 32 * 1024 * 1024;
+int			px_fragment_memory = 32 * 1024 * 1024;
 int			px_slices_setting = 1;
 int			px_max_frame_bytes = PX_FRAME_SENT_NBYTES_MAX;
 int			px_max_decompression_ratio = PX_RAW_RATIO_MAX;
@@ -437,6 +438,14 @@ define_receiver_settings(void)
 							NULL,
 							&px_receive_buffer,
 							32 * 1024 * 1024, 64 * 1024, INT_MAX,
+							PGC_SUSET, GUC_UNIT_BYTE,
+							NULL, NULL, NULL);
+
+	DefineCustomIntVariable("pg_exchange.fragment_memory",
+							"Sets the memory that a hash table of a join by hash partition may use on a server, if its own settings allow less.",
+							NULL,
+							&px_fragment_memory,
+							32 * 1024 * 1024, 0, INT_MAX,
 							PGC_SUSET, GUC_UNIT_BYTE,
 							NULL, NULL, NULL);
 }

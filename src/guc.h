@@ -81,6 +81,7 @@ extern int	px_idle_timeout;	/* milliseconds; 0: none */
 extern int	px_min_write_rows;	/* of a target */
 extern int	px_write_streams;	/* servers at once; 0: all */
 extern int	px_receive_buffer;	/* bytes */
+extern int	px_fragment_memory; /* bytes */
 extern int	px_slices_setting;
 extern int	px_max_frame_bytes; /* bytes */
 extern int	px_max_decompression_ratio;

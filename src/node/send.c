@@ -43,6 +43,7 @@
 #include "adapt/choice.h"
 #include "compat.h"
 #include "exec/auto.h"
+#include "exec/fragment_memory.h"
 #include "exec/timeout.h"
 #include "library.h"
 #include "node/send.h"
@@ -468,6 +469,7 @@ static TupleTableSlot *
 send_exec(CustomScanState *node)
 {
 	px_send_state *state = (px_send_state *) node;
+	int			nestlevel;
 	TupleTableSlot *slot;
 
 	if (!state->started)
@@ -475,12 +477,14 @@ send_exec(CustomScanState *node)
 	if (!state->below_gather)
 		px_timeout_restart(node);
 
+	nestlevel = px_fragment_memory_begin();
 	do
 	{
 		count_send_wait(state);
 		slot = next_frame_of_any(state);
 		INSTR_TIME_SET_CURRENT(state->returned_at);
 	} while (state->queue && px_send_put(state, slot));
+	px_fragment_memory_end(nestlevel);
 
 	/* With a cursor, the end of the FETCH statement stops the time-out. */
 	if (!TupIsNull(slot) && !state->below_gather && !state->text)
@@ -559,6 +563,7 @@ send_begin(CustomScanState *node, EState *estate, int eflags)
 	px_request_column *column_requests;
 	MemoryContext old_context;
 	PlanState  *child;
+	int			nestlevel;
 
 	Assert((eflags & (EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK)) == 0);
 	if (!SENDER_LITTLE_ENDIAN)
@@ -567,7 +572,9 @@ send_begin(CustomScanState *node, EState *estate, int eflags)
 				 errmsg("exchange streams need a little-endian machine")));
 	check_permission(marker->funcid);
 
+	nestlevel = px_fragment_memory_begin();
 	child = ExecInitNode(linitial(scan->custom_plans), estate, eflags);
+	px_fragment_memory_end(nestlevel);
 	node->custom_ps = list_make1(child);
 
 	state->below_gather = intVal(list_nth(scan->custom_private,

@@ -41,6 +41,7 @@
 #include "admit/session.h"
 #include "compat.h"
 #include "conn/sqlstate.h"
+#include "exec/fragment_memory.h"
 #include "node/send.h"
 #include "plan/attach.h"
 #include "plan/in_keys.h"
@@ -203,6 +204,7 @@ plan_query(PX_PLANNER_PARAMETERS)
 static PlannedStmt *
 plan_below(PX_PLANNER_PARAMETERS)
 {
+	int			nestlevel = px_fragment_memory_begin();
 	bool		capped = px_key_descents_cap();
 	PlannedStmt *stmt;
 
@@ -215,6 +217,7 @@ plan_below(PX_PLANNER_PARAMETERS)
 		px_key_descents_restore(capped);
 	}
 	PG_END_TRY();
+	px_fragment_memory_end(nestlevel);
 	return stmt;
 }
 
