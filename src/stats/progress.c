@@ -144,8 +144,11 @@ px_progress_end(px_progress *progress)
 {
 	if (progress == NULL)
 		return;
+
+	/* A backend that ends has released it already: it may be another's now. */
 	SpinLockAcquire(&progress->mutex);
-	progress->pid = 0;
+	if (progress->pid == MyProcPid)
+		progress->pid = 0;
 	SpinLockRelease(&progress->mutex);
 }
 

@@ -217,6 +217,17 @@ px_depositors_send_on(void)
  * Receiving
  * --------------------------------------------------------------------- */
 
+static void
+add_socket(WaitEventSet *set, const px_depositor *depositor)
+{
+	PGconn	   *pg = depositor->holder.connection->pg;
+	int			unsent = PQflush(pg) > 0 ? WL_SOCKET_WRITEABLE : 0;
+
+	if (!depositor->answered && PQsocket(pg) != PGINVALID_SOCKET)
+		AddWaitEventToSet(set, WL_SOCKET_READABLE | unsent, PQsocket(pg), NULL,
+						  NULL);
+}
+
 /* Wait until something can be sent or received by any depositor. */
 static void
 wait_for_any(long timeout_ms)
@@ -229,21 +240,19 @@ wait_for_any(long timeout_ms)
 	dlist_foreach(iter, &sending)
 		n++;
 	set = px_wait_set_new(n);
-	px_wait_set_add_postmaster(set);
-	dlist_foreach(iter, &sending)
+	PG_TRY();
 	{
-		px_depositor *depositor =
-			dlist_container(px_depositor, link, iter.cur);
-		PGconn	   *pg = depositor->holder.connection->pg;
-		int			unsent = PQflush(pg) > 0 ? WL_SOCKET_WRITEABLE : 0;
-
-		if (!depositor->answered && PQsocket(pg) != PGINVALID_SOCKET)
-			AddWaitEventToSet(set, WL_SOCKET_READABLE | unsent, PQsocket(pg),
-							  NULL, NULL);
+		px_wait_set_add_postmaster(set);
+		dlist_foreach(iter, &sending)
+			add_socket(set, dlist_container(px_depositor, link, iter.cur));
+		n = WaitEventSetWait(set, timeout_ms, &event, 1,
+							 px_wait_event(PX_WAIT_RECEIVE));
 	}
-	n = WaitEventSetWait(set, timeout_ms, &event, 1,
-						 px_wait_event(PX_WAIT_RECEIVE));
-	FreeWaitEventSet(set);
+	PG_FINALLY();
+	{
+		FreeWaitEventSet(set);
+	}
+	PG_END_TRY();
 	if (n > 0 && (event.events & WL_LATCH_SET))
 	{
 		ResetLatch(MyLatch);
