@@ -93,6 +93,17 @@ SELECT * FROM exchange_differences('SELECT k, round(regr_avgy((s / 7.0)::real, i
 SELECT * FROM exchange_differences('SELECT unnest(ARRAY[k, s]) AS key, count(*) FROM sales GROUP BY 1');
 SET enable_partitionwise_aggregate = off;
 SELECT * FROM exchange_differences('SELECT unnest(ARRAY[k, s]) AS key, id, count(*) FROM sales GROUP BY 1, 2');
+SELECT * FROM exchange_differences('SELECT generate_series(1, 3) AS key, count(*) FROM (SELECT id FROM sales_1 UNION ALL SELECT id FROM sales_3) t GROUP BY 1');
+CREATE TABLE remote.words AS SELECT i AS id, 'a b' || i % 9 AS words FROM generate_series(1, 3000) i;
+CREATE TABLE remote.more_words AS SELECT id + 3000 AS id, words FROM remote.words;
+CREATE TABLE words (LIKE remote.words) PARTITION BY RANGE (id);
+CREATE FOREIGN TABLE words_1 PARTITION OF words FOR VALUES FROM (1) TO (3001)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'words');
+CREATE FOREIGN TABLE words_2 PARTITION OF words FOR VALUES FROM (3001) TO (6001)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'more_words');
+ANALYZE words;
+SELECT * FROM exchange_differences('SELECT regexp_split_to_table(words, '' '') AS key, count(*) FROM words GROUP BY 1');
+DROP TABLE words;
 SET enable_partitionwise_aggregate = on;
 -- which table a row is of is known here only
 SELECT * FROM exchange_differences('SELECT tableoid::regclass, count(*) FROM kin GROUP BY 1');

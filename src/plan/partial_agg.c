@@ -157,6 +157,20 @@ px_aggregates_need_order(Node *exprs)
 	return needs_order(exprs, NULL);
 }
 
+bool
+px_groups_by_sets(const PlannerInfo *root)
+{
+	ListCell   *lc;
+
+	foreach(lc, root->parse->groupClause)
+	{
+		if (expression_returns_set(get_sortgroupclause_expr(
+				lfirst_node(SortGroupClause, lc), root->parse->targetList)))
+			return true;
+	}
+	return false;
+}
+
 /* ---------------------------------------------------------------------
  * Paths
  * --------------------------------------------------------------------- */

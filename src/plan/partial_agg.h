@@ -50,6 +50,13 @@ extern Plan *px_partial_agg_plan(PlannerInfo *root, RelOptInfo *rel,
 extern bool px_aggregates_need_order(Node *exprs);
 
 /*
+ * Does a set-returning function make keys of GROUP BY?  postgres_fdw has the
+ * remote sort partitions by such keys, which returns their rows more than once.
+ * Without partial groups, core rarely wants them sorted before they are sets.
+ */
+extern bool px_groups_by_sets(const PlannerInfo *root);
+
+/*
  * Install the planner's hook for relations, after that of plan/paths.h; called
  * by _PG_init.
  */

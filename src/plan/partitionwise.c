@@ -520,7 +520,8 @@ choose_settings(PlannerInfo *root, RelOptInfo *rel, Index rti,
 			if (!is_pruned_later(root, table))
 			{
 				settings.join |= !joins_as_whole;
-				settings.aggregate |= !must_keep_digits(root);
+				settings.aggregate |= !must_keep_digits(root) &&
+					!px_groups_by_sets(root);
 			}
 			else if (!users.join)
 				table->consider_partitionwise_join = false;
