@@ -14,6 +14,7 @@ document alone, must understand what the server sends, and both must refuse the 
      that it refuses is refused. With --write, doc/wire-example.md is made anew.
 
 The packages lz4 and zstandard come from PyPI, into a venv in the cache folder, where they are missing."""
+import collections
 import json
 import os
 import re
@@ -288,8 +289,10 @@ def check_targets(capture, everything):
                                                                                  ("toasted", 3, {"codec": "lz4"})]
     for table, targets, options in cases:
         cut_into(capture, f"{table}, {options}", table, targets, encodings=everything, **options)
+        check_spread(capture, f"{table}, {options}", table, targets, encodings=everything, **options)
     capture.session.run("SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;"
                         "SET parallel_leader_participation = off; SET max_parallel_workers_per_gather = 2")
+    check_spread(capture, "by workers", "big", 3, encodings=everything, batch_rows=300, codec="lz4")
     cut_into(capture, "by workers, choices at random", "big", 3, encodings=everything, batch_rows=300, auto=(7, 1000, 0, 0, 1))
     frames = cut_into(capture, "by workers", "big", 5, encodings=everything, codec="lz4")
     senders = {read_header(frame).sender for frame in frames}
@@ -324,6 +327,30 @@ def cut_into(capture, name, table, targets, **request):
             wrong.append((number, len(got), len(expected)))
     report.ok(not wrong and alone == rows, f"each target gets its rows, {sum(map(len, rows))}, and its frames alone are a stream: {name}", wrong)
     return frames
+
+
+def check_spread(capture, name, table, targets, **request):
+    """Rows for any target come once, and are spread evenly; those for all come to each; others have their own target."""
+    target = "CASE id % 5 WHEN 0 THEN NULL WHEN 1 THEN 0 WHEN 2 THEN -2 ELSE -1 END"
+    slices = request.get("slices")
+    try:
+        columns, rows = read_targets(capture.frames(f"SELECT *, {target} FROM {table}", targets=targets, spread=True, **request), targets,
+                                     slices and slices[:2])
+    except Refused as refused:
+        report.ok(False, f"rows are spread: {name}", refused)
+        return
+    if slices:
+        return
+    lines = [sorted(same_lsn(copy_line(columns, row)) for row in target_rows) for target_rows in rows]
+    own, to_all, to_any = (sorted(map(same_lsn, capture.copied(f"SELECT * FROM {table} WHERE ({target}) = {number}"))) for number in (0, -2, -1))
+    alone = [collections.Counter(got) - collections.Counter(to_all) for got in lines]
+    alone[0] -= collections.Counter(own)
+    dealt = sum(alone, collections.Counter())
+    counts = [sum(got.values()) for got in alone]
+    report.ok(dealt == collections.Counter(to_any) and sum(map(len, lines)) == len(own) + len(to_any) + targets * len(to_all),
+              f"rows for any target come once, and those for all to each: {name}", (len(own), len(to_all), len(to_any), list(map(len, lines))))
+    # each participant deals its rows in turn
+    report.ok(max(counts) - min(counts) <= 3, f"rows for any target are spread evenly: {name}", counts)
 
 
 def check_chosen(capture, everything):

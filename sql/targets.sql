@@ -50,10 +50,22 @@ SELECT codec, (SELECT count(*) FROM (SELECT id, name, amount FROM cut_result r W
 	FROM (SELECT DISTINCT codec FROM cut_result) c ORDER BY 1;
 SELECT count(*) AS out_of_order FROM (SELECT id > lag(id) OVER (PARTITION BY codec, target ORDER BY nr) AS wrong FROM cut_result) x WHERE wrong;
 
+-- rows for any target go to each in turn, rows for all to each of them, in batches that end as they should
+SELECT sender, kind, sum(rows_sent), count(*), max(rows_sent) FROM cut('SELECT id, CASE WHEN id % 3 = 0 THEN -1 WHEN id % 3 = 1 THEN -2 WHEN id % 5 > 0 THEN 1 END
+	FROM remote.cut ORDER BY id', 'targets=4 spread=1 ', '23:-1', 10) GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT sender, kind, sum(rows_sent), count(*) FROM cut('SELECT id, -2 FROM remote.cut WHERE id <= 100', 'targets=2 spread=1 ', '23:-1', bytes => 1) GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT sum(rows_sent), min(rows_sent), max(rows_sent) FROM cut('SELECT id, -1 FROM remote.cut', 'targets=64 spread=1 ', '23:-1') WHERE kind = 2;
+SELECT sender, sum(rows_sent) FROM cut('SELECT id, name, amount, CASE WHEN id > 10 THEN NULL ELSE -2 END FROM remote.cut', 'targets=3 spread=1 ', '23:-1,25:-1,1700:-1')
+	GROUP BY 1 ORDER BY 1;
+
 -- what is no target
 \set SHOW_CONTEXT never
 SELECT count(*) FROM cut('SELECT id, CASE id WHEN 2999 THEN 3 ELSE 0 END FROM remote.cut', 'targets=3 ', '23:-1');
 SELECT count(*) FROM cut('SELECT id, -1 FROM remote.cut', 'targets=3 ', '23:-1');
+SELECT count(*) FROM cut('SELECT id, -2 FROM remote.cut', 'targets=3 ', '23:-1');
+SELECT count(*) FROM cut('SELECT id, -3 FROM remote.cut', 'targets=3 spread=1 ', '23:-1');
+SELECT count(*) FROM cut('SELECT id, 3 FROM remote.cut', 'targets=3 spread=1 ', '23:-1');
+SELECT count(*) FROM cut('SELECT id, 0 FROM remote.cut', 'spread=1 ', '23:-1');
 SELECT count(*) FROM cut('SELECT id, 0::int8 FROM remote.cut', 'targets=3 ', '23:-1');
 SELECT count(*) FROM cut('SELECT id, ''0'' AS name FROM remote.cut', 'targets=3 ', '23:-1');
 SELECT count(*) FROM cut('SELECT id FROM remote.cut', 'targets=3 ', '23:-1');

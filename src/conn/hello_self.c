@@ -58,6 +58,7 @@ px_hello_self(px_hello *hello)
 	strlcpy(hello->encoding, GetDatabaseEncodingName(),
 			sizeof(hello->encoding));
 	hello->server_version = PG_VERSION_NUM;
+	hello->can_spread = true;
 	instance_id(hello->instance, sizeof(hello->instance));
 	hello->can_export =
 		px_function_aclcheck(F_PG_EXPORT_SNAPSHOT, GetUserId()) == ACLCHECK_OK;

@@ -299,6 +299,38 @@ fill_batch(px_send_state *state)
 	return fill->rows > 0;
 }
 
+/* Must a target's batch be sent before another row is added? */
+static inline bool
+is_full(const px_cut *cut, const px_fill *fill)
+{
+	return fill->rows > 0 &&
+		(fill->rows >= cut->request.batch_rows ||
+		 px_fill_nbytes(fill) >= cut->request.batch_bytes);
+}
+
+/* A target whose batch is full; -1 if there is none. */
+static int
+find_full(const px_cut *cut)
+{
+	for (uint32 i = 0; i < cut->targets; i++)
+	{
+		if (is_full(cut, cut->fills[i]))
+			return (int) i;
+	}
+	return -1;
+}
+
+/*
+ * Add a row to the batches of all targets.  Several of them may be full then,
+ * so find_full must come before the next row.
+ */
+static void
+fill_all(const px_cut *cut, TupleTableSlot *slot)
+{
+	for (uint32 i = 0; i < cut->targets; i++)
+		px_fill_row(cut->fills[i], slot);
+}
+
 /*
  * Read rows into the batches of their targets until one of these is full.
  * Returns that target; or any target that has rows, if the child has no more
@@ -308,13 +340,13 @@ static int
 fill_targets(px_send_state *state)
 {
 	PlanState  *child = linitial(state->css.custom_ps);
-	const px_cut *cut = state->cut;
+	px_cut	   *cut = state->cut;
+	int			full = find_full(cut);
 
-	while (!state->exhausted)
+	while (full < 0 && !state->exhausted)
 	{
 		TupleTableSlot *slot = ExecProcNode(child);
-		uint32		target;
-		px_fill    *fill;
+		int32		target;
 
 		if (TupIsNull(slot))
 		{
@@ -325,12 +357,18 @@ fill_targets(px_send_state *state)
 			count_fetched(state);
 		if (!px_cut_row(cut, slot, &target))
 			continue;
-		fill = cut->fills[target];
-		px_fill_row(fill, slot);
-		if (fill->rows >= cut->request.batch_rows ||
-			px_fill_nbytes(fill) >= cut->request.batch_bytes)
-			return (int) target;
+		if (target == PX_TARGET_ALL)
+		{
+			fill_all(cut, slot);
+			full = find_full(cut);
+			continue;
+		}
+		px_fill_row(cut->fills[target], slot);
+		if (is_full(cut, cut->fills[target]))
+			return target;
 	}
+	if (full >= 0)
+		return full;
 	for (uint32 i = 0; i < cut->targets; i++)
 	{
 		if (cut->fills[i]->rows > 0)

@@ -69,6 +69,7 @@ px_cut_new(TupleDesc desc, const List *columns, const px_request *request,
 
 	cut->request = target_request(request);
 	cut->targets = Max(request->targets, 1);
+	cut->next = participant % cut->targets;
 	if (request->targets > 1)
 	{
 		cut->attribute = llast_int(columns);
@@ -108,14 +109,21 @@ px_cut_restart(px_cut *cut)
 		px_frame_maker_restart(cut->makers[i]);
 }
 
-void
-px_cut_refuse(const px_cut *cut, int32 target)
+int32
+px_cut_choose(px_cut *cut, int32 target)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("row has an impossible exchange target"),
-			 errdetail("The target is %d, expected was 0 to %u.", target,
-					   cut->targets - 1)));
+	uint32		next = cut->next;
+
+	if (cut->request.spread && target == PX_TARGET_ALL)
+		return target;
+	if (!cut->request.spread || target != PX_TARGET_ANY)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("row has an impossible exchange target"),
+				 errdetail("The target is %d, expected was 0 to %u.", target,
+						   cut->targets - 1)));
+	cut->next = (next + 1) % cut->targets;
+	return (int32) next;
 }
 
 px_cut_totals

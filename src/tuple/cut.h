@@ -25,6 +25,7 @@ typedef struct px_cut
 								 * 1; 0 without targets */
 	px_fill   **fills;			/* [targets] */
 	px_frame_maker **makers;	/* [targets], each with its target's fill */
+	uint32		next;			/* that gets the next row for PX_TARGET_ANY */
 } px_cut;
 
 /*
@@ -49,24 +50,27 @@ extern void px_cut_restart(px_cut *cut);
 #define PX_CUT_PARTICIPANT_MAX(targets) \
 	((PX_FRAME_SENDER_MAX + 1) / Max(targets, 1) - 1)
 
-/* Refuse a target that does not exist: ERRCODE_INVALID_PARAMETER_VALUE. */
-pg_noreturn extern void px_cut_refuse(const px_cut *cut, int32 target);
+/*
+ * What a value means that is no number of a target: one in its place, or
+ * PX_TARGET_ALL.  Errors: ERRCODE_INVALID_PARAMETER_VALUE if it means nothing.
+ */
+extern int32 px_cut_choose(px_cut *cut, int32 target);
 
 /*
- * Find the target of a row.  Returns false if the row has none, so it must not
- * be sent.  Only with targets.
+ * Find the target of a row, or PX_TARGET_ALL.  Returns false if the row has
+ * none, so it must not be sent.  Only with targets.
  */
 static inline bool
-px_cut_row(const px_cut *cut, TupleTableSlot *slot, uint32 *target)
+px_cut_row(px_cut *cut, TupleTableSlot *slot, int32 *target)
 {
 	bool		isnull;
 	Datum		value = slot_getattr(slot, cut->attribute, &isnull);
 
 	if (isnull)
 		return false;
-	*target = (uint32) DatumGetInt32(value);
-	if (unlikely(*target >= cut->targets))
-		px_cut_refuse(cut, DatumGetInt32(value));
+	*target = DatumGetInt32(value);
+	if (unlikely((uint32) *target >= cut->targets))
+		*target = px_cut_choose(cut, *target);
 	return true;
 }
 

@@ -26,10 +26,14 @@ typedef enum hello_key
 	KEY_ENCODING,
 	KEY_SERVER_VERSION,
 	KEY_INSTANCE,
-	KEY_EXPORT
+	KEY_EXPORT,
+	KEY_SPREAD
 } hello_key;
 
-#define KEY_COUNT	(KEY_EXPORT + 1)
+#define KEY_COUNT	(KEY_SPREAD + 1)
+
+/* A hello has all keys before this one. */
+#define KEY_OPTIONAL	KEY_SPREAD
 
 static const char *const key_names[KEY_COUNT] = {
 	[KEY_PROTOCOL] = "protocol",
@@ -40,6 +44,7 @@ static const char *const key_names[KEY_COUNT] = {
 	[KEY_SERVER_VERSION] = "server_version",
 	[KEY_INSTANCE] = "instance",
 	[KEY_EXPORT] = "export",
+	[KEY_SPREAD] = "spread",
 };
 
 static void
@@ -74,6 +79,11 @@ px_hello_write(char *buffer, size_t cap, const px_hello *hello)
 	px_text_put(&text, hello->instance);
 	put_key(&text, KEY_EXPORT);
 	px_text_put_number(&text, hello->can_export ? 1 : 0);
+	if (hello->can_spread)
+	{
+		put_key(&text, KEY_SPREAD);
+		px_text_put_number(&text, 1);
+	}
 	return px_text_end(&text);
 }
 
@@ -150,6 +160,10 @@ take_value(const char **at, hello_key key, px_hello *hello, px_fault *fault)
 			status = px_text_take_number(at, what, 0, 1, &number, fault);
 			hello->can_export = number == 1;
 			break;
+		case KEY_SPREAD:
+			status = px_text_take_number(at, what, 0, 1, &number, fault);
+			hello->can_spread = number == 1;
+			break;
 	}
 	if (!ok)
 		return px_fail(fault, PX_BAD_HEADER, what, 0, 0);
@@ -207,7 +221,7 @@ px_hello_read(const char *text, px_hello *hello, px_fault *fault)
 			return status;
 	} while (px_text_take(&at, " "));
 
-	for (int key = 0; key < KEY_COUNT; key++)
+	for (int key = 0; key < KEY_OPTIONAL; key++)
 	{
 		if ((seen & (1u << key)) == 0)
 			return px_fail(fault, PX_TRUNCATED, key_names[key], 0, 0);

@@ -5,8 +5,8 @@
  *
  * The coordinator calls exchange.hello(its own hello) and gets the remote's
  * hello back.  A hello is one line of text: key=value words separated by
- * single spaces.  All keys below are required.  Unknown keys are skipped, so
- * that later versions can add some.
+ * single spaces.  All keys below are required but the last one, which version
+ * 1.0 has not.  Unknown keys are skipped, so that later versions can add some.
  *
  *	protocol=1-1		lowest and highest protocol version
  *	codecs=7			bit set of px_codec_id it can decode and encode
@@ -16,6 +16,7 @@
  *	server_version=150020	server_version_num
  *	instance=4f0c…		opaque id of the running instance: 32 hex digits
  *	export=1			1: the session may call pg_export_snapshot
+ *	spread=1			1: it reads the word spread of a request
  *
  *-------------------------------------------------------------------------
  */
@@ -38,6 +39,7 @@ typedef struct px_hello
 	uint32_t	server_version;
 	char		instance[33];
 	bool		can_export;
+	bool		can_spread;		/* false if there is no such key */
 } px_hello;
 
 /*

@@ -77,6 +77,8 @@ px_request_write(char *buffer, size_t cap, const px_request *request,
 		put_word(&text, "explain", request->explain);
 	if (request->targets > 1)
 		put_word(&text, "targets", request->targets);
+	if (request->spread)
+		put_word(&text, "spread", 1);
 	if (request->fetch_rows != 0)
 		put_word(&text, "fetch_rows", request->fetch_rows);
 	if (request->fixed)
@@ -251,21 +253,26 @@ take_optional(const char **at, const char *key, int64_t max, uint32_t *number,
 	return status;
 }
 
-/* Read "targets=n " if it is there. */
+/* Read "targets=n " or "targets=n spread=1 " if it is there. */
 static px_status
 take_targets(const char **at, px_request *request, px_fault *fault)
 {
 	const char *after = *at;
+	uint32_t	spread;
 	int64_t		number;
 	px_status	status;
 
 	request->targets = 1;
+	request->spread = false;
 	if (!px_text_take(&after, "targets="))
 		return PX_OK;
 	status = take_word(at, "targets", 2, PX_REQUEST_TARGETS_MAX, &number,
 					   fault);
-	if (status == PX_OK)
-		request->targets = (uint32_t) number;
+	if (status != PX_OK)
+		return status;
+	request->targets = (uint32_t) number;
+	status = take_optional(at, "spread", 1, &spread, fault);
+	request->spread = spread != 0;
 	return status;
 }
 

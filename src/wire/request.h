@@ -18,6 +18,7 @@
  *	slices=3 slice=1 blocks=1024	only if the stream is to be a slice
  *	explain=3			only to have the plan sent: what to measure of it
  *	targets=4			only to have the rows cut into targets: see below
+ *	spread=1			optional, after targets: see below
  *	fetch_rows=100		optional: rows of a FETCH of postgres_fdw
  *	fixed=1				optional, after fetch_rows: see below
  *	session=0123456789abcdef	optional: the session's fingerprint
@@ -41,7 +42,9 @@
  * With targets=T, the query has one more column than the request.  It is the
  * last one and an int4: the row's target, from 0 to T - 1, or null, and then
  * the row is not sent.  The column itself is not sent.  Each participant has a
- * sender number for each target (doc/wire.md, 1).
+ * sender number for each target (doc/wire.md, 1).  With spread=1 it may also
+ * be PX_TARGET_ANY or PX_TARGET_ALL.  Only a server whose hello says so reads
+ * that word.
  *
  * For the sender's statement_timeout, fetch_rows rows count as one statement,
  * and the first batch has no more rows than that.  With fixed=1 the sender
@@ -68,6 +71,10 @@
 #define PX_REQUEST_SLICES_MAX		64
 #define PX_REQUEST_TARGETS_MAX		64
 #define PX_REQUEST_LINK_RATE_MAX	(INT64_C(1) << 48)	/* bytes per second */
+
+/* With spread=1: what is no number of a target. */
+#define PX_TARGET_ANY	(-1)	/* each row to the next target in turn */
+#define PX_TARGET_ALL	(-2)	/* to each of them */
 
 /* What to measure of the plan for a plan frame: a bit set. */
 #define PX_EXPLAIN_ROWS		1
@@ -103,6 +110,7 @@ typedef struct px_request
 	uint32_t	explain;		/* 0: no plan; .. PX_EXPLAIN_MAX */
 	uint32_t	targets;		/* 0 or 1: the rows are not cut into targets;
 								 * .. PX_REQUEST_TARGETS_MAX */
+	bool		spread;			/* only with targets */
 	uint32_t	fetch_rows;		/* 0: unknown; .. INT32_MAX */
 	bool		fixed;			/* only with fetch_rows, without targets */
 	bool		has_session;

@@ -291,6 +291,35 @@ a_request_for_targets_round_trips(void)
 }
 
 static void
+a_request_to_spread_rows_round_trips(void)
+{
+	static px_request_column columns[PX_FRAME_COLUMNS_MAX];
+	char	   *text = replaced(request_text, "columns",
+								"targets=2 spread=1 fetch_rows=5 columns");
+	char		written[2 * sizeof(request_text)];
+	px_request	request;
+
+	CHECK_EQ(read_request(text, &request, columns, NULL), PX_OK);
+	CHECK(request.spread);
+	CHECK_EQ(request.targets, 2);
+	CHECK_EQ(request.fetch_rows, 5);
+	px_request_write(written, sizeof(written), &request, columns);
+	CHECK(strcmp(written, text) == 0);
+	free(text);
+	CHECK_EQ(read_request(request_text, &request, columns, NULL), PX_OK);
+	CHECK(!request.spread);
+	expect_request("columns", "spread=1 columns", PX_BAD_HEADER, "columns");
+	expect_request("columns", "spread=1 targets=2 columns", PX_BAD_HEADER,
+				   "columns");
+	expect_request("columns", "targets=2 spread=0 columns", PX_OVER_LIMIT,
+				   "spread");
+	expect_request("columns", "targets=2 spread=2 columns", PX_OVER_LIMIT,
+				   "spread");
+	expect_request("columns", "targets=2 spread= columns", PX_BAD_HEADER,
+				   "spread");
+}
+
+static void
 impossible_targets_are_refused(void)
 {
 	expect_request("columns", "targets=1 columns", PX_OVER_LIMIT, "targets");
@@ -559,6 +588,30 @@ a_hello_round_trips(void)
 }
 
 static void
+a_hello_says_whether_rows_can_be_spread(void)
+{
+	char	   *text = replaced(hello_text, "export=1", "export=1 spread=1");
+	char		written[PX_HELLO_NBYTES_MAX + 1];
+	px_hello	hello;
+
+	CHECK_EQ(read_hello(hello_text, &hello, NULL), PX_OK);
+	CHECK(!hello.can_spread);
+	CHECK_EQ(read_hello(text, &hello, NULL), PX_OK);
+	CHECK(hello.can_spread);
+	px_hello_write(written, sizeof(written), &hello);
+	CHECK(strcmp(written, text) == 0);
+	free(text);
+	text = replaced(hello_text, "export=1", "spread=0 export=1");
+	CHECK_EQ(read_hello(text, &hello, NULL), PX_OK);
+	CHECK(!hello.can_spread);
+	free(text);
+	expect_hello("export=1", "export=1 spread=2", PX_OVER_LIMIT, "spread");
+	expect_hello("export=1", "export=1 spread=", PX_BAD_HEADER, "spread");
+	expect_hello("export=1", "export=1 spread=1 spread=1", PX_BAD_HEADER,
+				 "spread");
+}
+
+static void
 a_hello_of_a_later_version_is_read(void)
 {
 	px_hello	hello;
@@ -695,6 +748,7 @@ main(void)
 	RUN(impossible_slices_are_refused);
 	RUN(a_request_to_explain_round_trips);
 	RUN(a_request_for_targets_round_trips);
+	RUN(a_request_to_spread_rows_round_trips);
 	RUN(impossible_targets_are_refused);
 	RUN(a_request_for_fetches_round_trips);
 	RUN(impossible_fetches_are_refused);
@@ -703,6 +757,7 @@ main(void)
 	RUN(malformed_requests_are_refused);
 	RUN(too_many_columns_are_refused);
 	RUN(a_hello_round_trips);
+	RUN(a_hello_says_whether_rows_can_be_spread);
 	RUN(a_hello_of_a_later_version_is_read);
 	RUN(incomplete_hellos_are_refused);
 	RUN(malformed_hellos_are_refused);

@@ -4,15 +4,18 @@ import struct
 
 from .cursor import must
 
-# Each stands exactly once in a hello; others are skipped.
+# Each stands exactly once in a hello, but those of later versions, which may be missing; others are skipped.
 HELLO = {"protocol": r"\d+-\d+", "codecs": r"\d+", "encodings": r"\d+", "endian": "little|big",
-         "encoding": r"[A-Za-z0-9_-]{1,31}", "server_version": r"\d+", "instance": "[0-9a-f]{32}", "export": "[01]"}
+         "encoding": r"[A-Za-z0-9_-]{1,31}", "server_version": r"\d+", "instance": "[0-9a-f]{32}", "export": "[01]", "spread": "[01]"}
+LATER = {"spread"}
 
 
 def request(columns, encodings=1, codec="none", level=0, batch_rows=4096, batch_bytes=1 << 20, server_version=150000,
-            auto=None, slices=None, explain=0, targets=0, fetch_rows=0, fixed=False, session=None):
+            auto=None, slices=None, explain=0, targets=0, spread=False, fetch_rows=0, fixed=False,
+            session=None):
     """columns: (type OID, typmod) each; auto: (codecs, cpu_limit, link, idle, random) with codec auto; slices: (slices, slice, blocks)
     if a slice is wanted; explain: what to measure of the plan, if that is; targets: how many to cut the rows into, if they are to be;
+    spread: may a row go to any of them (-1), or to all (-2)?
     fetch_rows, fixed, session: only if they are known, wanted, required."""
     words = {"version": 1, "encodings": encodings, "codec": codec, "level": level, "batch_rows": batch_rows,
              "batch_bytes": batch_bytes, "server_version": server_version}
@@ -24,6 +27,8 @@ def request(columns, encodings=1, codec="none", level=0, batch_rows=4096, batch_
         words["explain"] = explain
     if targets:
         words["targets"] = targets
+    if spread:
+        words["spread"] = 1
     if fetch_rows:
         words["fetch_rows"] = fetch_rows
     if fixed:
@@ -49,7 +54,7 @@ def read_hello(line):
             must(key not in found, "each key stands once", key)
             must(re.fullmatch(HELLO[key], value), f"{key} has a value of its form", value)
             found[key] = value
-    must(found.keys() == HELLO.keys(), "every key of a hello is there", sorted(HELLO.keys() - found.keys()))
+    must(found.keys() | LATER == HELLO.keys(), "every key of a hello is there", sorted(HELLO.keys() - found.keys()))
     low, high = map(int, found["protocol"].split("-"))
     must(1 <= low <= high <= 65535, "protocol is a range of versions", found["protocol"])
     return {**found, "protocol": (low, high), **{key: int(found[key]) for key in ("codecs", "encodings", "server_version")}}
