@@ -121,6 +121,8 @@ KINDS = {
     "broadcast": (r"Exchange Type: Broadcast", "join_exchange", "broadcast"),
     "hash partition": (r"Exchange Type: HashPartition", "join_exchange",
                        "hash_partition"),
+    "frequent keys": (r"Frequent Keys: \d", "join_exchange",
+                      "hash_partition"),
     # What servers do with the rows that they are sent.
     "join of rows": (r"Remote SQL: SELECT [rs]\d*\.(?=.* JOIN exchange\.)"
                      r"(?!.* GROUP BY)", "join_exchange", "broadcast"),

@@ -85,6 +85,8 @@ class Table:
                         else 3 if world.other == "mood" else 20,
                         "v": 400, "f": 300, "w": 10**6}
         self.shift = rng.choice([0] * 6 + [world.keys // 2, world.keys * 3])
+        # Of a hundred rows, so many have the same key.
+        self.hot = rng.choice([0] * 4 + [35, 60])
         self.layout = rng.choice(world.layouts)
         self.first_server = rng.randrange(SHARDS + 1)
         self.analyzed = rng.random() < 0.7
@@ -102,7 +104,8 @@ class Table:
     def values(self):
         """The select list that makes the row i."""
         numbers = {
-            "k": f"({self.h(1)} % {self.domains['k']} + {self.shift})",
+            "k": f"(CASE WHEN {self.h(12)} % 100 < {self.hot} THEN 4 ELSE"
+                 f" {self.h(1)} % {self.domains['k']} + {self.shift} END)",
             "fk": f"(1 + {self.h(2)} % {FOREIGN_KEYS})",
             "s": f"(CASE {self.h(3)} % 3 WHEN 0 THEN 7"
                  f" ELSE {self.h(4)} % 300 END)",

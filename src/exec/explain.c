@@ -169,14 +169,15 @@ explain_auto(const px_receive_stats *stats, ExplainState *es)
 
 /*
  * The plan that has the remote SQL that is run: the keys of an ExchangeLookup
- * are in it if an exchange runs it.
+ * are in it if an exchange runs it, and a source may have a plainer one.
  */
 static Plan *
 shown_plan(const px_receive_state *state)
 {
 	ForeignScan *shown;
 
-	if (state->keys == NIL || state->fallback_reason)
+	if (state->remote_sql == strVal(linitial(state->foreign->fdw_private)) ||
+		state->fallback_reason)
 		return (Plan *) state->foreign;
 	shown = makeNode(ForeignScan);
 	*shown = *state->foreign;

@@ -102,6 +102,9 @@ typedef struct px_receive_state
 	ForeignScan *foreign;		/* child plan */
 	const char *remote_sql;		/* what postgres_fdw deparsed, with the
 								 * conditions of scan_keys.c */
+	const char *plain_sql;		/* NULL, or see PX_RECEIVE_PRIVATE_PLAIN.
+								 * redistribute.c may put it in the place of
+								 * remote_sql */
 	List	   *params;			/* of remote_sql: expressions */
 	List	   *keys;			/* see px_scan_keys_begin */
 	const char *servername;

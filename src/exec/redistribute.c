@@ -231,6 +231,17 @@ targets_of_source(const redistribution *all, const source *from)
 }
 
 /*
+ * The session of postgres_fdw says that the server can, but a connection may
+ * be of before it was updated.  What it answers is of no interest then.
+ */
+static bool
+can_spread(const px_stream *stream)
+{
+	return stream->holder.connection &&
+		stream->holder.connection->hello.can_spread;
+}
+
+/*
  * Begin the sources for which there are connections.  If none can be begun and
  * none is read, there will never be one.
  */
@@ -254,6 +265,8 @@ begin_sources(redistribution *all)
 		}
 		from->stream = receive->readers[0]->stream;
 		from->stream->may_fail = true;
+		if (receive->plain_sql && !can_spread(from->stream))
+			give_up(all, "a connection is one of an older pg_exchange");
 		from->phase = SOURCE_READING;
 		all->nreading++;
 		if (receive->css.ss.ps.instrument)
@@ -545,6 +558,36 @@ run(redistribution *all)
 	begin_sources(all);
 	confirm_sources(all);
 	move_frames(all);
+}
+
+/* The query of a source without frequent keys, from now on. */
+static void
+take_plain_sql(px_receive_state *receive)
+{
+	if (receive->read_sql == receive->remote_sql)
+		receive->read_sql = receive->plain_sql;
+	receive->remote_sql = receive->plain_sql;
+	receive->plain_sql = NULL;
+}
+
+bool
+px_redistribute_choose_queries(px_redistribute_source *sources, int nsources)
+{
+	bool		all_can = true;
+
+	for (int i = 0; i < nsources; i++)
+	{
+		const px_receive_state *receive = sources[i].receive;
+
+		all_can = all_can && receive->plain_sql &&
+			px_receive_peer(receive)->admission.hello.can_spread;
+	}
+	for (int i = 0; i < nsources && !all_can; i++)
+	{
+		if (sources[i].receive->plain_sql)
+			take_plain_sql(sources[i].receive);
+	}
+	return all_can;
 }
 
 const char *

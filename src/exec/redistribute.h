@@ -43,6 +43,13 @@ typedef struct px_redistribute_target
 } px_redistribute_target;
 
 /*
+ * Once their servers have been asked: do the sources spread frequent keys?  If
+ * one of the servers cannot, none of them does so from now on.
+ */
+extern bool px_redistribute_choose_queries(px_redistribute_source *sources,
+										   int nsources);
+
+/*
  * Read all sources to their ends, and fill the inboxes of all targets.
  * Afterwards each target's stream waits for its query, which its next
  * ExecProcNode sends.  Or returns why that cannot be, palloc'd: then all

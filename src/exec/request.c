@@ -99,6 +99,7 @@ fill_request(px_receive_state *state, px_stream_reader *reader, int nstreams,
 	request->slice = reader->slice;
 	request->blocks = reader->slice > 0 ? state->slices->slice.blocks : 0;
 	request->targets = state->ntargets;
+	request->spread = state->plain_sql != NULL;
 	request->explain = reader->explain = wanted_plan(state);
 }
 

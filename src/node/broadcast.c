@@ -147,6 +147,8 @@ begin_broadcast(CustomScanState *css, EState *estate, int eflags)
 									  PX_BROADCAST_PRIVATE_ALL_ROWS)) != 0;
 	state->joined = intVal(list_nth(scan->custom_private,
 									PX_BROADCAST_PRIVATE_JOINED)) != 0;
+	state->nfrequent = intVal(list_nth(scan->custom_private,
+									   PX_BROADCAST_PRIVATE_FREQUENT));
 	state->first_rows = palloc0(state->nsides * sizeof(TupleTableSlot *));
 	state->held_slot = ExecInitExtraTupleSlot(
 		estate, css->ss.ss_ScanTupleSlot->tts_tupleDescriptor,

@@ -37,8 +37,10 @@ typedef enum px_broadcast_private
 									 * join has none */
 	PX_BROADCAST_PRIVATE_ALL_ROWS,	/* Integer: 1 if all rows of the fragments
 									 * are wanted, as far as is known */
-	PX_BROADCAST_PRIVATE_JOINED /* Integer: 1 if they are joined rows, not
-								 * groups */
+	PX_BROADCAST_PRIVATE_JOINED,	/* Integer: 1 if they are joined rows, not
+									 * groups */
+	PX_BROADCAST_PRIVATE_FREQUENT	/* Integer: keys whose rows the sources
+									 * spread */
 } px_broadcast_private;
 
 /*

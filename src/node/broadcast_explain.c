@@ -13,6 +13,19 @@
 #include "node/broadcast_explain.h"
 #include "node/broadcast_stats.h"
 
+/* The keys whose rows are spread, and whether they were. */
+static void
+explain_frequent(const px_broadcast_state *state, ExplainState *es)
+{
+	if (state->nfrequent == 0)
+		return;
+	ExplainPropertyInteger("Frequent Keys", NULL, state->nfrequent, es);
+	if (es->analyze && state->phase == PX_BROADCAST_FRAGMENTS &&
+		!state->spreads)
+		ExplainPropertyText("Not Spread", "a server has an older pg_exchange",
+							es);
+}
+
 /* What was sent to the server of each fragment. */
 static void
 explain_sent(const px_broadcast_state *state, ExplainState *es)
@@ -122,6 +135,7 @@ px_broadcast_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 	ExplainPropertyText("Exchange Type", state->nsources > 0 ?
 						"HashPartition" : "Broadcast", es);
 	ExplainPropertyList("Keys", state->keys, es);
+	explain_frequent(state, es);
 	if (state->local_reason)
 		ExplainPropertyText("Not Sent", state->local_reason, es);
 	else if (es->analyze && state->receives)

@@ -53,6 +53,7 @@ typedef struct px_broadcast_state
 	const List *decisive;		/* see px_broadcast_private */
 	bool		all_rows;		/* likewise */
 	bool		joined;			/* likewise */
+	int			nfrequent;		/* likewise */
 
 	/* Of the current scan. */
 	px_broadcast_phase phase;
@@ -81,6 +82,7 @@ typedef struct px_broadcast_state
 
 	/* For EXPLAIN. */
 	const char *local_reason;	/* why the local plan runs, or NULL */
+	bool		spreads;		/* sources spread the frequent keys */
 	uint64	   *sent_nbytes;	/* [nreceives], over all scans */
 	uint64	   *sent_rows;		/* likewise */
 	uint64	   *source_rows;	/* [nsources], likewise */

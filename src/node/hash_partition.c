@@ -56,6 +56,9 @@ px_hash_partition_ask(px_broadcast_state *state, px_broadcast_peers *peers)
 		receives[state->nreceives + i] = state->sources[i].receive;
 	reason = px_broadcast_ask(receives, n, true, peers);
 	pfree(receives);
+	if (reason == NULL)
+		state->spreads = px_redistribute_choose_queries(state->sources,
+														state->nsources);
 	return reason;
 }
 

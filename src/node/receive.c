@@ -144,6 +144,15 @@ begin_params(px_receive_state *state, const CustomScan *scan)
 	}
 }
 
+/* A String of the plan; NULL for NIL. */
+static const char *
+private_string(const CustomScan *scan, px_receive_private item)
+{
+	const Node *value = list_nth(scan->custom_private, item);
+
+	return value ? strVal(value) : NULL;
+}
+
 /* Set up what may run on postgres_fdw's connection. */
 static void
 begin_session(px_receive_state *state, const CustomScan *scan, int eflags)
@@ -239,6 +248,7 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 
 	state->foreign = linitial_node(ForeignScan, scan->custom_plans);
 	state->remote_sql = strVal(linitial(state->foreign->fdw_private));
+	state->plain_sql = private_string(scan, PX_RECEIVE_PRIVATE_PLAIN);
 	state->params = state->foreign->fdw_exprs;
 	px_scan_keys_begin(state, list_nth(scan->custom_private,
 									   PX_RECEIVE_PRIVATE_LOOKUP));

@@ -51,6 +51,9 @@ typedef enum px_receive_private
 	PX_RECEIVE_PRIVATE_TYPES,	/* what px_ask_types_begin takes.  If the plan
 								 * below the child is one, it returns the
 								 * child's rows */
+	PX_RECEIVE_PRIVATE_PLAIN,	/* of a source whose query spreads frequent
+								 * keys: a String, the query that does not, for
+								 * older servers; else NIL */
 	PX_RECEIVE_PRIVATE_ITEMS	/* their number */
 } px_receive_private;
 

@@ -29,6 +29,7 @@
 #include "plan/leaves.h"
 #include "plan/semi_join.h"
 #include "plan/types_question.h"
+#include "wire/request.h"
 
 /* In the query, r is the first relation, and the sides follow. */
 #define RTINDEX_OF_SCAN		1
@@ -486,15 +487,44 @@ require_column(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *leaf,
 	return column;
 }
 
+/*
+ * The target of a row whose key is in the column value.  Sources of both sides
+ * look at the arrays in the same order.  So a pair of rows meets on a single
+ * target, whatever the arrays have.
+ */
+static void
+append_target(const px_fragment_cut *cut, const char *value, bool spread,
+			  StringInfo sql)
+{
+	const char *place = strstr(cut->target, "%s");
+	bool		any = false;
+
+	for (int i = 0; spread && i < 2; i++)
+	{
+		if (cut->spread[i] == NULL)
+			continue;
+		appendStringInfo(sql, "%s WHEN %s::%s OPERATOR(pg_catalog.=)"
+						 " ANY (%s) THEN '%d'::pg_catalog.int4",
+						 any ? "" : "CASE", value, cut->spread_type,
+						 cut->spread[i],
+						 i == cut->side ? PX_TARGET_ANY : PX_TARGET_ALL);
+		any = true;
+	}
+	if (any)
+		appendStringInfoString(sql, " ELSE ");
+	appendBinaryStringInfo(sql, cut->target, (int) (place - cut->target));
+	appendStringInfo(sql, "%s%s%s", value, place + strlen("%s"),
+					 any ? " END" : "");
+}
+
 char *
 px_fragment_source_sql(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *leaf,
 					   const char *scan_sql, List *scan_columns, List *columns,
-					   const Var *key, const char *target)
+					   const px_fragment_cut *cut, bool spread)
 {
 	int			nestlevel = px_transmission_begin();
 	const char *value = psprintf(
-		"r.c%d", require_column(root, rel, leaf, scan_columns, key));
-	const char *place = strstr(target, "%s");
+		"r.c%d", require_column(root, rel, leaf, scan_columns, cut->key));
 	StringInfoData sql;
 	ListCell   *lc;
 
@@ -504,8 +534,7 @@ px_fragment_source_sql(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *leaf,
 		appendStringInfo(&sql, "r.c%d, ",
 						 require_column(root, rel, leaf, scan_columns,
 										lfirst_node(Var, lc)));
-	appendBinaryStringInfo(&sql, target, (int) (place - target));
-	appendStringInfo(&sql, "%s%s", value, place + strlen("%s"));
+	append_target(cut, value, spread, &sql);
 	append_scan(scan_columns, scan_sql, &sql);
 	AtEOXact_GUC(true, nestlevel);
 	return sql.data;

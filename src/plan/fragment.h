@@ -34,6 +34,20 @@ px_fragment_is_hidden(const px_fragment_side *side)
 	return side->jointype == JOIN_SEMI || side->jointype == JOIN_ANTI;
 }
 
+/* The targets of rows that are cut. */
+typedef struct px_fragment_cut
+{
+	const Var  *key;			/* of the relation whose rows they are */
+	const char *target;			/* SQL of the target's number, with a %s where
+								 * the value of the key stands */
+
+	/* SQL of arrays of keys, or NULL.  The first one that has a key counts. */
+	const char *spread[2];
+	const char *spread_type;	/* of their elements */
+	int			side;			/* rows with keys of spread[side] go to any
+								 * target, those of the other one to all */
+} px_fragment_cut;
+
 /* What a fragment computes, in terms of the parent table. */
 typedef struct px_fragment
 {
@@ -81,13 +95,13 @@ extern int	px_fragment_pieces(const px_fragment *fragment);
  *
  *	SELECT column, ..., target FROM (scan_sql) r(c1, ...)
  *
- * columns has the Vars of rel that are sent; target is the SQL of the target's
- * number, with a %s where the value of key stands.
+ * columns has the Vars of rel that are sent.  With spread false, it is the
+ * query in which all rows with a key go to the target of that key.
  */
 extern char *px_fragment_source_sql(PlannerInfo *root, RelOptInfo *rel,
 									RelOptInfo *leaf, const char *scan_sql,
 									List *scan_columns, List *columns,
-									const Var *key, const char *target);
+									const px_fragment_cut *cut, bool spread);
 
 /*
  * What px_ask_types_begin takes: have the columns of scan_sql the types that

@@ -45,6 +45,10 @@ typedef struct px_fragment_join
 								 * gives its server to a fragment.  If big is
 								 * not cut, all of them */
 	List	   *sources;		/* of px_source; NIL: nothing is cut */
+	int			nfrequent;		/* keys whose rows the sources spread */
+	double		copies;			/* rows that are sent for that beyond once */
+	double		skew;			/* rows of the target that gets most of those
+								 * that are cut, divided by the mean */
 } px_fragment_join;
 
 /*

@@ -131,18 +131,29 @@ hosts_of(const px_fragment_join *join)
 }
 
 /*
+ * How many times as long as the mean the target takes that gets most of the
+ * rows that are cut: the others wait for it.
+ */
+static double
+skew_of(const px_fragment_join *join)
+{
+	return join->sources ? join->skew : 1.0;
+}
+
+/*
  * What all rows cost that a fragment is sent.  Rows that are cut are work for
  * one server each, all at once.
  */
 static Cost
 cost_of_rows_sent(const px_fragment_join *join)
 {
-	double		share = 1.0 / Max(list_length(hosts_of(join)), 1) /
-		join->nservers;
-	Cost		cost = join->fragment.inbox > 0 ?
-		join->fragment.big->rows * share * INBOX_ROW_COST : 0;
+	double		share = skew_of(join) /
+		Max(list_length(hosts_of(join)), 1) / join->nservers;
+	Cost		cost = join->copies * share * INBOX_ROW_COST;
 	ListCell   *lc;
 
+	if (join->fragment.inbox > 0)
+		cost += join->fragment.big->rows * share * INBOX_ROW_COST;
 	foreach(lc, join->fragment.sides)
 	{
 		const px_fragment_side *side = lfirst(lc);
@@ -189,7 +200,7 @@ cost_fragment(const px_fragment_join *join, const RelOptInfo *leaf,
 	path->path.startup_cost = px_paths_foreign(leaf)->path.startup_cost +
 		(moved ? 0 : px_paths_cost_at_once(px_paths_scan_cost(leaf),
 										   join->nservers)) +
-		here / join->nservers + cost_of_rows_sent(join);
+		here * skew_of(join) / join->nservers + cost_of_rows_sent(join);
 	path->path.total_cost = path->path.startup_cost +
 		path->path.rows * (px_paths_tuple_cost(leaf) + cpu_tuple_cost +
 						   cost_of_added_columns(join));
@@ -306,7 +317,8 @@ static Cost
 cost_of_sources(const px_fragment_join *join)
 {
 	const RelOptInfo *host = linitial(hosts_of(join));
-	Cost		cost = 0;
+	Cost		cost = 2 * px_paths_transfer_cost(
+		host, join->copies, join->fragment.big->reltarget->width);
 	ListCell   *lc;
 
 	foreach(lc, join->sources)
@@ -622,6 +634,8 @@ plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 												  root->tuple_fraction <= 0));
 	scan->custom_private = lappend(scan->custom_private,
 								   makeInteger(join->grouped_rel == NULL));
+	scan->custom_private = lappend(scan->custom_private,
+								   makeInteger(join->nfrequent));
 	scan->methods = join->sources ? &px_hash_partition_scan_methods :
 		&px_broadcast_scan_methods;
 	return &scan->scan.plan;

@@ -10,7 +10,8 @@
  * have no target, because only inner joins get here.
  *
  * If the other side of the join is partitioned by the key, its rows stay where
- * they are, and the target is the partition.
+ * they are, and the target is the partition.  If both sides are cut, rows of
+ * frequent keys are not left to one target (plan/frequent_keys.h).
  *
  *-------------------------------------------------------------------------
  */
@@ -35,6 +36,7 @@
 #include "exec/transmission.h"
 #include "guc.h"
 #include "node/receive.h"
+#include "plan/frequent_keys.h"
 #include "plan/join_key.h"
 #include "plan/leaves.h"
 #include "plan/paths.h"
@@ -403,11 +405,20 @@ target_by_range(const px_fragment_join *join, const join_key *key)
  * Sources
  * --------------------------------------------------------------------- */
 
+/*
+ * The rows of the target that has the most frequent key, divided by the mean:
+ * the key has this part of all rows, and the others are shared evenly.
+ */
+static double
+skew_of(double part, int ntargets)
+{
+	return 1 + Min(part, 1) * (ntargets - 1);
+}
+
 /* Add the leaves of rel, whose rows go to an inbox, in so many parts. */
 static void
 add_sources(px_fragment_join *join, RelOptInfo *rel, List *leaves,
-			List *columns, int inbox, const Var *key, const char *target,
-			int parts)
+			List *columns, int inbox, const px_fragment_cut *cut, int parts)
 {
 	ListCell   *lc;
 
@@ -421,8 +432,7 @@ add_sources(px_fragment_join *join, RelOptInfo *rel, List *leaves,
 		source->inbox = inbox;
 		source->number = foreach_current_index(lc);
 		source->parts = parts;
-		source->key = key;
-		source->target = target;
+		source->cut = *cut;
 		join->sources = lappend(join->sources, source);
 	}
 }
@@ -634,7 +644,10 @@ px_redistribute_by_bounds(px_fragment_join *join, int side)
 	cut->inbox = 1;
 	cut->key = key.side;
 	add_sources(join, cut->rel, px_foreign_leaves(join->root, cut->rel),
-				cut->columns, cut->inbox, key.side, target, 1);
+				cut->columns, cut->inbox,
+				&(px_fragment_cut) {.key = key.side, .target = target}, 1);
+	join->skew = skew_of(px_most_frequent(join->root, key.side),
+						 join->fragment.ntargets);
 	return true;
 }
 
@@ -666,6 +679,46 @@ can_move_big(const px_fragment_join *join)
 	return true;
 }
 
+/*
+ * How big and a side are cut by a hash: rows of frequent keys get to all
+ * targets.  A row of big may look for one of the side, and must be on a single
+ * target then.
+ */
+static px_frequent_keys
+find_frequent_keys(px_fragment_join *join, const px_fragment_side *side,
+				   const join_key *key)
+{
+	int			ntargets = join->fragment.ntargets;
+	const RelOptInfo *big = join->fragment.big;
+	px_keyed_rows rows[2] = {
+		{key->big, key->big_type, big->rows, true},
+		{key->side, key->side_type, side->rel->rows,
+			side->jointype == JOIN_INNER},
+	};
+	px_frequent_keys frequent = px_frequent_keys_find(join->root, rows,
+													  ntargets);
+
+	join->nfrequent = frequent.n;
+	join->copies = frequent.copies;
+	join->skew = skew_of(frequent.largest / (rows[0].rows + rows[1].rows),
+						 ntargets);
+	return frequent;
+}
+
+/* How the rows of one side, or of big, are cut into so many parts by a hash. */
+static px_fragment_cut
+cut_by_hash(const px_frequent_keys *frequent, int side, const Var *key,
+			Oid type, int ntargets)
+{
+	return (px_fragment_cut) {
+		.key = key,
+		.target = target_by_hash(ntargets, type),
+		.spread = {frequent->spread[0], frequent->spread[1]},
+		.spread_type = frequent->type,
+		.side = side
+	};
+}
+
 bool
 px_redistribute_by_hash(px_fragment_join *join, int side)
 {
@@ -673,7 +726,10 @@ px_redistribute_by_hash(px_fragment_join *join, int side)
 	RelOptInfo *big = join->fragment.big;
 	List	   *side_leaves;
 	int			ntargets;
-	int			parts;
+	px_frequent_keys frequent;
+	px_fragment_cut big_cut;
+	px_fragment_cut side_cut;
+	int			parts = 1;
 	join_key	key;
 
 	join->sources = NIL;
@@ -689,14 +745,20 @@ px_redistribute_by_hash(px_fragment_join *join, int side)
 	cut->inbox = 2;
 	cut->key = key.side;
 	side_leaves = px_foreign_leaves(join->root, cut->rel);
-	parts = parts_of_hash(big, cut->rel, list_length(join->leaves) +
-						  list_length(side_leaves), ntargets);
+	frequent = find_frequent_keys(join, cut, &key);
+
+	/* A row that goes to all targets would go to each part of a fragment. */
+	if (frequent.n == 0)
+		parts = parts_of_hash(big, cut->rel, list_length(join->leaves) +
+							  list_length(side_leaves), ntargets);
+	big_cut = cut_by_hash(&frequent, 0, key.big, key.big_type,
+						  ntargets * parts);
+	side_cut = cut_by_hash(&frequent, 1, key.side, key.side_type,
+						   ntargets * parts);
 	add_sources(join, big, join->leaves, join->fragment.columns,
-				join->fragment.inbox, key.big,
-				target_by_hash(ntargets * parts, key.big_type), parts);
+				join->fragment.inbox, &big_cut, parts);
 	add_sources(join, cut->rel, side_leaves, cut->columns, cut->inbox,
-				key.side, target_by_hash(ntargets * parts, key.side_type),
-				parts);
+				&side_cut, parts);
 	return true;
 }
 
@@ -744,8 +806,7 @@ plan_source(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	char	   *sql;
 
 	sql = px_fragment_source_sql(root, source->rel, source->leaf, scan_sql,
-								 columns, source->columns, source->key,
-								 source->target);
+								 columns, source->columns, &source->cut, true);
 	for (int i = 1; i <= list_length(source->columns) + 1; i++)
 		retrieved = lappend_int(retrieved, i);
 	foreign->fdw_private = list_make3(makeString(sql), retrieved,
@@ -756,6 +817,13 @@ plan_source(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	foreign->scan.scanrelid = 0;
 	scan = (CustomScan *) px_receive_plan(root, rel, best_path, tlist, clauses,
 										  custom_plans);
+
+	if (source->cut.spread[0] || source->cut.spread[1])
+		lfirst(list_nth_cell(scan->custom_private, PX_RECEIVE_PRIVATE_PLAIN)) =
+			makeString(px_fragment_source_sql(root, source->rel, source->leaf,
+											  scan_sql, columns,
+											  source->columns, &source->cut,
+											  false));
 
 	/* Nobody else could read it. */
 	lfirst(list_nth_cell(scan->custom_private, PX_RECEIVE_PRIVATE_SMALL)) =

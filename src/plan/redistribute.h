@@ -12,7 +12,7 @@
 
 #include "plan/fragment_join.h"
 
-/* A leaf whose server cuts its rows, each of which goes to one fragment. */
+/* A leaf whose server cuts its rows, which go to the fragments. */
 typedef struct px_source
 {
 	RelOptInfo *rel;			/* the side, or big */
@@ -20,11 +20,10 @@ typedef struct px_source
 	List	   *columns;		/* that are sent: Vars of rel */
 	int			inbox;			/* that they go to, from 1 */
 	int			number;			/* among the sources of that inbox, from 0 */
-	int			parts;			/* of each fragment's rows */
-	const Var  *key;			/* of rel */
-	const char *target;			/* SQL of its number, with %s for the key. Of n
-								 * fragments, number t is part t / n for
+	int			parts;			/* of each fragment's rows: of n fragments, the
+								 * target of number t is part t / n for
 								 * fragment t % n */
+	px_fragment_cut cut;
 } px_source;
 
 /*
