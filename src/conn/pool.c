@@ -478,11 +478,13 @@ px_connection_keep(px_connection *connection)
 }
 
 bool
-px_connection_pass_on(px_connection *connection, px_connection_holder *holder)
+px_connection_pass_on(px_connection *connection, px_connection_holder *holder,
+					  bool sent_ahead)
 {
 	if (!connection->accepted || connection->invalidated ||
 		connection->nest_level != GetCurrentTransactionNestLevel() ||
-		PQtransactionStatus(connection->pg) != PQTRANS_INTRANS)
+		PQtransactionStatus(connection->pg) !=
+		(sent_ahead ? PQTRANS_ACTIVE : PQTRANS_INTRANS))
 		return false;
 	take_connection(connection);
 	give_connection(connection, holder);

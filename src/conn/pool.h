@@ -56,10 +56,12 @@ extern void px_connection_keep(px_connection *connection);
 /*
  * Give holder a connection whose stream was read to its end, with the
  * transaction that is there.  False if it is to be given back: it is not to be
- * used again, or the transaction began in another subtransaction.
+ * used again, or the transaction began in another subtransaction.  sent_ahead
+ * means that the next stream's query may run already.
  */
 extern bool px_connection_pass_on(px_connection *connection,
-								  px_connection_holder *holder);
+								  px_connection_holder *holder,
+								  bool sent_ahead);
 
 /*
  * Any connection of this session that a stream has, to the server, or to any

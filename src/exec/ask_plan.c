@@ -35,7 +35,7 @@ exec_explain(px_receive_state *state, px_stream_reader *reader,
 	}
 
 	px_slices_init(&state->local_slices, state->nslices_max);
-	px_request_for_stream(state, reader);
+	px_request_for_stream(state, reader, reader->stream->holder.connection);
 	outcome = px_exec_lines(connection->pg,
 							psprintf("EXPLAIN (%s%s) %s", options, generic,
 									 reader->stream->sql),

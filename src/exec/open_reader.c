@@ -91,9 +91,9 @@ px_open_first_reader(px_receive_state *state)
 	return state->readers ? state->readers[0] : px_open_add_reader(state);
 }
 
-/* What the connection can, and its locality means under the settings. */
+/* What the session can, and its locality means under the settings. */
 static void
-note_connection(px_receive_state *state, px_stream_reader *reader,
+note_session(px_receive_state *state, px_stream_reader *reader,
 				px_locality locality, uint16 version)
 {
 	state->mode = px_mode_for_server(state->servername);
@@ -101,6 +101,15 @@ note_connection(px_receive_state *state, px_stream_reader *reader,
 	state->locality = locality;
 	state->local = px_locality_is_local(locality);
 	reader->same_host = locality != PX_REMOTE;
+}
+
+/* The same for a connection that a stream has, or is going to get. */
+static void
+note_connection(px_receive_state *state, px_stream_reader *reader,
+				const px_connection *connection)
+{
+	note_session(state, reader, connection->locality, connection->version);
+	reader->peer_version = connection->hello.server_version;
 }
 
 /* Frames are about to come: show reader in pg_stat_progress_exchange. */
@@ -140,9 +149,7 @@ px_open_connect(px_receive_state *state, px_stream_reader *reader)
 		return outcome;
 	if (IsParallelWorker())
 		px_shared_join_peer(state->shared, peer);
-	note_connection(state, reader, stream->holder.connection->locality,
-					stream->holder.connection->version);
-	reader->peer_version = stream->holder.connection->hello.server_version;
+	note_connection(state, reader, stream->holder.connection);
 	return outcome;
 }
 
@@ -150,7 +157,9 @@ px_open_connect(px_receive_state *state, px_stream_reader *reader)
 static void
 prepare_query(px_receive_state *state, px_stream_reader *reader)
 {
-	px_request_for_stream(state, reader);
+	if (!reader->stream->ahead.sent)
+		px_request_for_stream(state, reader,
+							  reader->stream->holder.connection);
 	show_progress(state, reader,
 				  PQbackendPID(reader->stream->holder.connection->pg));
 }
@@ -160,6 +169,19 @@ px_open_send_query(px_receive_state *state, px_stream_reader *reader)
 {
 	prepare_query(state, reader);
 	px_stream_begin(reader->stream);
+}
+
+void
+px_open_send_ahead(px_receive_state *state, px_receive_state *from)
+{
+	px_stream  *stream = from->readers[0]->stream;
+	px_stream_reader *reader = px_open_first_reader(state);
+
+	px_slices_init(&state->local_slices, 1);
+	reader->slice = 0;
+	note_connection(state, reader, stream->holder.connection);
+	px_request_for_stream(state, reader, stream->holder.connection);
+	px_stream_send_ahead(stream, reader->stream);
 }
 
 px_outcome
@@ -263,8 +285,8 @@ px_open_session(px_receive_state *state, px_stream_reader *reader,
 
 	if (px_ask_conflicts(state))
 		px_streams_spool_all(state->foreign->fs_server);
-	note_connection(state, reader, peer->session_locality,
-					peer->session_version);
+	note_session(state, reader, peer->session_locality,
+				 peer->session_version);
 	reader->peer_version = peer->admission.hello.server_version;
 
 	claim_whole_scan(state, reader);

@@ -34,6 +34,14 @@ extern px_outcome px_open_connect(px_receive_state *state,
 extern void px_open_send_query(px_receive_state *state,
 							   px_stream_reader *reader);
 
+/*
+ * When the first stream of from, which has its connection, is sent its query,
+ * send the query of another scan, state, along: see px_stream_send_ahead.
+ * That scan has neither slices nor parameters.
+ */
+extern void px_open_send_ahead(px_receive_state *state,
+							   px_receive_state *from);
+
 /* px_open_connect, and if that succeeds px_open_send_query. */
 extern px_outcome px_open_stream(px_receive_state *state,
 								 px_stream_reader *reader);

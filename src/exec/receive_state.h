@@ -187,6 +187,13 @@ typedef struct px_receive_state
 	bool		forgets;
 
 	/*
+	 * Written by an ExchangeGather before the scan begins, and NIL again when
+	 * it has: px_receive_states that are to go on with its connection, one
+	 * after the other.
+	 */
+	List	   *followers;
+
+	/*
 	 * Written by an ExchangeLookup, when it has set its keys: others are going
 	 * to follow.
 	 */

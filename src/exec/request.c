@@ -132,18 +132,18 @@ wrap_query(px_receive_state *state, px_stream_reader *reader,
 }
 
 void
-px_request_for_stream(px_receive_state *state, px_stream_reader *reader)
+px_request_for_stream(px_receive_state *state, px_stream_reader *reader,
+					  const px_connection *connection)
 {
 	px_stream  *stream = reader->stream;
-	px_peer    *peer = stream->holder.connection->peer;
+	px_peer    *peer = connection->peer;
 	px_request	request = {0};
 	char	   *sql;
 
-	choose_compression(state, &stream->holder.connection->hello,
-					   peer, &request);
+	choose_compression(state, &connection->hello, peer, &request);
 	reader->link_history = request.adaptive ? &peer->link_history : NULL;
 	reader->link = px_peer_link(peer);
-	px_scan_filter_fit(state, &stream->holder.connection->hello);
+	px_scan_filter_fit(state, &connection->hello);
 	fill_request(state, reader, state->nstreams_at_once > 0 ?
 				 state->nstreams_at_once : state->nstreams, &request);
 	request.has_session = peer->admitted;	/* not in plain EXPLAIN */

@@ -17,11 +17,12 @@
 #define PX_BUFFER_SHARE_OF_A_BATCH	8
 
 /*
- * The query of a stream, for reader's slice, goes into its px_stream; the
- * connection must be there.
+ * The query of a stream, for reader's slice, on a connection that it has, or
+ * that it is going to get: it goes into its px_stream.
  */
 extern void px_request_for_stream(px_receive_state *state,
-								  px_stream_reader *reader);
+								  px_stream_reader *reader,
+								  const px_connection *connection);
 
 /*
  * The query for postgres_fdw's session, for reader's slice, palloc'd; the peer

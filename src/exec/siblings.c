@@ -28,6 +28,13 @@
  */
 #define CONNECTION_COST	2000
 
+/*
+ * Queries are sent to a server ahead of their turns if no more is expected of
+ * them than this: if their rows are not wanted in the end, the server has made
+ * them in vain.  A socket takes so much of one query, too.
+ */
+#define AHEAD_NBYTES	(512 * 1024)
+
 /* Of receive_buffer, first batches that are kept may take this part. */
 #define KEPT_SHARE		4
 
@@ -52,6 +59,7 @@ struct px_siblings
 	sibling_server *servers;
 	int			nservers;
 	int			first;			/* of the children that are to be read */
+	bool		any_order;		/* of execution */
 	List	   *asked;			/* px_ask_togethers, to be ended */
 };
 
@@ -216,8 +224,10 @@ px_siblings_new(int n, px_receive_state *const *scans)
 }
 
 void
-px_siblings_reset(px_siblings *siblings, const Bitmapset *valid)
+px_siblings_reset(px_siblings *siblings, const Bitmapset *valid,
+				  bool any_order)
 {
+	siblings->any_order = any_order;
 	siblings->first = bms_next_member(valid, -1);
 	for (int s = 0; s < siblings->nservers; s++)
 	{
@@ -408,6 +418,56 @@ may_begin(const px_siblings *siblings, const sibling_server *server)
 		(!server->busy && server->unbegun_cost >= CONNECTION_COST * nrunning);
 }
 
+/*
+ * Child i is about to begin, on a connection that may be the last one for its
+ * server.  If so, the next children of the server, with numbers below limit,
+ * are to follow on it, as far as little is expected of them.
+ */
+static void
+set_followers(const px_siblings *siblings, int i, int limit)
+{
+	const sibling_server *server = &siblings->servers[siblings->server_of[i]];
+	px_receive_state *scan = siblings->scans[i];
+	int			nrunning = count_running(siblings, server) + 1;
+	double		nbytes = 0;
+
+	if (nrunning < px_max_connections_per_server && !server->busy &&
+		server->unbegun_cost - cost_of(scan) >= CONNECTION_COST * nrunning)
+		return;
+	for (int m = server->first; m < server->nmembers; m++)
+	{
+		int			next = server->members[m];
+
+		if (next >= limit)
+			break;
+		if (next == i || !siblings->unbegun[next])
+			continue;
+		nbytes += expected_nbytes(siblings->scans[next]);
+		if (nbytes > AHEAD_NBYTES)
+			break;
+		scan->followers = lappend(scan->followers, siblings->scans[next]);
+	}
+}
+
+static void
+forget_followers(px_receive_state *scan)
+{
+	list_free(scan->followers);
+	scan->followers = NIL;
+}
+
+/*
+ * Was the scan's query sent with that of another one, which is going to hand
+ * its connection on?
+ */
+static bool
+is_ahead(const px_siblings *siblings, const px_receive_state *scan,
+		 const sibling_server *server)
+{
+	return scan->readers && scan->readers[0]->stream->ahead.sent &&
+		count_running(siblings, server) > 0;
+}
+
 /* Do runtime filters say that the scan has nothing to read? */
 static bool
 is_excluded(px_receive_state *scan)
@@ -421,6 +481,7 @@ px_siblings_begin(px_siblings *siblings, int i)
 {
 	px_receive_state *scan = siblings->scans[i];
 	sibling_server *server = &siblings->servers[siblings->server_of[i]];
+	bool		begun;
 
 	/* A rescan with other parameters has to come before it begins. */
 	if (scan->css.ss.ps.chgParam != NULL)
@@ -428,10 +489,15 @@ px_siblings_begin(px_siblings *siblings, int i)
 	if (scan->phase == PX_RECEIVE_NEW)
 	{
 		if (scan->session_next || scan->asked.deferred ||
+			is_ahead(siblings, scan, server) ||
 			(siblings->unbegun[i] && px_receive_takes_turns(scan) &&
 			 !may_begin(siblings, server) && !is_excluded(scan)))
 			return false;
-		if (!px_start_begin(scan, false))
+		if (siblings->any_order && siblings->unbegun[i])
+			set_followers(siblings, i, siblings->n);
+		begun = px_start_begin(scan, false);
+		forget_followers(scan);
+		if (!begun)
 		{
 			/* If none runs that could hand its connection on, do not wait. */
 			server->busy = scan->busy != NULL;
@@ -488,7 +554,9 @@ px_siblings_pass_on(px_siblings *siblings, int i, int limit)
 			to->asked.deferred ||
 			!px_receive_takes_turns(to) || is_excluded(to))
 			continue;
+		set_followers(siblings, next, limit);
 		passed = px_start_take_over(to, from);
+		forget_followers(to);
 		if (passed)
 			note_begun(siblings, next);
 		if (!px_siblings_has_spare(siblings, i))

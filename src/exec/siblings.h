@@ -25,8 +25,12 @@ typedef struct px_siblings px_siblings;
  */
 extern px_siblings *px_siblings_new(int n, px_receive_state *const *scans);
 
-/* The gather begins, perhaps anew, and reads the children in valid. */
-extern void px_siblings_reset(px_siblings *siblings, const Bitmapset *valid);
+/*
+ * The gather begins, perhaps anew, and reads the children in valid; in any
+ * order, or each after those before it that may have effects.
+ */
+extern void px_siblings_reset(px_siblings *siblings, const Bitmapset *valid,
+							  bool any_order);
 
 /*
  * Ask postgres_fdw's sessions about the queries of the scans that have not

@@ -24,6 +24,7 @@
 #include "optimizer/optimizer.h"
 #include "utils/memutils.h"
 
+#include "conn/link.h"
 #include "exec/ask_session.h"
 #include "exec/ask_types.h"
 #include "exec/child_keys.h"
@@ -189,6 +190,47 @@ judge_here(const px_receive_state *state)
 	return px_ok();
 }
 
+/* Can the query be sent before the stream is begun that reads it? */
+static bool
+can_send_ahead(px_receive_state *state)
+{
+	return px_enabled && state->phase == PX_RECEIVE_NEW &&
+		state->css.ss.ps.chgParam == NULL && state->session_next == NULL &&
+		state->nslices_max == 1 && state->param_exprs == NIL &&
+		state->nfilters == 0 && !state->types_alone &&
+		!state->asked.deferred && px_receive_takes_turns(state) &&
+		!px_receive_has_participants(state) && px_is_ok(judge_here(state)) &&
+		px_ask_is_known(state) && !px_ask_types_is_due(state) &&
+		!px_open_first_reader(state)->stream->ahead.sent;
+}
+
+/*
+ * The stream has its connection.  Have the queries sent along of the scans
+ * that are to follow on it, as far as that can be.
+ *
+ * In mode auto, the first query tells how fast the link is.
+ */
+static void
+send_followers_ahead(px_receive_state *state)
+{
+	uint64		link_rate = 1;
+	uint32		idle;
+	ListCell   *lc;
+
+	if (state->followers == NIL || state->nslices_max > 1 ||
+		px_receive_has_participants(state) || !px_receive_takes_turns(state))
+		return;
+	if (!state->local && state->mode == PX_MODE_AUTO)
+		px_peer_recall_reading(px_receive_peer(state), &link_rate, &idle);
+	foreach(lc, state->followers)
+	{
+		px_receive_state *follower = lfirst(lc);
+
+		if (link_rate > 0 && can_send_ahead(follower))
+			px_open_send_ahead(follower, state);
+	}
+}
+
 /*
  * Begin the first stream of the node.  PX_OUTCOME_BUSY if all connections are
  * in use; any other outcome but PX_OUTCOME_OK: there is going to be none.
@@ -225,6 +267,8 @@ begin_stream(px_receive_state *state)
 	if (!known)
 		px_ask_query_ahead(state);
 	reader->stream->held = state->hold == PX_HOLD_WANTED;
+	if (!reader->stream->ahead.sent)
+		send_followers_ahead(state);
 	px_open_send_query(state, reader);
 	return outcome;
 }

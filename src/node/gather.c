@@ -427,7 +427,7 @@ start_gather(px_gather_state *state)
 	state->any_order = state->order == PX_GATHER_ANY;
 	if (state->siblings)
 	{
-		px_siblings_reset(state->siblings, state->valid);
+		px_siblings_reset(state->siblings, state->valid, state->any_order);
 		px_siblings_ask(state->siblings);
 	}
 	begin_ahead(state);

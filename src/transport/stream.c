@@ -31,8 +31,6 @@
 #include "transport/query_error.h"
 #include "transport/stream.h"
 
-#define FRAME_FORMAT	1		/* binary */
-
 static void finish_run(px_stream *stream);
 static void give_up_connection(px_connection_holder *holder);
 
@@ -76,6 +74,7 @@ lose_connection(px_connection_holder *holder)
 	px_stream  *stream = (px_stream *) holder;
 
 	break_off(stream);
+	px_ahead_forget(&stream->ahead);
 
 	/* A stream that was only begun can begin again. */
 	stream->phase = stream->phase == PX_STREAM_RUNNING ?
@@ -123,10 +122,11 @@ px_stream_close(px_stream *stream)
 	if (stream->holder.connection)
 	{
 		if (stream->phase == PX_STREAM_CLOSED)
-			px_connection_release(stream->holder.connection);
+			px_ahead_release(&stream->ahead, stream->holder.connection);
 		else
 			px_connection_abandon(stream->holder.connection);
 	}
+	px_ahead_forget(&stream->ahead);
 	finish_run(stream);
 }
 
@@ -230,7 +230,7 @@ check_frame(px_stream *stream, const PGresult *res)
 	if (PQnfields(res) != 1)
 		fail_protocol(stream, "one column with a frame",
 					  psprintf("%d columns", PQnfields(res)));
-	if (PQftype(res, 0) != BYTEAOID || PQfformat(res, 0) != FRAME_FORMAT)
+	if (PQftype(res, 0) != BYTEAOID || PQfformat(res, 0) != PX_FRAME_FORMAT)
 		fail_protocol(stream, "a frame as bytea in binary",
 					  psprintf("type %u in format %d", PQftype(res, 0),
 							   PQfformat(res, 0)));
@@ -297,14 +297,16 @@ spool_rest(px_stream *stream)
 	}
 
 	if (PQresultStatus(stream->spooled_error) == PGRES_TUPLES_OK &&
-		finish_query(stream, &wait) == PX_REST_DONE)
+		(stream->ahead.next ||
+		 finish_query(stream, &wait) == PX_REST_DONE))
 	{
 		PQclear(stream->spooled_error);
 		stream->spooled_error = NULL;
-		px_connection_release(stream->holder.connection);
+		px_ahead_release(&stream->ahead, stream->holder.connection);
 	}
 	else
 		px_connection_abandon(stream->holder.connection);
+	px_ahead_forget(&stream->ahead);
 }
 
 /*
@@ -350,11 +352,12 @@ give_up_connection(px_connection_holder *holder)
 	switch (stream->phase)
 	{
 		case PX_STREAM_CLOSED:
-			px_connection_release(stream->holder.connection);
+			px_ahead_release(&stream->ahead, stream->holder.connection);
 			break;
 		case PX_STREAM_BEGUN:
 		case PX_STREAM_CALLING:
 			px_connection_abandon(stream->holder.connection);
+			px_ahead_forget(&stream->ahead);
 			stream->phase = PX_STREAM_CLOSED;
 			break;
 		case PX_STREAM_RUNNING:
@@ -370,8 +373,11 @@ px_stream_pass_on(px_stream *stream, px_stream *to)
 {
 	Assert(stream->phase == PX_STREAM_CLOSED &&
 		   to->phase == PX_STREAM_CLOSED && to->holder.connection == NULL);
-	to->goes_on = px_connection_pass_on(stream->holder.connection,
-										&to->holder);
+	to->goes_on = px_ahead_is_next(&stream->ahead, &to->ahead) &&
+		px_connection_pass_on(stream->holder.connection, &to->holder,
+							  to->ahead.sent);
+	if (to->goes_on)
+		stream->ahead.next = NULL;
 	return to->goes_on;
 }
 
@@ -382,6 +388,7 @@ px_stream_connect(px_stream *stream, px_peer *peer, UserMapping *user)
 	if (stream->goes_on && stream->holder.connection)
 		return px_ok();
 	stream->goes_on = false;
+	px_ahead_forget(&stream->ahead);
 	return px_connection_acquire(peer, user, &stream->holder);
 }
 
@@ -390,15 +397,6 @@ px_stream_spool(px_stream *stream)
 {
 	if (stream->phase == PX_STREAM_RUNNING && stream->holder.connection)
 		spool_rest(stream);
-}
-
-void
-px_streams_spool_all(Oid serverid)
-{
-	px_connection *connection;
-
-	while ((connection = px_connection_in_use(serverid)) != NULL)
-		connection->holder->give_up(connection->holder);
 }
 
 /* ---------------------------------------------------------------------
@@ -462,13 +460,17 @@ px_stream_begin(px_stream *stream)
 	stream->has_frames = stream->restores = false;
 	stream->phase = PX_STREAM_BEGUN;
 	stream->begun_at = GetCurrentTimestamp();
+	if (px_ahead_was_sent(&stream->ahead))
+		return;
 	(void) (PQenterPipelineMode(pg) &&
 			px_prepare_send(pg, preparation_of(stream),
 							stream->holder.connection->peer) &&
 			(stream->held ||
 			 (PQsendFlushRequest(pg) &&
 			  PQsendQueryParams(pg, stream->sql, stream->nparams, NULL,
-								stream->values, NULL, NULL, FRAME_FORMAT))) &&
+								stream->values, NULL, NULL,
+								PX_FRAME_FORMAT))) &&
+			px_ahead_send(&stream->ahead, pg) &&
 			PQpipelineSync(pg) &&
 			PQsetSingleRowMode(pg));
 }
@@ -540,16 +542,16 @@ px_stream_call(px_stream *stream, const char *sql, const char *param,
 {
 	PGconn	   *pg = stream->holder.connection->pg;
 	int			length = (int) nbytes;
-	int			format = FRAME_FORMAT;
+	int			format = PX_FRAME_FORMAT;
 	bool		sent;
 
 	stream->phase = PX_STREAM_CALLING;
 	if (param)
 		sent = PQsendQueryParams(pg, sql, 1, NULL, &param, &length, &format,
-								 FRAME_FORMAT);
+								 PX_FRAME_FORMAT);
 	else
 		sent = PQsendQueryParams(pg, sql, stream->nparams, NULL,
-								 stream->values, NULL, NULL, FRAME_FORMAT);
+								 stream->values, NULL, NULL, PX_FRAME_FORMAT);
 
 	/* If something fails here, so does reading the answer. */
 	(void) (sent && PQsetSingleRowMode(pg));
@@ -593,7 +595,7 @@ send_query_and_restore(px_stream *stream)
 
 	return PQenterPipelineMode(pg) &&
 		PQsendQueryParams(pg, stream->sql, stream->nparams, NULL,
-						  stream->values, NULL, NULL, FRAME_FORMAT) &&
+						  stream->values, NULL, NULL, PX_FRAME_FORMAT) &&
 		px_prepare_send_restore(pg, stream->idle_timeout) &&
 		PQpipelineSync(pg);
 }
@@ -612,7 +614,7 @@ px_stream_go_on(px_stream *stream)
 		sent = send_query_and_restore(stream);
 	else
 		sent = PQsendQueryParams(pg, stream->sql, stream->nparams, NULL,
-								 stream->values, NULL, NULL, FRAME_FORMAT);
+								 stream->values, NULL, NULL, PX_FRAME_FORMAT);
 	if (!sent || !PQsetSingleRowMode(pg))
 		raise_error(stream, NULL);
 }
@@ -715,7 +717,8 @@ end_query(px_stream *stream, instr_time *wait)
 
 	if (PQresultStatus(res) == PGRES_TUPLES_OK)
 	{
-		px_rest		rest = finish_query(stream, wait);
+		px_rest		rest = stream->ahead.next ? px_ahead_finish_query(pg) :
+			finish_query(stream, wait);
 
 		if (rest != PX_REST_DONE)
 		{

@@ -24,6 +24,7 @@
 #include "conn/peer.h"
 #include "stats/counters.h"
 #include "stats/progress.h"
+#include "transport/ahead.h"
 #include "transport/spool.h"
 
 /* What came of waiting for a frame. */
@@ -87,6 +88,9 @@ typedef struct px_stream
 												 * PX_STREAM_DECLINED and
 												 * PX_STREAM_LIMITED */
 
+	/* Written by ahead.c: see px_stream_send_ahead. */
+	px_ahead	ahead;
+
 	/* stream.c's own. */
 	MemoryContext context;		/* which the stream lives in */
 	ResourceOwner resowner;		/* of the local query, for the spool's file */
@@ -117,7 +121,8 @@ extern px_stream *px_stream_new(void);
  * Let another stream, to, have the connection of a stream to the same peer
  * that has ended.  The query that to begins with runs in the transaction that
  * is there.  False if the connection is not to be used again, or the
- * transaction is not one of the current subtransaction.
+ * transaction is not one of the current subtransaction; or if queries of other
+ * streams follow on it.
  */
 extern bool px_stream_pass_on(px_stream *stream, px_stream *to);
 
@@ -128,6 +133,21 @@ extern bool px_stream_pass_on(px_stream *stream, px_stream *to);
  */
 extern px_outcome px_stream_connect(px_stream *stream, px_peer *peer,
 									UserMapping *user);
+
+/*
+ * A stream has its connection, and is about to begin.  When it does, have the
+ * query of another stream sent along with its own, after those of earlier
+ * calls.  So the remote goes from one to the next without waiting for us.  The
+ * other stream, to, must then get the connection by px_stream_pass_on, in
+ * turn; it has nothing more to send when it begins.  If that cannot be, it
+ * begins as if nothing had been sent: the connection is not used any more.
+ */
+static inline void
+px_stream_send_ahead(px_stream *stream, px_stream *to)
+{
+	Assert(to->phase == PX_STREAM_CLOSED && to->nparams == 0);
+	px_ahead_add(&stream->ahead, &to->ahead, to->sql);
+}
 
 /*
  * Send what starts a remote transaction on the peer's snapshot, if there is

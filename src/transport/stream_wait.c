@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * stream_wait.c
- *		Waiting for any of several streams.
+ *		Waiting for any of several streams, and having all give up.
  *
  *-------------------------------------------------------------------------
  */
@@ -59,4 +59,13 @@ px_stream_wait_any(px_stream *const *streams, int n, long timeout_ms,
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
 	}
+}
+
+void
+px_streams_spool_all(Oid serverid)
+{
+	px_connection *connection;
+
+	while ((connection = px_connection_in_use(serverid)) != NULL)
+		connection->holder->give_up(connection->holder);
 }

@@ -146,6 +146,24 @@ is(turns("$scan COMMIT;", '1000'), 6, 'the last scan and the COMMIT of postgres_
 is(turns("SET pg_exchange.enabled = off; BEGIN; $nested", '100'), 301, 'postgres_fdw takes three turns for each outer row');
 $session->query('COMMIT; SET pg_exchange.enabled = on;');
 is(turns($scan, '1000'), 7, 'a scan in a transaction of its own takes seven turns');
+
+# Small partitions of a server go together.  If the order of execution is open,
+# the queries of all are sent at once; else when the first one was read.  (Mode
+# auto would measure the link before that.)
+$session->query_safe('SET pg_exchange.compression = fast');
+$coordinator->safe_psql('postgres', q{
+	CREATE TABLE parts (id int, name text, kind int) PARTITION BY LIST (kind);
+	SELECT format('CREATE FOREIGN TABLE part_%s PARTITION OF parts FOR VALUES IN (%s) SERVER shard OPTIONS (table_name $$items$$)', i, i)
+	FROM generate_series(1, 6) i \gexec
+	ANALYZE parts;
+});
+my $gather = 'SELECT count(*) FROM (SELECT name FROM parts OFFSET 0) x;';
+$session->query_safe($gather);
+is(turns($gather, '6000'), 8, 'six partitions of a server take one turn more than one');
+$coordinator->safe_psql('postgres', q{ALTER SERVER shard OPTIONS (ADD async_capable 'true')});
+$session->query_safe($gather);
+is(turns($gather, '6000'), 7, 'six asynchronous ones take as many as one');
+$coordinator->safe_psql('postgres', q{ALTER SERVER shard OPTIONS (DROP async_capable)});
 $session->quit;
 
 # The stream of a transaction that has written is cancelled before it waits for
