@@ -24,6 +24,9 @@
  */
 #define ANSWER_TIMEOUT_MS	1000
 
+/* Has any scan of this session been told of an idle time-out? */
+static bool has_idle_timeouts = false;
+
 void
 px_ask_forget(px_receive_state *state)
 {
@@ -62,6 +65,13 @@ void
 px_ask_note_idle_timeout(px_receive_state *state)
 {
 	state->asked.idle_ms = px_receive_peer(state)->admission.idle_ms;
+	has_idle_timeouts |= state->asked.idle_ms > 0;
+}
+
+bool
+px_ask_has_idle_timeouts(void)
+{
+	return has_idle_timeouts;
 }
 
 void

@@ -75,6 +75,12 @@ extern void px_ask_note_contact(px_receive_state *state);
 extern void px_ask_note_idle_timeout(px_receive_state *state);
 
 /*
+ * May px_ask_keep_awake have something to do, for any scan?  Whoever has a
+ * thousand of them need not look at each.
+ */
+extern bool px_ask_has_idle_timeouts(void);
+
+/*
  * A row is wanted: send the session a trivial query if nothing was asked of it
  * for half of its idle time-out.  Returns how many ms the next row may be
  * waited for before this must be called again, or -1 for ever.  Blocks for a

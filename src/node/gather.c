@@ -163,6 +163,7 @@ begin_gather(CustomScanState *css, EState *estate, int eflags)
 			nstreams += child->receive->nslices_max;
 	}
 	state->waiting = palloc(nstreams * sizeof(px_stream *));
+	state->reading = palloc(Max(state->nchildren, 1) * sizeof(int));
 	state->npruned = nplans - state->nchildren;
 
 	/*
@@ -238,6 +239,7 @@ begin_ahead(px_gather_state *state)
 		if (state->any_order && waits_for_session(receive))
 			(void) px_start_begin(receive, true);
 	}
+	state->reading_known = false;
 }
 
 /*
@@ -260,6 +262,7 @@ pass_on(px_gather_state *state, int i)
 	}
 	state->children[i].passed_on =
 		px_siblings_pass_on(state->siblings, i, limit);
+	state->reading_known = false;
 }
 
 /* Read on, without waiting: px_receive_advance. */
@@ -304,6 +307,8 @@ keep_awake(const px_gather_state *state)
 	long		timeout_ms = -1;
 	int			i = -1;
 
+	if (!px_ask_has_idle_timeouts())
+		return timeout_ms;
 	while ((i = bms_next_member(state->valid, i)) >= 0)
 	{
 		px_receive_state *receive = state->children[i].receive;
@@ -436,6 +441,7 @@ start_gather(px_gather_state *state)
 	state->patience_ms = FIRST_IN_ORDER_MS;
 	state->local_turns = 0;
 	state->current = -1;
+	state->reading_known = false;
 	state->started = true;
 }
 
@@ -486,17 +492,42 @@ find_local(px_gather_state *state)
 }
 
 /*
+ * Find the children whose streams were begun: of a thousand, most have not
+ * begun, or are done.
+ */
+static void
+find_reading(px_gather_state *state)
+{
+	int			i = -1;
+
+	state->nreading = 0;
+	while ((i = bms_next_member(state->valid, i)) >= 0)
+	{
+		const px_gather_child *child = &state->children[i];
+
+		if (!child->done && !is_local(child) &&
+			child->receive->phase != PX_RECEIVE_NEW)
+			state->reading[state->nreading++] = i;
+	}
+	state->reading_known = true;
+}
+
+/*
  * A child that can return a row now: if possible a stream after the current
  * child, else a child without a stream; -1 if there is none.
  */
 static int
 find_ready(px_gather_state *state)
 {
-	int			n = bms_num_members(state->valid);
+	int			first = 0;
 
-	for (int i = next_valid(state, state->current); n > 0;
-		 n--, i = next_valid(state, i))
+	if (!state->reading_known)
+		find_reading(state);
+	while (first < state->nreading && state->reading[first] <= state->current)
+		first++;
+	for (int k = 0; k < state->nreading; k++)
 	{
+		int			i = state->reading[(first + k) % state->nreading];
 		px_gather_child *child = &state->children[i];
 
 		if (!child->done && !is_local(child) &&
@@ -534,9 +565,13 @@ wait_for_streams(px_gather_state *state)
 		}
 		n = px_receive_waiting(child->receive, state->waiting + nwaiting);
 		if (n == 0)
+		{
+			state->reading_known = false;
 			return true;		/* it fell back, or was spooled */
+		}
 		nwaiting += n;
 	}
+	state->reading_known = false;
 
 	if (nwaiting > 0)
 		px_stream_wait_any(state->waiting, nwaiting, keep_awake(state),

@@ -50,6 +50,11 @@ typedef struct px_gather_state
 								 * in PX_GATHER_FIRST_IN_ORDER */
 	int			local_turns;	/* of children without a stream */
 	Bitmapset  *valid;			/* children that were not pruned away */
+	int		   *reading;		/* children whose streams were begun, in order;
+								 * valid if reading_known, but some may be done
+								 * meanwhile */
+	int			nreading;
+	bool		reading_known;
 	int			current;		/* the child whose turn it is; -1 before the
 								 * first */
 	int			local_rows;		/* it has returned since the sockets were
