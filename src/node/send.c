@@ -446,6 +446,11 @@ flush_frames(px_send_state *state)
 	if (whereToSendOutput != DestRemote || IsParallelWorker() || state->text ||
 		INSTR_TIME_IS_ZERO(state->returned_at))
 		return;
+
+	/* The receiver can do nothing with a schema alone. */
+	if (state->phase == PX_SEND_BATCHES && state->cut->targets == 1 &&
+		state->maker->totals.batches == 0)
+		return;
 	INSTR_TIME_SET_CURRENT(now);
 	since = now;
 	INSTR_TIME_SUBTRACT(since, state->flushed_at);
