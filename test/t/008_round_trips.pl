@@ -51,6 +51,7 @@ sub run_proxy
 				my $server = IO::Socket::UNIX->new(Peer => $to) or do { close $client; next };
 				($peer{$client}, $peer{$server}) = ($server, $client);
 				$is_client{$client} = 1;
+				delete $is_client{$server};    # it may have the name of one that is gone
 				$server_spoke{$client} = 1;
 				$select->add($client, $server);
 				next;
