@@ -58,11 +58,14 @@
 #endif
 
 /*
- * Rows of the first batch, and how many times more the next one may have.  100
- * is postgres_fdw's default for fetch_size.
+ * Rows of the first batch, and how many times more the next one may have.  By
+ * a cursor, postgres_fdw would have fetch_size rows evaluated at first, and
+ * each batch there costs a FETCH: so these are as many, but not too many to
+ * wait for.  100 is postgres_fdw's default.
  */
 #define FIRST_BATCH_ROWS	64
 #define FIRST_TEXT_BATCH_ROWS	100
+#define FIRST_TEXT_BATCH_ROWS_MAX	1000
 #define BATCH_ROWS_GROWTH	4
 
 /*
@@ -174,7 +177,9 @@ static uint32
 first_batch_rows(const px_send_state *state)
 {
 	const px_request *request = &state->request;
-	uint32		rows = state->text ? FIRST_TEXT_BATCH_ROWS : FIRST_BATCH_ROWS;
+	uint32		rows = !state->text ? FIRST_BATCH_ROWS :
+		request->fetch_rows > 0 ? FIRST_TEXT_BATCH_ROWS_MAX :
+		FIRST_TEXT_BATCH_ROWS;
 
 	if (request->targets > 1)
 		return request->batch_rows;
