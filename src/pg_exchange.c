@@ -9,6 +9,7 @@
 
 #include "fmgr.h"
 
+#include "conn/stamp.h"
 #include "exec/run.h"
 #include "exec/trim.h"
 #include "guc.h"
@@ -59,6 +60,7 @@ _PG_init(void)
 	px_library_init();
 	px_guc_init();
 	px_pglz_init();
+	px_stamp_init();
 	px_stats_init();
 	px_send_init();
 	px_forward_node_init();

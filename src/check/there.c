@@ -460,7 +460,7 @@ share_snapshot(check_there *check)
 	second = check->connecting[1].pg;
 	strlcpy(check->peer.snapshot, snapshot, PX_SNAPSHOT_ID_NBYTES);
 	(void) (PQenterPipelineMode(second) &&
-			px_prepare_send(second, PX_PREPARE_FIRST, &check->peer) &&
+			px_prepare_send(second, PX_PREPARE_FIRST, &check->peer, "") &&
 			PQpipelineSync(second));
 	outcome = px_check_answer(second, 0, NULL);
 	if (px_is_ok(outcome))

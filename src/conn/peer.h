@@ -13,6 +13,7 @@
 #include "lib/ilist.h"
 #include "libpq-fe.h"
 
+#include "conn/stamp.h"
 #include "wire/admission.h"
 
 /* Decided by the connection's destination, whatever the settings say. */
@@ -88,6 +89,7 @@ typedef struct px_peer
 	 * in a parallel worker the leader's.
 	 */
 	bool		admitted;		/* admission, and so on, are valid */
+	bool		question_left;	/* one of its cursors was not closed */
 	px_admission admission;
 	uint16		session_version;	/* protocol version to use with it */
 	px_locality session_locality;
@@ -98,6 +100,15 @@ typedef struct px_peer
 	 * be genuine: see conn/seal.h.  "" if that has to be found out in full.
 	 */
 	char		seal[PX_SEAL_NBYTES];
+
+	/*
+	 * What postgres_fdw's session showed when its functions to read, or those
+	 * to write, were found to be genuine; "" if it showed nothing.
+	 */
+	char		read_stamp[PX_STAMP_NBYTES];
+	char		write_stamp[PX_STAMP_NBYTES];
+	bool		describes_long; /* it has sent a description of some length:
+								 * see exec/write_ask.c */
 
 	/*
 	 * How often postgres_fdw's session began to read, in this process.  Such a
@@ -147,6 +158,7 @@ typedef struct px_connection
 	PGconn	   *pg;
 	bool		accepted;		/* by both sides: else to be closed */
 	bool		sealed;			/* it began by comparing the peer's seal */
+	char		stamp[PX_STAMP_NBYTES];	/* like read_stamp, of its session */
 	px_hello	hello;			/* the remote's */
 	uint16		version;		/* protocol version agreed on */
 	px_locality locality;

@@ -114,9 +114,10 @@ px_peer_get(UserMapping *user)
 		peer->knows_host = false;
 		peer->is_same_host = false;
 		peer->avoid_until = 0;
-		peer->admitted = false;
+		peer->admitted = peer->question_left = false;
 		peer->snapshot[0] = '\0';
 		px_seal_break(peer);
+		peer->describes_long = false;
 		peer->session_reads = 0;
 		peer->contact_at = 0;
 		memset(&peer->link_history, 0, sizeof(peer->link_history));
@@ -591,7 +592,7 @@ abandon_streams(int nest_level)
 		}
 		if (nest_level == 0)
 		{
-			peer->admitted = false;
+			peer->admitted = peer->question_left = false;
 			peer->snapshot[0] = '\0';
 		}
 	}

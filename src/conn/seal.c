@@ -7,7 +7,9 @@
  */
 #include "postgres.h"
 
+#include "conn/dynamic.h"
 #include "conn/seal.h"
+#include "conn/stamp.h"
 
 #define DIGITS		"0123456789"
 #define HEX_DIGITS	DIGITS "abcdef"
@@ -59,7 +61,7 @@ px_seal_keep(px_peer *peer, const char *answer)
 void
 px_seal_break(px_peer *peer)
 {
-	peer->seal[0] = '\0';
+	peer->seal[0] = peer->read_stamp[0] = peer->write_stamp[0] = '\0';
 }
 
 bool
@@ -85,4 +87,21 @@ px_is_genuine_sql(const px_peer *peer)
 					" 'USAGE') FROM pg_catalog.unnest("
 					"'{%.*s}'::pg_catalog.oid[]) o)",
 					list + functions + 1, schema, peer->seal, functions, list);
+}
+
+/*
+ * The comparison is a string: so it is neither parsed nor planned if it is not
+ * due.
+ */
+const char *
+px_is_still_genuine_sql(const px_peer *peer, const char *stamp)
+{
+	const char *is_genuine = px_is_genuine_sql(peer);
+
+	if (stamp[0] == '\0' || !px_is_sealed(peer))
+		return is_genuine;
+	return psprintf("CASE WHEN %s THEN true ELSE %s IS NOT NULL END",
+					px_stamp_is_shown_sql(stamp),
+					px_dynamic_sql(psprintf("SELECT 'sealed' WHERE %s",
+											is_genuine)));
 }

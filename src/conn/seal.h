@@ -59,7 +59,7 @@
  */
 extern void px_seal_keep(px_peer *peer, const char *answer);
 
-/* Forget it: the next check is made in full. */
+/* Forget it, and the stamps: the next check is made in full. */
 extern void px_seal_break(px_peer *peer);
 
 /* Is there one? */
@@ -71,5 +71,12 @@ extern bool px_is_sealed(const px_peer *peer);
  * error.
  */
 extern const char *px_is_genuine_sql(const px_peer *peer);
+
+/*
+ * The same for a session that has shown a stamp (conn/stamp.h), or "": it
+ * compares the seal only if the stamp is another one now.
+ */
+extern const char *px_is_still_genuine_sql(const px_peer *peer,
+										   const char *stamp);
 
 #endif							/* PX_CONN_SEAL_H */

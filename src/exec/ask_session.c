@@ -161,9 +161,20 @@ px_ask_note_answer(px_receive_state *state, px_outcome outcome,
 	return judge_answer(state, outcome);
 }
 
+/*
+ * The snapshot is exported if a stream may want it later.  In a transaction of
+ * one statement, a stream that does can have it then.
+ */
 px_outcome
 px_ask_peer(px_receive_state *state)
 {
+	if (px_transport_setting == PX_TRANSPORT_SESSION || !IsTransactionBlock())
+	{
+		px_fdw_cursor_rescan(state->question);
+		px_ask_note_contact(state);
+		if (px_question_is_answered(state->question, px_receive_peer(state)))
+			return px_ok();
+	}
 	send_question(state, NULL);
 	return wait_for_answer(state, -1);
 }

@@ -113,6 +113,6 @@ px_ask_together_end(px_ask_together *asked)
 {
 	/* If the subtransaction has ended, so may have the cursor. */
 	if (asked->subid == GetCurrentSubTransactionId())
-		px_fdw_cursor_end(asked->cursor);
+		px_question_end(asked->cursor, px_receive_peer(asked->scans[0]));
 	pfree(asked);
 }

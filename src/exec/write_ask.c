@@ -26,6 +26,7 @@
 #include "conn/introduce.h"
 #include "conn/pool.h"
 #include "conn/remote_text.h"
+#include "conn/stamp.h"
 #include "exec/write_ask.h"
 #include "exec/write_call.h"
 #include "exec/write_lane.h"
@@ -42,6 +43,12 @@
 	" '" DESCRIPTION_END "' OPERATOR(pg_catalog.||)" \
 	" pg_catalog.current_setting('idle_in_transaction_session_timeout')"
 
+/*
+ * A description of so many characters at most is put together in half of the
+ * time: it is one word for px_dynamic_sql.
+ */
+#define SHORT_NCHARS	500
+
 /* How the description is embedded in the answer. */
 #define DESCRIPTION_BEGIN	"<describe>"
 #define DESCRIPTION_END		"</describe>"
@@ -56,9 +63,12 @@
 /*
  * If the server has answered for another target of the statement, the
  * functions are the extension's, as far as calls of exchange.apply need it.
+ * If its session has shown a stamp ("" if not), they are while it shows the
+ * same one.  is_short: no more than SHORT_NCHARS is wanted.
  */
 static char *
-question_sql(const px_hello *self, const char *statement, bool is_known)
+question_sql(const px_hello *self, const char *statement, bool is_known,
+			 const char *stamp, bool is_short)
 {
 	char		hello[PX_HELLO_NBYTES_MAX];
 	char	   *call;
@@ -69,8 +79,18 @@ question_sql(const px_hello *self, const char *statement, bool is_known)
 					quote_literal_cstr(hello), quote_literal_cstr(statement));
 	if (is_known)
 		return psprintf("SELECT %s", call);
-	call = px_dynamic_long_sql(psprintf(CALL, call));
-	return psprintf("SELECT %s", px_dynamic_if_sql(CHECK, call));
+	call = psprintf(CALL, call);
+	call = is_short ?
+		px_dynamic_sql(psprintf("SELECT pg_catalog.\"left\"(%s, %d)", call,
+								SHORT_NCHARS)) :
+		px_dynamic_long_sql(call);
+	call = psprintf("%s OPERATOR(pg_catalog.||) %s", call,
+					stamp[0] != '\0' ? PX_STAMP_ALONG :
+					px_stamp_along_dynamic_sql());
+	return stamp[0] != '\0' ?
+		psprintf("SELECT CASE WHEN %s THEN %s END",
+				 px_stamp_is_shown_sql(stamp), call) :
+		psprintf("SELECT %s", px_dynamic_if_sql(CHECK, call));
 }
 
 /*
@@ -95,6 +115,48 @@ ask_for_fault(px_write_target *target, px_peer *peer)
 	else if (strcmp(fault, PX_REMOTE_IS_TOO_OLD) == 0)
 		px_peer_refuse_writes(peer, fault);
 	return fault;
+}
+
+/*
+ * Ask as in the last transaction, if the session may still show the stamp that
+ * it has shown there.  NULL if it does not, or if the answer is too long.
+ */
+static text *
+ask_briefly(px_write_target *target, px_peer *peer, const px_hello *self)
+{
+	text	   *answer;
+
+	if (peer->write_stamp[0] == '\0')
+		return NULL;
+	answer = px_write_lane_ask(target, question_sql(self, target->plan.sql,
+													false, peer->write_stamp,
+													!peer->describes_long),
+							   !peer->knows_host);
+	if (answer == NULL)
+		peer->write_stamp[0] = '\0';
+	else if (strstr(text_to_cstring(answer), DESCRIPTION_END) == NULL)
+	{
+		peer->describes_long = true;
+		return NULL;
+	}
+	return answer;
+}
+
+/*
+ * The answer to the question; NULL or empty if the functions are not the
+ * extension's.
+ */
+static text *
+ask(px_write_target *target, px_peer *peer, const px_hello *self)
+{
+	bool		is_known = target->lane->is_described;
+	text	   *answer = is_known ? NULL : ask_briefly(target, peer, self);
+
+	if (answer)
+		return answer;
+	return px_write_lane_ask(target, question_sql(self, target->plan.sql,
+												  is_known, "", false),
+							 !is_known && !peer->knows_host);
 }
 
 /* ---------------------------------------------------------------------
@@ -261,16 +323,17 @@ px_write_ask(px_write_target *target)
 	if (peer->write_refusal)
 		return pstrdup(peer->write_refusal);
 	px_hello_self(&self);
-	answer = px_write_lane_ask(target, question_sql(&self, target->plan.sql,
-													lane->is_described),
-							   !lane->is_described && !peer->knows_host);
+	answer = ask(target, peer, &self);
 	if (answer == NULL || VARSIZE_ANY_EXHDR(answer) == 0)
 		return ask_for_fault(target, peer);
 
 	columns = palloc(PX_FRAME_COLUMNS_MAX * sizeof(px_request_column));
 	words = text_to_cstring(answer);
 	if (!lane->is_described)
+	{
+		px_stamp_take(peer->write_stamp, words);
 		lane->idle_ms = find_idle_timeout(words);
+	}
 	read_description(lane->servername,
 					 find_description(words, lane->is_described),
 					 &description, columns);

@@ -657,7 +657,7 @@ end_receive(CustomScanState *css)
 	if (state->session_cursor)
 		px_fdw_cursor_end(state->session_cursor);
 	if (state->question)
-		px_fdw_cursor_end(state->question);
+		px_question_end(state->question, px_receive_peer(state));
 	if (state->types_question)
 		px_fdw_cursor_end(state->types_question);
 }

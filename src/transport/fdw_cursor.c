@@ -683,6 +683,18 @@ px_fdw_cursor_end(px_fdw_cursor *cursor)
 	FreeExecutorState(cursor->estate);
 }
 
+void
+px_fdw_cursor_leave(px_fdw_cursor *cursor)
+{
+	if (cursor->asked || cursor->error)
+	{
+		px_fdw_cursor_end(cursor);
+		return;
+	}
+	ExecResetTupleTable(cursor->estate->es_tupleTable, false);
+	FreeExecutorState(cursor->estate);
+}
+
 /*
  * postgres_fdw completes pending requests before it uses a connection, but not
  * before it sends SAVEPOINT's end; and what is pending when a subtransaction

@@ -105,4 +105,10 @@ extern void px_fdw_cursor_rescan(px_fdw_cursor *cursor);
 /* Close the cursor, which frees it: a round trip, if it was opened. */
 extern void px_fdw_cursor_end(px_fdw_cursor *cursor);
 
+/*
+ * Free it.  If nothing more is expected from it, the remote has it until its
+ * transaction ends.
+ */
+extern void px_fdw_cursor_leave(px_fdw_cursor *cursor);
+
 #endif							/* PX_TRANSPORT_FDW_CURSOR_H */

@@ -20,12 +20,13 @@
  * server does not know that, and would not find the deadlock.
  *
  * Behind a pooler this may be another backend than the one that has answered
- * the hello: so it is checked once more that the extension is genuine.
+ * the hello: so it is checked once more that the extension is genuine.  Behind
+ * none, the session shows the stamp of the last check.
  */
 #define START	"START TRANSACTION ISOLATION LEVEL REPEATABLE READ"
 #define PREPARE \
 	"SELECT pg_catalog.set_config('lock_timeout', '100ms', true), " \
-	PX_REQUIRE("%s")
+	PX_REQUIRE("%s") ", " PX_STAMP_SHOWN
 
 /*
  * What the next query of such a transaction begins with, if it may lock other
@@ -58,7 +59,8 @@ send_statement(PGconn *pg, const char *sql)
 }
 
 bool
-px_prepare_send(PGconn *pg, px_preparation preparation, const px_peer *peer)
+px_prepare_send(PGconn *pg, px_preparation preparation, const px_peer *peer,
+				const char *stamp)
 {
 	char	   *import;
 	char	   *prepare;
@@ -71,7 +73,7 @@ px_prepare_send(PGconn *pg, px_preparation preparation, const px_peer *peer)
 	import = psprintf("SET TRANSACTION SNAPSHOT %s",
 					  quote_literal_cstr(peer->snapshot));
 	prepare = psprintf(preparation == PX_PREPARE_HELD ? PREPARE_HELD : PREPARE,
-					   px_is_genuine_sql(peer));
+					   px_is_still_genuine_sql(peer, stamp));
 	sent = send_statement(pg, START) && send_statement(pg, import) &&
 		send_statement(pg, prepare);
 	pfree(import);
@@ -85,11 +87,11 @@ px_prepare_columns(px_preparation preparation)
 	switch (preparation)
 	{
 		case PX_PREPARE_FIRST:
-			return 2;
+			return 3;
 		case PX_PREPARE_NEXT:
 			return 0;
 		case PX_PREPARE_HELD:
-			return 5;
+			return 6;
 	}
 	return 0;					/* keep compiler quiet */
 }

@@ -29,10 +29,11 @@ typedef enum px_preparation
 /*
  * Send the statements that come before such a query, in pipeline mode: the
  * transaction begins on the peer's snapshot, if there is none, and is
- * prepared.  False as with libpq.  Waits for nothing.
+ * prepared.  stamp: what the session has shown (conn/stamp.h), or "".  False
+ * as with libpq.  Waits for nothing.
  */
 extern bool px_prepare_send(PGconn *pg, px_preparation preparation,
-							const px_peer *peer);
+							const px_peer *peer, const char *stamp);
 
 /*
  * How many columns has the answer to the last of these statements?  0: it
@@ -40,8 +41,11 @@ extern bool px_prepare_send(PGconn *pg, px_preparation preparation,
  */
 extern int	px_prepare_columns(px_preparation preparation);
 
+/* The one that has the session's stamp, where there are any. */
+#define PX_PREPARE_STAMP			2
+
 /* The one that has the session's idle time-out, with PX_PREPARE_HELD. */
-#define PX_PREPARE_IDLE_TIMEOUT		3
+#define PX_PREPARE_IDLE_TIMEOUT		4
 
 /* Send what sets this time-out again.  As above. */
 extern bool px_prepare_send_restore(PGconn *pg, const char *idle_timeout);

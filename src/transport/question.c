@@ -17,6 +17,7 @@
 
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 
 #include "compat.h"
 #include "conn/dynamic.h"
@@ -28,6 +29,9 @@
 
 /* Room for a question without its query. */
 #define QUESTION_NBYTES		(8192 + 4 * PX_HELLO_NBYTES_MAX)
+
+#define IDLE_TIMEOUT_SHOWN \
+	"pg_catalog.current_setting('idle_in_transaction_session_timeout')"
 
 /* How the admission is embedded in the answer. */
 #define ADMISSION_BEGIN	"<admit>"
@@ -106,14 +110,48 @@ px_question_ask(px_fdw_cursor *cursor, const px_peer *peer,
 	}
 	admit = n == 1 ? px_dynamic_sql(call.data) :
 		px_dynamic_rows_sql(call.data);
+	admit = psprintf("%s OPERATOR(pg_catalog.||) %s", admit,
+					 px_is_sealed(peer) ? PX_STAMP_ALONG :
+					 px_stamp_along_dynamic_sql());
 	sql = px_is_sealed(peer) ?
-		psprintf("SELECT CASE WHEN %s THEN %s END", px_is_genuine_sql(peer),
-				 admit) :
+		psprintf("SELECT CASE WHEN %s THEN %s END",
+				 px_is_still_genuine_sql(peer, peer->read_stamp), admit) :
 		psprintf("SELECT %s", px_dynamic_if_sql(CHECK, admit));
 	px_fdw_cursor_set_sql(cursor, sql);
 	pfree(sql);
 	pfree(call.data);
 	px_fdw_cursor_request(cursor);
+}
+
+/*
+ * The stamp has the process id: so the session is the one that the answers
+ * came from, which are still there.
+ */
+bool
+px_question_is_answered(px_fdw_cursor *cursor, px_peer *peer)
+{
+	size_t		length = strlen(peer->read_stamp);
+	text	   *row;
+	char	   *answer;
+	int			idle_ms;
+
+	if (length == 0)
+		return false;
+	px_fdw_cursor_set_sql(cursor, "SELECT " PX_STAMP_SHOWN
+						  " OPERATOR(pg_catalog.||) ' '"
+						  " OPERATOR(pg_catalog.||) " IDLE_TIMEOUT_SHOWN);
+	row = px_fdw_cursor_fetch(cursor);
+	if (row == NULL)
+		return false;
+	answer = text_to_cstring(row);
+	if (strncmp(answer, peer->read_stamp, length) != 0 ||
+		answer[length] != ' ' ||
+		!parse_int(answer + length + 1, &idle_ms, GUC_UNIT_MS, NULL))
+		return false;
+	peer->admission.against[0] = peer->admission.snapshot[0] = '\0';
+	peer->admission.idle_ms = (uint32) Max(idle_ms, 0);
+	peer->admitted = true;
+	return true;
 }
 
 /*
@@ -240,6 +278,7 @@ px_question_answer(px_fdw_cursor *cursor, px_peer *peer,
 		return ask_for_fault(cursor, peer);
 
 	answer = text_to_cstring(row);
+	px_stamp_take(peer->read_stamp, answer);
 	px_seal_keep(peer, answer);
 	read_items(servername, answer, items, n, &admission);
 	px_hello_self(&self);
@@ -257,4 +296,16 @@ px_question_answer(px_fdw_cursor *cursor, px_peer *peer,
 	peer->admission = admission;
 	peer->admitted = true;
 	return outcome;
+}
+
+void
+px_question_end(px_fdw_cursor *cursor, px_peer *peer)
+{
+	if (peer->question_left || px_fdw_cursor_socket(cursor) == PGINVALID_SOCKET)
+		px_fdw_cursor_end(cursor);
+	else
+	{
+		peer->question_left = true;
+		px_fdw_cursor_leave(cursor);
+	}
 }

@@ -51,6 +51,13 @@ extern void px_question_ask(px_fdw_cursor *cursor, const px_peer *peer,
 							bool wants_snapshot);
 
 /*
+ * Ask only whether all that an earlier transaction was told still holds, but
+ * for the snapshot; and for the idle time-out.  Waits for the answer.  False
+ * if it does not, or if no transaction was told anything: then ask in full.
+ */
+extern bool px_question_is_answered(px_fdw_cursor *cursor, px_peer *peer);
+
+/*
  * Wait for the answer for at most timeout_ms, or for ever with -1.
  *
  * PX_OUTCOME_OK: it stands in the n items, and what is not about one of them
@@ -66,5 +73,11 @@ extern void px_question_ask(px_fdw_cursor *cursor, const px_peer *peer,
 extern px_outcome px_question_answer(px_fdw_cursor *cursor, px_peer *peer,
 									 const char *servername, long timeout_ms,
 									 px_question_item *items, int n);
+
+/*
+ * Free the cursor of questions.  The first one of a transaction is not closed,
+ * which would be a round trip: it has only its one row.
+ */
+extern void px_question_end(px_fdw_cursor *cursor, px_peer *peer);
 
 #endif							/* PX_TRANSPORT_QUESTION_H */

@@ -464,7 +464,8 @@ px_stream_begin(px_stream *stream)
 		return;
 	(void) (PQenterPipelineMode(pg) &&
 			px_prepare_send(pg, preparation_of(stream),
-							stream->holder.connection->peer) &&
+							stream->holder.connection->peer,
+							stream->holder.connection->stamp) &&
 			(stream->held ||
 			 (PQsendFlushRequest(pg) &&
 			  PQsendQueryParams(pg, stream->sql, stream->nparams, NULL,
@@ -524,6 +525,9 @@ px_stream_confirm(px_stream *stream)
 	if (answer != PX_ANSWER_OK)
 		return fail_beginning(stream, "transaction cannot be prepared",
 							  answer);
+	if (ncolumns > 0)
+		px_stamp_keep(stream->holder.connection->stamp,
+					  PQgetvalue(stream->result, 0, PX_PREPARE_STAMP));
 
 	if (stream->held)
 		return confirm_held(stream, deadline);

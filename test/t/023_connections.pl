@@ -96,6 +96,9 @@ for my $what (sort keys %changes)
 {
 	my ($change, $undo) = @{ $changes{$what} };
 	like(transport(), qr/^exchange v1, stream$/, "$what: not yet");
+
+	# By now both sessions have shown their stamps (conn/stamp.h).
+	transport() for 1 .. 2;
 	my $definition = $shard->safe_psql('postgres', q{SELECT pg_get_functiondef('exchange.admit'::regproc)});
 	$shard->safe_psql('postgres', $change);
 	like(transport(), qr/^postgres_fdw \((remote's pg_exchange is too old|remote has functions of pg_exchange's names)/, "$what: seen at once, and postgres_fdw reads");
@@ -105,6 +108,26 @@ for my $what (sort keys %changes)
 	ask('SELECT exchange.disconnect_all();');
 }
 is(transport(), 'exchange v1, stream', 'and is used again');
+
+# The stamp of a session changes when it should, and in no other way.
+my $stamped = open_session($shard);
+sub stamp { return $stamped->query(q{SELECT current_setting('pg_exchange.stamp')}); }
+is($stamped->query(q{LOAD 'pg_exchange'}) . stamp(), '', 'there is no stamp of what was not watched');
+for my $change ('CREATE FUNCTION stamped() RETURNS int LANGUAGE sql RETURN 1', 'DROP FUNCTION stamped', 'CREATE SCHEMA stamped', 'DROP SCHEMA stamped', 'CREATE ROLE stamped',
+	'GRANT pg_read_all_data TO stamped', 'DROP ROLE stamped', 'GRANT EXECUTE ON FUNCTION exchange.hello TO pg_read_all_data', 'REVOKE EXECUTE ON FUNCTION exchange.hello FROM pg_read_all_data')
+{
+	my $before = stamp();
+	like($before, qr/^[0-9a-f]{16}\.10$/, 'there is a stamp');
+	$shard->safe_psql('postgres', 'CREATE TABLE unrelated AS SELECT 1; DROP TABLE unrelated');
+	is(stamp(), $before, 'it stays while there is no change');
+	$shard->safe_psql('postgres', $change);
+	is(stamp(), '', "$change: it is gone in the statement that learns of the change");
+	isnt(stamp(), $before, "$change: it is another one then");
+}
+$stamped->{stderr} = '';
+$stamped->query(q{SET pg_exchange.stamp = '1'});
+like($stamped->{stderr}, qr/cannot be changed/, 'nobody sets it');
+$stamped->quit;
 ask('SELECT exchange.disconnect_all();');
 ask('BEGIN; SET LOCAL pg_exchange.transport = session;');
 is(transport(), 'exchange v1, session (transport is session)', 'a session has looked at the functions');
@@ -150,7 +173,7 @@ read_and_write_with($_, 'postgres_fdw (remote user may not read the catalogs)')
 	for map({ "SELECT ON pg_catalog.$_" } qw(pg_proc pg_depend pg_namespace pg_extension)),
 	map { "EXECUTE ON FUNCTION pg_catalog.$_" } 'pg_get_functiondef(oid)', 'pg_identify_object(oid, oid, int)', 'pg_has_role(oid, oid, text)',
 	'has_schema_privilege(oid, text)', 'sha256(bytea)', 'convert_to(text, name)', 'encode(bytea, text)', 'length(text)', 'right(text, int)',
-	'current_setting(text)', 'current_setting(text, bool)';
+	'current_setting(text)', 'current_setting(text, bool)', 'pg_backend_pid()';
 read_and_write_with('EXECUTE ON FUNCTION pg_catalog.query_to_xml(text, bool, bool, text)', 'exchange v1, stream');
 
 # ---- requests to cancel -----------------------------------------------------
