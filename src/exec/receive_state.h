@@ -89,6 +89,14 @@ typedef struct px_receive_asked
 								 * in PX_RECEIVE_FRAMES */
 } px_receive_asked;
 
+/* Is a scan expected to return so little that a stream would cost more? */
+typedef enum px_smallness
+{
+	PX_IS_NOT_SMALL,
+	PX_IS_SMALL,
+	PX_IS_SMALL_IF_NEAR			/* if its server is on this host */
+} px_smallness;
+
 typedef struct px_child_keys px_child_keys;
 
 typedef struct px_receive_state
@@ -116,7 +124,7 @@ typedef struct px_receive_state
 								 * time */
 	int			nstreams;		/* of the query, which share receive_buffer */
 	int			nslices_max;	/* streams that this node may have at once */
-	bool		small;			/* too little is expected for a stream */
+	px_smallness smallness;		/* is too little expected for a stream? */
 	bool		locks_rows;		/* FOR UPDATE and the like */
 	bool		finds_targets;	/* of an UPDATE or DELETE: reads no other
 								 * table */

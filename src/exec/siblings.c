@@ -106,7 +106,8 @@ expected_nbytes(const px_receive_state *scan)
 
 /*
  * Scans that are too small for a stream of their own share one, if all that is
- * expected from the server is enough.
+ * expected from the server is enough.  Scans that a near server's session
+ * would read more cheaply one by one share one if they are several.
  */
 static void
 share_streams(const px_siblings *siblings, const sibling_server *server)
@@ -115,10 +116,14 @@ share_streams(const px_siblings *siblings, const sibling_server *server)
 
 	for (int m = 0; m < server->nmembers; m++)
 		nbytes += expected_nbytes(siblings->scans[server->members[m]]);
-	if (nbytes < px_min_bytes)
-		return;
 	for (int m = 0; m < server->nmembers; m++)
-		siblings->scans[server->members[m]]->small = false;
+	{
+		px_receive_state *scan = siblings->scans[server->members[m]];
+
+		if (scan->smallness == PX_IS_SMALL ? nbytes >= px_min_bytes :
+			server->nmembers > 1)
+			scan->smallness = PX_IS_NOT_SMALL;
+	}
 }
 
 static double

@@ -161,6 +161,24 @@ start_session_or_child(px_receive_state *state, const char *reason)
  * With a stream
  * --------------------------------------------------------------------- */
 
+/*
+ * Is it known that the server is on this host, where round trips take no time?
+ * The stamp says that its session has told.
+ */
+static bool
+is_near(const px_peer *peer)
+{
+	return peer->read_stamp[0] != '\0' && peer->session_locality != PX_REMOTE;
+}
+
+static bool
+is_small(const px_receive_state *state)
+{
+	return state->smallness == PX_IS_SMALL ||
+		(state->smallness == PX_IS_SMALL_IF_NEAR &&
+		 is_near(px_receive_peer(state)));
+}
+
 /* Does anything that is known here speak against a stream? */
 static px_outcome
 judge_here(const px_receive_state *state)
@@ -185,7 +203,7 @@ judge_here(const px_receive_state *state)
 		return px_refused("functions may run queries meanwhile");
 	if (state->few_rows)
 		return px_refused("few rows are wanted");
-	if (state->small && !state->session_limited)
+	if (is_small(state) && !state->session_limited)
 		return px_refused("little is expected");
 	return px_ok();
 }

@@ -401,6 +401,19 @@ read_limited(px_gather_state *state)
 	}
 }
 
+/* In order, only streams have the servers work at the same time. */
+static void
+work_at_once(px_gather_state *state)
+{
+	for (int i = 0; i < state->nchildren; i++)
+	{
+		px_receive_state *receive = state->children[i].receive;
+
+		if (receive && receive->smallness == PX_IS_SMALL_IF_NEAR)
+			receive->smallness = PX_IS_NOT_SMALL;
+	}
+}
+
 static void
 start_gather(px_gather_state *state)
 {
@@ -430,6 +443,8 @@ start_gather(px_gather_state *state)
 	}
 	state->order = intVal(lsecond(scan->custom_private));
 	state->any_order = state->order == PX_GATHER_ANY;
+	if (!state->any_order)
+		work_at_once(state);
 	if (state->siblings)
 	{
 		px_siblings_reset(state->siblings, state->valid, state->any_order);

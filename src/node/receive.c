@@ -257,7 +257,7 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 
 	state->ntargets = 1;
 	state->nstreams = private_int(scan, PX_RECEIVE_PRIVATE_STREAMS);
-	state->small = private_int(scan, PX_RECEIVE_PRIVATE_SMALL) != 0;
+	state->smallness = private_int(scan, PX_RECEIVE_PRIVATE_SMALL);
 	state->locks_rows = private_int(scan, PX_RECEIVE_PRIVATE_LOCKS) != 0;
 	state->finds_targets = state->locks_rows &&
 		state->foreign->scan.scanrelid > 0 &&

@@ -24,7 +24,7 @@ typedef enum px_receive_private
 								 * the planner may rely on it */
 	PX_RECEIVE_PRIVATE_ASYNC,	/* 1 if postgres_fdw would run
 								 * asynchronously */
-	PX_RECEIVE_PRIVATE_SMALL,	/* 1 if less than min_bytes is expected */
+	PX_RECEIVE_PRIVATE_SMALL,	/* a px_smallness */
 	PX_RECEIVE_PRIVATE_LOCKS,	/* 1 if the remote query locks rows, 2 if that
 								 * is for an UPDATE or DELETE */
 	PX_RECEIVE_PRIVATE_USER_CODE,	/* 1 if the query calls functions that

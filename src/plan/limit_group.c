@@ -418,8 +418,8 @@ make_group(const PlannedStmt *stmt, const Plan *append, const List *receives,
 		relids = bms_add_member(relids, receive->scan.scanrelid);
 		appendStringInfo(&names, "%s%u", names.len > 0 ? ", " : "",
 						 receive->scan.scanrelid);
-		if (!private_int(receive, PX_RECEIVE_PRIVATE_SMALL))
-			set_private(group, PX_RECEIVE_PRIVATE_SMALL, 0);
+		if (private_int(receive, PX_RECEIVE_PRIVATE_SMALL) != PX_IS_SMALL)
+			set_private(group, PX_RECEIVE_PRIVATE_SMALL, PX_IS_NOT_SMALL);
 		if (private_int(receive, PX_RECEIVE_PRIVATE_ASYNC))
 			set_private(group, PX_RECEIVE_PRIVATE_ASYNC, 1);
 	}

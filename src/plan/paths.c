@@ -74,6 +74,19 @@ typedef struct exchange_routine
 #define BUSY_REMOTE_COST		1000.0
 
 /*
+ * One of at least this cost may run in parallel there: it reads a table of
+ * min_parallel_table_scan_size (8 MB), with rows of 60 bytes.
+ */
+#define PARALLEL_REMOTE_COST	3000.0
+
+/*
+ * From a server on this host, a session read takes less CPU time than a stream
+ * up to so many times min_bytes: up to 200 kB where min_bytes is 64 kB.  A
+ * stream has a transaction, a snapshot and a plan of its own.
+ */
+#define NEAR_BYTES_FACTOR		3.0
+
+/*
  * If it returns at least so many rows, it is taken to read its tables for
  * them: an index is the way to fewer.
  */
@@ -118,12 +131,18 @@ px_original_routine(const RelOptInfo *rel)
 		exchange_routine_of(rel)->original : NULL;
 }
 
-/* Does the remote work for long, if no index helps it? */
+/* What the remote's own work costs, if no index helps it. */
+static Cost
+remote_cost(const Path *path)
+{
+	return path->total_cost - STARTUP_COST - path->rows *
+		exchange_routine_of(path->parent)->tuple_cost;
+}
+
 static bool
 is_busy(const Path *path)
 {
-	return path->total_cost - STARTUP_COST - path->rows *
-		exchange_routine_of(path->parent)->tuple_cost > BUSY_REMOTE_COST;
+	return remote_cost(path) > BUSY_REMOTE_COST;
 }
 
 /*
@@ -137,12 +156,17 @@ is_much_work(const Path *path)
 }
 
 /* Is the expected result so small that the session is to read it? */
-static bool
-is_small(PlannerInfo *root, const ForeignPath *foreign)
+static px_smallness
+smallness(PlannerInfo *root, const ForeignPath *foreign)
 {
-	return px_expected_nbytes(root, &foreign->path) < px_min_bytes &&
-		!is_much_work(&foreign->path) &&
-		(foreign->path.rows < SELECTED_ROWS || !is_busy(&foreign->path));
+	double		nbytes = px_expected_nbytes(root, &foreign->path);
+
+	if (nbytes < px_min_bytes && !is_much_work(&foreign->path) &&
+		(foreign->path.rows < SELECTED_ROWS || !is_busy(&foreign->path)))
+		return PX_IS_SMALL;
+	return nbytes < NEAR_BYTES_FACTOR * px_min_bytes &&
+		remote_cost(&foreign->path) < PARALLEL_REMOTE_COST ?
+		PX_IS_SMALL_IF_NEAR : PX_IS_NOT_SMALL;
 }
 
 /*
@@ -204,7 +228,7 @@ px_receive_path(PlannerInfo *root, ForeignPath *foreign)
 		makeInteger(1),
 		makeInteger(list_length(foreign->path.pathkeys)),
 		makeInteger(is_async_capable(foreign)),
-		makeInteger(is_small(root, foreign)),
+		makeInteger(smallness(root, foreign)),
 		makeInteger(!px_rel_is_locked(root, foreign->path.parent) ? 0 :
 					px_query_updates(root) ? 2 : 1));
 	while (list_length(path->custom_private) < PX_RECEIVE_PRIVATE_PARTIAL)
@@ -257,7 +281,8 @@ add_partial_receive_path(PlannerInfo *root, RelOptInfo *rel,
 	double		divisor = px_parallel_divisor(nworkers);
 	Path	   *path;
 
-	if (is_small(root, foreign) || px_rel_is_locked(root, rel) ||
+	if (smallness(root, foreign) == PX_IS_SMALL ||
+		px_rel_is_locked(root, rel) ||
 		px_transport_setting == PX_TRANSPORT_SESSION ||
 		rel->reloptkind != RELOPT_BASEREL || !rel->consider_parallel ||
 		!bms_is_empty(rel->lateral_relids) || nworkers <= 0 ||

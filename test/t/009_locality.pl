@@ -96,4 +96,22 @@ for my $server (sort keys %servers)
 	}
 }
 
+# ---- streams that do not pay ----
+
+# 6,000 rows are some 90 kB.  That they come from this host is known when the
+# session has shown its stamp (conn/stamp.h).
+$shard->safe_psql('postgres', q{CREATE TABLE few AS SELECT i AS id, 'event ' || i AS name FROM generate_series(1, 6000) i});
+$coordinator->safe_psql('postgres', 'CREATE FOREIGN TABLE few (id int, name text) SERVER tcp; ANALYZE few');
+my $session = open_session($coordinator);
+sub transport
+{
+	my ($min_bytes) = @_;
+	return label('Transport', $session->query("SET pg_exchange.min_bytes = '$min_bytes'; EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) SELECT * FROM few;"));
+}
+is(transport('64kB'), 'exchange v1, stream', 'a stream reads more than min_bytes');
+transport('64kB') for 1 .. 2;
+is(transport('64kB'), 'exchange v1, session (little is expected)', 'from a server on this host, the session reads up to three times min_bytes');
+is(transport('20kB'), 'exchange v1, stream', 'a stream reads more');
+$session->quit;
+
 done_testing();
