@@ -36,7 +36,7 @@ px_ahead_send(const px_ahead *first, PGconn *pg)
 {
 	for (const px_ahead *to = first->next; to; to = to->next)
 	{
-		if (!px_prepare_send(pg, PX_PREPARE_NEXT, NULL) ||
+		if (!px_prepare_send(pg, PX_PREPARE_NEXT, NULL, "") ||
 			!PQsendFlushRequest(pg) ||
 			!PQsendQueryParams(pg, to->sql, 0, NULL, NULL, NULL, NULL,
 							   PX_FRAME_FORMAT))
