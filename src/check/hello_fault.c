@@ -26,7 +26,7 @@ static const hello_fault hello_faults[] = {
 	" pg_exchange UPDATE."},
 	{PX_REMOTE_IS_FORBIDDEN, "no_rights",
 	"Run there: GRANT USAGE ON SCHEMA exchange TO the user of the user"
-	" mapping."},
+	" mapping; and GRANT EXECUTE ON its functions, if that was revoked."},
 	{PX_REMOTE_IS_IMPOSTOR, "impostor",
 	"Find out who owns schema exchange there and its functions. Drop what is"
 	" not pg_exchange's, and create the extension anew as a superuser."},

@@ -75,10 +75,17 @@
 	" AND f.pronamespace" PX_EQ "s.oid" \
 	" AND f.proname" PX_EQ "'" name "')"
 
-#define PX_SCHEMA_IS_FORBIDDEN \
-	"EXISTS (SELECT FROM pg_catalog.pg_namespace s" \
+/*
+ * May the user not use the schema, or call one of its functions?  Those in C
+ * count, because only a superuser makes them; reset_stats() is for few.
+ */
+#define PX_USE_IS_FORBIDDEN \
+	"EXISTS (SELECT FROM pg_catalog.pg_namespace s, pg_catalog.pg_proc f" \
 	" WHERE s.nspname" PX_EQ "'exchange'" \
-	" AND NOT pg_catalog.has_schema_privilege(s.oid, 'USAGE'))"
+	" AND f.pronamespace" PX_EQ "s.oid AND f.prolang" PX_EQ "13" \
+	" AND f.proname OPERATOR(pg_catalog.<>) 'reset_stats'" \
+	" AND NOT (pg_catalog.has_schema_privilege(s.oid, 'USAGE')" \
+	" AND pg_catalog.has_function_privilege(f.oid, 'EXECUTE')))"
 
 /*
  * A boolean expression: all of these functions (a list of strings, and their
@@ -195,7 +202,7 @@
 	" THEN $px$" PX_REMOTE_IS_IMPOSTOR "$px$" \
 	" WHEN NOT " PX_FUNCTION_IS_THERE(newest) \
 	" THEN $px$" PX_REMOTE_IS_TOO_OLD "$px$" \
-	" WHEN " PX_SCHEMA_IS_FORBIDDEN \
+	" WHEN " PX_USE_IS_FORBIDDEN \
 	" THEN '" PX_REMOTE_IS_FORBIDDEN "'" \
 	" ELSE $px$" PX_REMOTE_IS_IMPOSTOR "$px$ END"
 

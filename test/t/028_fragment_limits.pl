@@ -199,7 +199,7 @@ on_shards('ALTER ROLE guest RESET ALL');
 
 my %taken = (
 	'a schema is forbidden' => [ 'REVOKE USAGE ON SCHEMA exchange FROM PUBLIC', 'GRANT USAGE ON SCHEMA exchange TO PUBLIC', 'remote user may not use pg_exchange' ],
-	'functions are forbidden' => [ 'REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA exchange FROM PUBLIC', 'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA exchange TO PUBLIC', q{remote has functions of pg_exchange's names that are not pg_exchange's} ],
+	'functions are forbidden' => [ 'REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA exchange FROM PUBLIC', 'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA exchange TO PUBLIC', 'remote user may not use pg_exchange' ],
 	'the extension is dropped' => [ 'DROP EXTENSION pg_exchange', 'CREATE EXTENSION pg_exchange', q{remote has functions of pg_exchange's names that are not pg_exchange's} ]);
 foreach my $name (sort keys %taken)
 {

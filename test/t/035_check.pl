@@ -41,6 +41,7 @@ sub new_database
 my $extension = 'CREATE EXTENSION pg_exchange';
 new_database('bare');
 new_database('forbidden', "$extension; REVOKE USAGE ON SCHEMA exchange FROM PUBLIC");
+new_database('uncalled', "$extension; REVOKE EXECUTE ON FUNCTION exchange.send(text, record) FROM PUBLIC");
 new_database('old', "$extension VERSION '1.0'");
 new_database('newer', "$extension; UPDATE pg_extension SET extversion = '1.2' WHERE extname = 'pg_exchange'");
 new_database('impostor', q{
@@ -127,6 +128,9 @@ is($coordinator->safe_psql('postgres', q{SELECT found FROM exchange.check('healt
 
 # This server.
 is(faults("('healthy')", options => '-c session_preload_libraries='), 'library not_preloaded', 'the library is not loaded here');
+is($coordinator->safe_psql('postgres', q{
+	SELECT ok, advice ~ 'shared_preload_libraries' FROM exchange.check_here() WHERE item = 'library'}),
+	't|t', 'no shared memory is no fault, but has advice');
 is(faults("('healthy')", before => 'SET pg_exchange.enabled = off'), 'enabled disabled', 'exchanges are switched off');
 is(faults("('healthy')", before => q{BEGIN; UPDATE pg_extension SET extversion = '1.2' WHERE extname = 'pg_exchange'}),
 	'extension other_files, extension there other_version', 'SQL objects of another version than the files');
@@ -154,6 +158,8 @@ for my $database (sort keys %databases)
 }
 add('forbidden', dbname => 'forbidden', mapping => "user 'plain', password_required 'false'");
 finds('extension there no_rights', 'forbidden', 'no rights on the schema');
+add('uncalled', dbname => 'uncalled', mapping => "user 'plain', password_required 'false'");
+finds('extension there no_rights', 'uncalled', 'no right to call a function');
 add('unshared', dbname => 'unshared', mapping => "user 'plain', password_required 'false'");
 finds('extension there no_snapshot_right', 'unshared', 'no right to export snapshots');
 add('newer', dbname => 'newer');
