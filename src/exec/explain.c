@@ -143,12 +143,13 @@ static void
 explain_auto(const px_receive_stats *stats, ExplainState *es)
 {
 	bool		measured = stats->link_rate > 0;
+	bool		known = measured || stats->wire_nbytes >= PX_LINK_NBYTES_MIN;
 	uint64		rate = measured ? stats->link_rate : stats->link_rate_min;
 	double		mbit = rate * 8 / 1e6;
 
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
-		if (mbit >= 0.05)
+		if (known && mbit >= 0.05)
 			ExplainPropertyText("Link",
 								psprintf("%.1f Mbit/s%s", mbit,
 										 measured ? "" : " or more"),

@@ -16,8 +16,6 @@
 #include "tuple/fault.h"
 #include "wire/request.h"
 
-/* A shorter stream may fit into the buffers on its way. */
-#define LINK_NBYTES_MIN	(1024 * 1024)
 
 px_stream_reader *
 px_stream_reader_new(px_stream *stream, px_decoder *decoder,
@@ -275,7 +273,7 @@ update_link_history(px_stream_reader *reader)
 	reader->stats->link_rate_min =
 		Max(reader->stats->link_rate_min, (uint64) rate);
 
-	if (reader->link_rate == 0 && reader->wire_nbytes < LINK_NBYTES_MIN)
+	if (reader->link_rate == 0 && reader->wire_nbytes < PX_LINK_NBYTES_MIN)
 		return;
 	reading = (px_link_reading) {
 		.link = reader->link,

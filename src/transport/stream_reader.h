@@ -21,6 +21,12 @@
 #include "tuple/decode.h"
 #include "tuple/senders.h"
 
+/*
+ * A shorter stream may fit into the buffers on its way: how fast it came says
+ * nothing about the link.
+ */
+#define PX_LINK_NBYTES_MIN	(1024 * 1024)
+
 /* Sums over all streams of a node: slices and rescans make several. */
 typedef struct px_receive_stats
 {
