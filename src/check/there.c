@@ -214,9 +214,10 @@ check_pooler(check_there *check, char **facts)
 	{
 		finding.fault = "pooler";
 		finding.found = "a pooler or proxy answers";
-		finding.advice = "It works if it pools by session and has room for"
-			" streams: then do nothing. Otherwise let the foreign server go"
-			" around it, or SET pg_exchange.transport = session.";
+		finding.advice = "It works if it has room for streams. Otherwise let"
+			" the foreign server go around it, or SET pg_exchange.transport ="
+			" session. If it pools by transaction, load the library there by"
+			" session_preload_libraries.";
 	}
 	px_report_add(check->report, finding);
 }
