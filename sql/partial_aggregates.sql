@@ -94,11 +94,11 @@ SELECT * FROM exchange_differences('SELECT unnest(ARRAY[k, s]) AS key, count(*) 
 SET enable_partitionwise_aggregate = off;
 SELECT * FROM exchange_differences('SELECT unnest(ARRAY[k, s]) AS key, id, count(*) FROM sales GROUP BY 1, 2');
 SELECT * FROM exchange_differences('SELECT generate_series(1, 3) AS key, count(*) FROM (SELECT id FROM sales_1 UNION ALL SELECT id FROM sales_3) t GROUP BY 1');
-CREATE TABLE remote.words AS SELECT i AS id, 'a b' || i % 9 AS words FROM generate_series(1, 3000) i;
-CREATE TABLE remote.more_words AS SELECT id + 3000 AS id, words FROM remote.words;
-CREATE TABLE words (LIKE remote.words) PARTITION BY RANGE (id);
+CREATE TABLE remote.split_words AS SELECT i AS id, 'a b' || i % 9 AS words FROM generate_series(1, 3000) i;
+CREATE TABLE remote.more_words AS SELECT id + 3000 AS id, words FROM remote.split_words;
+CREATE TABLE words (LIKE remote.split_words) PARTITION BY RANGE (id);
 CREATE FOREIGN TABLE words_1 PARTITION OF words FOR VALUES FROM (1) TO (3001)
-	SERVER loopback OPTIONS (schema_name 'remote', table_name 'words');
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'split_words');
 CREATE FOREIGN TABLE words_2 PARTITION OF words FOR VALUES FROM (3001) TO (6001)
 	SERVER loopback OPTIONS (schema_name 'remote', table_name 'more_words');
 ANALYZE words;

@@ -113,10 +113,10 @@ ROLLBACK;
 ALTER SERVER loopback OPTIONS (DROP fetch_size);
 -- an UPDATE of few rows is not worth an exchange; min_write_rows counts, too
 SET pg_exchange.min_bytes = '64kB';
-SELECT explain_stable('UPDATE stock SET amount = same(amount) WHERE id < 100');
+SELECT explain_stable('UPDATE stock SET amount = same(amount) WHERE id < 150');
 SELECT explain_stable('UPDATE stock SET amount = same(amount) WHERE id < 200');
 SET pg_exchange.min_write_rows = 0;
-SELECT explain_stable('UPDATE stock SET amount = same(amount) WHERE id < 100');
+SELECT explain_stable('UPDATE stock SET amount = same(amount) WHERE id < 150');
 RESET pg_exchange.min_write_rows;
 RESET pg_exchange.min_bytes;
 -- an error of the remote; scans by text
