@@ -102,7 +102,7 @@ key_at(const void *keys, Oid type, int i)
 static const void *
 keys_of(ArrayType *array, Oid type, int *nkeys)
 {
-	bits8	   *nulls = ARR_NULLBITMAP(array);
+	const uint8 *nulls = ARR_NULLBITMAP(array);
 	int			nelements = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 
 	if (ARR_ELEMTYPE(array) != type)
