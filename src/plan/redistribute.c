@@ -19,7 +19,6 @@
 
 #include "access/htup_details.h"
 #include "access/transam.h"
-#include "access/tupmacs.h"
 #include "catalog/pg_type_d.h"
 #include "foreign/fdwapi.h"
 #include "nodes/makefuncs.h"
@@ -28,12 +27,10 @@
 #include "parser/parsetree.h"
 #include "partitioning/partbounds.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
 #include "compat.h"
-#include "exec/transmission.h"
 #include "guc.h"
 #include "node/receive.h"
 #include "plan/frequent_keys.h"
@@ -43,11 +40,9 @@
 #include "plan/redistribute.h"
 #include "plan/semi_join.h"
 #include "plan/shippable.h"
+#include "plan/target.h"
 #include "wire/delivery.h"
 #include "wire/request.h"
-
-/* A query with more partitions by hash is not worth its length. */
-#define MAP_MAX		1024
 
 /*
  * Parts of a fragment's rows: see parts_of_hash.  A processor's cache of the
@@ -59,15 +54,6 @@
 
 /* What a hash table has of a row beside the values: headers and a bucket. */
 #define HASHED_ROW_NBYTES	40
-
-/* The equality by which rows of big and of a side get together. */
-typedef struct join_key
-{
-	const Var  *big;
-	const Var  *side;
-	Oid			big_type;		/* of the operator's arguments */
-	Oid			side_type;
-} join_key;
 
 /* The path of a source. */
 typedef struct source_path
@@ -115,7 +101,7 @@ has_type(const Var *column, Oid type)
 /* Is the clause an equality of a column of big with one of the side? */
 static bool
 find_key_of_clause(const px_fragment_join *join, const px_fragment_side *side,
-				   const RestrictInfo *rinfo, join_key *key)
+				   const RestrictInfo *rinfo, px_cut_key *key)
 {
 	Relids		big = join->fragment.big->relids;
 	const OpExpr *op = (const OpExpr *) rinfo->clause;
@@ -180,14 +166,14 @@ are_partitions(const px_fragment_join *join)
  */
 static bool
 find_key(const px_fragment_join *join, const px_fragment_side *side,
-		 bool partitioned, join_key *best)
+		 bool partitioned, px_cut_key *best)
 {
 	double		best_values = -1;
 	ListCell   *lc;
 
 	foreach(lc, side->clauses)
 	{
-		join_key	key;
+		px_cut_key	key;
 		double		values;
 
 		if (!find_key_of_clause(join, side, lfirst_node(RestrictInfo, lc),
@@ -205,7 +191,7 @@ find_key(const px_fragment_join *join, const px_fragment_side *side,
 }
 
 /* ---------------------------------------------------------------------
- * Targets
+ * Parts
  * --------------------------------------------------------------------- */
 
 /* What a hash table with rel's rows takes. */
@@ -237,168 +223,6 @@ parts_of_hash(const RelOptInfo *big, const RelOptInfo *side, int nsources,
 		   parts * PART_NBYTES < nbytes && parts * 2 * PART_ROWS_MIN <= rows)
 		parts *= 2;
 	return parts;
-}
-
-/* By the hash of a key of that type, among so many. */
-static char *
-target_by_hash(int ntargets, Oid type)
-{
-	return psprintf(
-		"exchange.partition_number(%d, %%s::%s)", ntargets,
-		px_transmission_type(type, -1));
-}
-
-/* The number of a partition of big among the leaves, or -1. */
-static int
-leaf_of_partition(const px_fragment_join *join, int partition)
-{
-	const RelOptInfo *big = join->fragment.big;
-	const RelOptInfo *rel = partition < 0 ? NULL : big->part_rels[partition];
-	ListCell   *lc;
-
-	foreach(lc, join->leaves)
-	{
-		if (lfirst(lc) == rel)
-			return foreach_current_index(lc);
-	}
-	return -1;
-}
-
-/* From what indexes of the bounds say to targets: null for no partition. */
-static char *
-map_of_targets(const px_fragment_join *join, const int *indexes, int n)
-{
-	const PartitionBoundInfo bounds = join->fragment.big->boundinfo;
-	StringInfoData map;
-
-	initStringInfo(&map);
-	for (int i = 0; i < n; i++)
-	{
-		int			partition = indexes[i] >= 0 ? indexes[i] :
-			bounds->default_index;
-		int			leaf = leaf_of_partition(join, partition);
-
-		appendStringInfo(&map, "%s%s", i > 0 ? "," : "",
-						 leaf < 0 ? "NULL" : psprintf("%d", leaf));
-	}
-	return psprintf("('{%s}'::pg_catalog.int4[])", map.data);
-}
-
-static char *
-target_by_hash_bounds(const px_fragment_join *join, const join_key *key)
-{
-	const PartitionBoundInfo bounds = join->fragment.big->boundinfo;
-
-	if (bounds->nindexes > MAP_MAX ||
-		join->fragment.big->part_scheme->partopfamily[0] !=
-		lookup_type_cache(key->big_type, TYPECACHE_HASH_OPFAMILY)->hash_opf)
-		return NULL;
-	return psprintf(
-		"%s[exchange.partition_number(%d, %%s::%s)"
-		" OPERATOR(pg_catalog.+) 1]",
-		map_of_targets(join, bounds->indexes, bounds->nindexes),
-		bounds->nindexes, px_transmission_type(key->side_type, -1));
-}
-
-static bool
-is_integer(Oid type)
-{
-	return type == INT2OID || type == INT4OID || type == INT8OID;
-}
-
-/* The type in which keys are compared with bounds, or InvalidOid. */
-static Oid
-type_of_bounds(const px_fragment_join *join, const join_key *key)
-{
-	const PartitionScheme scheme = join->fragment.big->part_scheme;
-	const TypeCacheEntry *entry;
-	int16		typlen;
-	bool		typbyval;
-	char		typalign;
-
-	if (OidIsValid(scheme->partcollation[0]))
-		return InvalidOid;
-	entry = lookup_type_cache(key->big_type, TYPECACHE_BTREE_OPFAMILY);
-	if (scheme->partopfamily[0] != entry->btree_opf)
-		return InvalidOid;
-	if (is_integer(key->big_type) && is_integer(key->side_type))
-		return INT8OID;
-
-	/* PostgreSQL's width_bucket takes no heed of gaps between elements. */
-	get_typlenbyvalalign(key->big_type, &typlen, &typbyval, &typalign);
-	if (typlen > 0 && (int) att_align_nominal(typlen, typalign) != typlen)
-		return InvalidOid;
-	return key->big_type == key->side_type ? key->big_type : InvalidOid;
-}
-
-/* An element in the text of an array. */
-static void
-append_element(StringInfo text, const char *element)
-{
-	appendStringInfoChar(text, '"');
-	for (const char *c = element; *c != '\0'; c++)
-	{
-		if (*c == '"' || *c == '\\')
-			appendStringInfoChar(text, '\\');
-		appendStringInfoChar(text, *c);
-	}
-	appendStringInfoChar(text, '"');
-}
-
-/* The bounds that are values, in order, as an array's text. */
-static char *
-bounds_as_text(const px_fragment_join *join, int first, int n)
-{
-	const PartitionBoundInfo bounds = join->fragment.big->boundinfo;
-	Oid			output;
-	bool		is_varlena;
-	StringInfoData text;
-
-	getTypeOutputInfo(join->fragment.big->part_scheme->partopcintype[0],
-					  &output, &is_varlena);
-	initStringInfo(&text);
-	for (int i = first; i < first + n; i++)
-	{
-		if (i > first)
-			appendStringInfoChar(&text, ',');
-		append_element(&text, OidOutputFunctionCall(
-						   output, bounds->datums[i][0]));
-	}
-	return quote_literal_cstr(psprintf("{%s}", text.data));
-}
-
-static char *
-target_by_range(const px_fragment_join *join, const join_key *key)
-{
-	const PartitionBoundInfo bounds = join->fragment.big->boundinfo;
-	Oid			type = type_of_bounds(join, key);
-	int			first = 0;
-	int			end = bounds->ndatums;
-	int			nestlevel;
-	char	   *sql;
-
-	if (!OidIsValid(type) || bounds->ndatums > MAP_MAX)
-		return NULL;
-
-	/* Below MINVALUE and above MAXVALUE is nothing. */
-	while (first < end &&
-		   bounds->kind[first][0] == PARTITION_RANGE_DATUM_MINVALUE)
-		first++;
-	while (end > first &&
-		   bounds->kind[end - 1][0] == PARTITION_RANGE_DATUM_MAXVALUE)
-		end--;
-	if (first == end)
-		return NULL;
-	nestlevel = px_transmission_begin();
-	sql = psprintf(
-		"%s[pg_catalog.width_bucket(%%s::%s, %s::%s[])"
-		" OPERATOR(pg_catalog.+) 1]",
-		map_of_targets(join, &bounds->indexes[first], end - first + 1),
-		px_transmission_type(type, -1),
-		bounds_as_text(join, first, end - first),
-		px_transmission_type(type, -1));
-	AtEOXact_GUC(true, nestlevel);
-	return sql;
 }
 
 /* ---------------------------------------------------------------------
@@ -577,7 +401,7 @@ is_in_place(const px_fragment_join *join, const px_fragment_side *side)
 		return false;
 	foreach(lc, side->clauses)
 	{
-		join_key	key;
+		px_cut_key	key;
 
 		if (find_key_of_clause(join, side, lfirst_node(RestrictInfo, lc),
 							   &key) &&
@@ -597,7 +421,7 @@ px_redistribute_find(const px_fragment_join *join, int *side)
 	foreach(lc, join->fragment.sides)
 	{
 		const px_fragment_side *this = lfirst(lc);
-		join_key	key;
+		px_cut_key	key;
 		double		this_nbytes = this->rel->rows *
 			this->rel->reltarget->width;
 
@@ -620,7 +444,7 @@ px_redistribute_by_bounds(px_fragment_join *join, int side)
 {
 	px_fragment_side *cut = list_nth(join->fragment.sides, side);
 	char	   *target = NULL;
-	join_key	key;
+	px_cut_key	key;
 
 	join->sources = NIL;
 	if (!can_be_hosts(join->leaves) || !find_key(join, cut, true, &key) ||
@@ -629,10 +453,10 @@ px_redistribute_by_bounds(px_fragment_join *join, int side)
 	switch (join->fragment.big->part_scheme->strategy)
 	{
 		case PARTITION_STRATEGY_HASH:
-			target = target_by_hash_bounds(join, &key);
+			target = px_target_by_hash_bounds(join, &key);
 			break;
 		case PARTITION_STRATEGY_RANGE:
-			target = target_by_range(join, &key);
+			target = px_target_by_range(join, &key);
 			break;
 		default:
 			break;
@@ -686,7 +510,7 @@ can_move_big(const px_fragment_join *join)
  */
 static px_frequent_keys
 find_frequent_keys(px_fragment_join *join, const px_fragment_side *side,
-				   const join_key *key)
+				   const px_cut_key *key)
 {
 	int			ntargets = join->fragment.ntargets;
 	const RelOptInfo *big = join->fragment.big;
@@ -712,7 +536,7 @@ cut_by_hash(const px_frequent_keys *frequent, int side, const Var *key,
 {
 	return (px_fragment_cut) {
 		.key = key,
-		.target = target_by_hash(ntargets, type),
+		.target = px_target_by_hash(ntargets, type),
 		.spread = {frequent->spread[0], frequent->spread[1]},
 		.spread_type = frequent->type,
 		.side = side
@@ -730,7 +554,7 @@ px_redistribute_by_hash(px_fragment_join *join, int side)
 	px_fragment_cut big_cut;
 	px_fragment_cut side_cut;
 	int			parts = 1;
-	join_key	key;
+	px_cut_key	key;
 
 	join->sources = NIL;
 	join->hosts = one_of_each_server(join->leaves);
