@@ -113,7 +113,7 @@ ROLLBACK;
 ALTER SERVER loopback OPTIONS (DROP fetch_size);
 -- an UPDATE of few rows is not worth an exchange; min_write_rows counts, too
 SET pg_exchange.min_bytes = '64kB';
-SELECT explain_stable('UPDATE stock SET amount = same(amount) WHERE id < 150');
+SELECT explain_stable('UPDATE stock SET amount = same(amount) WHERE id < 100');
 SELECT explain_stable('UPDATE stock SET amount = same(amount) WHERE id < 200');
 SET pg_exchange.min_write_rows = 0;
 SELECT explain_stable('UPDATE stock SET amount = same(amount) WHERE id < 150');
