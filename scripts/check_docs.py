@@ -47,7 +47,7 @@ ASSIGNED = r'\b(?:reason|refusal|against) = (?:psprintf\(|pstrdup\()?"([^"]*)"'
 RETURNED = r'\breturn (?:psprintf\(|pstrdup\()?"([^"]*)"'
 EITHER = r'[?:]\s*"([a-z][^"]*)"'
 REASONS = {
-    "exec/start.c": (OUTCOME, RETURNED, r'start_child\(state, "([^"]*)"'),
+    "exec/start.c": (OUTCOME, RETURNED, r'(?:start|leave_to)_child\(state, "([^"]*)"'),
     "exec/ask_session.c": (OUTCOME, EITHER),
     "exec/read_slices.c": (r'px_open_session\(state, reader, "([^"]*)"',),
     "exec/ask_plan.c": (OUTCOME,),

@@ -136,5 +136,11 @@ DROP VIEW float_sum;
 SET pg_exchange.partial_aggregates = off;
 SELECT explain_stable('SELECT k, count(*), sum(id) FROM sales GROUP BY k');
 RESET pg_exchange.partial_aggregates;
+-- few groups for each of several values: a lookup
+SET pg_exchange.min_bytes = '64kB';
+SELECT transport('SELECT n, (SELECT count(*) FROM sales s WHERE s.s = n) FROM generate_series(1, 3) n');
+SELECT * FROM exchange_differences('SELECT n, (SELECT count(*) FROM sales s WHERE s.s = n), (SELECT avg(id) FROM sales s WHERE s.k = n) FROM generate_series(1, 3) n');
+SELECT transport('SELECT count(*) FROM sales s WHERE s.s = 1');
+RESET pg_exchange.min_bytes;
 DROP FUNCTION shows_partial;
 DROP TABLE kin, sales CASCADE;

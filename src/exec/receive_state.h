@@ -89,6 +89,15 @@ typedef struct px_receive_asked
 								 * in PX_RECEIVE_FRAMES */
 } px_receive_asked;
 
+/*
+ * Below this number of rows, which is postgres_fdw's default fetch_size,
+ * postgres_fdw is faster if the estimate is right: it takes 0.17 ms of CPU time
+ * for 20 or 100 rows of 20 bytes, where an exchange takes 0.9 ms.  Both take as
+ * much for 2,000.  But if the estimate is too low, postgres_fdw reads what an
+ * exchange would read faster: so it is not that number.
+ */
+#define PX_LOOKUP_ROWS			100.0
+
 /* Is a scan expected to return so little that a stream would cost more? */
 typedef enum px_smallness
 {

@@ -43,7 +43,7 @@
 
 /* Let the child run instead, from now on and for good. */
 static void
-start_child(px_receive_state *state, const char *reason, px_fallback fallback)
+leave_to_child(px_receive_state *state, const char *reason)
 {
 	/* It would return all rows, and others have read some. */
 	if (px_receive_has_participants(state))
@@ -62,8 +62,15 @@ start_child(px_receive_state *state, const char *reason, px_fallback fallback)
 	state->phase = PX_RECEIVE_CHILD;
 	px_receive_peer(state)->session_reads++;
 	px_slices_accept(state->slices, state->readers[0]->slice);
-	state->readers[0]->stream->counters->fallbacks[fallback]++;
 	(void) px_child_keys_rescan(state, NULL);
+}
+
+/* The same, and count that. */
+static void
+start_child(px_receive_state *state, const char *reason, px_fallback fallback)
+{
+	leave_to_child(state, reason);
+	state->readers[0]->stream->counters->fallbacks[fallback]++;
 }
 
 /* The first reader reads: so rows come in frames. */
@@ -120,6 +127,20 @@ check_types(px_receive_state *state)
 }
 
 /*
+ * Does the scan look up a few rows for each of several values?  Each time, an
+ * exchange takes five times as much CPU time as postgres_fdw.  The planner
+ * leaves such scans to it, but not those whose rows have to be computed from
+ * what it returns: partial aggregates.
+ */
+static bool
+is_lookup(const px_receive_state *state)
+{
+	return state->params_change && state->smallness == PX_IS_SMALL &&
+		state->css.ss.ps.plan->plan_rows < PX_LOOKUP_ROWS &&
+		px_transport_setting == PX_TRANSPORT_AUTO && !state->locks_rows;
+}
+
+/*
  * There is no stream, because of reason.  Let the session read; or, where that
  * is not allowed or the peer cannot be used at all, the child.
  */
@@ -140,6 +161,8 @@ start_session_or_child(px_receive_state *state, const char *reason)
 	}
 	else if (!check_types(state))
 		return;
+	else if (is_lookup(state))
+		leave_to_child(state, "few rows are expected");
 	else if (px_transport_setting == PX_TRANSPORT_STREAM)
 		start_child(state, reason, PX_FALLBACK_DECLINED);
 	else if (state->locks_rows && state->fetch_size > PX_FRAME_ROWS_MAX)

@@ -62,15 +62,6 @@ typedef struct exchange_routine
 #define BYTES_OF_A_TUPLE_COST	1280.0
 
 /*
- * Below this number of rows, which is postgres_fdw's default fetch_size,
- * postgres_fdw is faster if the estimate is right: it takes 0.17 ms of CPU time
- * for 20 or 100 rows of 20 bytes, where an exchange takes 0.9 ms.  Both take as
- * much for 2,000.  But if the estimate is too low, postgres_fdw reads what an
- * exchange would read faster: so it is not that number.
- */
-#define LOOKUP_ROWS				100.0
-
-/*
  * A remote query of at least this cost, some 10 ms, is worth a stream,
  * whatever it returns.
  */
@@ -181,7 +172,7 @@ static bool
 is_lookup(PlannerInfo *root, const Path *path)
 {
 	double		rows_min = px_query_updates(root) ?
-		Max(LOOKUP_ROWS, px_min_write_rows) : LOOKUP_ROWS;
+		Max(PX_LOOKUP_ROWS, px_min_write_rows) : PX_LOOKUP_ROWS;
 
 	return path->rows < rows_min &&
 		px_expected_nbytes(root, path) < px_min_bytes && !is_much_work(path);
