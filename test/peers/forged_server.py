@@ -169,8 +169,10 @@ class Session:
             return description([17], 1) + b"".join(map(row, frames())) + complete()
         if moment == "configure":
             return description([25] * 5) + row(*[b"x"] * 5) + complete()
-        if moment in ("genuine", "prepare"):
+        if moment == "genuine":
             return description([25, 23]) + row(b"100ms", b"1") + complete()
+        if moment == "prepare":
+            return description([25, 23, 25]) + row(b"100ms", b"1", b"no stamp") + complete()
         if moment == "statistics":
             return description([25]) + row(b'["table", "public", "numbers", "3", "8192", "0", "t"]') + complete()
         if moment == "explain":
