@@ -117,6 +117,15 @@ ask_for_fault(px_write_target *target, px_peer *peer)
 	return fault;
 }
 
+/* Is the answer but for the stamp as long as it may be, so maybe cut off? */
+static bool
+may_be_cut(const char *answer)
+{
+	const char *stamp = strstr(answer, PX_STAMP_BEGIN);
+
+	return stamp == NULL || stamp - answer >= SHORT_NCHARS;
+}
+
 /*
  * Ask as in the last transaction, if the session may still show the stamp that
  * it has shown there.  NULL if it does not, or if the answer is too long.
@@ -134,7 +143,7 @@ ask_briefly(px_write_target *target, px_peer *peer, const px_hello *self)
 							   !peer->knows_host);
 	if (answer == NULL)
 		peer->write_stamp[0] = '\0';
-	else if (strstr(text_to_cstring(answer), DESCRIPTION_END) == NULL)
+	else if (!peer->describes_long && may_be_cut(text_to_cstring(answer)))
 	{
 		peer->describes_long = true;
 		return NULL;
