@@ -124,6 +124,11 @@ SELECT targets, most, workers FROM (VALUES ('', 1000), ('targets=2 ', 511), ('ta
 	FROM (SELECT id%s FROM remote.cut) t$$, targets, CASE WHEN targets <> '' THEN ', id % 2' END)) l WHERE l ~ 'Workers Planned') x;
 SHOW max_parallel_workers_per_gather;
 \c
+-- a huge row for all targets is in one batch at a time
+SELECT coalesce(substring(pg_read_file('/proc/self/status', 0, 100000, true), 'VmHWM:\s+(\d+)')::bigint, 0) AS before \gset
+SELECT exchange.send('version=1 encodings=16383 codec=lz4 level=0 batch_rows=1000 batch_bytes=1048576 server_version=150000 targets=64 spread=1 columns=25:-1,23:-1', t.*)
+	FROM (SELECT repeat('abcdefgh', 500000), i, -2 FROM generate_series(1, 2) i) t \g /dev/null
+SELECT coalesce(substring(pg_read_file('/proc/self/status', 0, 100000, true), 'VmHWM:\s+(\d+)')::bigint, 0) - :before < 100000 AS fits;
 DROP TABLE remote.cut_blocks, cut_result;
 DROP TABLE remote.cut;
 DROP FUNCTION cut_rows, cut, u32, cut_frames;

@@ -313,27 +313,26 @@ is_full(const px_cut *cut, const px_fill *fill)
 		 px_fill_nbytes(fill) >= cut->request.batch_bytes);
 }
 
-/* A target whose batch is full; -1 if there is none. */
-static int
-find_full(const px_cut *cut)
-{
-	for (uint32 i = 0; i < cut->targets; i++)
-	{
-		if (is_full(cut, cut->fills[i]))
-			return (int) i;
-	}
-	return -1;
-}
-
 /*
- * Add a row to the batches of all targets.  Several of them may be full then,
- * so find_full must come before the next row.
+ * Add the row that is for all targets to the batches of those that do not have
+ * it yet, until one of these is full.  Returns that target, or -1.
+ *
+ * So a huge row is in one batch at a time, and not in as many as there are
+ * targets.
  */
-static void
-fill_all(const px_cut *cut, TupleTableSlot *slot)
+static int
+fill_all(px_cut *cut)
 {
-	for (uint32 i = 0; i < cut->targets; i++)
-		px_fill_row(cut->fills[i], slot);
+	while (cut->reached < cut->targets)
+	{
+		uint32		target = cut->reached++;
+
+		px_fill_row(cut->fills[target], cut->row_for_all);
+		if (is_full(cut, cut->fills[target]))
+			return (int) target;
+	}
+	cut->row_for_all = NULL;
+	return -1;
 }
 
 /*
@@ -346,7 +345,7 @@ fill_targets(px_send_state *state)
 {
 	PlanState  *child = linitial(state->css.custom_ps);
 	px_cut	   *cut = state->cut;
-	int			full = find_full(cut);
+	int			full = cut->row_for_all ? fill_all(cut) : -1;
 
 	while (full < 0 && !state->exhausted)
 	{
@@ -364,8 +363,9 @@ fill_targets(px_send_state *state)
 			continue;
 		if (target == PX_TARGET_ALL)
 		{
-			fill_all(cut, slot);
-			full = find_full(cut);
+			cut->row_for_all = slot;
+			cut->reached = 0;
+			full = fill_all(cut);
 			continue;
 		}
 		px_fill_row(cut->fills[target], slot);

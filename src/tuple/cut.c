@@ -105,6 +105,7 @@ px_cut_begin(px_cut *cut)
 void
 px_cut_restart(px_cut *cut)
 {
+	cut->row_for_all = NULL;
 	for (uint32 i = 0; i < cut->targets; i++)
 		px_frame_maker_restart(cut->makers[i]);
 }

@@ -26,6 +26,13 @@ typedef struct px_cut
 	px_fill   **fills;			/* [targets] */
 	px_frame_maker **makers;	/* [targets], each with its target's fill */
 	uint32		next;			/* that gets the next row for PX_TARGET_ANY */
+
+	/*
+	 * Written by node/send.c: the child's row, while batches must be sent
+	 * before all targets have it; and how many have it.
+	 */
+	TupleTableSlot *row_for_all;
+	uint32		reached;
 } px_cut;
 
 /*
