@@ -91,6 +91,22 @@ EXPLAIN (COSTS OFF) EXECUTE kept;
 ROLLBACK;
 DEALLOCATE kept;
 
+-- keys that all want the same place: found, and not sought among all others
+CREATE TABLE remote.crowd AS
+	SELECT array_agg((CASE WHEN k < 9223372036854775808 THEN k ELSE k - 18446744073709551616 END)::bigint) AS keys
+	FROM generate_series(1, 400000) i, LATERAL (SELECT i * 17428512612931826493::numeric % 18446744073709551616 AS k) x;
+CREATE FUNCTION count_found(keys bigint[], OUT members bigint, OUT others bigint) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE 'SELECT count(*) FILTER (WHERE exchange.in_keys($1, k)), count(*) FILTER (WHERE exchange.in_keys($1, k + 1))
+		FROM unnest($1) WITH ORDINALITY AS u(k, n) WHERE n % 7 = 0' INTO members, others USING keys;
+END
+$$;
+SET statement_timeout = '20s';
+SELECT c.* FROM remote.crowd, count_found(keys) c;
+RESET statement_timeout;
+DROP TABLE remote.crowd;
+DROP FUNCTION count_found;
+
 DROP TABLE remote.keyed;
 DROP FUNCTION key_differences, sender_filter;
 REVOKE USAGE ON SCHEMA remote FROM regress_px_keys;

@@ -14,6 +14,10 @@
  * keys, and whether the first place is empty would be a branch that no
  * processor can predict.  So a bitmap that is nearly empty is asked first.
  *
+ * Whoever chooses the keys can have them all want the same place: then each
+ * would be sought among all others.  So the keys are kept sorted in place of a
+ * table if some are too far from their places.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -38,11 +42,18 @@ PG_FUNCTION_INFO_V1(px_sql_in_keys_int8);
 /* The least number of places for which the bitmap is whole words. */
 #define PLACES_MIN	4
 
+/*
+ * No key is further from its place.  With a table that is half full, random
+ * keys are not 100 places away, even if they are 100 million.
+ */
+#define DISTANCE_MAX	512
+
 typedef struct key_table
 {
 	int			shift;			/* of a hash, to get a bit */
 	uint32		mask;			/* number of places - 1 */
 	int64		empty;			/* what an empty place has: not a key */
+	int			nsorted;		/* 0: keys has places; else these, sorted */
 	uint64	   *bits;			/* 1 << BITS_LOG2 for each place */
 	int64		keys[FLEXIBLE_ARRAY_MEMBER];
 } key_table;
@@ -54,6 +65,26 @@ bit_of(const key_table *table, int64 key)
 	return ((uint64) key * UINT64CONST(0x9E3779B97F4A7C15)) >> table->shift;
 }
 
+static bool
+is_among(const int64 *keys, int nkeys, int64 key)
+{
+	int			first = 0;
+	int			end = nkeys;
+
+	while (first < end)
+	{
+		int			middle = first + (end - first) / 2;
+
+		if (keys[middle] == key)
+			return true;
+		if (keys[middle] < key)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return false;
+}
+
 static inline bool
 has_key(const key_table *table, int64 key)
 {
@@ -63,6 +94,8 @@ has_key(const key_table *table, int64 key)
 	if ((table->bits[bit / 64] & (UINT64CONST(1) << (bit % 64))) == 0 ||
 		key == table->empty)
 		return false;
+	if (table->nsorted > 0)
+		return is_among(table->keys, table->nsorted, key);
 	while (table->keys[place] != table->empty)
 	{
 		if (table->keys[place] == key)
@@ -73,15 +106,47 @@ has_key(const key_table *table, int64 key)
 }
 
 static void
-add_key(key_table *table, int64 key)
+add_bit(key_table *table, int64 key)
 {
 	uint64		bit = bit_of(table, key);
-	uint32		place = (uint32) (bit >> BITS_LOG2);
 
 	table->bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
-	while (table->keys[place] != table->empty)
+}
+
+/* False if the key would be too far from its place. */
+static bool
+add_key(key_table *table, int64 key)
+{
+	uint32		place = (uint32) (bit_of(table, key) >> BITS_LOG2);
+
+	for (int i = 0; i < DISTANCE_MAX; i++)
+	{
+		if (table->keys[place] == table->empty)
+		{
+			table->keys[place] = key;
+			return true;
+		}
 		place = (place + 1) & table->mask;
-	table->keys[place] = key;
+	}
+	return false;
+}
+
+/* Add sorted keys without duplicates. */
+static void
+add_keys(key_table *table, const int64 *keys, int nkeys)
+{
+	bool		placed = true;
+
+	for (int i = 0; i < nkeys; i++)
+		add_bit(table, keys[i]);
+	table->nsorted = 0;
+	for (int i = 0; i < nkeys && placed; i++)
+		placed = add_key(table, keys[i]);
+	if (!placed)
+	{
+		memcpy(table->keys, keys, nkeys * sizeof(int64));
+		table->nsorted = nkeys;
+	}
 }
 
 static int64
@@ -171,8 +236,7 @@ make_table(ArrayType *array, Oid type, MemoryContext context)
 	table->empty = find_gap(keys, nkeys);
 	for (uint32 i = 0; i < nplaces; i++)
 		table->keys[i] = table->empty;
-	for (int i = 0; i < nkeys; i++)
-		add_key(table, keys[i]);
+	add_keys(table, keys, nkeys);
 	pfree(keys);
 	return table;
 }
