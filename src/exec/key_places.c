@@ -29,6 +29,7 @@
 
 #include "compat.h"
 #include "exec/key_places.h"
+#include "tuple/policy.h"
 
 /* Numbers of indexes, which are none if last < first. */
 typedef struct place
@@ -63,12 +64,6 @@ typedef struct search
  * The partition column
  * --------------------------------------------------------------------- */
 
-static bool
-is_integer(Oid type)
-{
-	return type == INT2OID || type == INT4OID || type == INT8OID;
-}
-
 /*
  * Are rows with column = key where the key lies?  Collations need not be those
  * of the partitions: a filter's keys have deterministic ones, in which only
@@ -90,7 +85,8 @@ fits_operator(PartitionKey key, Oid operator)
 		return false;
 	op_input_types(operator, &left, &right);
 	return left == type &&
-		(right == type || (is_integer(left) && is_integer(right)));
+		(right == type ||
+		 (px_type_is_integer(left) && px_type_is_integer(right)));
 }
 
 /* Is parent partitioned by the column of that name? */

@@ -9,6 +9,7 @@
 
 #include "miscadmin.h"
 #include "nodes/extensible.h"
+#include "utils/syscache.h"
 
 #include "exec/plan_walk.h"
 
@@ -79,4 +80,15 @@ px_plan_walk_all(const PlannedStmt *stmt, px_plan_visitor visit, void *arg)
 			return true;
 	}
 	return false;
+}
+
+void
+px_plan_add_function(PlannedStmt *stmt, Oid function)
+{
+	PlanInvalItem *item = makeNode(PlanInvalItem);
+
+	item->cacheId = PROCOID;
+	item->hashValue = GetSysCacheHashValue1(PROCOID,
+											ObjectIdGetDatum(function));
+	stmt->invalItems = lappend(stmt->invalItems, item);
 }

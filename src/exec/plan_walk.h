@@ -34,4 +34,11 @@ extern bool px_plan_walk(Plan *plan, px_plan_visitor visit, void *arg);
 extern bool px_plan_walk_all(const PlannedStmt *stmt, px_plan_visitor visit,
 							 void *arg);
 
+/*
+ * Let the plan be invalidated when the function is dropped or replaced.  The
+ * planner does the same for all functions of a query, but does not see those
+ * that come into the plan, or leave the query, without it.
+ */
+extern void px_plan_add_function(PlannedStmt *stmt, Oid function);
+
 #endif							/* PX_EXEC_PLAN_WALK_H */

@@ -24,6 +24,7 @@
 #include "compat.h"
 #include "exec/transmission.h"
 #include "plan/frequent_keys.h"
+#include "tuple/policy.h"
 
 /*
  * A key is frequent if it has more than this part of the rows that each target
@@ -50,12 +51,6 @@ typedef struct common_values
 	AttStatsSlot slot;
 	int			n;				/* 0: they are not known */
 } common_values;
-
-static bool
-is_integer(Oid type)
-{
-	return type == INT2OID || type == INT4OID || type == INT8OID;
-}
 
 /*
  * Statistics show values of rows.  So there are none for a user who might not
@@ -112,7 +107,7 @@ rows_of_value(const px_keyed_rows *side, const common_values *values,
 	{
 		Datum		other = values->slot.values[i];
 
-		if (is_integer(type) ?
+		if (px_type_is_integer(type) ?
 			integer_of(value, type) == integer_of(other, side->type) :
 			DatumGetBool(FunctionCall2Coll(&entry->eq_opr_finfo,
 										   side->key->varcollid, value,
@@ -202,7 +197,7 @@ px_frequent_keys_find(PlannerInfo *root, const px_keyed_rows sides[2],
 	int			nestlevel;
 
 	/* Else a value of one type might not be the same in the other. */
-	if (is_integer(type) && is_integer(sides[1].type))
+	if (px_type_is_integer(type) && px_type_is_integer(sides[1].type))
 		type = INT8OID;
 	else if (type != sides[1].type)
 		return found;

@@ -21,7 +21,6 @@
 #include "utils/array.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
-#include "utils/syscache.h"
 
 #include "compat.h"
 #include "exec/in_keys.h"
@@ -93,18 +92,6 @@ has_many_keys(const Node *keys)
 	return ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) >= KEYS_MIN;
 }
 
-/* As the planner does it for all functions of a query. */
-static void
-add_dependency(PlannedStmt *stmt, Oid function)
-{
-	PlanInvalItem *item = makeNode(PlanInvalItem);
-
-	item->cacheId = PROCOID;
-	item->hashValue = GetSysCacheHashValue1(PROCOID,
-											ObjectIdGetDatum(function));
-	stmt->invalItems = lappend(stmt->invalItems, item);
-}
-
 /* What stands in place of a condition: itself, or a call. */
 static Node *
 replace_condition(Node *condition, const replace_context *context)
@@ -122,7 +109,7 @@ replace_condition(Node *condition, const replace_context *context)
 	function = find_function(context->marker, type);
 	if (!OidIsValid(function))
 		return condition;
-	add_dependency(context->stmt, function);
+	px_plan_add_function(context->stmt, function);
 	return (Node *) makeFuncExpr(function, BOOLOID,
 								 list_make2(lsecond(clause->args),
 											linitial(clause->args)),

@@ -36,12 +36,12 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
-#include "utils/syscache.h"
 
 #include "admit/session.h"
 #include "compat.h"
 #include "conn/sqlstate.h"
 #include "exec/fragment_memory.h"
+#include "exec/plan_walk.h"
 #include "node/send.h"
 #include "plan/attach.h"
 #include "plan/in_keys.h"
@@ -275,22 +275,6 @@ plan_stream(const px_request *request, PX_PLANNER_PARAMETERS)
 	return stmt;
 }
 
-/*
- * Let the plan be invalidated when the marker function is dropped or replaced.
- * The planner does the same for all functions of a query, but does not see the
- * marker.
- */
-static void
-add_function_dependency(PlannedStmt *stmt, Oid function)
-{
-	PlanInvalItem *item = makeNode(PlanInvalItem);
-
-	item->cacheId = PROCOID;
-	item->hashValue = GetSysCacheHashValue1(PROCOID,
-											ObjectIdGetDatum(function));
-	stmt->invalItems = lappend(stmt->invalItems, item);
-}
-
 /* Decline a query that must run in postgres_fdw's session, not in this one. */
 static void
 check_session(Query *query, const px_request *request)
@@ -383,7 +367,7 @@ marker_planner(PX_PLANNER_PARAMETERS)
 		px_session_decline(px_session_judge_plan(stmt));
 	px_in_keys_replace(stmt, castNode(FuncExpr, marker->expr)->funcid);
 	px_send_add_node(stmt, marker, &request, &slice, text);
-	add_function_dependency(stmt, castNode(FuncExpr, marker->expr)->funcid);
+	px_plan_add_function(stmt, castNode(FuncExpr, marker->expr)->funcid);
 	return stmt;
 }
 

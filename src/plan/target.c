@@ -19,6 +19,7 @@
 #include "compat.h"
 #include "exec/transmission.h"
 #include "plan/target.h"
+#include "tuple/policy.h"
 
 /* A query with more partitions by hash is not worth its length. */
 #define MAP_MAX		1024
@@ -83,12 +84,6 @@ px_target_by_hash_bounds(const px_fragment_join *join, const px_cut_key *key)
 		bounds->nindexes, px_transmission_type(key->side_type, -1));
 }
 
-static bool
-is_integer(Oid type)
-{
-	return type == INT2OID || type == INT4OID || type == INT8OID;
-}
-
 /* The type in which keys are compared with bounds, or InvalidOid. */
 static Oid
 type_of_bounds(const px_fragment_join *join, const px_cut_key *key)
@@ -104,7 +99,8 @@ type_of_bounds(const px_fragment_join *join, const px_cut_key *key)
 	entry = lookup_type_cache(key->big_type, TYPECACHE_BTREE_OPFAMILY);
 	if (scheme->partopfamily[0] != entry->btree_opf)
 		return InvalidOid;
-	if (is_integer(key->big_type) && is_integer(key->side_type))
+	if (px_type_is_integer(key->big_type) &&
+		px_type_is_integer(key->side_type))
 		return INT8OID;
 
 	/* PostgreSQL's width_bucket takes no heed of gaps between elements. */

@@ -12,6 +12,8 @@
 #ifndef PX_TUPLE_POLICY_H
 #define PX_TUPLE_POLICY_H
 
+#include "catalog/pg_type_d.h"
+
 #include "wire/frame.h"
 
 /* How a decoded value becomes a Datum. */
@@ -57,5 +59,12 @@ typedef struct px_type_policy
  * older servers would misread.
  */
 extern px_type_policy px_type_lookup(Oid type, uint32 peer_version);
+
+/* smallint, integer, bigint: these are compared with one another. */
+static inline bool
+px_type_is_integer(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID;
+}
 
 #endif							/* PX_TUPLE_POLICY_H */
