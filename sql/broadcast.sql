@@ -89,6 +89,8 @@ SELECT * FROM broadcast_differences('SELECT count(*), sum(f.qty) FROM bfact f JO
 SELECT * FROM broadcast_differences('SELECT i.brand, sum(f.qty) FROM bfact_1 f JOIN bitem i ON i.id = f.item GROUP BY 1');
 -- not a subquery that cannot be planned twice: of partitions, with subqueries, or with InitPlans
 SELECT * FROM broadcast_differences('SELECT f.shop, count(*) FROM bfact f JOIN (SELECT item, count(*) FROM bfact WHERE id < 50 GROUP BY item) x ON x.item = f.item GROUP BY 1');
+SELECT * FROM broadcast_differences('SELECT f.shop, count(*) FROM bfact_1 f JOIN (SELECT item, qty FROM bfact WHERE id % 200 = 7 UNION ALL SELECT item, qty FROM bfact WHERE id % 200 = 9) x ON x.item = f.item GROUP BY 1');
+SELECT * FROM broadcast_differences('SELECT f.shop, count(*) FROM bfact_1 f JOIN (SELECT id, id + 0 AS qty FROM bitem WHERE id % 4 = 2 UNION ALL SELECT id, id + 1 FROM bitem WHERE id % 5 = 2) x ON x.id = f.item GROUP BY 1');
 SELECT * FROM broadcast_differences('SELECT f.shop, count(*) FROM bfact f JOIN (SELECT id FROM bitem UNION ALL SELECT id FROM bshop) x ON x.id = f.item GROUP BY 1');
 SELECT * FROM broadcast_differences('SELECT f.shop, count(*) FROM bfact_1 f JOIN (SELECT g.item, count(*) FROM bfact_2 g JOIN (SELECT max(id) AS id FROM bitem GROUP BY brand) i ON i.id = g.item GROUP BY 1) x ON x.item = f.item GROUP BY 1');
 CREATE INDEX bitem_id ON bitem (id);

@@ -406,33 +406,42 @@ has_minmax_path(PlannerInfo *root)
 }
 
 /*
- * Can all subqueries of the join be planned twice: as sides, and for the local
- * plan?  set_plan_references changes the AppendRelInfos and PlanRowMarks of a
+ * Can a subquery be planned twice: as a side, and for the local plan?
+ * set_plan_references changes the AppendRelInfos and PlanRowMarks of a
  * subquery where they are, so it may not come across them again.  InitPlans are
  * made with the plan, and have one parameter.  And subqueries within subqueries
  * would be planned twice again for each level.
  */
 static bool
+can_repeat_subquery(PlannerInfo *subroot)
+{
+	if (subroot->append_rel_list != NIL || subroot->rowMarks != NIL ||
+		has_minmax_path(subroot))
+		return false;
+	for (int i = 1; i < subroot->simple_rel_array_size; i++)
+	{
+		if (subroot->simple_rel_array[i] &&
+			subroot->simple_rel_array[i]->subroot)
+			return false;
+	}
+	return true;
+}
+
+/* Can all subqueries of the join be planned twice? */
+static bool
 can_repeat_subqueries(PlannerInfo *root, const RelOptInfo *joinrel)
 {
-	int			relid = -1;
-
-	while ((relid = bms_next_member(joinrel->relids, relid)) >= 0)
+	for (int i = 1; i < root->simple_rel_array_size; i++)
 	{
-		const RelOptInfo *rel = root->simple_rel_array[relid];
-		PlannerInfo *subroot = rel ? rel->subroot : NULL;
+		const RelOptInfo *rel = root->simple_rel_array[i];
 
-		if (subroot == NULL)
+		/* Branches of a UNION ALL are subqueries of a member's. */
+		if (rel == NULL || rel->subroot == NULL ||
+			!bms_is_subset(rel->top_parent_relids ? rel->top_parent_relids :
+						   rel->relids, joinrel->relids))
 			continue;
-		if (subroot->append_rel_list != NIL || subroot->rowMarks != NIL ||
-			has_minmax_path(subroot))
+		if (!can_repeat_subquery(rel->subroot))
 			return false;
-		for (int i = 1; i < subroot->simple_rel_array_size; i++)
-		{
-			if (subroot->simple_rel_array[i] &&
-				subroot->simple_rel_array[i]->subroot)
-				return false;
-		}
 	}
 	return true;
 }
