@@ -46,6 +46,7 @@
 #include "exec/fragment_memory.h"
 #include "exec/timeout.h"
 #include "library.h"
+#include "node/inbox_join.h"
 #include "node/send.h"
 #include "node/send_explain.h"
 #include "node/send_parallel.h"
@@ -623,6 +624,7 @@ send_begin(CustomScanState *node, EState *estate, int eflags)
 	nestlevel = px_fragment_memory_begin();
 	child = ExecInitNode(linitial(scan->custom_plans), estate, eflags);
 	px_fragment_memory_end(nestlevel);
+	px_inbox_join_watch(child);
 	node->custom_ps = list_make1(child);
 
 	state->below_gather = intVal(list_nth(scan->custom_private,
