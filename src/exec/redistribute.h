@@ -9,6 +9,8 @@
  * target is an ExchangeReceive, too: its query reads inboxes of its own session,
  * which are filled before it begins.
  *
+ * Or a target pulls its frames from all sources (exec/pull_links.h).
+ *
  * While a target cannot take its next frames, no source is read: so there is
  * no more in memory here than two calls to each target, and no file.
  *
@@ -40,6 +42,7 @@ typedef struct px_redistribute_target
 	/* What was sent: set by px_redistribute. */
 	uint64		rows;
 	uint64		nbytes;
+	bool		pulled;			/* it came from the sources directly */
 } px_redistribute_target;
 
 /*

@@ -51,6 +51,7 @@
 #include "node/send_explain.h"
 #include "node/send_parallel.h"
 #include "node/send_state.h"
+#include "transport/offer.h"
 
 #ifdef WORDS_BIGENDIAN
 #define SENDER_LITTLE_ENDIAN	false
@@ -93,10 +94,22 @@ store_frame(px_send_state *state, bytea *frame)
 	return ExecStoreVirtualTuple(slot);
 }
 
+/* Do the frames of the target stay on its host? */
+static bool
+is_plain(const px_send_state *state)
+{
+	const px_request *request = &state->request;
+
+	return request->links > 0 &&
+		(request->plain >> (state->target % request->links) & 1) != 0;
+}
+
 /* Set how the next batch is encoded. */
 static void
 set_choice(px_send_state *state, px_choice choice)
 {
+	if (is_plain(state))
+		choice = PX_CHOICE_PLAIN;
 	state->choice = choice;
 	px_choice_options(&state->request, choice, &state->maker->options);
 }
@@ -139,6 +152,7 @@ static bytea *
 make_batch(px_send_state *state)
 {
 	px_frame_maker *maker = state->maker;
+	bool		adaptive = state->adaptive && !is_plain(state);
 	size_t		raw_nbytes;
 	bytea	   *frame;
 	instr_time	begin;
@@ -146,10 +160,10 @@ make_batch(px_send_state *state)
 
 	INSTR_TIME_SET_CURRENT(begin);
 	raw_nbytes = px_frame_maker_raw_nbytes(maker);
-	if (state->adaptive)
+	if (adaptive)
 		set_choice(state, px_auto_filled(state->adaptive, raw_nbytes));
 	frame = px_frame_maker_batch(maker, raw_nbytes, state->choice);
-	if (state->adaptive)
+	if (adaptive)
 		px_auto_encoded(state->adaptive, raw_nbytes,
 						PX_FRAME_OF_BYTEA_NBYTES(frame), maker->columns,
 						state->fill->ncolumns);
@@ -514,6 +528,29 @@ next_frame_of_any(px_send_state *state)
 	return TupIsNull(slot) ? take_frame(state, true) : slot;
 }
 
+bool
+px_send_offer(CustomScanState *node, const px_request *request,
+			  TupleTableSlot *slot)
+{
+	const struct varlena *frame;
+	bool		taken;
+
+	if (request->pulled == 0)
+		return false;
+	px_timeout_stop(node);
+	if (TupIsNull(slot))
+	{
+		px_offer_finish(request);
+		return false;
+	}
+	slot_getallattrs(slot);
+	frame = (const struct varlena *) DatumGetPointer(slot->tts_values[0]);
+	taken = px_offer_put(request, (const uint8_t *) VARDATA_ANY(frame),
+						 VARSIZE_ANY_EXHDR(frame));
+	px_timeout_restart(node);
+	return taken;
+}
+
 static TupleTableSlot *
 send_exec(CustomScanState *node)
 {
@@ -532,7 +569,9 @@ send_exec(CustomScanState *node)
 		count_send_wait(state);
 		slot = next_frame_of_any(state);
 		INSTR_TIME_SET_CURRENT(state->returned_at);
-	} while (state->queue && px_send_put(state, slot));
+	} while ((state->queue && px_send_put(state, slot)) ||
+			 (!state->below_gather && px_send_offer(node, &state->request,
+													slot)));
 	px_fragment_memory_end(nestlevel);
 
 	/* With a cursor, the end of the FETCH statement stops the time-out. */
