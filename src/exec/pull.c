@@ -51,6 +51,9 @@ PG_FUNCTION_INFO_V1(px_sql_pull);
 #define BINARY		1
 #define LINKS_MAX	4096
 
+/* While nothing comes, it is looked so often whether the client is there. */
+#define CHECK_MS	1000
+
 typedef struct pull_link
 {
 	px_connection_holder holder;	/* must be first; no connection if the
@@ -431,7 +434,7 @@ wait_for_any(const List *all)
 								  PQsocket(from->holder.connection->pg), NULL,
 								  NULL);
 		}
-		n = WaitEventSetWait(set, -1, &event, 1,
+		n = WaitEventSetWait(set, CHECK_MS, &event, 1,
 							 px_wait_event(PX_WAIT_RECEIVE));
 	}
 	PG_FINALLY();
@@ -439,7 +442,9 @@ wait_for_any(const List *all)
 		FreeWaitEventSet(set);
 	}
 	PG_END_TRY();
-	if (n > 0 && (event.events & WL_LATCH_SET))
+	if (n == 0)
+		px_offer_check_client();
+	else if (event.events & WL_LATCH_SET)
 		ResetLatch(MyLatch);
 	CHECK_FOR_INTERRUPTS();
 	px_timeout_next_statement();

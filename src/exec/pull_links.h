@@ -8,7 +8,7 @@
 #ifndef PX_EXEC_PULL_LINKS_H
 #define PX_EXEC_PULL_LINKS_H
 
-#include "exec/redistribute.h"
+#include "exec/redistribute_state.h"
 
 /* How a target calls for its rows. */
 #define PX_PULL		"SELECT exchange.pull($1::pg_catalog.text)"

@@ -27,6 +27,7 @@
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
@@ -35,7 +36,6 @@
 #include "conn/hello_self.h"
 #include "conn/pool.h"
 #include "exec/pull_server.h"
-#include "plan/eligible.h"
 
 extern PGDLLEXPORT Datum px_sql_can_pull(PG_FUNCTION_ARGS);
 
@@ -43,6 +43,17 @@ PG_FUNCTION_INFO_V1(px_sql_can_pull);
 
 /* A server that has led elsewhere is asked again after this time. */
 #define ASK_AGAIN_MS	60000
+
+/* Does its wrapper have postgres_fdw's handler? */
+static bool
+is_of_postgres_fdw(const ForeignServer *server)
+{
+	const ForeignDataWrapper *wrapper = GetForeignDataWrapper(server->fdwid);
+	const char *handler = OidIsValid(wrapper->fdwhandler) ?
+		get_func_name(wrapper->fdwhandler) : NULL;
+
+	return handler && strcmp(handler, "postgres_fdw_handler") == 0;
+}
 
 static bool
 has_mapping(Oid userid, Oid serverid)
@@ -63,7 +74,7 @@ is_usable(Oid serverid)
 	ForeignServer *server = GetForeignServerExtended(serverid,
 													 FSV_MISSING_OK);
 
-	return server && px_server_is_postgres_fdw(server) &&
+	return server && is_of_postgres_fdw(server) &&
 		px_server_aclcheck(serverid, userid) == ACLCHECK_OK &&
 		has_mapping(userid, serverid) &&
 		(superuser_arg(server->owner) ||

@@ -19,6 +19,7 @@
 
 #include "compat.h"
 #include "exec/auto.h"
+#include "exec/send_offer.h"
 #include "exec/timeout.h"
 #include "library.h"
 #include "node/forward.h"

@@ -44,6 +44,7 @@
 #include "compat.h"
 #include "exec/auto.h"
 #include "exec/fragment_memory.h"
+#include "exec/send_offer.h"
 #include "exec/timeout.h"
 #include "library.h"
 #include "node/inbox_join.h"
@@ -51,7 +52,6 @@
 #include "node/send_explain.h"
 #include "node/send_parallel.h"
 #include "node/send_state.h"
-#include "transport/offer.h"
 
 #ifdef WORDS_BIGENDIAN
 #define SENDER_LITTLE_ENDIAN	false
@@ -526,29 +526,6 @@ next_frame_of_any(px_send_state *state)
 	flush_frames(state);
 	slot = next_frame(state);
 	return TupIsNull(slot) ? take_frame(state, true) : slot;
-}
-
-bool
-px_send_offer(CustomScanState *node, const px_request *request,
-			  TupleTableSlot *slot)
-{
-	const struct varlena *frame;
-	bool		taken;
-
-	if (request->pulled == 0)
-		return false;
-	px_timeout_stop(node);
-	if (TupIsNull(slot))
-	{
-		px_offer_finish(request);
-		return false;
-	}
-	slot_getallattrs(slot);
-	frame = (const struct varlena *) DatumGetPointer(slot->tts_values[0]);
-	taken = px_offer_put(request, (const uint8_t *) VARDATA_ANY(frame),
-						 VARSIZE_ANY_EXHDR(frame));
-	px_timeout_restart(node);
-	return taken;
 }
 
 static TupleTableSlot *

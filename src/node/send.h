@@ -95,12 +95,4 @@ extern px_request_column *px_send_read_request(const FuncExpr *marker,
 											   int ncolumns,
 											   px_request *request);
 
-/*
- * The topmost node of a query that sends has a frame, or an empty slot after
- * the last one.  True if it was put into a queue for another session: then the
- * next one is wanted.  See transport/offer.h.
- */
-extern bool px_send_offer(CustomScanState *node, const px_request *request,
-						  TupleTableSlot *slot);
-
 #endif							/* PX_NODE_SEND_H */

@@ -43,8 +43,11 @@ PG_FUNCTION_INFO_V1(px_sql_offer);
 #define QUEUE_NBYTES_MAX	((Size) 256 * 1024)
 #define QUEUES_NBYTES_MAX	((Size) 4 * 1024 * 1024)
 
-/* While a queue is full, what was returned before is flushed this often. */
-#define FLUSH_MS			1000
+/*
+ * While a queue is full, what was returned before is flushed this often, and
+ * it is looked whether the client is still there.
+ */
+#define CHECK_MS			1000
 
 /* What a segment begins with.  The queues of pulled links follow in turn. */
 typedef struct offer_header
@@ -112,8 +115,9 @@ static void
 make_queues(uint32 links, uint64 pulled)
 {
 	int			n = pg_popcount64(pulled);
-	Size		nbytes = Max(Min(QUEUES_NBYTES_MAX / n, QUEUE_NBYTES_MAX),
-							 QUEUE_NBYTES_MIN);
+	Size		nbytes =
+		MAXALIGN_DOWN(Max(Min(QUEUES_NBYTES_MAX / n, QUEUE_NBYTES_MAX),
+						  QUEUE_NBYTES_MIN));
 	MemoryContext oldcontext = MemoryContextSwitchTo(TopTransactionContext);
 	dsm_segment *segment = create_segment(MAXALIGN(sizeof(offer_header)) +
 										  n * nbytes);
@@ -207,14 +211,27 @@ require_offer(const px_request *request)
 				 errmsg("no rows were offered in this transaction")));
 }
 
-/* Wait until something happens, or what was returned is to be flushed. */
+void
+px_offer_check_client(void)
+{
+	if (whereToSendOutput == DestRemote && !pq_check_connection())
+		ereport(FATAL,
+				(errcode(ERRCODE_CONNECTION_FAILURE),
+				 errmsg("connection to client lost")));
+}
+
+/*
+ * Wait until something happens.  The collectors may be waiting for others, and
+ * nothing be sent to the client, who asked for all this, meanwhile.
+ */
 static void
 wait_for_collector(void)
 {
 	if (whereToSendOutput == DestRemote)
 		(void) pq_flush_if_writable();
-	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-					 FLUSH_MS, WAIT_EVENT_MESSAGE_QUEUE_SEND);
+	if (WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+				  CHECK_MS, WAIT_EVENT_MESSAGE_QUEUE_SEND) & WL_TIMEOUT)
+		px_offer_check_client();
 	ResetLatch(MyLatch);
 	CHECK_FOR_INTERRUPTS();
 }

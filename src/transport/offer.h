@@ -48,4 +48,11 @@ extern void px_offer_finish(const px_request *request);
 extern shm_mq_handle *px_offer_open(const px_receipt *token, uint32 link,
 									dsm_segment **segment);
 
+/*
+ * Either end, while it waits for the other: end the session (FATAL) if the
+ * client has gone.  Nothing is sent to it or read from it, so nobody else
+ * would notice.
+ */
+extern void px_offer_check_client(void);
+
 #endif							/* PX_TRANSPORT_OFFER_H */

@@ -12,7 +12,7 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 my @shards = map { new_shard("shard$_", extensions => [ 'postgres_fdw', 'pg_exchange' ], conf => "dynamic_shared_memory_type = mmap\n") } 1 .. 3;
-my $coordinator = new_coordinator('coordinator', conf => "pg_exchange.join_exchange = hash_partition\npg_exchange.join_pull = on\n");
+my $coordinator = new_coordinator('coordinator', conf => "restart_after_crash = on\npg_exchange.join_exchange = hash_partition\npg_exchange.join_pull = on\n");
 my @gates = map { make_gate($_) } @shards;
 foreach my $i (1 .. 3)
 {
@@ -268,6 +268,25 @@ $background = in_gate('a sender is killed');
 sql(2, q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT exchange.send(%'});
 ($out, $err) = end_of('a sender is killed', $background);
 ok($err eq '' || $err =~ /terminat|server closed the connection/, 'a sender is killed: it is an error of the query, or the join runs on the coordinator') or diag($err);
+
+# An error of a source is the query's, whoever sees it first.
+sql(3, q{CREATE OR REPLACE VIEW items_3 AS SELECT nr, ord, qty / (nr - 7500) AS qty, code, note FROM all_items});
+ask($_), like($session->{stderr}, qr/ERROR:  22012: division by zero/, 'an error of a source') for $one, $two;
+nothing_left('an error of a source');
+sql(3, q{CREATE OR REPLACE VIEW items_3 AS SELECT nr, ord, qty, code, note FROM all_items});
+
+# The coordinator's server is gone at once, while sources wait at their gates.
+$background = in_gate('a crash of the coordinator');
+my $pid = $coordinator->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%FROM orders o JOIN items%' AND pid <> pg_backend_pid()});
+kill 'KILL', $pid;
+ok($shards[0]->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE query LIKE 'SELECT exchange.pull%' AND state = 'active'}), 'a crash of the coordinator: no server pulls any more');
+$gates[1]->query('SELECT pg_advisory_unlock(7)');
+eval { $background->quit };
+wait_until_up($coordinator);
+$session = open_session($coordinator);
+$session->query('\set VERBOSITY verbose');
+nothing_left('a crash of the coordinator');
+is_pulled('after a crash of the coordinator', 9);
 
 # ---- LIMIT, own writes, two at once -----------------------------------------------
 
