@@ -149,11 +149,20 @@ foreach my $i (1 .. 3)
 anew();
 is_pulled('a user without rights or mappings', 'none');
 sql($_, "DO \$\$ DECLARE s name; BEGIN FOR s IN SELECT srvname FROM pg_foreign_server LOOP EXECUTE format('CREATE USER MAPPING FOR reader SERVER %I', s); END LOOP; END \$\$") for 1 .. 3;
-is_pulled('a user with mappings, but without USAGE', 'none');
-sql($_, "DO \$\$ DECLARE s name; BEGIN FOR s IN SELECT srvname FROM pg_foreign_server LOOP EXECUTE format('GRANT USAGE ON FOREIGN SERVER %I TO reader', s); END LOOP; END \$\$") for 1 .. 3;
-is_pulled('a user without a password', 'none');
-sql($_, "DO \$\$ DECLARE s name; BEGIN FOR s IN SELECT srvname FROM pg_foreign_server LOOP EXECUTE format('ALTER USER MAPPING FOR reader SERVER %I OPTIONS (ADD password_required ''false'')', s); END LOOP; END \$\$") for 1 .. 3;
+# What to do to all foreign servers of all shards.
+sub with_servers
+{
+	my ($sql) = @_;
+	sql($_, "DO \$\$ DECLARE s name; BEGIN FOR s IN SELECT srvname FROM pg_foreign_server LOOP EXECUTE format('$sql', s); END LOOP; END \$\$") for 1 .. 3;
+	return;
+}
+with_servers(q{ALTER USER MAPPING FOR reader SERVER %I OPTIONS (ADD password_required ''false'')});
+is_pulled('a user who needs no password, but without USAGE', 'none');
+with_servers('GRANT USAGE ON FOREIGN SERVER %I TO reader');
 is_pulled('a user who needs no password', 9);
+with_servers(q{ALTER USER MAPPING FOR reader SERVER %I OPTIONS (DROP password_required)});
+is_pulled('a user without a password', 'none');
+with_servers(q{ALTER USER MAPPING FOR reader SERVER %I OPTIONS (ADD password_required ''false'')});
 sql($_, "CREATE ROLE stranger; GRANT USAGE ON FOREIGN DATA WRAPPER postgres_fdw TO stranger; DO \$\$ DECLARE s name; BEGIN FOR s IN SELECT srvname FROM pg_foreign_server LOOP EXECUTE format('ALTER SERVER %I OWNER TO stranger', s); END LOOP; END \$\$") for 1 .. 3;
 is_pulled('servers of somebody else', 'none');
 sql($_, 'GRANT stranger TO reader') for 1 .. 3;
