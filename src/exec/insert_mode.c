@@ -201,7 +201,7 @@ has_clean_columns(const Plan *source)
 {
 	ListCell   *lc;
 
-	foreach(lc, castNode(CustomScan, source)->custom_scan_tlist)
+	foreach(lc, ((const CustomScan *) source)->custom_scan_tlist)
 	{
 		const TargetEntry *column = lfirst(lc);
 

@@ -148,7 +148,7 @@ begin_params(px_receive_state *state, const CustomScan *scan)
 static const char *
 private_string(const CustomScan *scan, px_receive_private item)
 {
-	const Node *value = list_nth(scan->custom_private, item);
+	Node	   *value = list_nth(scan->custom_private, item);
 
 	return value ? strVal(value) : NULL;
 }

@@ -206,7 +206,7 @@ make_types(PlannerInfo *root, const Plan *plan, const List *exprs,
 
 	while (!IsA(plan, ForeignScan))
 		plan = outerPlan(plan);
-	scan = castNode(ForeignScan, plan);
+	scan = (const ForeignScan *) plan;
 
 	/* A scan may return columns that nobody needs. */
 	foreach(lc, px_fragment_scan_columns(root, scan))
