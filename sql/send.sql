@@ -3,7 +3,7 @@
 --
 SELECT exchange.hello('hello');
 SELECT exchange.hello('protocol=1-1 codecs=7 encodings=7 endian=little encoding=UTF8 server_version=150000 instance=0123456789abcdef0123456789abcdef export=1')
-	~ '^protocol=1-1 codecs=7 encodings=16383 endian=little encoding=UTF8 server_version=[0-9]+ instance=[0-9a-f]{32} export=1 spread=1 pull=1$' AS answered;
+	~ '^protocol=1-1 codecs=7 encodings=16383 endian=little encoding=UTF8 server_version=[0-9]+ instance=[0-9a-f]{32} export=1 spread=1$' AS answered;
 
 -- frames: a schema, batches that grow, an end
 \set request 'version=1 encodings=7 codec=none level=0 batch_rows=1000 batch_bytes=1048576 server_version=150000 columns=23:-1'

@@ -59,7 +59,6 @@ px_hello_self(px_hello *hello)
 			sizeof(hello->encoding));
 	hello->server_version = PG_VERSION_NUM;
 	hello->can_spread = true;
-	hello->can_pull = true;
 	instance_id(hello->instance, sizeof(hello->instance));
 	hello->can_export =
 		px_function_aclcheck(F_PG_EXPORT_SNAPSHOT, GetUserId()) == ACLCHECK_OK;

@@ -80,13 +80,6 @@ typedef struct px_peer
 	bool		knows_host;
 	bool		is_same_host;
 
-	/*
-	 * Which running server it leads to, as its last session has said when it
-	 * was asked by exec/pull_server.c, and when; 0: not known.
-	 */
-	char		instance[sizeof(((px_hello *) NULL)->instance)];
-	TimestampTz instance_at;
-
 	/* When to try again after a session that did not answer, or 0. */
 	TimestampTz avoid_until;
 

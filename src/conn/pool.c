@@ -114,7 +114,6 @@ px_peer_get(UserMapping *user)
 		peer->knows_host = false;
 		peer->is_same_host = false;
 		peer->avoid_until = 0;
-		peer->instance_at = 0;
 		peer->admitted = peer->question_left = false;
 		peer->snapshot[0] = '\0';
 		px_seal_break(peer);
@@ -809,7 +808,6 @@ invalidation_callback(Datum arg, int cacheid, uint32 hashvalue)
 			continue;
 
 		forgive_peer(peer);
-		peer->instance_at = 0;
 		memset(&peer->link_history, 0, sizeof(peer->link_history));
 		dlist_foreach_modify(iter, &peer->connections)
 		{

@@ -19,7 +19,6 @@
 
 #include "compat.h"
 #include "exec/auto.h"
-#include "exec/send_offer.h"
 #include "exec/timeout.h"
 #include "library.h"
 #include "node/forward.h"
@@ -28,7 +27,6 @@
 typedef struct px_forward_state
 {
 	CustomScanState css;		/* must be first */
-	const px_request *request;
 	px_auto    *adaptive;		/* of the leader's ExchangeSend; or NULL */
 } px_forward_state;
 
@@ -54,24 +52,19 @@ forward_begin(CustomScanState *node, EState *estate, int eflags)
 									  eflags);
 
 	node->custom_ps = list_make1(gather);
-	state->request = px_send_request(outerPlanState(gather));
 	state->adaptive = px_send_adaptive(outerPlanState(gather));
 }
 
 static TupleTableSlot *
 forward_exec(CustomScanState *node)
 {
-	const px_forward_state *state = (const px_forward_state *) node;
-	px_auto    *adaptive = state->adaptive;
+	px_auto    *adaptive = ((px_forward_state *) node)->adaptive;
 	TupleTableSlot *slot;
 
 	px_timeout_restart(node);
 	if (adaptive)
 		px_auto_forwarding(adaptive);
-	do
-	{
-		slot = ExecProcNode(linitial(node->custom_ps));
-	} while (px_send_offer(node, state->request, slot));
+	slot = ExecProcNode(linitial(node->custom_ps));
 	if (!TupIsNull(slot))
 	{
 		struct varlena *frame;

@@ -27,11 +27,10 @@ typedef enum hello_key
 	KEY_SERVER_VERSION,
 	KEY_INSTANCE,
 	KEY_EXPORT,
-	KEY_SPREAD,
-	KEY_PULL
+	KEY_SPREAD
 } hello_key;
 
-#define KEY_COUNT	(KEY_PULL + 1)
+#define KEY_COUNT	(KEY_SPREAD + 1)
 
 /* A hello has all keys before this one. */
 #define KEY_OPTIONAL	KEY_SPREAD
@@ -46,7 +45,6 @@ static const char *const key_names[KEY_COUNT] = {
 	[KEY_INSTANCE] = "instance",
 	[KEY_EXPORT] = "export",
 	[KEY_SPREAD] = "spread",
-	[KEY_PULL] = "pull",
 };
 
 static void
@@ -84,11 +82,6 @@ px_hello_write(char *buffer, size_t cap, const px_hello *hello)
 	if (hello->can_spread)
 	{
 		put_key(&text, KEY_SPREAD);
-		px_text_put_number(&text, 1);
-	}
-	if (hello->can_pull)
-	{
-		put_key(&text, KEY_PULL);
 		px_text_put_number(&text, 1);
 	}
 	return px_text_end(&text);
@@ -170,10 +163,6 @@ take_value(const char **at, hello_key key, px_hello *hello, px_fault *fault)
 		case KEY_SPREAD:
 			status = px_text_take_number(at, what, 0, 1, &number, fault);
 			hello->can_spread = number == 1;
-			break;
-		case KEY_PULL:
-			status = px_text_take_number(at, what, 0, 1, &number, fault);
-			hello->can_pull = number == 1;
 			break;
 	}
 	if (!ok)

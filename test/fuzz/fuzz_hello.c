@@ -38,8 +38,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				 again.server_version == hello.server_version &&
 				 strcmp(again.instance, hello.instance) == 0 &&
 				 again.can_export == hello.can_export &&
-				 again.can_spread == hello.can_spread &&
-				 again.can_pull == hello.can_pull);
+				 again.can_spread == hello.can_spread);
 	FUZZ_REQUIRE(px_hello_common_version(&hello, &again) ==
 				 hello.protocol_max);
 	return 0;
