@@ -26,6 +26,7 @@
 #include "compat.h"
 #include "exec/key_set.h"
 #include "exec/value_set.h"
+#include "tuple/policy.h"
 #include "wire/bloom.h"
 
 struct px_key_set
@@ -79,22 +80,7 @@ is_ordered(Oid type)
 	}
 }
 
-/* A value of an ordered type, and back. */
-static int64
-int64_of_value(Oid type, Datum value)
-{
-	switch (type)
-	{
-		case INT2OID:
-			return DatumGetInt16(value);
-		case INT4OID:
-		case DATEOID:
-			return DatumGetInt32(value);
-		default:
-			return DatumGetInt64(value);
-	}
-}
-
+/* A value of an ordered type: what px_integer_of_value was given. */
 static Datum
 value_of_int64(Oid type, int64 number)
 {
@@ -209,7 +195,7 @@ hash_of_value(const px_key_set *set, Datum value)
 	uint64		hash;
 
 	if (set->hashing == PX_KEY_HASH_INTEGER)
-		hash = px_bloom_hash_int64(int64_of_value(set->type.type, value));
+		hash = px_bloom_hash_int64(px_integer_of_value(set->type.type, value));
 	else if (set->type.typlen == -1)
 		hash = px_bloom_hash_bytes((const uint8_t *) VARDATA_ANY(bytes),
 								   VARSIZE_ANY_EXHDR(bytes));
@@ -223,7 +209,7 @@ summarise(px_key_set *set, Datum value)
 {
 	if (set->ordered)
 	{
-		int64		number = int64_of_value(set->type.type, value);
+		int64		number = px_integer_of_value(set->type.type, value);
 
 		set->lowest = Min(set->lowest, number);
 		set->highest = Max(set->highest, number);

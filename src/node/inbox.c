@@ -9,7 +9,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type_d.h"
 #include "commands/explain.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
@@ -21,6 +20,7 @@
 #include "node/row_function.h"
 #include "transport/inbox.h"
 #include "transport/inbox_reader.h"
+#include "tuple/policy.h"
 
 PG_FUNCTION_INFO_V1(px_sql_inbox);
 
@@ -66,11 +66,8 @@ watch_begin(px_inbox_state *state)
 static void
 watch_add(px_inbox_state *state, Datum value)
 {
-	int64		integer = state->watched_type == INT8OID ?
-		DatumGetInt64(value) : state->watched_type == INT4OID ?
-		DatumGetInt32(value) : DatumGetInt16(value);
-
-	px_distinct_ints_add(&state->ints, integer);
+	px_distinct_ints_add(&state->ints,
+						 px_integer_of_value(state->watched_type, value));
 }
 
 /* Begin to read the inbox; false if its number is null. */

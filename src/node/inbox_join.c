@@ -17,13 +17,13 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type_d.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
 #include "node/inbox.h"
 #include "node/inbox_join.h"
+#include "tuple/policy.h"
 
 /* Do integers match if they have the same value, and else not? */
 static bool
@@ -60,10 +60,7 @@ column_of(const CustomScan *scan, const Node *key)
 	var = (const Var *) target->expr;
 	if (!IsA(var, Var) || var->varno != INDEX_VAR || var->varattno <= 0)
 		return 0;
-	if (var->vartype != INT2OID && var->vartype != INT4OID &&
-		var->vartype != INT8OID)
-		return 0;
-	return var->varattno;
+	return px_type_is_integer(var->vartype) ? var->varattno : 0;
 }
 
 static void

@@ -61,6 +61,7 @@
 #include "plan/decorrelate.h"
 #include "plan/harmless.h"
 #include "plan/make_query.h"
+#include "tuple/policy.h"
 
 /* A condition inner = outer of a subquery; it is one operator. */
 typedef struct correlation
@@ -193,8 +194,7 @@ compares_identity(Oid left, Oid right)
 {
 	if (left == right)
 		return px_type_compares_safely(left);
-	return (left == INT2OID || left == INT4OID || left == INT8OID) &&
-		(right == INT2OID || right == INT4OID || right == INT8OID);
+	return px_type_is_integer(left) && px_type_is_integer(right);
 }
 
 /*

@@ -82,20 +82,6 @@ end_values(common_values *values)
 	ReleaseVariableStats(values->vardata);
 }
 
-static int64
-integer_of(Datum value, Oid type)
-{
-	switch (type)
-	{
-		case INT2OID:
-			return DatumGetInt16(value);
-		case INT4OID:
-			return DatumGetInt32(value);
-		default:
-			return DatumGetInt64(value);
-	}
-}
-
 /* How many rows has the other side with this value? */
 static double
 rows_of_value(const px_keyed_rows *side, const common_values *values,
@@ -108,7 +94,8 @@ rows_of_value(const px_keyed_rows *side, const common_values *values,
 		Datum		other = values->slot.values[i];
 
 		if (px_type_is_integer(type) ?
-			integer_of(value, type) == integer_of(other, side->type) :
+			px_integer_of_value(type, value) ==
+			px_integer_of_value(side->type, other) :
 			DatumGetBool(FunctionCall2Coll(&entry->eq_opr_finfo,
 										   side->key->varcollid, value,
 										   other)))
@@ -176,7 +163,7 @@ find_of_side(const px_keyed_rows sides[2], const common_values values[2],
 		else
 		{
 			keys[n++] = sql_type == INT8OID ?
-				Int64GetDatum(integer_of(value, this->type)) : value;
+				Int64GetDatum(px_integer_of_value(this->type, value)) : value;
 			found->n++;
 			found->copies += others;
 		}

@@ -67,4 +67,20 @@ px_type_is_integer(Oid type)
 	return type == INT2OID || type == INT4OID || type == INT8OID;
 }
 
+/* A value of such a type; or of date, or one that is stored as a bigint. */
+static inline int64
+px_integer_of_value(Oid type, Datum value)
+{
+	switch (type)
+	{
+		case INT2OID:
+			return DatumGetInt16(value);
+		case INT4OID:
+		case DATEOID:
+			return DatumGetInt32(value);
+		default:
+			return DatumGetInt64(value);
+	}
+}
+
 #endif							/* PX_TUPLE_POLICY_H */
