@@ -119,6 +119,12 @@ endif
 PG_CPPFLAGS = -Isrc -I$(shell $(PG_CONFIG) --includedir)
 SHLIB_LINK = -lpq -llz4 -lzstd
 
+# Our functions call each other directly. Else the dynamic linker looks for each of a thousand names
+# in all libraries of the server before ours, whenever a backend or a worker loads the library.
+ifeq (Linux,$(shell uname -s))
+SHLIB_LINK += -Wl,-Bsymbolic
+endif
+
 # Header dependencies are ours, one .d beside each .o: those of PGXS (where it has them) are named
 # by base name only, and two of our modules may have files of the same name.
 override autodepend =
