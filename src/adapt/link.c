@@ -188,6 +188,18 @@ px_consume_ns(const px_link *link, const px_costs *costs, px_choice current)
 			   cost.cpu_ns * PX_DECODE_SHARE, 0);
 }
 
+/*
+ * Does as much leave as the link was known to carry?  Then it is the link that
+ * holds up frames, even if the receiver's window was full: that is small in a
+ * connection's first moments.
+ */
+static bool
+px_link_is_full(const px_costs *costs, double drain_ns)
+{
+	return drain_ns >= costs->link_ns * PX_SAME_RATE &&
+		drain_ns * PX_SAME_RATE <= costs->link_ns;
+}
+
 void
 px_link_learn(px_link *link, px_costs *costs, px_choice current,
 			  const px_link_sample *sample)
@@ -227,7 +239,7 @@ px_link_learn(px_link *link, px_costs *costs, px_choice current,
 	px_learn_rate(link, costs, drain_ns);
 	memset(&link->passed, 0, sizeof(link->passed));
 
-	if (px_mean_get(&link->receiver) < 0.5)
+	if (px_mean_get(&link->receiver) < 0.5 || px_link_is_full(costs, drain_ns))
 	{
 		costs->link_ns = drain_ns;
 		costs->consume_ns = 0;
