@@ -10,11 +10,14 @@
 #ifndef PX_COMPAT_EXECUTOR_H
 #define PX_COMPAT_EXECUTOR_H
 
+#include "access/tableam.h"
 #include "commands/copyfrom_internal.h"
 #include "executor/execPartition.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "parser/parsetree.h"
+#include "pgstat.h"
+#include "utils/rel.h"
 
 /*
  * ExecutorRun_hook lost execute_once: 18.  The parameters of such a function,
@@ -180,6 +183,51 @@ px_insert_index_tuples(ResultRelInfo *target, TupleTableSlot *slot,
 #else
 	return ExecInsertIndexTuples(target, slot, estate, false, false, NULL,
 								 NIL);
+#endif
+}
+
+/* A table's scans, which take options: 19. */
+static inline TableScanDesc
+px_table_beginscan(Relation relation, Snapshot snapshot)
+{
+#if PG_VERSION_NUM >= 190000
+	return table_beginscan(relation, snapshot, 0, NULL, SO_NONE);
+#else
+	return table_beginscan(relation, snapshot, 0, NULL);
+#endif
+}
+
+static inline TableScanDesc
+px_table_beginscan_tidrange(Relation relation, Snapshot snapshot,
+							ItemPointer first, ItemPointer last)
+{
+#if PG_VERSION_NUM >= 190000
+	return table_beginscan_tidrange(relation, snapshot, first, last, SO_NONE);
+#else
+	return table_beginscan_tidrange(relation, snapshot, first, last);
+#endif
+}
+
+static inline TableScanDesc
+px_table_beginscan_parallel(Relation relation, ParallelTableScanDesc shared)
+{
+#if PG_VERSION_NUM >= 190000
+	return table_beginscan_parallel(relation, shared, SO_NONE);
+#else
+	return table_beginscan_parallel(relation, shared);
+#endif
+}
+
+/* Count tuples of a relation that a scan has passed: renamed in 16. */
+static inline void
+px_count_tuples_returned(Relation relation, int ntuples)
+{
+	if (!pgstat_should_count_relation(relation))
+		return;
+#if PG_VERSION_NUM >= 160000
+	relation->pgstat_info->counts.tuples_returned += ntuples;
+#else
+	relation->pgstat_info->t_counts.t_tuples_returned += ntuples;
 #endif
 }
 

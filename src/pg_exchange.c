@@ -20,6 +20,7 @@
 #include "node/gather.h"
 #include "node/inbox.h"
 #include "node/insert.h"
+#include "node/key_scan.h"
 #include "node/keys.h"
 #include "node/lookup.h"
 #include "node/modify.h"
@@ -75,6 +76,7 @@ _PG_init(void)
 	px_insert_node_init();
 	px_lookup_init();
 	px_keys_init();
+	px_key_scan_init();
 	px_broadcast_init();
 	px_run_init();
 	px_trim_init();

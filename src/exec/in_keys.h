@@ -18,4 +18,7 @@ extern Datum px_sql_in_keys_int2(PG_FUNCTION_ARGS);
 extern Datum px_sql_in_keys_int4(PG_FUNCTION_ARGS);
 extern Datum px_sql_in_keys_int8(PG_FUNCTION_ARGS);
 
+/* Is the function one of them? */
+extern bool px_in_keys_is(Oid function);
+
 #endif							/* PX_EXEC_IN_KEYS_H */

@@ -82,6 +82,43 @@ px_plan_walk_all(const PlannedStmt *stmt, px_plan_visitor visit, void *arg)
 	return false;
 }
 
+static Plan *
+replace_in_plan(Plan *plan, px_plan_replacer replace, void *arg)
+{
+	List	  **list;
+	ListCell   *lc;
+
+	if (plan == NULL)
+		return NULL;
+	check_stack_depth();
+
+	plan->lefttree = replace_in_plan(plan->lefttree, replace, arg);
+	plan->righttree = replace_in_plan(plan->righttree, replace, arg);
+	if (IsA(plan, SubqueryScan))
+	{
+		SubqueryScan *scan = (SubqueryScan *) plan;
+
+		scan->subplan = replace_in_plan(scan->subplan, replace, arg);
+	}
+	list = px_plan_list(plan);
+	if (list)
+	{
+		foreach(lc, *list)
+			lfirst(lc) = replace_in_plan(lfirst(lc), replace, arg);
+	}
+	return replace(plan, arg);
+}
+
+void
+px_plan_replace_all(PlannedStmt *stmt, px_plan_replacer replace, void *arg)
+{
+	ListCell   *lc;
+
+	stmt->planTree = replace_in_plan(stmt->planTree, replace, arg);
+	foreach(lc, stmt->subplans)
+		lfirst(lc) = replace_in_plan(lfirst(lc), replace, arg);
+}
+
 void
 px_plan_add_function(PlannedStmt *stmt, Oid function)
 {

@@ -34,6 +34,16 @@ extern bool px_plan_walk(Plan *plan, px_plan_visitor visit, void *arg);
 extern bool px_plan_walk_all(const PlannedStmt *stmt, px_plan_visitor visit,
 							 void *arg);
 
+/* Returns what stands in place of a plan, which may be itself. */
+typedef Plan *(*px_plan_replacer) (Plan *plan, void *arg);
+
+/*
+ * Replace the nodes of a statement's plans, those below a node first; but not
+ * the child of an ExchangeReceive.
+ */
+extern void px_plan_replace_all(PlannedStmt *stmt, px_plan_replacer replace,
+								void *arg);
+
 /*
  * Let the plan be invalidated when the function is dropped or replaced.  The
  * planner does the same for all functions of a query, but does not see those

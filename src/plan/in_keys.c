@@ -5,7 +5,9 @@
  *
  * key = ANY (keys) is what an index can be asked for, so the query has that.
  * Where the planner has chosen to look at each row, it stays a filter, and
- * exchange.in_keys is faster than core's hash table (exec/in_keys.c).
+ * exchange.in_keys is faster than core's hash table (exec/in_keys.c).  A scan
+ * of a whole heap, or of a range of its blocks, becomes an ExchangeKeyScan,
+ * which does not even call it (plan/key_scan.c).
  *
  * A filter is a list of conditions that must all be true.  For it, null and
  * false are the same, so a null among the keys makes no difference.
@@ -26,6 +28,7 @@
 #include "exec/in_keys.h"
 #include "exec/plan_walk.h"
 #include "plan/in_keys.h"
+#include "plan/key_scan.h"
 
 /* Core hashes as many (MIN_ARRAY_SIZE_FOR_HASHED_SAOP). */
 #define KEYS_MIN	9
@@ -117,9 +120,10 @@ replace_condition(Node *condition, const replace_context *context)
 								 COERCE_EXPLICIT_CALL);
 }
 
-static bool
+static Plan *
 replace_in_scan(Plan *plan, void *arg)
 {
+	const replace_context *context = arg;
 	ListCell   *lc;
 
 	switch (nodeTag(plan))
@@ -131,12 +135,11 @@ replace_in_scan(Plan *plan, void *arg)
 		case T_TidScan:
 		case T_TidRangeScan:
 			foreach(lc, plan->qual)
-				lfirst(lc) = replace_condition(lfirst(lc), arg);
-			break;
+				lfirst(lc) = replace_condition(lfirst(lc), context);
+			return px_key_scan_replace(context->stmt, plan);
 		default:
-			break;
+			return plan;
 	}
-	return false;
 }
 
 void
@@ -144,5 +147,5 @@ px_in_keys_replace(PlannedStmt *stmt, Oid marker)
 {
 	replace_context context = {.stmt = stmt, .marker = marker};
 
-	(void) px_plan_walk_all(stmt, replace_in_scan, &context);
+	px_plan_replace_all(stmt, replace_in_scan, &context);
 }
