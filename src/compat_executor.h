@@ -186,6 +186,18 @@ px_insert_index_tuples(ResultRelInfo *target, TupleTableSlot *slot,
 #endif
 }
 
+/* Make a scan's slot; nothing is promised of its columns, which came in 19. */
+static inline void
+px_init_scan_slot(EState *estate, ScanState *scan, TupleDesc desc,
+				  const TupleTableSlotOps *ops)
+{
+#if PG_VERSION_NUM >= 190000
+	ExecInitScanTupleSlot(estate, scan, desc, ops, 0);
+#else
+	ExecInitScanTupleSlot(estate, scan, desc, ops);
+#endif
+}
+
 /* A table's scans, which take options: 19. */
 static inline TableScanDesc
 px_table_beginscan(Relation relation, Snapshot snapshot)

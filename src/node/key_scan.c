@@ -146,7 +146,6 @@ skip_tuples(px_key_scan_state *state, HeapScanDesc scan)
 	int			index = (int) scan->rs_cindex;
 	int			nskipped;
 
-	Assert((scan->rs_base.rs_flags & SO_ALLOW_PAGEMODE) != 0);
 	while (index + 1 < ntuples)
 	{
 		ItemId		item = PageGetItemId(page, scan->rs_vistuples[index + 1]);
@@ -205,9 +204,13 @@ next_row(ScanState *ss)
 		CHECK_FOR_INTERRUPTS();
 		if (state->on_page)
 			skip_tuples(state, (HeapScanDesc) ss->ss_currentScanDesc);
-		state->on_page = scan_next(state, ss->ss_currentScanDesc, slot);
-		if (!state->on_page)
+		if (!scan_next(state, ss->ss_currentScanDesc, slot))
+		{
+			state->on_page = false;
 			return NULL;
+		}
+		state->on_page = (ss->ss_currentScanDesc->rs_flags &
+						  SO_ALLOW_PAGEMODE) != 0;
 		tuple = ((BufferHeapTupleTableSlot *) slot)->base.tuple;
 		if (tuple_matches(state, tuple->t_data, tuple->t_len, desc))
 			return slot;
@@ -351,8 +354,8 @@ begin_key_scan(CustomScanState *css, EState *estate, int eflags)
 			 RelationGetRelationName(relation));
 
 	/* Core has made a slot for values, but rows come in the table's slots. */
-	ExecInitScanTupleSlot(estate, &css->ss, RelationGetDescr(relation),
-						  table_slot_callbacks(relation));
+	px_init_scan_slot(estate, &css->ss, RelationGetDescr(relation),
+					  table_slot_callbacks(relation));
 	ExecAssignScanProjectionInfo(&css->ss);
 	init_conditions(state, scan);
 	init_range(state, scan);
