@@ -281,7 +281,7 @@ CREATE FUNCTION slow(i int, seconds float8) RETURNS int LANGUAGE plpgsql STABLE 
 \set VERBOSITY terse
 SET statement_timeout = '300ms';
 SELECT i.brand, sum(f.qty) FROM bfact f JOIN (SELECT brand, slow(id, 0.2) AS id FROM bitem OFFSET 0) i ON i.id = f.item GROUP BY 1;
-CREATE VIEW remote.slow_fact AS SELECT id, slow(item, 0.001) AS item, qty FROM remote.bfact_1;
+CREATE VIEW remote.slow_fact AS SELECT id, slow(item, 0.01) AS item, qty FROM remote.bfact_1;
 CREATE FOREIGN TABLE slow_fact (id int, item int, qty int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'slow_fact');
 SELECT i.brand, sum(f.qty) FROM slow_fact f JOIN bitem i ON i.id = f.item GROUP BY 1;
 RESET statement_timeout;
