@@ -31,6 +31,7 @@ BEGIN
 			IF line ~ '\mrows=\d+\.\d' THEN
 				line := regexp_replace(line, '\mrows=\d+\.\d+', 'rows=' || round(substring(line, '\mrows=(\d+\.\d+)')::numeric));
 			END IF;
+			line := regexp_replace(line, '\$0|\(InitPlan 1\)\.col1', '(value)');
 			RETURN NEXT trim(regexp_replace(line, '''\{[^}]*\}''', '''(keys)''', 'g'));
 		END IF;
 	END LOOP;
@@ -61,8 +62,9 @@ SELECT * FROM key_rows('plain = ANY (''{NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,
 -- all rows have keys; and both keys of two conditions
 SELECT * FROM key_rows(format('id = ANY (%L)', (SELECT array_agg(i) FROM generate_series(1, 9000) i)));
 SELECT * FROM key_rows('plain = ANY (''{1,2,3,4,5,6,7,8,9,999}'') AND nullable = ANY (''{1,2,3,4,5,6,7,8,9,199}'')');
--- with other conditions: before it only those that cannot fail, and have no effects
+-- with other conditions: before it only those that cannot fail
 SELECT * FROM key_rows('plain = ANY (''{1,2,3,4,5,6,7,8,9,999}'') AND id > 5000 AND word LIKE ''%x''');
+SELECT sender_scans('SELECT id FROM remote.held WHERE plain = ANY (''{1,2,3,4,5,6,7,8,9}'') AND maybe IS DISTINCT FROM (SELECT 10 / min(g) FROM generate_series(0, 3) g)');
 SELECT * FROM key_rows('plain = ANY (''{1,2,3,4,5,6,7,8,9,999}'') AND 100 / small > 20');
 SELECT * FROM key_rows('plain = ANY (''{1,2,3,4,5,6,7,8,9,999}'') AND small > 0 AND 100 / small > 20');
 SELECT sender_scans('SELECT id FROM remote.held WHERE plain = ANY (''{1,2,3,4,5,6,7,8,9}'') OR id = 3');
@@ -111,9 +113,9 @@ ALTER TABLE remote.held SET (parallel_workers = 0);
 
 -- anew for each outer row
 SELECT sender_scans('SELECT x.n FROM generate_series(2000, 6000, 2000) g(i), LATERAL (SELECT count(*)::int AS n FROM remote.held h
-	WHERE h.id > g.i AND h.plain = ANY (''{1,2,3,4,5,6,7,8,9}'') ) x', 'COSTS OFF, ANALYZE, TIMING OFF, SUMMARY OFF');
+	WHERE h.id + 1 + 2 + 3 + 4 + 5 + 6 > g.i AND h.plain = ANY (''{1,2,3,4,5,6,7,8,9}'') ) x', 'COSTS OFF, ANALYZE, TIMING OFF, SUMMARY OFF');
 SELECT sender_scans('SELECT x.n FROM generate_series(2000, 6000, 2000) g(i), LATERAL (SELECT count(*)::int AS n FROM remote.held h
-	WHERE h.id > g.i AND h.plain = ANY (''{1,2,3,4,5,6,7,8,9}'') AND h.ctid >= ''(2,0)'') x', 'COSTS OFF, ANALYZE, TIMING OFF, SUMMARY OFF');
+	WHERE h.id + 1 + 2 + 3 + 4 + 5 + 6 > g.i AND h.plain = ANY (''{1,2,3,4,5,6,7,8,9}'') AND h.ctid >= ''(2,0)'') x', 'COSTS OFF, ANALYZE, TIMING OFF, SUMMARY OFF');
 
 -- all that is a heap: partitions, materialized views, temporary tables; nothing else
 CREATE TABLE remote.split (plain int, note text) PARTITION BY RANGE (plain);
@@ -130,7 +132,7 @@ SELECT sender_scans('SELECT plain FROM remote.other WHERE plain = ANY (''{1,2,3,
 DROP TABLE remote.other;
 DROP ACCESS METHOD other_heap;
 
--- row security: its conditions come first, and only those that cannot fail are passed by
+-- row security: its conditions come first
 CREATE ROLE regress_px_held;
 GRANT USAGE ON SCHEMA remote TO regress_px_held;
 GRANT SELECT ON remote.held TO regress_px_held;

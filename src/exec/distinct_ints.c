@@ -84,3 +84,10 @@ px_distinct_ints_add(px_distinct_ints *ints, int64 value)
 	if (!ints->distinct)
 		free_words(ints);
 }
+
+bool
+px_distinct_ints_end(px_distinct_ints *ints)
+{
+	free_words(ints);
+	return ints->distinct;
+}

@@ -35,4 +35,7 @@ extern void px_distinct_ints_begin(px_distinct_ints *ints,
  */
 extern void px_distinct_ints_add(px_distinct_ints *ints, int64 value);
 
+/* There are no more integers: are all different?  Frees the bitmap. */
+extern bool px_distinct_ints_end(px_distinct_ints *ints);
+
 #endif							/* PX_EXEC_DISTINCT_INTS_H */

@@ -107,7 +107,7 @@ inbox_next(px_row_function *base, Datum *values, bool *isnull)
 	if (!px_inbox_reader_next(state->reader, values, isnull))
 	{
 		if (state->watched > 0)
-			*state->distinct = state->ints.distinct;
+			*state->distinct = px_distinct_ints_end(&state->ints);
 		return false;
 	}
 	if (state->watched > 0 && !isnull[state->watched - 1])

@@ -218,12 +218,16 @@ next_row(ScanState *ss)
 	}
 }
 
-/* Has a row that was updated meanwhile the keys?  For ExecScan. */
+/* Is a row that was updated meanwhile one of them?  For ExecScan. */
 static bool
 recheck(ScanState *ss, TupleTableSlot *slot)
 {
 	px_key_scan_state *state = (px_key_scan_state *) ss;
 
+	if (state->has_range &&
+		(ItemPointerCompare(&slot->tts_tid, &state->first) < 0 ||
+		 ItemPointerCompare(&slot->tts_tid, &state->last) > 0))
+		return false;
 	for (int i = 0; i < state->nconditions; i++)
 	{
 		const key_condition *condition = &state->conditions[i];
@@ -357,6 +361,8 @@ begin_key_scan(CustomScanState *css, EState *estate, int eflags)
 	px_init_scan_slot(estate, &css->ss, RelationGetDescr(relation),
 					  table_slot_callbacks(relation));
 	ExecAssignScanProjectionInfo(&css->ss);
+	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
+		return;
 	init_conditions(state, scan);
 	init_range(state, scan);
 }

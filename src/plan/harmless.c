@@ -479,6 +479,14 @@ is_harmless(Node *node, harmless_context *context)
 }
 
 bool
+px_condition_is_harmless(Node *condition)
+{
+	harmless_context context = {0};
+
+	return is_harmless(condition, &context);
+}
+
+bool
 px_is_harmless_strict(Node *node, SubLink **sublink)
 {
 	harmless_context context = {.strict = true, .aggregates = true,

@@ -25,6 +25,12 @@ extern bool px_from_is_harmless(const Query *query);
 extern bool px_query_is_harmless(const Query *query);
 
 /*
+ * Can this condition of a finished plan raise no error?  Subqueries, and values
+ * that other parts of the plan compute, can.
+ */
+extern bool px_condition_is_harmless(Node *condition);
+
+/*
  * Is the expression NULL whenever one of its leaves is, and can it raise no
  * error?  Leaves are columns, constants, parameters and aggregates of the
  * list below.  At most one of them may be a scalar subquery, which is stored

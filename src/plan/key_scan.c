@@ -13,13 +13,12 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_operator_d.h"
 #include "nodes/makefuncs.h"
-#include "optimizer/clauses.h"
-#include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "utils/syscache.h"
 
 #include "exec/in_keys.h"
 #include "node/key_scan.h"
+#include "plan/harmless.h"
 #include "plan/key_scan.h"
 
 static bool
@@ -51,8 +50,8 @@ is_about_column(const Node *condition)
 
 /*
  * The positions of conditions that may be looked at before all others.  Those
- * that stand before them must not fail, nor tell anyone of the row: else it
- * would be seen that they are not evaluated for each.
+ * that stand before them must not fail: else it would be seen that they are
+ * not evaluated for each row.
  */
 static List *
 find_conditions(List *qual)
@@ -66,8 +65,7 @@ find_conditions(List *qual)
 
 		if (is_about_column(condition))
 			found = lappend_int(found, foreach_current_index(lc));
-		else if (contain_leaked_vars(condition) ||
-				 contain_volatile_functions(condition))
+		else if (!px_condition_is_harmless(condition))
 			break;
 	}
 	return found;
