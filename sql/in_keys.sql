@@ -68,9 +68,14 @@ CREATE ROLE regress_px_keys;
 GRANT SELECT ON remote.keyed TO regress_px_keys;
 GRANT USAGE ON SCHEMA remote TO regress_px_keys;
 REVOKE EXECUTE ON FUNCTION exchange.in_keys(int[], int) FROM PUBLIC;
+PREPARE kept AS SELECT exchange.send('version=1 encodings=7 codec=none level=0 batch_rows=1000 batch_bytes=1048576 server_version=150000 columns=20:-1', t)
+	FROM (SELECT large FROM remote.keyed WHERE plain = ANY ('{1,2,3,4,5,6,7,8,9}')) t;
+EXPLAIN (COSTS OFF) EXECUTE kept;
 SET ROLE regress_px_keys;
 SELECT * FROM sender_filter('plain = ANY (''{1,2,3,4,5,6,7,8,9}'')');
+EXPLAIN (COSTS OFF) EXECUTE kept;
 RESET ROLE;
+DEALLOCATE kept;
 GRANT EXECUTE ON FUNCTION exchange.in_keys(int[], int) TO PUBLIC;
 -- an index is asked for the keys
 CREATE INDEX ON remote.keyed (plain);
@@ -91,7 +96,7 @@ EXPLAIN (COSTS OFF) EXECUTE kept;
 ROLLBACK;
 DEALLOCATE kept;
 
--- keys that all want the same place: found, and not sought among all others
+-- keys that all want the same place: found, and not sought among all others; keys, in whatever order, in a time in proportion
 CREATE TABLE remote.crowd AS
 	SELECT array_agg((CASE WHEN k < 9223372036854775808 THEN k ELSE k - 18446744073709551616 END)::bigint) AS keys
 	FROM generate_series(1, 400000) i, LATERAL (SELECT i * 17428512612931826493::numeric % 18446744073709551616 AS k) x;

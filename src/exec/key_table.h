@@ -8,10 +8,6 @@
  * whether the first place is empty would be a branch that no processor can
  * predict.  So a bitmap that is nearly empty is asked first.
  *
- * Whoever chooses the keys can have them all want the same place: then each
- * would be sought among all others.  So the keys are kept sorted in place of a
- * table if some are too far from their places.
- *
  *-------------------------------------------------------------------------
  */
 #ifndef PX_EXEC_KEY_TABLE_H
@@ -23,21 +19,23 @@
  * Bits of the bitmap for each place.  With 16 to 32 bits for a key, 3 to 6 % of
  * other keys meet a bit that is set; with 1,000 keys the bitmap takes 4 kB.
  */
-#define PX_KEY_TABLE_BITS_LOG2	4
+#define PX_KEY_BITS_LOG2	4
 
 typedef struct px_key_table
 {
+	uint64		multiplier;		/* of the hash */
 	int			shift;			/* of a hash, to get a bit */
 	uint32		mask;			/* number of places - 1 */
 	int64		empty;			/* what an empty place has: not a key */
-	int			nsorted;		/* 0: keys has places; else these, sorted */
-	uint64	   *bits;			/* 1 << PX_KEY_TABLE_BITS_LOG2 for each place */
+	uint64	   *bits;			/* 1 << PX_KEY_BITS_LOG2 for each place */
 	int64		keys[FLEXIBLE_ARRAY_MEMBER];
 } px_key_table;
 
 /*
  * A table of the elements of an array of type, which is int2, int4 or int8,
- * that are not null.  It is allocated in context, in two pieces.
+ * that are not null.  It is allocated in context, in two pieces.  Takes time
+ * in proportion to the number of keys, whatever they are, and can be
+ * interrupted.
  */
 extern px_key_table *px_key_table_make(ArrayType *array, Oid type,
 									   MemoryContext context);
@@ -48,11 +46,11 @@ extern bool px_keys_have(ArrayType *array, Oid type, int64 key);
 /* For px_key_table_has alone: the key's bit is set, is the key there? */
 extern bool px_key_table_search(const px_key_table *table, int64 key);
 
-/* 2^64 / golden ratio: Knuth, The Art of Computer Programming 3, 6.4. */
+/* Multiplicative hashing: Knuth, The Art of Computer Programming 3, 6.4. */
 static inline uint64
 px_key_table_bit(const px_key_table *table, int64 key)
 {
-	return ((uint64) key * UINT64CONST(0x9E3779B97F4A7C15)) >> table->shift;
+	return ((uint64) key * table->multiplier) >> table->shift;
 }
 
 static inline bool

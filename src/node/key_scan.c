@@ -47,7 +47,9 @@ typedef struct key_condition
 	AttrNumber	column;
 	int			length;			/* of the column: 2, 4 or 8 */
 	int			offset;			/* in tuples without nulls; -1: it varies */
-	const px_key_table *keys;
+	Oid			type;
+	ArrayType  *array;			/* of keys */
+	const px_key_table *keys;	/* NULL before the first row */
 } key_condition;
 
 typedef struct px_key_scan_state
@@ -56,6 +58,7 @@ typedef struct px_key_scan_state
 
 	key_condition *conditions;
 	int			nconditions;
+	bool		has_tables;		/* the conditions have keys */
 
 	bool		has_range;		/* only the tuples from first to last */
 	ItemPointerData first;
@@ -165,6 +168,20 @@ skip_tuples(px_key_scan_state *state, HeapScanDesc scan)
  * The scan
  * --------------------------------------------------------------------- */
 
+static void
+make_tables(px_key_scan_state *state)
+{
+	for (int i = 0; i < state->nconditions; i++)
+	{
+		key_condition *condition = &state->conditions[i];
+
+		condition->keys =
+			px_key_table_make(condition->array, condition->type,
+							  state->css.ss.ps.state->es_query_cxt);
+	}
+	state->has_tables = true;
+}
+
 static TableScanDesc
 begin_scan(px_key_scan_state *state)
 {
@@ -193,6 +210,9 @@ next_row(ScanState *ss)
 	px_key_scan_state *state = (px_key_scan_state *) ss;
 	TupleTableSlot *slot = ss->ss_ScanTupleSlot;
 	TupleDesc	desc = RelationGetDescr(ss->ss_currentRelation);
+
+	if (!state->has_tables)
+		make_tables(state);
 
 	/* A parallel scan has begun, unless there are no workers. */
 	if (ss->ss_currentScanDesc == NULL)
@@ -224,6 +244,8 @@ recheck(ScanState *ss, TupleTableSlot *slot)
 {
 	px_key_scan_state *state = (px_key_scan_state *) ss;
 
+	if (!state->has_tables)
+		make_tables(state);
 	if (state->has_range &&
 		(ItemPointerCompare(&slot->tts_tid, &state->first) < 0 ||
 		 ItemPointerCompare(&slot->tts_tid, &state->last) > 0))
@@ -283,8 +305,9 @@ init_condition(key_condition *condition, const FuncExpr *call, TupleDesc desc)
 	condition->column = var->varattno;
 	condition->length = TupleDescAttr(desc, var->varattno - 1)->attlen;
 	condition->offset = offset_of_column(desc, var->varattno);
-	condition->keys = px_key_table_make(DatumGetArrayTypeP(keys->constvalue),
-										var->vartype, CurrentMemoryContext);
+	condition->type = var->vartype;
+	condition->array = DatumGetArrayTypeP(keys->constvalue);
+	condition->keys = NULL;
 }
 
 /* The conditions on keys; the others become the node's qual. */
@@ -361,8 +384,6 @@ begin_key_scan(CustomScanState *css, EState *estate, int eflags)
 	px_init_scan_slot(estate, &css->ss, RelationGetDescr(relation),
 					  table_slot_callbacks(relation));
 	ExecAssignScanProjectionInfo(&css->ss);
-	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
-		return;
 	init_conditions(state, scan);
 	init_range(state, scan);
 }

@@ -113,6 +113,9 @@ replace_condition(Node *condition, const replace_context *context)
 	if (!OidIsValid(function))
 		return condition;
 	px_plan_add_function(context->stmt, function);
+
+	/* Others may not be allowed to call the function. */
+	context->stmt->dependsOnRole = true;
 	return (Node *) makeFuncExpr(function, BOOLOID,
 								 list_make2(lsecond(clause->args),
 											linitial(clause->args)),
