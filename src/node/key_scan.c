@@ -46,7 +46,7 @@ typedef struct key_condition
 {
 	AttrNumber	column;
 	int			length;			/* of the column: 2, 4 or 8 */
-	int			offset;			/* in tuples without nulls; -1: it varies */
+	int			offset;			/* if no column up to it is null; -1: it varies */
 	Oid			type;
 	ArrayType  *array;			/* of keys */
 	const px_key_table *keys;	/* NULL before the first row */
@@ -101,6 +101,24 @@ integer_of_datum(Datum value, int length)
 	}
 }
 
+/* Has the tuple values in all columns up to this one? */
+static inline bool
+has_all_until(HeapTupleHeader tuple, AttrNumber column)
+{
+	int			nbytes = column / BITS_PER_BYTE;
+	int			rest = column % BITS_PER_BYTE;
+
+	if (HeapTupleHeaderGetNatts(tuple) < column)
+		return false;
+	if ((tuple->t_infomask & HEAP_HASNULL) == 0)
+		return true;
+	for (int i = 0; i < nbytes; i++)
+		if (tuple->t_bits[i] != 0xFF)
+			return false;
+	return rest == 0 ||
+		(tuple->t_bits[nbytes] | (uint8) (0xFF << rest)) == 0xFF;
+}
+
 /* Has a tuple of nbytes one of the keys? */
 static inline bool
 tuple_has_key(const key_condition *condition, HeapTupleHeader tuple,
@@ -111,8 +129,7 @@ tuple_has_key(const key_condition *condition, HeapTupleHeader tuple,
 	bool		isnull;
 
 	if (likely(condition->offset >= 0 &&
-			   (tuple->t_infomask & HEAP_HASNULL) == 0 &&
-			   HeapTupleHeaderGetNatts(tuple) >= condition->column))
+			   has_all_until(tuple, condition->column)))
 		return px_key_table_has(
 			condition->keys,
 			load_integer((const char *) tuple + tuple->t_hoff +
@@ -275,8 +292,8 @@ exec_key_scan(CustomScanState *css)
  * --------------------------------------------------------------------- */
 
 /*
- * Where a column is in tuples without nulls; -1 if it is not in the same place
- * in all.
+ * Where a column is in tuples of which no column up to it is null; -1 if it is
+ * not in the same place in all of them.
  */
 static int
 offset_of_column(TupleDesc desc, AttrNumber column)
