@@ -31,7 +31,7 @@ BEGIN
 			IF line ~ '\mrows=\d+\.\d' THEN
 				line := regexp_replace(line, '\mrows=\d+\.\d+', 'rows=' || round(substring(line, '\mrows=(\d+\.\d+)')::numeric));
 			END IF;
-			line := regexp_replace(line, '\$0|\(InitPlan 1\)\.col1', '(value)');
+			line := regexp_replace(line, '\$0|\(InitPlan (?:expr_)?1\)\.col1', '(value)');
 			RETURN NEXT trim(regexp_replace(line, '''\{[^}]*\}''', '''(keys)''', 'g'));
 		END IF;
 	END LOOP;
