@@ -45,6 +45,12 @@
 /* Rates that differ by less are the same: the mean need not begin anew. */
 #define PX_SAME_RATE			0.7
 
+static bool
+px_is_same_rate(double a, double b)
+{
+	return a >= b * PX_SAME_RATE && a * PX_SAME_RATE <= b;
+}
+
 void
 px_link_init(px_link *link, px_costs *costs, double rate, bool receiver_waits)
 {
@@ -141,8 +147,7 @@ px_learn_drain(px_link *link, double ns, double nbytes)
 	if (recent->weight < PX_LINK_KNOWN_NS ||
 		Max(recent->sum, expected) < PX_LINK_BURST_NBYTES)
 		return;
-	if (recent->sum < expected * PX_SAME_RATE ||
-		recent->sum * PX_SAME_RATE > expected)
+	if (!px_is_same_rate(recent->sum, expected))
 		link->drain = *recent;
 	memset(recent, 0, sizeof(*recent));
 }
@@ -169,8 +174,7 @@ px_receiver_ns(const px_link *link, const px_link_sample *sample)
 static void
 px_learn_rate(px_link *link, const px_costs *costs, double drain_ns)
 {
-	if (drain_ns < link->drain_ns * PX_SAME_RATE ||
-		drain_ns * PX_SAME_RATE > link->drain_ns)
+	if (!px_is_same_rate(drain_ns, link->drain_ns))
 		link->quiet_max = PX_QUIET_MIN;
 	else if (px_quiet_is_long(link, costs))
 		link->quiet_max = Min(link->quiet_max * 4, PX_QUIET_MAX);
@@ -186,18 +190,6 @@ px_consume_ns(const px_link *link, const px_costs *costs, px_choice current)
 
 	return Max((link->drain_ns - px_mean_get(&costs->handover)) * cost.ratio -
 			   cost.cpu_ns * PX_DECODE_SHARE, 0);
-}
-
-/*
- * Does as much leave as the link was known to carry?  Then it is the link that
- * holds up frames, even if the receiver's window was full: that is small in a
- * connection's first moments.
- */
-static bool
-px_link_is_full(const px_costs *costs, double drain_ns)
-{
-	return drain_ns >= costs->link_ns * PX_SAME_RATE &&
-		drain_ns * PX_SAME_RATE <= costs->link_ns;
 }
 
 void
@@ -239,7 +231,13 @@ px_link_learn(px_link *link, px_costs *costs, px_choice current,
 	px_learn_rate(link, costs, drain_ns);
 	memset(&link->passed, 0, sizeof(link->passed));
 
-	if (px_mean_get(&link->receiver) < 0.5 || px_link_is_full(costs, drain_ns))
+	/*
+	 * If as much leaves as the link was known to carry, it is the link that
+	 * holds up frames, even if the receiver's window was full: that is small
+	 * in a connection's first moments.
+	 */
+	if (px_mean_get(&link->receiver) < 0.5 ||
+		px_is_same_rate(drain_ns, costs->link_ns))
 	{
 		costs->link_ns = drain_ns;
 		costs->consume_ns = 0;

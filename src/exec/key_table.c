@@ -11,7 +11,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type_d.h"
 #include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
@@ -63,20 +62,6 @@ px_key_table_search(const px_key_table *table, int64 key)
  * Arrays
  * --------------------------------------------------------------------- */
 
-static int64
-key_at(const void *keys, Oid type, int i)
-{
-	switch (type)
-	{
-		case INT2OID:
-			return ((const int16 *) keys)[i];
-		case INT4OID:
-			return ((const int32 *) keys)[i];
-		default:
-			return ((const int64 *) keys)[i];
-	}
-}
-
 /* The keys of an array that are not null, one after another. */
 static const void *
 keys_of(ArrayType *array, Oid type, int *nkeys)
@@ -99,7 +84,7 @@ px_keys_have(ArrayType *array, Oid type, int64 key)
 	const void *data = keys_of(array, type, &nkeys);
 
 	for (int i = 0; i < nkeys; i++)
-		if (key_at(data, type, i) == key)
+		if (px_key_at(data, type, i) == key)
 			return true;
 	return false;
 }
@@ -118,7 +103,7 @@ find_gap(const void *data, Oid type, int nkeys)
 
 	for (int i = 0; i < nkeys; i++)
 	{
-		uint64		number = (uint64) key_at(data, type, i) -
+		uint64		number = (uint64) px_key_at(data, type, i) -
 			(uint64) PG_INT64_MIN;
 
 		if (number < (uint64) nkeys)
@@ -162,7 +147,7 @@ add_keys(px_key_table *table, const void *data, Oid type, int nkeys,
 
 		if (i % INTERRUPT_KEYS == 0)
 			CHECK_FOR_INTERRUPTS();
-		add_key(table, key_at(data, type, i), &distance);
+		add_key(table, px_key_at(data, type, i), &distance);
 		if (distance > distance_max)
 			return false;
 	}

@@ -13,6 +13,7 @@
 #ifndef PX_EXEC_KEY_TABLE_H
 #define PX_EXEC_KEY_TABLE_H
 
+#include "catalog/pg_type_d.h"
 #include "utils/array.h"
 
 /*
@@ -45,6 +46,21 @@ extern bool px_keys_have(ArrayType *array, Oid type, int64 key);
 
 /* For px_key_table_has alone: the key's bit is set, is the key there? */
 extern bool px_key_table_search(const px_key_table *table, int64 key);
+
+/* The integer of type at keys[i]. */
+static inline int64
+px_key_at(const void *keys, Oid type, int i)
+{
+	switch (type)
+	{
+		case INT2OID:
+			return ((const int16 *) keys)[i];
+		case INT4OID:
+			return ((const int32 *) keys)[i];
+		default:
+			return ((const int64 *) keys)[i];
+	}
+}
 
 /* Multiplicative hashing: Knuth, The Art of Computer Programming 3, 6.4. */
 static inline uint64

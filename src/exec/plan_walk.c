@@ -82,31 +82,26 @@ px_plan_walk_all(const PlannedStmt *stmt, px_plan_visitor visit, void *arg)
 	return false;
 }
 
-static Plan *
-replace_in_plan(Plan *plan, px_plan_replacer replace, void *arg)
+void
+px_plan_replace_children(Plan *plan, px_plan_replacer replace, void *arg)
 {
-	List	  **list;
+	List	  **list = px_plan_list(plan);
 	ListCell   *lc;
 
-	if (plan == NULL)
-		return NULL;
-	check_stack_depth();
-
-	plan->lefttree = replace_in_plan(plan->lefttree, replace, arg);
-	plan->righttree = replace_in_plan(plan->righttree, replace, arg);
+	if (plan->lefttree)
+		plan->lefttree = replace(plan->lefttree, arg);
+	if (plan->righttree)
+		plan->righttree = replace(plan->righttree, arg);
 	if (IsA(plan, SubqueryScan))
 	{
 		SubqueryScan *scan = (SubqueryScan *) plan;
 
-		scan->subplan = replace_in_plan(scan->subplan, replace, arg);
+		scan->subplan = replace(scan->subplan, arg);
 	}
-	list = px_plan_list(plan);
-	if (list)
-	{
-		foreach(lc, *list)
-			lfirst(lc) = replace_in_plan(lfirst(lc), replace, arg);
-	}
-	return replace(plan, arg);
+	if (list == NULL)
+		return;
+	foreach(lc, *list)
+		lfirst(lc) = replace(lfirst(lc), arg);
 }
 
 void
@@ -114,9 +109,13 @@ px_plan_replace_all(PlannedStmt *stmt, px_plan_replacer replace, void *arg)
 {
 	ListCell   *lc;
 
-	stmt->planTree = replace_in_plan(stmt->planTree, replace, arg);
+	if (stmt->planTree)
+		stmt->planTree = replace(stmt->planTree, arg);
 	foreach(lc, stmt->subplans)
-		lfirst(lc) = replace_in_plan(lfirst(lc), replace, arg);
+	{
+		if (lfirst(lc))
+			lfirst(lc) = replace(lfirst(lc), arg);
+	}
 }
 
 void

@@ -38,9 +38,13 @@ extern bool px_plan_walk_all(const PlannedStmt *stmt, px_plan_visitor visit,
 typedef Plan *(*px_plan_replacer) (Plan *plan, void *arg);
 
 /*
- * Replace the nodes of a statement's plans, those below a node first; but not
- * the child of an ExchangeReceive.
+ * Replace the children of a node that are run like it, one after another; but
+ * not that of an ExchangeReceive.
  */
+extern void px_plan_replace_children(Plan *plan, px_plan_replacer replace,
+									 void *arg);
+
+/* Replace the top nodes of all plans of a statement. */
 extern void px_plan_replace_all(PlannedStmt *stmt, px_plan_replacer replace,
 								void *arg);
 

@@ -25,7 +25,6 @@
 #include "access/tableam.h"
 #include "access/tupmacs.h"
 #include "catalog/pg_operator_d.h"
-#include "catalog/pg_type_d.h"
 #include "commands/explain.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
@@ -40,12 +39,12 @@
 #include "exec/key_table.h"
 #include "library.h"
 #include "node/key_scan.h"
+#include "tuple/policy.h"
 
 /* column = one of the keys */
 typedef struct key_condition
 {
 	AttrNumber	column;
-	int			length;			/* of the column: 2, 4 or 8 */
 	int			offset;			/* if no column up to it is null; -1: it varies */
 	Oid			type;
 	ArrayType  *array;			/* of keys */
@@ -58,7 +57,6 @@ typedef struct px_key_scan_state
 
 	key_condition *conditions;
 	int			nconditions;
-	bool		has_tables;		/* the conditions have keys */
 
 	bool		has_range;		/* only the tuples from first to last */
 	ItemPointerData first;
@@ -72,34 +70,6 @@ static const CustomExecMethods key_scan_exec_methods;
 /* ---------------------------------------------------------------------
  * Tuples
  * --------------------------------------------------------------------- */
-
-static inline int64
-load_integer(const char *p, int length)
-{
-	switch (length)
-	{
-		case sizeof(int16):
-			return *(const int16 *) p;
-		case sizeof(int32):
-			return *(const int32 *) p;
-		default:
-			return *(const int64 *) p;
-	}
-}
-
-static int64
-integer_of_datum(Datum value, int length)
-{
-	switch (length)
-	{
-		case sizeof(int16):
-			return DatumGetInt16(value);
-		case sizeof(int32):
-			return DatumGetInt32(value);
-		default:
-			return DatumGetInt64(value);
-	}
-}
 
 /* Has the tuple values in all columns up to this one? */
 static inline bool
@@ -132,14 +102,14 @@ tuple_has_key(const key_condition *condition, HeapTupleHeader tuple,
 			   has_all_until(tuple, condition->column)))
 		return px_key_table_has(
 			condition->keys,
-			load_integer((const char *) tuple + tuple->t_hoff +
-						 condition->offset, condition->length));
+			px_key_at((const char *) tuple + tuple->t_hoff +
+					  condition->offset, condition->type, 0));
 	whole.t_len = nbytes;
 	whole.t_data = tuple;
 	value = heap_getattr(&whole, condition->column, desc, &isnull);
 	return !isnull &&
 		px_key_table_has(condition->keys,
-						 integer_of_datum(value, condition->length));
+						 px_integer_of_value(condition->type, value));
 }
 
 static inline bool
@@ -196,7 +166,6 @@ make_tables(px_key_scan_state *state)
 			px_key_table_make(condition->array, condition->type,
 							  state->css.ss.ps.state->es_query_cxt);
 	}
-	state->has_tables = true;
 }
 
 static TableScanDesc
@@ -228,9 +197,6 @@ next_row(ScanState *ss)
 	TupleTableSlot *slot = ss->ss_ScanTupleSlot;
 	TupleDesc	desc = RelationGetDescr(ss->ss_currentRelation);
 
-	if (!state->has_tables)
-		make_tables(state);
-
 	/* A parallel scan has begun, unless there are no workers. */
 	if (ss->ss_currentScanDesc == NULL)
 		ss->ss_currentScanDesc = begin_scan(state);
@@ -261,8 +227,6 @@ recheck(ScanState *ss, TupleTableSlot *slot)
 {
 	px_key_scan_state *state = (px_key_scan_state *) ss;
 
-	if (!state->has_tables)
-		make_tables(state);
 	if (state->has_range &&
 		(ItemPointerCompare(&slot->tts_tid, &state->first) < 0 ||
 		 ItemPointerCompare(&slot->tts_tid, &state->last) > 0))
@@ -275,7 +239,7 @@ recheck(ScanState *ss, TupleTableSlot *slot)
 
 		if (isnull ||
 			!px_key_table_has(condition->keys,
-							  integer_of_datum(value, condition->length)))
+							  px_integer_of_value(condition->type, value)))
 			return false;
 	}
 	return true;
@@ -284,6 +248,10 @@ recheck(ScanState *ss, TupleTableSlot *slot)
 static TupleTableSlot *
 exec_key_scan(CustomScanState *css)
 {
+	px_key_scan_state *state = (px_key_scan_state *) css;
+
+	if (state->conditions[0].keys == NULL)
+		make_tables(state);
 	return ExecScan(&css->ss, next_row, recheck);
 }
 
@@ -320,7 +288,6 @@ init_condition(key_condition *condition, const FuncExpr *call, TupleDesc desc)
 	const Var  *var = lsecond_node(Var, call->args);
 
 	condition->column = var->varattno;
-	condition->length = TupleDescAttr(desc, var->varattno - 1)->attlen;
 	condition->offset = offset_of_column(desc, var->varattno);
 	condition->type = var->vartype;
 	condition->array = DatumGetArrayTypeP(keys->constvalue);

@@ -124,11 +124,13 @@ replace_condition(Node *condition, const replace_context *context)
 }
 
 static Plan *
-replace_in_scan(Plan *plan, void *arg)
+replace_in_plan(Plan *plan, void *arg)
 {
 	const replace_context *context = arg;
 	ListCell   *lc;
 
+	check_stack_depth();
+	px_plan_replace_children(plan, replace_in_plan, arg);
 	switch (nodeTag(plan))
 	{
 		case T_SeqScan:
@@ -150,5 +152,5 @@ px_in_keys_replace(PlannedStmt *stmt, Oid marker)
 {
 	replace_context context = {.stmt = stmt, .marker = marker};
 
-	px_plan_replace_all(stmt, replace_in_scan, &context);
+	px_plan_replace_all(stmt, replace_in_plan, &context);
 }

@@ -442,37 +442,23 @@ may_be_updated(List *children, int cursor_options)
 
 /* Replace each suitable Append and MergeAppend in the plan. */
 static Plan *
-place_gathers(Plan *plan, int cursor_options)
+place_gathers(Plan *plan, void *arg)
 {
+	int			cursor_options = *(const int *) arg;
 	List	  **list;
-	ListCell   *lc;
 
-	if (plan == NULL)
-		return NULL;
 	check_stack_depth();
 
 	if (IsA(plan, Gather) || IsA(plan, GatherMerge))
 		return plan;
 
-	plan->lefttree = place_gathers(plan->lefttree, cursor_options);
-	plan->righttree = place_gathers(plan->righttree, cursor_options);
+	px_plan_replace_children(plan, place_gathers, arg);
 	if (IsA(plan, SetOp))
 		keep_order(plan->lefttree);
 	if (IsA(plan, Agg) && needs_order((Agg *) plan))
 		(void) px_plan_walk(plan->lefttree, keep_order_here, NULL);
-	if (IsA(plan, SubqueryScan))
-	{
-		SubqueryScan *scan = (SubqueryScan *) plan;
 
-		scan->subplan = place_gathers(scan->subplan, cursor_options);
-	}
 	list = px_plan_list(plan);
-	if (list)
-	{
-		foreach(lc, *list)
-			lfirst(lc) = place_gathers(lfirst(lc), cursor_options);
-	}
-
 	if (list == NULL || may_be_updated(*list, cursor_options) ||
 		!px_update_allows_gather(*list))
 		return plan;
@@ -510,7 +496,6 @@ static PlannedStmt *
 place_planner(PX_PLANNER_PARAMETERS)
 {
 	PlannedStmt *stmt;
-	ListCell   *lc;
 	query_facts facts = {0};
 	bool		filters;
 	bool		outer_filters;
@@ -537,9 +522,7 @@ place_planner(PX_PLANNER_PARAMETERS)
 	(void) px_plan_walk_all(stmt, mark_missed, NULL);
 	(void) px_plan_walk_all(stmt, finish_receive, &facts);
 	px_lookup_bind(stmt);
-	stmt->planTree = place_gathers(stmt->planTree, cursor_options);
-	foreach(lc, stmt->subplans)
-		lfirst(lc) = place_gathers(lfirst(lc), cursor_options);
+	px_plan_replace_all(stmt, place_gathers, &cursor_options);
 	if (filters)
 		px_filter_place(stmt);
 	return stmt;
