@@ -198,6 +198,7 @@ send_restart(px_send_state *state)
 	state->batch_rows = first_batch_rows(state);
 	state->fetched_rows = 0;
 	state->worker_frames = 0;
+	px_page_rows_restart(&state->rows);
 	px_cut_restart(state->cut);
 	select_target(state, 0);
 	if (state->adaptive)
@@ -273,7 +274,6 @@ begin_batch(px_send_state *state)
 static bool
 fill_batch(px_send_state *state)
 {
-	PlanState  *child = linitial(state->css.custom_ps);
 	px_fill    *fill = state->fill;
 	uint32		rows = rows_of_batch(state);
 	bool		late = false;
@@ -287,7 +287,7 @@ fill_batch(px_send_state *state)
 		!state->exhausted && !late && fill->rows < rows &&
 		(fill->rows == 0 || px_fill_nbytes(fill) < state->request.batch_bytes))
 	{
-		TupleTableSlot *slot = ExecProcNode(child);
+		TupleTableSlot *slot = px_page_rows_next(&state->rows);
 
 		if (TupIsNull(slot))
 		{
@@ -336,6 +336,19 @@ fill_all(px_cut *cut)
 	return -1;
 }
 
+/* The value that says which target a row of the child has. */
+static inline Datum
+target_value(px_send_state *state, TupleTableSlot *slot, bool *isnull)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+
+	if (state->computed_target == NULL)
+		return slot_getattr(slot, state->cut->attribute, isnull);
+	ResetExprContext(econtext);
+	econtext->ecxt_outertuple = slot;
+	return ExecEvalExprSwitchContext(state->computed_target, econtext, isnull);
+}
+
 /*
  * Read rows into the batches of their targets until one of these is full.
  * Returns that target; or any target that has rows, if the child has no more
@@ -344,13 +357,14 @@ fill_all(px_cut *cut)
 static int
 fill_targets(px_send_state *state)
 {
-	PlanState  *child = linitial(state->css.custom_ps);
 	px_cut	   *cut = state->cut;
 	int			full = cut->row_for_all ? fill_all(cut) : -1;
 
 	while (full < 0 && !state->exhausted)
 	{
-		TupleTableSlot *slot = ExecProcNode(child);
+		TupleTableSlot *slot = px_page_rows_next(&state->rows);
+		Datum		value;
+		bool		isnull;
 		int32		target;
 
 		if (TupIsNull(slot))
@@ -360,8 +374,10 @@ fill_targets(px_send_state *state)
 		}
 		if (state->request.fetch_rows > 0)
 			count_fetched(state);
-		if (!px_cut_row(cut, slot, &target))
+		value = target_value(state, slot, &isnull);
+		if (isnull)
 			continue;
+		target = px_cut_target(cut, value);
 		if (target == PX_TARGET_ALL)
 		{
 			cut->row_for_all = slot;
@@ -626,7 +642,11 @@ send_begin(CustomScanState *node, EState *estate, int eflags)
 	px_fragment_memory_end(nestlevel);
 	px_inbox_join_watch(child);
 	node->custom_ps = list_make1(child);
+	px_page_rows_init(&state->rows, child);
 
+	if (scan->custom_exprs != NIL)
+		state->computed_target = ExecInitExpr(linitial(scan->custom_exprs),
+											  &node->ss.ps);
 	state->below_gather = intVal(list_nth(scan->custom_private,
 										  PX_SEND_PRIVATE_BELOW_GATHER)) != 0;
 	state->single_copy = intVal(list_nth(scan->custom_private,

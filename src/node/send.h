@@ -36,11 +36,14 @@
  * exchange.send or exchange.send_text, which is the only entry of
  * custom_scan_tlist.  EXPLAIN VERBOSE prints that as the node's output, and
  * the node checks the privilege to execute the function when it begins.
+ *
+ * custom_exprs has the target of a row if the child does not compute it.
  */
 typedef enum px_send_private
 {
 	PX_SEND_PRIVATE_COLUMNS,	/* IntList: resnos of the child's columns, in
-								 * the order in which they are sent */
+								 * the order in which they are sent; 0 for the
+								 * target in custom_exprs */
 	PX_SEND_PRIVATE_BELOW_GATHER,	/* Integer: 1 if below a Gather, else 0 */
 	PX_SEND_PRIVATE_SINGLE_COPY,	/* Integer: 1 if that is a single_copy */
 	PX_SEND_PRIVATE_SLICE,		/* IntList: the fields of the px_slice */

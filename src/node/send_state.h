@@ -13,6 +13,7 @@
 
 #include "exec/auto.h"
 #include "exec/frame_queue.h"
+#include "exec/page_rows.h"
 #include "tuple/cut.h"
 
 typedef enum px_send_phase
@@ -33,7 +34,9 @@ typedef struct px_send_state
 	bool		below_gather;
 	bool		single_copy;	/* that Gather runs its child in one worker */
 	bool		text;			/* an ExchangeArmour is above */
+	px_page_rows rows;			/* of the child */
 	px_cut	   *cut;
+	ExprState  *computed_target;	/* NULL if it is a column of the child's */
 	MemoryContext context;		/* for the node's lifetime */
 
 	px_choice	choice;			/* for the next batch */

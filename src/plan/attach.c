@@ -26,6 +26,7 @@
 #include "node/plan.h"
 #include "node/send.h"
 #include "plan/attach.h"
+#include "plan/bare_scan.h"
 
 /*
  * The plan_node_id of our nodes.  Ids must differ within a plan.  The planner
@@ -167,14 +168,21 @@ make_node(Plan *child, const TargetEntry *marker, int plan_node_id,
 
 /* gather is what will be above the node, or NULL. */
 static Plan *
-make_send(Plan *child, List *columns, const TargetEntry *marker,
-		  const px_request *request, const px_slice *slice,
-		  const Gather *gather, bool text)
+make_send(const PlannedStmt *stmt, Plan *child, List *columns,
+		  const TargetEntry *marker, const px_request *request,
+		  const px_slice *slice, const Gather *gather, bool text)
 {
 	CustomScan *scan = make_node(child, marker, SEND_PLAN_NODE_ID,
 								 &px_send_scan_methods);
 	Plan	   *plan = &scan->scan.plan;
+	Expr	   *target = NULL;
+	List	   *bare = px_bare_scan(stmt, child, columns,
+									request->targets > 1 ? &target : NULL);
 
+	if (bare != NIL)
+		columns = bare;
+	if (target)
+		scan->custom_exprs = list_make1(target);
 	estimate_send(plan, child, list_length(columns), request);
 	plan->parallel_safe = child->parallel_safe;
 
@@ -247,8 +255,9 @@ px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker,
 
 	if (mapped != NIL)
 	{
-		Plan *send = make_send(outerPlan(top), mapped, frame, request, slice,
-							   castNode(Gather, top), text);
+		Plan	   *send = make_send(stmt, outerPlan(top), mapped, frame,
+									 request, slice, castNode(Gather, top),
+									 text);
 
 		/* The Gather returns at least the frames of one participant. */
 		outerPlan(top) = send;
@@ -261,8 +270,8 @@ px_send_add_node(PlannedStmt *stmt, const TargetEntry *marker,
 							  ->scan.plan;
 	}
 	else
-		stmt->planTree = make_send(top, columns, frame, request, slice, NULL,
-								   text);
+		stmt->planTree = make_send(stmt, top, columns, frame, request, slice,
+								   NULL, text);
 	if (request->explain != 0)
 		stmt->planTree = make_plan_node(stmt->planTree, frame, request);
 	if (text)

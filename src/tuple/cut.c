@@ -46,10 +46,12 @@ target_request(const px_request *request)
 	return result;
 }
 
+/* The target of a row is a column, or else a node above computes it. */
 static void
-check_attribute(const px_cut *cut, TupleDesc desc)
+check_target(const px_cut *cut, TupleDesc desc)
 {
-	Oid			type = TupleDescAttr(desc, cut->attribute - 1)->atttypid;
+	Oid			type = cut->attribute == 0 ? INT4OID :
+		TupleDescAttr(desc, cut->attribute - 1)->atttypid;
 
 	if (type != INT4OID)
 		ereport(ERROR,
@@ -73,7 +75,7 @@ px_cut_new(TupleDesc desc, const List *columns, const px_request *request,
 	if (request->targets > 1)
 	{
 		cut->attribute = llast_int(columns);
-		check_attribute(cut, desc);
+		check_target(cut, desc);
 		sent = list_delete_last(sent);
 	}
 

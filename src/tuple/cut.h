@@ -22,7 +22,7 @@ typedef struct px_cut
 	px_request	request;		/* with the limits of one target's batch */
 	uint32		targets;		/* 1 .. PX_REQUEST_TARGETS_MAX */
 	int			attribute;		/* number of the column with the target, from
-								 * 1; 0 without targets */
+								 * 1; 0: none has it */
 	px_fill   **fills;			/* [targets] */
 	px_frame_maker **makers;	/* [targets], each with its target's fill */
 	uint32		next;			/* that gets the next row for PX_TARGET_ANY */
@@ -38,8 +38,8 @@ typedef struct px_cut
 /*
  * Make the senders of a participant, 0 for the backend itself or n for
  * parallel worker n-1, in the current memory context.  columns are as for
- * px_fill_new, and then the number of the column with the target.  There is no
- * memory for rows before px_cut_begin.  Errors:
+ * px_fill_new, and then the number of the column with the target, or 0 if the
+ * caller computes it.  There is no memory for rows before px_cut_begin.  Errors:
  * ERRCODE_INVALID_PARAMETER_VALUE if that column is not an int4.
  */
 extern px_cut *px_cut_new(TupleDesc desc, const List *columns,
@@ -64,21 +64,17 @@ extern void px_cut_restart(px_cut *cut);
 extern int32 px_cut_choose(px_cut *cut, int32 target);
 
 /*
- * Find the target of a row, or PX_TARGET_ALL.  Returns false if the row has
- * none, so it must not be sent.  Only with targets.
+ * The target that a row's value means, or PX_TARGET_ALL.  A row whose value is
+ * null must not be sent.  Only with targets.
  */
-static inline bool
-px_cut_row(px_cut *cut, TupleTableSlot *slot, int32 *target)
+static inline int32
+px_cut_target(px_cut *cut, Datum value)
 {
-	bool		isnull;
-	Datum		value = slot_getattr(slot, cut->attribute, &isnull);
+	int32		target = DatumGetInt32(value);
 
-	if (isnull)
-		return false;
-	*target = DatumGetInt32(value);
-	if (unlikely((uint32) *target >= cut->targets))
-		*target = px_cut_choose(cut, *target);
-	return true;
+	if (unlikely((uint32) target >= cut->targets))
+		target = px_cut_choose(cut, target);
+	return target;
 }
 
 /* The totals of all targets, without send_wait_us and link_rate. */
