@@ -286,6 +286,40 @@ COMMENT ON FUNCTION exchange.inbox(integer, pg_catalog.float8[]) IS
 'the same, with the number of distinct values of each column for the planner; 0: not known';
 
 --
+-- Rows that servers of a join get from each other.  Whoever knows a token may
+-- collect what it is for, once.  All of them refuse to do anything while
+-- pg_exchange.join_pull is off.
+--
+
+CREATE FUNCTION exchange.offer(links pg_catalog.text) RETURNS pg_catalog.text
+AS 'MODULE_PATHNAME', 'px_sql_offer'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION exchange.offer(pg_catalog.text) IS
+'let other sessions collect frames that this one sends in its transaction, and return the token for it';
+
+CREATE FUNCTION exchange.collect(token pg_catalog.text, link integer) RETURNS SETOF pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'px_sql_collect'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION exchange.collect(pg_catalog.text, integer) IS
+'return the frames of a link that another session has offered';
+
+CREATE FUNCTION exchange.can_pull(peers pg_catalog.text) RETURNS pg_catalog.text
+AS 'MODULE_PATHNAME', 'px_sql_can_pull'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION exchange.can_pull(pg_catalog.text) IS
+'tell which servers of a join can be reached by the foreign servers of the same names, as the user';
+
+CREATE FUNCTION exchange.pull(links pg_catalog.text) RETURNS pg_catalog.text
+AS 'MODULE_PATHNAME', 'px_sql_pull'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION exchange.pull(pg_catalog.text) IS
+'collect frames from other servers, keep them in inboxes of this session, and return what has come';
+
+--
 -- Runtime filters.
 --
 -- Coordinators call these with arguments of exactly these types.

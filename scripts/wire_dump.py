@@ -10,6 +10,7 @@ all, there is no codec. What doc/wire.md forbids ends it with an error.
 doc/wire-example.md is made by example(), which scripts/check_wire.py compares with it. What differs from server to server
 and from run to run is printed as dots there."""
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -168,8 +169,7 @@ def example(run):
     """The text of doc/wire-example.md that is made by this script."""
     ours, theirs, request, frames = stream_of(run, EXAMPLE, 150000)
     words.read_hello(theirs)
-    theirs = " ".join("instance=" + "." * 32 if word.startswith("instance=") else "server_version=......" if word.startswith("server_version=") else word
-                      for word in theirs.split(" "))
+    theirs = re.sub(r"\b(instance|pull)=\S+", r"\1=" + "." * 32, re.sub(r"\bserver_version=\S+", "server_version=......", theirs))
     return "\n".join(["The hello of the receiver, and the answer", *wrapped(ours, "> "), *wrapped(theirs, "< "), "",
                       "The request", *wrapped(request, "> "), "", *dump_frames(frames, True)])
 

@@ -10,7 +10,7 @@ $$;
 CREATE FUNCTION against(query text) RETURNS text LANGUAGE sql AS $$
 	SELECT replace(replace(substring(public.admission(query) FROM 'against=(.*)$'), '%20', ' '), '%22', '"')
 $$;
-SELECT regexp_replace(admission(NULL), '\m(server_version|instance|pid|session)=[0-9a-f]+', '\1=…', 'g');
+SELECT regexp_replace(admission(NULL), '\m(server_version|instance|pull|pid|session)=[0-9a-f]+', '\1=…', 'g');
 SELECT substring(admission(NULL) FROM ' pid=(\d+) ')::int = pg_backend_pid() AS pid;
 SELECT exchange.admit('hello', 'SELECT 1', false);
 SELECT exchange.admit(NULL, 'SELECT 1', false);

@@ -3,7 +3,7 @@
 --
 SELECT exchange.hello('hello');
 SELECT exchange.hello('protocol=1-1 codecs=7 encodings=7 endian=little encoding=UTF8 server_version=150000 instance=0123456789abcdef0123456789abcdef export=1')
-	~ '^protocol=1-1 codecs=7 encodings=16383 endian=little encoding=UTF8 server_version=[0-9]+ instance=[0-9a-f]{32} export=1 spread=1$' AS answered;
+	~ '^protocol=1-1 codecs=7 encodings=16383 endian=little encoding=UTF8 server_version=[0-9]+ instance=[0-9a-f]{32} export=1 spread=1 pull=[0-9a-f]{32}$' AS answered;
 
 -- frames: a schema, batches that grow, an end
 \set request 'version=1 encodings=7 codec=none level=0 batch_rows=1000 batch_bytes=1048576 server_version=150000 columns=23:-1'
@@ -73,3 +73,29 @@ ALTER ROLE CURRENT_USER SET min_parallel_table_scan_size = 0;
 SELECT * FROM exchange_differences('SELECT * FROM numbers');
 ALTER ROLE CURRENT_USER RESET ALL;
 \c
+
+-- servers pull no rows from each other where that is not allowed
+SELECT exchange.offer('1 0000000000000001');
+SELECT exchange.collect('1.0123456789abcdef.0123456789abcdef', 0);
+SELECT exchange.can_pull('shard 0123456789abcdef0123456789abcdef');
+SELECT exchange.pull('shard 0123456789abcdef0123456789abcdef 1.0123456789abcdef.0123456789abcdef 1 0 1 1 0 1');
+\set pulling 'version=1 encodings=7 codec=none level=0 batch_rows=1000 batch_bytes=1048576 server_version=150000 targets=2 links=2 pulled=0000000000000001 plain=0000000000000000 columns=23:-1'
+SELECT exchange.send(:'pulling', t) FROM (SELECT 1, 0) t;
+CREATE ROLE regress_px_puller;
+SET ROLE regress_px_puller;
+SET pg_exchange.join_pull = on;
+RESET ROLE;
+DROP ROLE regress_px_puller;
+SET pg_exchange.join_pull = on;
+SELECT exchange.collect('1.0123456789abcdef.0123456789abcdef', 0);
+SELECT exchange.can_pull('shard 0123456789abcdef0123456789abcdef');
+SELECT exchange.send(:'pulling', t) FROM (SELECT 1, 0) t;
+BEGIN;
+SAVEPOINT s;
+SELECT exchange.offer('2 0000000000000001');
+ROLLBACK TO s;
+SELECT exchange.pull('nonsense');
+ROLLBACK TO s;
+SELECT exchange.offer('2 0000000000000004');
+ROLLBACK;
+RESET pg_exchange.join_pull;

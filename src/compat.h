@@ -20,6 +20,7 @@
 #error "pg_exchange needs a 64-bit platform"
 #endif
 
+#include "catalog/pg_foreign_server.h"
 #include "catalog/pg_proc.h"
 #include "commands/vacuum.h"
 #include "executor/executor.h"
@@ -535,6 +536,23 @@ px_function_aclcheck(Oid function, Oid role)
 	return pg_proc_aclcheck(function, role, ACL_EXECUTE);
 #endif
 }
+
+/* May the role use the foreign server?  Likewise. */
+static inline AclResult
+px_server_aclcheck(Oid serverid, Oid role)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_aclcheck(ForeignServerRelationId, serverid, role, ACL_USAGE);
+#else
+	return pg_foreign_server_aclcheck(serverid, role, ACL_USAGE);
+#endif
+}
+
+/* Wait events got the names that pg_stat_activity shows: 17. */
+#if PG_VERSION_NUM < 170000
+#define WAIT_EVENT_MESSAGE_QUEUE_RECEIVE	WAIT_EVENT_MQ_RECEIVE
+#define WAIT_EVENT_MESSAGE_QUEUE_SEND		WAIT_EVENT_MQ_SEND
+#endif
 
 /* All settings, *n of them: get_guc_variables counts since 16. */
 static inline struct config_generic **

@@ -26,6 +26,7 @@ bool		px_partitionwise = true;
 int			px_transport_setting = PX_TRANSPORT_AUTO;
 int			px_partial_aggregates_setting = PX_PARTIAL_ON;
 int			px_join_exchange_setting = PX_JOIN_EXCHANGE_AUTO;
+bool		px_join_pull = false;
 bool		px_explain_remote = false;
 bool		px_lookup_joins = true;
 bool		px_runtime_filters = true;
@@ -392,6 +393,13 @@ define_receiver_settings(void)
 							 PX_JOIN_EXCHANGE_AUTO,
 							 join_exchange_options,
 							 PGC_USERSET, GUC_EXPLAIN,
+							 NULL, NULL, NULL);
+	DefineCustomBoolVariable("pg_exchange.join_pull",
+							 "Lets servers of a join get each other's rows directly, where they have servers for one another.",
+							 "It counts on the coordinator, where the rows otherwise pass through, and on each of the servers.",
+							 &px_join_pull,
+							 false,
+							 PGC_SUSET, 0,
 							 NULL, NULL, NULL);
 	DefineCustomBoolVariable("pg_exchange.lookup_joins",
 							 "Enables joins that send the keys of one side to the foreign tables of the other.",

@@ -60,6 +60,7 @@ extern bool px_partitionwise;
 extern int	px_transport_setting;	/* px_transport */
 extern int	px_partial_aggregates_setting;	/* px_partial_aggregates */
 extern int	px_join_exchange_setting;	/* px_join_exchange */
+extern bool px_join_pull;
 extern bool px_explain_remote;
 extern bool px_lookup_joins;
 extern bool px_runtime_filters;

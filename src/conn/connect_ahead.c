@@ -107,7 +107,7 @@ introduce_ahead(connection_ahead *ahead, int n)
 }
 
 void
-px_connect_ahead(UserMapping *const *users, int n)
+px_connect_ahead(UserMapping *const *users, int n, TimestampTz deadline)
 {
 	connection_ahead *ahead = palloc0(n * sizeof(connection_ahead));
 	WaitEvent  *events = palloc(n * sizeof(WaitEvent));
@@ -118,7 +118,7 @@ px_connect_ahead(UserMapping *const *users, int n)
 		px_peer    *peer = px_peer_get(users[i]);
 
 		if (wants_connection(peer, users[i]) &&
-			px_is_ok(px_connection_start(peer, users[i],
+			px_is_ok(px_connection_start(peer, users[i], deadline,
 										 &ahead[nstarted].connecting,
 										 &ahead[nstarted].connection)))
 			nstarted++;

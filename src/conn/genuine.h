@@ -184,6 +184,15 @@
 
 #define PX_CAN_REPARTITION	PX_ARE_GENUINE(PX_INBOX_FUNCTIONS, "4")
 
+/* The same for those by which servers of such a join pull rows. */
+#define PX_PULL_FUNCTIONS \
+	"'exchange.can_pull(pg_catalog.text) px_sql_can_pull', " \
+	"'exchange.collect(pg_catalog.text,integer) px_sql_collect', " \
+	"'exchange.offer(pg_catalog.text) px_sql_offer', " \
+	"'exchange.pull(pg_catalog.text) px_sql_pull'"
+
+#define PX_CAN_PULL	PX_ARE_GENUINE(PX_PULL_FUNCTIONS, "4")
+
 #define PX_CAN_JOIN_BY_INBOX \
 	PX_ARE_GENUINE(PX_READ_FUNCTIONS ", " PX_WRITE_FUNCTIONS ", " \
 				   PX_INBOX_FUNCTIONS, "20")
@@ -233,6 +242,9 @@
 
 /* The same unless PX_CAN_REPARTITION. */
 #define PX_REQUIRE_CAN_REPARTITION	PX_REQUIRE(PX_CAN_REPARTITION)
+
+/* The same unless PX_CAN_PULL. */
+#define PX_REQUIRE_CAN_PULL		PX_REQUIRE(PX_CAN_PULL)
 
 /* The same unless PX_CAN_DEPOSIT. */
 #define PX_REQUIRE_CAN_DEPOSIT		PX_REQUIRE(PX_CAN_DEPOSIT)

@@ -26,17 +26,19 @@
  * The name of this run of this server: the same for all its backends, another
  * for every other server and after a restart.  A hash, so that nobody takes
  * it for the numbers it is made of; 128 bits, so that no two are the same.
+ * With a databaseid, the name of that database of it.
  */
 static void
-instance_id(char *out, size_t cap)
+instance_id(Oid databaseid, char *out, size_t cap)
 {
-	uint64		parts[3];
+	uint64		parts[4];
 	uint64		high;
 	uint64		low;
 
 	parts[0] = GetSystemIdentifier();
 	parts[1] = (uint64) PgStartTime;
 	parts[2] = (uint64) PostPortNumber;
+	parts[3] = (uint64) databaseid;
 	high =
 		hash_bytes_extended((const unsigned char *) parts, sizeof(parts), 0);
 	low = hash_bytes_extended((const unsigned char *) parts, sizeof(parts), 1);
@@ -59,7 +61,8 @@ px_hello_self(px_hello *hello)
 			sizeof(hello->encoding));
 	hello->server_version = PG_VERSION_NUM;
 	hello->can_spread = true;
-	instance_id(hello->instance, sizeof(hello->instance));
+	instance_id(InvalidOid, hello->instance, sizeof(hello->instance));
+	instance_id(MyDatabaseId, hello->pull_id, sizeof(hello->pull_id));
 	hello->can_export =
 		px_function_aclcheck(F_PG_EXPORT_SNAPSHOT, GetUserId()) == ACLCHECK_OK;
 }

@@ -142,6 +142,8 @@ take_answers(px_connection *connection, const px_hello *self,
 	px_answer	answer;
 	px_outcome	outcome;
 
+	if (connection->setup_deadline != 0)
+		deadline = Min(deadline, connection->setup_deadline);
 	answer = px_take_answer(pg, true, deadline, result);
 	if (answer == PX_ANSWER_SILENT)
 	{

@@ -80,6 +80,14 @@ typedef struct px_peer
 	bool		knows_host;
 	bool		is_same_host;
 
+	/*
+	 * Which database of which running server it leads to, as its last session
+	 * has said when it was asked by exec/pull_server.c, and when; 0: not
+	 * known.
+	 */
+	char		pull_id[sizeof(((px_hello *) NULL)->pull_id)];
+	TimestampTz pull_id_at;
+
 	/* When to try again after a session that did not answer, or 0. */
 	TimestampTz avoid_until;
 
@@ -165,6 +173,8 @@ typedef struct px_connection
 	bool		in_use;			/* a stream has it, or was freed without
 								 * giving it back */
 	px_connection_holder *holder;	/* the stream that has it, or NULL */
+	TimestampTz setup_deadline; /* by when it must be accepted, if that is
+								 * sooner than usual; 0: as usual */
 	bool		reused;			/* not its first stream */
 	TimestampTz since;			/* when it was made */
 	TimestampTz idle_since;		/* when it was last given back */

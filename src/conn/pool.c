@@ -114,6 +114,7 @@ px_peer_get(UserMapping *user)
 		peer->knows_host = false;
 		peer->is_same_host = false;
 		peer->avoid_until = 0;
+		peer->pull_id_at = 0;
 		peer->admitted = peer->question_left = false;
 		peer->snapshot[0] = '\0';
 		px_seal_break(peer);
@@ -344,7 +345,7 @@ refuse_connection(const ForeignServer *server, const UserMapping *user)
  * leak it; but whatever takes it back before it was accepted closes it.
  */
 px_outcome
-px_connection_start(px_peer *peer, UserMapping *user,
+px_connection_start(px_peer *peer, UserMapping *user, TimestampTz deadline,
 					px_connecting *connecting, px_connection **started)
 {
 	ForeignServer *server = GetForeignServer(user->serverid);
@@ -371,7 +372,9 @@ px_connection_start(px_peer *peer, UserMapping *user,
 		return outcome;
 	}
 
+	connecting->deadline = Min(connecting->deadline, deadline);
 	connection->peer = peer;
+	connection->setup_deadline = deadline;
 	connection->pg = connecting->pg;
 	connection->since = GetCurrentTimestamp();
 	connection->invalidated = !px_keeps_connections(server);
@@ -424,12 +427,13 @@ px_connection_accept(px_connection *connection)
 }
 
 static px_outcome
-open_connection(px_peer *peer, UserMapping *user, px_connection_holder *holder)
+open_connection(px_peer *peer, UserMapping *user, TimestampTz deadline,
+				px_connection_holder *holder)
 {
 	px_connecting connecting;
 	px_connection *connection;
-	px_outcome	outcome = px_connection_start(peer, user, &connecting,
-											  &connection);
+	px_outcome	outcome = px_connection_start(peer, user, deadline,
+											  &connecting, &connection);
 
 	if (px_is_ok(outcome))
 	{
@@ -442,8 +446,8 @@ open_connection(px_peer *peer, UserMapping *user, px_connection_holder *holder)
 }
 
 px_outcome
-px_connection_acquire(px_peer *peer, UserMapping *user,
-					  px_connection_holder *holder)
+px_connection_acquire_until(px_peer *peer, UserMapping *user,
+							TimestampTz deadline, px_connection_holder *holder)
 {
 	dlist_mutable_iter iter;
 
@@ -469,7 +473,14 @@ px_connection_acquire(px_peer *peer, UserMapping *user,
 		}
 		px_connection_discard(connection);
 	}
-	return open_connection(peer, user, holder);
+	return open_connection(peer, user, deadline, holder);
+}
+
+px_outcome
+px_connection_acquire(px_peer *peer, UserMapping *user,
+					  px_connection_holder *holder)
+{
+	return px_connection_acquire_until(peer, user, DT_NOEND, holder);
 }
 
 void
@@ -808,6 +819,7 @@ invalidation_callback(Datum arg, int cacheid, uint32 hashvalue)
 			continue;
 
 		forgive_peer(peer);
+		peer->pull_id_at = 0;
 		memset(&peer->link_history, 0, sizeof(peer->link_history));
 		dlist_foreach_modify(iter, &peer->connections)
 		{

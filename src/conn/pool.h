@@ -38,14 +38,25 @@ extern px_outcome px_connection_acquire(px_peer *peer, UserMapping *user,
 										px_connection_holder *holder);
 
 /*
+ * The same, but a connection that is made must be there by the deadline:
+ * otherwise PX_OUTCOME_SILENT or PX_OUTCOME_FAILED.
+ */
+extern px_outcome px_connection_acquire_until(px_peer *peer,
+											  UserMapping *user,
+											  TimestampTz deadline,
+											  px_connection_holder *holder);
+
+/*
  * The steps of making a connection, for those who make several at once: begin
- * to connect (see px_connect_start); when that has come to an end, send what
- * the session begins with; have it accepted by both sides.  After anything but
+ * to connect (see px_connect_start), with a deadline for all of it, or
+ * DT_NOEND; when that has come to an end, send what the session begins with;
+ * have it accepted by both sides.  After anything but
  * PX_OUTCOME_OK the connection is gone.  When it is accepted it counts as in
  * use, without a holder, until px_connection_keep makes it idle; the end of
  * the (sub)transaction closes it before that.
  */
 extern px_outcome px_connection_start(px_peer *peer, UserMapping *user,
+									  TimestampTz deadline,
 									  px_connecting *connecting,
 									  px_connection **started);
 extern px_outcome px_connection_introduce(px_connection *connection,

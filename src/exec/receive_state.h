@@ -248,6 +248,9 @@ typedef struct px_receive_state
 	bool		compress;		/* for the sake of a target that is not local */
 	uint32		target_codecs;	/* that all targets can read; valid if there */
 	uint32		target_encodings;	/* are several */
+	int			links;			/* to so many servers; 0: none pulls its rows */
+	uint64		pulled;			/* bit i: server i does */
+	uint64		plain;			/* of these: its rows stay on their host */
 
 	/*
 	 * Written by request.c when a stream begins, and valid as long as it is.

@@ -19,9 +19,10 @@
  * While a chunk waits for its target, no source is read.  So frames take a
  * fixed amount of memory here, and no file: a temp_file_limit of this server
  * may be lower than what is moved.  Nobody waits in a circle.  The sources
- * wait for us, and we for the targets.  A target waits for nobody: a call only
- * copies frames into its session's memory or file.  It has all locks of its
- * query already, and needs nothing of what a source holds.
+ * wait for us, and we for the targets.  A target that pulls waits for the
+ * sources alone, and takes what comes from all of them.  Another one waits for
+ * nobody: a call only copies frames into its session's memory or file.  It has
+ * all locks of its query already, and needs nothing of what a source holds.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,6 +38,7 @@
 #include "compat.h"
 #include "exec/ask_session.h"
 #include "exec/open_reader.h"
+#include "exec/pull_links.h"
 #include "exec/redistribute.h"
 #include "exec/start.h"
 #include "transport/prepare.h"
@@ -73,7 +75,9 @@ typedef struct source
 	px_stream  *stream;
 	source_phase phase;
 	px_senders	senders;
-	uint64		ended;			/* bit i: the query's target i has ended */
+	uint64		ended;			/* bit i: the query's target i has ended, or
+								 * its frames do not come here */
+	uint64		pulled;			/* bit i: these do not */
 } source;
 
 /* A target, and the frames that are on their way to it. */
@@ -83,11 +87,14 @@ typedef struct target
 	px_stream  *stream;
 	StringInfoData chunk;		/* for the next call */
 	TimestampTz called_at;		/* the last one */
+	char	   *pull;			/* argument of PX_PULL, and then its frames do
+								 * not come here; NULL: they do */
 } target;
 
 typedef struct redistribution
 {
 	source	   *sources;
+	px_redistribute_source *source_publics;
 	int			nsources;
 	target	   *targets;
 	int			ntargets;
@@ -96,6 +103,7 @@ typedef struct redistribution
 	int			ndone;
 	px_stream **streams;		/* scratch: room for all */
 	const char *against;		/* why it cannot be; NULL while it can */
+	const char *not_pulled;		/* why a target does not pull; or NULL */
 } redistribution;
 
 /* Remember the first reason. */
@@ -130,6 +138,26 @@ end_call(redistribution *all, target *to)
 {
 	give_up(all, px_stream_call_end(to->stream,
 									&to->public->receive->stats.receive_wait));
+}
+
+/* The target has all that it has pulled, or has failed to. */
+static void
+end_pull(redistribution *all, target *to)
+{
+	char	   *answer;
+	const char *reason =
+		px_stream_call_text(to->stream,
+							&to->public->receive->stats.receive_wait, &answer);
+
+	if (reason)
+		give_up(all, psprintf("%s: %s", to->public->receive->servername,
+							  reason));
+	to->pull = NULL;
+	if (all->against == NULL &&
+		(answer == NULL ||
+		 !px_pull_links_count(answer, all->source_publics, all->nsources,
+							  to->public)))
+		give_up(all, "a server does not say what it has pulled");
 }
 
 /* Have the targets' servers plan their queries. */
@@ -185,7 +213,10 @@ send_chunk(redistribution *all, target *to)
 	{
 		if (!px_stream_is_ready(to->stream))
 			return;
-		end_call(all, to);
+		if (to->pull)
+			end_pull(all, to);
+		else
+			end_call(all, to);
 		if (all->against)
 			return;
 	}
@@ -304,7 +335,8 @@ end_source(redistribution *all, source *from)
 				 errdetail("Expected ends of streams for %d targets, got %d.",
 						   targets_of_source(all, from),
 						   pg_popcount64(from->ended))));
-	px_senders_require_ends(&from->senders, receive->servername);
+	if (pg_popcount64(from->pulled) < targets_of_source(all, from))
+		px_senders_require_ends(&from->senders, receive->servername);
 
 	/* Its connection may be wanted by the next one. */
 	px_stream_close(from->stream);
@@ -354,6 +386,13 @@ pass_on(redistribution *all, source *from, const uint8_t *frame,
 	target	   *to = &all->targets[number % all->ntargets];
 	int			part = number / all->ntargets;
 
+	if ((from->pulled & (UINT64CONST(1) << number)) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("invalid response from server \"%s\"",
+						receive->servername),
+				 errdetail("Expected no frame for target %u, which pulls its rows.",
+						   number)));
 	if (nbytes > FRAME_NBYTES_MAX)
 	{
 		give_up(all, "a row is too large");
@@ -543,11 +582,44 @@ tell_sources(redistribution *all)
 		receive->compress = compress;
 		receive->target_codecs = codecs;
 		receive->target_encodings = encodings;
+		receive->links = 0;
+		receive->pulled = receive->plain = 0;
+	}
+}
+
+/*
+ * Have the targets that can pull their rows from the sources begin to do so.
+ */
+static void
+begin_pulls(redistribution *all, px_redistribute_target *targets)
+{
+	char	  **calls = palloc(all->ntargets * sizeof(char *));
+
+	give_up(all, px_pull_links_agree(all->source_publics, all->nsources,
+									 targets, all->ntargets, calls,
+									 &all->not_pulled));
+	for (int i = 0; i < all->ntargets && all->against == NULL; i++)
+	{
+		target	   *to = &all->targets[i];
+
+		to->pull = calls[i];
+		if (to->pull == NULL)
+			continue;
+		px_stream_call(to->stream, PX_PULL, to->pull, strlen(to->pull));
+		to->called_at = GetCurrentTimestamp();
+		for (int j = 0; j < all->nsources; j++)
+		{
+			source	   *from = &all->sources[j];
+
+			for (int k = 0; k < from->public->parts; k++)
+				from->pulled |= UINT64CONST(1) << (k * all->ntargets + i);
+			from->ended = from->pulled;
+		}
 	}
 }
 
 static void
-run(redistribution *all)
+run(redistribution *all, px_redistribute_target *targets)
 {
 	prepare_targets(all);
 	if (all->against == NULL)
@@ -555,6 +627,7 @@ run(redistribution *all)
 	if (all->against)
 		return;
 	tell_sources(all);
+	begin_pulls(all, targets);
 	begin_sources(all);
 	confirm_sources(all);
 	move_frames(all);
@@ -600,6 +673,7 @@ px_redistribute(px_redistribute_source *sources, int nsources,
 	MemoryContext oldcontext = MemoryContextSwitchTo(context);
 	redistribution all = {
 		.sources = palloc0(nsources * sizeof(source)),
+		.source_publics = sources,
 		.nsources = nsources,
 		.targets = palloc0(ntargets * sizeof(target)),
 		.ntargets = ntargets,
@@ -617,13 +691,17 @@ px_redistribute(px_redistribute_source *sources, int nsources,
 	{
 		all.targets[i].public = &targets[i];
 		targets[i].rows = targets[i].nbytes = 0;
+		targets[i].pulled = false;
+		targets[i].not_pulled = NULL;
 		initStringInfo(&all.targets[i].chunk);
 	}
-	run(&all);
+	run(&all, targets);
 	if (all.against)
 		leave(&all);
 	MemoryContextSwitchTo(oldcontext);
 	against = all.against ? pstrdup(all.against) : NULL;
+	for (int i = 0; i < ntargets && all.not_pulled; i++)
+		targets[i].not_pulled = pstrdup(all.not_pulled);
 	MemoryContextDelete(context);
 	return against;
 }

@@ -9,6 +9,8 @@
  * target is an ExchangeReceive, too: its query reads inboxes of its own session,
  * which are filled before it begins.
  *
+ * Or a target pulls its frames from all sources (exec/pull_links.h).
+ *
  * While a target cannot take its next frames, no source is read: so there is
  * no more in memory here than two calls to each target, and no file.
  *
@@ -17,30 +19,7 @@
 #ifndef PX_EXEC_REDISTRIBUTE_H
 #define PX_EXEC_REDISTRIBUTE_H
 
-#include "exec/receive_state.h"
-
-typedef struct px_redistribute_source
-{
-	px_receive_state *receive;
-	uint16		inbox;			/* that its rows go to, on each target */
-	uint16		number;			/* among the sources of that inbox, from 0 */
-	uint16		parts;			/* of the rows for each target: number t of the
-								 * query's targets is part t / n for target
-								 * t % n of n */
-
-	/* What has come: set by px_redistribute. */
-	uint64		rows;
-	uint64		nbytes;
-} px_redistribute_source;
-
-typedef struct px_redistribute_target
-{
-	px_receive_state *receive;
-
-	/* What was sent: set by px_redistribute. */
-	uint64		rows;
-	uint64		nbytes;
-} px_redistribute_target;
+#include "exec/redistribute_state.h"
 
 /*
  * Once their servers have been asked: do the sources spread frequent keys?  If

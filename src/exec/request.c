@@ -100,6 +100,9 @@ fill_request(px_receive_state *state, px_stream_reader *reader, int nstreams,
 	request->blocks = reader->slice > 0 ? state->slices->slice.blocks : 0;
 	request->targets = state->ntargets;
 	request->spread = state->plain_sql != NULL;
+	request->links = state->links;
+	request->pulled = state->pulled;
+	request->plain = state->plain;
 	request->explain = reader->explain = wanted_plan(state);
 }
 

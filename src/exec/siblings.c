@@ -351,7 +351,7 @@ connect_ahead(const px_siblings *siblings)
 		}
 	}
 	if (n > 1)
-		px_connect_ahead(users, n);
+		px_connect_ahead(users, n, DT_NOEND);
 	pfree(users);
 }
 

@@ -72,6 +72,13 @@ px_timeout_next_statement(void)
 }
 
 void
+px_timeout_pause(void)
+{
+	if (get_timeout_active(STATEMENT_TIMEOUT))
+		disable_timeout(STATEMENT_TIMEOUT, false);
+}
+
+void
 px_timeout_reset_lock(void)
 {
 	(void) set_config_option("lock_timeout",

@@ -40,4 +40,10 @@ extern bool px_timeout_is_of_call(Oid function);
 /* Such a function begins another statement. */
 extern void px_timeout_next_statement(void);
 
+/*
+ * Such a function, or one that returns a stream, waits for another server:
+ * that takes none of a statement's time.  px_timeout_next_statement ends it.
+ */
+extern void px_timeout_pause(void);
+
 #endif							/* PX_EXEC_TIMEOUT_H */

@@ -88,6 +88,31 @@ explain_sources(const px_broadcast_state *state, ExplainState *es)
 	ExplainCloseGroup("Sources", "Sources", false, es);
 }
 
+/* What did not pass through here; and why not more. */
+static void
+explain_pulled(const px_broadcast_state *state, ExplainState *es)
+{
+	const char *not_pulled = state->targets[0].not_pulled;
+
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		if (state->links_pulled > 0)
+			ExplainPropertyText("Pulled",
+								psprintf("%d of %d links, " UINT64_FORMAT
+										 " bytes", state->links_pulled,
+										 state->links, state->pulled_nbytes),
+								es);
+		if (not_pulled)
+			ExplainPropertyText("Not Pulled", not_pulled, es);
+		return;
+	}
+	if (not_pulled)
+		ExplainPropertyText("Not Pulled", not_pulled, es);
+	ExplainPropertyInteger("Links", NULL, state->links, es);
+	ExplainPropertyInteger("Pulled Links", NULL, state->links_pulled, es);
+	ExplainPropertyUInteger("Pulled Bytes", NULL, state->pulled_nbytes, es);
+}
+
 static double
 stage_ms(const px_broadcast_state *state, px_broadcast_stage stage)
 {
@@ -143,6 +168,8 @@ px_broadcast_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 		if (state->nsources > 0)
 			explain_sources(state, es);
 		explain_sent(state, es);
+		if (state->nsources > 0)
+			explain_pulled(state, es);
 		if (es->timing)
 			explain_times(state, es);
 	}

@@ -87,6 +87,9 @@ typedef struct px_broadcast_state
 	uint64	   *sent_rows;		/* likewise */
 	uint64	   *source_rows;	/* [nsources], likewise */
 	uint64	   *source_nbytes;
+	int			links;			/* from sources to receives; over all scans */
+	int			links_pulled;	/* of these; likewise */
+	uint64		pulled_nbytes;	/* likewise */
 	instr_time	stage_times[PX_BROADCAST_STAGE_COUNT];	/* likewise */
 	instr_time *fragment_times; /* [nreceives], of the scans that were read to
 								 * their end */

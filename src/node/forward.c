@@ -19,6 +19,7 @@
 
 #include "compat.h"
 #include "exec/auto.h"
+#include "exec/send_offer.h"
 #include "exec/timeout.h"
 #include "library.h"
 #include "node/forward.h"
@@ -27,6 +28,8 @@
 typedef struct px_forward_state
 {
 	CustomScanState css;		/* must be first */
+	const px_request *request;
+	px_offer_run offer;
 	px_auto    *adaptive;		/* of the leader's ExchangeSend; or NULL */
 } px_forward_state;
 
@@ -52,19 +55,24 @@ forward_begin(CustomScanState *node, EState *estate, int eflags)
 									  eflags);
 
 	node->custom_ps = list_make1(gather);
+	state->request = px_send_request(outerPlanState(gather));
 	state->adaptive = px_send_adaptive(outerPlanState(gather));
 }
 
 static TupleTableSlot *
 forward_exec(CustomScanState *node)
 {
-	px_auto    *adaptive = ((px_forward_state *) node)->adaptive;
+	px_forward_state *state = (px_forward_state *) node;
+	px_auto    *adaptive = state->adaptive;
 	TupleTableSlot *slot;
 
 	px_timeout_restart(node);
 	if (adaptive)
 		px_auto_forwarding(adaptive);
-	slot = ExecProcNode(linitial(node->custom_ps));
+	do
+	{
+		slot = ExecProcNode(linitial(node->custom_ps));
+	} while (px_send_offer(node, &state->offer, state->request, slot));
 	if (!TupIsNull(slot))
 	{
 		struct varlena *frame;
@@ -81,12 +89,14 @@ forward_exec(CustomScanState *node)
 static void
 forward_end(CustomScanState *node)
 {
+	px_offer_leave(&((px_forward_state *) node)->offer);
 	ExecEndNode(linitial(node->custom_ps));
 }
 
 static void
 forward_rescan(CustomScanState *node)
 {
+	px_offer_leave(&((px_forward_state *) node)->offer);
 	px_send_close_queues(outerPlanState(linitial(node->custom_ps)));
 	px_send_rescan_child(node);
 }

@@ -100,6 +100,12 @@ count_moved(px_broadcast_state *state)
 			target->receive->foreign->fs_server, target->receive->userid,
 			target->receive->servername);
 
+		state->links += state->nsources;
+		if (target->pulled)
+		{
+			state->links_pulled += state->nsources;
+			state->pulled_nbytes += target->nbytes;
+		}
 		state->sent_rows[i] += target->rows;
 		state->sent_nbytes[i] += target->nbytes;
 		counters->hash_partitions++;

@@ -44,6 +44,7 @@
 #include "compat.h"
 #include "exec/auto.h"
 #include "exec/fragment_memory.h"
+#include "exec/send_offer.h"
 #include "exec/timeout.h"
 #include "library.h"
 #include "node/inbox_join.h"
@@ -93,10 +94,22 @@ store_frame(px_send_state *state, bytea *frame)
 	return ExecStoreVirtualTuple(slot);
 }
 
+/* Do the frames of the target stay on its host? */
+static bool
+is_plain(const px_send_state *state)
+{
+	const px_request *request = &state->request;
+
+	return request->links > 0 &&
+		(request->plain >> (state->target % request->links) & 1) != 0;
+}
+
 /* Set how the next batch is encoded. */
 static void
 set_choice(px_send_state *state, px_choice choice)
 {
+	if (is_plain(state))
+		choice = PX_CHOICE_PLAIN;
 	state->choice = choice;
 	px_choice_options(&state->request, choice, &state->maker->options);
 }
@@ -139,6 +152,7 @@ static bytea *
 make_batch(px_send_state *state)
 {
 	px_frame_maker *maker = state->maker;
+	bool		adaptive = state->adaptive && !is_plain(state);
 	size_t		raw_nbytes;
 	bytea	   *frame;
 	instr_time	begin;
@@ -146,10 +160,10 @@ make_batch(px_send_state *state)
 
 	INSTR_TIME_SET_CURRENT(begin);
 	raw_nbytes = px_frame_maker_raw_nbytes(maker);
-	if (state->adaptive)
+	if (adaptive)
 		set_choice(state, px_auto_filled(state->adaptive, raw_nbytes));
 	frame = px_frame_maker_batch(maker, raw_nbytes, state->choice);
-	if (state->adaptive)
+	if (adaptive)
 		px_auto_encoded(state->adaptive, raw_nbytes,
 						PX_FRAME_OF_BYTEA_NBYTES(frame), maker->columns,
 						state->fill->ncolumns);
@@ -548,7 +562,9 @@ send_exec(CustomScanState *node)
 		count_send_wait(state);
 		slot = next_frame_of_any(state);
 		INSTR_TIME_SET_CURRENT(state->returned_at);
-	} while (state->queue && px_send_put(state, slot));
+	} while ((state->queue && px_send_put(state, slot)) ||
+			 (!state->below_gather &&
+			  px_send_offer(node, &state->offer, &state->request, slot)));
 	px_fragment_memory_end(nestlevel);
 
 	/* With a cursor, the end of the FETCH statement stops the time-out. */
@@ -697,6 +713,7 @@ send_end_node(CustomScanState *node)
 	px_send_state *state = (px_send_state *) node;
 
 	ExecClearTuple(node->ss.ss_ScanTupleSlot);
+	px_offer_leave(&state->offer);
 
 	/* Gather has yet to wait for its workers, who may wait for room. */
 	px_send_leave_queues(state);
@@ -722,6 +739,7 @@ static void
 send_rescan(CustomScanState *node)
 {
 	ExecClearTuple(node->ss.ss_ScanTupleSlot);
+	px_offer_leave(&((px_send_state *) node)->offer);
 	send_restart((px_send_state *) node);
 	px_send_rescan_child(node);
 }

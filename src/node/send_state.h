@@ -14,6 +14,7 @@
 #include "exec/auto.h"
 #include "exec/frame_queue.h"
 #include "exec/page_rows.h"
+#include "transport/offer.h"
 #include "tuple/cut.h"
 
 typedef enum px_send_phase
@@ -51,6 +52,8 @@ typedef struct px_send_state
 	shm_mq_handle *queue;		/* a worker's; NULL if there is none */
 	bool		had_queues;		/* this stream: did the leader have them? */
 	uint64		worker_frames;	/* this stream: that it took out of them */
+
+	px_offer_run offer;			/* not below a Gather: of its frames */
 
 	/* The target of the next frame, or of the last batch. */
 	uint32		target;			/* 0 without targets */

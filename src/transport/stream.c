@@ -561,18 +561,31 @@ px_stream_call(px_stream *stream, const char *sql, const char *param,
 	(void) (sent && PQsetSingleRowMode(pg));
 }
 
+/* The text in a row; NULL if it is none. */
+static char *
+copy_text(const PGresult *row)
+{
+	if (PQnfields(row) != 1 || PQgetisnull(row, 0, 0))
+		return NULL;
+	return pnstrdup(PQgetvalue(row, 0, 0), PQgetlength(row, 0, 0));
+}
+
 const char *
-px_stream_call_end(px_stream *stream, instr_time *wait)
+px_stream_call_text(px_stream *stream, instr_time *wait, char **text)
 {
 	PGconn	   *pg = stream->holder.connection->pg;
 	PGresult   *res;
 	const char *reason = NULL;
 
+	if (text)
+		*text = NULL;
 	do
 	{
 		wait_for_result(stream, wait);
 		PQclear(stream->result);
 		stream->result = res = PQgetResult(pg);
+		if (text && is_frame(res))
+			*text = copy_text(res);
 	} while (is_frame(res));
 	if (res == NULL)
 		reason = px_answer_text(pg, PX_ANSWER_BROKEN, NULL);
@@ -586,6 +599,12 @@ px_stream_call_end(px_stream *stream, instr_time *wait)
 	if (reason == NULL)
 		stream->phase = PX_STREAM_CLOSED;
 	return reason;
+}
+
+const char *
+px_stream_call_end(px_stream *stream, instr_time *wait)
+{
+	return px_stream_call_text(stream, wait, NULL);
 }
 
 /*

@@ -182,6 +182,14 @@ extern void px_stream_call(px_stream *stream, const char *sql,
 extern const char *px_stream_call_end(px_stream *stream, instr_time *wait);
 
 /*
+ * The same for a statement that returns one row with one text: *text is a
+ * palloc'd copy of it, or NULL if it is null, there is no such row, or
+ * something went wrong.
+ */
+extern const char *px_stream_call_text(px_stream *stream, instr_time *wait,
+									   char **text);
+
+/*
  * Send another query, in sql, in the transaction of the last run, which ended
  * and left the stream its connection; or of a stream that is held: then the
  * session's own idle time-out counts again after the query.  Waits for

@@ -27,10 +27,11 @@ typedef enum hello_key
 	KEY_SERVER_VERSION,
 	KEY_INSTANCE,
 	KEY_EXPORT,
-	KEY_SPREAD
+	KEY_SPREAD,
+	KEY_PULL
 } hello_key;
 
-#define KEY_COUNT	(KEY_SPREAD + 1)
+#define KEY_COUNT	(KEY_PULL + 1)
 
 /* A hello has all keys before this one. */
 #define KEY_OPTIONAL	KEY_SPREAD
@@ -45,6 +46,7 @@ static const char *const key_names[KEY_COUNT] = {
 	[KEY_INSTANCE] = "instance",
 	[KEY_EXPORT] = "export",
 	[KEY_SPREAD] = "spread",
+	[KEY_PULL] = "pull",
 };
 
 static void
@@ -84,6 +86,11 @@ px_hello_write(char *buffer, size_t cap, const px_hello *hello)
 		put_key(&text, KEY_SPREAD);
 		px_text_put_number(&text, 1);
 	}
+	if (hello->pull_id[0] != '\0')
+	{
+		put_key(&text, KEY_PULL);
+		px_text_put(&text, hello->pull_id);
+	}
 	return px_text_end(&text);
 }
 
@@ -110,6 +117,13 @@ take_protocol(const char **at, px_hello *hello, px_fault *fault)
 	hello->protocol_min = (uint16_t) min;
 	hello->protocol_max = (uint16_t) max;
 	return PX_OK;
+}
+
+/* Read cap - 1 hex digits. */
+static bool
+take_id(const char **at, char *id, size_t cap)
+{
+	return px_text_take_chars(at, "0123456789abcdef", id, cap) == cap - 1;
 }
 
 /* Read the value of a known key. */
@@ -152,9 +166,7 @@ take_value(const char **at, hello_key key, px_hello *hello, px_fault *fault)
 			hello->server_version = (uint32_t) number;
 			break;
 		case KEY_INSTANCE:
-			ok = px_text_take_chars(at, "0123456789abcdef", hello->instance,
-									sizeof(hello->instance)) ==
-				sizeof(hello->instance) - 1;
+			ok = take_id(at, hello->instance, sizeof(hello->instance));
 			break;
 		case KEY_EXPORT:
 			status = px_text_take_number(at, what, 0, 1, &number, fault);
@@ -163,6 +175,9 @@ take_value(const char **at, hello_key key, px_hello *hello, px_fault *fault)
 		case KEY_SPREAD:
 			status = px_text_take_number(at, what, 0, 1, &number, fault);
 			hello->can_spread = number == 1;
+			break;
+		case KEY_PULL:
+			ok = take_id(at, hello->pull_id, sizeof(hello->pull_id));
 			break;
 	}
 	if (!ok)

@@ -5,7 +5,7 @@
  *
  * The coordinator calls exchange.hello(its own hello) and gets the remote's
  * hello back.  A hello is one line of text: key=value words separated by
- * single spaces.  All keys below are required but the last one, which version
+ * single spaces.  All keys below are required but the last two, which version
  * 1.0 has not.  Unknown keys are skipped, so that later versions can add some.
  *
  *	protocol=1-1		lowest and highest protocol version
@@ -17,6 +17,9 @@
  *	instance=4f0c…		opaque id of the running instance: 32 hex digits
  *	export=1			1: the session may call pg_export_snapshot
  *	spread=1			1: it reads the word spread of a request
+ *	pull=5e21…			opaque id of the database of the running instance: 32
+ *					hex digits.  It reads the words links, pulled and plain,
+ *					and has the functions that go with them
  *
  *-------------------------------------------------------------------------
  */
@@ -40,6 +43,7 @@ typedef struct px_hello
 	char		instance[33];
 	bool		can_export;
 	bool		can_spread;		/* false if there is no such key */
+	char		pull_id[33];	/* "" if there is no such key */
 } px_hello;
 
 /*

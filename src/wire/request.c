@@ -25,6 +25,16 @@ put_word(px_text *text, const char *key, int64_t number)
 	px_text_put(text, " ");
 }
 
+/* Write "key=hex ". */
+static void
+put_bits(px_text *text, const char *key, uint64_t bits)
+{
+	px_text_put(text, key);
+	px_text_put(text, "=");
+	px_text_put_hex(text, bits);
+	px_text_put(text, " ");
+}
+
 void
 px_columns_put(px_text *text, const px_request_column *columns,
 			   uint16_t ncolumns)
@@ -79,6 +89,12 @@ px_request_write(char *buffer, size_t cap, const px_request *request,
 		put_word(&text, "targets", request->targets);
 	if (request->spread)
 		put_word(&text, "spread", 1);
+	if (request->links > 0)
+	{
+		put_word(&text, "links", request->links);
+		put_bits(&text, "pulled", request->pulled);
+		put_bits(&text, "plain", request->plain);
+	}
 	if (request->fetch_rows != 0)
 		put_word(&text, "fetch_rows", request->fetch_rows);
 	if (request->fixed)
@@ -253,7 +269,41 @@ take_optional(const char **at, const char *key, int64_t max, uint32_t *number,
 	return status;
 }
 
-/* Read "targets=n " or "targets=n spread=1 " if it is there. */
+/* Read "key=hex ", no bit of which may be outside of allowed. */
+static px_status
+take_bits(const char **at, const char *key, uint64_t allowed, uint64_t *bits,
+		  px_fault *fault)
+{
+	if (!px_text_take(at, key) || !px_text_take(at, "=") ||
+		!px_text_take_hex(at, bits) || !px_text_take(at, " ") ||
+		(*bits & ~allowed) != 0)
+		return px_fail(fault, PX_BAD_HEADER, key, 0, 0);
+	return PX_OK;
+}
+
+/* Read "links=n pulled=hex plain=hex " if it is there. */
+static px_status
+take_links(const char **at, px_request *request, px_fault *fault)
+{
+	uint64_t	all;
+	px_status	status;
+
+	request->pulled = request->plain = 0;
+	status = take_optional(at, "links", request->targets, &request->links,
+						   fault);
+	if (status != PX_OK || request->links == 0)
+		return status;
+	if (request->targets % request->links != 0)
+		return px_fail(fault, PX_BAD_HEADER, "links", request->targets,
+					   request->links);
+	all = UINT64_MAX >> (PX_REQUEST_TARGETS_MAX - request->links);
+	status = take_bits(at, "pulled", all, &request->pulled, fault);
+	if (status != PX_OK)
+		return status;
+	return take_bits(at, "plain", request->pulled, &request->plain, fault);
+}
+
+/* Read "targets=n " or "targets=n spread=1 " if it is there, and links. */
 static px_status
 take_targets(const char **at, px_request *request, px_fault *fault)
 {
@@ -263,6 +313,8 @@ take_targets(const char **at, px_request *request, px_fault *fault)
 	px_status	status;
 
 	request->targets = 1;
+	request->links = 0;
+	request->pulled = request->plain = 0;
 	request->spread = false;
 	if (!px_text_take(&after, "targets="))
 		return PX_OK;
@@ -273,7 +325,7 @@ take_targets(const char **at, px_request *request, px_fault *fault)
 	request->targets = (uint32_t) number;
 	status = take_optional(at, "spread", 1, &spread, fault);
 	request->spread = spread != 0;
-	return status;
+	return status == PX_OK ? take_links(at, request, fault) : status;
 }
 
 /* Read "fetch_rows=n " or "fetch_rows=n fixed=1 " if it is there. */

@@ -19,6 +19,7 @@
  *	explain=3			only to have the plan sent: what to measure of it
  *	targets=4			only to have the rows cut into targets: see below
  *	spread=1			optional, after targets: see below
+ *	links=2 pulled=0000000000000003 plain=…	optional, after targets
  *	fetch_rows=100		optional: rows of a FETCH of postgres_fdw
  *	fixed=1				optional, after fetch_rows: see below
  *	session=0123456789abcdef	optional: the session's fingerprint
@@ -45,6 +46,12 @@
  * sender number for each target (doc/wire.md, 1).  With spread=1 it may also
  * be PX_TARGET_ANY or PX_TARGET_ALL.  Only a server whose hello says so reads
  * that word.
+ *
+ * With links=L, target t belongs to link t % L.  pulled has bit i if the frames
+ * of link i are not returned, but collected by another session from what
+ * exchange.offer has made in this one (transport/offer.h); plain, a subset of
+ * it, if they do not leave their host: so they are not compressed.  Only a
+ * server whose hello has the key pull reads these words.
  *
  * For the sender's statement_timeout, fetch_rows rows count as one statement,
  * and the first batch has no more rows than that.  With fixed=1 the sender
@@ -111,6 +118,9 @@ typedef struct px_request
 	uint32_t	targets;		/* 0 or 1: the rows are not cut into targets;
 								 * .. PX_REQUEST_TARGETS_MAX */
 	bool		spread;			/* only with targets */
+	uint32_t	links;			/* 0: none are pulled; only with targets */
+	uint64_t	pulled;			/* bit i: link i is; 0 without links */
+	uint64_t	plain;			/* of these: not compressed */
 	uint32_t	fetch_rows;		/* 0: unknown; .. INT32_MAX */
 	bool		fixed;			/* only with fetch_rows, without targets */
 	bool		has_session;

@@ -38,7 +38,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				 again.server_version == hello.server_version &&
 				 strcmp(again.instance, hello.instance) == 0 &&
 				 again.can_export == hello.can_export &&
-				 again.can_spread == hello.can_spread);
+				 again.can_spread == hello.can_spread &&
+				 strcmp(again.pull_id, hello.pull_id) == 0);
 	FUZZ_REQUIRE(px_hello_common_version(&hello, &again) ==
 				 hello.protocol_max);
 	return 0;

@@ -588,6 +588,83 @@ a_hello_round_trips(void)
 }
 
 static void
+a_request_of_links_that_are_pulled_round_trips(void)
+{
+	static px_request_column columns[PX_FRAME_COLUMNS_MAX];
+	char	   *text = replaced(request_text, "columns",
+								"targets=6 spread=1 links=3 "
+								"pulled=0000000000000005 "
+								"plain=0000000000000004 fetch_rows=5 columns");
+	char		written[2 * sizeof(request_text)];
+	px_request	request;
+
+	CHECK_EQ(read_request(text, &request, columns, NULL), PX_OK);
+	CHECK_EQ(request.links, 3);
+	CHECK_EQ(request.pulled, 5);
+	CHECK_EQ(request.plain, 4);
+	px_request_write(written, sizeof(written), &request, columns);
+	CHECK(strcmp(written, text) == 0);
+	free(text);
+	CHECK_EQ(read_request(request_text, &request, columns, NULL), PX_OK);
+	CHECK_EQ(request.links, 0);
+	CHECK_EQ(request.pulled, 0);
+}
+
+static void
+links_that_make_no_sense_are_refused(void)
+{
+	static const struct
+	{
+		const char *words;
+		px_status	status;
+		const char *what;
+	}			cases[] = {
+		{"links=1 pulled=0000000000000001 plain=0000000000000000 columns",
+		PX_BAD_HEADER, "columns"},
+		{"targets=4 links=3 pulled=0000000000000001 plain=0000000000000000 columns",
+		PX_BAD_HEADER, "links"},
+		{"targets=4 links=8 pulled=0000000000000001 plain=0000000000000000 columns",
+		PX_OVER_LIMIT, "links"},
+		{"targets=4 links=0 pulled=0000000000000001 plain=0000000000000000 columns",
+		PX_OVER_LIMIT, "links"},
+		{"targets=4 links=2 pulled=0000000000000004 plain=0000000000000000 columns",
+		PX_BAD_HEADER, "pulled"},
+		{"targets=4 links=2 pulled=1 plain=0000000000000000 columns",
+		PX_BAD_HEADER, "pulled"},
+		{"targets=4 links=2 pulled=0000000000000001 columns",
+		PX_BAD_HEADER, "plain"},
+		{"targets=4 links=2 pulled=0000000000000001 plain=0000000000000002 columns",
+		PX_BAD_HEADER, "plain"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		expect_request("columns", cases[i].words, cases[i].status,
+					   cases[i].what);
+}
+
+static void
+a_hello_says_whether_rows_can_be_pulled(void)
+{
+	char	   *text = replaced(hello_text, "export=1",
+								"export=1 spread=1 pull="
+								"fedcba9876543210fedcba9876543210");
+	char		written[PX_HELLO_NBYTES_MAX + 1];
+	px_hello	hello;
+
+	CHECK_EQ(read_hello(hello_text, &hello, NULL), PX_OK);
+	CHECK(strcmp(hello.pull_id, "") == 0);
+	CHECK_EQ(read_hello(text, &hello, NULL), PX_OK);
+	CHECK(strcmp(hello.pull_id, "fedcba9876543210fedcba9876543210") == 0);
+	px_hello_write(written, sizeof(written), &hello);
+	CHECK(strcmp(written, text) == 0);
+	free(text);
+	expect_hello("export=1", "export=1 pull=1", PX_BAD_HEADER, "pull");
+	expect_hello("export=1",
+				 "export=1 pull=fedcba9876543210fedcba98765432100",
+				 PX_BAD_HEADER, "pull");
+}
+
+static void
 a_hello_says_whether_rows_can_be_spread(void)
 {
 	char	   *text = replaced(hello_text, "export=1", "export=1 spread=1");
@@ -749,6 +826,8 @@ main(void)
 	RUN(a_request_to_explain_round_trips);
 	RUN(a_request_for_targets_round_trips);
 	RUN(a_request_to_spread_rows_round_trips);
+	RUN(a_request_of_links_that_are_pulled_round_trips);
+	RUN(links_that_make_no_sense_are_refused);
 	RUN(impossible_targets_are_refused);
 	RUN(a_request_for_fetches_round_trips);
 	RUN(impossible_fetches_are_refused);
@@ -758,6 +837,7 @@ main(void)
 	RUN(too_many_columns_are_refused);
 	RUN(a_hello_round_trips);
 	RUN(a_hello_says_whether_rows_can_be_spread);
+	RUN(a_hello_says_whether_rows_can_be_pulled);
 	RUN(a_hello_of_a_later_version_is_read);
 	RUN(incomplete_hellos_are_refused);
 	RUN(malformed_hellos_are_refused);

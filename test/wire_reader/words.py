@@ -6,16 +6,17 @@ from .cursor import must
 
 # Each stands exactly once in a hello, but those of later versions, which may be missing; others are skipped.
 HELLO = {"protocol": r"\d+-\d+", "codecs": r"\d+", "encodings": r"\d+", "endian": "little|big",
-         "encoding": r"[A-Za-z0-9_-]{1,31}", "server_version": r"\d+", "instance": "[0-9a-f]{32}", "export": "[01]", "spread": "[01]"}
-LATER = {"spread"}
+         "encoding": r"[A-Za-z0-9_-]{1,31}", "server_version": r"\d+", "instance": "[0-9a-f]{32}", "export": "[01]", "spread": "[01]",
+         "pull": "[0-9a-f]{32}"}
+LATER = {"spread", "pull"}
 
 
 def request(columns, encodings=1, codec="none", level=0, batch_rows=4096, batch_bytes=1 << 20, server_version=150000,
-            auto=None, slices=None, explain=0, targets=0, spread=False, fetch_rows=0, fixed=False,
+            auto=None, slices=None, explain=0, targets=0, spread=False, links=None, fetch_rows=0, fixed=False,
             session=None):
     """columns: (type OID, typmod) each; auto: (codecs, cpu_limit, link, idle, random) with codec auto; slices: (slices, slice, blocks)
     if a slice is wanted; explain: what to measure of the plan, if that is; targets: how many to cut the rows into, if they are to be;
-    spread: may a row go to any of them (-1), or to all (-2)?
+    spread: may a row go to any of them (-1), or to all (-2)? links: (number, pulled, plain) if some are pulled;
     fetch_rows, fixed, session: only if they are known, wanted, required."""
     words = {"version": 1, "encodings": encodings, "codec": codec, "level": level, "batch_rows": batch_rows,
              "batch_bytes": batch_bytes, "server_version": server_version}
@@ -29,6 +30,8 @@ def request(columns, encodings=1, codec="none", level=0, batch_rows=4096, batch_
         words["targets"] = targets
     if spread:
         words["spread"] = 1
+    if links:
+        words.update(links=links[0], pulled=f"{links[1]:016x}", plain=f"{links[2]:016x}")
     if fetch_rows:
         words["fetch_rows"] = fetch_rows
     if fixed:
