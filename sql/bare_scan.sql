@@ -68,8 +68,8 @@ CREATE FOREIGN TABLE bare_middle (id int, word text) SERVER loopback OPTIONS (sc
 CREATE FOREIGN TABLE bare_page (id int, word text) SERVER loopback OPTIONS (schema_name 'remote');
 DELETE FROM remote.bare WHERE id % 11 = 0;
 SELECT scan_output('SELECT id FROM remote.bare_middle', 1);
-SELECT (SELECT array_agg(id ORDER BY id) FROM remote.bare_middle) = array_agg(id ORDER BY id) AS same, count(*) > 2 AS some FROM bare_middle;
-SELECT (SELECT array_agg(id ORDER BY id) FROM remote.bare_page) = array_agg(id ORDER BY id) AS same, count(*) > 2 AS some FROM bare_page;
+SELECT (SELECT array_agg(id ORDER BY id) FROM remote.bare_middle) = array_agg(id ORDER BY id) AS same, count(*) > 2 AS some FROM (SELECT id FROM bare_middle OFFSET 0) m;
+SELECT (SELECT array_agg(id ORDER BY id) FROM remote.bare_page) = array_agg(id ORDER BY id) AS same, count(*) > 2 AS some FROM (SELECT id FROM bare_page OFFSET 0) m;
 SELECT DISTINCT rows, differs FROM all_rows() ORDER BY 1, 2;
 SELECT * FROM bare_rows('id, word', 'WHERE 6000 / (small + 1) > 20 AND length(word) > 3');
 SELECT pg_stat_force_next_flush();
