@@ -52,6 +52,14 @@ sub start
 	$psql->query_until(qr/begun/, "\\echo begun\n$sql;\n");
 	return;
 }
+# Begin to collect, and go on once all that is there was read.
+sub start_to_collect
+{
+	my ($psql, $sql) = @_;
+	start($psql, $sql);
+	$node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'MessageQueueReceive'}) or die 'nobody collects';
+	return;
+}
 my $collect = q{SELECT count(*), coalesce(sum(octet_length(f)), 0) > 0 FROM (SELECT exchange.collect('%s', %d) AS f) x};
 
 foreach my $token ('1.0000000000000000.0000000000000000', '4294967295.0123456789abcdef.0123456789abcdef')
@@ -93,7 +101,7 @@ of($a, 'ROLLBACK');
 $token = offer_two($a, 1);
 of($a, 'DECLARE c NO SCROLL CURSOR FOR ' . send_sql(2, 1, 1000000));
 like(of($a, 'SELECT count(*) FROM (SELECT 1) x; FETCH 1 FROM c'), qr/^1\n\\x/, 'a cursor puts frames, and returns one of the other link');
-start($b, sprintf($collect, $token, 0));
+start_to_collect($b, sprintf($collect, $token, 0));
 of($a, 'SAVEPOINT s');
 like(of($a, 'FETCH 5 FROM c'), qr/ERROR:  offered rows cannot be sent inside a subtransaction/, 'it does not in a subtransaction');
 like(of($b, 'SELECT 1'), qr/^[1-9]\d*\|t\n1$/, 'whoever collects from it has what was put, and the end');
@@ -107,7 +115,7 @@ of($a, 'ROLLBACK');
 $token = offer_two($a, 1);
 of($a, 'DECLARE c NO SCROLL CURSOR FOR ' . send_sql(2, 1, 1000000));
 of($a, 'FETCH 1 FROM c');
-start($b, sprintf($collect, $token, 0));
+start_to_collect($b, sprintf($collect, $token, 0));
 of($a, 'CLOSE c');
 like(of($b, 'SELECT 1'), qr/^[1-9]\d*\|t\n1$/, 'a cursor is closed: whoever collects has the end');
 like(of($a, send_sql(2, 1, 1000)), qr/ERROR:  rows that were offered cannot be sent any more/, 'a cursor is closed: the offer is void');
