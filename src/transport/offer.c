@@ -94,6 +94,7 @@ static struct
 {
 	dsm_segment *segment;
 	offer_header *header;
+	MemoryContext context;		/* of the queues */
 	px_pull_offer links;
 	uint64		number;			/* of this session's offers, from 1 */
 	bool		begun;			/* the run of this number puts its frames */
@@ -139,8 +140,10 @@ forget_offer(dsm_segment *segment, Datum arg)
 
 	header->magic = 0;
 	memset(header->secret, 0, sizeof(header->secret));
-	if (offered.segment == segment)
-		memset(&offered, 0, sizeof(offered));
+	if (offered.segment != segment)
+		return;
+	MemoryContextDelete(offered.context);
+	memset(&offered, 0, sizeof(offered));
 }
 
 /* After an error, the resource owner detaches from the segment. */
@@ -192,7 +195,10 @@ make_queues(const px_pull_offer *links)
 	Size		nbytes =
 		MAXALIGN_DOWN(Max(Min(QUEUES_NBYTES_MAX / n, QUEUE_NBYTES_MAX),
 						  QUEUE_NBYTES_MIN));
-	MemoryContext oldcontext = MemoryContextSwitchTo(TopTransactionContext);
+	MemoryContext context = AllocSetContextCreate(TopTransactionContext,
+												  "exchange offer",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext oldcontext = MemoryContextSwitchTo(context);
 	dsm_segment *segment = create_segment(QUEUES_OFFSET + n * nbytes);
 	offer_header *header = dsm_segment_address(segment);
 
@@ -206,6 +212,7 @@ make_queues(const px_pull_offer *links)
 	pg_atomic_init_u32(&header->is_sent, 0);
 	offered.segment = segment;
 	offered.header = header;
+	offered.context = context;
 	offered.links = *links;
 	offered.number = ++noffers;
 	for (uint32 i = 0; i < links->links; i++)

@@ -111,6 +111,16 @@ of($a, 'ROLLBACK');
 like(of($a, 'BEGIN; ' . send_sql(2, 1, 1000)), qr/ERROR:  no rows were offered in this transaction/, 'another transaction has none');
 of($a, 'ROLLBACK');
 
+# Offers that are made again and again take no memory.
+my $memory = q{SELECT sum(used_bytes) FROM pg_backend_memory_contexts};
+my $again = q{SELECT count(exchange.offer('64 ffffffffffffffff')) FROM generate_series(1, 100)};
+of($a, 'BEGIN');
+of($a, $again);
+my $before = of($a, $memory);
+of($a, $again);
+cmp_ok(of($a, $memory) - $before, '<', 100_000, 'a hundred offers leave no memory');
+of($a, 'ROLLBACK');
+
 # One that is closed before its end.
 $token = offer_two($a, 1);
 of($a, 'DECLARE c NO SCROLL CURSOR FOR ' . send_sql(2, 1, 1000000));
