@@ -22,7 +22,7 @@ BEGIN
 			'version=1 encodings=7 codec=none level=0 batch_rows=1000 batch_bytes=1048576 server_version=150000 ' || words ||
 			'columns=' || (SELECT string_agg('25:-1', ',') FROM generate_series(1, n)), query) LOOP
 		CONTINUE WHEN line !~ 'Scan|Output' OR line ~ 'exchange.send\(';
-		RETURN NEXT trim(line);
+		RETURN NEXT trim(regexp_replace(line, '(SubPlan )expr_(\d+)', '\1\2'));
 	END LOOP;
 END
 $$;
