@@ -27,8 +27,8 @@
 #include "check/there.h"
 #include "compat.h"
 #include "conn/connect.h"
+#include "conn/foreign_server.h"
 #include "conn/pool.h"
-#include "plan/eligible.h"
 
 PG_FUNCTION_INFO_V1(px_sql_check_here);
 PG_FUNCTION_INFO_V1(px_sql_check_there);

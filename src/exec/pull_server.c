@@ -19,7 +19,6 @@
 #include "postgres.h"
 
 #include "catalog/pg_foreign_server.h"
-#include "catalog/pg_user_mapping.h"
 #include "fmgr.h"
 #include "foreign/foreign.h"
 #include "lib/stringinfo.h"
@@ -28,12 +27,12 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
 #include "conn/answer.h"
 #include "conn/connect_ahead.h"
+#include "conn/foreign_server.h"
 #include "conn/hello_self.h"
 #include "conn/pool.h"
 #include "exec/pull_server.h"
@@ -46,28 +45,6 @@ PG_FUNCTION_INFO_V1(px_sql_can_pull);
 /* A server that has led elsewhere is asked again after this time. */
 #define ASK_AGAIN_MS	60000
 
-/* Does its wrapper have postgres_fdw's handler? */
-static bool
-is_of_postgres_fdw(const ForeignServer *server)
-{
-	const ForeignDataWrapper *wrapper = GetForeignDataWrapper(server->fdwid);
-	const char *handler = OidIsValid(wrapper->fdwhandler) ?
-		get_func_name(wrapper->fdwhandler) : NULL;
-
-	return handler && strcmp(handler, "postgres_fdw_handler") == 0;
-}
-
-static bool
-has_mapping(Oid userid, Oid serverid)
-{
-	return SearchSysCacheExists2(USERMAPPINGUSERSERVER,
-								 ObjectIdGetDatum(userid),
-								 ObjectIdGetDatum(serverid)) ||
-		SearchSysCacheExists2(USERMAPPINGUSERSERVER,
-							  ObjectIdGetDatum(InvalidOid),
-							  ObjectIdGetDatum(serverid));
-}
-
 /* May it be used for what the user has not named it for? */
 static bool
 is_usable(Oid serverid)
@@ -76,9 +53,9 @@ is_usable(Oid serverid)
 	ForeignServer *server = GetForeignServerExtended(serverid,
 													 FSV_MISSING_OK);
 
-	return server && is_of_postgres_fdw(server) &&
+	return server && px_server_is_postgres_fdw(server) &&
 		px_server_aclcheck(serverid, userid) == ACLCHECK_OK &&
-		has_mapping(userid, serverid) &&
+		px_server_has_mapping(serverid, userid) &&
 		(superuser_arg(server->owner) ||
 		 has_privs_of_role(userid, server->owner));
 }

@@ -33,6 +33,7 @@
 #include "foreign/foreign.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "conn/foreign_server.h"
 #include "nodes/makefuncs.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
@@ -46,7 +47,6 @@
 #include "utils/tuplestore.h"
 
 #include "compat.h"
-#include "plan/eligible.h"
 #include "plan/sample.h"
 
 PG_FUNCTION_INFO_V1(px_sql_analyze);

@@ -12,17 +12,16 @@
 
 #include <math.h>
 
-#include "catalog/pg_user_mapping.h"
 #include "foreign/foreign.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/jsonb.h"
-#include "utils/syscache.h"
 
 #include "compat.h"
 #include "conn/answer.h"
+#include "conn/foreign_server.h"
 #include "conn/genuine.h"
 #include "conn/pool.h"
 #include "plan/ask_statistics.h"
@@ -134,18 +133,6 @@ question_sql(const asked_server *server)
 	return psprintf(TABLES_SQL " UNION ALL " COLUMNS_SQL, s, n, s, n);
 }
 
-/* GetUserMapping would raise an error if there is none. */
-static bool
-has_user_mapping(Oid userid, Oid serverid)
-{
-	return SearchSysCacheExists2(USERMAPPINGUSERSERVER,
-								 ObjectIdGetDatum(userid),
-								 ObjectIdGetDatum(serverid)) ||
-		SearchSysCacheExists2(USERMAPPINGUSERSERVER,
-							  ObjectIdGetDatum(InvalidOid),
-							  ObjectIdGetDatum(serverid));
-}
-
 /* The question needs no clean-up of its own if its connection is taken. */
 static void
 lose_connection(px_connection_holder *holder)
@@ -172,7 +159,7 @@ ask(asked_server *server)
 	UserMapping *user;
 	px_peer    *peer;
 
-	if (!has_user_mapping(server->userid, server->serverid))
+	if (!px_server_has_mapping(server->serverid, server->userid))
 		return;
 	user = GetUserMapping(server->userid, server->serverid);
 	peer = px_peer_get(user);

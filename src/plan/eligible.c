@@ -32,17 +32,6 @@
  */
 #define UNKNOWN_TABLE_FACTOR	16
 
-bool
-px_server_is_postgres_fdw(const ForeignServer *server)
-{
-	ForeignDataWrapper *fdw = GetForeignDataWrapper(server->fdwid);
-	char	   *handler = OidIsValid(fdw->fdwhandler)
-		? get_func_name(fdw->fdwhandler)
-		: NULL;
-
-	return handler && strcmp(handler, "postgres_fdw_handler") == 0;
-}
-
 /*
  * Are exchanges known to work in this query and the queries that contain it?
  * Not in MERGE, nor beside a CTE that changes rows.

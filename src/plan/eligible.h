@@ -8,14 +8,7 @@
 #ifndef PX_PLAN_ELIGIBLE_H
 #define PX_PLAN_ELIGIBLE_H
 
-#include "foreign/foreign.h"
 #include "nodes/pathnodes.h"
-
-/*
- * Does the server belong to postgres_fdw?  We compare the name of the handler
- * function only, because the extension may be in any schema.
- */
-extern bool px_server_is_postgres_fdw(const ForeignServer *server);
 
 /* Is this query, or one that contains it, an UPDATE or DELETE? */
 extern bool px_query_updates(PlannerInfo *root);

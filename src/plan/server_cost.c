@@ -18,7 +18,7 @@
 #include "utils/syscache.h"
 
 #include "compat.h"
-#include "plan/eligible.h"
+#include "conn/foreign_server.h"
 #include "plan/server_cost.h"
 
 typedef struct server_cost
