@@ -140,6 +140,15 @@ give_connection(px_connection *connection, px_connection_holder *holder)
 						   GetCurrentTimestamp());
 }
 
+void
+px_connection_forget_holder(void *holder)
+{
+	px_connection *connection = ((px_connection_holder *) holder)->connection;
+
+	if (connection)
+		connection->holder = NULL;
+}
+
 /* Take it back, in whatever state it is. */
 static void
 take_connection(px_connection *connection)

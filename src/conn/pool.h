@@ -47,6 +47,13 @@ extern px_outcome px_connection_acquire_until(px_peer *peer,
 											  px_connection_holder *holder);
 
 /*
+ * The memory of a holder is freed: a MemoryContextCallback of it, whose
+ * argument it is.  An error may be the cause, so nothing is said to the remote:
+ * the pool cleans up connections without a holder.
+ */
+extern void px_connection_forget_holder(void *holder);
+
+/*
  * The steps of making a connection, for those who make several at once: begin
  * to connect (see px_connect_start), with a deadline for all of it, or
  * DT_NOEND; when that has come to an end, send what the session begins with;

@@ -21,6 +21,23 @@ px_plan_is_receive(const Plan *plan)
 			   PX_RECEIVE_NAME) == 0;
 }
 
+bool
+px_plan_is_table_scan(const Plan *plan)
+{
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+		case T_SampleScan:
+		case T_IndexScan:
+		case T_BitmapHeapScan:
+		case T_TidScan:
+		case T_TidRangeScan:
+			return true;
+		default:
+			return false;
+	}
+}
+
 List **
 px_plan_list(Plan *plan)
 {

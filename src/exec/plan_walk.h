@@ -18,6 +18,9 @@ typedef bool (*px_plan_visitor) (Plan *plan, void *arg);
 
 extern bool px_plan_is_receive(const Plan *plan);
 
+/* Is it one of core's scans whose rows come in the slots of a table? */
+extern bool px_plan_is_table_scan(const Plan *plan);
+
 /*
  * The children of a node that are run like it, beside left and right tree; the
  * list is the node's own.  NULL if it is of a kind that has none.

@@ -115,16 +115,6 @@ read_all_links(const char *at)
 	return all;
 }
 
-/* The link's memory is freed, maybe after an error: the pool cleans up. */
-static void
-forget_link(void *arg)
-{
-	pull_link  *from = arg;
-
-	if (from->holder.connection)
-		from->holder.connection->holder = NULL;
-}
-
 static void
 lose_connection(px_connection_holder *holder)
 {
@@ -199,8 +189,8 @@ connect_link(pull_link *from, TimestampTz deadline)
 	from->holder.lose = lose_connection;
 	from->holder.give_up = give_up_connection;
 	from->holder.state = link_state;
-	from->forget.func = forget_link;
-	from->forget.arg = from;
+	from->forget.func = px_connection_forget_holder;
+	from->forget.arg = &from->holder;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &from->forget);
 	outcome = px_pull_connect(&from->link.source, deadline, &from->holder);
 	if (px_is_ok(outcome) && !send_query(from->holder.connection->pg, from))

@@ -144,16 +144,6 @@ trial_state(const px_connection_holder *holder)
 	return "asking";
 }
 
-/* The trial's memory is freed, maybe after an error: the pool cleans up. */
-static void
-forget_trial(void *arg)
-{
-	trial	   *tried = arg;
-
-	if (tried->holder.connection)
-		tried->holder.connection->holder = NULL;
-}
-
 static trial *
 new_trial(void)
 {
@@ -162,8 +152,8 @@ new_trial(void)
 	tried->holder.lose = lose_connection;
 	tried->holder.give_up = give_up_connection;
 	tried->holder.state = trial_state;
-	tried->forget.func = forget_trial;
-	tried->forget.arg = tried;
+	tried->forget.func = px_connection_forget_holder;
+	tried->forget.arg = &tried->holder;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &tried->forget);
 	return tried;
 }

@@ -33,7 +33,6 @@
 #include "foreign/foreign.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "conn/foreign_server.h"
 #include "nodes/makefuncs.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
@@ -47,6 +46,7 @@
 #include "utils/tuplestore.h"
 
 #include "compat.h"
+#include "conn/foreign_server.h"
 #include "plan/sample.h"
 
 PG_FUNCTION_INFO_V1(px_sql_analyze);

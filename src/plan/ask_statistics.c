@@ -139,19 +139,6 @@ lose_connection(px_connection_holder *holder)
 {
 }
 
-/*
- * The server's memory goes away.  If the session is terminated, that comes
- * before the pool cleans up.
- */
-static void
-forget_holder(void *arg)
-{
-	asked_server *server = arg;
-
-	if (server->holder.connection)
-		server->holder.connection->holder = NULL;
-}
-
 /* Send the question, if there is a connection. */
 static void
 ask(asked_server *server)
@@ -335,8 +322,8 @@ group_by_server(List *tables)
 			server = palloc0(sizeof(asked_server));
 			server->serverid = table->serverid;
 			server->userid = table->userid;
-			server->forget.func = forget_holder;
-			server->forget.arg = server;
+			server->forget.func = px_connection_forget_holder;
+			server->forget.arg = &server->holder;
 			MemoryContextRegisterResetCallback(CurrentMemoryContext,
 											   &server->forget);
 			servers = lappend(servers, server);

@@ -21,27 +21,16 @@
 #include "utils/rel.h"
 
 #include "compat.h"
+#include "exec/plan_walk.h"
 #include "node/key_scan.h"
 #include "plan/bare_scan.h"
 
-/* Is it a scan whose rows come in the table's own slots? */
 static bool
-is_table_scan(const Plan *plan)
+can_be_bare(const Plan *plan)
 {
-	switch (nodeTag(plan))
-	{
-		case T_SeqScan:
-		case T_SampleScan:
-		case T_IndexScan:
-		case T_BitmapHeapScan:
-		case T_TidScan:
-		case T_TidRangeScan:
-			return true;
-		case T_CustomScan:
-			return ((const CustomScan *) plan)->methods == &px_key_scan_methods;
-		default:
-			return false;
-	}
+	return px_plan_is_table_scan(plan) ||
+		(IsA(plan, CustomScan) &&
+		 ((const CustomScan *) plan)->methods == &px_key_scan_methods);
 }
 
 /*
@@ -127,7 +116,7 @@ px_bare_scan(const PlannedStmt *stmt, Plan *plan, const List *columns,
 	List	   *tlist;
 	ListCell   *lc;
 
-	if (!is_table_scan(plan))
+	if (columns == NIL || !can_be_bare(plan))
 		return NIL;
 	scanrelid = ((const Scan *) plan)->scanrelid;
 	foreach(lc, columns)

@@ -13,11 +13,11 @@
 #include "catalog/pg_inherits.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
-#include "conn/foreign_server.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
+#include "conn/foreign_server.h"
 #include "plan/foreign_query.h"
 
 static bool

@@ -131,20 +131,11 @@ replace_in_plan(Plan *plan, void *arg)
 
 	check_stack_depth();
 	px_plan_replace_children(plan, replace_in_plan, arg);
-	switch (nodeTag(plan))
-	{
-		case T_SeqScan:
-		case T_SampleScan:
-		case T_IndexScan:
-		case T_BitmapHeapScan:
-		case T_TidScan:
-		case T_TidRangeScan:
-			foreach(lc, plan->qual)
-				lfirst(lc) = replace_condition(lfirst(lc), context);
-			return px_key_scan_replace(context->stmt, plan);
-		default:
-			return plan;
-	}
+	if (!px_plan_is_table_scan(plan))
+		return plan;
+	foreach(lc, plan->qual)
+		lfirst(lc) = replace_condition(lfirst(lc), context);
+	return px_key_scan_replace(context->stmt, plan);
 }
 
 void

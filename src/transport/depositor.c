@@ -77,8 +77,7 @@ forget_depositor(void *arg)
 {
 	px_depositor *depositor = arg;
 
-	if (depositor->holder.connection)
-		depositor->holder.connection->holder = NULL;
+	px_connection_forget_holder(&depositor->holder);
 	end_sending(depositor, DEPOSITOR_FAILED);
 }
 

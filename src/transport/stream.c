@@ -62,8 +62,7 @@ forget_stream(void *arg)
 
 	PQclear(stream->result);
 	PQclear(stream->spooled_error);
-	if (stream->holder.connection)
-		stream->holder.connection->holder = NULL;
+	px_connection_forget_holder(&stream->holder);
 	break_off(stream);
 }
 

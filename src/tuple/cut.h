@@ -39,8 +39,8 @@ typedef struct px_cut
  * Make the senders of a participant, 0 for the backend itself or n for
  * parallel worker n-1, in the current memory context.  columns are as for
  * px_fill_new, and then the number of the column with the target, or 0 if the
- * caller computes it.  There is no memory for rows before px_cut_begin.  Errors:
- * ERRCODE_INVALID_PARAMETER_VALUE if that column is not an int4.
+ * caller computes it.  There is no memory for rows before px_cut_begin.
+ * Errors: ERRCODE_INVALID_PARAMETER_VALUE if that column is not an int4.
  */
 extern px_cut *px_cut_new(TupleDesc desc, const List *columns,
 						  const px_request *request,

@@ -288,7 +288,6 @@ take_links(const char **at, px_request *request, px_fault *fault)
 	uint64_t	all;
 	px_status	status;
 
-	request->pulled = request->plain = 0;
 	status = take_optional(at, "links", request->targets, &request->links,
 						   fault);
 	if (status != PX_OK || request->links == 0)
