@@ -596,15 +596,25 @@ wait_for_streams(px_gather_state *state)
 	return nwaiting > 0 || unbegun;
 }
 
-/* Is it still the current child's turn? */
+/*
+ * Is it still the current child's turn?  While a session fetches, others are
+ * run.
+ */
 static bool
 has_more(px_gather_state *state, const px_gather_child *child)
 {
 	if (child->done)
 		return false;
-	if (is_local(child))
-		return state->local_rows++ < LOCAL_ROWS;
-	return px_receive_has_rows(child->receive);
+	if (!is_local(child))
+		return px_receive_has_rows(child->receive);
+	if (state->any_order && child->receive &&
+		child->receive->phase == PX_RECEIVE_FRAMES &&
+		!px_receive_has_rows(child->receive))
+	{
+		px_receive_ask_session(child->receive);
+		return false;
+	}
+	return state->local_rows++ < LOCAL_ROWS;
 }
 
 /*

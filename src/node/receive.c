@@ -387,6 +387,19 @@ advance_reader(px_receive_state *state, px_stream_reader *reader, bool wait)
 	}
 }
 
+void
+px_receive_ask_session(px_receive_state *state)
+{
+	px_stream_reader *reader = state->reader;
+
+	if (state->phase != PX_RECEIVE_FRAMES || state->finished ||
+		!reader->session_active || px_receive_has_rows(state))
+		return;
+	if (px_session_needs_portion(reader->session))
+		before_portion(state);
+	px_session_ask(reader->session);
+}
+
 /* Read from whichever stream has something; false if none has. */
 static bool
 advance_streams(px_receive_state *state)

@@ -71,6 +71,13 @@ extern const CustomScanMethods px_receive_scan_methods;
  */
 extern bool px_receive_advance(px_receive_state *state, bool wait);
 
+/*
+ * If the session reads, and no row of it is left here, have it ask for more
+ * without waiting: others may be run meanwhile.  Only where postgres_fdw would
+ * execute the scan asynchronously.
+ */
+extern void px_receive_ask_session(px_receive_state *state);
+
 /* The ExchangeReceive that node is, or NULL. */
 extern px_receive_state *px_receive_from_node(PlanState *node);
 

@@ -36,6 +36,7 @@ struct px_session
 	const char *servername;
 	MemoryContext context;
 	bool		ahead;			/* pieces may be asked for ahead */
+	bool		asked;			/* the next one was asked for */
 	bool		grown;			/* a batch had more than portion_rows rows */
 	uint32		portion_rows;
 	int			pieces;			/* that have arrived */
@@ -65,6 +66,7 @@ px_session_begin(px_session *session, const char *sql, bool ahead,
 	session->ahead = ahead;
 	session->grown = false;
 	session->portion_rows = portion_rows;
+	session->asked = false;
 	session->pieces = 0;
 	session->used = session->filled = 0;
 
@@ -154,6 +156,19 @@ has_end(const px_session *session)
 	return false;
 }
 
+/*
+ * Ask for the next piece.  Not in an inner subtransaction: if that is rolled
+ * back, postgres_fdw cancels what was asked for, and with it our cursor.
+ */
+static void
+ask(px_session *session)
+{
+	if (!px_fdw_cursor_is_innermost(session->cursor))
+		return;
+	px_fdw_cursor_request(session->cursor);
+	session->asked = true;
+}
+
 /* Wait for a piece; false if there are no more. */
 static bool
 receive_piece(px_session *session, instr_time *wait)
@@ -168,6 +183,7 @@ receive_piece(px_session *session, instr_time *wait)
 
 	INSTR_TIME_SET_CURRENT(begin);
 	piece = px_fdw_cursor_fetch(session->cursor);
+	session->asked = false;
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_ACCUM_DIFF(*wait, end, begin);
 	if (piece == NULL)
@@ -182,14 +198,9 @@ receive_piece(px_session *session, instr_time *wait)
 	session->pieces++;
 	session->overhead_nbytes += VARSIZE_ANY_EXHDR(piece) - nbytes;
 
-	/*
-	 * In a subtransaction that is rolled back postgres_fdw would cancel what
-	 * was asked for, and with it the cursor of an outer one.
-	 */
 	if (session->ahead && session->grown &&
-		session->pieces >= PIECES_BEFORE_ASKING_AHEAD &&
-		px_fdw_cursor_is_innermost(session->cursor) && !has_end(session))
-		px_fdw_cursor_request(session->cursor);
+		session->pieces >= PIECES_BEFORE_ASKING_AHEAD && !has_end(session))
+		ask(session);
 	return true;
 }
 
@@ -229,7 +240,17 @@ px_session_needs_portion(px_session *session)
 	px_frame_header header;
 
 	return session->pieces > 0 && !(session->ahead && session->grown) &&
-		!has_frame(session, &header);
+		!session->asked && !has_frame(session, &header);
+}
+
+void
+px_session_ask(px_session *session)
+{
+	px_frame_header header;
+
+	if (!session->asked && session->pieces > 0 &&
+		!has_frame(session, &header))
+		ask(session);
 }
 
 uint64

@@ -55,6 +55,13 @@ extern px_stream_status px_session_next(px_session *session,
  */
 extern bool px_session_needs_portion(px_session *session);
 
+/*
+ * If the next frame is not there, ask for what comes next, unless that was
+ * done; do not wait for it.  That is when postgres_fdw asks for more rows of
+ * an async_capable table.
+ */
+extern void px_session_ask(px_session *session);
+
 /* Bytes that have come beyond those of frames, since this was last asked. */
 extern uint64 px_session_take_overhead(px_session *session);
 
