@@ -53,17 +53,6 @@
 	"(SELECT i.identity" \
 	" FROM pg_catalog.pg_identify_object(1255, " function ", 0) i)"
 
-/* Conditions: d makes a function a member of the extension e ... */
-#define PX_IS_MEMBER \
-	"d.refclassid" PX_EQ "3079 AND d.refobjid" PX_EQ "e.oid" \
-	" AND d.deptype" PX_EQ "'e' AND d.classid" PX_EQ "1255"
-
-/* ... and the function p is one of these. */
-#define PX_IS_ONE_OF(functions) \
-	"(" PX_IDENTITY("p.oid") \
-	" OPERATOR(pg_catalog.||) ' ' OPERATOR(pg_catalog.||) p.prosrc)" \
-	PX_EQ "ANY (ARRAY[" functions "])"
-
 #define PX_EXTENSION_IS_THERE \
 	"EXISTS (SELECT FROM pg_catalog.pg_extension x" \
 	" WHERE x.extname" PX_EQ "'pg_exchange')"
@@ -88,6 +77,39 @@
 	" AND pg_catalog.has_function_privilege(f.oid, 'EXECUTE')))"
 
 /*
+ * Conditions: e is the extension, and the schema of its functions is its own
+ * and may be used.
+ */
+#define PX_IS_OWN_EXTENSION \
+	"e.extname" PX_EQ "'pg_exchange'" \
+	" AND (SELECT n.nspname" PX_EQ "'exchange'" \
+	" AND (n.nspowner" PX_EQ "e.extowner" \
+	" OR pg_catalog.pg_has_role(n.nspowner, 10::pg_catalog.oid, 'MEMBER'))" \
+	" AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')" \
+	" FROM pg_catalog.pg_namespace n WHERE n.oid" PX_EQ "e.extnamespace)"
+
+/*
+ * d makes a function a member of e, it is one of these, and genuine.  Most
+ * members are others: that is found before what takes longer.
+ */
+#define PX_IS_GENUINE_MEMBER(functions) \
+	"d.refclassid" PX_EQ "3079 AND d.refobjid" PX_EQ "e.oid" \
+	" AND d.deptype" PX_EQ "'e' AND d.classid" PX_EQ "1255" \
+	" AND d.objsubid" PX_EQ "0 AND (SELECT p.prolang" PX_EQ "13" \
+	" AND p.probin" PX_EQ "'$libdir/pg_exchange'" \
+	" AND NOT p.prosecdef AND p.proconfig IS NULL" \
+	" AND (" PX_IDENTITY("p.oid") \
+	" OPERATOR(pg_catalog.||) ' ' OPERATOR(pg_catalog.||) p.prosrc)" \
+	PX_EQ "ANY (ARRAY[" functions "])" \
+	" AND pg_catalog.right(pg_catalog.pg_get_functiondef(p.oid)," \
+	" pg_catalog.length(p.prosrc) OPERATOR(pg_catalog.+) 47)" PX_EQ \
+	"('AS ''$libdir/pg_exchange'', $function$' OPERATOR(pg_catalog.||)" \
+	" p.prosrc OPERATOR(pg_catalog.||) '$function$'" \
+	" OPERATOR(pg_catalog.||) pg_catalog.chr(10))" \
+	" AND pg_catalog.has_function_privilege(p.oid, 'EXECUTE')" \
+	" FROM pg_catalog.pg_proc p WHERE p.oid" PX_EQ "d.objid)"
+
+/*
  * A boolean expression: all of these functions (a list of strings, and their
  * number) are members of the extension pg_exchange, written in C in its
  * library, without settings or another user's rights of their own; they and
@@ -102,26 +124,9 @@
  */
 #define PX_ARE_GENUINE(functions, number) \
 	"EXISTS (SELECT FROM pg_catalog.pg_extension e" \
-	" WHERE e.extname" PX_EQ "'pg_exchange'" \
-	" AND (SELECT n.nspname" PX_EQ "'exchange'" \
-	" AND (n.nspowner" PX_EQ "e.extowner" \
-	" OR pg_catalog.pg_has_role(n.nspowner, 10::pg_catalog.oid, 'MEMBER'))" \
-	" AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')" \
-	" FROM pg_catalog.pg_namespace n WHERE n.oid" PX_EQ "e.extnamespace)" \
+	" WHERE " PX_IS_OWN_EXTENSION \
 	" AND (SELECT pg_catalog.count(*) FROM pg_catalog.pg_depend d" \
-	" WHERE " PX_IS_MEMBER \
-	" AND d.objsubid" PX_EQ "0 AND (SELECT p.prolang" PX_EQ "13" \
-	" AND p.probin" PX_EQ "'$libdir/pg_exchange'" \
-	" AND pg_catalog.right(pg_catalog.pg_get_functiondef(p.oid)," \
-	" pg_catalog.length(p.prosrc) OPERATOR(pg_catalog.+) 47)" PX_EQ \
-	"('AS ''$libdir/pg_exchange'', $function$' OPERATOR(pg_catalog.||)" \
-	" p.prosrc OPERATOR(pg_catalog.||) '$function$'" \
-	" OPERATOR(pg_catalog.||) pg_catalog.chr(10))" \
-	" AND NOT p.prosecdef AND p.proconfig IS NULL" \
-	" AND pg_catalog.has_function_privilege(p.oid, 'EXECUTE')" \
-	" AND " PX_IS_ONE_OF(functions) \
-	" FROM pg_catalog.pg_proc p WHERE p.oid" PX_EQ "d.objid))" \
-	PX_EQ number ")"
+	" WHERE " PX_IS_GENUINE_MEMBER(functions) ")" PX_EQ number ")"
 
 /* The functions that a coordinator calls, or has called, to read. */
 #define PX_READ_FUNCTIONS \
@@ -145,7 +150,10 @@
 	"'exchange.may_match(pg_catalog.record,integer)" \
 	" px_sql_may_match'"
 
-#define PX_IS_GENUINE	PX_ARE_GENUINE(PX_READ_FUNCTIONS, "11")
+#define PX_READ_FUNCTIONS_NUMBER	"11"
+
+#define PX_IS_GENUINE \
+	PX_ARE_GENUINE(PX_READ_FUNCTIONS, PX_READ_FUNCTIONS_NUMBER)
 
 /*
  * The same for the functions to write: with 1.0, or with a 1.1 whose SQL

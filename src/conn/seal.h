@@ -34,24 +34,23 @@
 	" 'SQL_ASCII')), 'hex')"
 
 /*
- * A text expression: the seal of the functions to read, if they are there,
- * else ''.  To be asked for in a statement that finds PX_IS_GENUINE.  Only
- * members of the extension are looked at: to identify all functions of a
- * database would take 10 ms.
+ * A query of one text, the seal of the functions to read, if PX_IS_GENUINE; of
+ * null or no row if not.  What it looks at, it looks at once for both: in a
+ * new session that takes 3.7 in place of 5.1 ms.
  */
-#define PX_SEAL \
-	"COALESCE((SELECT '" PX_SEAL_BEGIN "' OPERATOR(pg_catalog.||)" \
-	" p.pronamespace::pg_catalog.text OPERATOR(pg_catalog.||) ' '" \
+#define PX_SEAL_IF_GENUINE \
+	"SELECT (SELECT CASE WHEN pg_catalog.count(*)" \
+	PX_EQ PX_READ_FUNCTIONS_NUMBER \
+	" THEN COALESCE('" PX_SEAL_BEGIN "' OPERATOR(pg_catalog.||)" \
+	" e.extnamespace::pg_catalog.text OPERATOR(pg_catalog.||) ' '" \
 	" OPERATOR(pg_catalog.||) pg_catalog.string_agg(" \
-	"p.oid::pg_catalog.text, ',' ORDER BY p.oid)" \
+	"d.objid::pg_catalog.text, ',' ORDER BY d.objid)" \
 	" OPERATOR(pg_catalog.||) ' ' OPERATOR(pg_catalog.||) " \
-	PX_SEAL_DIGEST("p.oid", " ORDER BY p.oid") \
-	" OPERATOR(pg_catalog.||) '" PX_SEAL_END "'" \
-	" FROM pg_catalog.pg_proc p WHERE p.oid" PX_EQ "ANY (ARRAY(" \
-	"SELECT d.objid FROM pg_catalog.pg_extension e, pg_catalog.pg_depend d" \
-	" WHERE e.extname" PX_EQ "'pg_exchange' AND " PX_IS_MEMBER "))" \
-	" AND " PX_IS_ONE_OF(PX_READ_FUNCTIONS) \
-	" GROUP BY p.pronamespace), '')"
+	PX_SEAL_DIGEST("d.objid", " ORDER BY d.objid") \
+	" OPERATOR(pg_catalog.||) '" PX_SEAL_END "', '') END" \
+	" FROM pg_catalog.pg_depend d WHERE " \
+	PX_IS_GENUINE_MEMBER(PX_READ_FUNCTIONS) ")" \
+	" FROM pg_catalog.pg_extension e WHERE " PX_IS_OWN_EXTENSION
 
 /*
  * Keep the seal that an answer has, until px_seal_break.  Nothing is kept of
