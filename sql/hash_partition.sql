@@ -374,6 +374,23 @@ SELECT * FROM partition_differences('SELECT m.nr, f.nr FROM hmany m JOIN hfew f 
 SELECT DISTINCT substring(line, 'partition_number\(\d+')
 	FROM explain_stable('SELECT f.kind, sum(m.qty) FROM hmany m JOIN hfew f USING (key) WHERE f.nr < 2000 GROUP BY 1', 'COSTS OFF, VERBOSE') line WHERE line ~ 'partition_number';
 
+-- a semi-join that is sent as a whole, the rows of which are cut: the fragment
+-- reads nothing but inboxes, and has no parameter
+SET enable_partitionwise_join = on;
+SET plan_cache_mode = force_generic_plan;
+SET pg_exchange.join_exchange = hash_partition;
+PREPARE cut(int) AS SELECT count(*), sum(x.nr) FROM hmany x
+	WHERE x.nr IN (SELECT y.nr FROM hmany y WHERE y.qty < 3) AND x.key IN (SELECT f.key FROM hfew f) AND x.nr < $1;
+SELECT DISTINCT substring(line, 'Exchange Type: HashPartition|inbox\(\d') AS cut
+	FROM explain_stable('EXECUTE cut(20000)', 'COSTS OFF, VERBOSE') line WHERE line ~ 'HashPartition$|inbox\(' ORDER BY 1;
+EXECUTE cut(20000);
+SET pg_exchange.enabled = off;
+EXECUTE cut(20000);
+RESET pg_exchange.enabled;
+DEALLOCATE cut;
+RESET plan_cache_mode;
+RESET enable_partitionwise_join;
+
 -- fragment_memory counts there, if work_mem allows less
 CREATE FUNCTION hash_batches() RETURNS text LANGUAGE sql RETURN (
 	SELECT string_agg(DISTINCT substring(line, 'Batches: (\d+)'), ', ')

@@ -557,13 +557,13 @@ plan_fragment(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 			lfirst(list_nth_cell(scan->custom_private,
 								 PX_RECEIVE_PRIVATE_KEYS)) = makeInteger(1);
 	}
-	return fragment->inbox > 0 ? &scan->scan.plan :
-		px_paths_set_types(&scan->scan.plan,
-						   px_fragment_types(linitial(best_path->custom_paths),
-											 scan_sql, columns,
-											 px_fragment_ordered(
-												 root, fragment, path->leaf),
-											 nparams));
+
+	/* The sources are asked about the types of what inboxes have. */
+	return px_paths_set_types(
+		&scan->scan.plan, fragment->inbox > 0 ? NIL :
+		px_fragment_types(linitial(best_path->custom_paths), scan_sql, columns,
+						  px_fragment_ordered(root, fragment, path->leaf),
+						  nparams));
 }
 
 /* The sides, as numbers of children, without whose rows the join has none. */
