@@ -305,11 +305,11 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION exchange.collect(pg_catalog.text, integer) IS
 'return the frames of a link that another session has offered';
 
-CREATE FUNCTION exchange.can_pull(peers pg_catalog.text) RETURNS pg_catalog.text
+CREATE FUNCTION exchange.can_pull(peers pg_catalog.text, ms integer DEFAULT 5000) RETURNS pg_catalog.text
 AS 'MODULE_PATHNAME', 'px_sql_can_pull'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
-COMMENT ON FUNCTION exchange.can_pull(pg_catalog.text) IS
+COMMENT ON FUNCTION exchange.can_pull(pg_catalog.text, integer) IS
 'tell which servers of a join can be reached by the foreign servers of the same names, as the user';
 
 CREATE FUNCTION exchange.pull(links pg_catalog.text) RETURNS pg_catalog.text

@@ -11,6 +11,7 @@
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
+#include "utils/timeout.h"
 #include "utils/timestamp.h"
 
 #include "conn/answer.h"
@@ -28,11 +29,42 @@
  * Waiting
  * --------------------------------------------------------------------- */
 
+/* The shortest one of this transaction's sessions; 0: there is none. */
+static uint32 shortest_idle_ms = 0;
+
+void
+px_setup_note_idle_timeout(uint32 idle_ms)
+{
+	if (idle_ms > 0 && (shortest_idle_ms == 0 || idle_ms < shortest_idle_ms))
+		shortest_idle_ms = idle_ms;
+}
+
+void
+px_setup_forget_idle_timeouts(void)
+{
+	shortest_idle_ms = 0;
+}
+
+int
+px_setup_limited_ms(int ms)
+{
+	if (shortest_idle_ms > 0)
+		ms = Min(ms, Max(shortest_idle_ms / 4, 1));
+	if (get_timeout_active(STATEMENT_TIMEOUT))
+	{
+		long		left = TimestampDifferenceMilliseconds(
+			GetCurrentTimestamp(), get_timeout_finish_time(STATEMENT_TIMEOUT));
+
+		ms = Min(ms, Max(left / 2, 1));
+	}
+	return ms;
+}
+
 TimestampTz
 px_setup_deadline(void)
 {
-	return TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
-									   PX_SETUP_TIMEOUT_MS);
+	return TimestampTzPlusMilliseconds(
+		GetCurrentTimestamp(), px_setup_limited_ms(PX_SETUP_TIMEOUT_MS));
 }
 
 bool
@@ -184,8 +216,7 @@ px_answer_text(PGconn *pg, px_answer answer, const PGresult *result)
 				return shorten(message);
 			break;
 		case PX_ANSWER_SILENT:
-			return psprintf("session does not answer within %d ms",
-							PX_SETUP_TIMEOUT_MS);
+			return pstrdup("session does not answer in time");
 		case PX_ANSWER_BROKEN:
 			return shorten(pchomp(PQerrorMessage(pg)));
 		case PX_ANSWER_UNEXPECTED:

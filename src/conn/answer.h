@@ -33,8 +33,25 @@
  */
 extern bool px_wait_for_result(PGconn *pg, TimestampTz deadline);
 
-/* The moment up to which a new session may answer. */
+/*
+ * How long a step of setting up may take that would be given up after so many
+ * milliseconds: no more than half of what is left of statement_timeout, since
+ * the query can do without; nor a quarter of the shortest idle time-out of the
+ * sessions that wait meanwhile.
+ */
+extern int	px_setup_limited_ms(int ms);
+
+/* The moment up to which a new session may answer, so limited. */
 extern TimestampTz px_setup_deadline(void);
+
+/*
+ * A session of the current transaction is ended after it was idle for so long;
+ * 0: it is not.
+ */
+extern void px_setup_note_idle_timeout(uint32 idle_ms);
+
+/* The transaction has ended. */
+extern void px_setup_forget_idle_timeouts(void);
 
 /* What became of a statement that sets up a session or a transaction. */
 typedef enum px_answer

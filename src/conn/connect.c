@@ -26,6 +26,7 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
+#include "conn/answer.h"
 #include "conn/connect.h"
 #include "conn/remote_text.h"
 #include "stats/wait_event.h"
@@ -441,7 +442,8 @@ px_connect_start(ForeignServer *server, UserMapping *user,
 	/*
 	 * libpq does not apply connect_timeout where the caller polls it.
 	 */
-	connecting->timeout_ms = connect_timeout_ms(&params);
+	connecting->timeout_ms =
+		px_setup_limited_ms(connect_timeout_ms(&params));
 	connecting->deadline =
 		TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
 									connecting->timeout_ms);

@@ -194,7 +194,7 @@
 
 /* The same for those by which servers of such a join pull rows. */
 #define PX_PULL_FUNCTIONS \
-	"'exchange.can_pull(pg_catalog.text) px_sql_can_pull', " \
+	"'exchange.can_pull(pg_catalog.text,integer) px_sql_can_pull', " \
 	"'exchange.collect(pg_catalog.text,integer) px_sql_collect', " \
 	"'exchange.offer(pg_catalog.text) px_sql_offer', " \
 	"'exchange.pull(pg_catalog.text) px_sql_pull'"

@@ -616,6 +616,8 @@ abandon_streams(int nest_level)
 			peer->snapshot[0] = '\0';
 		}
 	}
+	if (nest_level == 0)
+		px_setup_forget_idle_timeouts();
 }
 
 /* A subtransaction has become part of its parent, and so have its streams. */

@@ -59,13 +59,14 @@ begin_collection(FunctionCallInfo fcinfo)
 }
 
 /*
- * The next frame, which is valid until the next call; false at the end.
+ * The next frame, which is valid until the next call; PX_COLLECTED_NOTHING if
+ * none has come for a second.
  *
  * While a query sends the frames, its session's statement_timeout says how
  * long that may take, and it may wait for other collectors: so ours does not
  * count.  It does as long as nobody sends anything.
  */
-static bool
+static px_collected
 next_frame(px_collection *from, const uint8_t **frame, size_t *nbytes)
 {
 	px_collected got;
@@ -75,19 +76,24 @@ next_frame(px_collection *from, const uint8_t **frame, size_t *nbytes)
 	{
 		if (px_offer_is_sent(from))
 			px_timeout_pause();
-		px_offer_wait(WAIT_EVENT_MESSAGE_QUEUE_RECEIVE);
+		if (!px_offer_wait(WAIT_EVENT_MESSAGE_QUEUE_RECEIVE))
+			return got;
 	}
 	px_timeout_next_statement();
-	return got == PX_COLLECTED_FRAME;
+	return got;
 }
 
-/* exchange.collect(token text, link int) returns setof bytea */
+/*
+ * exchange.collect(token text, link int) returns setof bytea
+ *
+ * An empty value says that we are still there.
+ */
 Datum
 px_sql_collect(PG_FUNCTION_ARGS)
 {
 	FuncCallContext *call;
-	const uint8_t *frame;
-	size_t		nbytes;
+	const uint8_t *frame = NULL;
+	size_t		nbytes = 0;
 	bytea	   *result;
 
 	if (SRF_IS_FIRSTCALL())
@@ -100,7 +106,7 @@ px_sql_collect(PG_FUNCTION_ARGS)
 		MemoryContextSwitchTo(oldcontext);
 	}
 	call = SRF_PERCALL_SETUP();
-	if (!next_frame(call->user_fctx, &frame, &nbytes))
+	if (next_frame(call->user_fctx, &frame, &nbytes) == PX_COLLECTED_END)
 	{
 		UnregisterExprContextCallback(
 			((ReturnSetInfo *) fcinfo->resultinfo)->econtext,
@@ -112,6 +118,7 @@ px_sql_collect(PG_FUNCTION_ARGS)
 	/* It is below 1 GB: see PX_FRAME_SENT_NBYTES_MAX. */
 	result = palloc(nbytes + VARHDRSZ);
 	SET_VARSIZE(result, nbytes + VARHDRSZ);
-	memcpy(VARDATA(result), frame, nbytes);
+	if (nbytes > 0)
+		memcpy(VARDATA(result), frame, nbytes);
 	SRF_RETURN_NEXT(call, PointerGetDatum(result));
 }

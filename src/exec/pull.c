@@ -57,6 +57,9 @@ PG_FUNCTION_INFO_V1(px_sql_pull);
 /* While nothing comes, it is looked so often whether the client is there. */
 #define CHECK_MS	1000
 
+/* Who collects says every second that it is there: see exec/collect.c. */
+#define SILENCE_MS	10000
+
 typedef struct pull_link
 {
 	px_connection_holder holder;	/* must be first; no connection if the
@@ -64,6 +67,7 @@ typedef struct pull_link
 	px_pull_link link;			/* as the argument says */
 	px_collection *queue;		/* if the source is here; else NULL */
 	bool		lost;			/* the connection was taken away */
+	TimestampTz heard_at;		/* when something came by it */
 	bool		finished;
 	uint64		ended;			/* bit i: part i has */
 	px_senders	senders;
@@ -201,6 +205,7 @@ connect_link(pull_link *from, TimestampTz deadline)
 				 errmsg("could not connect to server \"%s\" to pull rows from it",
 						from->link.source.server),
 				 errdetail_internal("%s", outcome.reason)));
+	from->heard_at = GetCurrentTimestamp();
 }
 
 static List *
@@ -334,6 +339,9 @@ take_row(pull_link *from, const PGresult *row)
 				(errcode(ERRCODE_PROTOCOL_VIOLATION),
 				 errmsg("invalid response from server \"%s\"",
 						from->holder.servername)));
+	from->heard_at = GetCurrentTimestamp();
+	if (nbytes == 0)
+		return;
 	from->holder.connection->nbytes += nbytes;
 	take_frame(from, (const uint8_t *) PQgetvalue(row, 0, 0), nbytes);
 }
@@ -407,12 +415,29 @@ is_limited_elsewhere(const List *all)
 	return true;
 }
 
+/*
+ * A link may lead through a network that is gone, and nobody else would notice
+ * it: the source's end is done when the last frames have left it.
+ */
+static void
+require_sign_of_life(const pull_link *from, TimestampTz now)
+{
+	if (!TimestampDifferenceExceeds(from->heard_at, now, SILENCE_MS))
+		return;
+	px_peer_avoid(from->holder.connection->peer);
+	ereport(ERROR,
+			(errcode(ERRCODE_CONNECTION_FAILURE),
+			 errmsg("server \"%s\" has sent nothing for %d seconds",
+					from->holder.servername, SILENCE_MS / 1000)));
+}
+
 /* Wait until a link may have something.  The latch stands for queues. */
 static void
 wait_for_any(const List *all)
 {
 	WaitEventSet *set = px_wait_set_new(list_length(all));
 	WaitEvent	event;
+	TimestampTz now = GetCurrentTimestamp();
 	ListCell   *lc;
 	int			n;
 
@@ -425,12 +450,14 @@ wait_for_any(const List *all)
 		{
 			const pull_link *from = lfirst(lc);
 
-			if (!from->finished && from->queue == NULL)
-				AddWaitEventToSet(set, WL_SOCKET_READABLE |
-								  (PQflush(from->holder.connection->pg) > 0 ?
-								   WL_SOCKET_WRITEABLE : 0),
-								  PQsocket(from->holder.connection->pg), NULL,
-								  NULL);
+			if (from->finished || from->queue)
+				continue;
+			require_sign_of_life(from, now);
+			AddWaitEventToSet(set, WL_SOCKET_READABLE |
+							  (PQflush(from->holder.connection->pg) > 0 ?
+							   WL_SOCKET_WRITEABLE : 0),
+							  PQsocket(from->holder.connection->pg), NULL,
+							  NULL);
 		}
 		n = WaitEventSetWait(set, CHECK_MS, &event, 1,
 							 px_wait_event(PX_WAIT_RECEIVE));

@@ -15,6 +15,7 @@
 #include "miscadmin.h"
 
 #include "compat.h"
+#include "conn/answer.h"
 #include "conn/genuine.h"
 #include "exec/pull_links.h"
 #include "exec/request.h"
@@ -27,7 +28,7 @@
 	" AND pg_catalog.current_setting($1::pg_catalog.text, true)" \
 	" OPERATOR(pg_catalog.=) 'on' THEN 'yes' ELSE 'no' END"
 #define SETTING		"pg_exchange.join_pull"
-#define ASK_TARGET	"SELECT exchange.can_pull($1::pg_catalog.text)"
+#define ASK_TARGET	"SELECT exchange.can_pull($1::pg_catalog.text, %d)"
 #define OFFER		"SELECT exchange.offer($1::pg_catalog.text)"
 
 /* A px_pull_link with the longest server name, escaped. */
@@ -227,18 +228,20 @@ judge_ways(agreement *all, const px_receive_state *target, char *ways)
 
 /*
  * Which targets that are able to can reach all sources?  They try it at the
- * same time, and each of them until its set-up deadline.
+ * same time, and each of them as long as we may take to set up.
  */
 static bool
 ask_targets(agreement *all, const bool *able)
 {
 	char	   *names = databases(all);
+	char	   *ask = psprintf(ASK_TARGET,
+							   px_setup_limited_ms(PX_SETUP_TIMEOUT_MS));
 	bool		any = false;
 
 	for (int i = 0; i < all->ntargets; i++)
 	{
 		if (able[i])
-			send_call(all, all->targets[i].receive, ASK_TARGET, names);
+			send_call(all, all->targets[i].receive, ask, names);
 	}
 	for (int i = 0; i < all->ntargets; i++)
 	{

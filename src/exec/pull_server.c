@@ -250,17 +250,20 @@ connect_ahead(const List *peers, TimestampTz deadline)
 }
 
 /*
- * exchange.can_pull(peers text) returns text
+ * exchange.can_pull(peers text, ms int) returns text
  *
  * Each line has a px_pull_peer.  For each of them: h if it is this database,
  * or another one of this server, l if it is on this host, r if it is
  * elsewhere, and - if it cannot be reached, by a connection of its own for
- * each that is not this database.  The connections are kept idle.
+ * each that is not this database.  The connections are kept idle.  It takes no
+ * longer than ms.
  */
 Datum
 px_sql_can_pull(PG_FUNCTION_ARGS)
 {
-	TimestampTz deadline = px_setup_deadline();
+	int			ms = Min(Max(PG_GETARG_INT32(1), 0), PX_SETUP_TIMEOUT_MS);
+	TimestampTz deadline = TimestampTzPlusMilliseconds(
+		GetCurrentTimestamp(), px_setup_limited_ms(ms));
 	List	   *peers;
 	List	   *trials = NIL;
 	ListCell   *lc;

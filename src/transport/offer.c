@@ -296,16 +296,21 @@ px_offer_check_client(void)
  * The other end may be waiting for others, and nothing be sent to the client,
  * who asked for all this, meanwhile.
  */
-void
+bool
 px_offer_wait(uint32 wait_event)
 {
+	bool		woken;
+
 	if (whereToSendOutput == DestRemote)
 		(void) pq_flush_if_writable();
-	if (WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-				  CHECK_MS, wait_event) & WL_TIMEOUT)
+	woken = (WaitLatch(MyLatch,
+					   WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+					   CHECK_MS, wait_event) & WL_TIMEOUT) == 0;
+	if (!woken)
 		px_offer_check_client();
 	ResetLatch(MyLatch);
 	CHECK_FOR_INTERRUPTS();
+	return woken;
 }
 
 /* ---------------------------------------------------------------------
@@ -379,7 +384,7 @@ send_pieces(shm_mq_handle *queue, const uint8_t *frame, size_t nbytes)
 				at += n;
 				break;
 			case SHM_MQ_WOULD_BLOCK:
-				px_offer_wait(WAIT_EVENT_MESSAGE_QUEUE_SEND);
+				(void) px_offer_wait(WAIT_EVENT_MESSAGE_QUEUE_SEND);
 				break;
 			case SHM_MQ_DETACHED:
 				return false;
@@ -441,7 +446,7 @@ px_offer_finish(px_offer_run *run, const px_request *request)
 	require_run(run, request);
 	while ((pg_atomic_read_u64(&offered.header->opened) &
 			offered.links.pulled) != offered.links.pulled)
-		px_offer_wait(WAIT_EVENT_MESSAGE_QUEUE_SEND);
+		(void) px_offer_wait(WAIT_EVENT_MESSAGE_QUEUE_SEND);
 	*run = RUN_DONE;
 	dsm_detach(offered.segment);
 }

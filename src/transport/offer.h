@@ -97,11 +97,11 @@ extern px_collected px_offer_collect(px_collection *from,
 extern bool px_offer_is_sent(const px_collection *from);
 
 /*
- * Wait until the latch is set, or for a moment, serving interrupts.  What was
- * returned to the client before is flushed.  px_offer_check_client is called
- * now and then.
+ * Wait until the latch is set, or for a second, serving interrupts.  What was
+ * returned to the client before is flushed.  False if the second has passed:
+ * then px_offer_check_client was called.
  */
-extern void px_offer_wait(uint32 wait_event);
+extern bool px_offer_wait(uint32 wait_event);
 
 /*
  * Either end, while it waits for the other: end the session (FATAL) if the

@@ -20,6 +20,7 @@
 #include "utils/guc.h"
 
 #include "compat.h"
+#include "conn/answer.h"
 #include "conn/dynamic.h"
 #include "conn/hello_self.h"
 #include "conn/introduce.h"
@@ -151,6 +152,7 @@ px_question_is_answered(px_fdw_cursor *cursor, px_peer *peer)
 		return false;
 	peer->admission.against[0] = peer->admission.snapshot[0] = '\0';
 	peer->admission.idle_ms = (uint32) Max(idle_ms, 0);
+	px_setup_note_idle_timeout(peer->admission.idle_ms);
 	peer->admitted = true;
 	return true;
 }
@@ -296,6 +298,7 @@ px_question_answer(px_fdw_cursor *cursor, px_peer *peer,
 		strlcpy(peer->snapshot, admission.snapshot, PX_SNAPSHOT_ID_NBYTES);
 	peer->admission = admission;
 	peer->admitted = true;
+	px_setup_note_idle_timeout(admission.idle_ms);
 	return outcome;
 }
 

@@ -458,7 +458,7 @@ px_stream_begin(px_stream *stream)
 	 */
 	stream->has_frames = stream->restores = false;
 	stream->phase = PX_STREAM_BEGUN;
-	stream->begun_at = GetCurrentTimestamp();
+	stream->begin_deadline = px_setup_deadline();
 	if (px_ahead_was_sent(&stream->ahead))
 		return;
 	(void) (PQenterPipelineMode(pg) &&
@@ -813,7 +813,6 @@ px_stream_patience_ms(const px_stream *stream)
 {
 	if (stream->phase != PX_STREAM_BEGUN)
 		return -1;
-	return TimestampDifferenceMilliseconds(
-		GetCurrentTimestamp(),
-		TimestampTzPlusMilliseconds(stream->begun_at, PX_SETUP_TIMEOUT_MS));
+	return TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
+										   stream->begin_deadline);
 }

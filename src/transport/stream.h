@@ -100,7 +100,7 @@ typedef struct px_stream
 
 	/* If it is held: the session's own time-out. */
 	char		idle_timeout[PX_IDLE_TIMEOUT_NBYTES];
-	TimestampTz begun_at;		/* in PX_STREAM_BEGUN */
+	TimestampTz begin_deadline; /* in PX_STREAM_BEGUN: of the answers */
 	bool		has_frames;		/* the query has yielded some */
 	bool		restores;		/* the session's idle time-out, after the
 								 * query */
