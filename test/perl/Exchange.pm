@@ -12,7 +12,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-our @EXPORT = qw(new_shard new_coordinator let_lie add_server wait_until_up open_session make_gate label within);
+our @EXPORT = qw(new_shard new_coordinator let_lie add_server wait_until_up open_session make_gate cancel_meanwhile label within);
 
 # A server that others read from, running, with pg_exchange in database
 # postgres.  Options:
@@ -121,6 +121,30 @@ sub make_gate
 			RETURN true;
 		END \$\$});
 	return open_session($node);
+}
+
+# Call what runs a statement in a session whose application_name is "to_cancel",
+# and cancel that from another session when it has run for half a second.
+# Returns what the call returns, as a list.
+sub cancel_meanwhile
+{
+	my ($node, $call) = @_;
+	my $canceller = $node->background_psql('postgres');
+	$canceller->query_until(qr/begun/, q{\echo begun
+		DO $$ BEGIN
+			FOR i IN 1 .. 2000 LOOP
+				PERFORM pg_sleep(0.05), pg_stat_clear_snapshot();
+				PERFORM pg_cancel_backend(pid) FROM pg_stat_activity
+					WHERE application_name = 'to_cancel' AND state = 'active' AND query_start < clock_timestamp() - interval '0.5 s';
+				EXIT WHEN FOUND;
+			END LOOP;
+		END $$;
+		\echo done
+	});
+	my @returned = $call->();
+	$canceller->query_until(qr/done/, '');
+	$canceller->quit;
+	return @returned;
 }
 
 # A test that something took at most so many seconds since it was started, and

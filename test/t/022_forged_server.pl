@@ -35,6 +35,12 @@ sub ask
 	return ($out, $err, $started);
 }
 
+sub ask_and_cancel
+{
+	my ($sql) = @_;
+	return cancel_meanwhile($coordinator, sub { return ask('180s', "SET application_name = 'to_cancel';\n$sql"); });
+}
+
 $forged->tell('honest');
 is((ask('180s', $query))[0], $rows, 'the truth is believed');
 is($forged->tell('seen'), 'configure genuine hello start snapshot prepare query commit', 'the coordinator comes to the moments in this order');
@@ -63,7 +69,7 @@ for my $moment (qw(login hello prepare sync))
 		my ($out, $err, $started) = ask('180s', $query);
 		is($out . $err, $rows, "$moment: $lie: all rows come without an error");
 		within(10, $started, "$moment: $lie");
-		($out, $err, $started) = ask('500ms', $query);
+		($out, $err, $started) = ask_and_cancel($query);
 		like($err, qr/ERROR:  57014:/, "$moment: $lie: the query can be cancelled");
 		within(6, $started, "$moment: $lie, cancelled");
 	}
@@ -87,7 +93,7 @@ for my $lie (qw(silence notices parameters bytes))
 	my ($out, $err, $started) = ask('180s', $estimated);
 	is($out . $err, $rows, "statistics: $lie: all rows come without an error");
 	within(10, $started, "statistics: $lie");
-	($out, $err, $started) = ask('500ms', $estimated);
+	($out, $err, $started) = ask_and_cancel($estimated);
 	like($err, qr/ERROR:  57014:/, "statistics: $lie: planning can be cancelled");
 	within(6, $started, "statistics: $lie, cancelled");
 }
@@ -147,11 +153,11 @@ for my $moment (qw(hello sync start snapshot prepare query))
 {
 	in_session('SELECT exchange.disconnect_all();');
 	$forged->tell('lie', $moment, $moment eq 'sync' ? 'nothing' : 'silence');
-	in_session("SET statement_timeout = '500ms';");
-	in_session($query);
+	in_session("SET application_name = 'to_cancel';");
+	cancel_meanwhile($coordinator, sub { in_session($query); });
 	like($session->{stderr}, qr/ERROR:  57014:/, "cancel in $moment: the query ends");
 	$forged->tell('honest');
-	in_session("SET statement_timeout = '180s';");
+	in_session("SET application_name = 'psql';");
 	is(in_session($query), $rows, "cancel in $moment: the next query is an exchange");
 	is($session->{stderr}, '', "cancel in $moment: there is no error");
 }
