@@ -68,6 +68,18 @@ px_setup_deadline(void)
 }
 
 bool
+px_consume_input(PGconn *pg)
+{
+	PGnotify   *notify;
+
+	if (!PQconsumeInput(pg))
+		return false;
+	while ((notify = PQnotifies(pg)) != NULL)
+		PQfreemem(notify);
+	return true;
+}
+
+bool
 px_wait_for_result(PGconn *pg, TimestampTz deadline)
 {
 	/* The loop may end without having waited: so check here, too. */
@@ -100,7 +112,7 @@ px_wait_for_result(PGconn *pg, TimestampTz deadline)
 			ResetLatch(MyLatch);
 			CHECK_FOR_INTERRUPTS();
 		}
-		if ((rc & WL_SOCKET_READABLE) && !PQconsumeInput(pg))
+		if ((rc & WL_SOCKET_READABLE) && !px_consume_input(pg))
 			return true;		/* PQgetResult says what is wrong */
 	}
 }

@@ -34,6 +34,12 @@
 extern bool px_wait_for_result(PGconn *pg, TimestampTz deadline);
 
 /*
+ * PQconsumeInput, dropping notifications: we LISTEN to nothing, and libpq
+ * would keep them in memory for as long as the connection lasts.
+ */
+extern bool px_consume_input(PGconn *pg);
+
+/*
  * How long a step of setting up may take that would be given up after so many
  * milliseconds: no more than half of what is left of statement_timeout, since
  * the query can do without; nor a quarter of the shortest idle time-out of the

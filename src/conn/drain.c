@@ -34,7 +34,7 @@ px_drain(PGconn *pg, px_rest_limit limit, TimestampTz deadline)
 			continue;
 		}
 		if (px_quiet_wait(PQsocket(pg), PQflush(pg) > 0, ms) &&
-			!PQconsumeInput(pg))
+			!px_consume_input(pg))
 			return false;
 	}
 	return rest == PX_REST_DONE;

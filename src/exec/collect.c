@@ -26,6 +26,12 @@ extern PGDLLEXPORT Datum px_sql_collect(PG_FUNCTION_ARGS);
 
 PG_FUNCTION_INFO_V1(px_sql_collect);
 
+/*
+ * Each has a segment of shared memory, of which the server has not many.  A
+ * server that pulls rows has one call in each session.
+ */
+#define COLLECTIONS_MAX		16
+
 /* The query has ended, maybe before all frames were read. */
 static void
 leave_collection(Datum arg)
@@ -42,6 +48,11 @@ begin_collection(FunctionCallInfo fcinfo)
 	px_receipt	token;
 
 	px_offer_require_allowed();
+	if (px_offer_collections() >= COLLECTIONS_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("too many calls of exchange.collect are open in this session"),
+				 errdetail("There may be %d.", COLLECTIONS_MAX)));
 	if (px_receipt_take(&at, &token, NULL) != PX_OK || *at != '\0' ||
 		PG_GETARG_INT32(1) < 0)
 		ereport(ERROR,
@@ -71,6 +82,7 @@ next_frame(px_collection *from, const uint8_t **frame, size_t *nbytes)
 {
 	px_collected got;
 
+	px_offer_check_client();
 	while ((got = px_offer_collect(from, PX_THE_CLIENT, frame, nbytes)) ==
 		   PX_COLLECTED_NOTHING)
 	{

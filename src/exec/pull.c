@@ -376,7 +376,7 @@ read_connection(pull_link *from)
 				 errmsg("a connection to server \"%s\" was lost",
 						from->holder.servername)));
 	pg = from->holder.connection->pg;
-	if (PQisBusy(pg) && PQconsumeInput(pg) && PQisBusy(pg))
+	if (PQisBusy(pg) && px_consume_input(pg) && PQisBusy(pg))
 		return false;
 	result = PQgetResult(pg);
 	if (PQresultStatus(result) != PGRES_SINGLE_TUPLE)
@@ -467,9 +467,7 @@ wait_for_any(const List *all)
 		FreeWaitEventSet(set);
 	}
 	PG_END_TRY();
-	if (n == 0)
-		px_offer_check_client();
-	else if (event.events & WL_LATCH_SET)
+	if (n > 0 && (event.events & WL_LATCH_SET))
 		ResetLatch(MyLatch);
 	CHECK_FOR_INTERRUPTS();
 }
@@ -485,6 +483,7 @@ read_links(const List *all)
 		ListCell   *lc;
 
 		CHECK_FOR_INTERRUPTS();
+		px_offer_check_client();
 		foreach(lc, all)
 		{
 			pull_link  *from = lfirst(lc);
@@ -520,6 +519,11 @@ px_sql_pull(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
 				 errmsg("exchange.pull cannot run inside a subtransaction")));
+	if (IsInParallelMode())
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+				 errmsg("cannot execute %s during a parallel operation",
+						"exchange.pull()")));
 	all = begin_links(text_to_cstring(PG_GETARG_TEXT_PP(0)));
 	read_links(all);
 	px_timeout_next_statement();

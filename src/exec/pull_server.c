@@ -167,20 +167,40 @@ is_here(const px_pull_peer *peer)
 	return strcmp(self.pull_id, peer->database) == 0;
 }
 
-/* One character: see px_sql_can_pull. */
+static bool
+has_failed(const List *failed, const char *server)
+{
+	ListCell   *lc;
+
+	foreach(lc, failed)
+	{
+		if (strcmp(lfirst(lc), server) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * One character: see px_sql_can_pull.  failed has the servers that cannot be
+ * reached, so that none of them is tried again.
+ */
 static char
-way_to(const px_pull_peer *peer, TimestampTz deadline, trial *tried)
+way_to(const px_pull_peer *peer, TimestampTz deadline, trial *tried,
+	   List **failed)
 {
 	px_outcome	outcome;
 
 	if (is_here(peer))
 		return 'h';
+	if (has_failed(*failed, peer->server))
+		return '-';
 	outcome = px_pull_connect(peer, deadline, &tried->holder);
 	if (!px_is_ok(outcome))
 	{
 		ereport(DEBUG1,
 				(errmsg_internal("no rows are pulled from server \"%s\": %s",
 								 peer->server, outcome.reason)));
+		*failed = lappend(*failed, (void *) peer->server);
 		return '-';
 	}
 	switch (tried->holder.connection->locality)
@@ -266,6 +286,7 @@ px_sql_can_pull(PG_FUNCTION_ARGS)
 		GetCurrentTimestamp(), px_setup_limited_ms(ms));
 	List	   *peers;
 	List	   *trials = NIL;
+	List	   *failed = NIL;
 	ListCell   *lc;
 	StringInfoData ways;
 
@@ -278,7 +299,7 @@ px_sql_can_pull(PG_FUNCTION_ARGS)
 		CHECK_FOR_INTERRUPTS();
 		trials = lappend(trials, new_trial());
 		appendStringInfoChar(&ways, way_to(lfirst(lc), deadline,
-										   llast(trials)));
+										   llast(trials), &failed));
 	}
 	foreach(lc, trials)
 	{

@@ -192,7 +192,7 @@ send_on(px_depositor *depositor)
 	bool		more = PQflush(pg) > 0;
 
 	if (!depositor->answered &&
-		(!PQconsumeInput(pg) || !PQisBusy(pg)))
+		(!px_consume_input(pg) || !PQisBusy(pg)))
 	{
 		INSTR_TIME_SET_CURRENT(depositor->time);
 		INSTR_TIME_SUBTRACT(depositor->time, depositor->begin);

@@ -259,6 +259,11 @@ px_sql_offer(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
 				 errmsg("exchange.offer cannot run inside a subtransaction")));
+	if (IsInParallelMode())
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+				 errmsg("cannot execute %s during a parallel operation",
+						"exchange.offer()")));
 	read_links(text_to_cstring(PG_GETARG_TEXT_PP(0)), &links);
 	if (!pg_strong_random(token.secret, sizeof(token.secret)))
 		ereport(ERROR,
@@ -286,6 +291,12 @@ px_sql_offer(PG_FUNCTION_ARGS)
 void
 px_offer_check_client(void)
 {
+	static TimestampTz checked_at = 0;
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (!TimestampDifferenceExceeds(checked_at, now, CHECK_MS))
+		return;
+	checked_at = now;
 	if (whereToSendOutput == DestRemote && !pq_check_connection())
 		ereport(FATAL,
 				(errcode(ERRCODE_CONNECTION_FAILURE),
@@ -306,8 +317,7 @@ px_offer_wait(uint32 wait_event)
 	woken = (WaitLatch(MyLatch,
 					   WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 					   CHECK_MS, wait_event) & WL_TIMEOUT) == 0;
-	if (!woken)
-		px_offer_check_client();
+	px_offer_check_client();
 	ResetLatch(MyLatch);
 	CHECK_FOR_INTERRUPTS();
 	return woken;
@@ -432,6 +442,7 @@ px_offer_put(px_offer_run *run, const px_request *request,
 	if ((request->pulled & (UINT64CONST(1) << link)) == 0)
 		return false;
 	require_run(run, request);
+	px_offer_check_client();
 	if (offered.queues[link] &&
 		!put_frame(offered.queues[link], frame, nbytes))
 		offered.queues[link] = NULL;
@@ -511,6 +522,21 @@ open_queue(dsm_segment *segment, uint32 link)
 	return queue_address(header, &links, link, nbytes);
 }
 
+/* The collections that this session has open. */
+static int	ncollections = 0;
+
+static void
+forget_collection(dsm_segment *segment, Datum arg)
+{
+	ncollections--;
+}
+
+int
+px_offer_collections(void)
+{
+	return ncollections;
+}
+
 px_collection *
 px_offer_open(const px_receipt *token, uint32 link)
 {
@@ -529,6 +555,8 @@ px_offer_open(const px_receipt *token, uint32 link)
 		return NULL;
 	}
 	from = palloc0(sizeof(px_collection));
+	on_dsm_detach(segment, forget_collection, 0);
+	ncollections++;
 	from->segment = segment;
 	from->header = dsm_segment_address(segment);
 	from->context = CurrentMemoryContext;

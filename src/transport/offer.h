@@ -96,17 +96,19 @@ extern px_collected px_offer_collect(px_collection *from,
  */
 extern bool px_offer_is_sent(const px_collection *from);
 
+/* Collector: how many collections this session has open. */
+extern int	px_offer_collections(void);
+
 /*
  * Wait until the latch is set, or for a second, serving interrupts.  What was
- * returned to the client before is flushed.  False if the second has passed:
- * then px_offer_check_client was called.
+ * returned to the client before is flushed.  False if the second has passed.
  */
 extern bool px_offer_wait(uint32 wait_event);
 
 /*
- * Either end, while it waits for the other: end the session (FATAL) if the
- * client has gone.  Nothing is sent to it or read from it, so nobody else
- * would notice.
+ * Either end, while it works or waits: end the session (FATAL) if the client
+ * has gone, which is looked at once a second.  Nothing is sent to it or read
+ * from it, so nobody else would notice.
  */
 extern void px_offer_check_client(void);
 

@@ -804,7 +804,7 @@ px_stream_is_ready(px_stream *stream)
 	pg = stream->holder.connection->pg;
 
 	/* This sends what is still to be sent, too. */
-	return !PQisBusy(pg) || !PQconsumeInput(pg) || !PQisBusy(pg) ||
+	return !PQisBusy(pg) || !px_consume_input(pg) || !PQisBusy(pg) ||
 		px_stream_patience_ms(stream) == 0;
 }
 

@@ -196,6 +196,50 @@ is(of($a, "SELECT length(exchange.can_pull(string_agg('a $id', E'\\n'))) FROM ge
 like(of($a, "SELECT exchange.pull('shard2 $id 1.0000000000000000.0000000000000000 1 0 1 1 0 1')"), qr/ERROR:  could not connect to server "shard2" to pull rows from it/, 'a link whose server leads elsewhere: the error names it');
 like(of($a, "SELECT exchange.pull('shard1 $own_id 1.0000000000000000.0000000000000000 1 0 1 1 0 1')"), qr/ERROR:  server "shard1" has no rows to collect/, 'a link of nothing: the error names it');
 
+# Clients that go away while frames come and go.
+sql('CREATE FUNCTION slow(i int) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.1); RETURN true; END $$');
+my ($sender, @collectors) = map { hand() } 1 .. 3;
+my @pids = map { of($_, 'SELECT pg_backend_pid()') } $sender, @collectors;
+$token = offer_two($sender, 3);
+start($sender, send_sql(2, 3, 600, ' WHERE slow(g)') =~ s/batch_rows=65536/batch_rows=1/r);
+start($collectors[$_], sprintf($collect, $token, $_)) for 0, 1;
+ok($node->poll_query_until('postgres', "SELECT count(*) = 2 FROM pg_stat_activity WHERE query LIKE '%exchange.collect%' AND state = 'active' AND pid IN (" . join(', ', @pids) . ')'), 'two collect');
+$began = time();
+$collectors[0]->{run}->kill_kill;
+ok($node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = $pids[1]"), 'the client of a collector goes away while frames come: it notices');
+$sender->{run}->kill_kill;
+ok($node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = $pids[0]"), 'so does a sender');
+cmp_ok(time() - $began, '<', 45, 'they do not go on to the end of the query');
+like(of($collectors[1], 'SELECT 1'), qr/\n1$/, 'the other collector has what came');
+$collectors[1]->quit;
+
+# Shared memory has not many segments: a session keeps few of offers that have
+# ended.
+of($b, 'BEGIN');
+for (1 .. 16)
+{
+	$token = offer_two($a, 1);
+	is(of($b, "DECLARE c$_ CURSOR FOR SELECT exchange.collect('$token', 0); FETCH 1 FROM c$_"), '\x', "collection $_: nothing has come, which is said");
+	of($a, 'ROLLBACK');
+}
+$token = offer_two($a, 1);
+like(of($b, sprintf($collect, $token, 0)), qr/ERROR:  too many calls of exchange.collect are open in this session/, 'there are no more');
+is(of($b, "ROLLBACK; BEGIN; DECLARE c CURSOR FOR SELECT exchange.collect('$token', 0); FETCH 1 FROM c; ROLLBACK"), '\x', 'those of a transaction that has ended do not count');
+of($a, 'ROLLBACK');
+
+# A parallel worker's transaction is not one.
+sql(q{CREATE TABLE few AS SELECT i FROM generate_series(1, 10000) i; ANALYZE few;
+	CREATE FUNCTION offers(i int) RETURNS text PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN RETURN exchange.offer(''1 0000000000000001''); END'});
+like(of($a, q{BEGIN; SET LOCAL parallel_leader_participation = off; SET LOCAL parallel_setup_cost = 0; SET LOCAL parallel_tuple_cost = 0; SET LOCAL min_parallel_table_scan_size = 0; SELECT count(offers(i)) FROM few}),
+	qr/ERROR:  cannot execute exchange.offer\(\) during a parallel operation/, 'no offer in a parallel worker');
+of($a, 'ROLLBACK');
+
+# A server that fails is tried once.
+sql(q{CREATE SERVER failing FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '/nowhere'); CREATE USER MAPPING FOR CURRENT_USER SERVER failing});
+my $log = -s $node->logfile;
+is(of($a, "SET log_min_messages = debug1; SELECT exchange.can_pull(E'" . join('\n', ("failing $id") x 50) . "'); RESET log_min_messages"), '-' x 50, 'a server that cannot be reached');
+is(scalar(() = slurp_file($node->logfile, $log) =~ /no rows are pulled from server "failing"/g), 1, 'it is tried once');
+
 # Servers that do not answer.
 my $silent = IO::Socket::INET->new(Listen => 100, LocalAddr => '127.0.0.1') or die $!;
 sql("CREATE SERVER silent$_ FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '127.0.0.1', port '" . $silent->sockport . "', connect_timeout '600'); CREATE USER MAPPING FOR CURRENT_USER SERVER silent$_") for 1 .. 20;
