@@ -146,3 +146,13 @@ INSERT INTO sale_1 VALUES (1999, 0, 'new');
 SELECT * FROM transport('SELECT * FROM sale');
 SELECT count(*) FROM sale WHERE v = 'new' OR random() < 0;
 ROLLBACK;
+
+-- INSERT: nulls stand for dropped and generated columns
+CREATE TABLE has_dropped (id int, gone int, v text);
+ALTER TABLE has_dropped DROP gone;
+CREATE TABLE has_generated (id int, v text, len int GENERATED ALWAYS AS (length(v)) STORED);
+INSERT INTO has_dropped SELECT id, v FROM sale;
+INSERT INTO has_generated SELECT id, v FROM sale WHERE id % 2 = 0;
+SELECT (SELECT count(*) FROM sale) = count(*) AS all_rows, sum(id) = (SELECT sum(id) FROM sale) AS right_rows FROM has_dropped;
+SELECT count(*) > 0 AS some, bool_and(len = length(v)) AS generated FROM has_generated;
+DROP TABLE has_dropped, has_generated;

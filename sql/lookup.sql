@@ -194,6 +194,29 @@ BEGIN
 END $$;
 SELECT scans_below_send(format('SELECT * FROM (SELECT key FROM remote.many_keys) k(c1) WHERE exchange.may_match(ROW(c1, NULL::integer, %L::integer[]), -1)', array_agg(i))) FROM generate_series(1, 5000) i;
 
+-- a cursor's batches, whose keys are freed while a session's request for their
+-- rows waits for its turn (make check-assert shows what is read then)
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+CREATE FUNCTION found_in_loop() RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	r record;
+	n bigint := 0;
+BEGIN
+	FOR r IN SELECT s.id FROM section s WHERE s.k < 300 AND EXISTS (SELECT FROM section q WHERE q.id = s.id) LOOP
+		n := n + 1;
+	END LOOP;
+	RETURN n;
+END $$;
+SELECT has_lookup('SELECT s.id FROM section s WHERE s.k < 300 AND EXISTS (SELECT FROM section q WHERE q.id = s.id)');
+SELECT found_in_loop();
+SET pg_exchange.enabled = off;
+SELECT found_in_loop();
+RESET pg_exchange.enabled;
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+DROP FUNCTION found_in_loop;
+
 DROP TABLE head, many, section CASCADE;
 DROP FOREIGN TABLE detail CASCADE;
 DROP FUNCTION has_lookup, lookup_differences, scans_below_send;

@@ -173,3 +173,19 @@ px_scan_keys_fit(px_receive_state *state, const char *encoding)
 				&conversion, values[shared->paramid].value);
 	}
 }
+
+void
+px_scan_keys_forget(px_receive_state *state)
+{
+	ParamExecData *values = state->css.ss.ps.state->es_param_exec_vals;
+	ListCell   *lc;
+
+	foreach(lc, state->keys)
+	{
+		const List *key = lfirst_node(List, lc);
+		const Param *own = list_nth_node(Param, key, PX_SCAN_KEY_OWN);
+
+		values[own->paramid].value = (Datum) 0;
+		values[own->paramid].isnull = true;
+	}
+}

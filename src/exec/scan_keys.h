@@ -40,4 +40,11 @@ extern void px_scan_keys_begin(px_receive_state *state, List *keys);
  */
 extern void px_scan_keys_fit(px_receive_state *state, const char *encoding);
 
+/*
+ * The array of keys is going to be freed: the scan's own parameters are null
+ * until px_scan_keys_fit.  A request of the session that waits for its turn may
+ * be sent before, though nobody wants its rows any more.
+ */
+extern void px_scan_keys_forget(px_receive_state *state);
+
 #endif							/* PX_EXEC_SCAN_KEYS_H */

@@ -27,6 +27,7 @@
 #include "compat.h"
 #include "exec/outer_batch.h"
 #include "exec/run.h"
+#include "exec/scan_keys.h"
 #include "library.h"
 #include "node/lookup.h"
 #include "node/receive.h"
@@ -343,12 +344,40 @@ wants_unmatched(const px_lookup_state *state)
 	return state->jointype == JOIN_LEFT || state->jointype == JOIN_ANTI;
 }
 
+static bool
+forget_keys(PlanState *node, void *arg)
+{
+	px_receive_state *receive = px_receive_from_node(node);
+
+	if (receive)
+	{
+		px_scan_keys_forget(receive);
+		return false;
+	}
+	return planstate_tree_walker(node, forget_keys, arg);
+}
+
+/* Forget the rows, and the arrays of keys that the inner side was given. */
+static void
+reset_batch(px_lookup_state *state)
+{
+	ParamExecData *params = state->css.ss.ps.state->es_param_exec_vals;
+
+	for (int i = 0; i < state->nkeys; i++)
+	{
+		params[state->first_param + i].value = (Datum) 0;
+		params[state->first_param + i].isnull = true;
+	}
+	(void) forget_keys(state->inner, NULL);
+	px_outer_batch_reset(state->batch);
+}
+
 static void
 load_batch(px_lookup_state *state)
 {
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
 
-	px_outer_batch_reset(state->batch);
+	reset_batch(state);
 	if (state->batch_rows_max == 0)
 		state->batch_rows_max = first_batch_rows(state);
 	while (!px_outer_batch_is_full(state->batch) &&

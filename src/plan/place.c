@@ -349,9 +349,11 @@ make_gather(Plan *append, List *children, Bitmapset *relids)
 			unconstify(TargetEntry *, target));
 		TargetEntry *input;
 
-		output->expr = (Expr *) makeVar(INDEX_VAR, target->resno,
-										exprType(expr), exprTypmod(expr),
-										exprCollation(expr), 0);
+		/* ModifyTable looks for the nulls of dropped and generated columns. */
+		if (!IsA(expr, Const) || !((const Const *) expr)->constisnull)
+			output->expr = (Expr *) makeVar(
+				INDEX_VAR, target->resno, exprType(expr), exprTypmod(expr),
+				exprCollation(expr), 0);
 		plan->targetlist = lappend(plan->targetlist, output);
 		input = describe_input(target);
 		gather->custom_scan_tlist = lappend(gather->custom_scan_tlist, input);
