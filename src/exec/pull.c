@@ -22,6 +22,7 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "storage/latch.h"
+#include "tcop/utility.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -519,11 +520,7 @@ px_sql_pull(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
 				 errmsg("exchange.pull cannot run inside a subtransaction")));
-	if (IsInParallelMode())
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
-				 errmsg("cannot execute %s during a parallel operation",
-						"exchange.pull()")));
+	PreventCommandIfParallelMode("exchange.pull()");
 	all = begin_links(text_to_cstring(PG_GETARG_TEXT_PP(0)));
 	read_links(all);
 	px_timeout_next_statement();

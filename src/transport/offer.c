@@ -29,6 +29,7 @@
 #include "storage/latch.h"
 #include "storage/proc.h"
 #include "storage/shm_mq.h"
+#include "tcop/utility.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
@@ -259,11 +260,7 @@ px_sql_offer(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
 				 errmsg("exchange.offer cannot run inside a subtransaction")));
-	if (IsInParallelMode())
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
-				 errmsg("cannot execute %s during a parallel operation",
-						"exchange.offer()")));
+	PreventCommandIfParallelMode("exchange.offer()");
 	read_links(text_to_cstring(PG_GETARG_TEXT_PP(0)), &links);
 	if (!pg_strong_random(token.secret, sizeof(token.secret)))
 		ereport(ERROR,
