@@ -305,6 +305,12 @@ px_fdw_cursor_socket(const px_fdw_cursor *cursor)
 }
 
 bool
+px_fdw_cursor_is_asked(const px_fdw_cursor *cursor)
+{
+	return cursor->asked;
+}
+
+bool
 px_fdw_cursor_is_innermost(const px_fdw_cursor *cursor)
 {
 	return cursor->subid == GetCurrentSubTransactionId();

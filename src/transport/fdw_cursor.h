@@ -67,6 +67,9 @@ extern void px_fdw_cursor_request(px_fdw_cursor *cursor);
  */
 extern void px_fdw_cursor_start(px_fdw_cursor *cursor);
 
+/* Was the next row asked for, and not fetched yet? */
+extern bool px_fdw_cursor_is_asked(const px_fdw_cursor *cursor);
+
 /*
  * Wait until the next row is there, asking for it if need be, for at most
  * timeout_ms.  False if it is not there by then.  Blocks, serving interrupts.

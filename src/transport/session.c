@@ -36,7 +36,6 @@ struct px_session
 	const char *servername;
 	MemoryContext context;
 	bool		ahead;			/* pieces may be asked for ahead */
-	bool		asked;			/* the next one was asked for */
 	bool		grown;			/* a batch had more than portion_rows rows */
 	uint32		portion_rows;
 	int			pieces;			/* that have arrived */
@@ -66,7 +65,6 @@ px_session_begin(px_session *session, const char *sql, bool ahead,
 	session->ahead = ahead;
 	session->grown = false;
 	session->portion_rows = portion_rows;
-	session->asked = false;
 	session->pieces = 0;
 	session->used = session->filled = 0;
 
@@ -163,10 +161,8 @@ has_end(const px_session *session)
 static void
 ask(px_session *session)
 {
-	if (!px_fdw_cursor_is_innermost(session->cursor))
-		return;
-	px_fdw_cursor_request(session->cursor);
-	session->asked = true;
+	if (px_fdw_cursor_is_innermost(session->cursor))
+		px_fdw_cursor_request(session->cursor);
 }
 
 /* Wait for a piece; false if there are no more. */
@@ -183,7 +179,6 @@ receive_piece(px_session *session, instr_time *wait)
 
 	INSTR_TIME_SET_CURRENT(begin);
 	piece = px_fdw_cursor_fetch(session->cursor);
-	session->asked = false;
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_ACCUM_DIFF(*wait, end, begin);
 	if (piece == NULL)
@@ -240,7 +235,8 @@ px_session_needs_portion(px_session *session)
 	px_frame_header header;
 
 	return session->pieces > 0 && !(session->ahead && session->grown) &&
-		!session->asked && !has_frame(session, &header);
+		!px_fdw_cursor_is_asked(session->cursor) &&
+		!has_frame(session, &header);
 }
 
 void
@@ -248,8 +244,7 @@ px_session_ask(px_session *session)
 {
 	px_frame_header header;
 
-	if (!session->asked && session->pieces > 0 &&
-		!has_frame(session, &header))
+	if (session->pieces > 0 && !has_frame(session, &header))
 		ask(session);
 }
 
