@@ -46,14 +46,15 @@ px_drain(PGconn *pg, px_rest_limit limit, TimestampTz deadline)
  * then wait for a lock of this very transaction.  So ask until it stops.
  */
 static bool
-cancel_and_drain(PGconn *pg, TimestampTz deadline)
+cancel_and_drain(PGconn *pg, bool cancelled, TimestampTz deadline)
 {
 	for (int ms = CANCEL_AGAIN_MS;; ms *= 2)
 	{
 		TimestampTz until;
 
-		if (!px_cancel(pg, deadline))
+		if (!cancelled && !px_cancel(pg, deadline))
 			return false;
+		cancelled = false;
 		until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ms);
 		if (px_drain(pg, PX_REST_OF_ALL, Min(until, deadline)))
 			return true;
@@ -63,13 +64,13 @@ cancel_and_drain(PGconn *pg, TimestampTz deadline)
 }
 
 bool
-px_leave(PGconn *pg, TimestampTz deadline)
+px_leave(PGconn *pg, bool cancelled, TimestampTz deadline)
 {
 	if (PQstatus(pg) != CONNECTION_OK)
 		return false;
 
 	if (PQtransactionStatus(pg) == PQTRANS_ACTIVE &&
-		!cancel_and_drain(pg, deadline))
+		!cancel_and_drain(pg, cancelled, deadline))
 		return false;
 
 	if (PQtransactionStatus(pg) != PQTRANS_IDLE)

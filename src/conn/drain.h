@@ -23,9 +23,9 @@
 extern bool px_drain(PGconn *pg, px_rest_limit limit, TimestampTz deadline);
 
 /*
- * Stop what runs on the connection, and leave its transaction.  False as
- * above.  Serves no interrupts.
+ * Stop what runs on the connection, and leave its transaction.  cancelled says
+ * that a cancel was sent just now.  False as above.  Serves no interrupts.
  */
-extern bool px_leave(PGconn *pg, TimestampTz deadline);
+extern bool px_leave(PGconn *pg, bool cancelled, TimestampTz deadline);
 
 #endif							/* PX_CONN_DRAIN_H */

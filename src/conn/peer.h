@@ -176,6 +176,8 @@ typedef struct px_connection
 	TimestampTz setup_deadline; /* by when it must be accepted, if that is
 								 * sooner than usual; 0: as usual */
 	bool		reused;			/* not its first stream */
+	bool		cancelled;		/* all are being abandoned: it has been sent
+								 * a cancel */
 	TimestampTz since;			/* when it was made */
 	TimestampTz idle_since;		/* when it was last given back */
 	uint64		streams;		/* that have had it */

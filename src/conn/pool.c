@@ -40,6 +40,9 @@
  */
 #define ABANDON_TIMEOUT_MS	5000
 
+/* How much of that the request to cancel one of several may take. */
+#define CANCEL_TIMEOUT_MS	500
+
 /*
  * How long a connection must have been idle before it is closed because the
  * session wants another one, and is not allowed more.  Less would make a
@@ -541,14 +544,15 @@ px_connection_release(px_connection *connection)
 }
 
 static void
-abandon_until(px_connection *connection, TimestampTz deadline)
+abandon_until(px_connection *connection, bool cancelled, TimestampTz deadline)
 {
 	take_connection(connection);
 
 	/*
 	 * Closing alone would let a query that sends nothing run on for a while.
 	 */
-	if (!connection->accepted || !px_leave(connection->pg, deadline) ||
+	if (!connection->accepted ||
+		!px_leave(connection->pg, cancelled, deadline) ||
 		connection->invalidated)
 		px_connection_discard(connection);
 }
@@ -556,7 +560,7 @@ abandon_until(px_connection *connection, TimestampTz deadline)
 void
 px_connection_abandon(px_connection *connection)
 {
-	abandon_until(connection, abandon_deadline());
+	abandon_until(connection, false, abandon_deadline());
 }
 
 /*
@@ -576,6 +580,38 @@ await_commit(px_connection *connection, TimestampTz deadline)
 		px_connection_discard(connection);
 }
 
+static bool
+is_abandoned(const px_connection *connection, int nest_level)
+{
+	return connection->in_use && connection->nest_level >= nest_level;
+}
+
+/*
+ * Before any stream is waited for, have all stop: one that hangs is not to
+ * keep the others running.
+ */
+static void
+cancel_streams(int nest_level, TimestampTz deadline)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &all_connections)
+	{
+		px_connection *connection =
+			dlist_container(px_connection, all_node, iter.cur);
+		TimestampTz until;
+
+		connection->cancelled = false;
+		if (!is_abandoned(connection, nest_level) || !connection->accepted ||
+			PQtransactionStatus(connection->pg) != PQTRANS_ACTIVE)
+			continue;
+		until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+											CANCEL_TIMEOUT_MS);
+		connection->cancelled = px_cancel(connection->pg,
+										  Min(until, deadline));
+	}
+}
+
 /*
  * Abandon every connection whose stream began at nest_level or deeper; at
  * the end of the transaction that is level 0, all of them.
@@ -589,6 +625,8 @@ abandon_streams(int nest_level)
 
 	if (nest_level > 0 && deepest_level < nest_level && !awaits_commits)
 		return;
+	if (deepest_level >= Max(nest_level, 1))
+		cancel_streams(nest_level, deadline);
 	deepest_level = Min(deepest_level, Max(nest_level - 1, 0));
 	awaits_commits = false;
 	hash_seq_init(&scan, peers);
@@ -601,11 +639,11 @@ abandon_streams(int nest_level)
 			px_connection *connection =
 				dlist_container(px_connection, node, iter.cur);
 
-			if (connection->in_use && connection->nest_level >= nest_level)
+			if (is_abandoned(connection, nest_level))
 			{
 				if (connection->holder)
 					connection->holder->lose(connection->holder);
-				abandon_until(connection, deadline);
+				abandon_until(connection, connection->cancelled, deadline);
 			}
 			else if (!connection->in_use)
 				await_commit(connection, deadline);
