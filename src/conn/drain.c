@@ -13,8 +13,22 @@
 #include "conn/drain.h"
 #include "conn/quiet_wait.h"
 
+/*
+ * How long the connections that are left at one time may take to come to
+ * rest, all together.  No interrupt is served meanwhile, and a new connection
+ * takes less.
+ */
+#define ABANDON_TIMEOUT_MS	5000
+
 /* How long to wait, at first, until a cancel is sent again. */
 #define CANCEL_AGAIN_MS		50
+
+TimestampTz
+px_abandon_deadline(void)
+{
+	return TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+									   ABANDON_TIMEOUT_MS);
+}
 
 bool
 px_drain(PGconn *pg, px_rest_limit limit, TimestampTz deadline)

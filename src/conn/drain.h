@@ -14,6 +14,12 @@
 #include "conn/answer.h"
 
 /*
+ * By when the connections that are left now must have come to rest, all
+ * together.
+ */
+extern TimestampTz px_abandon_deadline(void);
+
+/*
  * Read and drop results until the connection is at rest.  Frames may be on
  * their way for as long as the remote has not seen the cancel, and it cannot
  * see it while it is blocked sending: so what arrives must be read.  False if

@@ -25,7 +25,7 @@
 #include "conn/cancel.h"
 #include "conn/connect.h"
 #include "conn/drain.h"
-#include "conn/idle_timer.h"
+#include "conn/idle.h"
 #include "conn/introduce.h"
 #include "conn/pool.h"
 #include "conn/seal.h"
@@ -33,23 +33,8 @@
 #include "stats/counters.h"
 #include "stats/open_connections.h"
 
-/*
- * How long the connections that are left at one time may take to come to
- * rest, all together.  No interrupt is served meanwhile, and a new connection
- * takes less.
- */
-#define ABANDON_TIMEOUT_MS	5000
-
-/* How much of that the request to cancel one of several may take. */
+/* How long the request to cancel one of several connections may take. */
 #define CANCEL_TIMEOUT_MS	500
-
-/*
- * How long a connection must have been idle before it is closed because the
- * session wants another one, and is not allowed more.  Less would make a
- * session that reads more servers than it may have connections to close and
- * make all of them for each query.
- */
-#define SPARE_AFTER_MS		1000
 
 static HTAB *peers = NULL;		/* NULL until the first exchange */
 static dlist_head all_connections = DLIST_STATIC_INIT(all_connections);
@@ -187,30 +172,6 @@ unlink_connection(px_connection *connection)
 	free_connection(connection);
 }
 
-static TimestampTz
-abandon_deadline(void)
-{
-	return TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
-									   ABANDON_TIMEOUT_MS);
-}
-
-/*
- * Is a kept connection still good?  Reads the answer to a pending COMMIT,
- * serving interrupts.
- */
-static bool
-is_usable(px_connection *connection)
-{
-	if (!connection->accepted || connection->invalidated ||
-		PQstatus(connection->pg) != CONNECTION_OK)
-		return false;
-	if (PQtransactionStatus(connection->pg) == PQTRANS_ACTIVE &&
-		!px_come_to_rest(connection->pg, PX_REST_OF_COMMAND,
-						 abandon_deadline()))
-		return false;
-	return PQtransactionStatus(connection->pg) == PQTRANS_IDLE;
-}
-
 /*
  * How many connections are in use?  One whose stream's memory was freed, by
  * an error that was caught, is not: it is brought to rest now.
@@ -265,84 +226,6 @@ px_connection_in_use(Oid serverid)
 	return NULL;
 }
 
-/* The connections that this process has to all servers. */
-static int
-connections_open(void)
-{
-	dlist_iter	iter;
-	int			n = 0;
-
-	dlist_foreach(iter, &all_connections)
-		n++;
-	return n;
-}
-
-/*
- * The connection to the server, or to any with InvalidOid, that has been idle
- * for longest; NULL if none is idle.
- */
-static px_connection *
-longest_idle(Oid serverid)
-{
-	px_connection *longest = NULL;
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &all_connections)
-	{
-		px_connection *connection =
-			dlist_container(px_connection, all_node, iter.cur);
-
-		if (!connection->in_use &&
-			(!OidIsValid(serverid) ||
-			 connection->peer->serverid == serverid) &&
-			(longest == NULL || connection->idle_since < longest->idle_since))
-			longest = connection;
-	}
-	return longest;
-}
-
-/*
- * Close a connection that this session can spare: see SPARE_AFTER_MS.  False
- * if there is none.
- */
-static bool
-close_spare(Oid serverid)
-{
-	px_connection *spare = longest_idle(serverid);
-
-	if (spare == NULL ||
-		!TimestampDifferenceExceeds(spare->idle_since, GetCurrentTimestamp(),
-									SPARE_AFTER_MS))
-		return false;
-	(void) is_usable(spare);	/* its transaction has ended over there */
-	px_connection_discard(spare);
-	return true;
-}
-
-/*
- * May another connection be made, by the limits?  Then connection is counted,
- * and shown to all.
- */
-static bool
-allow_connection(px_connection *connection, const ForeignServer *server)
-{
-	int			limit = px_max_connections_per_backend < 0 ?
-		px_max_connections : px_max_connections_per_backend;
-
-	while (limit > 0 && connections_open() >= limit)
-	{
-		if (!close_spare(InvalidOid))
-			return false;
-	}
-	while (!px_open_connection_add(server->serverid, server->servername,
-								   px_max_connections, &connection->shown))
-	{
-		if (!close_spare(server->serverid))
-			return false;
-	}
-	return true;
-}
-
 /* No connection is made: count that. */
 static px_outcome
 refuse_connection(const ForeignServer *server, const UserMapping *user)
@@ -367,7 +250,7 @@ px_connection_start(px_peer *peer, UserMapping *user, TimestampTz deadline,
 
 	PG_TRY();
 	{
-		if (allow_connection(connection, server))
+		if (px_idle_make_room(&all_connections, connection, server))
 			outcome = px_connect_start(server, user, connecting);
 		else
 			outcome = refuse_connection(server, user);
@@ -409,7 +292,7 @@ give_up_connecting(px_connection *connection, px_outcome outcome)
 	if (outcome.kind == PX_OUTCOME_SILENT)
 		px_peer_avoid(connection->peer);
 	if (PQtransactionStatus(connection->pg) == PQTRANS_ACTIVE)
-		(void) px_cancel(connection->pg, abandon_deadline());
+		(void) px_cancel(connection->pg, px_abandon_deadline());
 	px_connection_discard(connection);
 	return outcome;
 }
@@ -477,7 +360,7 @@ px_connection_acquire_until(px_peer *peer, UserMapping *user,
 
 		if (connection->in_use)
 			continue;
-		if (is_usable(connection))
+		if (px_idle_is_usable(connection))
 		{
 			give_connection(connection, holder);
 			connection->reused = true;
@@ -560,7 +443,7 @@ abandon_until(px_connection *connection, bool cancelled, TimestampTz deadline)
 void
 px_connection_abandon(px_connection *connection)
 {
-	abandon_until(connection, false, abandon_deadline());
+	abandon_until(connection, false, px_abandon_deadline());
 }
 
 /*
@@ -619,7 +502,7 @@ cancel_streams(int nest_level, TimestampTz deadline)
 static void
 abandon_streams(int nest_level)
 {
-	TimestampTz deadline = abandon_deadline();
+	TimestampTz deadline = px_abandon_deadline();
 	HASH_SEQ_STATUS scan;
 	px_peer    *peer;
 
@@ -676,60 +559,11 @@ inherit_streams(int nest_level)
 	}
 }
 
-/* Close the idle connections that other backends want. */
-static void
-close_wanted(void)
-{
-	dlist_mutable_iter iter;
-
-	dlist_foreach_modify(iter, &all_connections)
-	{
-		px_connection *connection =
-			dlist_container(px_connection, all_node, iter.cur);
-
-		if (!connection->in_use && connection->shown &&
-			connection->shown->wanted)
-			px_connection_discard(connection);
-	}
-}
-
-/*
- * Close the connections that have been idle for pg_exchange.idle_timeout, and
- * wake up when the next one will have been.  The timer is set for the one that
- * is idle for longest.  If that is used meanwhile, the session wakes up for
- * nothing: that is cheaper than to set the timer for each transaction.
- */
-static void
-close_expired(void)
-{
-	px_connection *longest;
-
-	if (px_idle_timeout == 0)
-	{
-		px_idle_timer_unset();
-		return;
-	}
-	if (px_idle_timer_is_set())
-		return;
-	while ((longest = longest_idle(InvalidOid)) != NULL)
-	{
-		TimestampTz until =
-			TimestampTzPlusMilliseconds(longest->idle_since, px_idle_timeout);
-
-		if (until > GetCurrentTimestamp())
-		{
-			px_idle_timer_set(until);
-			break;
-		}
-		px_connection_discard(longest);
-	}
-}
-
 void
 px_pool_watch_idle(void)
 {
 	if (!dlist_is_empty(&all_connections))
-		close_expired();
+		px_idle_close_expired(&all_connections);
 }
 
 /* A parallel worker ends with its transaction. */
@@ -752,8 +586,8 @@ xact_callback(XactEvent event, void *arg)
 		case XACT_EVENT_PREPARE:
 		case XACT_EVENT_ABORT:
 			abandon_streams(0);
-			close_wanted();
-			close_expired();
+			px_idle_close_wanted(&all_connections);
+			px_idle_close_expired(&all_connections);
 			break;
 		case XACT_EVENT_PARALLEL_COMMIT:
 		case XACT_EVENT_PARALLEL_ABORT:
