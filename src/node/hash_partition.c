@@ -15,6 +15,7 @@
 #include "executor/executor.h"
 
 #include "compat.h"
+#include "exec/start.h"
 #include "node/broadcast_stats.h"
 #include "node/hash_partition.h"
 #include "node/receive.h"
@@ -65,6 +66,8 @@ px_hash_partition_ask(px_broadcast_state *state, px_broadcast_peers *peers)
 /*
  * Rescan sources and fragments before their streams begin.  A node that is
  * still to be rescanned when its first row is wanted would leave its stream.
+ * One that has all of its rows here would return them again: it begins anew,
+ * too, as what the servers have got is gone.
  */
 static void
 rescan_all(px_broadcast_state *state)
@@ -79,9 +82,13 @@ rescan_all(px_broadcast_state *state)
 
 		UpdateChangedParamSet(fragment, changed);
 		ExecReScan(fragment);
+		px_start_rescan(state->receives[i]);
 	}
 	for (int i = 0; i < state->nsources; i++)
+	{
 		ExecReScan(state->source_plans[i]);
+		px_start_rescan(state->sources[i].receive);
+	}
 }
 
 /* Add up what has travelled, for EXPLAIN and for the statistics. */
