@@ -11,10 +11,10 @@
 #include "utils/timestamp.h"
 
 #include "conn/answer.h"
+#include "conn/connection.h"
 #include "conn/drain.h"
 #include "conn/idle.h"
 #include "conn/idle_timer.h"
-#include "conn/pool.h"
 #include "guc.h"
 #include "stats/open_connections.h"
 

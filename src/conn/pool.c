@@ -24,6 +24,7 @@
 #include "conn/answer.h"
 #include "conn/cancel.h"
 #include "conn/connect.h"
+#include "conn/connection.h"
 #include "conn/drain.h"
 #include "conn/idle.h"
 #include "conn/introduce.h"
@@ -137,41 +138,6 @@ px_connection_forget_holder(void *holder)
 		connection->holder = NULL;
 }
 
-/* Take it back, in whatever state it is. */
-static void
-take_connection(px_connection *connection)
-{
-	if (connection->holder)
-		connection->holder->connection = NULL;
-	connection->holder = NULL;
-	connection->in_use = false;
-	connection->idle_since = GetCurrentTimestamp();
-	px_open_connection_set(connection->shown, PX_OPEN_IDLE,
-						   connection->idle_since);
-	if (connection->shown)
-	{
-		connection->shown->streams = connection->streams;
-		connection->shown->nbytes = connection->nbytes;
-	}
-}
-
-/* Forget a connection that was not made. */
-static void
-free_connection(px_connection *connection)
-{
-	px_open_connection_remove(connection->shown);
-	pfree(connection);
-}
-
-/* Forget one that is closed. */
-static void
-unlink_connection(px_connection *connection)
-{
-	dlist_delete(&connection->node);
-	dlist_delete(&connection->all_node);
-	free_connection(connection);
-}
-
 /*
  * How many connections are in use?  One whose stream's memory was freed, by
  * an error that was caught, is not: it is brought to rest now.
@@ -257,13 +223,13 @@ px_connection_start(px_peer *peer, UserMapping *user, TimestampTz deadline,
 	}
 	PG_CATCH();
 	{
-		free_connection(connection);
+		px_connection_free(connection);
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
 	if (!px_is_ok(outcome))
 	{
-		free_connection(connection);
+		px_connection_free(connection);
 		return outcome;
 	}
 
@@ -381,7 +347,7 @@ px_connection_acquire(px_peer *peer, UserMapping *user,
 void
 px_connection_keep(px_connection *connection)
 {
-	take_connection(connection);
+	px_connection_take(connection);
 }
 
 bool
@@ -393,32 +359,16 @@ px_connection_pass_on(px_connection *connection, px_connection_holder *holder,
 		PQtransactionStatus(connection->pg) !=
 		(sent_ahead ? PQTRANS_ACTIVE : PQTRANS_INTRANS))
 		return false;
-	take_connection(connection);
+	px_connection_take(connection);
 	give_connection(connection, holder);
 	connection->reused = true;
 	return true;
 }
 
 void
-px_connection_discard(px_connection *connection)
-{
-	take_connection(connection);
-	px_disconnect(connection->pg);
-	unlink_connection(connection);
-}
-
-void
-px_connection_finish(px_connection *connection)
-{
-	take_connection(connection);
-	px_disconnect_wait(connection->pg);
-	unlink_connection(connection);
-}
-
-void
 px_connection_release(px_connection *connection)
 {
-	take_connection(connection);
+	px_connection_take(connection);
 	if (!connection->accepted || connection->invalidated ||
 		(PQtransactionStatus(connection->pg) != PQTRANS_IDLE &&
 		 !px_send_command(connection->pg, "COMMIT")))
@@ -429,7 +379,7 @@ px_connection_release(px_connection *connection)
 static void
 abandon_until(px_connection *connection, bool cancelled, TimestampTz deadline)
 {
-	take_connection(connection);
+	px_connection_take(connection);
 
 	/*
 	 * Closing alone would let a query that sends nothing run on for a while.

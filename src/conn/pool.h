@@ -18,6 +18,7 @@
 #define PX_CONN_POOL_H
 
 #include "conn/connect.h"
+#include "conn/connection.h"
 #include "conn/outcome.h"
 #include "conn/peer.h"
 
@@ -99,15 +100,6 @@ extern void px_connection_release(px_connection *connection);
  * does not work out within a few seconds.  Never errors.
  */
 extern void px_connection_abandon(px_connection *connection);
-
-/*
- * Close a connection that nothing runs on, and wait for a moment until it does
- * not count any more over there: see px_disconnect_wait.
- */
-extern void px_connection_finish(px_connection *connection);
-
-/* Close a connection that is dead.  Never errors, never waits. */
-extern void px_connection_discard(px_connection *connection);
 
 /*
  * Set the timer of pg_exchange.idle_timeout, if nothing has since the last
