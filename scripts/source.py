@@ -5,6 +5,7 @@ installed PostgreSQL, or of its major version, fetched with an apt configuration
 temporary folder; so no deb-src line is needed in the system's. What is made of it is kept in
 harness.cache_dir(): the network is needed on first use only."""
 import glob
+import hashlib
 import os
 import re
 import shutil
@@ -108,9 +109,9 @@ def cached_files(work, name, pattern, needed):
 
 
 # Assertions are on, and palloc tells valgrind what it does.
-CONFIGURE = ("--enable-cassert", "--enable-debug", "--enable-tap-tests", "--with-libxml", "--without-icu", "--without-readline",
+CONFIGURE = ("--enable-cassert", "--enable-debug", "--enable-tap-tests", "--with-libxml", "--with-icu", "--without-readline",
              "--without-zlib", "CFLAGS=-O1 -g", "CPPFLAGS=-DUSE_VALGRIND")
-PACKAGES = ("bison", "flex", "libxml2-dev", "pkg-config", "valgrind")
+PACKAGES = ("bison", "flex", "libicu-dev", "libxml2-dev", "pkg-config", "valgrind")
 
 
 def build(folder, prefix):
@@ -135,7 +136,8 @@ def checked_server(work):
     valgrind.supp. Raises Failure if it cannot be had."""
     subprocess.check_call([harness.ROOT + "/scripts/install_deps.sh", *PACKAGES])
     major = numbers(harness.pg_config("version"))[0]
-    target = os.path.join(harness.cache_dir(), f"postgresql-{major}-checked")
+    options = hashlib.sha256(" ".join(CONFIGURE).encode()).hexdigest()[:12]
+    target = os.path.join(harness.cache_dir(), f"postgresql-{major}-checked-{options}")
     if not os.path.isdir(target):
         try:
             tarball = fetch_tarball(f"postgresql-{major}", work)

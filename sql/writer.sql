@@ -274,9 +274,54 @@ SELECT count(*), bool_and(s = CASE id % 2 WHEN 0 THEN size 'small' ELSE 'large' 
 		AND i = id * interval '1 day 2 seconds' AND f = id / 7.0::float8 AND j = jsonb_build_object('n', id)) AS right
 FROM remote.kinds;
 
+-- a piece that is full while the first rows, which were kept, become frames,
+-- and cannot be sent because another target's row is refused
+CREATE TABLE remote.wide0 (id int PRIMARY KEY, v text);
+CREATE TABLE remote.wide1 (id int PRIMARY KEY, v text);
+CREATE TABLE remote.wide2 (id int PRIMARY KEY, v text);
+CREATE TABLE wide (id int, v text) PARTITION BY HASH (id);
+CREATE FOREIGN TABLE wide0 PARTITION OF wide FOR VALUES WITH (MODULUS 3, REMAINDER 0)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'wide0');
+CREATE FOREIGN TABLE wide1 PARTITION OF wide FOR VALUES WITH (MODULUS 3, REMAINDER 1)
+	SERVER loopback_too OPTIONS (schema_name 'remote', table_name 'wide1');
+CREATE FOREIGN TABLE wide2 PARTITION OF wide FOR VALUES WITH (MODULUS 3, REMAINDER 2)
+	SERVER loopback_too OPTIONS (schema_name 'remote', table_name 'wide2');
+CREATE FUNCTION insert_wide(settings text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config(split_part(setting, '=', 1), split_part(setting, '=', 2), true) FROM unnest(string_to_array(settings, ' ')) setting;
+	INSERT INTO wide SELECT g, repeat('x', 4000) FROM generate_series(1, 2000) g;
+	RETURN 'none';
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLERRM;
+END
+$$;
+CREATE TABLE refused (first int, without text, with_streams text, with_one text);
+DO $$
+DECLARE
+	start int;
+BEGIN
+	FOREACH start IN ARRAY '{1,10,40,100,200,260,500,900,1500}'::int[] LOOP
+		INSERT INTO remote.wide0 SELECT id, v FROM (SELECT g AS id, 'there' AS v FROM generate_series(start, start + 50) g) x
+			WHERE satisfies_hash_partition('wide'::regclass, 3, 0, id);
+		INSERT INTO remote.wide1 SELECT id, v FROM (SELECT g AS id, 'there' AS v FROM generate_series(start, start + 50) g) x
+			WHERE satisfies_hash_partition('wide'::regclass, 3, 1, id);
+		COMMIT;
+		INSERT INTO refused VALUES (start, insert_wide('pg_exchange.enabled=off'), insert_wide('pg_exchange.write_streams=0'),
+			insert_wide('pg_exchange.write_streams=1'));
+		COMMIT;
+		DELETE FROM remote.wide0;
+		DELETE FROM remote.wide1;
+		COMMIT;
+	END LOOP;
+END
+$$;
+SELECT first, without ~ '^duplicate key' AS refused, without = with_streams AS streams, without = with_one AS one FROM refused ORDER BY 1;
+DROP TABLE wide, refused;
+DROP FUNCTION insert_wide;
+
 DROP FOREIGN TABLE sale, sale100, kinds;
 DROP TABLE parted;
 DROP SERVER loopback_too CASCADE;
-DROP TABLE remote.sale, remote.part0, remote.part1, remote.part2, remote.kinds;
+DROP TABLE remote.sale, remote.part0, remote.part1, remote.part2, remote.wide0, remote.wide1, remote.wide2, remote.kinds;
 DROP FUNCTION remote.pass, write_result, write_compare, few;
 DROP TYPE size;

@@ -91,8 +91,15 @@ find_unpack(Oid function)
 {
 	Oid			argument = TEXTOID;
 	char *schema = get_namespace_name(get_func_namespace(function));
-	List	   *name = list_make2(makeString(schema), makeString("unpack"));
+	List	   *name;
 
+	/* A cursor may be older than that. */
+	if (schema == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FUNCTION),
+				 errmsg("extension \"%s\" was dropped meanwhile",
+						"pg_exchange")));
+	name = list_make2(makeString(schema), makeString("unpack"));
 	return LookupFuncName(name, 1, &argument, false);
 }
 

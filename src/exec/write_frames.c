@@ -410,6 +410,9 @@ px_write_frames_append(px_write_target *target, TupleTableSlot *slot,
 	ItemPointerData ctid;
 	px_write_piece *piece;
 
+	/* An error of other rows may have kept it from being sent. */
+	if (target->piece && target->piece->ended)
+		send_piece(target, false);
 	end_before_row(target, position);
 	if (target->fill == NULL)
 		begin_buffers(target);

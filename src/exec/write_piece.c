@@ -86,6 +86,7 @@ px_write_piece_add(px_write_piece *piece, const bytea *frame)
 {
 	size_t		nbytes = VARSIZE(frame) - VARHDRSZ;
 
+	Assert(!piece->ended);
 	if (piece->frames_cap - piece->frames_nbytes < nbytes)
 	{
 		size_t		cap = Max(piece->frames_nbytes + nbytes,

@@ -37,34 +37,48 @@
  * From tuples to frames
  * --------------------------------------------------------------------- */
 
+/* The kept row number i becomes one of a frame. */
+static void
+append_kept_row(px_write_target *target, int i)
+{
+	px_copy_lines *lines = target->kept.lines;
+	TupleTableSlot *slot;
+	TupleTableSlot *plan_slot;
+
+	px_write_kept_row(target, i, &slot, &plan_slot);
+	if (px_write_frames_append(target, slot, plan_slot,
+							   target->kept.rows[i].position) == NULL)
+		px_write_uncount(target, 1);
+	else if (lines)
+		px_copy_lines_add_from(target->piece->lines, lines, i);
+}
+
 /*
  * Turn the rows that were kept into frames: before the last ones only those of
- * statements that are due, if somebody could see others.
+ * statements that are due, if somebody could see others.  An error may come up
+ * when a full piece is sent, and be one of other rows.  Then those that come
+ * before it are still written, none of them twice.
  */
 static void
 append_kept(px_write_target *target, bool last)
 {
-	px_copy_lines *lines = target->kept.lines;
 	int			n = target->plan.whole_statements && !last ?
 		px_write_kept_due(target) : target->kept.nrows;
+	volatile int nappended = 0;
 
-	for (int i = 0; i < n; i++)
+	PG_TRY();
 	{
-		TupleTableSlot *slot;
-		TupleTableSlot *plan_slot;
-
-		px_write_kept_row(target, i, &slot, &plan_slot);
-		if (px_write_frames_append(target, slot, plan_slot,
-								   target->kept.rows[i].position) == NULL)
-			px_write_uncount(target, 1);
-		else
+		while (nappended < n)
 		{
-			if (lines)
-				px_copy_lines_add_from(target->piece->lines, lines, i);
+			append_kept_row(target, nappended++);
 			px_write_frames_end_row(target);
 		}
 	}
-	px_write_forget_kept(target, n);
+	PG_FINALLY();
+	{
+		px_write_forget_kept(target, nappended);
+	}
+	PG_END_TRY();
 	px_write_target_count_memory(target);
 }
 

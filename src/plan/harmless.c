@@ -16,6 +16,7 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
 #include "access/transam.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_type_d.h"
@@ -26,6 +27,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 
 #include "compat.h"
 #include "plan/harmless.h"
@@ -523,6 +525,22 @@ jointree_is_harmless(Node *node, harmless_context *context)
 	return false;
 }
 
+/* Are there columns that are computed when they are read? */
+static bool
+has_computed_columns(Oid relid)
+{
+#if PG_VERSION_NUM >= 180000
+	Relation	rel = table_open(relid, NoLock);	/* the parser has locked it */
+	const TupleConstr *constr = RelationGetDescr(rel)->constr;
+	bool		found = constr && constr->has_generated_virtual;
+
+	table_close(rel, NoLock);
+	return found;
+#else
+	return false;
+#endif
+}
+
 bool
 px_from_is_harmless(const Query *query)
 {
@@ -534,6 +552,8 @@ px_from_is_harmless(const Query *query)
 		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
 
 		if (rte->tablesample != NULL || rte->securityQuals != NIL)
+			return false;
+		if (rte->rtekind == RTE_RELATION && has_computed_columns(rte->relid))
 			return false;
 		if (rte->rtekind == RTE_SUBQUERY)
 		{

@@ -9,6 +9,7 @@
 
 #include "access/htup_details.h"
 #include "access/table.h"
+#include "access/xact.h"
 #include "catalog/pg_type_d.h"
 #include "commands/defrem.h"
 #include "foreign/foreign.h"
@@ -33,6 +34,12 @@
 #define ANSWER_LIFE_MS		(10 * 60 * 1000)
 #define NO_ANSWER_LIFE_MS	(60 * 1000)
 
+/*
+ * When there are so many entries, and twice as many as the last time, those
+ * that are not used any more are freed.
+ */
+#define SWEEP_MIN			64
+
 typedef struct known_key
 {
 	Oid			relid;			/* hash key */
@@ -41,6 +48,8 @@ typedef struct known_key
 
 static HTAB *tables = NULL;		/* NULL until the first question */
 static uint64 generations = 0;
+static int	ntables = 0;
+static int	sweep_at = SWEEP_MIN;
 
 /* ---------------------------------------------------------------------
  * Entries
@@ -86,6 +95,55 @@ syscache_callback(Datum arg, int cacheid, uint32 hashvalue)
 	invalidate_all();
 }
 
+/* Is it out of date?  It is asked about anew, if it is wanted again. */
+static bool
+is_stale(const px_known_table *table)
+{
+	return table->until == 0 || table->until <= GetCurrentTimestamp();
+}
+
+static void
+free_stale(known_key *key)
+{
+	px_known_table **next = &key->first;
+
+	while (*next)
+	{
+		px_known_table *table = *next;
+
+		if (!is_stale(table))
+		{
+			next = &table->next;
+			continue;
+		}
+		*next = table->next;
+		if (table->context)
+			MemoryContextDelete(table->context);
+		pfree(table);
+		ntables--;
+	}
+}
+
+/* Nobody has a pointer to an entry when the transaction ends. */
+static void
+xact_callback(XactEvent event, void *arg)
+{
+	HASH_SEQ_STATUS scan;
+	known_key  *key;
+
+	if (ntables < sweep_at ||
+		(event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT))
+		return;
+	hash_seq_init(&scan, tables);
+	while ((key = hash_seq_search(&scan)) != NULL)
+	{
+		free_stale(key);
+		if (key->first == NULL)
+			(void) hash_search(tables, &key->relid, HASH_REMOVE, NULL);
+	}
+	sweep_at = Max(2 * ntables, SWEEP_MIN);
+}
+
 static void
 create_tables(void)
 {
@@ -100,6 +158,7 @@ create_tables(void)
 								  (Datum) 0);
 	CacheRegisterSyscacheCallback(USERMAPPINGOID, syscache_callback,
 								  (Datum) 0);
+	RegisterXactCallback(xact_callback, NULL);
 }
 
 px_known_table *
@@ -125,6 +184,7 @@ px_known_table_get(Oid relid, Oid userid)
 	table->userid = userid;
 	table->next = key->first;
 	key->first = table;
+	ntables++;
 	return table;
 }
 

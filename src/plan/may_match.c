@@ -204,6 +204,8 @@ look_into_filter(Oid caller, Node *column, Node *filter)
 	Oid			types[2] = {BYTEAOID, exprType(column)};
 	Oid			function;
 
+	if (schema == NULL)
+		return NULL;
 	switch (types[1])
 	{
 		case INT2OID:
