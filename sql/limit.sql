@@ -35,3 +35,32 @@ SELECT count(*) FROM late;
 DROP FUNCTION read_late, keep;
 DROP FOREIGN TABLE late;
 DROP VIEW remote.late;
+
+-- An EXISTS, like a small LIMIT, takes no lock at servers that it does not get
+-- to: the second one may be waited for, the first one has a row.
+CREATE TABLE remote.ex1 AS SELECT i AS id, repeat('x', 100) AS filler FROM generate_series(1, 3000) i;
+CREATE TABLE remote.ex2 AS TABLE remote.ex1;
+CREATE TABLE ex (id int, filler text, nr int) PARTITION BY LIST (nr);
+DO $$
+BEGIN
+	EXECUTE format('CREATE SERVER loopback_ex FOREIGN DATA WRAPPER postgres_fdw OPTIONS (dbname %L, host %L, port %L)',
+		current_database(), split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port'));
+END
+$$;
+CREATE USER MAPPING FOR CURRENT_USER SERVER loopback_ex;
+CREATE VIEW remote.ex1_nr AS SELECT id, filler, 1 AS nr FROM remote.ex1;
+CREATE VIEW remote.ex2_nr AS SELECT id, filler, 2 AS nr FROM remote.ex2;
+CREATE FOREIGN TABLE ex1 PARTITION OF ex FOR VALUES IN (1) SERVER loopback OPTIONS (schema_name 'remote', table_name 'ex1_nr');
+CREATE FOREIGN TABLE ex2 PARTITION OF ex FOR VALUES IN (2) SERVER loopback_ex OPTIONS (schema_name 'remote', table_name 'ex2_nr');
+ANALYZE ex, ex1, ex2;
+BEGIN;
+SELECT EXISTS (SELECT FROM ex WHERE id > 5);
+SELECT relation::regclass FROM pg_locks WHERE relation IN ('remote.ex1'::regclass, 'remote.ex2'::regclass) ORDER BY 1;
+COMMIT;
+BEGIN;
+SELECT EXISTS (SELECT FROM ex WHERE id > 5000);
+SELECT relation::regclass FROM pg_locks WHERE relation IN ('remote.ex1'::regclass, 'remote.ex2'::regclass) ORDER BY 1;
+COMMIT;
+DROP TABLE ex;
+DROP SERVER loopback_ex CASCADE;
+DROP TABLE remote.ex1, remote.ex2 CASCADE;

@@ -43,6 +43,8 @@ SELECT transport('SELECT * FROM words');
 COMMIT;
 SELECT transport('SELECT * FROM words WHERE id < 5 FOR UPDATE');
 SELECT id, word FROM words WHERE id < 4 ORDER BY id FOR UPDATE;
+-- no more of them than a LIMIT wants: the remote does all of it
+EXPLAIN (VERBOSE, COSTS OFF) SELECT id FROM words LIMIT 3 FOR UPDATE;
 SELECT transport('SELECT w.* FROM handful f, LATERAL (SELECT * FROM words WHERE words.id = f.id * 3 OFFSET 0) w');
 INSERT INTO handful SELECT id, word FROM handful;
 SELECT count(*) FROM handful;

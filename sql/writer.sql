@@ -295,7 +295,7 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN SQLERRM;
 END
 $$;
-CREATE TABLE refused (first int, without text, with_streams text, with_one text);
+CREATE TABLE refused (first int, without text, with_streams text, with_one text, deposited text);
 DO $$
 DECLARE
 	start int;
@@ -307,7 +307,8 @@ BEGIN
 			WHERE satisfies_hash_partition('wide'::regclass, 3, 1, id);
 		COMMIT;
 		INSERT INTO refused VALUES (start, insert_wide('pg_exchange.enabled=off'), insert_wide('pg_exchange.write_streams=0'),
-			insert_wide('pg_exchange.write_streams=1'));
+			insert_wide('pg_exchange.write_streams=1'),
+			insert_wide('pg_exchange.debug_random_choices=on pg_exchange.batch_bytes_max=1024 pg_exchange.receive_buffer=65536'));
 		COMMIT;
 		DELETE FROM remote.wide0;
 		DELETE FROM remote.wide1;
@@ -315,7 +316,7 @@ BEGIN
 	END LOOP;
 END
 $$;
-SELECT first, without ~ '^duplicate key' AS refused, without = with_streams AS streams, without = with_one AS one FROM refused ORDER BY 1;
+SELECT first, without ~ '^duplicate key' AS refused, without = with_streams AS streams, without = with_one AS one, without = deposited AS deposited FROM refused ORDER BY 1;
 DROP TABLE wide, refused;
 DROP FUNCTION insert_wide;
 

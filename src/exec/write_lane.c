@@ -137,6 +137,8 @@ guarded(lane_operation operation, px_write_target *target, const char *sql,
 	}
 	PG_CATCH();
 	{
+		/* The call in flight, if it was polled, has failed with the lane. */
+		target->lane->target = NULL;
 		px_write_fail(target, piece, -1, stack);
 	}
 	PG_END_TRY();
@@ -421,7 +423,8 @@ px_write_lanes_go_on(px_write_state *writer)
 	(void) px_depositors_send_on();
 	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
 	{
-		if (lane->deposit_piece && px_depositor_is_ready(lane->depositor) &&
+		if (lane->deposit_piece && !lane->failed &&
+			px_depositor_is_ready(lane->depositor) &&
 			px_write_streams == 0 && is_idle(lane))
 			px_write_lane_start(lane);
 	}

@@ -146,6 +146,19 @@ needs_system_columns(RelOptInfo *rel)
 	return false;
 }
 
+/*
+ * postgres_fdw has the remote lock no more rows than a LIMIT wants, if the
+ * remote does all of the query.  A scan of ours below the LIMIT would lock all
+ * rows of a FETCH, or wait for them.  Partitions are below a LIMIT in any case.
+ */
+static bool
+may_push_limit_with_locks(PlannerInfo *root, RelOptInfo *rel)
+{
+	return rel->reloptkind == RELOPT_BASEREL &&
+		root->parse->rowMarks != NIL &&
+		(root->parse->limitCount != NULL || root->parse->limitOffset != NULL);
+}
+
 bool
 px_rel_is_eligible(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -155,6 +168,7 @@ px_rel_is_eligible(PlannerInfo *root, RelOptInfo *rel)
 	 */
 	return query_is_suitable(root) &&
 		(IS_SIMPLE_REL(rel) || !query_locks_rows(root)) &&
+		!may_push_limit_with_locks(root, rel) &&
 		!(IS_SIMPLE_REL(rel) && needs_system_columns(rel));
 }
 

@@ -108,8 +108,9 @@ finish_receive(Plan *plan, void *arg)
 #define FEW_FETCHES		10
 
 /*
- * Mark the scans below plan whose rows a LIMIT of so many rows stops.  Only
- * nodes are followed that return rows before they have read all their input.
+ * Mark the scans below plan that end after so many rows, by a LIMIT for
+ * example.  Only nodes are followed that return rows before they have read all
+ * their input.
  */
 static void
 mark_few_rows(Plan *plan, double rows)
@@ -168,11 +169,33 @@ mark_few_rows(Plan *plan, double rows)
 	}
 }
 
+/*
+ * An EXISTS wants one row.  If several servers may have it, postgres_fdw asks
+ * one after the other, and has neither a lock nor its snapshot at those that it
+ * does not get to.
+ */
+static void
+mark_exists(const PlannedStmt *stmt, const Plan *plan)
+{
+	ListCell   *lc;
+
+	foreach(lc, plan->initPlan)
+	{
+		const SubPlan *subplan = lfirst_node(SubPlan, lc);
+		Plan	   *exists = list_nth(stmt->subplans, subplan->plan_id - 1);
+
+		if (subplan->subLinkType == EXISTS_SUBLINK &&
+			!px_plan_is_receive(exists))
+			mark_few_rows(exists, 1);
+	}
+}
+
 static bool
-mark_below_limit(Plan *plan, void *arg)
+mark_early_ends(Plan *plan, void *arg)
 {
 	if (IsA(plan, Limit))
 		mark_few_rows(outerPlan(plan), plan->plan_rows);
+	mark_exists(arg, plan);
 	return false;
 }
 
@@ -520,7 +543,7 @@ place_planner(PX_PLANNER_PARAMETERS)
 	facts.nstreams = 0;			/* some may have been made one */
 	(void) px_plan_walk_all(stmt, count_receive, &facts);
 	px_jit_choose(stmt);
-	(void) px_plan_walk_all(stmt, mark_below_limit, NULL);
+	(void) px_plan_walk_all(stmt, mark_early_ends, stmt);
 	(void) px_plan_walk_all(stmt, mark_missed, NULL);
 	(void) px_plan_walk_all(stmt, finish_receive, &facts);
 	px_lookup_bind(stmt);
