@@ -272,6 +272,14 @@ SELECT statement, describe(statement), apply(statement, :'own') FROM (VALUES
 SELECT exchange.apply('version=2 batch_size=1', 'x', 'x');
 SELECT exchange.apply('version=1 batch_size=0', 'x', 'x');
 SELECT exchange.describe('hello', 'x');
+-- the extension is dropped before it is executed
+BEGIN;
+DECLARE c CURSOR FOR SELECT exchange.apply('version=1 batch_size=1', 'INSERT INTO apply.log(what) VALUES ($1)', 'x');
+SET LOCAL client_min_messages = error;
+DROP EXTENSION pg_exchange CASCADE;
+RESET client_min_messages;
+FETCH c;
+ROLLBACK;
 DROP FOREIGN TABLE far_items;
 SET client_min_messages = warning;
 DROP SCHEMA apply CASCADE;

@@ -149,6 +149,21 @@ SELECT count(*) FROM colours;
 SELECT estimate('SELECT * FROM colours');
 SELECT count(*) FROM exchange.connections;
 
+-- what was told about tables that are gone is forgotten
+DO $$
+DECLARE
+	n int;
+BEGIN
+	FOR i IN 1 .. 200 LOOP
+		CREATE FOREIGN TABLE gone (id int, k int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'known');
+		EXECUTE 'SELECT count(*) FROM (SELECT * FROM gone OFFSET 0) g' INTO n;
+		DROP FOREIGN TABLE gone;
+		COMMIT;
+	END LOOP;
+END
+$$;
+SELECT count(*) < 100 AS few FROM pg_backend_memory_contexts WHERE name = 'pg_exchange table statistics';
+
 DROP USER MAPPING FOR regress_stats_reader SERVER loopback;
 DROP ROLE regress_stats_reader;
 DROP OPERATOR ?= (int, int);
