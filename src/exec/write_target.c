@@ -70,7 +70,8 @@ append_kept(px_write_target *target, bool last)
 	{
 		while (nappended < n)
 		{
-			append_kept_row(target, nappended++);
+			append_kept_row(target, nappended);
+			nappended++;
 			px_write_frames_end_row(target);
 		}
 	}
