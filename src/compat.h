@@ -313,6 +313,17 @@ px_restore_nestloops(RelOptInfo *joinrel, uint64 before)
 #endif
 }
 
+/* Are there columns that are computed when they are read?  18. */
+static inline bool
+px_has_virtual_columns(TupleDesc desc)
+{
+#if PG_VERSION_NUM >= 180000
+	return desc->constr != NULL && desc->constr->has_generated_virtual;
+#else
+	return false;
+#endif
+}
+
 /*
  * Does a hash join drop outer rows that match no inner row?  JOIN_RIGHT_ANTI:
  * 16, JOIN_RIGHT_SEMI: 18.

@@ -525,20 +525,15 @@ jointree_is_harmless(Node *node, harmless_context *context)
 	return false;
 }
 
-/* Are there columns that are computed when they are read? */
+/* A column that is computed when it is read may be any expression. */
 static bool
-has_computed_columns(Oid relid)
+has_virtual_columns(Oid relid)
 {
-#if PG_VERSION_NUM >= 180000
 	Relation	rel = table_open(relid, NoLock);	/* the parser has locked it */
-	const TupleConstr *constr = RelationGetDescr(rel)->constr;
-	bool		found = constr && constr->has_generated_virtual;
+	bool		found = px_has_virtual_columns(RelationGetDescr(rel));
 
 	table_close(rel, NoLock);
 	return found;
-#else
-	return false;
-#endif
 }
 
 bool
@@ -553,7 +548,7 @@ px_from_is_harmless(const Query *query)
 
 		if (rte->tablesample != NULL || rte->securityQuals != NIL)
 			return false;
-		if (rte->rtekind == RTE_RELATION && has_computed_columns(rte->relid))
+		if (rte->rtekind == RTE_RELATION && has_virtual_columns(rte->relid))
 			return false;
 		if (rte->rtekind == RTE_SUBQUERY)
 		{
