@@ -7,7 +7,6 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
 #include "utils/timestamp.h"
 
 #include "conn/answer.h"

@@ -95,13 +95,7 @@ syscache_callback(Datum arg, int cacheid, uint32 hashvalue)
 	invalidate_all();
 }
 
-/* Is it out of date?  It is asked about anew, if it is wanted again. */
-static bool
-is_stale(const px_known_table *table)
-{
-	return table->until == 0 || table->until <= GetCurrentTimestamp();
-}
-
+/* What is not fresh is asked about anew, if it is wanted again. */
 static void
 free_stale(known_key *key)
 {
@@ -111,7 +105,7 @@ free_stale(known_key *key)
 	{
 		px_known_table *table = *next;
 
-		if (!is_stale(table))
+		if (px_known_is_fresh(table))
 		{
 			next = &table->next;
 			continue;
