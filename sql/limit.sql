@@ -53,14 +53,47 @@ CREATE VIEW remote.ex2_nr AS SELECT id, filler, 2 AS nr FROM remote.ex2;
 CREATE FOREIGN TABLE ex1 PARTITION OF ex FOR VALUES IN (1) SERVER loopback OPTIONS (schema_name 'remote', table_name 'ex1_nr');
 CREATE FOREIGN TABLE ex2 PARTITION OF ex FOR VALUES IN (2) SERVER loopback_ex OPTIONS (schema_name 'remote', table_name 'ex2_nr');
 ANALYZE ex, ex1, ex2;
+CREATE VIEW ex_locks AS SELECT relation::regclass FROM pg_locks
+	WHERE relation IN ('remote.ex1'::regclass, 'remote.ex2'::regclass) AND mode = 'AccessShareLock' ORDER BY 1;
 BEGIN;
 SELECT EXISTS (SELECT FROM ex WHERE id > 5);
-SELECT relation::regclass FROM pg_locks WHERE relation IN ('remote.ex1'::regclass, 'remote.ex2'::regclass) ORDER BY 1;
+SELECT * FROM ex_locks;
 COMMIT;
 BEGIN;
 SELECT EXISTS (SELECT FROM ex WHERE id > 5000);
-SELECT relation::regclass FROM pg_locks WHERE relation IN ('remote.ex1'::regclass, 'remote.ex2'::regclass) ORDER BY 1;
+SELECT * FROM ex_locks;
 COMMIT;
+
+-- Nor does a LIMIT that wants more rows begin a stream, or take a lock, at a
+-- server before it is expected to need that one's rows.
+BEGIN;
+SELECT count(*), min(nr), max(nr) FROM (SELECT * FROM ex LIMIT 2500) q;
+SELECT * FROM ex_locks;
+SELECT count(*), min(nr), max(nr) FROM (SELECT id, min(nr) OVER (ROWS 2 PRECEDING) AS nr FROM ex LIMIT 2500) q;
+SELECT * FROM ex_locks;
+SELECT count(*), min(nr), max(nr) FROM (SELECT * FROM ex OFFSET 500 LIMIT 2500) q;
+SELECT * FROM ex_locks;
+SELECT count(*), min(nr), max(nr) FROM (SELECT * FROM ex OFFSET 501 LIMIT 2500) q;
+SELECT * FROM ex_locks;
+COMMIT;
+
+-- the first one has fewer rows than was expected, or none
+DELETE FROM remote.ex1 WHERE id > 1700;
+SELECT count(*), count(*) FILTER (WHERE nr = 2) FROM (SELECT * FROM ex LIMIT 2500) q;
+SELECT count(*), count(*) FILTER (WHERE nr = 2) FROM (SELECT * FROM ex LIMIT 4690) q;
+SELECT count(*), count(*) FILTER (WHERE nr = 2) FROM (SELECT * FROM ex LIMIT 4710) q;
+TRUNCATE remote.ex1;
+SELECT count(*), count(*) FILTER (WHERE nr = 2) FROM (SELECT * FROM ex LIMIT 2500) q;
+
+-- more rows are wanted than was expected, and in each of several scans
+SET plan_cache_mode = force_generic_plan;
+PREPARE limited(int) AS SELECT count(*), count(*) FILTER (WHERE nr = 2) FROM (SELECT * FROM ex LIMIT $1) q;
+EXECUTE limited(2900);
+EXECUTE limited(3100);
+RESET plan_cache_mode;
+SELECT k, count FROM generate_series(2300, 2900, 300) k,
+	LATERAL (SELECT count(*) FROM (SELECT * FROM ex WHERE id > k - 2300 LIMIT 2500) q) n;
+DROP VIEW ex_locks;
 DROP TABLE ex;
 DROP SERVER loopback_ex CASCADE;
 DROP TABLE remote.ex1, remote.ex2 CASCADE;

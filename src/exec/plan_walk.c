@@ -13,12 +13,23 @@
 
 #include "exec/plan_walk.h"
 
+static bool
+is_custom(const Plan *plan, const char *name)
+{
+	return IsA(plan, CustomScan) &&
+		strcmp(((const CustomScan *) plan)->methods->CustomName, name) == 0;
+}
+
 bool
 px_plan_is_receive(const Plan *plan)
 {
-	return IsA(plan, CustomScan) &&
-		strcmp(((const CustomScan *) plan)->methods->CustomName,
-			   PX_RECEIVE_NAME) == 0;
+	return is_custom(plan, PX_RECEIVE_NAME);
+}
+
+bool
+px_plan_is_gather(const Plan *plan)
+{
+	return is_custom(plan, PX_GATHER_NAME);
 }
 
 bool

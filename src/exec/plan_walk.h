@@ -13,10 +13,14 @@
 /* Custom scans of this name are read from a server. */
 #define PX_RECEIVE_NAME	"ExchangeReceive"
 
+/* Those of this name read several plans at once. */
+#define PX_GATHER_NAME	"ExchangeGather"
+
 /* Called for a node before its children; true ends the walk. */
 typedef bool (*px_plan_visitor) (Plan *plan, void *arg);
 
 extern bool px_plan_is_receive(const Plan *plan);
+extern bool px_plan_is_gather(const Plan *plan);
 
 /* Is it one of core's scans whose rows come in the slots of a table? */
 extern bool px_plan_is_table_scan(const Plan *plan);

@@ -3,8 +3,9 @@
  * gather.c
  *		ExchangeGather: several streams at once, in place of an Append.
  *
- * When its first row is wanted, the node begins the streams of all its
- * children, as far as there are connections for them.
+ * When its first row is wanted, the node begins the streams of its children, as
+ * far as there are connections for them: of all, or of those that are expected
+ * to have the rows that are wanted (gather_start.c).
  *
  * In place of an Append, it then returns rows of whichever child has some, a
  * batch at a time:
@@ -31,14 +32,13 @@
 
 #include "compat.h"
 #include "compat_executor.h"
-#include "exec/ask_session.h"
 #include "exec/merge.h"
-#include "exec/scan_filter.h"
+#include "exec/plan_walk.h"
 #include "exec/siblings.h"
-#include "exec/start.h"
 #include "library.h"
 #include "node/gather.h"
 #include "node/gather_explain.h"
+#include "node/gather_start.h"
 #include "node/gather_state.h"
 #include "node/receive.h"
 
@@ -50,11 +50,10 @@
  * rely on that even where a query has no ORDER BY.  So the children are read
  * in order at first, until that would hold up another child's stream: because
  * the current child has sent more than another stream can store in its socket
- * meanwhile, or because it is slow.
+ * meanwhile, or because it is slow (FIRST_IN_ORDER_MS in gather_start.c).
  */
 #define FIRST_IN_ORDER_NBYTES	(256 * 1024)
 #define FIRST_IN_ORDER_TURNS	100 /* of LOCAL_ROWS rows */
-#define FIRST_IN_ORDER_MS		300
 
 static Node *create_state(CustomScan *scan);
 static void begin_gather(CustomScanState *css, EState *estate, int eflags);
@@ -147,7 +146,11 @@ begin_gather(CustomScanState *css, EState *estate, int eflags)
 	css->ss.ps.resultopsset = true;
 	css->ss.ps.resultopsfixed = false;
 
-	state->append = linitial(scan->custom_private);
+	state->append =
+		list_nth(scan->custom_private, PX_GATHER_PRIVATE_APPEND);
+	state->any_order = intVal(list_nth(scan->custom_private,
+									   PX_GATHER_PRIVATE_ORDER)) ==
+		PX_GATHER_ANY;
 	state->prune_state =
 		px_begin_pruning(&css->ss.ps, nplans, state->append, &valid);
 	state->children = palloc0(nplans * sizeof(px_gather_child));
@@ -170,100 +173,24 @@ begin_gather(CustomScanState *css, EState *estate, int eflags)
 	 * What remains is numbered anew; all of it is valid unless pruned later.
 	 */
 	if (state->prune_state == NULL && state->nchildren > 0)
-		state->valid = bms_add_range(NULL, 0, state->nchildren - 1);
+		state->unpruned = bms_add_range(NULL, 0, state->nchildren - 1);
 
 	if (IsA(state->append, MergeAppend))
 		state->merge =
 			px_merge_new((const MergeAppend *) state->append, css->custom_ps);
 	else
+	{
+		/* In any order, postgres_fdw begins to read all at once, too. */
+		if (!state->any_order)
+			state->wanted_rows = floatVal(list_nth(scan->custom_private,
+												   PX_GATHER_PRIVATE_WANTED));
 		begin_siblings(state);
+	}
 }
 
 /* ---------------------------------------------------------------------
- * Starting
+ * Whichever is ready
  * --------------------------------------------------------------------- */
-
-/* Is the session going to read it, as soon as its rows are wanted? */
-static bool
-waits_for_session(const px_receive_state *receive)
-{
-	return receive->phase == PX_RECEIVE_NEW && receive->session_next != NULL;
-}
-
-/*
- * May the session's query for the child have effects that later children must
- * see?  Then these are not begun before it is done, unless the order of
- * execution is open.
- */
-static bool
-holds_up_later(const px_gather_child *child)
-{
-	const px_receive_state *receive = child->receive;
-
-	return receive && !child->done && !receive->asked.harmless &&
-		(waits_for_session(receive) || px_receive_uses_session(receive));
-}
-
-/*
- * Begin a stream that is not a child of an Append.  False if there can be
- * none, or if there is no connection for it now.
- */
-static bool
-begin_receive(px_receive_state *receive)
-{
-	/* A rescan with other parameters has to come before it begins. */
-	if (receive->css.ss.ps.chgParam != NULL)
-		ExecReScan(&receive->css.ss.ps);
-	return receive->phase != PX_RECEIVE_NEW ||
-		(!waits_for_session(receive) && px_start_begin(receive, false));
-}
-
-/* Begin what can be begun before its rows are wanted. */
-static void
-begin_ahead(px_gather_state *state)
-{
-	int			i = -1;
-
-	while ((i = bms_next_member(state->valid, i)) >= 0)
-	{
-		px_gather_child *child = &state->children[i];
-		px_receive_state *receive = child->receive;
-
-		if (receive == NULL || child->done)
-			continue;
-		if (state->siblings ? px_siblings_begin(state->siblings, i) :
-			begin_receive(receive))
-			child->done = px_scan_filter_excludes(receive);
-		if (!state->any_order && holds_up_later(child))
-			break;
-		if (state->any_order && waits_for_session(receive))
-			(void) px_start_begin(receive, true);
-	}
-	state->reading_known = false;
-}
-
-/*
- * If the stream of child i has ended, another child may go on with its
- * connection: see holds_up_later for which.
- */
-static void
-pass_on(px_gather_state *state, int i)
-{
-	int			limit = state->nchildren;
-	int			waiting = -1;
-
-	if (!px_siblings_has_spare(state->siblings, i))
-		return;
-	while (!state->any_order &&
-		   (waiting = bms_next_member(state->valid, waiting)) >= 0)
-	{
-		if (holds_up_later(&state->children[waiting]))
-			limit = Min(limit, waiting);
-	}
-	state->children[i].passed_on =
-		px_siblings_pass_on(state->siblings, i, limit);
-	state->reading_known = false;
-}
 
 /* Read on, without waiting: px_receive_advance. */
 static bool
@@ -271,198 +198,9 @@ advance_child(px_gather_state *state, int i)
 {
 	bool		has_row = px_receive_advance(state->children[i].receive, false);
 
-	pass_on(state, i);
+	px_gather_pass_on(state, i);
 	return has_row;
 }
-
-/* Begin the streams of a subtree that is not going to be run at once. */
-static bool
-begin_nested(PlanState *node, void *context)
-{
-	px_receive_state *receive = px_receive_from_node(node);
-
-	/* Streams below a core Gather are its participants' to claim. */
-	if (IsA(node, GatherState) || IsA(node, GatherMergeState))
-		return false;
-
-	/* Below a filter that is evaluated once, rows may not be wanted. */
-	if (IsA(node, ResultState) && ((ResultState *) node)->resconstantqual)
-		return false;
-	if (receive == NULL)
-		return planstate_tree_walker(node, begin_nested, context);
-
-	/* Parameters may not be known yet, nor the keys of a hash join. */
-	if (receive->param_exprs == NIL && !px_scan_filter_is_awaited(receive))
-		(void) begin_receive(receive);
-	return false;
-}
-
-/*
- * Keep postgres_fdw's sessions awake, those of children that are done, too:
- * they are in a transaction.  Returns when to do so again, as a time-out.
- */
-static long
-keep_awake(const px_gather_state *state)
-{
-	long		timeout_ms = -1;
-	int			i = -1;
-
-	if (!px_ask_has_idle_timeouts())
-		return timeout_ms;
-	while ((i = bms_next_member(state->valid, i)) >= 0)
-	{
-		px_receive_state *receive = state->children[i].receive;
-
-		if (receive && receive->phase == PX_RECEIVE_FRAMES &&
-			receive->asked.idle_ms > 0)
-			timeout_ms = px_earlier_ms(timeout_ms,
-									   px_ask_keep_awake(receive));
-	}
-	return timeout_ms;
-}
-
-/* What the children with a LIMIT are expected to return, at most. */
-static double
-expected_limited_nbytes(const px_gather_state *state)
-{
-	double		nbytes = 0;
-	int			i = -1;
-
-	while ((i = bms_next_member(state->valid, i)) >= 0)
-	{
-		const px_receive_state *receive = state->children[i].receive;
-
-		if (receive && receive->limited)
-			nbytes += receive->foreign->scan.plan.plan_rows *
-				receive->foreign->scan.plan.plan_width;
-	}
-	return nbytes;
-}
-
-/*
- * Begin all children of a merge, although there are fewer connections than
- * children.  A child whose remote query has a LIMIT is read to its end when
- * its first rows have come: then another one gets its connection.  Otherwise
- * postgres_fdw's session would have to read those that cannot begin, one after
- * the other, and a merge wants rows of all of them.
- *
- * Children that have no LIMIT keep their connections.  So do all if too much is
- * expected.
- */
-static void
-read_limited(px_gather_state *state)
-{
-	if (expected_limited_nbytes(state) > px_receive_buffer)
-		return;
-	for (;;)
-	{
-		bool		unbegun = false;
-		bool		freed = false;
-		int			nwaiting = 0;
-		int			i = -1;
-
-		while ((i = bms_next_member(state->valid, i)) >= 0)
-		{
-			px_receive_state *receive = state->children[i].receive;
-
-			if (receive && !begin_receive(receive))
-			{
-				if (waits_for_session(receive))
-					break;		/* see holds_up_later */
-				unbegun = true;
-			}
-		}
-		if (!unbegun)
-			return;
-
-		i = -1;
-		while ((i = bms_next_member(state->valid, i)) >= 0)
-		{
-			px_receive_state *receive = state->children[i].receive;
-
-			if (receive == NULL || !receive->limited ||
-				px_receive_waiting(receive, state->waiting + nwaiting) == 0)
-				continue;
-			if (px_receive_advance(receive, false))
-			{
-				px_receive_spool(receive);
-				freed = true;
-			}
-			else
-				nwaiting += px_receive_waiting(receive,
-											   state->waiting + nwaiting);
-		}
-		if (freed)
-			continue;
-		if (nwaiting == 0)
-			return;				/* others have the connections */
-		px_stream_wait_any(state->waiting, nwaiting, keep_awake(state),
-						   &state->receive_wait);
-	}
-}
-
-/* In order, only streams have the servers work at the same time. */
-static void
-work_at_once(px_gather_state *state)
-{
-	for (int i = 0; i < state->nchildren; i++)
-	{
-		px_receive_state *receive = state->children[i].receive;
-
-		if (receive && receive->smallness == PX_IS_SMALL_IF_NEAR)
-			receive->smallness = PX_IS_NOT_SMALL;
-	}
-}
-
-static void
-start_gather(px_gather_state *state)
-{
-	const CustomScan *scan = (const CustomScan *) state->css.ss.ps.plan;
-	int			i = -1;
-
-	if (state->prune_state && state->valid == NULL)
-	{
-		MemoryContext oldcontext =
-			MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
-
-		state->valid = px_prune(state->prune_state);
-		MemoryContextSwitchTo(oldcontext);
-	}
-
-	while ((i = bms_next_member(state->valid, i)) >= 0)
-	{
-		px_gather_child *child = &state->children[i];
-		bool		rescanned = child->node->chgParam != NULL;
-
-		if (rescanned)
-			ExecReScan(child->node);
-
-		/* After a rescan, nodes below learn of it only when they are run. */
-		if (child->receive == NULL && !rescanned)
-			(void) begin_nested(child->node, NULL);
-	}
-	state->order = intVal(lsecond(scan->custom_private));
-	state->any_order = state->order == PX_GATHER_ANY;
-	if (!state->any_order)
-		work_at_once(state);
-	if (state->siblings)
-	{
-		px_siblings_reset(state->siblings, state->valid, state->any_order);
-		px_siblings_ask(state->siblings);
-	}
-	begin_ahead(state);
-	if (state->merge)
-		read_limited(state);
-	state->patience_ms = FIRST_IN_ORDER_MS;
-	state->local_turns = 0;
-	state->current = -1;
-	state->reading_known = false;
-	state->started = true;
-}
-
-/* ---------------------------------------------------------------------
- * Whichever is ready
- * --------------------------------------------------------------------- */
 
 static bool
 is_local(const px_gather_child *child)
@@ -574,7 +312,7 @@ wait_for_streams(px_gather_state *state)
 		if (!px_siblings_begin(state->siblings, i))
 		{
 			unbegun = unbegun ? unbegun : child;
-			if (!state->any_order && holds_up_later(child))
+			if (!state->any_order && px_gather_holds_up_later(child))
 				break;
 			continue;
 		}
@@ -589,7 +327,7 @@ wait_for_streams(px_gather_state *state)
 	state->reading_known = false;
 
 	if (nwaiting > 0)
-		px_stream_wait_any(state->waiting, nwaiting, keep_awake(state),
+		px_stream_wait_any(state->waiting, nwaiting, px_gather_keep_awake(state),
 						   &state->receive_wait);
 	else if (unbegun)
 		(void) px_receive_advance(unbegun->receive, true);
@@ -641,7 +379,7 @@ wait_for_turn(px_gather_state *state, int i)
 		if (state->patience_ms <= 0)
 			return false;
 		began = GetCurrentTimestamp();
-		timeout_ms = px_earlier_ms(state->patience_ms, keep_awake(state));
+		timeout_ms = px_earlier_ms(state->patience_ms, px_gather_keep_awake(state));
 		px_stream_wait_any(state->waiting, nwaiting, timeout_ms,
 						   &state->receive_wait);
 		state->patience_ms -=
@@ -715,7 +453,7 @@ choose_child(px_gather_state *state)
 	if (state->current >= 0 &&
 		has_more(state, &state->children[state->current]))
 		return state->current;
-	(void) keep_awake(state);
+	(void) px_gather_keep_awake(state);
 
 	if (state->order != PX_GATHER_ANY)
 	{
@@ -743,18 +481,25 @@ next_ready_row(px_gather_state *state)
 
 		CHECK_FOR_INTERRUPTS();
 		if (i < 0)
-			return NULL;
+		{
+			if (!px_gather_start_later(state))
+				return NULL;
+			continue;
+		}
 		child = &state->children[i];
 		slot = ExecProcNode(child->node);
 		if (!TupIsNull(slot))
+		{
+			state->returned_rows++;
 			return slot;
+		}
 
 		/* The end, unless a filter let no row of the batch through. */
 		child->done = child->receive == NULL ||
 			px_receive_is_done(child->receive);
-		pass_on(state, i);
+		px_gather_pass_on(state, i);
 		if (child->done && !child->passed_on)
-			begin_ahead(state);
+			px_gather_begin_ahead(state);
 	}
 }
 
@@ -769,7 +514,7 @@ exec_gather(CustomScanState *css)
 	TupleTableSlot *slot;
 
 	if (!state->started)
-		start_gather(state);
+		px_gather_start(state);
 	slot = state->merge ? px_merge_next_row(state->merge, state->valid) :
 		next_ready_row(state);
 	return slot ? slot : ExecClearTuple(css->ss.ps.ps_ResultTupleSlot);
@@ -784,8 +529,8 @@ rescan_gather(CustomScanState *css)
 	if (state->prune_state &&
 		bms_overlap(changed, state->prune_state->execparamids))
 	{
-		bms_free(state->valid);
-		state->valid = NULL;
+		bms_free(state->unpruned);
+		state->unpruned = NULL;
 	}
 
 	for (int i = 0; i < state->nchildren; i++)

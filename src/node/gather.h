@@ -12,13 +12,10 @@
 
 #include "node/gather_order.h"
 
-#define PX_GATHER_NAME	"ExchangeGather"
-
 /*
  * For a CustomScan with the custom plans that an Append or MergeAppend had.
- * custom_private has that node, without its target list and children: it says
- * how to prune, and what to merge by; and for an Append, as an Integer, the
- * px_gather_order.  The target list is all columns.
+ * custom_private is a list as in px_gather_private.  The target list is all
+ * columns.
  */
 extern const CustomScanMethods px_gather_scan_methods;
 

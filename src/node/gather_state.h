@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * gather_state.h
- *		The state of an ExchangeGather: gather.c writes it, gather_explain.c
- *		shows it.
+ *		The state of an ExchangeGather: gather.c and gather_start.c write it,
+ *		gather_explain.c shows it.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,18 +38,23 @@ typedef struct px_gather_state
 	px_merge   *merge;			/* NULL in place of an Append */
 	px_siblings *siblings;		/* NULL in place of a MergeAppend */
 	px_stream **waiting;		/* room for all streams of the children */
+	bool		any_order;		/* the plan does not rely on the children's
+								 * order */
+	double		wanted_rows;	/* expected to be wanted; 0 if that is all */
 
 	/* Of the current scan. */
 	bool		started;
-	bool		any_order;		/* the plan does not rely on the children's
-								 * order */
+	Bitmapset  *unpruned;		/* children that were not pruned away */
+	Bitmapset  *valid;			/* those of them that are being read */
+	Bitmapset  *later;			/* those that are read when these are done */
+	double		expected_rows;	/* of the children that are, or were, read */
+	double		returned_rows;
 	px_gather_order order;		/* PX_GATHER_FIRST_IN_ORDER becomes
 								 * PX_GATHER_ANY when a child holds up
 								 * others */
 	long		patience_ms;	/* how long children may still be waited for,
 								 * in PX_GATHER_FIRST_IN_ORDER */
 	int			local_turns;	/* of children without a stream */
-	Bitmapset  *valid;			/* children that were not pruned away */
 	int		   *reading;		/* children whose streams were begun, in order;
 								 * valid if reading_known, but some may be done
 								 * meanwhile */

@@ -249,7 +249,7 @@ offer_to_custom(CustomScan *scan, AttrNumber resno, offer *offer, bool kept)
 {
 	if (px_plan_is_receive(&scan->scan.plan))
 		offer_to_receive(scan, resno, offer);
-	else if (scan->methods == &px_gather_scan_methods)
+	else if (px_plan_is_gather(&scan->scan.plan))
 		offer_to_members(scan->custom_plans, resno, offer, kept);
 	else if (scan->methods == &px_keys_scan_methods)
 		offer_to(outerPlan(scan), resno, offer, kept);

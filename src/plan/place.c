@@ -33,6 +33,7 @@
 #include "guc.h"
 #include "node/gather.h"
 #include "node/receive.h"
+#include "plan/early_end.h"
 #include "plan/filter.h"
 #include "plan/filter_cost.h"
 #include "plan/insert.h"
@@ -93,109 +94,6 @@ finish_receive(Plan *plan, void *arg)
 	 */
 	if (receive->scan.scanrelid == 0)
 		receive->custom_relids = bms_copy(px_foreignscan_relids(foreign));
-	return false;
-}
-
-/* ---------------------------------------------------------------------
- * Few rows
- * --------------------------------------------------------------------- */
-
-/*
- * If a LIMIT stops a scan, postgres_fdw has computed at most the rest of a
- * FETCH in vain, but a stream may have computed many rows.  So a scan is not
- * read by a stream if a LIMIT is expected to stop it within so many FETCHes.
- */
-#define FEW_FETCHES		10
-
-/*
- * Mark the scans below plan that end after so many rows, by a LIMIT for
- * example.  Only nodes are followed that return rows before they have read all
- * their input.
- */
-static void
-mark_few_rows(Plan *plan, double rows)
-{
-	List	  **list;
-	ListCell   *lc;
-
-	if (plan == NULL)
-		return;
-	check_stack_depth();
-
-	if (px_plan_is_receive(plan))
-	{
-		const ForeignScan *foreign = linitial_node(
-			ForeignScan, ((CustomScan *) plan)->custom_plans);
-
-		double		fetch_size = intVal(lthird(foreign->fdw_private));
-
-		/* A merge has postgres_fdw fetch so many of each child anyway. */
-		if (intVal(list_nth(((CustomScan *) plan)->custom_private,
-							PX_RECEIVE_PRIVATE_LIMITED)) != 0 &&
-			plan->plan_rows <= fetch_size)
-			return;
-		if (rows <= FEW_FETCHES * fetch_size)
-			set_private((CustomScan *) plan, PX_RECEIVE_PRIVATE_FEW_ROWS, 1);
-		return;
-	}
-	if (px_lookup_mark_few_rows(plan, rows))
-	{
-		mark_few_rows(linitial(((CustomScan *) plan)->custom_plans), rows);
-		return;
-	}
-	switch (nodeTag(plan))
-	{
-		case T_Result:
-		case T_ProjectSet:
-		case T_LockRows:
-		case T_Unique:
-		case T_Limit:
-		case T_WindowAgg:
-		case T_NestLoop:
-		case T_HashJoin:
-			mark_few_rows(outerPlan(plan), rows);
-			break;
-		case T_SubqueryScan:
-			mark_few_rows(((SubqueryScan *) plan)->subplan, rows);
-			break;
-		case T_Append:
-		case T_MergeAppend:
-			list = px_plan_list(plan);
-			foreach(lc, *list)
-				mark_few_rows(lfirst(lc), rows);
-			break;
-		default:
-			break;
-	}
-}
-
-/*
- * An EXISTS wants one row.  If several servers may have it, postgres_fdw asks
- * one after the other, and has neither a lock nor its snapshot at those that it
- * does not get to.
- */
-static void
-mark_exists(const PlannedStmt *stmt, const Plan *plan)
-{
-	ListCell   *lc;
-
-	foreach(lc, plan->initPlan)
-	{
-		const SubPlan *subplan = lfirst_node(SubPlan, lc);
-		Plan	   *exists = list_nth(stmt->subplans, subplan->plan_id - 1);
-
-		if (subplan->subLinkType == EXISTS_SUBLINK &&
-			!px_plan_is_receive(exists))
-			mark_few_rows(exists, 1);
-	}
-}
-
-static bool
-mark_early_ends(Plan *plan, void *arg)
-{
-	if (IsA(plan, Limit))
-		mark_few_rows(outerPlan(plan), plan->plan_rows);
-	mark_exists(arg, plan);
 	return false;
 }
 
@@ -393,20 +291,13 @@ make_gather(Plan *append, List *children, Bitmapset *relids)
 	append->initPlan = NIL;
 	*px_plan_list(append) = NIL;
 	gather->custom_plans = children;
-	gather->custom_private = list_make2(
-		append, makeInteger(order_of_children(children)));
+	gather->custom_private = list_make3(	/* px_gather_private */
+		append, makeInteger(order_of_children(children)), makeFloat("0"));
 	gather->custom_relids = relids;
 	gather->methods = &px_gather_scan_methods;
 	foreach(lc, children)
 		run_synchronously(lfirst(lc));
 	return plan;
-}
-
-static bool
-is_gather(const Plan *plan)
-{
-	return IsA(plan, CustomScan) &&
-		((const CustomScan *) plan)->methods == &px_gather_scan_methods;
 }
 
 /*
@@ -417,9 +308,10 @@ is_gather(const Plan *plan)
 static void
 keep_order(Plan *plan)
 {
-	if (plan && is_gather(plan))
-		lsecond(((CustomScan *) plan)->custom_private) = makeInteger(
-			PX_GATHER_IN_ORDER);
+	if (plan && px_plan_is_gather(plan))
+		lfirst(list_nth_cell(((CustomScan *) plan)->custom_private,
+							 PX_GATHER_PRIVATE_ORDER)) =
+			makeInteger(PX_GATHER_IN_ORDER);
 }
 
 static bool
@@ -543,11 +435,12 @@ place_planner(PX_PLANNER_PARAMETERS)
 	facts.nstreams = 0;			/* some may have been made one */
 	(void) px_plan_walk_all(stmt, count_receive, &facts);
 	px_jit_choose(stmt);
-	(void) px_plan_walk_all(stmt, mark_early_ends, stmt);
+	px_early_end_mark(stmt);
 	(void) px_plan_walk_all(stmt, mark_missed, NULL);
 	(void) px_plan_walk_all(stmt, finish_receive, &facts);
 	px_lookup_bind(stmt);
 	px_plan_replace_all(stmt, place_gathers, &cursor_options);
+	px_early_end_bound_gathers(stmt);
 	if (filters)
 		px_filter_place(stmt);
 	return stmt;

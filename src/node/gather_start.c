@@ -1,0 +1,334 @@
+/*-------------------------------------------------------------------------
+ *
+ * gather_start.c
+ *		Which children of an ExchangeGather begin, and when.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+
+#include "compat_executor.h"
+#include "exec/ask_session.h"
+#include "exec/plan_walk.h"
+#include "exec/scan_filter.h"
+#include "exec/start.h"
+#include "guc.h"
+#include "node/gather_start.h"
+#include "node/receive.h"
+
+/* How long an Append's children are waited for in order; see gather.c. */
+#define FIRST_IN_ORDER_MS		300
+
+/* Is the session going to read it, as soon as its rows are wanted? */
+static bool
+waits_for_session(const px_receive_state *receive)
+{
+	return receive->phase == PX_RECEIVE_NEW && receive->session_next != NULL;
+}
+
+bool
+px_gather_holds_up_later(const px_gather_child *child)
+{
+	const px_receive_state *receive = child->receive;
+
+	return receive && !child->done && !receive->asked.harmless &&
+		(waits_for_session(receive) || px_receive_uses_session(receive));
+}
+
+/*
+ * Begin a stream that is not a child of an Append.  False if there can be
+ * none, or if there is no connection for it now.
+ */
+static bool
+begin_receive(px_receive_state *receive)
+{
+	/* A rescan with other parameters has to come before it begins. */
+	if (receive->css.ss.ps.chgParam != NULL)
+		ExecReScan(&receive->css.ss.ps);
+	return receive->phase != PX_RECEIVE_NEW ||
+		(!waits_for_session(receive) && px_start_begin(receive, false));
+}
+
+void
+px_gather_begin_ahead(px_gather_state *state)
+{
+	int			i = -1;
+
+	while ((i = bms_next_member(state->valid, i)) >= 0)
+	{
+		px_gather_child *child = &state->children[i];
+		px_receive_state *receive = child->receive;
+
+		if (receive == NULL || child->done)
+			continue;
+		if (state->siblings ? px_siblings_begin(state->siblings, i) :
+			begin_receive(receive))
+			child->done = px_scan_filter_excludes(receive);
+		if (!state->any_order && px_gather_holds_up_later(child))
+			break;
+		if (state->any_order && waits_for_session(receive))
+			(void) px_start_begin(receive, true);
+	}
+	state->reading_known = false;
+}
+
+void
+px_gather_pass_on(px_gather_state *state, int i)
+{
+	int			limit = state->nchildren;
+	int			waiting = -1;
+
+	if (!px_siblings_has_spare(state->siblings, i))
+		return;
+	while (!state->any_order &&
+		   (waiting = bms_next_member(state->valid, waiting)) >= 0)
+	{
+		if (px_gather_holds_up_later(&state->children[waiting]))
+			limit = Min(limit, waiting);
+	}
+	state->children[i].passed_on =
+		px_siblings_pass_on(state->siblings, i, limit);
+	state->reading_known = false;
+}
+
+/* Begin the streams of a subtree that is not going to be run at once. */
+static bool
+begin_nested(PlanState *node, void *context)
+{
+	px_receive_state *receive = px_receive_from_node(node);
+
+	/* Streams below a core Gather are its participants' to claim. */
+	if (IsA(node, GatherState) || IsA(node, GatherMergeState))
+		return false;
+
+	/* Below a filter that is evaluated once, rows may not be wanted. */
+	if (IsA(node, ResultState) && ((ResultState *) node)->resconstantqual)
+		return false;
+
+	/* It begins those that it expects to need, when it is run. */
+	if (px_plan_is_gather(node->plan) &&
+		((px_gather_state *) node)->wanted_rows > 0)
+		return false;
+	if (receive == NULL)
+		return planstate_tree_walker(node, begin_nested, context);
+
+	/* Parameters may not be known yet, nor the keys of a hash join. */
+	if (receive->param_exprs == NIL && !px_scan_filter_is_awaited(receive))
+		(void) begin_receive(receive);
+	return false;
+}
+
+long
+px_gather_keep_awake(const px_gather_state *state)
+{
+	long		timeout_ms = -1;
+	int			i = -1;
+
+	if (!px_ask_has_idle_timeouts())
+		return timeout_ms;
+	while ((i = bms_next_member(state->unpruned, i)) >= 0)
+	{
+		px_receive_state *receive = state->children[i].receive;
+
+		if (receive && receive->phase == PX_RECEIVE_FRAMES &&
+			receive->asked.idle_ms > 0)
+			timeout_ms = px_earlier_ms(timeout_ms,
+									   px_ask_keep_awake(receive));
+	}
+	return timeout_ms;
+}
+
+/* What the children with a LIMIT are expected to return, at most. */
+static double
+expected_limited_nbytes(const px_gather_state *state)
+{
+	double		nbytes = 0;
+	int			i = -1;
+
+	while ((i = bms_next_member(state->valid, i)) >= 0)
+	{
+		const px_receive_state *receive = state->children[i].receive;
+
+		if (receive && receive->limited)
+			nbytes += receive->foreign->scan.plan.plan_rows *
+				receive->foreign->scan.plan.plan_width;
+	}
+	return nbytes;
+}
+
+/*
+ * Begin all children of a merge, although there are fewer connections than
+ * children.  A child whose remote query has a LIMIT is read to its end when
+ * its first rows have come: then another one gets its connection.  Otherwise
+ * postgres_fdw's session would have to read those that cannot begin, one after
+ * the other, and a merge wants rows of all of them.
+ *
+ * Children that have no LIMIT keep their connections.  So do all if too much is
+ * expected.
+ */
+static void
+read_limited(px_gather_state *state)
+{
+	if (expected_limited_nbytes(state) > px_receive_buffer)
+		return;
+	for (;;)
+	{
+		bool		unbegun = false;
+		bool		freed = false;
+		int			nwaiting = 0;
+		int			i = -1;
+
+		while ((i = bms_next_member(state->valid, i)) >= 0)
+		{
+			px_receive_state *receive = state->children[i].receive;
+
+			if (receive && !begin_receive(receive))
+			{
+				if (waits_for_session(receive))
+					break;		/* see px_gather_holds_up_later */
+				unbegun = true;
+			}
+		}
+		if (!unbegun)
+			return;
+
+		i = -1;
+		while ((i = bms_next_member(state->valid, i)) >= 0)
+		{
+			px_receive_state *receive = state->children[i].receive;
+
+			if (receive == NULL || !receive->limited ||
+				px_receive_waiting(receive, state->waiting + nwaiting) == 0)
+				continue;
+			if (px_receive_advance(receive, false))
+			{
+				px_receive_spool(receive);
+				freed = true;
+			}
+			else
+				nwaiting += px_receive_waiting(receive,
+											   state->waiting + nwaiting);
+		}
+		if (freed)
+			continue;
+		if (nwaiting == 0)
+			return;				/* others have the connections */
+		px_stream_wait_any(state->waiting, nwaiting, px_gather_keep_awake(state),
+						   &state->receive_wait);
+	}
+}
+
+/* In order, only streams have the servers work at the same time. */
+static void
+work_at_once(px_gather_state *state)
+{
+	for (int i = 0; i < state->nchildren; i++)
+	{
+		px_receive_state *receive = state->children[i].receive;
+
+		if (receive && receive->smallness == PX_IS_SMALL_IF_NEAR)
+			receive->smallness = PX_IS_NOT_SMALL;
+	}
+}
+
+/*
+ * Choose the children to be read next: all that are left; or, if not all rows
+ * are wanted, those that are expected to have what is missing.  If the children
+ * before had more or fewer rows than was expected, so much more or fewer are
+ * expected of these.
+ *
+ * postgres_fdw reads one after the other: it has no locks, and no snapshot, at
+ * servers that it does not come to.
+ */
+static void
+take_next(px_gather_state *state)
+{
+	MemoryContext oldcontext =
+		MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+	double		missing = state->wanted_rows - state->returned_rows;
+	double		ratio = state->expected_rows > 0 ?
+		state->returned_rows / state->expected_rows : 1;
+	bool		all = missing <= 0 || ratio <= 0;
+	int			i;
+
+	bms_free(state->valid);
+	state->valid = NULL;
+	while ((all || missing > 0) &&
+		   (i = bms_next_member(state->later, -1)) >= 0)
+	{
+		double		rows = state->children[i].node->plan->plan_rows;
+
+		state->later = bms_del_member(state->later, i);
+		state->valid = bms_add_member(state->valid, i);
+		state->expected_rows += rows;
+		missing -= rows * ratio;
+	}
+	MemoryContextSwitchTo(oldcontext);
+}
+
+static void
+start_next(px_gather_state *state)
+{
+	int			i = -1;
+
+	take_next(state);
+	while ((i = bms_next_member(state->valid, i)) >= 0)
+	{
+		px_gather_child *child = &state->children[i];
+		bool		rescanned = child->node->chgParam != NULL;
+
+		if (rescanned)
+			ExecReScan(child->node);
+
+		/* After a rescan, nodes below learn of it only when they are run. */
+		if (child->receive == NULL && !rescanned)
+			(void) begin_nested(child->node, NULL);
+	}
+	if (state->siblings)
+	{
+		px_siblings_reset(state->siblings, state->valid, state->any_order);
+		px_siblings_ask(state->siblings);
+	}
+	px_gather_begin_ahead(state);
+	if (state->merge)
+		read_limited(state);
+	state->patience_ms = FIRST_IN_ORDER_MS;
+	state->local_turns = 0;
+	state->current = -1;
+}
+
+void
+px_gather_start(px_gather_state *state)
+{
+	const CustomScan *scan = (const CustomScan *) state->css.ss.ps.plan;
+	MemoryContext oldcontext =
+		MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+
+	if (state->prune_state && state->unpruned == NULL)
+		state->unpruned = px_prune(state->prune_state);
+	bms_free(state->later);
+	state->later = bms_copy(state->unpruned);
+	MemoryContextSwitchTo(oldcontext);
+
+	state->order = intVal(list_nth(scan->custom_private,
+								   PX_GATHER_PRIVATE_ORDER));
+	if (!state->any_order)
+		work_at_once(state);
+	state->expected_rows = 0;
+	state->returned_rows = 0;
+	start_next(state);
+	state->started = true;
+}
+
+bool
+px_gather_start_later(px_gather_state *state)
+{
+	if (bms_is_empty(state->later))
+		return false;
+	start_next(state);
+	return true;
+}

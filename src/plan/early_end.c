@@ -1,0 +1,207 @@
+/*-------------------------------------------------------------------------
+ *
+ * early_end.c
+ *		Scans that a LIMIT or an EXISTS ends early.
+ *
+ * postgres_fdw has computed at most the rest of a FETCH in vain then, and has
+ * not come to the servers of later partitions: it has neither a lock nor its
+ * snapshot there.  So if few rows are wanted, no streams are begun.  If more
+ * are, streams are begun only to as many children of an ExchangeGather as are
+ * expected to have them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "nodes/extensible.h"
+#include "optimizer/optimizer.h"
+
+#include "exec/plan_walk.h"
+#include "node/gather_order.h"
+#include "node/receive.h"
+#include "plan/early_end.h"
+#include "plan/lookup_bind.h"
+
+/*
+ * A scan is not read by a stream if it is expected to end within so many
+ * FETCHes.
+ */
+#define FEW_FETCHES		10
+
+/*
+ * The input of a node that returns rows before it has read all of its input;
+ * NULL if it is none, or if it has several.
+ */
+static Plan *
+get_input(const Plan *plan)
+{
+	switch (nodeTag(plan))
+	{
+		case T_Result:
+		case T_ProjectSet:
+		case T_LockRows:
+		case T_Unique:
+		case T_Limit:
+		case T_WindowAgg:
+		case T_NestLoop:
+		case T_HashJoin:
+			return outerPlan(plan);
+		case T_SubqueryScan:
+			return ((const SubqueryScan *) plan)->subplan;
+		default:
+			return NULL;
+	}
+}
+
+/* ---------------------------------------------------------------------
+ * Few rows
+ * --------------------------------------------------------------------- */
+
+static void
+mark_receive(CustomScan *receive, double rows)
+{
+	const ForeignScan *foreign =
+		linitial_node(ForeignScan, receive->custom_plans);
+	double		fetch_size = intVal(lthird(foreign->fdw_private));
+
+	/* A merge has postgres_fdw fetch so many of each child anyway. */
+	if (intVal(list_nth(receive->custom_private,
+						PX_RECEIVE_PRIVATE_LIMITED)) != 0 &&
+		receive->scan.plan.plan_rows <= fetch_size)
+		return;
+	if (rows <= FEW_FETCHES * fetch_size)
+		lfirst(list_nth_cell(receive->custom_private,
+							 PX_RECEIVE_PRIVATE_FEW_ROWS)) = makeInteger(1);
+}
+
+/* Mark the scans below plan that end after so many rows. */
+static void
+mark_few_rows(Plan *plan, double rows)
+{
+	ListCell   *lc;
+
+	if (plan == NULL)
+		return;
+	check_stack_depth();
+
+	if (px_plan_is_receive(plan))
+		mark_receive((CustomScan *) plan, rows);
+	else if (px_lookup_mark_few_rows(plan, rows))
+		mark_few_rows(linitial(((CustomScan *) plan)->custom_plans), rows);
+	else if (IsA(plan, Append) || IsA(plan, MergeAppend))
+	{
+		foreach(lc, *px_plan_list(plan))
+			mark_few_rows(lfirst(lc), rows);
+	}
+	else
+		mark_few_rows(get_input(plan), rows);
+}
+
+/* ---------------------------------------------------------------------
+ * Gathers
+ * --------------------------------------------------------------------- */
+
+/* If several nodes above want some rows only, the least is what is wanted. */
+static void
+set_wanted(CustomScan *gather, double rows)
+{
+	ListCell   *wanted = list_nth_cell(gather->custom_private,
+									   PX_GATHER_PRIVATE_WANTED);
+	double		known = floatVal(lfirst(wanted));
+
+	if (known == 0 || rows < known)
+		lfirst(wanted) = makeFloat(psprintf("%.0f", clamp_row_est(rows)));
+}
+
+/*
+ * So many rows of plan are wanted.  Of the input of a node the same part is
+ * wanted as of its output.
+ */
+static void
+bound_gathers(Plan *plan, double rows)
+{
+	Plan	   *input;
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (px_plan_is_gather(plan))
+	{
+		set_wanted((CustomScan *) plan, rows);
+		foreach(lc, ((CustomScan *) plan)->custom_plans)
+			bound_gathers(lfirst(lc), rows);
+		return;
+	}
+	input = get_input(plan);
+	if (input && plan->plan_rows > 0)
+		bound_gathers(input, rows * input->plan_rows / plan->plan_rows);
+}
+
+/* ---------------------------------------------------------------------
+ * All early ends
+ * --------------------------------------------------------------------- */
+
+typedef void (*early_end_function) (Plan *plan, double rows);
+
+typedef struct early_end_walk
+{
+	const PlannedStmt *stmt;
+	early_end_function call;
+} early_end_walk;
+
+/* An EXISTS that is evaluated once wants one row. */
+static void
+call_for_exists(const early_end_walk *walk, const Plan *plan)
+{
+	ListCell   *lc;
+
+	foreach(lc, plan->initPlan)
+	{
+		const SubPlan *subplan = lfirst_node(SubPlan, lc);
+		Plan	   *exists = list_nth(walk->stmt->subplans,
+									  subplan->plan_id - 1);
+
+		if (subplan->subLinkType == EXISTS_SUBLINK &&
+			!px_plan_is_receive(exists))
+			walk->call(exists, 1);
+	}
+}
+
+/* The rows that a Limit reads, as far as they are known. */
+static double
+rows_of_limit(const Limit *limit)
+{
+	const Const *offset = (const Const *) limit->limitOffset;
+	double		rows = limit->plan.plan_rows;
+
+	if (offset && IsA(offset, Const) && !offset->constisnull)
+		rows += Max(DatumGetInt64(offset->constvalue), 0);
+	return rows;
+}
+
+static bool
+call_for(Plan *plan, void *arg)
+{
+	const early_end_walk *walk = arg;
+
+	if (IsA(plan, Limit))
+		walk->call(outerPlan(plan), rows_of_limit((const Limit *) plan));
+	call_for_exists(walk, plan);
+	return false;
+}
+
+void
+px_early_end_mark(const PlannedStmt *stmt)
+{
+	early_end_walk walk = {stmt, mark_few_rows};
+
+	(void) px_plan_walk_all(stmt, call_for, &walk);
+}
+
+void
+px_early_end_bound_gathers(const PlannedStmt *stmt)
+{
+	early_end_walk walk = {stmt, bound_gathers};
+
+	(void) px_plan_walk_all(stmt, call_for, &walk);
+}
