@@ -149,6 +149,13 @@ my $ordered = 'SELECT * FROM events ORDER BY id;';
 	ask('RESET enable_partitionwise_aggregate; SET pg_exchange.enabled = on');
 }
 
+# Below a LIMIT, streams begin at all servers if they do so without exchanges, too.
+sub set_async
+{
+	my ($action) = @_;
+	return $coordinator->safe_psql('postgres', join(';', map { "ALTER SERVER shard$_ OPTIONS ($action)" } 1 .. 4));
+}
+
 # Results.
 my $rows = "SELECT count(*), sum(id), count(DISTINCT name) FROM";
 same("$rows (SELECT * FROM events OFFSET 0) x;", 'all rows');
@@ -178,6 +185,7 @@ same("SET plan_cache_mode = force_generic_plan; PREPARE p (int) AS $rows events 
 # All at once: while the consumer stands still at the first row, every server is
 # at work, blocked in sending.
 my $gate = make_gate($coordinator);
+set_async(q{ADD async_capable 'true'});
 ask("SET pg_exchange.receive_buffer = '4MB'");
 for my $query ('SELECT id, filler FROM endless OFFSET 0', 'SELECT id, filler FROM wide ORDER BY id OFFSET 0')
 {
@@ -192,6 +200,7 @@ for my $query ('SELECT id, filler FROM endless OFFSET 0', 'SELECT id, filler FRO
 }
 ask('RESET pg_exchange.receive_buffer');
 $gate->quit;
+set_async('DROP async_capable');
 
 # LIMIT.
 ask('BEGIN');
@@ -220,10 +229,18 @@ for my $order ('', 'ORDER BY id')
 	my $union = 'SELECT shard FROM gated_1 UNION ALL SELECT shard FROM events_2';
 	my @tables = qw(gated_1 events_2);
 	$coordinator->safe_psql('postgres', join('', map { sprintf($fetch_one, $_) } @tables));
+	my $limited = "SELECT count(*), min(shard), max(shard) FROM (SELECT shard FROM ($union) x LIMIT 20) y";
 	close_gates(1);
-	is(ask("SELECT count(*), min(shard) FROM (SELECT shard FROM ($union) x LIMIT 20) y"), '20|2', 'a server that is ready does not wait for one that is not');
+	send_query($limited);
+	streams_become('1 0 0 0', 'if the first server has all that a LIMIT wants, nothing begins at another one');
+	open_gates(1);
+	is(ask(''), '20|1|2', 'it has not, so the others are asked');
+	set_async(q{ADD async_capable 'true'});
+	close_gates(1);
+	is(ask($limited), '20|2|2', 'a server that is ready does not wait for one that is not');
 	streams_become('0 0 0 0', 'the other one does not go on waiting');
 	open_gates(1);
+	set_async('DROP async_capable');
 	$coordinator->safe_psql('postgres', join('', map { "ALTER FOREIGN TABLE $_ OPTIONS (DROP fetch_size);" } @tables));
 	is(ask("SELECT count(*), sum(shard) FROM ($union) x"), '5010|10010', 'it gets all rows in the end');
 }
