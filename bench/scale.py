@@ -40,6 +40,7 @@ WITHOUT = "-c session_preload_libraries="
 OPTIONS = {FDW: WITHOUT + " -c enable_async_append=off", ASYNC: WITHOUT,
            EXCHANGE: ""}
 PLANNED = 3     # times that planning is measured
+IDLE = 2        # seconds, after which a session has given free memory back
 
 
 def planning(session):
@@ -129,6 +130,7 @@ class Bench:
             peak = Peak(session.pid)
             self.query(session)
             most = peak.stop()
+            time.sleep(IDLE)
             idle = memory(session.pid)
             counts = connections_here(session, way)
             there = [memory(pid) for pid in self.many.backends_there()]

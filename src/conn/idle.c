@@ -25,6 +25,9 @@
  */
 #define SPARE_AFTER_MS		1000
 
+static px_idle_timer timer = PX_IDLE_TIMER_INIT;
+static int	timer_set_for = 0;	/* pg_exchange.idle_timeout when it was set */
+
 bool
 px_idle_is_usable(px_connection *connection)
 {
@@ -141,10 +144,10 @@ px_idle_close_expired(dlist_head *connections)
 
 	if (px_idle_timeout == 0)
 	{
-		px_idle_timer_unset();
+		px_idle_timer_unset(&timer);
 		return;
 	}
-	if (px_idle_timer_is_set())
+	if (px_idle_timer_is_set(&timer) && timer_set_for == px_idle_timeout)
 		return;
 	while ((longest = longest_idle(connections, InvalidOid)) != NULL)
 	{
@@ -153,7 +156,8 @@ px_idle_close_expired(dlist_head *connections)
 
 		if (until > GetCurrentTimestamp())
 		{
-			px_idle_timer_set(until);
+			px_idle_timer_set(&timer, until);
+			timer_set_for = px_idle_timeout;
 			break;
 		}
 		px_connection_discard(longest);

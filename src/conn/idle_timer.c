@@ -1,29 +1,22 @@
 /*-------------------------------------------------------------------------
  *
  * idle_timer.c
- *		Wakes a session whose connections have been idle for
- *		pg_exchange.idle_timeout.
+ *		Wakes a session that has been idle for a while.
  *
- * A handler of signals must not close a connection, because libpq frees
- * memory.  And a session that waits for its client runs no code of an
- * extension, but for callbacks.  So the handler has the session do what any
- * other backend may ask it to: catch up with invalidations of the caches (see
- * sinval.c).  A session that waits for a command does that at once, by a
- * transaction of its own that does nothing else.  The pool looks at its
- * connections when a transaction ends.
+ * A handler of signals must neither close a connection nor free memory.  And a
+ * session that waits for its client runs no code of an extension, but for
+ * callbacks.  So the handler has the session do what any other backend may ask
+ * it to: catch up with invalidations of the caches (see sinval.c).  A session
+ * that waits for a command does that at once, by a transaction of its own that
+ * does nothing else.  What is to be done is done when a transaction ends.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "storage/sinval.h"
-#include "utils/timeout.h"
 
 #include "conn/idle_timer.h"
-#include "guc.h"
-
-static TimeoutId timer = MAX_TIMEOUTS;	/* not registered yet */
-static int	set_for = 0;		/* the setting when it was set */
 
 /* In a signal handler. */
 static void
@@ -32,25 +25,29 @@ wake(void)
 	HandleCatchupInterrupt();
 }
 
+static bool
+is_registered(const px_idle_timer *timer)
+{
+	return timer->id != MAX_TIMEOUTS;
+}
+
 bool
-px_idle_timer_is_set(void)
+px_idle_timer_is_set(const px_idle_timer *timer)
 {
-	return timer != MAX_TIMEOUTS && set_for == px_idle_timeout &&
-		get_timeout_active(timer);
+	return is_registered(timer) && get_timeout_active(timer->id);
 }
 
 void
-px_idle_timer_set(TimestampTz at)
+px_idle_timer_set(px_idle_timer *timer, TimestampTz at)
 {
-	if (timer == MAX_TIMEOUTS)
-		timer = RegisterTimeout(USER_TIMEOUT, wake);
-	set_for = px_idle_timeout;
-	enable_timeout_at(timer, at);
+	if (!is_registered(timer))
+		timer->id = RegisterTimeout(USER_TIMEOUT, wake);
+	enable_timeout_at(timer->id, at);
 }
 
 void
-px_idle_timer_unset(void)
+px_idle_timer_unset(px_idle_timer *timer)
 {
-	if (timer != MAX_TIMEOUTS)
-		disable_timeout(timer, false);
+	if (is_registered(timer))
+		disable_timeout(timer->id, false);
 }

@@ -8,10 +8,10 @@
 #ifndef PX_EXEC_TRIM_H
 #define PX_EXEC_TRIM_H
 
-/* A scan begins: its memory counts for the end of this transaction. */
+/* A scan begins, whose memory is freed at the end of this transaction. */
 extern void px_trim_count_scan(void);
 
-/* Have transactions end with it; called by _PG_init. */
+/* Look at that when transactions end; called by _PG_init. */
 extern void px_trim_init(void);
 
 #endif							/* PX_EXEC_TRIM_H */
