@@ -93,6 +93,45 @@ EXECUTE limited(3100);
 RESET plan_cache_mode;
 SELECT k, count FROM generate_series(2300, 2900, 300) k,
 	LATERAL (SELECT count(*) FROM (SELECT * FROM ex WHERE id > k - 2300 LIMIT 2500) q) n;
+-- Rows of sorted partitions, as many as ties want, and of nested limits.
+CREATE TABLE remote.so1 AS SELECT i AS id FROM generate_series(1, 3000) i;
+CREATE TABLE remote.so2 AS SELECT i AS id FROM generate_series(3001, 6000) i;
+CREATE VIEW remote.so1_x AS SELECT id, 1 AS x FROM remote.so1;
+CREATE VIEW remote.so2_x AS SELECT id, 2 AS x FROM remote.so2;
+CREATE TABLE so (id int, x int) PARTITION BY RANGE (id);
+CREATE FOREIGN TABLE so1 PARTITION OF so FOR VALUES FROM (1) TO (3001) SERVER loopback OPTIONS (schema_name 'remote', table_name 'so1_x');
+CREATE FOREIGN TABLE so2 PARTITION OF so FOR VALUES FROM (3001) TO (6001) SERVER loopback_ex OPTIONS (schema_name 'remote', table_name 'so2_x');
+CREATE TABLE here AS SELECT i AS id, i % 100 AS k FROM generate_series(1, 5000) i;
+ANALYZE so1, so2, here;
+CREATE OR REPLACE VIEW remote.so2_x AS SELECT id, 1 / 0 AS x FROM remote.so2;
+SELECT count(x) FROM (SELECT * FROM so ORDER BY id FETCH FIRST 5 ROWS WITH TIES) q;
+SELECT count(x) FROM (SELECT * FROM so ORDER BY id FETCH FIRST 2999 ROWS WITH TIES) q;
+SELECT count(x) FROM (SELECT * FROM (SELECT * FROM so LIMIT 5900) z LIMIT 2500) q;
+SET enable_hashjoin = off;
+SELECT count(x) FROM (SELECT * FROM so JOIN here USING (id) ORDER BY id LIMIT 50) q;
+SELECT count(x) FROM (SELECT * FROM so JOIN here USING (id) ORDER BY id LIMIT 2500) q;
+RESET enable_hashjoin;
+
+-- a join that is sorted as it comes, by a loop that ends early
+EXPLAIN (COSTS OFF) SELECT * FROM so a JOIN here b ON a.id < b.k ORDER BY a.id LIMIT 10;
+DROP TABLE so, here;
+DROP TABLE remote.so1, remote.so2 CASCADE;
+
+-- A server is not waited for whose rows are not needed in the end: the first
+-- one has more groups than was expected.
+DELETE FROM remote.ex2 WHERE id > 100;
+INSERT INTO remote.ex1 SELECT * FROM remote.ex2;
+ANALYZE ex1, ex2;
+INSERT INTO remote.ex1 SELECT i, 'more' FROM generate_series(101, 3000) i;
+BEGIN;
+LOCK TABLE remote.ex2;
+PREPARE TRANSACTION 'ex2_locked';
+SET statement_timeout = '5s';
+SET enable_partitionwise_aggregate = on;
+SELECT count(*), max(nr) FROM (SELECT nr, id, count(*) FROM ex GROUP BY nr, id LIMIT 2500) q;
+RESET enable_partitionwise_aggregate;
+RESET statement_timeout;
+ROLLBACK PREPARED 'ex2_locked';
 DROP VIEW ex_locks;
 DROP TABLE ex;
 DROP SERVER loopback_ex CASCADE;

@@ -252,8 +252,12 @@ take_next(px_gather_state *state)
 	double		missing = state->wanted_rows - state->returned_rows;
 	double		ratio = state->expected_rows > 0 ?
 		state->returned_rows / state->expected_rows : 1;
-	bool		all = missing <= 0 || ratio <= 0;
+	bool		all = state->wanted_rows == 0 || ratio <= 0;
 	int			i;
+
+	/* More are wanted than was expected: as many again, at a guess. */
+	if (missing <= 0)
+		missing = state->returned_rows;
 
 	bms_free(state->valid);
 	state->valid = NULL;

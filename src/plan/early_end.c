@@ -30,8 +30,8 @@
 #define FEW_FETCHES		10
 
 /*
- * The input of a node that returns rows before it has read all of its input;
- * NULL if it is none, or if it has several.
+ * The input of a node that returns rows before it has read all of its input,
+ * and about as many; NULL if it is none.
  */
 static Plan *
 get_input(const Plan *plan)
@@ -52,6 +52,42 @@ get_input(const Plan *plan)
 		default:
 			return NULL;
 	}
+}
+
+/* The same for a node that reads sorted rows, and maybe far more. */
+static Plan *
+get_sorted_input(const Plan *plan)
+{
+	switch (nodeTag(plan))
+	{
+		case T_Agg:
+			return ((const Agg *) plan)->aggstrategy == AGG_SORTED ?
+				outerPlan(plan) : NULL;
+		case T_Group:
+		case T_IncrementalSort:
+		case T_MergeJoin:
+			return outerPlan(plan);
+		default:
+			return NULL;
+	}
+}
+
+/* If rows of plan are wanted, the same part of its input is. */
+static double
+rows_of_input(const Plan *plan, const Plan *input, double rows)
+{
+	return Min(rows / Max(plan->plan_rows, 1), 1) * input->plan_rows;
+}
+
+/* The rows that a Limit reads to return so many, as far as they are known. */
+static double
+rows_of_limit(const Limit *limit, double rows)
+{
+	const Const *offset = (const Const *) limit->limitOffset;
+
+	if (offset && IsA(offset, Const) && !offset->constisnull)
+		rows += Max(DatumGetInt64(offset->constvalue), 0);
+	return rows;
 }
 
 /* ---------------------------------------------------------------------
@@ -79,6 +115,7 @@ mark_receive(CustomScan *receive, double rows)
 static void
 mark_few_rows(Plan *plan, double rows)
 {
+	Plan	   *input;
 	ListCell   *lc;
 
 	if (plan == NULL)
@@ -93,6 +130,13 @@ mark_few_rows(Plan *plan, double rows)
 	{
 		foreach(lc, *px_plan_list(plan))
 			mark_few_rows(lfirst(lc), rows);
+	}
+	else if ((input = get_sorted_input(plan)) != NULL)
+	{
+		mark_few_rows(input, rows_of_input(plan, input, rows));
+		if (IsA(plan, MergeJoin))
+			mark_few_rows(innerPlan(plan),
+						  rows_of_input(plan, innerPlan(plan), rows));
 	}
 	else
 		mark_few_rows(get_input(plan), rows);
@@ -114,10 +158,7 @@ set_wanted(CustomScan *gather, double rows)
 		lfirst(wanted) = makeFloat(psprintf("%.0f", clamp_row_est(rows)));
 }
 
-/*
- * So many rows of plan are wanted.  Of the input of a node the same part is
- * wanted as of its output.
- */
+/* So many rows of plan are wanted. */
 static void
 bound_gathers(Plan *plan, double rows)
 {
@@ -132,9 +173,20 @@ bound_gathers(Plan *plan, double rows)
 			bound_gathers(lfirst(lc), rows);
 		return;
 	}
-	input = get_input(plan);
-	if (input && plan->plan_rows > 0)
-		bound_gathers(input, rows * input->plan_rows / plan->plan_rows);
+	if (IsA(plan, Limit))
+	{
+		bound_gathers(outerPlan(plan),
+					  rows_of_limit((const Limit *) plan, rows));
+		return;
+	}
+	input = get_sorted_input(plan);
+	if (input == NULL)
+		input = get_input(plan);
+	if (input)
+		bound_gathers(input, rows_of_input(plan, input, rows));
+	if (IsA(plan, MergeJoin))
+		bound_gathers(innerPlan(plan),
+					  rows_of_input(plan, innerPlan(plan), rows));
 }
 
 /* ---------------------------------------------------------------------
@@ -167,25 +219,14 @@ call_for_exists(const early_end_walk *walk, const Plan *plan)
 	}
 }
 
-/* The rows that a Limit reads, as far as they are known. */
-static double
-rows_of_limit(const Limit *limit)
-{
-	const Const *offset = (const Const *) limit->limitOffset;
-	double		rows = limit->plan.plan_rows;
-
-	if (offset && IsA(offset, Const) && !offset->constisnull)
-		rows += Max(DatumGetInt64(offset->constvalue), 0);
-	return rows;
-}
-
 static bool
 call_for(Plan *plan, void *arg)
 {
 	const early_end_walk *walk = arg;
 
 	if (IsA(plan, Limit))
-		walk->call(outerPlan(plan), rows_of_limit((const Limit *) plan));
+		walk->call(outerPlan(plan),
+				   rows_of_limit((const Limit *) plan, plan->plan_rows));
 	call_for_exists(walk, plan);
 	return false;
 }

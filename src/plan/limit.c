@@ -562,9 +562,16 @@ push_down(Plan *plan, wanted wanted)
 				wanted.limit->uniqNumCols)
 				break;
 			wanted.merged = true;
-			pg_fallthrough;
-		case T_Append:
 			push_into_children(plan, &wanted);
+			break;
+		case T_Append:
+
+			/*
+			 * With ties a Limit reads one row more than it returns.  If the
+			 * child had sent no more, that would be the next child's.
+			 */
+			if (!wanted.ties || wanted.keys != NULL)
+				push_into_children(plan, &wanted);
 			break;
 		default:
 			break;

@@ -12,7 +12,8 @@
  *
  * So if a join of foreign tables got a nested loop without parameters, the
  * planner is asked for its other ways, and the loop is dropped if one of them
- * costs hardly more.  Queries that want only the first rows keep theirs.
+ * costs hardly more.  Queries that want only the first rows keep theirs: a loop
+ * has them early, and in the order of its outer side.
  *
  *-------------------------------------------------------------------------
  */
@@ -103,10 +104,22 @@ take_blind_loops(List **paths)
 	return loops;
 }
 
+/*
+ * Are the first rows of the query those of the loop, as it returns them sorted?
+ * Not if it is the guess that makes the outer side small.
+ */
+static bool
+has_first_rows(const PlannerInfo *root, const Path *loop)
+{
+	return root->tuple_fraction > 0 && loop->pathkeys != NIL &&
+		((const NestPath *) loop)->jpath.outerjoinpath->rows > HARMLESS_ROWS;
+}
+
 /* Does one of the paths do what the loop does, for hardly more? */
 static bool
-has_substitute(List *paths, const Path *loop)
+has_substitute(const PlannerInfo *root, List *paths, const Path *loop)
 {
+	bool		first_rows = has_first_rows(root, loop);
 	ListCell   *lc;
 
 	foreach(lc, paths)
@@ -114,6 +127,9 @@ has_substitute(List *paths, const Path *loop)
 		const Path *path = lfirst(lc);
 
 		if (bms_is_subset(PATH_REQ_OUTER(path), PATH_REQ_OUTER(loop)) &&
+			(!first_rows ||
+			 (pathkeys_contained_in(loop->pathkeys, path->pathkeys) &&
+			  path->startup_cost <= COST_RATIO_MAX * loop->startup_cost)) &&
 			px_path_disabled(path) <= px_path_disabled(loop) &&
 			path->total_cost <= COST_RATIO_MAX * loop->total_cost)
 			return true;
@@ -121,7 +137,21 @@ has_substitute(List *paths, const Path *loop)
 	return false;
 }
 
-/* Does a LIMIT end the join as soon as it has returned some rows? */
+static List *
+without_substitute(const PlannerInfo *root, List *paths, List *loops)
+{
+	List	   *kept = NIL;
+	ListCell   *lc;
+
+	foreach(lc, loops)
+	{
+		if (!has_substitute(root, paths, lfirst(lc)))
+			kept = lappend(kept, lfirst(lc));
+	}
+	return kept;
+}
+
+/* Does a LIMIT end the join as soon as it has returned some rows, unsorted? */
 static bool
 wants_first_rows(const PlannerInfo *root)
 {
@@ -173,16 +203,14 @@ replace_loops(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 	(void) take_blind_loops(&joinrel->pathlist);
 	(void) take_blind_loops(&joinrel->partial_pathlist);
 
+	/* A loop is no substitute for another one: choose before any is added. */
+	loops = without_substitute(root, joinrel->pathlist, loops);
+	partial_loops = without_substitute(root, joinrel->partial_pathlist,
+									   partial_loops);
 	foreach(lc, loops)
-	{
-		if (!has_substitute(joinrel->pathlist, lfirst(lc)))
-			add_path(joinrel, lfirst(lc));
-	}
+		add_path(joinrel, lfirst(lc));
 	foreach(lc, partial_loops)
-	{
-		if (!has_substitute(joinrel->partial_pathlist, lfirst(lc)))
-			add_partial_path(joinrel, lfirst(lc));
-	}
+		add_partial_path(joinrel, lfirst(lc));
 }
 
 void

@@ -19,6 +19,7 @@
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
+#include "base/text.h"
 #include "compat.h"
 #include "conn/answer.h"
 #include "conn/dynamic.h"
@@ -57,9 +58,41 @@ StaticAssertDecl(PX_ADMISSION_NBYTES_MAX < 1536, "longer admissions");
 Size
 px_question_nbytes(const char *query, const char *types)
 {
-	/* They are quoted: a quote or backslash may become four characters. */
+	/* They are quoted: a quote or backslash may become four characters, or 8. */
 	return QUESTION_NBYTES + (query ? 4 * strlen(query) : 0) +
-		(types ? 4 * strlen(types) : 0);
+		(types ? 8 * strlen(types) : 0);
+}
+
+/*
+ * A condition on the admission, which is the column a: was the item deferred?
+ */
+static char *
+is_deferred_sql(void)
+{
+	char		escaped[3 * sizeof(PX_AGAINST_DEFERRED)];
+	px_text		text = {escaped, sizeof(escaped), 0};
+
+	px_text_put_escaped(&text, PX_AGAINST_DEFERRED);
+	(void) px_text_end(&text);
+	return psprintf("pg_catalog.strpos(x.a, ' against=%s')"
+					" OPERATOR(pg_catalog.>) 0", escaped);
+}
+
+/*
+ * What is asked about types.  To parse that takes the locks that the admission
+ * does not wait for: so if it may be deferred, that must be known before.
+ */
+static char *
+types_sql(const px_question_item *item)
+{
+	if (item->types == NULL)
+		return pstrdup("''");
+	if (!item->tries_locks)
+		return psprintf("CASE WHEN (%s) IS NULL THEN ''"
+						" ELSE '" TYPES_ARE_SAME "' END", item->types);
+	return psprintf("CASE WHEN %s THEN '' WHEN %s IS NULL THEN ''"
+					" ELSE '" TYPES_ARE_SAME "' END", is_deferred_sql(),
+					px_dynamic_sql(item->types));
 }
 
 /*
@@ -74,21 +107,18 @@ add_item(StringInfo call, int number, const char *hello,
 	const char *told = item->tries_locks ?
 		psprintf("%s" PX_HELLO_TRIES_LOCKS, hello) : hello;
 
-	appendStringInfo(call, "('%03d' OPERATOR(pg_catalog.||)"
+	appendStringInfo(call, "((SELECT '%03d' OPERATOR(pg_catalog.||)"
 					 " COALESCE('" ADMISSION_BEGIN "'"
-					 " OPERATOR(pg_catalog.||) pg_catalog.translate("
+					 " OPERATOR(pg_catalog.||) x.a"
+					 " OPERATOR(pg_catalog.||) '" ADMISSION_END "', '')"
+					 " OPERATOR(pg_catalog.||) %s"
+					 " FROM (SELECT pg_catalog.translate("
 					 "pg_catalog.\"left\"(exchange.admit(%s::pg_catalog.text,"
 					 " %s::pg_catalog.text, %s), " ADMISSION_NCHARS_MAX
-					 "), '<', '(')"
-					 " OPERATOR(pg_catalog.||) '" ADMISSION_END "', '')",
-					 number, quote_literal_cstr(told),
+					 "), '<', '(') OFFSET 0) x(a)))",
+					 number, types_sql(item), quote_literal_cstr(told),
 					 item->query ? quote_literal_cstr(item->query) : "NULL",
 					 wants_snapshot ? "true" : "false");
-	if (item->types)
-		appendStringInfo(call, " OPERATOR(pg_catalog.||) CASE WHEN (%s)"
-						 " IS NULL THEN '' ELSE '" TYPES_ARE_SAME "' END",
-						 item->types);
-	appendStringInfoChar(call, ')');
 }
 
 void
