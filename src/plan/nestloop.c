@@ -115,23 +115,40 @@ has_first_rows(const PlannerInfo *root, const Path *loop)
 		((const NestPath *) loop)->jpath.outerjoinpath->rows > HARMLESS_ROWS;
 }
 
-/* Does one of the paths do what the loop does, for hardly more? */
+/* What the rows of the path cost that the query wants at first. */
+static Cost
+cost_of_first_rows(const PlannerInfo *root, const Path *path)
+{
+	double		fraction = root->tuple_fraction;
+
+	if (fraction >= 1)
+		fraction = Min(fraction / Max(path->rows, 1), 1);
+	return path->startup_cost +
+		fraction * (path->total_cost - path->startup_cost);
+}
+
+/*
+ * Does one of the paths do what the loop does, for hardly more?  If it has to
+ * be sorted, all of its rows are needed.
+ */
 static bool
 has_substitute(const PlannerInfo *root, List *paths, const Path *loop)
 {
 	bool		first_rows = has_first_rows(root, loop);
+	Cost		loop_cost = first_rows ? cost_of_first_rows(root, loop) :
+		loop->total_cost;
 	ListCell   *lc;
 
 	foreach(lc, paths)
 	{
 		const Path *path = lfirst(lc);
+		Cost		cost = first_rows &&
+			pathkeys_contained_in(loop->pathkeys, path->pathkeys) ?
+			cost_of_first_rows(root, path) : path->total_cost;
 
 		if (bms_is_subset(PATH_REQ_OUTER(path), PATH_REQ_OUTER(loop)) &&
-			(!first_rows ||
-			 (pathkeys_contained_in(loop->pathkeys, path->pathkeys) &&
-			  path->startup_cost <= COST_RATIO_MAX * loop->startup_cost)) &&
 			px_path_disabled(path) <= px_path_disabled(loop) &&
-			path->total_cost <= COST_RATIO_MAX * loop->total_cost)
+			cost <= COST_RATIO_MAX * loop_cost)
 			return true;
 	}
 	return false;

@@ -92,7 +92,9 @@ types_sql(const px_question_item *item)
 						" ELSE '" TYPES_ARE_SAME "' END", item->types);
 	return psprintf("CASE WHEN %s THEN '' WHEN %s IS NULL THEN ''"
 					" ELSE '" TYPES_ARE_SAME "' END", is_deferred_sql(),
-					px_dynamic_sql(item->types));
+					px_dynamic_sql(psprintf("SELECT t.same FROM (%s) t(same)"
+											" WHERE t.same IS NOT NULL",
+											item->types)));
 }
 
 /*
