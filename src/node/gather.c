@@ -27,7 +27,6 @@
 #include "executor/execPartition.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
@@ -327,8 +326,8 @@ wait_for_streams(px_gather_state *state)
 	state->reading_known = false;
 
 	if (nwaiting > 0)
-		px_stream_wait_any(state->waiting, nwaiting, px_gather_keep_awake(state),
-						   &state->receive_wait);
+		px_stream_wait_any(state->waiting, nwaiting,
+						   px_gather_keep_awake(state), &state->receive_wait);
 	else if (unbegun)
 		(void) px_receive_advance(unbegun->receive, true);
 	return nwaiting > 0 || unbegun;
@@ -379,7 +378,8 @@ wait_for_turn(px_gather_state *state, int i)
 		if (state->patience_ms <= 0)
 			return false;
 		began = GetCurrentTimestamp();
-		timeout_ms = px_earlier_ms(state->patience_ms, px_gather_keep_awake(state));
+		timeout_ms = px_earlier_ms(state->patience_ms,
+								   px_gather_keep_awake(state));
 		px_stream_wait_any(state->waiting, nwaiting, timeout_ms,
 						   &state->receive_wait);
 		state->patience_ms -=

@@ -14,7 +14,6 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "nodes/extensible.h"
 #include "optimizer/optimizer.h"
 
 #include "exec/plan_walk.h"
@@ -54,29 +53,41 @@ get_input(const Plan *plan)
 	}
 }
 
-/* The same for a node that reads sorted rows, and maybe far more. */
-static Plan *
-get_sorted_input(const Plan *plan)
-{
-	switch (nodeTag(plan))
-	{
-		case T_Agg:
-			return ((const Agg *) plan)->aggstrategy == AGG_SORTED ?
-				outerPlan(plan) : NULL;
-		case T_Group:
-		case T_IncrementalSort:
-		case T_MergeJoin:
-			return outerPlan(plan);
-		default:
-			return NULL;
-	}
-}
-
 /* If rows of plan are wanted, the same part of its input is. */
 static double
 rows_of_input(const Plan *plan, const Plan *input, double rows)
 {
 	return Min(rows / Max(plan->plan_rows, 1), 1) * input->plan_rows;
+}
+
+/* So many rows of plan are wanted. */
+typedef void (*early_end_function) (Plan *plan, double rows);
+
+/*
+ * Call the function for the inputs of a node that reads sorted rows, and maybe
+ * far more than it returns.  False if it is another one.
+ */
+static bool
+follow_sorted(Plan *plan, double rows, early_end_function follow)
+{
+	switch (nodeTag(plan))
+	{
+		case T_Agg:
+			if (((const Agg *) plan)->aggstrategy != AGG_SORTED)
+				return false;
+			break;
+		case T_Group:
+		case T_IncrementalSort:
+			break;
+		case T_MergeJoin:
+			follow(innerPlan(plan),
+				   rows_of_input(plan, innerPlan(plan), rows));
+			break;
+		default:
+			return false;
+	}
+	follow(outerPlan(plan), rows_of_input(plan, outerPlan(plan), rows));
+	return true;
 }
 
 /* The rows that a Limit reads to return so many, as far as they are known. */
@@ -115,7 +126,6 @@ mark_receive(CustomScan *receive, double rows)
 static void
 mark_few_rows(Plan *plan, double rows)
 {
-	Plan	   *input;
 	ListCell   *lc;
 
 	if (plan == NULL)
@@ -131,14 +141,7 @@ mark_few_rows(Plan *plan, double rows)
 		foreach(lc, *px_plan_list(plan))
 			mark_few_rows(lfirst(lc), rows);
 	}
-	else if ((input = get_sorted_input(plan)) != NULL)
-	{
-		mark_few_rows(input, rows_of_input(plan, input, rows));
-		if (IsA(plan, MergeJoin))
-			mark_few_rows(innerPlan(plan),
-						  rows_of_input(plan, innerPlan(plan), rows));
-	}
-	else
+	else if (!follow_sorted(plan, rows, mark_few_rows))
 		mark_few_rows(get_input(plan), rows);
 }
 
@@ -158,7 +161,6 @@ set_wanted(CustomScan *gather, double rows)
 		lfirst(wanted) = makeFloat(psprintf("%.0f", clamp_row_est(rows)));
 }
 
-/* So many rows of plan are wanted. */
 static void
 bound_gathers(Plan *plan, double rows)
 {
@@ -179,21 +181,16 @@ bound_gathers(Plan *plan, double rows)
 					  rows_of_limit((const Limit *) plan, rows));
 		return;
 	}
-	input = get_sorted_input(plan);
-	if (input == NULL)
-		input = get_input(plan);
+	if (follow_sorted(plan, rows, bound_gathers))
+		return;
+	input = get_input(plan);
 	if (input)
 		bound_gathers(input, rows_of_input(plan, input, rows));
-	if (IsA(plan, MergeJoin))
-		bound_gathers(innerPlan(plan),
-					  rows_of_input(plan, innerPlan(plan), rows));
 }
 
 /* ---------------------------------------------------------------------
  * All early ends
  * --------------------------------------------------------------------- */
-
-typedef void (*early_end_function) (Plan *plan, double rows);
 
 typedef struct early_end_walk
 {

@@ -34,7 +34,6 @@
 #include "exec/plan_walk.h"
 #include "exec/scan_filter.h"
 #include "guc.h"
-#include "node/gather.h"
 #include "node/keys.h"
 #include "node/lookup.h"
 #include "node/receive.h"

@@ -46,6 +46,13 @@ StaticAssertDecl(PX_ADMISSION_NBYTES_MAX < 1536, "longer admissions");
 /* What is in it, too, if types were asked about and are the same. */
 #define TYPES_ARE_SAME	"<types>"
 
+/* A number, an admission, and what was found out about types. */
+#define WORDS \
+	"'%03d' OPERATOR(pg_catalog.||) COALESCE('" ADMISSION_BEGIN "'" \
+	" OPERATOR(pg_catalog.||) %s" \
+	" OPERATOR(pg_catalog.||) '" ADMISSION_END "', '')" \
+	" OPERATOR(pg_catalog.||) %s"
+
 /* What a session is asked that has not shown its seal. */
 #define CHECK \
 	"SELECT '<genuine>' OPERATOR(pg_catalog.||) x.seal" \
@@ -58,7 +65,7 @@ StaticAssertDecl(PX_ADMISSION_NBYTES_MAX < 1536, "longer admissions");
 Size
 px_question_nbytes(const char *query, const char *types)
 {
-	/* They are quoted: a quote or backslash may become four characters, or 8. */
+	/* They are quoted: a quote or backslash may become 4 characters, or 8. */
 	return QUESTION_NBYTES + (query ? 4 * strlen(query) : 0) +
 		(types ? 8 * strlen(types) : 0);
 }
@@ -79,22 +86,18 @@ is_deferred_sql(void)
 }
 
 /*
- * What is asked about types.  To parse that takes the locks that the admission
- * does not wait for: so if it may be deferred, that must be known before.
+ * What is asked about types after the admission, which is the column a.  To
+ * parse that takes the locks that the admission may not have waited for: so it
+ * is parsed only if the item was not deferred.
  */
 static char *
-types_sql(const px_question_item *item)
+later_types_sql(const char *types)
 {
-	if (item->types == NULL)
-		return pstrdup("''");
-	if (!item->tries_locks)
-		return psprintf("CASE WHEN (%s) IS NULL THEN ''"
-						" ELSE '" TYPES_ARE_SAME "' END", item->types);
 	return psprintf("CASE WHEN %s THEN '' WHEN %s IS NULL THEN ''"
 					" ELSE '" TYPES_ARE_SAME "' END", is_deferred_sql(),
 					px_dynamic_sql(psprintf("SELECT t.same FROM (%s) t(same)"
 											" WHERE t.same IS NOT NULL",
-											item->types)));
+											types)));
 }
 
 /*
@@ -108,19 +111,26 @@ add_item(StringInfo call, int number, const char *hello,
 {
 	const char *told = item->tries_locks ?
 		psprintf("%s" PX_HELLO_TRIES_LOCKS, hello) : hello;
+	const char *admission;
 
-	appendStringInfo(call, "((SELECT '%03d' OPERATOR(pg_catalog.||)"
-					 " COALESCE('" ADMISSION_BEGIN "'"
-					 " OPERATOR(pg_catalog.||) x.a"
-					 " OPERATOR(pg_catalog.||) '" ADMISSION_END "', '')"
-					 " OPERATOR(pg_catalog.||) %s"
-					 " FROM (SELECT pg_catalog.translate("
-					 "pg_catalog.\"left\"(exchange.admit(%s::pg_catalog.text,"
-					 " %s::pg_catalog.text, %s), " ADMISSION_NCHARS_MAX
-					 "), '<', '(') OFFSET 0) x(a)))",
-					 number, types_sql(item), quote_literal_cstr(told),
-					 item->query ? quote_literal_cstr(item->query) : "NULL",
-					 wants_snapshot ? "true" : "false");
+	admission = psprintf("pg_catalog.translate(pg_catalog.\"left\"("
+						 "exchange.admit(%s::pg_catalog.text,"
+						 " %s::pg_catalog.text, %s), " ADMISSION_NCHARS_MAX
+						 "), '<', '(')",
+						 quote_literal_cstr(told),
+						 item->query ? quote_literal_cstr(item->query) : "NULL",
+						 wants_snapshot ? "true" : "false");
+	if (item->types == NULL)
+		appendStringInfo(call, "(" WORDS ")", number, admission, "''");
+	else if (!item->tries_locks)
+		appendStringInfo(call, "(" WORDS ")", number, admission,
+						 psprintf("CASE WHEN (%s) IS NULL THEN ''"
+								  " ELSE '" TYPES_ARE_SAME "' END",
+								  item->types));
+	else
+		appendStringInfo(call, "((SELECT " WORDS " FROM (SELECT %s OFFSET 0)"
+						 " x(a)))", number, "x.a", later_types_sql(item->types),
+						 admission);
 }
 
 void
