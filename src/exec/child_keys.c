@@ -22,6 +22,7 @@
 #include "exec/ask_types.h"
 #include "exec/child_keys.h"
 #include "exec/scan_keys.h"
+#include "exec/scan_tuple.h"
 #include "exec/transmission.h"
 
 /* What is asked, in this order. */
@@ -247,7 +248,8 @@ make_from(const px_receive_state *state)
 static ForeignScan *
 make_asking_plan(const px_receive_state *state, const char *from)
 {
-	ForeignScan *plan = copyObject(state->foreign);
+	ForeignScan *plan = px_scan_tuple_plan(state->foreign,
+										   px_receive_table(state));
 	int			param = list_length(plan->fdw_exprs);
 	StringInfoData sql;
 	ListCell   *lc;
@@ -264,6 +266,7 @@ make_asking_plan(const px_receive_state *state, const char *from)
 						 intVal(list_nth(key, PX_SCAN_KEY_POSITION)), ++param,
 						 px_transmission_type(array->paramtype, -1));
 	}
+	plan->fdw_private = list_copy(plan->fdw_private);
 	linitial(plan->fdw_private) = makeString(sql.data);
 	plan->fdw_exprs = state->params;
 	return plan;

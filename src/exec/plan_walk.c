@@ -78,8 +78,8 @@ px_plan_walk(Plan *plan, px_plan_visitor visit, void *arg)
 	check_stack_depth();
 
 	if (visit(plan, arg) ||
-		px_plan_walk(plan->lefttree, visit, arg) ||
-		px_plan_walk(plan->righttree, visit, arg))
+		(plan->lefttree && px_plan_walk(plan->lefttree, visit, arg)) ||
+		(plan->righttree && px_plan_walk(plan->righttree, visit, arg)))
 		return true;
 	if (IsA(plan, SubqueryScan) &&
 		px_plan_walk(((SubqueryScan *) plan)->subplan, visit, arg))

@@ -327,6 +327,13 @@ px_receive_takes_turns(const px_receive_state *state)
 		state->attempt == NULL;
 }
 
+/* The descriptor of the scan tuples. */
+static inline TupleDesc
+px_receive_table(const px_receive_state *state)
+{
+	return state->css.ss.ss_ScanTupleSlot->tts_tupleDescriptor;
+}
+
 /* The peer of the scan. */
 static inline px_peer *
 px_receive_peer(const px_receive_state *state)

@@ -15,6 +15,7 @@
 #include "access/sysattr.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
+#include "nodes/makefuncs.h"
 #include "utils/lsyscache.h"
 
 #include "exec/scan_tuple.h"
@@ -25,6 +26,40 @@ px_scan_tuple_has_ctid(const ForeignScan *foreign)
 	return foreign->scan.scanrelid > 0 &&
 		list_member_int(lsecond(foreign->fdw_private),
 						SelfItemPointerAttributeNumber);
+}
+
+void
+px_scan_tuple_complete(ForeignScan *foreign, TupleDesc table)
+{
+	List	   *tlist = NIL;
+
+	if (foreign->scan.scanrelid == 0 ||
+		foreign->scan.plan.targetlist != NIL)
+		return;
+	for (int i = 0; i < table->natts; i++)
+	{
+		Form_pg_attribute attr = TupleDescAttr(table, i);
+		Expr	   *expr;
+
+		if (attr->attisdropped)
+			expr = (Expr *) makeNullConst(INT4OID, -1, InvalidOid);
+		else
+			expr = (Expr *) makeVar(foreign->scan.scanrelid, i + 1,
+									attr->atttypid, attr->atttypmod,
+									attr->attcollation, 0);
+		tlist = lappend(tlist, makeTargetEntry(expr, i + 1, NULL, false));
+	}
+	foreign->scan.plan.targetlist = tlist;
+}
+
+ForeignScan *
+px_scan_tuple_plan(const ForeignScan *foreign, TupleDesc table)
+{
+	ForeignScan *plan = makeNode(ForeignScan);
+
+	*plan = *foreign;
+	px_scan_tuple_complete(plan, table);
+	return plan;
 }
 
 TupleTableSlot *

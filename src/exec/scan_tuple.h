@@ -16,6 +16,21 @@
  */
 extern bool px_scan_tuple_has_ctid(const ForeignScan *foreign);
 
+/*
+ * Have the scan of a base relation, with this descriptor, return its scan
+ * tuples.  px_receive_plan leaves the target list empty, as it costs a fifth of
+ * planning to go through columns that may never be asked for.  Does nothing to
+ * a plan that is complete.
+ */
+extern void px_scan_tuple_complete(ForeignScan *foreign, TupleDesc table);
+
+/*
+ * A flat copy of such a plan, or of one that is complete, to run here, in the
+ * current memory context.
+ */
+extern ForeignScan *px_scan_tuple_plan(const ForeignScan *foreign,
+									   TupleDesc table);
+
 /* Such a slot: virtual.  scan_slot is the one for rows of the table. */
 extern TupleTableSlot *px_scan_tuple_ctid_slot(
 	EState *estate, const TupleTableSlot *scan_slot);

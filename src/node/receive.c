@@ -163,7 +163,9 @@ begin_session(px_receive_state *state, const CustomScan *scan, int eflags)
 								 PX_RECEIVE_PRIVATE_TYPES);
 
 	px_trim_count_scan();
-	state->child = ExecInitNode((Plan *) foreign, estate, eflags);
+	state->child = ExecInitNode(
+		(Plan *) px_scan_tuple_plan(foreign, px_receive_table(state)), estate,
+		eflags);
 	state->fallback = types != NIL && outerPlanState(state->child) ?
 		outerPlanState(state->child) : state->child;
 	px_child_keys_begin(state, eflags);

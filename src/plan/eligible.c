@@ -15,6 +15,7 @@
 #include "access/sysattr.h"
 #include "catalog/pg_class.h"
 #include "foreign/foreign.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
@@ -118,29 +119,41 @@ px_rel_is_locked(PlannerInfo *root, RelOptInfo *rel)
 	return false;
 }
 
+/* Of relation relid (an int *).  Our rows have ctid and tableoid only. */
+static bool
+uses_other_system_column(Node *node, void *relid)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+	{
+		const Var  *var = (const Var *) node;
+
+		return var->varno == *(const int *) relid &&
+			var->varlevelsup == 0 && var->varattno < 0 &&
+			var->varattno != TableOidAttributeNumber &&
+			var->varattno != SelfItemPointerAttributeNumber;
+	}
+	return expression_tree_walker(node, uses_other_system_column, relid);
+}
+
 /*
  * Does the query use a system column of base relation rel that our rows do not
- * have?  They have ctid and tableoid only.  (For a join or upper relation,
- * postgres_fdw fetches system columns as ordinary ones.)
+ * have?  (For a join or upper relation, postgres_fdw fetches system columns as
+ * ordinary ones.)
  */
 static bool
 needs_system_columns(RelOptInfo *rel)
 {
-	Bitmapset  *attnos = NULL;
+	int			relid = rel->relid;
 	ListCell   *lc;
-	int			bit = -1;
 
-	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &attnos);
+	if (uses_other_system_column((Node *) rel->reltarget->exprs, &relid))
+		return true;
 	foreach(lc, rel->baserestrictinfo)
-		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause,
-					   rel->relid, &attnos);
-
-	while ((bit = bms_next_member(attnos, bit)) >= 0)
 	{
-		AttrNumber	attno = bit + FirstLowInvalidHeapAttributeNumber;
-
-		if (attno < 0 && attno != TableOidAttributeNumber &&
-			attno != SelfItemPointerAttributeNumber)
+		if (uses_other_system_column((Node *) lfirst_node(RestrictInfo,
+														  lc)->clause, &relid))
 			return true;
 	}
 	return false;

@@ -27,6 +27,7 @@
 #include "postgres.h"
 
 #include "access/stratnum.h"
+#include "access/table.h"
 #include "access/transam.h"
 #include "catalog/pg_operator_d.h"
 #include "catalog/pg_type_d.h"
@@ -36,13 +37,16 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 #include "utils/typcache.h"
 
 #include "compat.h"
 #include "exec/ask_types.h"
 #include "exec/plan_walk.h"
+#include "exec/scan_tuple.h"
 #include "node/receive.h"
 #include "plan/collation.h"
 #include "plan/limit.h"
@@ -401,6 +405,20 @@ compared_columns(const ForeignScan *foreign, const wanted *wanted,
 	return true;
 }
 
+/* The scan is to be looked into, or to run as a local plan. */
+static void
+complete(const PlannedStmt *stmt, ForeignScan *foreign)
+{
+	Relation	relation;
+
+	if (foreign->scan.scanrelid == 0)
+		return;
+	relation = table_open(rt_fetch(foreign->scan.scanrelid,
+								   stmt->rtable)->relid, NoLock);
+	px_scan_tuple_complete(foreign, RelationGetDescr(relation));
+	table_close(relation, NoLock);
+}
+
 /*
  * The remote is going to compare values of columns, as it would not for
  * postgres_fdw.  Where they have other types there, all rows must come.  False
@@ -421,6 +439,7 @@ ask_types(CustomScan *receive, ForeignScan *foreign, const wanted *wanted)
 		(types != NIL && intVal(list_nth(types, PX_ASK_TYPES_NPARAMS)) ==
 		 PX_ASK_TYPES_LOCAL_PARAMS))
 		return true;
+	complete(wanted->stmt, foreign);
 	if (!compared_columns(foreign, wanted, &columns))
 		return false;
 	px_types_question_begin(&question);

@@ -16,8 +16,6 @@
  */
 #include "postgres.h"
 
-#include "access/table.h"
-#include "catalog/pg_type_d.h"
 #include "foreign/fdwapi.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
@@ -25,7 +23,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
-#include "utils/rel.h"
+#include "utils/memutils.h"
 
 #include "compat.h"
 #include "exec/plan_walk.h"
@@ -88,6 +86,9 @@ typedef struct exchange_routine
 
 /* What postgres_fdw charges for a scan, unless fdw_startup_cost is set. */
 #define STARTUP_COST			100.0
+
+/* custom_private of a path that nothing is special about; for all queries. */
+static List *plain_private;
 
 static ForeignScan *get_foreign_plan(PlannerInfo *root, RelOptInfo *rel,
 									 Oid relid, ForeignPath *best_path,
@@ -194,6 +195,28 @@ transfer_cost(const Path *path)
 								  path->pathtarget->width);
 }
 
+/* An Integer of a path or plan, which shares them: they are never changed. */
+static void
+set_private(CustomPath *path, px_receive_private item, int value)
+{
+	if (value != intVal(list_nth(path->custom_private, item)))
+		lfirst(list_nth_cell(path->custom_private, item)) = makeInteger(value);
+}
+
+/* See px_receive_private. */
+static List *
+make_plain_private(void)
+{
+	Integer    *zero = makeInteger(0);
+	List	   *private = list_make1(makeInteger(1));	/* stream */
+
+	while (list_length(private) < PX_RECEIVE_PRIVATE_PARTIAL)
+		private = lappend(private, zero);
+	while (list_length(private) < PX_RECEIVE_PRIVATE_ITEMS)
+		private = lappend(private, NIL);
+	return private;
+}
+
 CustomPath *
 px_receive_path(PlannerInfo *root, ForeignPath *foreign)
 {
@@ -217,21 +240,16 @@ px_receive_path(PlannerInfo *root, ForeignPath *foreign)
 	path->path.pathtype = T_CustomScan;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make1(foreign);
-	/* See px_receive_private.  Finished plans get the first and three more. */
-	path->custom_private = list_make5(
-		makeInteger(1),
-		makeInteger(list_length(foreign->path.pathkeys)),
-		makeInteger(is_async_capable(foreign)),
-		makeInteger(smallness(root, foreign)),
-		makeInteger(!px_rel_is_locked(root, foreign->path.parent) ? 0 :
-					px_query_updates(root) ? 2 : 1));
-	while (list_length(path->custom_private) < PX_RECEIVE_PRIVATE_PARTIAL)
-		path->custom_private = lappend(path->custom_private, makeInteger(0));
-	while (list_length(path->custom_private) < PX_RECEIVE_PRIVATE_ITEMS)
-		path->custom_private = lappend(path->custom_private, NIL);
-	if (px_semi_join_is_path(foreign))
-		lfirst(list_nth_cell(path->custom_private,
-							 PX_RECEIVE_PRIVATE_SEMI_JOIN)) = makeInteger(1);
+	path->custom_private = list_copy(plain_private);
+	set_private(path, PX_RECEIVE_PRIVATE_SORTED,
+				list_length(foreign->path.pathkeys));
+	set_private(path, PX_RECEIVE_PRIVATE_ASYNC, is_async_capable(foreign));
+	set_private(path, PX_RECEIVE_PRIVATE_SMALL, smallness(root, foreign));
+	if (px_rel_is_locked(root, foreign->path.parent))
+		set_private(path, PX_RECEIVE_PRIVATE_LOCKS,
+					px_query_updates(root) ? 2 : 1);
+	set_private(path, PX_RECEIVE_PRIVATE_SEMI_JOIN,
+				px_semi_join_is_path(foreign));
 	px_custompath_copy_restrictinfo(path, foreign);
 	path->methods = &receive_path_methods;
 	return path;
@@ -275,12 +293,12 @@ add_partial_receive_path(PlannerInfo *root, RelOptInfo *rel,
 	double		divisor = px_parallel_divisor(nworkers);
 	Path	   *path;
 
-	if (smallness(root, foreign) == PX_IS_SMALL ||
-		px_rel_is_locked(root, rel) ||
-		px_transport_setting == PX_TRANSPORT_SESSION ||
-		rel->reloptkind != RELOPT_BASEREL || !rel->consider_parallel ||
+	if (rel->reloptkind != RELOPT_BASEREL || !rel->consider_parallel ||
 		!bms_is_empty(rel->lateral_relids) || nworkers <= 0 ||
-		foreign->path.param_info != NULL || foreign->path.pathkeys != NIL)
+		foreign->path.param_info != NULL || foreign->path.pathkeys != NIL ||
+		px_transport_setting == PX_TRANSPORT_SESSION ||
+		px_rel_is_locked(root, rel) ||
+		smallness(root, foreign) == PX_IS_SMALL)
 		return;
 
 	path = &px_receive_path(root, foreign)->path;
@@ -389,8 +407,7 @@ px_paths_make_lookup(PlannerInfo *root, RelOptInfo *rel, List *clauses,
 
 	/* The remotes take long, whatever they return: so all work at once. */
 	if (routine->plain->path.total_cost >= BUSY_REMOTE_COST)
-		lfirst(list_nth_cell(path->custom_private,
-							 PX_RECEIVE_PRIVATE_SMALL)) = makeInteger(0);
+		set_private(path, PX_RECEIVE_PRIVATE_SMALL, PX_IS_NOT_SMALL);
 	return &path->path;
 }
 
@@ -670,31 +687,6 @@ replace_fdw_routine(PX_BUILD_SIMPLE_REL_PARAMETERS)
 	rel->fdwroutine = &routine->fdw;
 }
 
-/* All columns of a base relation, for a scan that returns whole tuples. */
-static List *
-whole_tuple_tlist(PlannerInfo *root, Index relid)
-{
-	RangeTblEntry *rte = planner_rt_fetch(relid, root);
-	Relation	relation = table_open(rte->relid, NoLock);	/* is locked */
-	TupleDesc	tupdesc = RelationGetDescr(relation);
-	List	   *tlist = NIL;
-
-	for (int i = 0; i < tupdesc->natts; i++)
-	{
-		Form_pg_attribute attr = TupleDescAttr(tupdesc, i);
-		Expr	   *expr;
-
-		if (attr->attisdropped)
-			expr = (Expr *) makeNullConst(INT4OID, -1, InvalidOid);
-		else
-			expr = (Expr *) makeVar(relid, i + 1, attr->atttypid,
-									attr->atttypmod, attr->attcollation, 0);
-		tlist = lappend(tlist, makeTargetEntry(expr, i + 1, NULL, false));
-	}
-	table_close(relation, NoLock);
-	return tlist;
-}
-
 Plan *
 px_receive_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 				List *tlist, List *clauses, List *custom_plans)
@@ -717,8 +709,7 @@ px_receive_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	scan->scan.plan.qual = foreign->scan.plan.qual;
 	foreign->scan.plan.qual = NIL;
 	if (foreign->scan.scanrelid > 0)
-		foreign->scan.plan.targetlist = whole_tuple_tlist(
-			root, foreign->scan.scanrelid);
+		foreign->scan.plan.targetlist = NIL; /* see px_scan_tuple_complete */
 	else
 	{
 		foreign->scan.plan.targetlist = copyObject(foreign->fdw_scan_tlist);
@@ -728,7 +719,7 @@ px_receive_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	scan->scan.scanrelid = foreign->scan.scanrelid;
 	scan->flags = best_path->flags;
 	scan->custom_plans = list_make1(foreign);
-	scan->custom_private = copyObject(best_path->custom_private);
+	scan->custom_private = list_copy(best_path->custom_private);
 	if (IsA(path, ForeignPath))
 	{
 		lfirst(list_nth_cell(scan->custom_private,
@@ -744,6 +735,10 @@ px_receive_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 void
 px_paths_init(void)
 {
+	MemoryContext oldcontext = MemoryContextSwitchTo(TopMemoryContext);
+
+	plain_private = make_plain_private();
+	MemoryContextSwitchTo(oldcontext);
 	prev_build_simple_rel_hook = build_simple_rel_hook;
 	build_simple_rel_hook = replace_fdw_routine;
 }
