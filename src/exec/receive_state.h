@@ -168,6 +168,8 @@ typedef struct px_receive_state
 	PlanState  *child;
 	PlanState  *fallback;		/* what runs in PX_RECEIVE_CHILD: child, or the
 								 * local plan of a join that is not its */
+	bool		has_local_plan; /* fallback is that: it asks the server for
+								 * rows that need not be computed */
 	uint64		child_rows;		/* since it began, perhaps anew */
 	px_child_keys *child_keys;	/* NULL without keys; child_keys.c also writes
 								 * fallback */

@@ -620,6 +620,17 @@ px_start_status_reason(const px_stream *stream, px_stream_status status)
 	return "remote backend has not loaded pg_exchange";
 }
 
+bool
+px_start_may_fail(const px_receive_state *state)
+{
+	if (state->attempt)
+		return state->attempt->open;
+
+	/* Before the first frame, no other slice is read. */
+	return state->has_local_plan && !px_receive_has_participants(state) &&
+		!state->readers[0]->has_begun && !state->slices->announced;
+}
+
 void
 px_start_declined(px_receive_state *state, px_stream_reader *reader,
 				  px_stream_status status)
@@ -637,8 +648,11 @@ px_start_declined(px_receive_state *state, px_stream_reader *reader,
 	state->stats.streams--;		/* nothing has come by it */
 
 	/* No other session has what this one got, and none is allowed more. */
-	if (state->hold == PX_HOLD_READY || status == PX_STREAM_LIMITED)
+	if (state->hold == PX_HOLD_READY ||
+		(status == PX_STREAM_LIMITED && state->attempt))
 		px_start_give_up(state, reason);
+	else if (status == PX_STREAM_LIMITED)
+		start_child(state, reason, PX_FALLBACK_DECLINED);
 	else if (state->spread || reader != state->readers[0])
 		px_slices_return(state->slices, reader->slice);
 	else if (status == PX_STREAM_NOT_PLANNED && !reader->retried)

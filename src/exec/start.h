@@ -89,11 +89,20 @@ extern bool px_start_allows_workers(px_receive_state *state);
  * the query, did not recognise it, or waits for a lock.  The session reads
  * instead, or, in a parallel plan, whoever takes the slice.  If the backend
  * did not know exchange.send, a stream is tried once more, on a new
- * connection.
+ * connection.  If a limit of the server was exceeded, the local plan runs, or
+ * the attempt is given up: see px_start_may_fail.
  */
 extern void px_start_declined(px_receive_state *state,
 							  px_stream_reader *reader,
 							  px_stream_status status);
+
+/*
+ * Can the scan do without the rows of its streams, should one of them exceed a
+ * limit of its server?  That is so if it is one of an attempt that is open; or
+ * if it has a local plan, and no row has come, nor is read by another
+ * participant.
+ */
+extern bool px_start_may_fail(const px_receive_state *state);
 
 /*
  * The scan is one of an attempt that is open, or was given up.  See

@@ -166,7 +166,8 @@ begin_session(px_receive_state *state, const CustomScan *scan, int eflags)
 	state->child = ExecInitNode(
 		(Plan *) px_scan_tuple_plan(foreign, px_receive_table(state)), estate,
 		eflags);
-	state->fallback = types != NIL && outerPlanState(state->child) ?
+	state->has_local_plan = types != NIL && outerPlanState(state->child);
+	state->fallback = state->has_local_plan ?
 		outerPlanState(state->child) : state->child;
 	px_child_keys_begin(state, eflags);
 	px_ask_types_begin(state, types);
@@ -358,7 +359,7 @@ advance_reader(px_receive_state *state, px_stream_reader *reader, bool wait)
 
 	if (reader->session_active && px_session_needs_portion(reader->session))
 		before_portion(state);
-	reader->stream->may_fail = px_start_may_give_up(state);
+	reader->stream->may_fail = px_start_may_fail(state);
 	status = px_stream_reader_next(reader, wait);
 	if (!reader->has_begun &&
 		(status == PX_STREAM_OK || status == PX_STREAM_END))

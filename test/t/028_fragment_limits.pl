@@ -1,5 +1,5 @@
-# A join on the shards does not fail where postgres_fdw answers: a fragment that
-# exceeds what its server allows one statement, functions that are taken away
+# A join on the shards does not fail where postgres_fdw answers: a fragment or
+# aggregate that exceeds what its server allows one statement, functions that are taken away
 # within a transaction, arrays that a server reads in another way, and a big
 # table that nobody needs to look at.
 use strict;
@@ -143,6 +143,45 @@ answers($queries{both_sides}, $rows{both_sides}, 'a source fails');
 is(way($queries{both_sides}), 'limit of the server: no more than that', 'a source fails: EXPLAIN says so');
 on_shards('DELETE FROM fault');
 
+# ---- errors of other queries that a server computes as a whole ------------------------
+
+my %computed = (
+	'partial aggregate' => 'SELECT priority, count(*), sum(code) FROM orders GROUP BY 1 ORDER BY 1',
+	'distinct values' => 'SELECT DISTINCT code FROM orders ORDER BY 1 OFFSET 897',
+	'semi-join' => 'SELECT count(*), sum(qty) FROM items_1 i WHERE EXISTS (SELECT FROM orders_1 o WHERE o.id = i.ord AND o.priority < 6)',
+	'anti-join' => 'SELECT qty, nr FROM items_1 i WHERE NOT EXISTS (SELECT FROM orders_1 o WHERE o.id = i.ord AND o.priority < 6) ORDER BY nr LIMIT 3');
+my $computed = 'GROUP BY|EXISTS';
+begin_session();
+ask(q{SET pg_exchange.join_exchange = off; SET pg_exchange.transport = stream});
+foreach my $kind (sort keys %computed)
+{
+	my $query = $computed{$kind};
+	my $expected = $coordinator->safe_psql('postgres', "SET pg_exchange.enabled = off; $query");
+	answers($query, $expected, $kind);
+	unlike(ask("EXPLAIN (ANALYZE, COSTS OFF) $query"), qr/Transport: postgres_fdw/, "$kind: a server computes it");
+	foreach my $state ('57014', '53200', '53400', '54000')
+	{
+		on_shards("INSERT INTO fault VALUES ('$state', '$computed', 0)");
+		answers($query, $expected, "$kind, $state");
+		like(ask("EXPLAIN (ANALYZE, COSTS OFF) $query"), qr/Transport: postgres_fdw \(limit of the server: no more than that\)/, "$kind, $state: EXPLAIN says so");
+		on_shards('DELETE FROM fault');
+	}
+	next if $query !~ /FROM orders /;
+	on_shards("INSERT INTO fault VALUES ('57014', '$computed', 1)", $shards[1]);
+	answers($query, $expected, "$kind, one of two servers fails late");
+	my $plan = ask("EXPLAIN (ANALYZE, COSTS OFF) $query");
+	is(scalar(() = $plan =~ /Transport: postgres_fdw \(/g), 1, "$kind, one of two servers fails late: the other one computes");
+	ask('BEGIN');
+	answers($query, $expected, "$kind, in a transaction");
+	is(ask('SELECT count(*) FROM orders'), '10000', "$kind, in a transaction: the next query has its rows");
+	ask('COMMIT');
+	on_shards('DELETE FROM fault');
+	on_shards("INSERT INTO fault VALUES ('22012', '$computed', 0)");
+	ask($query);
+	like($session->{stderr}, qr/ERROR:  22012: no more than that/, "$kind: any other error is the query's");
+	on_shards('DELETE FROM fault');
+}
+
 # ---- limits of roles ------------------------------------------------------------------
 
 # A FETCH sleeps for a second, a fragment for five.
@@ -163,6 +202,8 @@ begin_session();
 ask(q{SET pg_exchange.join_exchange = broadcast; SET pg_exchange.transport = session});
 is(way($queries{broadcast}), 'sent', 'no statement_timeout: a fragment may run in the session of postgres_fdw');
 
+my $groups = 'SELECT count(*), sum(n), max(m) FROM (SELECT code, max(name) AS m, count(*) AS n FROM stored GROUP BY 1 OFFSET 0) q';
+my $groups_rows = $coordinator->safe_psql('postgres', "SET pg_exchange.enabled = off; $groups");
 on_shards("ALTER ROLE guest SET $_") for q{work_mem = '64kB'}, 'hash_mem_multiplier = 1';
 on_shards(q{ALTER ROLE guest SET temp_file_limit = '64kB'});
 begin_session();
@@ -171,6 +212,15 @@ foreach my $kind (sort keys %queries)
 	ask("SET pg_exchange.join_exchange = $settings{$kind}");
 	answers($queries{$kind}, $rows{$kind}, "temp_file_limit, $kind");
 }
+
+# A FETCH takes 100 kB, groups take 270 kB.
+on_shards(q{ALTER ROLE guest SET temp_file_limit = '160kB'});
+begin_session();
+ask(q{SET pg_exchange.min_bytes = 0});
+answers($groups, $groups_rows, 'temp_file_limit, groups');
+like(ask("EXPLAIN (ANALYZE, COSTS OFF) $groups"), qr/Transport: postgres_fdw \(limit of the server: temporary file size exceeds/, 'temp_file_limit, groups: EXPLAIN says so');
+on_shards(q{ALTER ROLE guest SET temp_file_limit = '64kB'});
+begin_session();
 $coordinator->safe_psql('postgres', q{CREATE TABLE medium AS SELECT i AS id, i % 900 AS code, repeat(md5(i::text), 3) AS t FROM generate_series(1, 3000) i; ANALYZE medium});
 (my $medium = $queries{broadcast}) =~ s/sum\(s.id\)/sum(length(s.t))/;
 $medium =~ s/small/medium/;
