@@ -29,7 +29,13 @@ for my $p (1 .. 4)
 		GRANT SELECT ON t$p TO reader; ANALYZE t$p});
 	$coordinator->safe_psql('postgres', "CREATE FOREIGN TABLE t_$p PARTITION OF t FOR VALUES IN ($p) SERVER s$n OPTIONS (table_name 't$p')");
 }
-$coordinator->safe_psql('postgres', 'ANALYZE t');
+$coordinator->safe_psql('postgres', q{
+	CREATE TABLE same (p int, k int) PARTITION BY LIST (p);
+	CREATE FOREIGN TABLE same_1 PARTITION OF same FOR VALUES IN (1) SERVER s1 OPTIONS (table_name 't1');
+	CREATE FOREIGN TABLE same_2 PARTITION OF same FOR VALUES IN (2) SERVER s2 OPTIONS (table_name 't2');
+	CREATE FOREIGN TABLE same_3 PARTITION OF same FOR VALUES IN (3) SERVER s1 OPTIONS (table_name 't3');
+	CREATE FOREIGN TABLE same_4 PARTITION OF same FOR VALUES IN (4) SERVER s2 OPTIONS (table_name 't4');
+	ANALYZE t, same});
 
 # A session by postgres_fdw, or by exchanges.
 sub reader
@@ -56,6 +62,8 @@ sub waits_on
 
 my $way;
 my $all = 'SELECT count(*), sum(k) FROM (SELECT * FROM t OFFSET 0) x';
+# It returns nine times as many rows as are expected: so all partitions are begun.
+my $semi_join = 'SELECT FROM t WHERE k % 2 < 5 AND k % 3 < 5 AND EXISTS (SELECT FROM same WHERE same.p = t.p AND same.k = t.k)';
 my $right = '20000|' . 4 * 5000 * 5001 / 2;
 for $way ('postgres_fdw', 'exchange')
 {
@@ -75,6 +83,8 @@ for $way ('postgres_fdw', 'exchange')
 	$second->query_safe('BEGIN; LOCK TABLE t4 IN ACCESS EXCLUSIVE MODE');
 	is($session->query_safe('SELECT count(*) FROM (SELECT * FROM t LIMIT 2000) x'), 2000, "$way: a LIMIT does not wait for the last partition");
 	is($session->query_safe('SELECT EXISTS (SELECT FROM t WHERE k = 5)'), 't', "$way: nor does EXISTS");
+	is($session->query_safe("SET enable_partitionwise_join = on; SELECT count(*) FROM ($semi_join LIMIT 3000) x"), 3000,
+		"$way: nor a LIMIT for which the servers are asked about their types");
 	is($session->query_safe('SELECT count(*) FROM t WHERE p = (SELECT 1)'), 5000, "$way: nor a query that prunes it");
 	is($session->query_safe('SELECT count(*) FROM t WHERE (SELECT false)'), 0, "$way: nor one that has no rows");
 	begin($session, $all);
