@@ -26,6 +26,7 @@
 #ifndef PX_EXEC_RECEIVE_STATE_H
 #define PX_EXEC_RECEIVE_STATE_H
 
+#include "executor/tuptable.h"
 #include "foreign/foreign.h"
 #include "nodes/execnodes.h"
 
