@@ -358,6 +358,11 @@ begin_reading(px_receive_state *state, bool may_use_session)
 					PX_FALLBACK_DISABLED);
 		return true;
 	}
+	if (state->css.ss.ps.state->es_epq_active)
+	{
+		start_child(state, "a row is checked again", PX_FALLBACK_DECLINED);
+		return true;
+	}
 	if (px_scan_filter_excludes(state))
 	{
 		state->phase = PX_RECEIVE_FRAMES;
@@ -626,9 +631,9 @@ px_start_may_fail(const px_receive_state *state)
 	if (state->attempt)
 		return state->attempt->open;
 
-	/* Before the first frame, no other slice is read. */
 	return state->has_local_plan && !px_receive_has_participants(state) &&
-		!state->readers[0]->has_begun && !state->slices->announced;
+		!state->readers[0]->has_begun &&
+		(!state->slices->announced || state->slices->slice.slices == 1);
 }
 
 void

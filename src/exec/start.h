@@ -99,8 +99,8 @@ extern void px_start_declined(px_receive_state *state,
 /*
  * Can the scan do without the rows of its streams, should one of them exceed a
  * limit of its server?  That is so if it is one of an attempt that is open; or
- * if it has a local plan, and no row has come, nor is read by another
- * participant.
+ * if it has a local plan, and no row has come, nor is another slice read, or
+ * any by another participant.
  */
 extern bool px_start_may_fail(const px_receive_state *state);
 

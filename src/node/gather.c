@@ -160,7 +160,10 @@ begin_gather(CustomScanState *css, EState *estate, int eflags)
 		child->node =
 			ExecInitNode(list_nth(scan->custom_plans, i), estate, eflags);
 		css->custom_ps = lappend(css->custom_ps, child->node);
-		child->receive = find_receive(child->node);
+
+		/* EvalPlanQual runs them in turn, as it does children of an Append. */
+		child->receive = estate->es_epq_active ? NULL :
+			find_receive(child->node);
 		if (child->receive)
 			nstreams += child->receive->nslices_max;
 	}

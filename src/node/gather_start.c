@@ -288,8 +288,12 @@ start_next(px_gather_state *state)
 		if (rescanned)
 			ExecReScan(child->node);
 
-		/* After a rescan, nodes below learn of it only when they are run. */
-		if (child->receive == NULL && !rescanned)
+		/*
+		 * After a rescan, nodes below learn of it only when they are run.
+		 * EvalPlanQual may have no use for them.
+		 */
+		if (child->receive == NULL && !rescanned &&
+			state->css.ss.ps.state->es_epq_active == NULL)
 			(void) begin_nested(child->node, NULL);
 	}
 	if (state->siblings)

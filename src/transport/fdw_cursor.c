@@ -162,6 +162,7 @@ make_estate(EState *query)
 	estate->es_jit_flags = 0;
 	estate->es_jit = NULL;
 	estate->es_partition_directory = NULL;
+	estate->es_epq_active = NULL;	/* else it would not be asynchronous */
 	MemoryContextSwitchTo(oldcontext);
 	return estate;
 }

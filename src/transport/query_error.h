@@ -23,8 +23,9 @@ extern bool px_error_is_missing_marker(const PGresult *res);
  * exceeds what the server allows?  Its rows may be had by smaller statements:
  * they take less time, memory and room for temporary files each.  A violation
  * of the protocol is about frames that the query was sent, which the server
- * has found too large.  57014 is a time-out there: if our own query is
- * cancelled, we do not learn that from the server.
+ * has found too large.  57014 is a time-out there, or somebody has cancelled
+ * the query there, which is no limit: if our own query is cancelled, we do not
+ * learn that from the server.
  */
 extern bool px_error_is_limit(const PGresult *res);
 

@@ -19,14 +19,14 @@ foreach my $shard (@shards)
 {
 	$number++;
 	$shard->safe_psql('postgres', qq{
-		CREATE TABLE fault (state text, query text, wait float);
+		CREATE TABLE fault (state text, query text, wait float, words text DEFAULT 'no more than that');
 		CREATE FUNCTION may_read(id int) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS \$\$
 		DECLARE f public.fault;
 		BEGIN
 			SELECT * INTO f FROM public.fault;
 			IF current_query() ~ f.query THEN
 				PERFORM pg_sleep(f.wait);
-				RAISE 'no more than that' USING ERRCODE = f.state;
+				RAISE '%', f.words USING ERRCODE = f.state;
 			END IF;
 			RETURN true;
 		END \$\$;
@@ -178,10 +178,14 @@ foreach my $kind (sort keys %computed)
 	is(ask('SELECT count(*) FROM orders'), '10000', "$kind, in a transaction: the next query has its rows");
 	ask('COMMIT');
 	on_shards('DELETE FROM fault');
-	on_shards("INSERT INTO fault VALUES ('22012', '$computed', 0)");
-	ask($query);
-	like($session->{stderr}, qr/ERROR:  22012: no more than that/, "$kind: any other error is the query's");
-	on_shards('DELETE FROM fault');
+	foreach my $error ([ '22012', 'no more than that' ], [ '57014', 'canceling statement due to user request' ])
+	{
+		my ($state, $words) = @$error;
+		on_shards("INSERT INTO fault VALUES ('$state', '$computed', 0, '$words')");
+		ask($query);
+		like($session->{stderr}, qr/ERROR:  $state: $words/, "$kind: any other error is the query's: $words");
+		on_shards('DELETE FROM fault');
+	}
 }
 
 # ---- limits of roles ------------------------------------------------------------------
