@@ -18,9 +18,9 @@ extern bool px_scan_tuple_has_ctid(const ForeignScan *foreign);
 
 /*
  * Have the scan of a base relation, with this descriptor, return its scan
- * tuples.  px_receive_plan leaves the target list empty, as it costs a fifth of
- * planning to go through columns that may never be asked for.  Does nothing to
- * a plan that is complete.
+ * tuples.  px_receive_plan leaves the target list empty, so that setrefs.c need
+ * not go through columns that may never be asked for.  Does nothing to a plan
+ * that is complete.
  */
 extern void px_scan_tuple_complete(ForeignScan *foreign, TupleDesc table);
 

@@ -630,7 +630,6 @@ px_start_may_fail(const px_receive_state *state)
 {
 	if (state->attempt)
 		return state->attempt->open;
-
 	return state->has_local_plan && !px_receive_has_participants(state) &&
 		!state->readers[0]->has_begun &&
 		(!state->slices->announced || state->slices->slice.slices == 1);

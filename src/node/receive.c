@@ -97,13 +97,6 @@ px_receive_from_node(PlanState *node)
 	return NULL;
 }
 
-/* The Integer that stands at that place of custom_private. */
-static int
-private_int(const CustomScan *scan, px_receive_private at)
-{
-	return intVal(list_nth(scan->custom_private, at));
-}
-
 /* Is it a parameter that has another value at each rescan? */
 static bool
 is_changing_param(Node *node, void *context)
@@ -128,8 +121,8 @@ begin_params(px_receive_state *state, const CustomScan *scan)
 		return;
 
 	/* An ExchangeLookup sets its keys once for many outer rows. */
-	state->params_change = !private_int(scan, PX_RECEIVE_PRIVATE_KEYS) &&
-		!private_int(scan, PX_RECEIVE_PRIVATE_CONSTANT) &&
+	state->params_change = !px_receive_get(scan, PX_RECEIVE_PRIVATE_KEYS) &&
+		!px_receive_get(scan, PX_RECEIVE_PRIVATE_CONSTANT) &&
 		is_changing_param((Node *) exprs, NULL);
 	state->param_exprs = ExecInitExprList(exprs, &state->css.ss.ps);
 	state->param_output = palloc(nparams * sizeof(FmgrInfo));
@@ -215,8 +208,8 @@ begin_slices(px_receive_state *state, const CustomScan *scan)
 	 */
 	state->nslices_max = 1;
 	if (state->params == NIL &&
-		!private_int(scan, PX_RECEIVE_PRIVATE_KEYS) &&
-		private_int(scan, PX_RECEIVE_PRIVATE_SORTED) == 0)
+		!px_receive_get(scan, PX_RECEIVE_PRIVATE_KEYS) &&
+		px_receive_get(scan, PX_RECEIVE_PRIVATE_SORTED) == 0)
 		state->nslices_max = px_slices_setting;
 	state->slices = &state->local_slices;
 	px_slices_init(&state->local_slices, state->nslices_max);
@@ -259,22 +252,22 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 	begin_server(state, scan, estate, eflags);
 
 	state->ntargets = 1;
-	state->nstreams = private_int(scan, PX_RECEIVE_PRIVATE_STREAMS);
-	state->smallness = private_int(scan, PX_RECEIVE_PRIVATE_SMALL);
-	state->locks_rows = private_int(scan, PX_RECEIVE_PRIVATE_LOCKS) != 0;
+	state->nstreams = px_receive_get(scan, PX_RECEIVE_PRIVATE_STREAMS);
+	state->smallness = px_receive_get(scan, PX_RECEIVE_PRIVATE_SMALL);
+	state->locks_rows = px_receive_get(scan, PX_RECEIVE_PRIVATE_LOCKS) != 0;
 	state->finds_targets = state->locks_rows &&
 		state->foreign->scan.scanrelid > 0 &&
 		(estate->es_plannedstmt->commandType == CMD_UPDATE ||
 		 estate->es_plannedstmt->commandType == CMD_DELETE);
 	state->user_code = px_run_has_early_triggers(estate) ||
-		private_int(scan, PX_RECEIVE_PRIVATE_USER_CODE) != 0;
-	state->limited = private_int(scan, PX_RECEIVE_PRIVATE_LIMITED) != 0;
-	state->missed = private_int(scan, PX_RECEIVE_PRIVATE_MISSED) != 0;
-	state->few_rows = private_int(scan, PX_RECEIVE_PRIVATE_FEW_ROWS) != 0;
+		px_receive_get(scan, PX_RECEIVE_PRIVATE_USER_CODE) != 0;
+	state->limited = px_receive_get(scan, PX_RECEIVE_PRIVATE_LIMITED) != 0;
+	state->missed = px_receive_get(scan, PX_RECEIVE_PRIVATE_MISSED) != 0;
+	state->few_rows = px_receive_get(scan, PX_RECEIVE_PRIVATE_FEW_ROWS) != 0;
 
 	if (state->keys != NIL)
 		state->scan_kinds |= PX_SCAN_BIT(PX_SCAN_LOOKUP);
-	if (private_int(scan, PX_RECEIVE_PRIVATE_SEMI_JOIN) != 0)
+	if (px_receive_get(scan, PX_RECEIVE_PRIVATE_SEMI_JOIN) != 0)
 		state->scan_kinds |= PX_SCAN_BIT(PX_SCAN_SEMI_JOIN);
 
 	/* Workers share a scan only if it is parallel_aware. */

@@ -9,6 +9,7 @@
 #define PX_NODE_RECEIVE_H
 
 #include "nodes/extensible.h"
+#include "nodes/value.h"
 
 #include "exec/receive_state.h"
 
@@ -56,6 +57,24 @@ typedef enum px_receive_private
 								 * older servers; else NIL */
 	PX_RECEIVE_PRIVATE_ITEMS	/* their number */
 } px_receive_private;
+
+/* An Integer that stands there. */
+static inline int
+px_receive_get(const CustomScan *scan, px_receive_private item)
+{
+	return intVal(list_nth(scan->custom_private, item));
+}
+
+/*
+ * Set one, also of a path's list, which is the same.  Lists share their
+ * Integers: so it is replaced, and not changed.
+ */
+static inline void
+px_receive_set(List *private, px_receive_private item, int value)
+{
+	if (intVal(list_nth(private, item)) != value)
+		lfirst(list_nth_cell(private, item)) = makeInteger(value);
+}
 
 /*
  * For a CustomScan whose single custom plan is the ForeignScan that it

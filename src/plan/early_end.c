@@ -113,13 +113,12 @@ mark_receive(CustomScan *receive, double rows)
 	double		fetch_size = intVal(lthird(foreign->fdw_private));
 
 	/* A merge has postgres_fdw fetch so many of each child anyway. */
-	if (intVal(list_nth(receive->custom_private,
-						PX_RECEIVE_PRIVATE_LIMITED)) != 0 &&
+	if (px_receive_get(receive, PX_RECEIVE_PRIVATE_LIMITED) != 0 &&
 		receive->scan.plan.plan_rows <= fetch_size)
 		return;
 	if (rows <= FEW_FETCHES * fetch_size)
-		lfirst(list_nth_cell(receive->custom_private,
-							 PX_RECEIVE_PRIVATE_FEW_ROWS)) = makeInteger(1);
+		px_receive_set(receive->custom_private, PX_RECEIVE_PRIVATE_FEW_ROWS,
+					   1);
 }
 
 /* Mark the scans below plan that end after so many rows. */

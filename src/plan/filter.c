@@ -118,12 +118,6 @@ px_filter_suits_query(Query *query)
 
 static void offer_to(Plan *plan, AttrNumber resno, offer *offer, bool kept);
 
-static int
-private_int(const CustomScan *receive, px_receive_private at)
-{
-	return intVal(list_nth(receive->custom_private, at));
-}
-
 /* May an ExchangeReceive leave out rows, by its column number resno? */
 static void
 offer_to_receive(CustomScan *receive, AttrNumber resno, offer *offer)
@@ -137,8 +131,8 @@ offer_to_receive(CustomScan *receive, AttrNumber resno, offer *offer)
 
 	/* The remote's order would be lost, and locks. */
 	if (var == NULL || plan->parallel_aware ||
-		private_int(receive, PX_RECEIVE_PRIVATE_LOCKS) != 0 ||
-		private_int(receive, PX_RECEIVE_PRIVATE_SORTED) != 0 ||
+		px_receive_get(receive, PX_RECEIVE_PRIVATE_LOCKS) != 0 ||
+		px_receive_get(receive, PX_RECEIVE_PRIVATE_SORTED) != 0 ||
 		Max(plan->plan_rows, offer->member_rows) * (1 - offer->fraction) <
 		PX_FILTER_ROWS_MIN)
 		return;

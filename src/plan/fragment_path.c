@@ -551,11 +551,9 @@ plan_fragment(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	if (path->join->sources)
 	{
 		/* No other session has the inboxes, so there are no slices. */
-		lfirst(list_nth_cell(scan->custom_private,
-							 PX_RECEIVE_PRIVATE_SMALL)) = makeInteger(0);
+		px_receive_set(scan->custom_private, PX_RECEIVE_PRIVATE_SMALL, 0);
 		if (foreign->fdw_exprs == NIL)
-			lfirst(list_nth_cell(scan->custom_private,
-								 PX_RECEIVE_PRIVATE_KEYS)) = makeInteger(1);
+			px_receive_set(scan->custom_private, PX_RECEIVE_PRIVATE_KEYS, 1);
 	}
 
 	/* The sources are asked about the types of what inboxes have. */

@@ -460,8 +460,7 @@ push_into_receive(CustomScan *receive, const wanted *wanted)
 {
 	ForeignScan *foreign = linitial_node(ForeignScan, receive->custom_plans);
 	ListCell   *private = list_head(foreign->fdw_private);
-	int			nsorted = intVal(list_nth(receive->custom_private,
-										  PX_RECEIVE_PRIVATE_SORTED));
+	int			nsorted = px_receive_get(receive, PX_RECEIVE_PRIVATE_SORTED);
 	double		rows = wanted->count ?
 		wanted->limit->plan.plan_rows : (double) wanted->rows;
 	bool		sorts = wanted->keys != NULL;
@@ -469,8 +468,7 @@ push_into_receive(CustomScan *receive, const wanted *wanted)
 	StringInfoData sql;
 
 	if (receive->scan.plan.qual != NIL ||
-		intVal(list_nth(receive->custom_private,
-						PX_RECEIVE_PRIVATE_LOCKS)) != 0 ||
+		px_receive_get(receive, PX_RECEIVE_PRIVATE_LOCKS) != 0 ||
 		!is_extensible(strVal(lfirst(private)), sorts) ||
 		!is_plain_scan(receive, foreign))
 		return false;
@@ -498,8 +496,7 @@ push_into_receive(CustomScan *receive, const wanted *wanted)
 		clamp_row_est(Min(receive->scan.plan.plan_rows, rows));
 	foreign->scan.plan.plan_rows = receive->scan.plan.plan_rows;
 	if (wanted->merged)
-		lfirst(list_nth_cell(receive->custom_private,
-							 PX_RECEIVE_PRIVATE_LIMITED)) = makeInteger(1);
+		px_receive_set(receive->custom_private, PX_RECEIVE_PRIVATE_LIMITED, 1);
 	return true;
 }
 

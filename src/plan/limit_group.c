@@ -111,12 +111,6 @@ foreign_of(const CustomScan *receive)
 	return linitial_node(ForeignScan, receive->custom_plans);
 }
 
-static int
-private_int(const CustomScan *receive, px_receive_private at)
-{
-	return intVal(list_nth(receive->custom_private, at));
-}
-
 /*
  * Which column of the remote query, counted from 1, is this target of a scan?
  * 0 if it is none, or something else than a plain column.
@@ -156,8 +150,8 @@ can_be_grouped(const CustomScan *receive, int64 nrows)
 		!bms_is_empty(plan->extParam) || foreign->fdw_exprs != NIL ||
 		nrows > intVal(lthird(foreign->fdw_private)) ||
 		foreign->fsSystemCol || plan->targetlist == NIL ||
-		private_int(receive, PX_RECEIVE_PRIVATE_LOCKS) != 0 ||
-		private_int(receive, PX_RECEIVE_PRIVATE_KEYS) != 0)
+		px_receive_get(receive, PX_RECEIVE_PRIVATE_LOCKS) != 0 ||
+		px_receive_get(receive, PX_RECEIVE_PRIVATE_KEYS) != 0)
 		return false;
 	foreach(lc, plan->targetlist)
 	{
@@ -313,12 +307,6 @@ refer_to_columns(const List *targets)
 	return result;
 }
 
-static void
-set_private(CustomScan *receive, px_receive_private at, int value)
-{
-	lfirst(list_nth_cell(receive->custom_private, at)) = makeInteger(value);
-}
-
 /* Ask for the types of the keys of all of them. */
 static List *
 make_types(const List *receives, int nkeys, const px_sort_key *keys)
@@ -418,10 +406,11 @@ make_group(const PlannedStmt *stmt, const Plan *append, const List *receives,
 		relids = bms_add_member(relids, receive->scan.scanrelid);
 		appendStringInfo(&names, "%s%u", names.len > 0 ? ", " : "",
 						 receive->scan.scanrelid);
-		if (private_int(receive, PX_RECEIVE_PRIVATE_SMALL) != PX_IS_SMALL)
-			set_private(group, PX_RECEIVE_PRIVATE_SMALL, PX_IS_NOT_SMALL);
-		if (private_int(receive, PX_RECEIVE_PRIVATE_ASYNC))
-			set_private(group, PX_RECEIVE_PRIVATE_ASYNC, 1);
+		if (px_receive_get(receive, PX_RECEIVE_PRIVATE_SMALL) != PX_IS_SMALL)
+			px_receive_set(group->custom_private, PX_RECEIVE_PRIVATE_SMALL,
+						   PX_IS_NOT_SMALL);
+		if (px_receive_get(receive, PX_RECEIVE_PRIVATE_ASYNC))
+			px_receive_set(group->custom_private, PX_RECEIVE_PRIVATE_ASYNC, 1);
 	}
 	plan->plan_rows = Min(plan->plan_rows, clamp_row_est((double) nrows));
 	foreign->scan.plan.startup_cost = plan->startup_cost;

@@ -152,12 +152,6 @@ bind_keys(CustomScan *receive, const key_params *params)
 	}
 }
 
-static void
-mark(CustomScan *receive, px_receive_private item)
-{
-	lfirst(list_nth_cell(receive->custom_private, item)) = makeInteger(1);
-}
-
 /* Bind the markers of an ExchangeReceive. */
 static bool
 bind_receive(Plan *plan, void *arg)
@@ -175,7 +169,7 @@ bind_receive(Plan *plan, void *arg)
 				  PX_RECEIVE_PRIVATE_LOOKUP) != NIL) &&
 		params->stable &&
 		!has_changing_param((Node *) foreign->fdw_exprs, params->constant))
-		mark(receive, PX_RECEIVE_PRIVATE_KEYS);
+		px_receive_set(receive->custom_private, PX_RECEIVE_PRIVATE_KEYS, 1);
 	bind_keys(receive, params);
 	add_params(&foreign->scan.plan, params);
 	plan->qual = replace_list(plan->qual, params);
@@ -263,7 +257,8 @@ mark_constant(const lookup_binding *binding, CustomScan *receive)
 	if (list_nth(receive->custom_private, PX_RECEIVE_PRIVATE_LOOKUP) == NIL &&
 		!has_marker((Node *) exprs, NULL) &&
 		!has_changing_param((Node *) exprs, binding->constant))
-		mark(receive, PX_RECEIVE_PRIVATE_CONSTANT);
+		px_receive_set(receive->custom_private, PX_RECEIVE_PRIVATE_CONSTANT,
+					   1);
 }
 
 static bool

@@ -195,14 +195,6 @@ transfer_cost(const Path *path)
 								  path->pathtarget->width);
 }
 
-/* An Integer of a path or plan, which shares them: they are never changed. */
-static void
-set_private(CustomPath *path, px_receive_private item, int value)
-{
-	if (value != intVal(list_nth(path->custom_private, item)))
-		lfirst(list_nth_cell(path->custom_private, item)) = makeInteger(value);
-}
-
 /* See px_receive_private. */
 static List *
 make_plain_private(void)
@@ -241,15 +233,17 @@ px_receive_path(PlannerInfo *root, ForeignPath *foreign)
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make1(foreign);
 	path->custom_private = list_copy(plain_private);
-	set_private(path, PX_RECEIVE_PRIVATE_SORTED,
-				list_length(foreign->path.pathkeys));
-	set_private(path, PX_RECEIVE_PRIVATE_ASYNC, is_async_capable(foreign));
-	set_private(path, PX_RECEIVE_PRIVATE_SMALL, smallness(root, foreign));
+	px_receive_set(path->custom_private, PX_RECEIVE_PRIVATE_SORTED,
+				   list_length(foreign->path.pathkeys));
+	px_receive_set(path->custom_private, PX_RECEIVE_PRIVATE_ASYNC,
+				   is_async_capable(foreign));
+	px_receive_set(path->custom_private, PX_RECEIVE_PRIVATE_SMALL,
+				   smallness(root, foreign));
 	if (px_rel_is_locked(root, foreign->path.parent))
-		set_private(path, PX_RECEIVE_PRIVATE_LOCKS,
-					px_query_updates(root) ? 2 : 1);
-	set_private(path, PX_RECEIVE_PRIVATE_SEMI_JOIN,
-				px_semi_join_is_path(foreign));
+		px_receive_set(path->custom_private, PX_RECEIVE_PRIVATE_LOCKS,
+					   px_query_updates(root) ? 2 : 1);
+	px_receive_set(path->custom_private, PX_RECEIVE_PRIVATE_SEMI_JOIN,
+				   px_semi_join_is_path(foreign));
 	px_custompath_copy_restrictinfo(path, foreign);
 	path->methods = &receive_path_methods;
 	return path;
@@ -407,7 +401,8 @@ px_paths_make_lookup(PlannerInfo *root, RelOptInfo *rel, List *clauses,
 
 	/* The remotes take long, whatever they return: so all work at once. */
 	if (routine->plain->path.total_cost >= BUSY_REMOTE_COST)
-		set_private(path, PX_RECEIVE_PRIVATE_SMALL, PX_IS_NOT_SMALL);
+		px_receive_set(path->custom_private, PX_RECEIVE_PRIVATE_SMALL,
+					   PX_IS_NOT_SMALL);
 	return &path->path;
 }
 

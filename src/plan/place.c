@@ -57,12 +57,6 @@ typedef struct query_facts
 	bool		user_code;		/* see is_user_code */
 } query_facts;
 
-static void
-set_private(CustomScan *receive, int item, int value)
-{
-	lfirst(list_nth_cell(receive->custom_private, item)) = makeInteger(value);
-}
-
 static bool
 count_receive(Plan *plan, void *arg)
 {
@@ -83,9 +77,11 @@ finish_receive(Plan *plan, void *arg)
 	foreign = linitial_node(ForeignScan, receive->custom_plans);
 
 	/* The streams of a query share receive_buffer. */
-	set_private(receive, PX_RECEIVE_PRIVATE_STREAMS, facts->nstreams);
+	px_receive_set(receive->custom_private, PX_RECEIVE_PRIVATE_STREAMS,
+				   facts->nstreams);
 	if (facts->user_code)
-		set_private(receive, PX_RECEIVE_PRIVATE_USER_CODE, 1);
+		px_receive_set(receive->custom_private, PX_RECEIVE_PRIVATE_USER_CODE,
+					   1);
 
 	/*
 	 * EXPLAIN chooses names for the tables in custom_relids.  The planner has
@@ -105,7 +101,8 @@ static bool
 mark_missed_here(Plan *plan, void *arg)
 {
 	if (px_plan_is_receive(plan))
-		set_private((CustomScan *) plan, PX_RECEIVE_PRIVATE_MISSED, 1);
+		px_receive_set(((CustomScan *) plan)->custom_private,
+					   PX_RECEIVE_PRIVATE_MISSED, 1);
 	return false;
 }
 
@@ -210,14 +207,13 @@ order_of_children(List *children)
 	foreach(lc, children)
 	{
 		const Plan *plan = skip_projections(lfirst(lc));
-		const List *private;
+		const CustomScan *receive = (const CustomScan *) plan;
 
 		if (!px_plan_is_receive(plan))
 			continue;
-		private = ((const CustomScan *) plan)->custom_private;
-		if (intVal(list_nth(private, PX_RECEIVE_PRIVATE_SORTED)) == 0)
+		if (px_receive_get(receive, PX_RECEIVE_PRIVATE_SORTED) == 0)
 			sorted = false;
-		if (intVal(list_nth(private, PX_RECEIVE_PRIVATE_ASYNC)) != 0)
+		if (px_receive_get(receive, PX_RECEIVE_PRIVATE_ASYNC) != 0)
 			async = true;
 	}
 	return sorted ? PX_GATHER_IN_ORDER :

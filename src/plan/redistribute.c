@@ -650,10 +650,8 @@ plan_source(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 											  false));
 
 	/* Nobody else could read it. */
-	lfirst(list_nth_cell(scan->custom_private, PX_RECEIVE_PRIVATE_SMALL)) =
-		makeInteger(0);
-	lfirst(list_nth_cell(scan->custom_private, PX_RECEIVE_PRIVATE_SORTED)) =
-		makeInteger(1);
+	px_receive_set(scan->custom_private, PX_RECEIVE_PRIVATE_SMALL, 0);
+	px_receive_set(scan->custom_private, PX_RECEIVE_PRIVATE_SORTED, 1);
 	return px_paths_set_types(
 		&scan->scan.plan,
 		px_fragment_types(linitial(best_path->custom_paths), scan_sql, columns,

@@ -71,8 +71,8 @@ is_target_scan(Plan *plan, void *arg)
 	if (IsA(plan, ForeignScan))
 		return ((ForeignScan *) plan)->operation != CMD_SELECT;
 	return px_plan_is_receive(plan) &&
-		intVal(list_nth(((CustomScan *) plan)->custom_private,
-						PX_RECEIVE_PRIVATE_LOCKS)) == 2;
+		px_receive_get((const CustomScan *) plan,
+					   PX_RECEIVE_PRIVATE_LOCKS) == 2;
 }
 
 /*
