@@ -513,7 +513,7 @@ wait_for_any(redistribution *all)
 		if (px_stream_is_ready(all->streams[i]))
 			return;
 	}
-	px_stream_wait_any(all->streams, n, timeout, &wait);
+	(void) px_stream_wait_any(all->streams, n, timeout, &wait);
 }
 
 static void

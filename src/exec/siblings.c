@@ -35,6 +35,16 @@
  */
 #define AHEAD_NBYTES	(512 * 1024)
 
+/*
+ * Of the streams from this host, so many begin at once.  Then there is enough
+ * to read; each further one takes processor time from the backend that reads.
+ * So no more than NEAR_BEGINNING of them begin at a time, and twice as many
+ * whenever nothing has come for NEAR_PATIENCE_MS.
+ */
+#define NEAR_AT_ONCE		8
+#define NEAR_BEGINNING		2
+#define NEAR_PATIENCE_MS	5
+
 /* Of receive_buffer, first batches that are kept may take this part. */
 #define KEPT_SHARE		4
 
@@ -60,6 +70,12 @@ struct px_siblings
 	int			nservers;
 	int			first;			/* of the children that are to be read */
 	bool		any_order;		/* of execution */
+	int			nnear;			/* streams from this host that were begun */
+	int		   *beginning;		/* children whose streams have sent nothing yet;
+								 * maybe others, too */
+	int			nbeginning;
+	int			beginning_max;	/* streams that may begin at a time */
+	bool		held_back;		/* a scan waits for others to have begun */
 	List	   *asked;			/* px_ask_togethers, to be ended */
 };
 
@@ -194,6 +210,7 @@ px_siblings_new(int n, px_receive_state *const *scans)
 	siblings->n = n;
 	siblings->scans = scans;
 	siblings->server_of = palloc(Max(n, 1) * sizeof(int));
+	siblings->beginning = palloc(Max(n, 1) * sizeof(int));
 	siblings->unbegun = palloc0(Max(n, 1) * sizeof(bool));
 	siblings->servers = palloc0(Max(n, 1) * sizeof(sibling_server));
 	for (int i = 0; i < n; i++)
@@ -234,6 +251,9 @@ px_siblings_reset(px_siblings *siblings, const Bitmapset *valid,
 {
 	siblings->any_order = any_order;
 	siblings->first = bms_next_member(valid, -1);
+	siblings->nnear = siblings->nbeginning = 0;
+	siblings->beginning_max = NEAR_BEGINNING;
+	siblings->held_back = false;
 	for (int s = 0; s < siblings->nservers; s++)
 	{
 		siblings->servers[s].first = 0;
@@ -423,6 +443,58 @@ may_begin(const px_siblings *siblings, const sibling_server *server)
 		(!server->busy && server->unbegun_cost >= CONNECTION_COST * nrunning);
 }
 
+/* Streams from this host that were begun, and of which no frame has come. */
+static int
+count_beginning(px_siblings *siblings)
+{
+	int			n = 0;
+
+	for (int k = 0; k < siblings->nbeginning; k++)
+	{
+		const px_receive_state *scan = siblings->scans[siblings->beginning[k]];
+
+		if (is_streaming(scan) && !scan->readers[0]->has_begun)
+			siblings->beginning[n++] = siblings->beginning[k];
+	}
+	return siblings->nbeginning = n;
+}
+
+/* Is the scan to begin later, because others from this host are beginning? */
+static bool
+must_wait(px_siblings *siblings, const px_receive_state *scan)
+{
+	if (!siblings->any_order || siblings->nnear < NEAR_AT_ONCE ||
+		!px_start_is_near(scan) ||
+		count_beginning(siblings) < siblings->beginning_max)
+		return false;
+	siblings->held_back = true;
+	return true;
+}
+
+bool
+px_siblings_may_begin_held(px_siblings *siblings)
+{
+	if (!siblings->held_back ||
+		count_beginning(siblings) >= siblings->beginning_max)
+		return false;
+	siblings->held_back = false;
+	return true;
+}
+
+long
+px_siblings_patience_ms(const px_siblings *siblings)
+{
+	return siblings->held_back ? NEAR_PATIENCE_MS : -1;
+}
+
+void
+px_siblings_hurry(px_siblings *siblings)
+{
+	if (siblings->held_back)
+		siblings->beginning_max = 2 * Max(siblings->nbeginning,
+										  siblings->beginning_max);
+}
+
 /*
  * Child i is about to begin, on a connection that may be the last one for its
  * server.  If so, the next children of the server, with numbers below limit,
@@ -496,7 +568,8 @@ px_siblings_begin(px_siblings *siblings, int i)
 		if (scan->session_next || scan->asked.deferred ||
 			is_ahead(siblings, scan, server) ||
 			(siblings->unbegun[i] && px_receive_takes_turns(scan) &&
-			 !may_begin(siblings, server) && !is_excluded(scan)))
+			 (!may_begin(siblings, server) || must_wait(siblings, scan)) &&
+			 !is_excluded(scan)))
 			return false;
 		if (siblings->any_order && siblings->unbegun[i])
 			set_followers(siblings, i, siblings->n);
@@ -509,6 +582,12 @@ px_siblings_begin(px_siblings *siblings, int i)
 			if (server->busy && count_running(siblings, server) == 0)
 				scan->session_next = scan->busy;
 			return false;
+		}
+		if (siblings->unbegun[i] && is_streaming(scan) &&
+			px_start_is_near(scan))
+		{
+			siblings->nnear++;
+			siblings->beginning[siblings->nbeginning++] = i;
 		}
 	}
 	note_begun(siblings, i);

@@ -8,6 +8,9 @@
  * turns: one goes on with the connection and the transaction of another that
  * has ended.
  *
+ * Backends of this host take its processors from the one that reads.  Where
+ * many are to be read there, most are held back until it has need of them.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef PX_EXEC_SIBLINGS_H
@@ -47,10 +50,24 @@ extern void px_siblings_end(px_siblings *siblings);
 
 /*
  * Begin the stream of child i, unless that was done.  False if there can be
- * none (then session_next is set), or if it is to wait for a connection.
- * Blocks as px_start_begin does.
+ * none (then session_next is set), or if it is to wait for a connection, or for
+ * others to have begun.  Blocks as px_start_begin does.
  */
 extern bool px_siblings_begin(px_siblings *siblings, int i);
+
+/*
+ * May a scan begin that was held back until others have begun?  If so, the
+ * caller begins what can be begun.
+ */
+extern bool px_siblings_may_begin_held(px_siblings *siblings);
+
+/*
+ * How long the caller may wait for streams before more should begin, in
+ * milliseconds; -1 if none is held back.  When nothing has come meanwhile, it
+ * calls px_siblings_hurry: more are going to be begun at a time.
+ */
+extern long px_siblings_patience_ms(const px_siblings *siblings);
+extern void px_siblings_hurry(px_siblings *siblings);
 
 /* Has the stream of child i ended, and kept its connection? */
 extern bool px_siblings_has_spare(const px_siblings *siblings, int i);

@@ -184,13 +184,11 @@ start_session_or_child(px_receive_state *state, const char *reason)
  * With a stream
  * --------------------------------------------------------------------- */
 
-/*
- * Is it known that the server is on this host, where round trips take no time?
- * The stamp says that its session has told.
- */
-static bool
-is_near(const px_peer *peer)
+bool
+px_start_is_near(const px_receive_state *state)
 {
+	const px_peer *peer = px_receive_peer(state);
+
 	return peer->read_stamp[0] != '\0' && peer->session_locality != PX_REMOTE;
 }
 
@@ -198,8 +196,7 @@ static bool
 is_small(const px_receive_state *state)
 {
 	return state->smallness == PX_IS_SMALL ||
-		(state->smallness == PX_IS_SMALL_IF_NEAR &&
-		 is_near(px_receive_peer(state)));
+		(state->smallness == PX_IS_SMALL_IF_NEAR && px_start_is_near(state));
 }
 
 /* Does anything that is known here speak against a stream? */

@@ -329,8 +329,15 @@ wait_for_streams(px_gather_state *state)
 	state->reading_known = false;
 
 	if (nwaiting > 0)
-		px_stream_wait_any(state->waiting, nwaiting,
-						   px_gather_keep_awake(state), &state->receive_wait);
+	{
+		long		timeout_ms =
+			px_earlier_ms(px_siblings_patience_ms(state->siblings),
+						  px_gather_keep_awake(state));
+
+		if (!px_stream_wait_any(state->waiting, nwaiting, timeout_ms,
+								&state->receive_wait))
+			px_siblings_hurry(state->siblings);
+	}
 	else if (unbegun)
 		(void) px_receive_advance(unbegun->receive, true);
 	return nwaiting > 0 || unbegun;
@@ -383,8 +390,8 @@ wait_for_turn(px_gather_state *state, int i)
 		began = GetCurrentTimestamp();
 		timeout_ms = px_earlier_ms(state->patience_ms,
 								   px_gather_keep_awake(state));
-		px_stream_wait_any(state->waiting, nwaiting, timeout_ms,
-						   &state->receive_wait);
+		(void) px_stream_wait_any(state->waiting, nwaiting, timeout_ms,
+								  &state->receive_wait);
 		state->patience_ms -=
 			TimestampDifferenceMilliseconds(began, GetCurrentTimestamp());
 	}
@@ -457,6 +464,8 @@ choose_child(px_gather_state *state)
 		has_more(state, &state->children[state->current]))
 		return state->current;
 	(void) px_gather_keep_awake(state);
+	if (state->siblings && px_siblings_may_begin_held(state->siblings))
+		px_gather_begin_ahead(state);
 
 	if (state->order != PX_GATHER_ANY)
 	{

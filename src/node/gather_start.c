@@ -217,8 +217,9 @@ read_limited(px_gather_state *state)
 			continue;
 		if (nwaiting == 0)
 			return;				/* others have the connections */
-		px_stream_wait_any(state->waiting, nwaiting,
-						   px_gather_keep_awake(state), &state->receive_wait);
+		(void) px_stream_wait_any(state->waiting, nwaiting,
+								  px_gather_keep_awake(state),
+								  &state->receive_wait);
 	}
 }
 

@@ -453,8 +453,8 @@ wait_for_streams(px_receive_state *state)
 	int			n = px_receive_waiting(state, state->waiting);
 
 	if (n > 0)
-		px_stream_wait_any(state->waiting, n, px_ask_keep_awake(state),
-						   &state->stats.receive_wait);
+		(void) px_stream_wait_any(state->waiting, n, px_ask_keep_awake(state),
+								  &state->stats.receive_wait);
 }
 
 /*

@@ -231,9 +231,9 @@ px_earlier_ms(long a, long b)
 /*
  * Wait until something has arrived for one of n streams, all of which have
  * connections and are not ready, or for timeout_ms (-1 for ever).  Blocks,
- * serving interrupts; the time spent is added to *wait.
+ * serving interrupts; the time spent is added to *wait.  False if time was up.
  */
-extern void px_stream_wait_any(px_stream *const *streams, int n,
+extern bool px_stream_wait_any(px_stream *const *streams, int n,
 							   long timeout_ms, instr_time *wait);
 
 /*

@@ -22,7 +22,7 @@ show_blocked(px_stream *const *streams, int n, px_blocked blocked)
 		px_progress_blocked(streams[i]->progress, blocked);
 }
 
-void
+bool
 px_stream_wait_any(px_stream *const *streams, int n, long timeout_ms,
 				   instr_time *wait)
 {
@@ -59,6 +59,7 @@ px_stream_wait_any(px_stream *const *streams, int n, long timeout_ms,
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
 	}
+	return nevents > 0;
 }
 
 void
