@@ -487,12 +487,15 @@ px_siblings_patience_ms(const px_siblings *siblings)
 	return siblings->held_back ? NEAR_PATIENCE_MS : -1;
 }
 
-void
+bool
 px_siblings_hurry(px_siblings *siblings)
 {
-	if (siblings->held_back)
-		siblings->beginning_max = 2 * Max(siblings->nbeginning,
-										  siblings->beginning_max);
+	if (!siblings->held_back)
+		return false;
+	siblings->held_back = false;
+	siblings->beginning_max = 2 * Max(siblings->nbeginning,
+									  siblings->beginning_max);
+	return true;
 }
 
 /*

@@ -63,11 +63,15 @@ extern bool px_siblings_may_begin_held(px_siblings *siblings);
 
 /*
  * How long the caller may wait for streams before more should begin, in
- * milliseconds; -1 if none is held back.  When nothing has come meanwhile, it
- * calls px_siblings_hurry: more are going to be begun at a time.
+ * milliseconds; -1 if none is held back.
  */
 extern long px_siblings_patience_ms(const px_siblings *siblings);
-extern void px_siblings_hurry(px_siblings *siblings);
+
+/*
+ * Nothing has come for so long: more may begin at a time.  If any was held
+ * back, the caller begins what can be begun.
+ */
+extern bool px_siblings_hurry(px_siblings *siblings);
 
 /* Has the stream of child i ended, and kept its connection? */
 extern bool px_siblings_has_spare(const px_siblings *siblings, int i);

@@ -335,8 +335,9 @@ wait_for_streams(px_gather_state *state)
 						  px_gather_keep_awake(state));
 
 		if (!px_stream_wait_any(state->waiting, nwaiting, timeout_ms,
-								&state->receive_wait))
-			px_siblings_hurry(state->siblings);
+								&state->receive_wait) &&
+			px_siblings_hurry(state->siblings))
+			px_gather_begin_ahead(state);
 	}
 	else if (unbegun)
 		(void) px_receive_advance(unbegun->receive, true);
@@ -464,7 +465,7 @@ choose_child(px_gather_state *state)
 		has_more(state, &state->children[state->current]))
 		return state->current;
 	(void) px_gather_keep_awake(state);
-	if (state->siblings && px_siblings_may_begin_held(state->siblings))
+	if (px_siblings_may_begin_held(state->siblings))
 		px_gather_begin_ahead(state);
 
 	if (state->order != PX_GATHER_ANY)

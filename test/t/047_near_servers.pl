@@ -57,6 +57,14 @@ sub begin_query
 # Streams that have got their query, and have not ended.
 my $streams = q{FROM pg_stat_activity WHERE application_name LIKE 'pg_exchange%' AND query LIKE 'SELECT exchange.send%' AND state <> 'idle'};
 
+# How often the session's backend has waited.
+my $backend = $session->query_safe('SELECT pg_backend_pid()');
+sub waits
+{
+	my ($waits) = slurp_file("/proc/$backend/status") =~ /^voluntary_ctxt_switches:\s*(\d+)/m;
+	return $waits;
+}
+
 # The query stops at the row that is here, when those have begun that begin at once.
 my $holder = open_session($coordinator);
 $holder->query_safe('SELECT pg_advisory_lock(0)');
@@ -71,6 +79,9 @@ is($session->query_safe('SELECT 1'), "$right\n1", 'right rows');
 append_to_file($gate, '');
 begin_query();
 ok($shard->poll_query_until('postgres', "SELECT count(*) = $servers $streams"), 'all streams begin when there is nothing to read');
+my $waits = waits();
+sleep(2);
+cmp_ok(waits() - $waits, '<', 100, 'then it waits, and does not look again and again');
 unlink($gate);
 is($session->query_safe('SELECT 1'), "$right\n1", 'right rows again');
 
