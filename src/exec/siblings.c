@@ -58,6 +58,8 @@ typedef struct sibling_server
 	int			first;			/* of members that may not have begun */
 	double		unbegun_cost;	/* of those that have not begun */
 	bool		busy;			/* there was no connection for one of them */
+	int			in_session;		/* child that postgres_fdw's session reads; -1
+								 * if none */
 } sibling_server;
 
 struct px_siblings
@@ -259,6 +261,7 @@ px_siblings_reset(px_siblings *siblings, const Bitmapset *valid,
 		siblings->servers[s].first = 0;
 		siblings->servers[s].unbegun_cost = 0;
 		siblings->servers[s].busy = false;
+		siblings->servers[s].in_session = -1;
 	}
 	for (int i = 0; i < siblings->n; i++)
 	{
@@ -595,6 +598,31 @@ px_siblings_begin(px_siblings *siblings, int i)
 	}
 	note_begun(siblings, i);
 	return true;
+}
+
+bool
+px_siblings_take_session(px_siblings *siblings, int i)
+{
+	sibling_server *server;
+
+	if (siblings->server_of[i] < 0)
+		return true;
+	server = &siblings->servers[siblings->server_of[i]];
+	if (server->in_session < 0)
+		server->in_session = i;
+	return server->in_session == i;
+}
+
+void
+px_siblings_leave_session(px_siblings *siblings, int i)
+{
+	sibling_server *server;
+
+	if (siblings->server_of[i] < 0)
+		return;
+	server = &siblings->servers[siblings->server_of[i]];
+	if (server->in_session == i)
+		server->in_session = -1;
 }
 
 bool

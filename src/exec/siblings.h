@@ -73,6 +73,14 @@ extern long px_siblings_patience_ms(const px_siblings *siblings);
  */
 extern bool px_siblings_hurry(px_siblings *siblings);
 
+/*
+ * May postgres_fdw's session read child i now?  Then it reads no other child of
+ * the server until px_siblings_leave_session: as without us, these are not
+ * locked, and need not exist, before their rows are wanted.
+ */
+extern bool px_siblings_take_session(px_siblings *siblings, int i);
+extern void px_siblings_leave_session(px_siblings *siblings, int i);
+
 /* Has the stream of child i ended, and kept its connection? */
 extern bool px_siblings_has_spare(const px_siblings *siblings, int i);
 

@@ -220,7 +220,8 @@ next_valid(const px_gather_state *state, int i)
 /*
  * A child without a stream, if possible one after the current child, so that
  * all of them get their turn.  At first one that is local, as Append does: it
- * can run while streams begin.  -1 if there is none.
+ * can run while streams begin.  A session reads its children one after the
+ * other.  -1 if there is none.
  */
 static int
 find_local(px_gather_state *state)
@@ -240,7 +241,8 @@ find_local(px_gather_state *state)
 	for (int i = next_valid(state, state->current); n > 0;
 		 n--, i = next_valid(state, i))
 	{
-		if (is_local(&state->children[i]) && !state->children[i].done)
+		if (is_local(&state->children[i]) && !state->children[i].done &&
+			px_siblings_take_session(state->siblings, i))
 			return i;
 	}
 	return -1;
@@ -428,6 +430,8 @@ choose_first(px_gather_state *state)
 			continue;
 		if (!wait_for_turn(state, i))
 			return -1;
+		if (is_local(child))
+			(void) px_siblings_take_session(state->siblings, i);
 		if (state->order == PX_GATHER_FIRST_IN_ORDER &&
 			!may_have_turn(state, child))
 			return -1;
@@ -511,6 +515,8 @@ next_ready_row(px_gather_state *state)
 		child->done = child->receive == NULL ||
 			px_receive_is_done(child->receive);
 		px_gather_pass_on(state, i);
+		if (child->done)
+			px_siblings_leave_session(state->siblings, i);
 		if (child->done && !child->passed_on)
 			px_gather_begin_ahead(state);
 	}

@@ -50,6 +50,36 @@ like(read_gated(sub {
 		ok($_->poll_query_until('postgres', "SELECT count(*) = 1 $at_gate"), $_->name . ' computes its second portion') for @shards;
 	}), qr/^600\|90300\|2$/m, 'all rows, asynchronously');
 
+# A session comes to its next partition when the one before has been read: until
+# then, nobody sees that it is locked, or is not there.
+$coordinator->safe_psql('postgres', "CREATE TABLE several (LIKE t) PARTITION BY LIST (shard)");
+foreach my $number (1 .. 4)
+{
+	my $shard = $shards[ $number > 2 ? 1 : 0 ];
+	$shard->safe_psql('postgres', "CREATE TABLE part$number AS SELECT i AS id, $number AS shard FROM generate_series(1, 300) i");
+	$coordinator->safe_psql('postgres',
+		"CREATE FOREIGN TABLE several$number PARTITION OF several FOR VALUES IN ($number) SERVER " . $shard->name . " OPTIONS (table_name 'part$number')");
+}
+my $several = open_session($coordinator);
+my $locker = open_session($shards[0]);
+sub read_some
+{
+	my ($name) = @_;
+	is($several->query_safe("SET statement_timeout = '30s'; SELECT count(*) FROM (SELECT * FROM several LIMIT 150) x"), 150, "$name: LIMIT");
+	is($several->query_safe('BEGIN; DECLARE c CURSOR FOR SELECT id FROM several; MOVE 150 IN c; COMMIT; SELECT 1'), 1, "$name: cursor");
+	is($several->{stderr}, '', "$name: no error");
+	return;
+}
+is($several->query_safe('SELECT count(*), sum(id), count(DISTINCT shard) FROM (SELECT * FROM several OFFSET 0) x'), '1200|180600|4', 'all partitions of all sessions');
+$locker->query_safe('BEGIN; LOCK TABLE part2');
+read_some('the second partition of a session is locked');
+$locker->query_safe('ROLLBACK');
+$shards[0]->safe_psql('postgres', 'DROP TABLE part2');
+read_some('it is not there');
+$several->query('SELECT count(*) FROM (SELECT * FROM several OFFSET 0) x');
+like($several->{stderr}, qr/relation "public.part2" does not exist/, 'which all rows tell');
+$_->quit for $several, $locker;
+
 # Otherwise in order, as postgres_fdw does.
 $coordinator->safe_psql('postgres', "ALTER SERVER shard$_ OPTIONS (SET async_capable 'false')") for 1, 2;
 like(read_gated(sub {
