@@ -58,8 +58,7 @@ typedef struct sibling_server
 	int			first;			/* of members that may not have begun */
 	double		unbegun_cost;	/* of those that have not begun */
 	bool		busy;			/* there was no connection for one of them */
-	int			in_session;		/* child that postgres_fdw's session reads; -1
-								 * if none */
+	int			in_session;		/* px_siblings_in_session */
 } sibling_server;
 
 struct px_siblings
@@ -600,29 +599,21 @@ px_siblings_begin(px_siblings *siblings, int i)
 	return true;
 }
 
-bool
-px_siblings_take_session(px_siblings *siblings, int i)
+int
+px_siblings_in_session(const px_siblings *siblings, int i)
 {
-	sibling_server *server;
+	int			s = siblings->server_of[i];
 
-	if (siblings->server_of[i] < 0)
-		return true;
-	server = &siblings->servers[siblings->server_of[i]];
-	if (server->in_session < 0)
-		server->in_session = i;
-	return server->in_session == i;
+	return s >= 0 ? siblings->servers[s].in_session : -1;
 }
 
 void
-px_siblings_leave_session(px_siblings *siblings, int i)
+px_siblings_note_session(px_siblings *siblings, int i)
 {
-	sibling_server *server;
+	int			s = siblings->server_of[i];
 
-	if (siblings->server_of[i] < 0)
-		return;
-	server = &siblings->servers[siblings->server_of[i]];
-	if (server->in_session == i)
-		server->in_session = -1;
+	if (s >= 0)
+		siblings->servers[s].in_session = i;
 }
 
 bool

@@ -74,12 +74,12 @@ extern long px_siblings_patience_ms(const px_siblings *siblings);
 extern bool px_siblings_hurry(px_siblings *siblings);
 
 /*
- * May postgres_fdw's session read child i now?  Then it reads no other child of
- * the server until px_siblings_leave_session: as without us, these are not
- * locked, and need not exist, before their rows are wanted.
+ * The child that postgres_fdw's session reads, or read last, of those on the
+ * server of child i; -1 if it has read none.  The caller says so for each that
+ * is read.
  */
-extern bool px_siblings_take_session(px_siblings *siblings, int i);
-extern void px_siblings_leave_session(px_siblings *siblings, int i);
+extern int	px_siblings_in_session(const px_siblings *siblings, int i);
+extern void px_siblings_note_session(px_siblings *siblings, int i);
 
 /* Has the stream of child i ended, and kept its connection? */
 extern bool px_siblings_has_spare(const px_siblings *siblings, int i);

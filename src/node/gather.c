@@ -218,10 +218,22 @@ next_valid(const px_gather_state *state, int i)
 }
 
 /*
+ * Does postgres_fdw's session read another child?  It reads one after the
+ * other: until its rows are wanted, a partition may be locked, or not be there.
+ */
+static bool
+waits_for_other(const px_gather_state *state, int i)
+{
+	int			other = px_siblings_in_session(state->siblings, i);
+
+	return other >= 0 && other != i && !state->children[other].done &&
+		is_local(&state->children[other]);
+}
+
+/*
  * A child without a stream, if possible one after the current child, so that
  * all of them get their turn.  At first one that is local, as Append does: it
- * can run while streams begin.  A session reads its children one after the
- * other.  -1 if there is none.
+ * can run while streams begin.  -1 if there is none.
  */
 static int
 find_local(px_gather_state *state)
@@ -242,7 +254,7 @@ find_local(px_gather_state *state)
 		 n--, i = next_valid(state, i))
 	{
 		if (is_local(&state->children[i]) && !state->children[i].done &&
-			px_siblings_take_session(state->siblings, i))
+			!waits_for_other(state, i))
 			return i;
 	}
 	return -1;
@@ -430,8 +442,6 @@ choose_first(px_gather_state *state)
 			continue;
 		if (!wait_for_turn(state, i))
 			return -1;
-		if (is_local(child))
-			(void) px_siblings_take_session(state->siblings, i);
 		if (state->order == PX_GATHER_FIRST_IN_ORDER &&
 			!may_have_turn(state, child))
 			return -1;
@@ -482,6 +492,8 @@ choose_child(px_gather_state *state)
 	}
 	if (state->order == PX_GATHER_ANY)
 		chosen = choose_any(state);
+	if (chosen >= 0 && is_local(&state->children[chosen]))
+		px_siblings_note_session(state->siblings, chosen);
 	state->current = chosen;
 	state->local_rows = 0;
 	return chosen;
@@ -515,8 +527,6 @@ next_ready_row(px_gather_state *state)
 		child->done = child->receive == NULL ||
 			px_receive_is_done(child->receive);
 		px_gather_pass_on(state, i);
-		if (child->done)
-			px_siblings_leave_session(state->siblings, i);
 		if (child->done && !child->passed_on)
 			px_gather_begin_ahead(state);
 	}
