@@ -15,7 +15,9 @@
 #include "executor/execPartition.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/pathnodes.h"
 #include "parser/parsetree.h"
+#include "partitioning/partprune.h"
 #include "pgstat.h"
 #include "utils/rel.h"
 
@@ -103,6 +105,67 @@ px_has_pruning(const Plan *append)
 	return (IsA(append, Append) ?
 			((const Append *) append)->part_prune_info :
 			((const MergeAppend *) append)->part_prune_info) != NULL;
+#endif
+}
+
+/*
+ * What is needed to prune the partitions of table that paths are for, by
+ * clauses; NULL if nothing could be pruned when the query runs.  While the
+ * query is planned, a PlannerInfo has it: 18.
+ */
+static inline PartitionPruneInfo *
+px_make_pruning(PlannerInfo *root, RelOptInfo *table, List *paths,
+				List *clauses)
+{
+#if PG_VERSION_NUM >= 180000
+	PartitionPruneInfo *info;
+
+	if (make_partition_pruneinfo(root, table, paths, clauses) < 0)
+		return NULL;
+	info = llast_node(PartitionPruneInfo, root->partPruneInfos);
+	root->partPruneInfos = list_delete_last(root->partPruneInfos);
+	return info;
+#else
+	return make_partition_pruneinfo(root, table, paths, clauses);
+#endif
+}
+
+/* Numbers of relations are higher by offset in the finished plan. */
+static inline void
+px_move_pruning(PartitionedRelPruneInfo *rel, int offset)
+{
+	rel->rtindex += offset;
+#if PG_VERSION_NUM >= 180000
+	for (int i = 0; i < rel->nparts; i++)
+	{
+		if (rel->leafpart_rti_map[i] > 0)
+			rel->leafpart_rti_map[i] += offset;
+	}
+#endif
+}
+
+/*
+ * Have an Append or MergeAppend of a finished plan prune its children.  The
+ * plan has what is needed for all: 18.
+ */
+static inline void
+px_set_pruning(PlannedStmt *stmt, Plan *plan, PartitionPruneInfo *info)
+{
+#if PG_VERSION_NUM >= 180000
+	info->relids = bms_copy(IsA(plan, Append) ?
+							((const Append *) plan)->apprelids :
+							((const MergeAppend *) plan)->apprelids);
+	if (IsA(plan, Append))
+		((Append *) plan)->part_prune_index = list_length(stmt->partPruneInfos);
+	else
+		((MergeAppend *) plan)->part_prune_index =
+			list_length(stmt->partPruneInfos);
+	stmt->partPruneInfos = lappend(stmt->partPruneInfos, info);
+#else
+	if (IsA(plan, Append))
+		((Append *) plan)->part_prune_info = info;
+	else
+		((MergeAppend *) plan)->part_prune_info = info;
 #endif
 }
 

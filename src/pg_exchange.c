@@ -36,6 +36,7 @@
 #include "plan/filter_cost.h"
 #include "plan/join_record.h"
 #include "plan/key_descents.h"
+#include "plan/late_pruning.h"
 #include "plan/lookup.h"
 #include "plan/marker.h"
 #include "plan/nestloop.h"
@@ -89,6 +90,7 @@ _PG_init(void)
 	px_join_record_init();
 	px_broadcast_plan_init();
 	px_partitionwise_init();
+	px_late_pruning_init();
 	px_append_rows_init();
 	px_lookup_plan_init();
 	px_filter_cost_init();

@@ -48,6 +48,7 @@
 
 #include "compat.h"
 #include "guc.h"
+#include "plan/late_pruning.h"
 #include "plan/partial_agg.h"
 #include "plan/partitionwise.h"
 #include "plan/paths.h"
@@ -280,10 +281,7 @@ may_prune_later(PlannerInfo *root, const RelOptInfo *rel,
 
 /*
  * Are partitions of rel expected to be pruned when the query runs, all but
- * about one?  An Append of whole partitions prunes then.  An Append of their
- * joins or aggregates does not, in any version: it would ask all servers in
- * vain.  Nor does it end before it begins, if a condition without columns is
- * false.
+ * about one?
  */
 static bool
 is_pruned_later(PlannerInfo *root, RelOptInfo *rel)
@@ -296,8 +294,6 @@ is_pruned_later(PlannerInfo *root, RelOptInfo *rel)
 	{
 		RestrictInfo *info = lfirst_node(RestrictInfo, lc);
 
-		if (info->pseudoconstant)
-			return true;
 		if (!may_prune_later(root, rel, info))
 			continue;
 		clauses = lappend(clauses, info);
@@ -307,6 +303,41 @@ is_pruned_later(PlannerInfo *root, RelOptInfo *rel)
 	return clauses != NIL &&
 		clauselist_selectivity(root, clauses, rel->relid, JOIN_INNER, NULL) *
 		count_partitions(rel) < limit;
+}
+
+/* Is there a condition without columns, which decides about all rows? */
+static bool
+has_gate(const RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+	{
+		if (lfirst_node(RestrictInfo, lc)->pseudoconstant)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * What may be done partition by partition with table, as far as we decide it.
+ * If it is about one that is left, other joins may be cheaper than the planner
+ * believes, which counts all; aggregates would not be.  An Append of joins or
+ * aggregates does not end before it begins, if a condition without columns is
+ * false.
+ */
+static partitionwise
+suits_table(PlannerInfo *root, RelOptInfo *table)
+{
+	partitionwise suits = {false, false};
+
+	if (has_gate(table))
+		return suits;
+	suits.join = !is_pruned_later(root, table);
+	suits.aggregate = suits.join ||
+		(bms_membership(root->all_baserels) == BMS_SINGLETON &&
+		 px_late_pruning_is_possible(root, table));
+	return suits;
 }
 
 /* ---------------------------------------------------------------------
@@ -513,17 +544,16 @@ choose_settings(PlannerInfo *root, RelOptInfo *rel, Index rti,
 		for (int i = 1; i < root->simple_rel_array_size; i++)
 		{
 			RelOptInfo *table = root->simple_rel_array[i];
+			partitionwise suits;
 
 			if (table == NULL || table->reloptkind != RELOPT_BASEREL ||
 				table->part_scheme == NULL || !has_foreign_partition(table))
 				continue;
-			if (!is_pruned_later(root, table))
-			{
-				settings.join |= !joins_as_whole;
-				settings.aggregate |= !must_keep_digits(root) &&
-					!px_groups_by_sets(root);
-			}
-			else if (!users.join)
+			suits = suits_table(root, table);
+			settings.join |= suits.join && !joins_as_whole;
+			settings.aggregate |= suits.aggregate && !must_keep_digits(root) &&
+				!px_groups_by_sets(root);
+			if (!suits.join && !users.join)
 				table->consider_partitionwise_join = false;
 		}
 		if (settings.join && !users.join)

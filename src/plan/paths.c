@@ -32,6 +32,7 @@
 #include "plan/eligible.h"
 #include "plan/estimate.h"
 #include "plan/join_cost.h"
+#include "plan/late_pruning.h"
 #include "plan/lookup_keys.h"
 #include "plan/paths.h"
 #include "plan/semi_join.h"
@@ -579,15 +580,18 @@ get_foreign_plan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
 	ForeignPath path = *best_path;
 	ForeignScan *scan = px_semi_join_plan(best_path, tlist, outer_plan);
 
-	if (scan)
-		return scan;
-	if (px_lookup_keys_marked(path.fdw_private))
+	if (scan == NULL)
 	{
-		path.fdw_private = NIL;
-		best_path = &path;
+		if (px_lookup_keys_marked(path.fdw_private))
+		{
+			path.fdw_private = NIL;
+			best_path = &path;
+		}
+		scan = original->GetForeignPlan(root, rel, relid, best_path, tlist,
+										scan_clauses, outer_plan);
 	}
-	return original->GetForeignPlan(root, rel, relid, best_path, tlist,
-									scan_clauses, outer_plan);
+	px_late_pruning_note(root, rel, scan);
+	return scan;
 }
 
 static void

@@ -1,0 +1,126 @@
+--
+-- Partitions that are pruned when the query runs, below joins and aggregates
+-- of partitions.
+--
+SELECT remote_table('lp_' || n, n * 1000, n * 1000 + 999) FROM generate_series(0, 2) n;
+CREATE TABLE lp (id int, k int, v text) PARTITION BY RANGE (id);
+CREATE FOREIGN TABLE lp_0 PARTITION OF lp FOR VALUES FROM (0) TO (1000)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'lp_0');
+CREATE FOREIGN TABLE lp_1 PARTITION OF lp FOR VALUES FROM (1000) TO (2000)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'lp_1');
+CREATE TABLE lp_rest PARTITION OF lp FOR VALUES FROM (2000) TO (9000) PARTITION BY RANGE (id);
+CREATE FOREIGN TABLE lp_2 PARTITION OF lp_rest FOR VALUES FROM (2000) TO (3000)
+	SERVER loopback OPTIONS (schema_name 'remote', table_name 'lp_2');
+CREATE TABLE lp_here PARTITION OF lp_rest FOR VALUES FROM (3000) TO (4000);
+INSERT INTO lp SELECT i, i % 100, 'row ' || i FROM generate_series(3000, 3999) i;
+ANALYZE lp;
+
+-- Is the result that of postgres_fdw, and how many partitions are not begun,
+-- or not executed?  The server nowhere cannot be reached.
+CREATE SERVER nowhere FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '127.0.0.1', port '1', connect_timeout '2');
+CREATE USER MAPPING FOR CURRENT_USER SERVER nowhere;
+CREATE FUNCTION pruned(query text, OUT same bool, OUT rows int, OUT partitions int) LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	plain text[];
+	result text[];
+BEGIN
+	PERFORM set_config('pg_exchange.enabled', 'off', true);
+	EXECUTE format('PREPARE q AS SELECT coalesce(array_agg(t::text ORDER BY t::text), ''{}'') FROM (%s) t', query);
+	EXECUTE 'EXECUTE q(' || current_setting('lp.bound') || ')' INTO plain;
+	DEALLOCATE q;
+	PERFORM set_config('pg_exchange.enabled', 'on', true);
+	EXECUTE format('PREPARE q AS SELECT coalesce(array_agg(t::text ORDER BY t::text), ''{}'') FROM (%s) t', query);
+	EXECUTE 'EXECUTE q(' || current_setting('lp.bound') || ')' INTO result;
+	same := plain = result;
+	rows := cardinality(result);
+	partitions := 0;
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) EXECUTE q(' || current_setting('lp.bound') || ')' LOOP
+		partitions := partitions + coalesce(substring(line, 'Subplans Removed: (\d+)'), '0')::int;
+		IF line ~ '(ExchangeReceive|Aggregate|Join).*never executed' THEN
+			partitions := partitions + 1;
+		END IF;
+	END LOOP;
+	DEALLOCATE q;
+END
+$$;
+SET plan_cache_mode = force_generic_plan;
+SET lp.bound = 1000;
+
+-- Aggregates in two steps, and of whole groups: one server is asked.
+SELECT explain_stable('SELECT count(*), sum(k) FROM lp WHERE id < current_setting(''lp.bound'')::int');
+PREPARE q(int) AS SELECT count(*), sum(k) FROM lp WHERE id < $1;
+SELECT explain_stable('EXECUTE q(1000)');
+EXECUTE q(1000);
+EXECUTE q(-5);
+EXECUTE q(NULL);
+DEALLOCATE q;
+SELECT * FROM pruned('SELECT count(*), sum(k) FROM lp WHERE id < $1');
+SELECT * FROM pruned('SELECT count(*), sum(k), avg(k) FROM lp WHERE id = $1');
+SELECT * FROM pruned('SELECT k, count(*) FROM lp WHERE id < $1 GROUP BY k');
+SELECT * FROM pruned('SELECT id, count(*), max(v) FROM lp WHERE id < $1 GROUP BY id');
+SELECT * FROM pruned('SELECT k, count(*) FROM lp WHERE id = ANY (ARRAY[$1, 3]) GROUP BY k');
+SELECT * FROM pruned('SELECT count(*) FROM lp WHERE id BETWEEN $1 AND 2500 AND v <> pg_backend_pid()::text');
+SELECT * FROM pruned('SELECT id % 10, count(*) FROM lp WHERE id >= $1 * 3 GROUP BY 1');
+-- a value that a subquery computes, a new one for each row
+SELECT * FROM pruned('SELECT count(*), sum(k) FROM lp WHERE id < (SELECT min(id) + $1 FROM lp_here) - 3000');
+SELECT * FROM pruned('SELECT n, (SELECT count(*) FROM lp WHERE id BETWEEN n AND n + $1 / 2) FROM generate_series(0, 4000, 900) n');
+-- each query level for itself
+SELECT * FROM pruned('SELECT * FROM (SELECT count(*) FROM lp WHERE id < $1) a, (SELECT max(k) FROM lp WHERE id > $1 * 2) b');
+SELECT * FROM pruned('SELECT count(*) FROM lp WHERE id < $1 UNION ALL SELECT sum(k) FROM lp WHERE id >= $1');
+SELECT * FROM pruned('SELECT sum(n) FROM (SELECT k, count(*) AS n FROM lp WHERE id < $1 GROUP BY k UNION ALL SELECT id, 1 FROM lp WHERE id > $1) x');
+-- a condition without columns
+SELECT * FROM pruned('SELECT count(*) FROM lp WHERE $1 > 5000');
+SELECT * FROM pruned('SELECT k, count(*) FROM lp WHERE $1 > 5000 AND id < $1 GROUP BY k');
+SET enable_partition_pruning = off;
+SELECT * FROM pruned('SELECT count(*), sum(k) FROM lp WHERE id < $1');
+RESET enable_partition_pruning;
+
+-- Joins of partitions.
+SET enable_partitionwise_join = on;
+SELECT * FROM pruned('SELECT a.v, b.k FROM lp a JOIN lp b USING (id) WHERE id < $1');
+SELECT * FROM pruned('SELECT a.k, count(*) FROM lp a JOIN lp b USING (id) WHERE a.id < $1 AND b.k = 7 GROUP BY a.k');
+SELECT * FROM pruned('SELECT a.id, b.k FROM lp a LEFT JOIN lp b ON a.id = b.id AND b.k = 7 WHERE a.id >= $1 * 2');
+SELECT * FROM pruned('SELECT a.id FROM lp a WHERE EXISTS (SELECT FROM lp b WHERE a.id = b.id AND b.k < 7 AND b.id < $1)');
+-- rows of partitions that the other side has not
+SELECT * FROM pruned('SELECT a.id, b.k FROM lp a LEFT JOIN lp b ON a.id = b.id AND b.id < $1');
+SELECT * FROM pruned('SELECT a.k, count(b.k), count(*) FROM lp a LEFT JOIN lp b ON a.id = b.id AND b.id < $1 GROUP BY a.k');
+SELECT * FROM pruned('SELECT a.id, b.k FROM (SELECT * FROM lp WHERE id < $1) b RIGHT JOIN lp a ON a.id = b.id');
+SELECT * FROM pruned('SELECT a.id, b.k FROM lp a FULL JOIN (SELECT * FROM lp WHERE id < $1) b ON a.id = b.id');
+SELECT * FROM pruned('SELECT count(*) FROM (SELECT * FROM lp WHERE id < $1) a FULL JOIN (SELECT * FROM lp WHERE id > $1 / 2) b ON a.id = b.id');
+SELECT * FROM pruned('SELECT a.id FROM lp a WHERE NOT EXISTS (SELECT FROM lp b WHERE a.id = b.id AND b.id < $1)');
+SELECT * FROM pruned('SELECT k, count(*) FROM lp a WHERE NOT EXISTS (SELECT FROM lp b WHERE a.id = b.id AND b.id < $1) GROUP BY k');
+RESET enable_partitionwise_join;
+
+-- Hash partitions, and two keys.
+CREATE TABLE lph (a int, b int, v text) PARTITION BY HASH (a, b);
+CREATE FOREIGN TABLE lph_0 PARTITION OF lph FOR VALUES WITH (MODULUS 2, REMAINDER 0) SERVER loopback OPTIONS (schema_name 'remote', table_name 'lph_0');
+CREATE FOREIGN TABLE lph_1 PARTITION OF lph FOR VALUES WITH (MODULUS 2, REMAINDER 1) SERVER loopback OPTIONS (schema_name 'remote', table_name 'lph_1');
+CREATE TABLE remote.lph_0 (a int, b int, v text);
+CREATE TABLE remote.lph_1 (a int, b int, v text);
+INSERT INTO lph SELECT i, i % 3, 'row ' || i FROM generate_series(1, 2000) i;
+ANALYZE lph;
+SELECT * FROM pruned('SELECT count(*), max(v) FROM lph WHERE a = $1 AND b = 1');
+SELECT * FROM pruned('SELECT count(*), max(v) FROM lph WHERE a = $1');
+
+-- What is pruned is not asked: its server may be out of reach, before and
+-- after the query is planned anew.
+CREATE FOREIGN TABLE lp_nowhere PARTITION OF lp FOR VALUES FROM (9000) TO (10000) SERVER nowhere;
+SELECT * FROM pruned('SELECT count(*), sum(k) FROM lp WHERE id < $1');
+SELECT * FROM pruned('SELECT k, count(*) FROM lp WHERE id < $1 GROUP BY k');
+SELECT * FROM pruned('SELECT a.k, count(*) FROM lp a JOIN lp b USING (id) WHERE a.id < $1 AND b.id < $1 GROUP BY a.k');
+PREPARE q(int) AS SELECT count(*), sum(k) FROM lp WHERE id < $1;
+EXECUTE q(1000);
+\set VERBOSITY terse
+EXECUTE q(9500);
+\set VERBOSITY default
+EXECUTE q(2000);
+DEALLOCATE q;
+RESET plan_cache_mode;
+RESET lp.bound;
+
+SET client_min_messages = warning;
+DROP TABLE lp, lph CASCADE;
+DROP FUNCTION pruned;
+DROP SERVER nowhere CASCADE;
+RESET client_min_messages;

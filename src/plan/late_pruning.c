@@ -1,0 +1,479 @@
+/*-------------------------------------------------------------------------
+ *
+ * late_pruning.c
+ *		Partitions that are pruned when the query runs, below joins and
+ *		aggregates of partitions.
+ *
+ * A condition like day >= now() - interval '1 day', or one with a parameter of
+ * a generic plan, says only when the query runs which partitions have rows.
+ * Core gives an Append of partitions what it needs to prune them then; but not
+ * an Append of joins or aggregates of partitions, which its settings make only
+ * for who wants them.  As we make them for everybody, we have to prune there,
+ * too: or else servers would be asked that postgres_fdw leaves alone, and
+ * those that do not answer would make the query fail.
+ *
+ * Core's make_partition_pruneinfo makes a PartitionPruneInfo for a list of
+ * paths, of which it looks at the relations only, and these must be partitions.
+ * It must be called while the plan is made, because later the planner forgets
+ * how columns of partitions are numbered.  So it gets a list of all
+ * partitions then; and when the plan is finished, it is seen which of them
+ * each child of an Append has.  Relations of a query level have consecutive
+ * numbers in the finished plan, too: how they differ from those that they had
+ * is known from any scan of the level.
+ *
+ * A child must have no rows if its partitions have none.  So the table must not
+ * be on the side of an outer join whose columns may become null, and
+ * not on the right of an anti-join.  A partial aggregate without GROUP BY has
+ * a row in any case; but the Finalize Aggregate on top does without it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/planner.h"
+#include "optimizer/restrictinfo.h"
+#include "partitioning/partprune.h"
+
+#include "compat.h"
+#include "compat_executor.h"
+#include "exec/plan_walk.h"
+#include "plan/late_pruning.h"
+
+/* A table whose partitions could be pruned. */
+typedef struct prunable_table
+{
+	int			n;				/* partitions that the planner has left */
+	int		   *index;			/* of the partition that each relation of the
+								 * level is, or -1 */
+	PartitionPruneInfo *info;	/* for a child for each, in that order */
+} prunable_table;
+
+/* A query level. */
+typedef struct planned_level
+{
+	PlannerInfo *root;
+	List	   *tables;			/* of prunable_table */
+	bool		finished;		/* is the next known? */
+	int			offset;			/* how much higher numbers of relations are in
+								 * the finished plan */
+} planned_level;
+
+/* A scan of the plan in the making. */
+typedef struct noted_scan
+{
+	const ForeignScan *scan;
+	planned_level *level;
+	int			relid;			/* its first relation */
+} noted_scan;
+
+/* What is known of the query. */
+typedef struct planned_query
+{
+	PlannedStmt *stmt;			/* NULL at first */
+	List	   *levels;			/* of planned_level */
+	List	   *scans;			/* of noted_scan */
+	bool		prunes;			/* has any level tables? */
+} planned_query;
+
+static planner_hook_type prev_planner_hook = NULL;
+
+/* Of the innermost call of the planner; NULL if there is none. */
+static planned_query *planning = NULL;
+
+/* ---------------------------------------------------------------------
+ * What could be pruned
+ * --------------------------------------------------------------------- */
+
+static bool
+has_param(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+		return true;
+	return expression_tree_walker(node, has_param, context);
+}
+
+/* Has the table a condition whose values are not known before it runs? */
+static bool
+has_later_condition(const RelOptInfo *table)
+{
+	ListCell   *lc;
+
+	foreach(lc, table->baserestrictinfo)
+	{
+		Node	   *clause = (Node *) lfirst_node(RestrictInfo, lc)->clause;
+
+		if (has_param(clause, NULL) || contain_mutable_functions(clause))
+			return true;
+	}
+	return false;
+}
+
+/* May a join return rows for which table has none? */
+static bool
+is_optional(const PlannerInfo *root, const RelOptInfo *table)
+{
+	ListCell   *lc;
+
+	foreach(lc, root->join_info_list)
+	{
+		const SpecialJoinInfo *join = lfirst_node(SpecialJoinInfo, lc);
+
+		if (join->jointype != JOIN_SEMI &&
+			(bms_is_member(table->relid, join->syn_righthand) ||
+			 (join->jointype == JOIN_FULL &&
+			  bms_is_member(table->relid, join->syn_lefthand))))
+			return true;
+	}
+	return false;
+}
+
+bool
+px_late_pruning_is_possible(PlannerInfo *root, const RelOptInfo *table)
+{
+	return enable_partition_pruning && has_later_condition(table) &&
+		!is_optional(root, table);
+}
+
+/*
+ * Is it a partition of table that has none itself, and has not been pruned by
+ * the planner?
+ */
+static bool
+is_partition(const RelOptInfo *rel, const RelOptInfo *table)
+{
+	return rel && rel->reloptkind == RELOPT_OTHER_MEMBER_REL &&
+		rel->part_scheme == NULL &&
+		bms_is_member(table->relid, rel->top_parent_relids);
+}
+
+/* What is needed to prune partitions of table; NULL if none could be. */
+static prunable_table *
+make_prunable(PlannerInfo *root, RelOptInfo *table)
+{
+	prunable_table *prunable = palloc0(sizeof(prunable_table));
+	List	   *paths = NIL;
+
+	prunable->index = palloc(root->simple_rel_array_size * sizeof(int));
+	for (int i = 1; i < root->simple_rel_array_size; i++)
+	{
+		RelOptInfo *rel = root->simple_rel_array[i];
+		Path	   *path;
+
+		prunable->index[i] = -1;
+		if (!is_partition(rel, table))
+			continue;
+		path = makeNode(Path);
+		path->parent = rel;
+		paths = lappend(paths, path);
+		prunable->index[i] = prunable->n++;
+	}
+	prunable->info = px_make_pruning(
+		root, table, paths,
+		extract_actual_clauses(table->baserestrictinfo, false));
+	return prunable->info ? prunable : NULL;
+}
+
+static planned_level *
+make_level(PlannerInfo *root)
+{
+	planned_level *level = palloc0(sizeof(planned_level));
+	int			relid = -1;
+
+	level->root = root;
+	while ((relid = bms_next_member(root->all_baserels, relid)) >= 0)
+	{
+		RelOptInfo *table = root->simple_rel_array[relid];
+		prunable_table *prunable;
+
+		if (table == NULL || table->reloptkind != RELOPT_BASEREL ||
+			!IS_PARTITIONED_REL(table) ||
+			!px_late_pruning_is_possible(root, table))
+			continue;
+		prunable = make_prunable(root, table);
+		if (prunable)
+			level->tables = lappend(level->tables, prunable);
+	}
+	planning->levels = lappend(planning->levels, level);
+	planning->prunes |= level->tables != NIL;
+	return level;
+}
+
+/* The query level of root. */
+static planned_level *
+get_level(PlannerInfo *root)
+{
+	ListCell   *lc;
+
+	foreach(lc, planning->levels)
+	{
+		planned_level *level = lfirst(lc);
+
+		if (level->root == root)
+			return level;
+	}
+	return make_level(root);
+}
+
+/* The first of the relids that is a table, not an outer join; or -1. */
+static int
+first_table(const PlannerInfo *root, const Bitmapset *relids)
+{
+	int			relid = -1;
+
+	while ((relid = bms_next_member(relids, relid)) >= 0)
+	{
+		if (relid < root->simple_rel_array_size &&
+			root->simple_rel_array[relid])
+			break;
+	}
+	return Max(relid, -1);
+}
+
+void
+px_late_pruning_note(PlannerInfo *root, const RelOptInfo *rel,
+					 const ForeignScan *scan)
+{
+	planned_level *level;
+	noted_scan *note;
+	int			relid;
+
+	if (planning == NULL)
+		return;
+	level = get_level(root);
+	relid = first_table(root, rel->relids);
+	if (relid < 0)
+		return;
+	note = palloc(sizeof(noted_scan));
+	note->scan = scan;
+	note->level = level;
+	note->relid = relid;
+	planning->scans = lappend(planning->scans, note);
+}
+
+/* ---------------------------------------------------------------------
+ * The finished plan
+ * --------------------------------------------------------------------- */
+
+/* The query level of a relation of the finished plan; NULL if not known. */
+static const planned_level *
+find_level(const planned_query *query, int relid)
+{
+	ListCell   *lc;
+
+	foreach(lc, query->levels)
+	{
+		const planned_level *level = lfirst(lc);
+
+		if (level->finished && relid > level->offset &&
+			relid < level->offset + level->root->simple_rel_array_size)
+			return level;
+	}
+	return NULL;
+}
+
+/*
+ * If plan is a noted scan of a level that is not known in the finished plan,
+ * it is known now.
+ */
+static bool
+finish_level(Plan *plan, void *arg)
+{
+	planned_query *query = arg;
+	const ForeignScan *scan = NULL;
+	ListCell   *lc;
+	int			relid;
+
+	if (px_plan_is_receive(plan))
+		scan = linitial_node(ForeignScan, ((CustomScan *) plan)->custom_plans);
+	else if (IsA(plan, ForeignScan))
+		scan = (const ForeignScan *) plan;
+	else
+		return false;
+
+	relid = bms_next_member(px_foreignscan_relids(scan), -1);
+	if (relid < 0 || find_level(query, relid))
+		return false;
+	foreach(lc, query->scans)
+	{
+		const noted_scan *note = lfirst(lc);
+
+		if (note->scan == scan)
+		{
+			note->level->finished = true;
+			note->level->offset = relid - note->relid;
+			break;
+		}
+	}
+	return false;
+}
+
+/* Add the relations that plan reads by itself to the set. */
+static bool
+add_relids(Plan *plan, void *arg)
+{
+	Bitmapset **relids = arg;
+
+	if (IsA(plan, CustomScan))
+		*relids = bms_add_members(*relids, ((CustomScan *) plan)->custom_relids);
+	else if (IsA(plan, ForeignScan))
+		*relids = bms_add_members(*relids,
+								  px_foreignscan_relids((ForeignScan *) plan));
+	else if (px_plan_is_table_scan(plan) || IsA(plan, IndexOnlyScan))
+		*relids = bms_add_member(*relids, ((Scan *) plan)->scanrelid);
+	return false;
+}
+
+static Bitmapset *
+relids_below(Plan *plan)
+{
+	Bitmapset  *relids = NULL;
+
+	(void) px_plan_walk(plan, add_relids, &relids);
+	return relids;
+}
+
+/*
+ * The child that has each partition of table; -1 where there is none.  NULL if
+ * a child has none, or a partition belongs to several.
+ */
+static int *
+find_children(const planned_level *level, const prunable_table *table,
+			  const List *relids_of_children)
+{
+	int		   *children = palloc(table->n * sizeof(int));
+	int			child = 0;
+	ListCell   *lc;
+
+	for (int i = 0; i < table->n; i++)
+		children[i] = -1;
+	foreach(lc, relids_of_children)
+	{
+		bool		found = false;
+		int			relid = -1;
+
+		while ((relid = bms_next_member(lfirst(lc), relid)) >= 0)
+		{
+			int			own = relid - level->offset;
+			int			index;
+
+			if (own <= 0 || own >= level->root->simple_rel_array_size)
+				return NULL;
+			index = table->index[own];
+			if (index < 0)
+				continue;
+			if (children[index] >= 0)
+				return NULL;
+			children[index] = child;
+			found = true;
+		}
+		if (!found)
+			return NULL;
+		child++;
+	}
+	return children;
+}
+
+/* The table's PartitionPruneInfo for a plan that has these children. */
+static PartitionPruneInfo *
+make_info(const planned_level *level, const prunable_table *table,
+		  const int *children)
+{
+	PartitionPruneInfo *info = copyObject(table->info);
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	foreach(lc, info->prune_infos)
+	{
+		foreach(lc2, lfirst_node(List, lc))
+		{
+			PartitionedRelPruneInfo *rel =
+				lfirst_node(PartitionedRelPruneInfo, lc2);
+
+			px_move_pruning(rel, level->offset);
+			for (int i = 0; i < rel->nparts; i++)
+			{
+				if (rel->subplan_map[i] >= 0)
+					rel->subplan_map[i] = children[rel->subplan_map[i]];
+			}
+		}
+	}
+	return info;
+}
+
+/* If it is an Append of joins or aggregates of partitions, have it prune. */
+static bool
+have_pruned(Plan *plan, void *arg)
+{
+	planned_query *query = arg;
+	List	   *relids_of_children = NIL;
+	const planned_level *level;
+	ListCell   *lc;
+
+	if ((!IsA(plan, Append) && !IsA(plan, MergeAppend)) ||
+		px_has_pruning(plan) || *px_plan_list(plan) == NIL)
+		return false;
+	foreach(lc, *px_plan_list(plan))
+		relids_of_children = lappend(relids_of_children,
+									 relids_below(lfirst(lc)));
+	level = find_level(query,
+					   bms_next_member(linitial(relids_of_children), -1));
+	if (level == NULL)
+		return false;
+
+	foreach(lc, level->tables)
+	{
+		const prunable_table *table = lfirst(lc);
+		int		   *children = find_children(level, table,
+											 relids_of_children);
+
+		if (children)
+		{
+			px_set_pruning(query->stmt, plan,
+						   make_info(level, table, children));
+			break;
+		}
+	}
+	return false;
+}
+
+static PlannedStmt *
+late_pruning_planner(PX_PLANNER_PARAMETERS)
+{
+	planned_query *outer = planning;
+	planned_query query = {0};
+
+	planning = &query;
+	PG_TRY();
+	{
+		query.stmt = prev_planner_hook ?
+			prev_planner_hook(PX_PLANNER_ARGUMENTS(parse)) :
+			standard_planner(PX_PLANNER_ARGUMENTS(parse));
+	}
+	PG_FINALLY();
+	{
+		planning = outer;
+	}
+	PG_END_TRY();
+
+	if (query.prunes)
+	{
+		(void) px_plan_walk_all(query.stmt, finish_level, &query);
+		(void) px_plan_walk_all(query.stmt, have_pruned, &query);
+	}
+	return query.stmt;
+}
+
+void
+px_late_pruning_init(void)
+{
+	prev_planner_hook = planner_hook;
+	planner_hook = late_pruning_planner;
+}
