@@ -90,6 +90,10 @@ SELECT * FROM pruned('SELECT a.id, b.k FROM lp a FULL JOIN (SELECT * FROM lp WHE
 SELECT * FROM pruned('SELECT count(*) FROM (SELECT * FROM lp WHERE id < $1) a FULL JOIN (SELECT * FROM lp WHERE id > $1 / 2) b ON a.id = b.id');
 SELECT * FROM pruned('SELECT a.id FROM lp a WHERE NOT EXISTS (SELECT FROM lp b WHERE a.id = b.id AND b.id < $1)');
 SELECT * FROM pruned('SELECT k, count(*) FROM lp a WHERE NOT EXISTS (SELECT FROM lp b WHERE a.id = b.id AND b.id < $1) GROUP BY k');
+-- GEQO frees what it has tried
+SET geqo_threshold = 2;
+SELECT * FROM pruned('SELECT a.k, count(*) FROM lp a JOIN lp b USING (id) JOIN lp c USING (id) WHERE a.id < $1 AND EXISTS (SELECT FROM lp d WHERE d.id = a.id) GROUP BY a.k');
+RESET geqo_threshold;
 RESET enable_partitionwise_join;
 
 -- Hash partitions, and two keys.

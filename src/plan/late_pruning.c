@@ -237,6 +237,23 @@ first_table(const PlannerInfo *root, const Bitmapset *relids)
 	return Max(relid, -1);
 }
 
+/*
+ * Have all paths been made, so that a scan is one of the plan?  Before that,
+ * scans are made to look at their queries, maybe in memory that GEQO frees.
+ */
+static bool
+has_paths(const PlannerInfo *root)
+{
+	ListCell   *lc;
+
+	foreach(lc, root->upper_rels[UPPERREL_FINAL])
+	{
+		if (lfirst_node(RelOptInfo, lc)->cheapest_total_path)
+			return true;
+	}
+	return false;
+}
+
 void
 px_late_pruning_note(PlannerInfo *root, const RelOptInfo *rel,
 					 const ForeignScan *scan)
@@ -245,7 +262,7 @@ px_late_pruning_note(PlannerInfo *root, const RelOptInfo *rel,
 	noted_scan *note;
 	int			relid;
 
-	if (planning == NULL)
+	if (planning == NULL || !has_paths(root))
 		return;
 	level = get_level(root);
 	relid = first_table(root, rel->relids);

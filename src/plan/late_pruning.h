@@ -13,7 +13,8 @@
 
 /*
  * The planner has made this scan of rel, one of postgres_fdw.  To be called
- * for each of them, while the query is planned; scan is kept until then.
+ * for each of the plan, and maybe for others, while the query is planned.  scan
+ * must stay until that has ended.
  */
 extern void px_late_pruning_note(PlannerInfo *root, const RelOptInfo *rel,
 								 const ForeignScan *scan);
