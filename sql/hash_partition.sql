@@ -84,6 +84,22 @@ SELECT * FROM partition_differences('SELECT o.priority, count(*) FROM hitem i JO
 SELECT * FROM partition_differences('SELECT i.qty, max(o.total) FROM hitem i JOIN horder o ON o.id = i.ord AND o.day = i.day GROUP BY 1');
 SELECT * FROM partition_differences('SELECT i.qty, max(o.total) FROM hitem i JOIN horder o ON o.id = i.ord AND o.customer > i.qty AND i.day >= ''2026-02-01'' WHERE o.priority < 4 GROUP BY 1');
 SELECT * FROM partition_differences('SELECT i.nr, o.id, sum(o.total) FROM hitem i JOIN horder o ON o.day = i.day AND o.code = i.code GROUP BY 1, 2');
+-- fragments have rows of other partitions than the one that they are named after
+SET plan_cache_mode = force_generic_plan;
+PREPARE later(int) AS SELECT count(*), count(i.nr), sum(i.qty) FROM hitem i RIGHT JOIN horder o ON o.id = i.ord WHERE o.id >= $1;
+SELECT line ~ 'ExchangeHashPartition' AS cut FROM explain_stable('EXECUTE later(500)') line LIMIT 1 OFFSET 1;
+EXECUTE later(500);
+EXECUTE later(1200);
+EXECUTE later(1);
+DEALLOCATE later;
+SET pg_exchange.enabled = off;
+PREPARE later(int) AS SELECT count(*), count(i.nr), sum(i.qty) FROM hitem i RIGHT JOIN horder o ON o.id = i.ord WHERE o.id >= $1;
+EXECUTE later(500);
+EXECUTE later(1200);
+EXECUTE later(1);
+RESET pg_exchange.enabled;
+DEALLOCATE later;
+RESET plan_cache_mode;
 -- partitions of neither or of the smaller side matter; a self-join
 SELECT * FROM partition_differences('SELECT n.kind, count(*) FROM hitem i JOIN hnote n ON n.ord = i.ord GROUP BY 1');
 SELECT * FROM partition_differences('SELECT n.note, count(*) FROM hnote n JOIN horder o ON o.id = n.ord GROUP BY 1');

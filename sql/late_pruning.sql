@@ -65,6 +65,13 @@ SELECT * FROM pruned('SELECT id % 10, count(*) FROM lp WHERE id >= $1 * 3 GROUP 
 -- a value that a subquery computes, a new one for each row
 SELECT * FROM pruned('SELECT count(*), sum(k) FROM lp WHERE id < (SELECT min(id) + $1 FROM lp_here) - 3000');
 SELECT * FROM pruned('SELECT n, (SELECT count(*) FROM lp WHERE id BETWEEN n AND n + $1 / 2) FROM generate_series(0, 4000, 900) n');
+-- The value is first wanted where the server is asked about types.
+SELECT * FROM pruned('SELECT z.k, count(*), max(z.v) FROM (SELECT id, k, v FROM lp UNION ALL SELECT id, k, v FROM lp) z
+					 WHERE z.id > (SELECT min(x.id) + $1 FROM lp_here x JOIN lp_here y ON x.id = y.id) - 3000 GROUP BY z.k');
+SET enable_sort = off;
+SELECT * FROM pruned('SELECT z.k, count(*), max(z.v) FROM (SELECT id, k, v FROM lp UNION ALL SELECT id, k, v FROM lp) z
+					 WHERE z.id > (SELECT min(x.id) + $1 FROM lp_here x JOIN lp_here y ON x.id = y.id) - 3000 GROUP BY z.k');
+RESET enable_sort;
 -- each query level for itself
 SELECT * FROM pruned('SELECT * FROM (SELECT count(*) FROM lp WHERE id < $1) a, (SELECT max(k) FROM lp WHERE id > $1 * 2) b');
 SELECT * FROM pruned('SELECT count(*) FROM lp WHERE id < $1 UNION ALL SELECT sum(k) FROM lp WHERE id >= $1');
@@ -92,6 +99,8 @@ SELECT * FROM pruned('SELECT a.id FROM lp a WHERE NOT EXISTS (SELECT FROM lp b W
 SELECT * FROM pruned('SELECT k, count(*) FROM lp a WHERE NOT EXISTS (SELECT FROM lp b WHERE a.id = b.id AND b.id < $1) GROUP BY k');
 -- GEQO frees what it has tried
 SET geqo_threshold = 2;
+SELECT * FROM pruned('SELECT count(*) FROM lp a WHERE a.id < $1 AND EXISTS (SELECT FROM lp b WHERE b.id = a.id AND b.k = a.k)');
+SELECT * FROM pruned('SELECT count(*) FROM lp a WHERE a.id < $1 AND NOT EXISTS (SELECT FROM lp b WHERE b.id = a.id AND b.k = a.k)');
 SELECT * FROM pruned('SELECT a.k, count(*) FROM lp a JOIN lp b USING (id) JOIN lp c USING (id) WHERE a.id < $1 AND EXISTS (SELECT FROM lp d WHERE d.id = a.id) GROUP BY a.k');
 RESET geqo_threshold;
 RESET enable_partitionwise_join;

@@ -20,8 +20,8 @@
 #include "compat.h"
 #include "conn/pool.h"
 #include "exec/ask_types.h"
-#include "exec/transmission.h"
 #include "transport/stream.h"
+#include "transport/transmission.h"
 
 /*
  * How long the answer may take while streams are open.  One of these may hold

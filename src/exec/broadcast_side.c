@@ -21,9 +21,9 @@
 #include "compat.h"
 #include "exec/broadcast_side.h"
 #include "exec/clocks.h"
-#include "exec/transmission.h"
 #include "exec/write_piece.h"
 #include "miscadmin.h"
+#include "transport/transmission.h"
 #include "tuple/frame_maker.h"
 #include "wire/piece.h"
 

@@ -23,7 +23,7 @@
 #include "exec/child_keys.h"
 #include "exec/scan_keys.h"
 #include "exec/scan_tuple.h"
-#include "exec/transmission.h"
+#include "transport/transmission.h"
 
 /* What is asked, in this order. */
 typedef enum keys_question

@@ -15,7 +15,7 @@
 #include "utils/memutils.h"
 
 #include "exec/filter.h"
-#include "exec/transmission.h"
+#include "transport/transmission.h"
 
 px_filter *
 px_filter_get(EState *estate, int param)

@@ -22,7 +22,7 @@
 #include "exec/request.h"
 #include "exec/scan_filter.h"
 #include "exec/scan_keys.h"
-#include "exec/transmission.h"
+#include "transport/transmission.h"
 #include "tuple/decode.h"
 #include "tuple/pglz.h"
 #include "wire/piece.h"

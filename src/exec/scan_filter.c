@@ -34,8 +34,8 @@
 #include "exec/filter.h"
 #include "exec/key_places.h"
 #include "exec/scan_filter.h"
-#include "exec/transmission.h"
 #include "guc.h"
+#include "transport/transmission.h"
 
 /* Room for the names of columns, types and operators. */
 #define COLUMN_NBYTES	16

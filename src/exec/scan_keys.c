@@ -16,7 +16,7 @@
 
 #include "compat.h"
 #include "exec/scan_keys.h"
-#include "exec/transmission.h"
+#include "transport/transmission.h"
 
 static void
 append_condition(StringInfo sql, const List *key, int param)

@@ -24,9 +24,9 @@
 #include "adapt/choice.h"
 #include "compat.h"
 #include "exec/clocks.h"
-#include "exec/transmission.h"
 #include "exec/write_frames.h"
 #include "exec/write_lane.h"
+#include "transport/transmission.h"
 #include "wire/piece.h"
 
 /*

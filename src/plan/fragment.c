@@ -22,13 +22,13 @@
 #include "utils/selfuncs.h"
 
 #include "compat.h"
-#include "exec/transmission.h"
 #include "plan/collation.h"
 #include "plan/fragment.h"
 #include "plan/join_key.h"
 #include "plan/leaves.h"
 #include "plan/semi_join.h"
 #include "plan/types_question.h"
+#include "transport/transmission.h"
 #include "wire/request.h"
 
 /* In the query, r is the first relation, and the sides follow. */

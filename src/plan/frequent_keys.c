@@ -22,8 +22,8 @@
 #include "utils/typcache.h"
 
 #include "compat.h"
-#include "exec/transmission.h"
 #include "plan/frequent_keys.h"
+#include "transport/transmission.h"
 #include "tuple/policy.h"
 
 /*

@@ -24,7 +24,8 @@
  * A child must have no rows if its partitions have none.  So the table must not
  * be on the side of an outer join whose columns may become null, and
  * not on the right of an anti-join.  A partial aggregate without GROUP BY has
- * a row in any case; but the Finalize Aggregate on top does without it.
+ * a row in any case; but the Finalize Aggregate on top does without it.  (An
+ * Append of fragments, below an ExchangeBroadcast, has other children.)
  *
  *-------------------------------------------------------------------------
  */
@@ -43,6 +44,7 @@
 #include "compat.h"
 #include "compat_executor.h"
 #include "exec/plan_walk.h"
+#include "node/broadcast.h"
 #include "plan/late_pruning.h"
 
 /* A table whose partitions could be pruned. */
@@ -79,6 +81,7 @@ typedef struct planned_query
 	List	   *levels;			/* of planned_level */
 	List	   *scans;			/* of noted_scan */
 	bool		prunes;			/* has any level tables? */
+	List	   *fragments;		/* Appends whose children are not partitions */
 } planned_query;
 
 static planner_hook_type prev_planner_hook = NULL;
@@ -425,6 +428,22 @@ make_info(const planned_level *level, const prunable_table *table,
 	return info;
 }
 
+static bool
+is_append(const Plan *plan)
+{
+	return IsA(plan, Append) || IsA(plan, MergeAppend);
+}
+
+static bool
+add_append(Plan *plan, void *arg)
+{
+	List	  **appends = arg;
+
+	if (is_append(plan))
+		*appends = lappend(*appends, plan);
+	return false;
+}
+
 /* If it is an Append of joins or aggregates of partitions, have it prune. */
 static bool
 have_pruned(Plan *plan, void *arg)
@@ -434,8 +453,15 @@ have_pruned(Plan *plan, void *arg)
 	const planned_level *level;
 	ListCell   *lc;
 
-	if ((!IsA(plan, Append) && !IsA(plan, MergeAppend)) ||
-		px_has_pruning(plan) || *px_plan_list(plan) == NIL)
+	/*
+	 * A fragment of a join on the servers is named after a partition that its
+	 * server has, but has rows of others, too.
+	 */
+	if (px_is_broadcast(plan))
+		(void) px_plan_walk(linitial(((CustomScan *) plan)->custom_plans),
+							add_append, &query->fragments);
+	if (!is_append(plan) || px_has_pruning(plan) ||
+		*px_plan_list(plan) == NIL || list_member_ptr(query->fragments, plan))
 		return false;
 	foreach(lc, *px_plan_list(plan))
 		relids_of_children = lappend(relids_of_children,

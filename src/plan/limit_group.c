@@ -35,12 +35,12 @@
 #include "compat.h"
 #include "compat_executor.h"
 #include "exec/plan_walk.h"
-#include "exec/transmission.h"
 #include "guc.h"
 #include "node/receive.h"
 #include "plan/limit_group.h"
 #include "plan/paths.h"
 #include "plan/types_question.h"
+#include "transport/transmission.h"
 
 /* ---------------------------------------------------------------------
  * What can be grouped

@@ -40,10 +40,10 @@
 
 #include "compat.h"
 #include "exec/ask_types.h"
-#include "exec/transmission.h"
 #include "plan/collation.h"
 #include "plan/join_key.h"
 #include "plan/semi_join.h"
+#include "transport/transmission.h"
 
 /*
  * The first member of a path's fdw_private; postgres_fdw has Booleans there.

@@ -17,8 +17,8 @@
 #include "utils/typcache.h"
 
 #include "compat.h"
-#include "exec/transmission.h"
 #include "plan/target.h"
+#include "transport/transmission.h"
 #include "tuple/policy.h"
 
 /* A query with more partitions by hash is not worth its length. */

@@ -16,11 +16,14 @@
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
+#include "executor/nodeSubplan.h"
 #include "foreign/fdwapi.h"
 #include "lib/ilist.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "storage/latch.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
@@ -28,6 +31,7 @@
 #include "stats/wait_event.h"
 #include "transport/fdw_cursor.h"
 #include "transport/remote_error.h"
+#include "transport/transmission.h"
 
 /*
  * A row for each FETCH: the remote decides how much a row holds, and the first
@@ -44,6 +48,7 @@ struct px_fdw_cursor
 	Size		sql_nbytes;		/* room for it */
 	const char *reported;
 	bool		is_call;		/* a cursor for want of another way to ask */
+	Bitmapset  *paramids;		/* PARAM_EXEC that its parameters are made of */
 
 	AsyncRequest request;
 	AppendState *requestor;
@@ -65,6 +70,7 @@ struct px_fdw_cursor
 typedef struct query_link
 {
 	px_fdw_cursor *cursor;		/* NULL if its memory was freed */
+	EState	   *estate;			/* the query's */
 	MemoryContextCallback forget;
 } query_link;
 
@@ -168,15 +174,29 @@ make_estate(EState *query)
 }
 
 static void
-link_query(px_fdw_cursor *cursor, MemoryContext context)
+link_query(px_fdw_cursor *cursor, EState *estate)
 {
+	MemoryContext context = estate->es_query_cxt;
 	query_link *query = MemoryContextAllocZero(context, sizeof(query_link));
 
 	query->cursor = cursor;
+	query->estate = estate;
 	query->forget.func = forget_query;
 	query->forget.arg = query;
 	MemoryContextRegisterResetCallback(context, &query->forget);
 	cursor->query = query;
+}
+
+static bool
+add_paramids(Node *node, void *arg)
+{
+	Bitmapset **paramids = arg;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+		*paramids = bms_add_member(*paramids, ((Param *) node)->paramid);
+	return expression_tree_walker(node, add_paramids, arg);
 }
 
 /* A cursor for a scan of the range table of own, the cursor's own state. */
@@ -196,6 +216,7 @@ begin_cursor(EState *query, EState *own, ForeignScan *scan, char *sql,
 	cursor->node =
 		castNode(ForeignScanState, ExecInitNode((Plan *) scan, own, 0));
 	cursor->routine = cursor->node->fdwroutine;
+	(void) add_paramids((Node *) scan->fdw_exprs, &cursor->paramids);
 
 	cursor->requestor = makeNode(AppendState);
 	cursor->requestor->as_nasyncplans = 1;
@@ -203,7 +224,7 @@ begin_cursor(EState *query, EState *own, ForeignScan *scan, char *sql,
 	cursor->requestor->as_asyncresults = &cursor->result;
 	cursor->request.requestor = (PlanState *) cursor->requestor;
 	cursor->request.requestee = &cursor->node->ss.ps;
-	link_query(cursor, query->es_query_cxt);
+	link_query(cursor, query);
 	cursor->subid = GetCurrentSubTransactionId();
 	if (dlist_is_empty(&cursors))
 		newest_subid = InvalidSubTransactionId;
@@ -286,6 +307,7 @@ px_fdw_cursor_new_call(EState *estate, Oid serverid, Oid relid, Oid userid,
 	MemoryContextSwitchTo(oldcontext);
 	cursor = begin_cursor(estate, own, scan, copy, sql_nbytes, reported);
 	cursor->is_call = true;
+	cursor->paramids = NULL;	/* its parameters are its own */
 	return cursor;
 }
 
@@ -388,6 +410,24 @@ request_row(px_fdw_cursor *cursor)
 	note_arrival(cursor);
 }
 
+/*
+ * Have the query run the InitPlans that parameters come from.  postgres_fdw
+ * would run them in the cursor's memory, which may be freed before the query
+ * ends them.  As there, it is in the modes that values are sent in.
+ */
+static void
+run_init_plans(px_fdw_cursor *cursor)
+{
+	int			nestlevel;
+
+	if (cursor->paramids == NULL || cursor->query == NULL)
+		return;
+	nestlevel = px_transmission_begin();
+	ExecSetParamPlanMulti(cursor->paramids,
+						  GetPerTupleExprContext(cursor->query->estate));
+	AtEOXact_GUC(true, nestlevel);
+}
+
 void
 px_fdw_cursor_request(px_fdw_cursor *cursor)
 {
@@ -395,6 +435,7 @@ px_fdw_cursor_request(px_fdw_cursor *cursor)
 
 	if (cursor->asked)
 		return;
+	run_init_plans(cursor);
 	PG_TRY();
 	{
 		request_row(cursor);

@@ -10,12 +10,12 @@
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "transport/transmission.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 
-#include "exec/transmission.h"
 
 static void
 set_option(const char *name, const char *value)

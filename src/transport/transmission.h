@@ -6,8 +6,8 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef PX_EXEC_TRANSMISSION_H
-#define PX_EXEC_TRANSMISSION_H
+#ifndef PX_TRANSPORT_TRANSMISSION_H
+#define PX_TRANSPORT_TRANSMISSION_H
 
 /*
  * Change DateStyle and its kin so that the remote reads each value as it is
@@ -24,4 +24,4 @@ extern bool px_transmission_matters(Oid type);
  */
 extern char *px_transmission_type(Oid type, int32 typmod);
 
-#endif							/* PX_EXEC_TRANSMISSION_H */
+#endif							/* PX_TRANSPORT_TRANSMISSION_H */
