@@ -21,6 +21,9 @@
  * numbers in the finished plan, too: how they differ from those that they had
  * is known from any scan of the level.
  *
+ * There is one table in it that decides.  Conditions on another one, which is
+ * joined with it by the keys of both, are conditions on its key, too.
+ *
  * A child must have no rows if its partitions have none.  So the table must not
  * be on the side of an outer join whose columns may become null, and
  * not on the right of an anti-join.  A partial aggregate without GROUP BY has
@@ -46,6 +49,7 @@
 #include "exec/plan_walk.h"
 #include "node/broadcast.h"
 #include "plan/late_pruning.h"
+#include "plan/partition_key.h"
 
 /* A table whose partitions could be pruned. */
 typedef struct prunable_table
@@ -145,6 +149,83 @@ px_late_pruning_is_possible(PlannerInfo *root, const RelOptInfo *table)
 		!is_optional(root, table);
 }
 
+/* ---------------------------------------------------------------------
+ * Conditions
+ * --------------------------------------------------------------------- */
+
+/* Two tables that are joined by their partition keys. */
+typedef struct joined_pair
+{
+	const RelOptInfo *from;
+	const RelOptInfo *to;
+} joined_pair;
+
+/* An expression with keys of the one table replaced by those of the other. */
+static Node *
+replace_keys(Node *node, void *arg)
+{
+	const joined_pair *pair = arg;
+
+	if (node == NULL)
+		return NULL;
+	for (int i = 0; !IsA(node, RelabelType) &&
+		 i < pair->from->part_scheme->partnatts; i++)
+	{
+		if (px_is_partition_key(node, pair->from, i))
+			return copyObject(linitial(pair->to->partexprs[i]));
+	}
+	return expression_tree_mutator(node, replace_keys, arg);
+}
+
+/*
+ * Conditions on the keys of a table that is joined with this one by these, as
+ * conditions on this one's.
+ */
+static List *
+conditions_of_joined(PlannerInfo *root, const RelOptInfo *joined,
+					 const RelOptInfo *table)
+{
+	joined_pair pair = {joined, table};
+	List	   *clauses = NIL;
+	ListCell   *lc;
+
+	foreach(lc, extract_actual_clauses(joined->baserestrictinfo, false))
+	{
+		Node	   *clause = replace_keys(lfirst(lc), &pair);
+
+		if (!bms_is_member(joined->relid, pull_varnos(root, clause)))
+			clauses = lappend(clauses, clause);
+	}
+	return clauses;
+}
+
+/* What is known of the rows of table that the query has in its result. */
+static List *
+conditions_on(PlannerInfo *root, const RelOptInfo *table)
+{
+	List	   *clauses = extract_actual_clauses(table->baserestrictinfo,
+												 false);
+	int			relid = -1;
+
+	while ((relid = bms_next_member(root->all_baserels, relid)) >= 0)
+	{
+		RelOptInfo *joined = root->simple_rel_array[relid];
+
+		if (joined && joined != table && IS_PARTITIONED_REL(joined) &&
+			joined->reloptkind == RELOPT_BASEREL &&
+			joined->part_scheme == table->part_scheme &&
+			!is_optional(root, joined) &&
+			px_partition_keys_joined(root, table, joined))
+			clauses = list_concat(clauses,
+								  conditions_of_joined(root, joined, table));
+	}
+	return clauses;
+}
+
+/* ---------------------------------------------------------------------
+ * Query levels
+ * --------------------------------------------------------------------- */
+
 /*
  * Is it a partition of table that has none itself, and has not been pruned by
  * the planner?
@@ -178,9 +259,8 @@ make_prunable(PlannerInfo *root, RelOptInfo *table)
 		paths = lappend(paths, path);
 		prunable->index[i] = prunable->n++;
 	}
-	prunable->info = px_make_pruning(
-		root, table, paths,
-		extract_actual_clauses(table->baserestrictinfo, false));
+	prunable->info = px_make_pruning(root, table, paths,
+									 conditions_on(root, table));
 	return prunable->info ? prunable : NULL;
 }
 

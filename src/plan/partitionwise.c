@@ -50,6 +50,7 @@
 #include "guc.h"
 #include "plan/late_pruning.h"
 #include "plan/partial_agg.h"
+#include "plan/partition_key.h"
 #include "plan/partitionwise.h"
 #include "plan/paths.h"
 
@@ -200,38 +201,6 @@ has_foreign_partition(const RelOptInfo *rel)
  * Partition keys
  * --------------------------------------------------------------------- */
 
-/* Strip what does not change the value from a key or a side of a clause. */
-static const Node *
-strip_relabel(const Node *node)
-{
-	while (node && IsA(node, RelabelType))
-		node = (const Node *) ((const RelabelType *) node)->arg;
-	return node;
-}
-
-/*
- * Is it the partition key?  Outer joins that may null a Var do not matter
- * here.
- */
-static bool
-is_key(const void *expr, const RelOptInfo *rel, int column)
-{
-	const Node *node = strip_relabel(expr);
-	ListCell   *lc;
-
-	foreach(lc, rel->partexprs[column])
-	{
-		const Node *key = strip_relabel(lfirst(lc));
-
-		if (IsA(key, Var) && IsA(node, Var) ?
-			((const Var *) key)->varno == ((const Var *) node)->varno &&
-			((const Var *) key)->varattno == ((const Var *) node)->varattno :
-			equal(key, node))
-			return true;
-	}
-	return false;
-}
-
 /*
  * Is this condition on rel a comparison of a partition key with a value that
  * is not known before the query runs?
@@ -261,8 +230,8 @@ may_prune_later(PlannerInfo *root, const RelOptInfo *rel,
 
 	for (int i = 0; i < rel->part_scheme->partnatts; i++)
 	{
-		Node	   *value = is_key(linitial(args), rel, i) ? lsecond(args) :
-			is_key(lsecond(args), rel, i) ? linitial(args) : NULL;
+		Node	   *value = px_is_partition_key(linitial(args), rel, i) ? lsecond(args) :
+			px_is_partition_key(lsecond(args), rel, i) ? linitial(args) : NULL;
 
 		if (value && !IsA(value, Const) &&
 			op_in_opfamily(operator, rel->part_scheme->partopfamily[i]) &&
@@ -344,67 +313,6 @@ suits_table(PlannerInfo *root, RelOptInfo *table)
  * How many joins
  * --------------------------------------------------------------------- */
 
-/* Do all rows of the join have equal values in a column of the keys? */
-static bool
-column_is_joined(PlannerInfo *root, const RelOptInfo *a, const RelOptInfo *b,
-				 int column)
-{
-	ListCell   *lc;
-
-	foreach(lc, root->eq_classes)
-	{
-		const EquivalenceClass *class = lfirst_node(EquivalenceClass, lc);
-		bool		has_a = false;
-		bool		has_b = false;
-		ListCell   *member;
-
-		if (!bms_is_subset(a->relids, class->ec_relids) ||
-			!bms_is_subset(b->relids, class->ec_relids))
-			continue;
-		foreach(member, class->ec_members)
-		{
-			const EquivalenceMember *em =
-				lfirst_node(EquivalenceMember, member);
-
-			if (em->em_is_child)
-				continue;
-			has_a = has_a || is_key(em->em_expr, a, column);
-			has_b = has_b || is_key(em->em_expr, b, column);
-		}
-		if (has_a && has_b)
-			return true;
-	}
-
-	/* The clauses of outer joins are not in equivalence classes. */
-	foreach(lc, a->joininfo)
-	{
-		const RestrictInfo *info = lfirst_node(RestrictInfo, lc);
-		const OpExpr *op = (const OpExpr *) info->clause;
-
-		if (info->can_join && is_opclause(op) && list_length(op->args) == 2 &&
-			((is_key(linitial(op->args), a, column) &&
-			  is_key(lsecond(op->args), b, column)) ||
-			 (is_key(linitial(op->args), b, column) &&
-			  is_key(lsecond(op->args), a, column))))
-			return true;
-	}
-	return false;
-}
-
-/* Could the tables be joined partition by partition? */
-static bool
-is_joinable(PlannerInfo *root, const RelOptInfo *a, const RelOptInfo *b)
-{
-	if (a->part_scheme != b->part_scheme)
-		return false;
-	for (int i = 0; i < a->part_scheme->partnatts; i++)
-	{
-		if (!column_is_joined(root, a, b, i))
-			return false;
-	}
-	return true;
-}
-
 /* The larger table first. */
 static int
 compare_tables(const void *a, const void *b)
@@ -449,7 +357,7 @@ collect_tables(PlannerInfo *root, int *n)
 			int			joined = tables[j].group;
 
 			if (joined == i ||
-				!is_joinable(root, tables[i].rel, tables[j].rel))
+				!px_partition_keys_joined(root, tables[i].rel, tables[j].rel))
 				continue;
 			for (int k = 0; k < i; k++)
 			{

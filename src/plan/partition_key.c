@@ -1,0 +1,103 @@
+/*-------------------------------------------------------------------------
+ *
+ * partition_key.c
+ *		Partition keys in the conditions of a query.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/pathnode.h"
+
+#include "plan/partition_key.h"
+
+/* Strip what does not change the value from a key or a side of a clause. */
+static const Node *
+strip_relabel(const Node *node)
+{
+	while (node && IsA(node, RelabelType))
+		node = (const Node *) ((const RelabelType *) node)->arg;
+	return node;
+}
+
+bool
+px_is_partition_key(const void *expr, const RelOptInfo *rel, int column)
+{
+	const Node *node = strip_relabel(expr);
+	ListCell   *lc;
+
+	foreach(lc, rel->partexprs[column])
+	{
+		const Node *key = strip_relabel(lfirst(lc));
+
+		if (IsA(key, Var) && IsA(node, Var) ?
+			((const Var *) key)->varno == ((const Var *) node)->varno &&
+			((const Var *) key)->varattno == ((const Var *) node)->varattno :
+			equal(key, node))
+			return true;
+	}
+	return false;
+}
+
+/* Do all rows of the join have equal values in a column of the keys? */
+static bool
+column_is_joined(PlannerInfo *root, const RelOptInfo *a, const RelOptInfo *b,
+				 int column)
+{
+	ListCell   *lc;
+
+	foreach(lc, root->eq_classes)
+	{
+		const EquivalenceClass *class = lfirst_node(EquivalenceClass, lc);
+		bool		has_a = false;
+		bool		has_b = false;
+		ListCell   *member;
+
+		if (!bms_is_subset(a->relids, class->ec_relids) ||
+			!bms_is_subset(b->relids, class->ec_relids))
+			continue;
+		foreach(member, class->ec_members)
+		{
+			const EquivalenceMember *em =
+				lfirst_node(EquivalenceMember, member);
+
+			if (em->em_is_child)
+				continue;
+			has_a = has_a || px_is_partition_key(em->em_expr, a, column);
+			has_b = has_b || px_is_partition_key(em->em_expr, b, column);
+		}
+		if (has_a && has_b)
+			return true;
+	}
+
+	/* The clauses of outer joins are not in equivalence classes. */
+	foreach(lc, a->joininfo)
+	{
+		const RestrictInfo *info = lfirst_node(RestrictInfo, lc);
+		const OpExpr *op = (const OpExpr *) info->clause;
+
+		if (info->can_join && is_opclause(op) && list_length(op->args) == 2 &&
+			((px_is_partition_key(linitial(op->args), a, column) &&
+			  px_is_partition_key(lsecond(op->args), b, column)) ||
+			 (px_is_partition_key(linitial(op->args), b, column) &&
+			  px_is_partition_key(lsecond(op->args), a, column))))
+			return true;
+	}
+	return false;
+}
+
+bool
+px_partition_keys_joined(PlannerInfo *root, const RelOptInfo *a,
+						 const RelOptInfo *b)
+{
+	if (a->part_scheme != b->part_scheme)
+		return false;
+	for (int i = 0; i < a->part_scheme->partnatts; i++)
+	{
+		if (!column_is_joined(root, a, b, i))
+			return false;
+	}
+	return true;
+}
