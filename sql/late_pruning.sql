@@ -72,6 +72,18 @@ SET enable_sort = off;
 SELECT * FROM pruned('SELECT z.k, count(*), max(z.v) FROM (SELECT id, k, v FROM lp UNION ALL SELECT id, k, v FROM lp) z
 					 WHERE z.id > (SELECT min(x.id) + $1 FROM lp_here x JOIN lp_here y ON x.id = y.id) - 3000 GROUP BY z.k');
 RESET enable_sort;
+-- a condition on one table of a join with the other one's keys
+SELECT * FROM pruned('SELECT n, (SELECT sum(a.id) FROM lp a JOIN lp b ON a.id = b.id WHERE b.id IN (n, n + $1) AND a.k < n % 100) FROM generate_series(0, 4000, 450) n');
+BEGIN;
+SET LOCAL pg_exchange.partitionwise = off;
+SET LOCAL pg_exchange.lookup_joins = off;
+SET LOCAL pg_exchange.join_exchange = off;
+SET LOCAL enable_nestloop = off;
+SET LOCAL enable_mergejoin = off;
+SELECT * FROM pruned('SELECT n, (SELECT sum(a.id) FROM lp a JOIN lp b ON a.id = b.id WHERE b.id IN (n, n + $1)) FROM generate_series(0, 4000, 450) n');
+SELECT * FROM pruned('SELECT n, (SELECT sum(a.id) FROM lp a JOIN lp b ON a.id = b.id WHERE b.id IN (n, n + $1) AND a.id < 5000) FROM generate_series(0, 4000, 450) n');
+SELECT * FROM pruned('SELECT n, (SELECT sum(a.id) FROM lp a JOIN lp b ON a.id = b.id WHERE b.id IN (n, n + $1) AND a.k < $1) FROM generate_series(0, 4000, 450) n');
+COMMIT;
 -- each query level for itself
 SELECT * FROM pruned('SELECT * FROM (SELECT count(*) FROM lp WHERE id < $1) a, (SELECT max(k) FROM lp WHERE id > $1 * 2) b');
 SELECT * FROM pruned('SELECT count(*) FROM lp WHERE id < $1 UNION ALL SELECT sum(k) FROM lp WHERE id >= $1');

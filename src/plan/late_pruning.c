@@ -57,7 +57,10 @@ typedef struct prunable_table
 	int			n;				/* partitions that the planner has left */
 	int		   *index;			/* of the partition that each relation of the
 								 * level is, or -1 */
-	PartitionPruneInfo *info;	/* for a child for each, in that order */
+
+	/* For a child for each, in that order; NULL if nothing could be pruned. */
+	PartitionPruneInfo *info;	/* by conditions on the table */
+	PartitionPruneInfo *joined; /* by those on tables joined with it, too */
 } prunable_table;
 
 /* A query level. */
@@ -199,12 +202,11 @@ conditions_of_joined(PlannerInfo *root, const RelOptInfo *joined,
 	return clauses;
 }
 
-/* What is known of the rows of table that the query has in its result. */
+/* The same for all tables that are joined with this one by the keys. */
 static List *
-conditions_on(PlannerInfo *root, const RelOptInfo *table)
+joined_conditions(PlannerInfo *root, const RelOptInfo *table)
 {
-	List	   *clauses = extract_actual_clauses(table->baserestrictinfo,
-												 false);
+	List	   *clauses = NIL;
 	int			relid = -1;
 
 	while ((relid = bms_next_member(root->all_baserels, relid)) >= 0)
@@ -238,12 +240,13 @@ is_partition(const RelOptInfo *rel, const RelOptInfo *table)
 		bms_is_member(table->relid, rel->top_parent_relids);
 }
 
-/* What is needed to prune partitions of table; NULL if none could be. */
 static prunable_table *
 make_prunable(PlannerInfo *root, RelOptInfo *table)
 {
 	prunable_table *prunable = palloc0(sizeof(prunable_table));
 	List	   *paths = NIL;
+	List	   *clauses;
+	List	   *joined;
 
 	prunable->index = palloc(root->simple_rel_array_size * sizeof(int));
 	for (int i = 1; i < root->simple_rel_array_size; i++)
@@ -259,9 +262,12 @@ make_prunable(PlannerInfo *root, RelOptInfo *table)
 		paths = lappend(paths, path);
 		prunable->index[i] = prunable->n++;
 	}
-	prunable->info = px_make_pruning(root, table, paths,
-									 conditions_on(root, table));
-	return prunable->info ? prunable : NULL;
+	clauses = extract_actual_clauses(table->baserestrictinfo, false);
+	prunable->info = px_make_pruning(root, table, paths, clauses);
+	joined = joined_conditions(root, table);
+	prunable->joined = joined == NIL ? prunable->info :
+		px_make_pruning(root, table, paths, list_concat(clauses, joined));
+	return prunable;
 }
 
 static planned_level *
@@ -281,7 +287,7 @@ make_level(PlannerInfo *root)
 			!px_late_pruning_is_possible(root, table))
 			continue;
 		prunable = make_prunable(root, table);
-		if (prunable)
+		if (prunable->info || prunable->joined)
 			level->tables = lappend(level->tables, prunable);
 	}
 	planning->levels = lappend(planning->levels, level);
@@ -442,11 +448,12 @@ relids_below(Plan *plan)
 
 /*
  * The child that has each partition of table; -1 where there is none.  NULL if
- * a child has none, or a partition belongs to several.
+ * a child has none, or a partition belongs to several.  Sets *joins if a child
+ * has other tables, too.
  */
 static int *
 find_children(const planned_level *level, const prunable_table *table,
-			  const List *relids_of_children)
+			  const List *relids_of_children, bool *joins)
 {
 	int		   *children = palloc(table->n * sizeof(int));
 	int			child = 0;
@@ -454,6 +461,7 @@ find_children(const planned_level *level, const prunable_table *table,
 
 	for (int i = 0; i < table->n; i++)
 		children[i] = -1;
+	*joins = false;
 	foreach(lc, relids_of_children)
 	{
 		bool		found = false;
@@ -468,7 +476,10 @@ find_children(const planned_level *level, const prunable_table *table,
 				return NULL;
 			index = table->index[own];
 			if (index < 0)
+			{
+				*joins = true;
 				continue;
+			}
 			if (children[index] >= 0)
 				return NULL;
 			children[index] = child;
@@ -481,12 +492,39 @@ find_children(const planned_level *level, const prunable_table *table,
 	return children;
 }
 
-/* The table's PartitionPruneInfo for a plan that has these children. */
+/*
+ * Is there something to prune by, and would the plan be rescanned if a
+ * parameter has changed that decides?  It would not if none of its children
+ * had the parameter, but a table that is joined above.
+ */
+static bool
+knows_params(const Plan *plan, const PartitionPruneInfo *info)
+{
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	if (info == NULL)
+		return false;
+	foreach(lc, info->prune_infos)
+	{
+		foreach(lc2, lfirst_node(List, lc))
+		{
+			if (!bms_is_subset(lfirst_node(PartitionedRelPruneInfo,
+										   lc2)->execparamids,
+							   plan->allParam))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* A PartitionPruneInfo of a table for a plan that has these children. */
 static PartitionPruneInfo *
-make_info(const planned_level *level, const prunable_table *table,
+make_info(const planned_level *level, const PartitionPruneInfo *made,
 		  const int *children)
 {
-	PartitionPruneInfo *info = copyObject(table->info);
+	PartitionPruneInfo *info = copyObject(
+		unconstify(PartitionPruneInfo *, made));
 	ListCell   *lc;
 	ListCell   *lc2;
 
@@ -554,13 +592,17 @@ have_pruned(Plan *plan, void *arg)
 	foreach(lc, level->tables)
 	{
 		const prunable_table *table = lfirst(lc);
+		bool		joins;
 		int		   *children = find_children(level, table,
-											 relids_of_children);
+											 relids_of_children, &joins);
+		const PartitionPruneInfo *info =
+			joins && knows_params(plan, table->joined) ? table->joined :
+			table->info;
 
-		if (children)
+		if (children && knows_params(plan, info))
 		{
 			px_set_pruning(query->stmt, plan,
-						   make_info(level, table, children));
+						   make_info(level, info, children));
 			break;
 		}
 	}
