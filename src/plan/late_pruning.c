@@ -628,7 +628,10 @@ late_pruning_planner(PX_PLANNER_PARAMETERS)
 	}
 	PG_END_TRY();
 
-	if (query.prunes)
+	/* What writes or locks rows is left as core has made it. */
+	if (query.prunes && query.stmt->rowMarks == NIL &&
+		(query.stmt->commandType == CMD_SELECT ||
+		 query.stmt->commandType == CMD_INSERT))
 	{
 		(void) px_plan_walk_all(query.stmt, finish_level, &query);
 		(void) px_plan_walk_all(query.stmt, have_pruned, &query);
