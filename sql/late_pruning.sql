@@ -145,10 +145,10 @@ CREATE FOREIGN TABLE lp3_0 PARTITION OF lp3 FOR VALUES FROM (0) TO (1000) SERVER
 CREATE FOREIGN TABLE lp3_1 PARTITION OF lp3 FOR VALUES FROM (1000) TO (2000) SERVER loopback OPTIONS (schema_name 'remote', table_name 'lp_1');
 CREATE FOREIGN TABLE lp3_rest PARTITION OF lp3 FOR VALUES FROM (2000) TO (9000) SERVER loopback OPTIONS (schema_name 'remote', table_name 'lp_2');
 CREATE FOREIGN TABLE lp3_nowhere PARTITION OF lp3 FOR VALUES FROM (9000) TO (10000) SERVER loopback OPTIONS (schema_name 'remote', table_name 'lp_2');
-SELECT * FROM pruned('SELECT a.k, count(*) FROM lp3 a JOIN lp2 b USING (id) WHERE a.id >= $1 AND b.id < $1 * 2 GROUP BY a.k');
-SELECT * FROM pruned('SELECT a.id, b.v FROM lp2 a JOIN lp3 b ON a.id = b.id AND a.k = b.k WHERE b.id >= $1 AND a.id < $1 * 2');
+SELECT same, rows, partitions > 0 AS pruned FROM pruned('SELECT a.k, count(*) FROM lp3 a JOIN lp2 b USING (id) WHERE a.id >= $1 AND b.id < $1 * 2 GROUP BY a.k');
+SELECT same, rows, partitions > 0 AS pruned FROM pruned('SELECT a.id, b.v FROM lp2 a JOIN lp3 b ON a.id = b.id AND a.k = b.k WHERE b.id >= $1 AND a.id < $1 * 2');
 SET pg_exchange.join_exchange = off;
-SELECT * FROM pruned('SELECT count(*) FROM lp2 a WHERE a.id < $1 * 2 AND EXISTS (SELECT FROM lp3 b WHERE b.id = a.id AND b.id >= $1)');
+SELECT same, rows, partitions > 0 AS pruned FROM pruned('SELECT count(*) FROM lp2 a WHERE a.id < $1 * 2 AND EXISTS (SELECT FROM lp3 b WHERE b.id = a.id AND b.id >= $1)');
 RESET pg_exchange.join_exchange;
 PREPARE q(int) AS SELECT count(*), sum(k) FROM lp WHERE id < $1;
 EXECUTE q(1000);
