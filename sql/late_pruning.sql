@@ -109,6 +109,29 @@ SELECT * FROM pruned('SELECT a.id, b.k FROM lp a FULL JOIN (SELECT * FROM lp WHE
 SELECT * FROM pruned('SELECT count(*) FROM (SELECT * FROM lp WHERE id < $1) a FULL JOIN (SELECT * FROM lp WHERE id > $1 / 2) b ON a.id = b.id');
 SELECT * FROM pruned('SELECT a.id FROM lp a WHERE NOT EXISTS (SELECT FROM lp b WHERE a.id = b.id AND b.id < $1)');
 SELECT * FROM pruned('SELECT k, count(*) FROM lp a WHERE NOT EXISTS (SELECT FROM lp b WHERE a.id = b.id AND b.id < $1) GROUP BY k');
+-- keys that are compared, but not equal; or only where another table has rows; or in another way
+SELECT * FROM pruned('SELECT count(*), sum(a.id) FROM lp a JOIN lp b ON a.id = b.id WHERE a.id >= $1 AND EXISTS (SELECT FROM lp c WHERE c.k = a.k AND c.id <> a.id AND c.id > 3000)');
+SELECT * FROM pruned('SELECT count(*), sum(a.id), count(e.id) FROM lp a JOIN lp d ON a.id = d.id JOIN lp b ON a.k = b.k LEFT JOIN lp_here e ON a.id = b.id AND e.id = a.id
+					 WHERE a.id >= $1 AND b.id BETWEEN 3000 AND 3005');
+CREATE TABLE remote.lpt_0 (t text, x int);
+CREATE TABLE remote.lpt_1 (t text, x int);
+CREATE TABLE lpt (t text, x int) PARTITION BY RANGE (t);
+CREATE FOREIGN TABLE lpt_0 PARTITION OF lpt FOR VALUES FROM (MINVALUE) TO ('M ') SERVER loopback OPTIONS (schema_name 'remote');
+CREATE FOREIGN TABLE lpt_1 PARTITION OF lpt FOR VALUES FROM ('M ') TO (MAXVALUE) SERVER loopback OPTIONS (schema_name 'remote');
+CREATE TABLE lpt_own (t text, x int) PARTITION BY RANGE (t);
+CREATE TABLE lpt_own_0 PARTITION OF lpt_own FOR VALUES FROM (MINVALUE) TO ('M ');
+CREATE TABLE lpt_own_1 PARTITION OF lpt_own FOR VALUES FROM ('M ') TO (MAXVALUE);
+INSERT INTO lpt SELECT t, x FROM unnest('{A,M,"M ",m}'::text[]) t, generate_series(1, 200) x;
+INSERT INTO lpt_own TABLE lpt;
+ANALYZE lpt, lpt_own;
+SET pg_exchange.lookup_joins = off;
+SET pg_exchange.join_exchange = off;
+SET enable_nestloop = off;
+SELECT * FROM pruned('SELECT count(*), sum(a.x) FROM lpt a JOIN lpt b ON a.t = b.t AND a.x = b.x WHERE a.x >= $1 - 900 AND a.t >= repeat(''A'', $1 / 1000)
+					 AND EXISTS (SELECT FROM lpt_own c WHERE c.t::bpchar = a.t::bpchar AND c.t <= ''M'' AND c.x >= a.x + b.x - 200)');
+RESET pg_exchange.lookup_joins;
+RESET pg_exchange.join_exchange;
+RESET enable_nestloop;
 -- GEQO frees what it has tried
 SET geqo_threshold = 2;
 SELECT * FROM pruned('SELECT count(*) FROM lp a WHERE a.id < $1 AND EXISTS (SELECT FROM lp b WHERE b.id = a.id AND b.k = a.k)');
@@ -161,7 +184,7 @@ RESET plan_cache_mode;
 RESET lp.bound;
 
 SET client_min_messages = warning;
-DROP TABLE lp, lp2, lp3, lph CASCADE;
+DROP TABLE lp, lp2, lp3, lph, lpt, lpt_own CASCADE;
 DROP FUNCTION pruned;
 DROP SERVER nowhere CASCADE;
 RESET client_min_messages;

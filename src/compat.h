@@ -272,6 +272,17 @@ px_consider_partitionwise_joins(PlannerInfo *root, bool consider)
 #endif
 }
 
+/* Is the equality one of rows below an outer join only?  Not said since 16. */
+static inline bool
+px_is_below_outer_join(const EquivalenceClass *class)
+{
+#if PG_VERSION_NUM >= 160000
+	return false;
+#else
+	return class->ec_below_outer_join;
+#endif
+}
+
 /*
  * Are nested loops considered for a join relation, unless there is no other
  * join?  RelOptInfo.pgs_mask: 19.  Before, the setting alone says so.

@@ -215,9 +215,8 @@ joined_conditions(PlannerInfo *root, const RelOptInfo *table)
 
 		if (joined && joined != table && IS_PARTITIONED_REL(joined) &&
 			joined->reloptkind == RELOPT_BASEREL &&
-			joined->part_scheme == table->part_scheme &&
 			!is_optional(root, joined) &&
-			px_partition_keys_joined(root, table, joined))
+			px_partition_keys_equal(root, table, joined))
 			clauses = list_concat(clauses,
 								  conditions_of_joined(root, joined, table));
 	}

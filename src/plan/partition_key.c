@@ -11,6 +11,7 @@
 #include "optimizer/clauses.h"
 #include "optimizer/pathnode.h"
 
+#include "compat.h"
 #include "plan/partition_key.h"
 
 /* Strip what does not change the value from a key or a side of a clause. */
@@ -97,6 +98,59 @@ px_partition_keys_joined(PlannerInfo *root, const RelOptInfo *a,
 	for (int i = 0; i < a->part_scheme->partnatts; i++)
 	{
 		if (!column_is_joined(root, a, b, i))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Are columns of the keys equal in all rows that the query returns?  The class
+ * must be one of what partitions are made by: 'a' and 'A' may be equal by
+ * another collation.
+ */
+static bool
+column_is_equal(PlannerInfo *root, const RelOptInfo *a, const RelOptInfo *b,
+				int column)
+{
+	ListCell   *lc;
+
+	foreach(lc, root->eq_classes)
+	{
+		const EquivalenceClass *class = lfirst_node(EquivalenceClass, lc);
+		bool		has_a = false;
+		bool		has_b = false;
+		ListCell   *member;
+
+		if (class->ec_has_volatile || px_is_below_outer_join(class) ||
+			class->ec_collation != a->part_scheme->partcollation[column] ||
+			!list_member_oid(class->ec_opfamilies,
+							 a->part_scheme->partopfamily[column]))
+			continue;
+		foreach(member, class->ec_members)
+		{
+			const EquivalenceMember *em =
+				lfirst_node(EquivalenceMember, member);
+
+			if (em->em_is_child)
+				continue;
+			has_a = has_a || px_is_partition_key(em->em_expr, a, column);
+			has_b = has_b || px_is_partition_key(em->em_expr, b, column);
+		}
+		if (has_a && has_b)
+			return true;
+	}
+	return false;
+}
+
+bool
+px_partition_keys_equal(PlannerInfo *root, const RelOptInfo *a,
+						const RelOptInfo *b)
+{
+	if (a->part_scheme != b->part_scheme)
+		return false;
+	for (int i = 0; i < a->part_scheme->partnatts; i++)
+	{
+		if (!column_is_equal(root, a, b, i))
 			return false;
 	}
 	return true;
