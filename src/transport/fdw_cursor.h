@@ -55,10 +55,10 @@ extern px_fdw_cursor *px_fdw_cursor_new_call(EState *estate, Oid serverid,
 extern void px_fdw_cursor_set_sql(px_fdw_cursor *cursor, const char *sql);
 
 /*
- * Ask for the next row.  The first time, and after a rescan, runs InitPlans that
- * parameters come from, and waits until the remote has planned the query; does
- * not wait for the row.  Errors of the
- * remote are raised with the reported query.
+ * Ask for the next row.  The first time, and after a rescan, runs InitPlans
+ * that parameters come from, and waits until the remote has planned the query;
+ * does not wait for the row.  Errors of the remote are raised with the reported
+ * query.
  */
 extern void px_fdw_cursor_request(px_fdw_cursor *cursor);
 
