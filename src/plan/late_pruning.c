@@ -25,10 +25,10 @@
  * joined with it by the keys of both, are conditions on its key, too.
  *
  * A child must have no rows if its partitions have none.  So the table must not
- * be on the side of an outer join whose columns may become null, and
- * not on the right of an anti-join.  A partial aggregate without GROUP BY has
- * a row in any case; but the Finalize Aggregate on top does without it.  (An
- * Append of fragments, below an ExchangeBroadcast, has other children.)
+ * be on the side of an outer join whose columns may become null, and not on the
+ * right of an anti-join.  A partial aggregate without GROUP BY has a row in any
+ * case; but the Finalize Aggregate on top does without it.  (An Append of
+ * fragments, below an ExchangeBroadcast, has other children.)
  *
  *-------------------------------------------------------------------------
  */
@@ -126,6 +126,20 @@ has_later_condition(const RelOptInfo *table)
 	return false;
 }
 
+/* The next partitioned table of the query after *relid; NULL at the end. */
+static RelOptInfo *
+next_partitioned(const PlannerInfo *root, int *relid)
+{
+	while ((*relid = bms_next_member(root->all_baserels, *relid)) >= 0)
+	{
+		RelOptInfo *rel = root->simple_rel_array[*relid];
+
+		if (rel && rel->reloptkind == RELOPT_BASEREL && IS_PARTITIONED_REL(rel))
+			return rel;
+	}
+	return NULL;
+}
+
 /* May a join return rows for which table has none? */
 static bool
 is_optional(const PlannerInfo *root, const RelOptInfo *table)
@@ -207,15 +221,12 @@ static List *
 joined_conditions(PlannerInfo *root, const RelOptInfo *table)
 {
 	List	   *clauses = NIL;
+	const RelOptInfo *joined;
 	int			relid = -1;
 
-	while ((relid = bms_next_member(root->all_baserels, relid)) >= 0)
+	while ((joined = next_partitioned(root, &relid)))
 	{
-		RelOptInfo *joined = root->simple_rel_array[relid];
-
-		if (joined && joined != table && IS_PARTITIONED_REL(joined) &&
-			joined->reloptkind == RELOPT_BASEREL &&
-			!is_optional(root, joined) &&
+		if (joined != table && !is_optional(root, joined) &&
 			px_partition_keys_equal(root, table, joined))
 			clauses = list_concat(clauses,
 								  conditions_of_joined(root, joined, table));
@@ -273,17 +284,15 @@ static planned_level *
 make_level(PlannerInfo *root)
 {
 	planned_level *level = palloc0(sizeof(planned_level));
+	RelOptInfo *table;
 	int			relid = -1;
 
 	level->root = root;
-	while ((relid = bms_next_member(root->all_baserels, relid)) >= 0)
+	while ((table = next_partitioned(root, &relid)))
 	{
-		RelOptInfo *table = root->simple_rel_array[relid];
 		prunable_table *prunable;
 
-		if (table == NULL || table->reloptkind != RELOPT_BASEREL ||
-			!IS_PARTITIONED_REL(table) ||
-			!px_late_pruning_is_possible(root, table))
+		if (!px_late_pruning_is_possible(root, table))
 			continue;
 		prunable = make_prunable(root, table);
 		if (prunable->info || prunable->joined)

@@ -42,7 +42,28 @@ px_is_partition_key(const void *expr, const RelOptInfo *rel, int column)
 	return false;
 }
 
-/* Do all rows of the join have equal values in a column of the keys? */
+/* Has the class this column of the keys of both tables? */
+static bool
+class_has_keys(const EquivalenceClass *class, const RelOptInfo *a,
+			   const RelOptInfo *b, int column)
+{
+	bool		has_a = false;
+	bool		has_b = false;
+	ListCell   *lc;
+
+	foreach(lc, class->ec_members)
+	{
+		const EquivalenceMember *em = lfirst_node(EquivalenceMember, lc);
+
+		if (em->em_is_child)
+			continue;
+		has_a = has_a || px_is_partition_key(em->em_expr, a, column);
+		has_b = has_b || px_is_partition_key(em->em_expr, b, column);
+	}
+	return has_a && has_b;
+}
+
+/* Does a condition of the query compare this column of the keys? */
 static bool
 column_is_joined(PlannerInfo *root, const RelOptInfo *a, const RelOptInfo *b,
 				 int column)
@@ -52,24 +73,10 @@ column_is_joined(PlannerInfo *root, const RelOptInfo *a, const RelOptInfo *b,
 	foreach(lc, root->eq_classes)
 	{
 		const EquivalenceClass *class = lfirst_node(EquivalenceClass, lc);
-		bool		has_a = false;
-		bool		has_b = false;
-		ListCell   *member;
 
-		if (!bms_is_subset(a->relids, class->ec_relids) ||
-			!bms_is_subset(b->relids, class->ec_relids))
-			continue;
-		foreach(member, class->ec_members)
-		{
-			const EquivalenceMember *em =
-				lfirst_node(EquivalenceMember, member);
-
-			if (em->em_is_child)
-				continue;
-			has_a = has_a || px_is_partition_key(em->em_expr, a, column);
-			has_b = has_b || px_is_partition_key(em->em_expr, b, column);
-		}
-		if (has_a && has_b)
+		if (bms_is_subset(a->relids, class->ec_relids) &&
+			bms_is_subset(b->relids, class->ec_relids) &&
+			class_has_keys(class, a, b, column))
 			return true;
 	}
 
@@ -117,26 +124,12 @@ column_is_equal(PlannerInfo *root, const RelOptInfo *a, const RelOptInfo *b,
 	foreach(lc, root->eq_classes)
 	{
 		const EquivalenceClass *class = lfirst_node(EquivalenceClass, lc);
-		bool		has_a = false;
-		bool		has_b = false;
-		ListCell   *member;
 
-		if (class->ec_has_volatile || px_is_below_outer_join(class) ||
-			class->ec_collation != a->part_scheme->partcollation[column] ||
-			!list_member_oid(class->ec_opfamilies,
-							 a->part_scheme->partopfamily[column]))
-			continue;
-		foreach(member, class->ec_members)
-		{
-			const EquivalenceMember *em =
-				lfirst_node(EquivalenceMember, member);
-
-			if (em->em_is_child)
-				continue;
-			has_a = has_a || px_is_partition_key(em->em_expr, a, column);
-			has_b = has_b || px_is_partition_key(em->em_expr, b, column);
-		}
-		if (has_a && has_b)
+		if (!class->ec_has_volatile && !px_is_below_outer_join(class) &&
+			class->ec_collation == a->part_scheme->partcollation[column] &&
+			list_member_oid(class->ec_opfamilies,
+							a->part_scheme->partopfamily[column]) &&
+			class_has_keys(class, a, b, column))
 			return true;
 	}
 	return false;
