@@ -85,20 +85,31 @@ px_ask_note_asked(px_receive_state *state, bool types)
 }
 
 /*
- * Ask about the query, or about the peer alone with NULL.  The snapshot is
- * wanted in any case: it cannot be had later if a subtransaction begins first.
+ * Ask about the query, or with NULL about the peer alone; and about types, if
+ * that is due.
  */
 static void
-send_question(px_receive_state *state, const char *query)
+send_question(px_receive_state *state, const char *query, bool wants_snapshot)
 {
 	px_question_item item = {.query = query};
 
-	item.types = query ? px_ask_types_along(state) : NULL;
+	item.types = px_ask_types_along(state);
 	state->asked.types = item.types != NULL;
 	px_fdw_cursor_rescan(state->question);
 	px_question_ask(state->question, px_receive_peer(state), &item, 1,
-					px_transport_setting != PX_TRANSPORT_SESSION);
+					wants_snapshot);
 	px_ask_note_contact(state);
+}
+
+/*
+ * Ask about the query.  The snapshot is wanted in any case: it cannot be had
+ * later if a subtransaction begins first.
+ */
+static void
+send_question_of_query(px_receive_state *state)
+{
+	send_question(state, state->remote_sql,
+				  px_transport_setting != PX_TRANSPORT_SESSION);
 }
 
 /* Wait for the answer for timeout_ms, or for ever with -1. */
@@ -163,19 +174,23 @@ px_ask_note_answer(px_receive_state *state, px_outcome outcome,
 
 /*
  * The snapshot is exported if a stream may want it later.  In a transaction of
- * one statement, a stream that does can have it then.
+ * one statement, a stream that does can have it then: to export it makes a
+ * file over there, which takes as long as many a small query.
  */
 px_outcome
 px_ask_peer(px_receive_state *state)
 {
-	if (px_transport_setting == PX_TRANSPORT_SESSION || !IsTransactionBlock())
+	bool		wants_snapshot = IsTransactionBlock() &&
+		px_transport_setting != PX_TRANSPORT_SESSION;
+
+	if (!wants_snapshot && px_ask_types_along(state) == NULL)
 	{
 		px_fdw_cursor_rescan(state->question);
 		px_ask_note_contact(state);
 		if (px_question_is_answered(state->question, px_receive_peer(state)))
 			return px_ok();
 	}
-	send_question(state, NULL);
+	send_question(state, NULL, wants_snapshot);
 	return wait_for_answer(state, -1);
 }
 
@@ -183,7 +198,7 @@ px_outcome
 px_ask_query(px_receive_state *state)
 {
 	px_ask_note_asked(state, false);
-	send_question(state, state->remote_sql);
+	send_question_of_query(state);
 	return judge_answer(state, wait_for_answer(state, -1));
 }
 
@@ -191,7 +206,7 @@ void
 px_ask_query_ahead(px_receive_state *state)
 {
 	px_ask_note_asked(state, false);
-	send_question(state, state->remote_sql);
+	send_question_of_query(state);
 	state->asked.pending = true;
 }
 
@@ -224,7 +239,7 @@ px_ask_conflicts(px_receive_state *state)
 		return false;
 	if (!state->asked.answered)
 	{
-		send_question(state, state->remote_sql);
+		send_question_of_query(state);
 		if (!px_is_ok(wait_for_answer(state, -1)))
 			return true;
 		state->asked.answered = true;

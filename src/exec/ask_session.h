@@ -25,8 +25,9 @@ extern void px_ask_forget(px_receive_state *state);
 extern bool px_ask_is_known(px_receive_state *state);
 
 /*
- * Ask whether the peer can be used at all, and wait for the answer:
- * PX_OUTCOME_OK, then peer->admission is valid, or PX_OUTCOME_REFUSED.
+ * Ask whether the peer can be used at all, and about types if that is due; and
+ * wait for the answer: PX_OUTCOME_OK, then peer->admission is valid, or
+ * PX_OUTCOME_REFUSED.
  * Blocks for two round trips, serving interrupts.
  */
 extern px_outcome px_ask_peer(px_receive_state *state);

@@ -38,6 +38,54 @@
 #include "exec/writer.h"
 
 /* ---------------------------------------------------------------------
+ * Is there to be a stream?
+ * --------------------------------------------------------------------- */
+
+bool
+px_start_is_near(const px_receive_state *state)
+{
+	const px_peer *peer = px_receive_peer(state);
+
+	return peer->read_stamp[0] != '\0' && peer->session_locality != PX_REMOTE;
+}
+
+static bool
+is_small(const px_receive_state *state)
+{
+	return state->smallness == PX_IS_SMALL ||
+		(state->smallness == PX_IS_SMALL_IF_NEAR && px_start_is_near(state));
+}
+
+/* Does anything that is known here speak against a stream? */
+static px_outcome
+judge_here(const px_receive_state *state)
+{
+	const EState *estate = state->css.ss.ps.state;
+
+	if (px_transport_setting == PX_TRANSPORT_SESSION)
+		return px_refused("transport is session");
+	if (state->nested_in_worker)
+		return px_refused("function of a parallel worker");
+	if (state->locks_rows)
+		return px_refused("rows are locked");
+	if (IsolationIsSerializable())
+		return px_refused("transaction is serializable");
+	if (state->params_change)
+		return px_refused("parameters change");
+	if (px_run_writes_foreign(estate->es_plannedstmt))
+		return px_refused("query writes to foreign tables");
+	if (!IsParallelWorker() && !px_run_is_complete(estate))
+		return px_refused("rows are fetched in portions");
+	if (state->user_code)
+		return px_refused("functions may run queries meanwhile");
+	if (state->few_rows)
+		return px_refused("few rows are wanted");
+	if (is_small(state) && !state->session_limited)
+		return px_refused("little is expected");
+	return px_ok();
+}
+
+/* ---------------------------------------------------------------------
  * Without a stream
  * --------------------------------------------------------------------- */
 
@@ -108,7 +156,8 @@ check_types(px_receive_state *state)
 	if (peer->refusal)
 		outcome = px_refused(pstrdup(peer->refusal));
 	else if (!peer->admitted)
-		outcome = px_ask_query(state);
+		outcome = px_is_ok(judge_here(state)) ? px_ask_query(state) :
+			px_ask_peer(state);
 	if (!peer->admitted)
 	{
 		start_child(state, outcome.reason, peer->lacks_extension ?
@@ -183,50 +232,6 @@ start_session_or_child(px_receive_state *state, const char *reason)
 /* ---------------------------------------------------------------------
  * With a stream
  * --------------------------------------------------------------------- */
-
-bool
-px_start_is_near(const px_receive_state *state)
-{
-	const px_peer *peer = px_receive_peer(state);
-
-	return peer->read_stamp[0] != '\0' && peer->session_locality != PX_REMOTE;
-}
-
-static bool
-is_small(const px_receive_state *state)
-{
-	return state->smallness == PX_IS_SMALL ||
-		(state->smallness == PX_IS_SMALL_IF_NEAR && px_start_is_near(state));
-}
-
-/* Does anything that is known here speak against a stream? */
-static px_outcome
-judge_here(const px_receive_state *state)
-{
-	const EState *estate = state->css.ss.ps.state;
-
-	if (px_transport_setting == PX_TRANSPORT_SESSION)
-		return px_refused("transport is session");
-	if (state->nested_in_worker)
-		return px_refused("function of a parallel worker");
-	if (state->locks_rows)
-		return px_refused("rows are locked");
-	if (IsolationIsSerializable())
-		return px_refused("transaction is serializable");
-	if (state->params_change)
-		return px_refused("parameters change");
-	if (px_run_writes_foreign(estate->es_plannedstmt))
-		return px_refused("query writes to foreign tables");
-	if (!IsParallelWorker() && !px_run_is_complete(estate))
-		return px_refused("rows are fetched in portions");
-	if (state->user_code)
-		return px_refused("functions may run queries meanwhile");
-	if (state->few_rows)
-		return px_refused("few rows are wanted");
-	if (is_small(state) && !state->session_limited)
-		return px_refused("little is expected");
-	return px_ok();
-}
 
 /* Can the query be sent before the stream is begun that reads it? */
 static bool

@@ -312,15 +312,17 @@ note_copy_flush(px_write_state *writer)
 static void
 keep_awake(px_write_state *writer)
 {
+	int64		now = 0;		/* it takes as long as to route a row */
+
 	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
 	{
 		int64		ms = lane->is_described ?
 			(lane->idle_ms + CONTACTS - 1) / CONTACTS : KEPT_MS;
-		int64		now;
 
 		if (ms == 0 || lane->failed || lane->declined)
 			continue;
-		now = px_wall_ns();
+		if (now == 0)
+			now = px_wall_ns();
 		if (now - lane->contact_ns < ms * 1000000)
 			continue;
 		lane->contact_ns = now;

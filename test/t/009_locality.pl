@@ -112,6 +112,19 @@ is(transport('64kB'), 'exchange v1, stream', 'a stream reads more than min_bytes
 transport('64kB') for 1 .. 2;
 is(transport('64kB'), 'exchange v1, session (little is expected)', 'from a server on this host, the session reads up to three times min_bytes');
 is(transport('20kB'), 'exchange v1, stream', 'a stream reads more');
+
+# Where the session reads, it exports no snapshot but for later statements.
+$shard->safe_psql('postgres', q{CREATE VIEW exported AS SELECT id % 2 AS part, (SELECT count(*) FROM pg_ls_dir('pg_snapshots')) AS files FROM few});
+$coordinator->safe_psql('postgres', q{
+	CREATE TABLE exported (part int, files bigint) PARTITION BY LIST (part);
+	CREATE FOREIGN TABLE exported_0 PARTITION OF exported FOR VALUES IN (0) SERVER tcp OPTIONS (table_name 'exported');
+	CREATE FOREIGN TABLE exported_1 PARTITION OF exported FOR VALUES IN (1) SERVER tcp OPTIONS (table_name 'exported');
+	ANALYZE exported});
+my $snapshots = 'SELECT files, count(*) FROM exported GROUP BY files';
+$session->query_safe(q{SET pg_exchange.min_bytes = '64kB'});
+is(() = $session->query_safe("EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) $snapshots") =~ /session \(little is expected\)/g, 2, 'the session reads aggregates');
+is($session->query_safe($snapshots), '0|12000', 'it has exported no snapshot');
+is($session->query_safe("BEGIN; $snapshots; COMMIT"), '1|12000', 'in a longer transaction it has');
 $session->quit;
 
 done_testing();
