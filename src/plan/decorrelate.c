@@ -21,98 +21,70 @@
  * NULL then.  s has one row for each a, because GROUP BY and the condition
  * i.a = o.b agree about what is equal.
  *
+ * In other conditions, and in the target list, rows without a match must stay.
+ * So
+ *
+ *		SELECT o.x, (SELECT 0.2 * avg(i.y) / count(*) FROM i WHERE i.a = o.b)
+ *		FROM o
+ *
+ * becomes
+ *
+ *		SELECT o.x, 0.2 * s.avg / coalesce(s.count, 0)
+ *		FROM o LEFT JOIN (SELECT i.a, avg(i.y), count(*) FROM i GROUP BY i.a) s
+ *			ON s.a = o.b
+ *
+ * A subquery without aggregates must find one row at most.  So
+ *
+ *		SELECT o.x, (SELECT i.y FROM i WHERE i.a = o.b) FROM o
+ *
+ * becomes
+ *
+ *		SELECT o.x, CASE WHEN 1 < s.count
+ *			THEN (SELECT s.min FROM (VALUES (1), (2)) v) ELSE s.min END
+ *		FROM o LEFT JOIN (SELECT i.a, min(i.y), count(*) FROM i GROUP BY i.a) s
+ *			ON s.a = o.b
+ *
+ * where a subquery of two rows raises the error that the other one would.
+ *
  * The aggregates are computed for groups that nobody has asked for, and
  * conditions are evaluated on rows that the subquery would have removed.  So
  * all that is moved must be harmless (harmless.h).
  *
- * Restricting keys: if there are conditions on o alone, only groups that they
- * leave over are of interest.  The subquery is then joined with the keys of
- * such rows,
- *
- *		(SELECT i.a, avg(i.y) FROM i,
- *			(SELECT DISTINCT o.b FROM o WHERE <conditions on o>) k
- *		 WHERE i.c > 1 AND i.a = k.b GROUP BY i.a) s
- *
- * or, where o.b IN (SELECT c FROM p ...) is such a condition, with these c.
- * This reads o, or p, once more.
- *
- * Whether any of that is cheaper is for the planner's costs to tell: see
- * rewrite.c.
+ * If there are conditions on o alone, only groups that they leave over are of
+ * interest: see correlation.c.  Whether any of that is cheaper is for the
+ * planner's costs to tell: see rewrite.c.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include "access/stratnum.h"
-#include "access/transam.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_operator_d.h"
 #include "catalog/pg_type_d.h"
-#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
-#include "parser/parsetree.h"
+#include "parser/parse_func.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
 #include "compat.h"
-#include "plan/collation.h"
+#include "plan/correlation.h"
 #include "plan/decorrelate.h"
 #include "plan/harmless.h"
 #include "plan/make_query.h"
-#include "tuple/policy.h"
-
-/* A condition inner = outer of a subquery; it is one operator. */
-typedef struct correlation
-{
-	OpExpr	   *op;
-	Expr	   *inner;			/* of the subquery's tables only */
-	Expr	   *outer;			/* of the outer query's, as the outer query
-								 * sees them; a Var below RelabelTypes */
-	bool		inner_is_left;
-	SortGroupClause *group_clause;	/* GROUP BY inner */
-	bool		restricted;		/* its keys were restricted */
-} correlation;
-
-/* ---------------------------------------------------------------------
- * Parts of queries
- * --------------------------------------------------------------------- */
-
-/* Is this a column of a query so many levels up, with a type of equal form? */
-static bool
-is_column(Node *node, Index levelsup)
-{
-	while (IsA(node, RelabelType))
-		node = (Node *) ((RelabelType *) node)->arg;
-	return IsA(node, Var) && ((Var *) node)->varlevelsup == levelsup &&
-		((Var *) node)->varattno > 0;
-}
-
-static Var *
-column_of(Node *node)
-{
-	while (IsA(node, RelabelType))
-		node = (Node *) ((RelabelType *) node)->arg;
-	return castNode(Var, node);
-}
-
-static void
-add_qual(Query *query, Node *qual)
-{
-	query->jointree->quals = (Node *) make_and_qual(query->jointree->quals,
-													qual);
-}
 
 /* ---------------------------------------------------------------------
  * Is the subquery suitable?
  * --------------------------------------------------------------------- */
 
-/* Is it SELECT f(aggregates) FROM ... WHERE ..., and nothing else? */
+/* Is it SELECT expression FROM ... WHERE ..., and nothing else? */
 static bool
 has_simple_form(const Query *query)
 {
-	return query->commandType == CMD_SELECT && query->hasAggs &&
+	return query->commandType == CMD_SELECT &&
 		!query->hasWindowFuncs && !query->hasTargetSRFs &&
 		!query->hasSubLinks && !query->hasDistinctOn &&
 		!query->hasModifyingCTE && !query->hasForUpdate &&
@@ -126,438 +98,221 @@ has_simple_form(const Query *query)
 		list_length(query->targetList) == 1;
 }
 
-/*
- * Are there aggregates in f, and is one of them NULL if there is no row?
- * Columns outside of aggregates are the outer query's.
- */
-typedef struct aggregates_found
+static bool
+is_count(const Aggref *aggref)
 {
-	bool		null_if_empty;
-	bool		others;			/* other leaves than constants */
-} aggregates_found;
+	return aggref->aggfnoid == F_COUNT_ || aggref->aggfnoid == F_COUNT_ANY;
+}
+
+/* What the expression consists of. */
+typedef struct leaves
+{
+	bool		null_if_empty;	/* an aggregate is NULL if there is no row */
+	bool		others;			/* columns, which are the outer query's, or
+								 * parameters */
+} leaves;
 
 static bool
-find_aggregates(Node *node, void *arg)
+find_leaves(Node *node, void *arg)
 {
-	aggregates_found *found = arg;
+	leaves	   *found = arg;
 
 	if (node == NULL)
 		return false;
 	if (IsA(node, Aggref))
 	{
-		Oid			aggregate = ((Aggref *) node)->aggfnoid;
-
-		if (aggregate != F_COUNT_ && aggregate != F_COUNT_ANY)
-			found->null_if_empty = true;
+		found->null_if_empty |= !is_count((Aggref *) node);
 		return false;
 	}
 	if (IsA(node, Var) || IsA(node, Param))
 		found->others = true;
-	return expression_tree_walker(node, find_aggregates, arg);
+	return expression_tree_walker(node, find_leaves, arg);
 }
 
+/*
+ * Is an expression of aggregates suitable?  With an inner join, all of it must
+ * be strict.
+ */
 static bool
-value_is_suitable(Node *value)
+aggregates_are_suitable(Node *value, JoinType jointype)
 {
-	aggregates_found found = {0};
+	leaves		found = {0};
 
-	if (!px_is_harmless_strict(value, NULL))
+	(void) find_leaves(value, &found);
+	if (found.others)
 		return false;
-	(void) find_aggregates(value, &found);
-	return found.null_if_empty && !found.others;
+	return jointype == JOIN_INNER ?
+		found.null_if_empty && px_is_harmless_strict(value, NULL) :
+		px_value_is_harmless(value);
 }
 
-/*
- * Do both operators, of a condition and of GROUP BY, mean the same equality?
- */
-static bool
-is_same_equality(Oid condition, Oid eq_operator)
-{
-	ListCell   *lc;
-
-	foreach(lc, get_mergejoin_opfamilies(condition))
-	{
-		if (get_op_opfamily_strategy(eq_operator, lfirst_oid(lc)) ==
-			BTEqualStrategyNumber)
-			return true;
-	}
-	return false;
-}
-
-/*
- * Does equality of these types compare the values themselves?  timestamp and
- * timestamptz, for instance, have operators, too, but two timestamps can equal
- * the same timestamptz.
- */
-static bool
-compares_identity(Oid left, Oid right)
-{
-	if (left == right)
-		return px_type_compares_safely(left);
-	return px_type_is_integer(left) && px_type_is_integer(right);
-}
-
-/*
- * If the qual of a subquery is a condition inner = outer, describe it.  The
- * operators are built in, so that they are strict and harmless.
- */
-static correlation *
-get_correlation(Node *qual)
-{
-	OpExpr	   *op = (OpExpr *) qual;
-	correlation *result;
-	Node	   *left;
-	Node	   *right;
-
-	if (!IsA(op, OpExpr) || list_length(op->args) != 2 ||
-		op->opno >= FirstNormalObjectId ||
-		!px_is_deterministic(op->inputcollid))
-		return NULL;
-	left = linitial(op->args);
-	right = lsecond(op->args);
-	result = palloc0(sizeof(correlation));
-	result->inner_is_left = is_column(left, 0) && is_column(right, 1);
-	if (!result->inner_is_left &&
-		!(is_column(right, 0) && is_column(left, 1)))
-		return NULL;
-	result->op = op;
-	result->inner = (Expr *) (result->inner_is_left ? left : right);
-	result->outer = copyObject(
-		(Expr *) (result->inner_is_left ? right : left));
-	IncrementVarSublevelsUp((Node *) result->outer, -1, 1);
-
-	if (!compares_identity(exprType((Node *) result->inner),
-						   exprType((Node *) result->outer)) ||
-		!px_is_deterministic(exprCollation((Node *) result->inner)) ||
-		!px_is_deterministic(exprCollation((Node *) result->outer)))
-		return NULL;
-	result->group_clause = px_make_group_clause(
-		exprType((Node *) result->inner));
-	if (!op_hashjoinable(op->opno, exprType(left)) ||
-		!is_same_equality(op->opno, result->group_clause->eqop))
-		return NULL;
-	return result;
-}
-
-/*
- * Split the WHERE clause of a copy of a subquery into correlations and the
- * rest, which is left there.  Returns NIL if the subquery is not suitable.
- */
-static List *
-take_correlations(Query *subquery)
-{
-	List	   *correlations = NIL;
-	List	   *rest = NIL;
-	ListCell   *lc;
-
-	foreach(lc, make_ands_implicit((Expr *) canonicalize_qual(
-					(Expr *) subquery->jointree->quals, false)))
-	{
-		correlation *found = get_correlation(lfirst(lc));
-
-		if (found)
-			correlations = lappend(correlations, found);
-		else
-			rest = lappend(rest, lfirst(lc));
-	}
-	subquery->jointree->quals = rest == NIL
-		? NULL
-		: (Node *) make_ands_explicit(rest);
-	if (!px_is_uncorrelated((Node *) subquery) ||
-		!px_from_is_harmless(subquery))
-		return NIL;
-	return correlations;
-}
-
-/* ---------------------------------------------------------------------
- * Restricting keys
- * --------------------------------------------------------------------- */
-
-/*
- * Is this table of the query in FROM, or below inner joins only?  Then WHERE
- * sees its rows as they are, and all rows of the query fulfil the quals on it.
- */
-static bool
-is_inner_joined(Node *node, Index rtindex)
-{
-	ListCell   *lc;
-
-	check_stack_depth();
-	if (IsA(node, RangeTblRef))
-		return (Index) ((RangeTblRef *) node)->rtindex == rtindex;
-	if (IsA(node, FromExpr))
-	{
-		foreach(lc, ((FromExpr *) node)->fromlist)
-		{
-			if (is_inner_joined(lfirst(lc), rtindex))
-				return true;
-		}
-		return false;
-	}
-	return IsA(node, JoinExpr) &&
-		((JoinExpr *) node)->jointype == JOIN_INNER &&
-		(is_inner_joined(((JoinExpr *) node)->larg, rtindex) ||
-		 is_inner_joined(((JoinExpr *) node)->rarg, rtindex));
-}
-
-/* Has the qual subqueries of other forms than uncorrelated x IN (...)? */
-static bool
-has_other_sublinks(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, SubLink))
-	{
-		SubLink    *sublink = (SubLink *) node;
-
-		return sublink->subLinkType != ANY_SUBLINK ||
-			!px_is_uncorrelated(sublink->subselect) ||
-			has_other_sublinks(sublink->testexpr, context);
-	}
-	return expression_tree_walker(node, has_other_sublinks, context);
-}
-
-/* Is this a condition on one table of the query alone? */
-static bool
-is_restriction(Node *qual, Index rtindex)
-{
-	Bitmapset  *varnos = pull_varnos(NULL, qual);
-	int			member;
-
-	return bms_get_singleton_member(varnos, &member) &&
-		member == (int) rtindex && px_is_uncorrelated(qual) &&
-		!has_other_sublinks(qual, NULL);
-}
-
-/* The conditions on one table of the query alone. */
-static List *
-restrictions_of(Query *query, Index rtindex)
-{
-	List	   *result = NIL;
-	ListCell   *lc;
-
-	foreach(lc, make_ands_implicit((Expr *) query->jointree->quals))
-	{
-		if (is_restriction(lfirst(lc), rtindex))
-			result = lappend(result, copyObject(lfirst(lc)));
-	}
-	return result;
-}
-
-/* The operator for inner = a key of this type, or InvalidOid. */
+/* The aggregate min of a type's values, or InvalidOid. */
 static Oid
-operator_for_key(const correlation *corr, Oid key_type)
+find_min(Oid type)
 {
-	ListCell   *lc;
-
-	foreach(lc, get_mergejoin_opfamilies(corr->op->opno))
-	{
-		Oid			left;
-		Oid			right;
-		Oid			operator;
-
-		/* What the condition's operator takes is binary-coercible from it. */
-		op_input_types(corr->op->opno, &left, &right);
-		if (!corr->inner_is_left)
-			left = right;
-		operator = get_opfamily_member(
-			lfirst_oid(lc), left,
-			key_type == exprType((Node *) corr->inner) ? left : key_type,
-			BTEqualStrategyNumber);
-		if (OidIsValid(operator) && operator < FirstNormalObjectId)
-			return operator;
-	}
-	return InvalidOid;
+	if (!px_type_compares_safely(type))
+		return InvalidOid;
+	if (type == VARCHAROID)
+		type = TEXTOID;
+	return LookupFuncName(list_make2(makeString("pg_catalog"),
+									 makeString("min")), 1, &type, true);
 }
 
-/*
- * Append a key to the target list of a query of keys, which is to be number
- * rtindex in the FROM of the subquery, and the condition inner = key to the
- * subquery's WHERE.
- */
-static void
-restrict_inner(Query *subquery, correlation *corr, Oid operator, Query *keys,
-			   Index rtindex, Expr *key)
+static bool
+row_is_suitable(Node *value)
 {
-	int			resno = px_add_target(keys, key, NULL);
-
-	px_add_clause(keys, &keys->distinctClause,
-				  px_make_group_clause(exprType((Node *) key)));
-	add_qual(subquery, (Node *) make_opclause(
-				 operator, BOOLOID, false, copyObject(corr->inner),
-				 px_subquery_column(keys, rtindex, resno), InvalidOid,
-				 corr->op->inputcollid));
-	corr->restricted = true;
-}
-
-/*
- * If the query has a condition outer IN (SELECT c FROM ...), join the subquery
- * with these c.
- */
-static void
-restrict_by_in(Query *query, Query *subquery, correlation *corr)
-{
-	ListCell   *lc;
-
-	foreach(lc, make_ands_implicit((Expr *) query->jointree->quals))
-	{
-		SubLink    *sublink = lfirst(lc);
-		OpExpr	   *test;
-		Query	   *select;
-		Query	   *keys;
-		TargetEntry *target;
-		Oid			operator;
-		Index		rtindex;
-
-		if (!IsA(sublink, SubLink) || sublink->subLinkType != ANY_SUBLINK ||
-			!IsA(sublink->testexpr, OpExpr) ||
-			!px_is_uncorrelated(sublink->subselect))
-			continue;
-		test = (OpExpr *) sublink->testexpr;
-		select = castNode(Query, sublink->subselect);
-		target = linitial_node(TargetEntry, select->targetList);
-		if (list_length(test->args) != 2 ||
-			!equal(linitial(test->args), corr->outer) ||
-			!IsA(lsecond(test->args), Param) ||
-			test->inputcollid != corr->op->inputcollid ||
-			!is_same_equality(corr->op->opno, test->opno) ||
-			!px_is_deterministic(exprCollation((Node *) target->expr)) ||
-			!compares_identity(exprType((Node *) corr->inner),
-							   exprType((Node *) target->expr)))
-			continue;
-
-		operator = operator_for_key(corr, exprType((Node *) target->expr));
-		if (!OidIsValid(operator))
-			continue;
-
-		keys = px_make_query();
-		rtindex = px_add_subquery(keys, copyObject(select), "keys");
-		restrict_inner(subquery, corr, operator, keys,
-					   list_length(subquery->rtable) + 1,
-					   px_subquery_column(select, rtindex, 1));
-		(void) px_add_subquery(subquery, keys, "outer_keys");
-		return;
-	}
-}
-
-/*
- * Join the subquery with the distinct values that its correlations with one
- * table of the query can have there, if there are conditions on this table.
- */
-static void
-restrict_by_table(Query *query, Query *subquery, List *correlations,
-				  Index rtindex)
-{
-	RangeTblEntry *rte = rt_fetch(rtindex, query->rtable);
-	List	   *quals = restrictions_of(query, rtindex);
-	Query	   *keys;
-	RangeTblRef *ref;
-	Index		keys_rtindex = list_length(subquery->rtable) + 1;
-	ListCell   *lc;
-
-	if (quals == NIL || rte->rtekind != RTE_RELATION ||
-		rte->tablesample != NULL ||
-		!is_inner_joined((Node *) query->jointree, rtindex))
-		return;
-
-	keys = px_make_query();
-	px_copy_rte(query, rte, keys);
-	ref = makeNode(RangeTblRef);
-	ref->rtindex = 1;
-	keys->jointree->fromlist = list_make1(ref);
-	keys->jointree->quals = (Node *) make_ands_explicit(quals);
-	ChangeVarNodes(keys->jointree->quals, rtindex, 1, 0);
-	keys->hasSubLinks = checkExprHasSubLink(keys->jointree->quals);
-
-	foreach(lc, correlations)
-	{
-		correlation *corr = lfirst(lc);
-		Expr	   *outer = copyObject(corr->outer);
-		Oid			operator = operator_for_key(corr,
-												exprType((Node *) outer));
-
-		if ((Index) column_of((Node *) outer)->varno != rtindex ||
-			!OidIsValid(operator))
-			continue;
-		ChangeVarNodes((Node *) outer, rtindex, 1, 0);
-		restrict_inner(subquery, corr, operator, keys, keys_rtindex, outer);
-	}
-	if (keys->targetList != NIL)
-		(void) px_add_subquery(subquery, keys, "outer_keys");
-}
-
-static void
-restrict_keys_of(Query *query, Query *subquery, List *correlations)
-{
-	bool		any = false;
-	ListCell   *lc;
-
-	foreach(lc, correlations)
-	{
-		restrict_by_in(query, subquery, lfirst(lc));
-		any |= ((correlation *) lfirst(lc))->restricted;
-	}
-	if (any)
-		return;
-	foreach(lc, correlations)
-	{
-		correlation *corr = lfirst(lc);
-
-		if (!corr->restricted)
-			restrict_by_table(query, subquery, correlations,
-							  column_of((Node *) corr->outer)->varno);
-	}
+	return px_value_is_harmless(value) && OidIsValid(find_min(exprType(value))) &&
+		(OidIsValid(exprCollation(value)) ||
+		 !type_is_collatable(exprType(value)));
 }
 
 /* ---------------------------------------------------------------------
  * The join
  * --------------------------------------------------------------------- */
 
-/* While aggregates are moved to the target list of a subquery. */
-typedef struct take_context
+/* A subquery that is joined. */
+typedef struct joined
 {
-	Query	   *subquery;
-	Index		rtindex;
-} take_context;
+	Query	   *subquery;		/* it has no columns at first */
+	Index		rtindex;		/* which it is to have in the query */
+	Index		outer_join;		/* and that of its left join; or 0 */
+	List	   *quals;			/* on which it is joined */
+} joined;
+
+/* A column of the subquery as the query around it sees it. */
+static Expr *
+get_column(const joined *join, int resno)
+{
+	Expr	   *column = px_subquery_column(join->subquery, join->rtindex,
+											resno);
+
+	return px_add_nulling_relid(column, bms_make_singleton(join->rtindex),
+								join->outer_join);
+}
 
 /* Replace aggregates by columns of the subquery, which computes them. */
 static Node *
-take_aggregates(Node *node, take_context *context)
+take_aggregates(Node *node, joined *join)
 {
+	Aggref	   *aggref = (Aggref *) node;
+	Expr	   *column;
+	int			resno;
+
 	if (node == NULL)
 		return NULL;
-	if (IsA(node, Aggref))
-	{
-		Query	   *subquery = context->subquery;
-		int			resno = px_add_target(
-			subquery, (Expr *) node,
-			get_func_name(((Aggref *) node)->aggfnoid));
+	if (!IsA(node, Aggref))
+		return expression_tree_mutator(node, take_aggregates, join);
 
-		return (Node *) px_subquery_column(subquery, context->rtindex, resno);
-	}
-	return expression_tree_mutator(node, take_aggregates, context);
+	resno = px_add_target(join->subquery, (Expr *) node,
+						  get_func_name(aggref->aggfnoid));
+	column = get_column(join, resno);
+	return (Node *) (join->outer_join != 0 && is_count(aggref) ?
+					 px_zero_if_null(column) : column);
 }
 
-/* While a subquery in an expression is replaced by a value. */
-typedef struct replace_context
+/* The aggregate of all rows, or of an argument. */
+static Aggref *
+make_aggregate(Oid function, Expr *arg)
 {
-	SubLink    *sublink;
-	Node	   *value;
-} replace_context;
+	Aggref	   *aggref = makeNode(Aggref);
 
+	aggref->aggfnoid = function;
+	aggref->aggtype = get_func_rettype(function);
+	aggref->aggkind = AGGKIND_NORMAL;
+	aggref->aggsplit = AGGSPLIT_SIMPLE;
+	aggref->aggno = aggref->aggtransno = -1;
+	aggref->location = -1;
+	aggref->aggstar = arg == NULL;
+	if (arg)
+	{
+		aggref->aggargtypes = list_make1_oid(exprType((Node *) arg));
+		aggref->args = list_make1(makeTargetEntry(arg, 1, NULL, false));
+		aggref->inputcollid = exprCollation((Node *) arg);
+		if (type_is_collatable(aggref->aggtype))
+			aggref->aggcollid = aggref->inputcollid;
+	}
+	return aggref;
+}
+
+/* SELECT value FROM (VALUES (1), (2)): an error, if it is evaluated. */
 static Node *
-replace_sublink(Node *node, replace_context *context)
+make_two_rows(const Expr *value)
 {
-	if (node == NULL)
-		return NULL;
-	if (node == (Node *) context->sublink)
-		return context->value;
-	return expression_tree_mutator(node, replace_sublink, context);
+	Query	   *query = px_make_query();
+	RangeTblEntry *rte = makeNode(RangeTblEntry);
+	RangeTblRef *ref = makeNode(RangeTblRef);
+	SubLink    *sublink = makeNode(SubLink);
+	Expr	   *outer = copyObject(unconstify(Expr *, value));
+
+	rte->rtekind = RTE_VALUES;
+	rte->eref = makeAlias("*VALUES*", list_make1(makeString("column1")));
+	rte->inFromCl = true;
+	for (int i = 1; i <= 2; i++)
+		rte->values_lists = lappend(
+			rte->values_lists,
+			list_make1(makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
+								 Int32GetDatum(i), false, true)));
+	rte->coltypes = list_make1_oid(INT4OID);
+	rte->coltypmods = list_make1_int(-1);
+	rte->colcollations = list_make1_oid(InvalidOid);
+	query->rtable = list_make1(rte);
+	ref->rtindex = 1;
+	query->jointree->fromlist = list_make1(ref);
+	IncrementVarSublevelsUp((Node *) outer, 1, 0);
+	(void) px_add_target(query, outer, "value");
+
+	sublink->subLinkType = EXPR_SUBLINK;
+	sublink->subselect = (Node *) query;
+	sublink->location = -1;
+	return (Node *) sublink;
+}
+
+/* Replace the value of the only row. */
+static Node *
+take_only_row(Node *value, joined *join)
+{
+	Oid			type = exprType(value);
+	Oid			function = find_min(type);
+	Expr	   *arg = (Expr *) value;
+	Expr	   *row;
+	Expr	   *count;
+	CaseExpr   *choice = makeNode(CaseExpr);
+	CaseWhen   *several = makeNode(CaseWhen);
+
+	if (get_func_rettype(function) != type)
+		arg = (Expr *) makeRelabelType(arg, get_func_rettype(function), -1,
+									   exprCollation(value),
+									   COERCE_IMPLICIT_CAST);
+	row = get_column(join, px_add_target(
+						 join->subquery,
+						 (Expr *) make_aggregate(function, arg), "min"));
+	if (get_func_rettype(function) != type || exprTypmod(value) != -1)
+		row = (Expr *) makeRelabelType(row, type, exprTypmod(value),
+									   exprCollation(value),
+									   COERCE_IMPLICIT_CAST);
+	count = get_column(join, px_add_target(
+						   join->subquery,
+						   (Expr *) make_aggregate(F_COUNT_, NULL), "count"));
+
+	several->expr = make_opclause(Int8LessOperator, BOOLOID, false,
+								  (Expr *) makeConst(INT8OID, -1, InvalidOid,
+													 sizeof(int64),
+													 Int64GetDatum(1), false,
+													 true),
+								  count, InvalidOid, InvalidOid);
+	several->result = (Expr *) make_two_rows(row);
+	several->location = -1;
+	choice->casetype = type;
+	choice->casecollid = exprCollation(value);
+	choice->args = list_make1(several);
+	choice->defresult = row;
+	choice->location = -1;
+	return (Node *) choice;
 }
 
 /* The condition inner = outer, for the query, with a column for inner. */
 static Node *
-join_condition(const correlation *corr, Expr *column)
+join_condition(const px_correlation *corr, Expr *column)
 {
 	OpExpr	   *op = copyObject(corr->op);
 	Expr	   *outer = copyObject(corr->outer);
@@ -568,81 +323,172 @@ join_condition(const correlation *corr, Expr *column)
 }
 
 /*
- * Turn the scalar subquery in one conjunct of WHERE into a join, if it is
- * suitable.  Returns the conjuncts that take its place, or NIL.
+ * Join a scalar subquery with the query, if it is suitable.  Returns its value
+ * there, or NULL.  The quals of an inner join are left to the caller, who adds
+ * them to WHERE.
  */
-static List *
-join_sublink(Query *query, Node *qual, SubLink *sublink, bool restrict_keys)
+static Node *
+join_subquery(Query *query, const SubLink *sublink, JoinType jointype,
+			  px_decorrelate_options options, List **quals)
 {
-	Query	   *subquery = copyObject(castNode(Query, sublink->subselect));
+	joined		join = {
+		.subquery = copyObject(castNode(Query, sublink->subselect)),
+		.rtindex = list_length(query->rtable) + 1,
+	};
+	bool		aggregates = join.subquery->hasAggs;
 	Node	   *value;
 	List	   *correlations;
-	List	   *result = NIL;
-	take_context take = {.subquery = subquery,
-	.rtindex = list_length(query->rtable) + 1};
-	replace_context replace = {.sublink = sublink};
 	ListCell   *lc;
 
-	if (!has_simple_form(subquery))
-		return NIL;
-	value = (Node *) linitial_node(TargetEntry, subquery->targetList)->expr;
-	if (!value_is_suitable(value))
-		return NIL;
-	correlations = take_correlations(subquery);
+	if (!has_simple_form(join.subquery))
+		return NULL;
+	value = (Node *) linitial_node(TargetEntry,
+								   join.subquery->targetList)->expr;
+	if (aggregates ? !aggregates_are_suitable(value, jointype) :
+		jointype == JOIN_INNER || options.may_stop || !row_is_suitable(value))
+		return NULL;
+	correlations = px_take_correlations(join.subquery);
 	if (correlations == NIL)
-		return NIL;
+		return NULL;
 
-	if (restrict_keys)
-		restrict_keys_of(query, subquery, correlations);
-	subquery->targetList = NIL;
+	if (options.restrict_keys)
+		px_restrict_keys(query, join.subquery, correlations);
+	join.subquery->targetList = NIL;
 	foreach(lc, correlations)
 	{
-		correlation *corr = lfirst(lc);
-		int			resno = px_add_target(subquery, corr->inner, NULL);
+		px_correlation *corr = lfirst(lc);
+		int			resno = px_add_target(join.subquery, corr->inner, NULL);
 
-		px_add_clause(subquery, &subquery->groupClause, corr->group_clause);
-		result = lappend(
-			result,
-			join_condition(corr,
-						   px_subquery_column(subquery, take.rtindex, resno)));
+		px_add_clause(join.subquery, &join.subquery->groupClause,
+					  corr->group_clause);
+		join.quals = lappend(join.quals,
+							 join_condition(corr, get_column(&join, resno)));
 	}
-	replace.value = take_aggregates(value, &take);
-	result = lappend(result, replace_sublink(qual, &replace));
-	(void) px_add_subquery(query, subquery, "scalar_subquery");
-	return result;
+	if (jointype == JOIN_LEFT)
+		join.outer_join = join.rtindex + 1;
+	value = aggregates ? take_aggregates(value, &join) :
+		take_only_row(value, &join);
+	join.subquery->hasAggs = true;
+	(void) px_add_subquery(query, join.subquery, "scalar_subquery");
+	if (jointype == JOIN_LEFT)
+		px_left_join_last(query, join.quals);
+	else
+		*quals = list_concat(*quals, join.quals);
+	return value;
 }
 
-bool
-px_decorrelate(Query *query, bool restrict_keys)
+/* ---------------------------------------------------------------------
+ * Where subqueries stand
+ * --------------------------------------------------------------------- */
+
+/* While subqueries in an expression are replaced by their values. */
+typedef struct replace_context
 {
-	List	   *quals;
+	SubLink    *sublink;		/* by value, for an inner join */
+	Node	   *value;
+	Query	   *query;			/* else: join all that are suitable with it */
+	px_decorrelate_options options;
+	bool		changed;
+} replace_context;
+
+static Node *
+replace_sublinks(Node *node, replace_context *context)
+{
+	Node	   *value = NULL;
+
+	if (node == NULL)
+		return NULL;
+	if (!IsA(node, SubLink))
+		return expression_tree_mutator(node, replace_sublinks, context);
+	if (context->query == NULL)
+		return node == (Node *) context->sublink ? context->value : node;
+	if (((SubLink *) node)->subLinkType == EXPR_SUBLINK)
+		value = join_subquery(context->query, (SubLink *) node, JOIN_LEFT,
+							  context->options, NULL);
+	context->changed |= value != NULL;
+	return value ? value : node;
+}
+
+/* Inner joins, by conjuncts of WHERE that are strict. */
+static bool
+decorrelate_strict(Query *query, px_decorrelate_options options)
+{
 	List	   *kept = NIL;
 	List	   *joined = NIL;
 	ListCell   *lc;
 
-	if (query->commandType != CMD_SELECT || !query->hasSubLinks ||
-		query->setOperations != NULL || !px_from_is_harmless(query))
-		return false;
-
 	query->jointree->quals = (Node *) canonicalize_qual(
 		(Expr *) query->jointree->quals, false);
-	quals = make_ands_implicit((Expr *) query->jointree->quals);
-	foreach(lc, quals)
+	foreach(lc, make_ands_implicit((Expr *) query->jointree->quals))
 	{
-		SubLink    *sublink = NULL;
-		List	   *replacement = NIL;
+		replace_context replace = {0};
+		Node	   *qual = lfirst(lc);
 
-		if (px_is_harmless_strict(lfirst(lc), &sublink) && sublink != NULL)
-			replacement = join_sublink(query, lfirst(lc), sublink,
-									   restrict_keys);
-		if (replacement != NIL)
-			joined = list_concat(joined, replacement);
+		if (px_is_harmless_strict(qual, &replace.sublink) && replace.sublink)
+			replace.value = join_subquery(query, replace.sublink, JOIN_INNER,
+										  options, &joined);
+		if (replace.value)
+			joined = lappend(joined, replace_sublinks(qual, &replace));
 		else
-			kept = lappend(kept, lfirst(lc));
+			kept = lappend(kept, qual);
 	}
 	if (joined == NIL)
 		return false;
 	query->jointree->quals = (Node *) make_ands_explicit(
 		list_concat(kept, joined));
 	return true;
+}
+
+/* Left joins, by all others in WHERE. */
+static bool
+decorrelate_others(Query *query, px_decorrelate_options options)
+{
+	replace_context replace = {.query = query, .options = options};
+
+	query->jointree->quals = replace_sublinks(query->jointree->quals,
+											  &replace);
+	return replace.changed;
+}
+
+/*
+ * Left joins, by the target list.  With GROUP BY, a value would have to be a
+ * column of it.
+ *
+ * If not all rows are wanted, the planner has the target list evaluated for
+ * those that are, unless it is cheap, which it is about to become.  So it must
+ * be harmless, too.
+ */
+static bool
+decorrelate_targets(Query *query, px_decorrelate_options options)
+{
+	replace_context replace = {.query = query, .options = options};
+	ListCell   *lc;
+
+	if (query->hasAggs || query->groupClause != NIL ||
+		query->groupingSets != NIL || query->havingQual != NULL ||
+		query->hasTargetSRFs)
+		return false;
+	foreach(lc, query->targetList)
+	{
+		TargetEntry *target = lfirst_node(TargetEntry, lc);
+
+		if (!options.may_stop || px_value_is_harmless((Node *) target->expr))
+			target->expr = (Expr *) replace_sublinks((Node *) target->expr,
+													 &replace);
+	}
+	return replace.changed;
+}
+
+bool
+px_decorrelate(Query *query, px_decorrelate_options options)
+{
+	bool		changed;
+
+	if (query->commandType != CMD_SELECT || !query->hasSubLinks ||
+		query->setOperations != NULL || !px_from_is_harmless(query))
+		return false;
+	changed = decorrelate_strict(query, options);
+	changed |= decorrelate_others(query, options);
+	changed |= decorrelate_targets(query, options);
+	return changed;
 }

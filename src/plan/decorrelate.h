@@ -10,13 +10,18 @@
 
 #include "nodes/parsenodes.h"
 
+typedef struct px_decorrelate_options
+{
+	bool		restrict_keys;	/* restrict new subqueries to the keys that may
+								 * be asked for, where that is possible */
+	bool		may_stop;		/* not all rows of the query may be wanted */
+} px_decorrelate_options;
+
 /*
- * Turn each suitable scalar subquery in the WHERE clause of the query into a
- * join, in place; see decorrelate.c.  Subqueries of the query are not looked
- * into.  If restrict_keys is set, the new subqueries are restricted to the
- * keys that may be asked for, where that is possible.  Returns true if the
- * query was changed.
+ * Turn each suitable scalar subquery in WHERE and in the target list of the
+ * query into a join, in place; see decorrelate.c.  Subqueries of the query are
+ * not looked into.  Returns true if the query was changed.
  */
-extern bool px_decorrelate(Query *query, bool restrict_keys);
+extern bool px_decorrelate(Query *query, px_decorrelate_options options);
 
 #endif							/* PX_PLAN_DECORRELATE_H */

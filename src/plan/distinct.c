@@ -311,17 +311,8 @@ static Expr *
 count_again(twice_context *context, const Aggref *aggref)
 {
 	Expr	   *count = to_bigint(sum_column(context, aggref));
-	CoalesceExpr *coalesce;
 
-	if (context->grouped)
-		return count;
-	coalesce = makeNode(CoalesceExpr);
-	coalesce->coalescetype = INT8OID;
-	coalesce->args = list_make2(
-		count, makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
-						 Int64GetDatum(0), false, true));
-	coalesce->location = -1;
-	return (Expr *) coalesce;
+	return context->grouped ? count : px_zero_if_null(count);
 }
 
 /* What the outer query has in place of an aggregate. */

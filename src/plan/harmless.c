@@ -45,6 +45,7 @@ typedef struct harmless_context
 {
 	bool		strict;			/* must be NULL if a leaf is */
 	bool		aggregates;		/* may have aggregates */
+	bool		trusts_sublinks;	/* scalar subqueries are harmless */
 	SubLink   **sublink;		/* where to store a scalar subquery, or NULL */
 	bool		has_sublink;	/* one was found */
 } harmless_context;
@@ -385,6 +386,8 @@ is_harmless_sublink(SubLink *sublink, harmless_context *context)
 	switch (sublink->subLinkType)
 	{
 		case EXPR_SUBLINK:
+			if (context->trusts_sublinks)
+				return true;
 			/* More than one row would be an error. */
 			if (!query->hasAggs || query->groupClause != NIL)
 				return false;
@@ -415,6 +418,8 @@ is_harmless_not_strict(Node *node, harmless_context *context)
 				is_harmless((Node *) ((NullTest *) node)->arg, context);
 		case T_BooleanTest:
 			return is_harmless((Node *) ((BooleanTest *) node)->arg, context);
+		case T_CoalesceExpr:
+			return all_harmless(((CoalesceExpr *) node)->args, context);
 		case T_DistinctExpr:
 			return is_comparison(((DistinctExpr *) node)->opno,
 								 ((DistinctExpr *) node)->inputcollid) &&
@@ -486,6 +491,14 @@ px_condition_is_harmless(Node *condition)
 	harmless_context context = {0};
 
 	return is_harmless(condition, &context);
+}
+
+bool
+px_value_is_harmless(Node *value)
+{
+	harmless_context context = {.aggregates = true, .trusts_sublinks = true};
+
+	return is_harmless(value, &context);
 }
 
 bool

@@ -31,6 +31,12 @@ extern bool px_query_is_harmless(const Query *query);
 extern bool px_condition_is_harmless(Node *condition);
 
 /*
+ * The same of any expression of a query, if its scalar subqueries raise none.
+ * Aggregates of the list below may stand in it.
+ */
+extern bool px_value_is_harmless(Node *value);
+
+/*
  * Is the expression NULL whenever one of its leaves is, and can it raise no
  * error?  Leaves are columns, constants, parameters and aggregates of the
  * list below.  At most one of them may be a scalar subquery, which is stored

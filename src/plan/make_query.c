@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type_d.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parse_oper.h"
@@ -92,11 +93,48 @@ px_add_subquery(Query *query, Query *subquery, const char *name)
 	return ref->rtindex;
 }
 
+void
+px_left_join_last(Query *query, List *quals)
+{
+	List	  **from = &query->jointree->fromlist;
+	RangeTblEntry *rte = makeNode(RangeTblEntry);
+	JoinExpr   *join = makeNode(JoinExpr);
+
+	rte->rtekind = RTE_JOIN;
+	rte->jointype = JOIN_LEFT;
+	rte->eref = makeAlias("unnamed_join", NIL);
+	rte->inFromCl = true;
+	query->rtable = lappend(query->rtable, rte);
+
+	join->jointype = JOIN_LEFT;
+	join->rarg = llast(*from);
+	*from = list_delete_last(*from);
+	join->larg = list_length(*from) == 1 ? linitial(*from) :
+		(Node *) makeFromExpr(*from, NULL);
+	join->quals = (Node *) make_ands_explicit(quals);
+	join->rtindex = list_length(query->rtable);
+	*from = list_make1(join);
+}
+
 Expr *
 px_subquery_column(const Query *subquery, Index rtindex, int resno)
 {
 	return (Expr *) makeVarFromTargetEntry(
 		rtindex, list_nth_node(TargetEntry, subquery->targetList, resno - 1));
+}
+
+Expr *
+px_zero_if_null(Expr *count)
+{
+	CoalesceExpr *coalesce = makeNode(CoalesceExpr);
+
+	coalesce->coalescetype = INT8OID;
+	coalesce->args = list_make2(count,
+								makeConst(INT8OID, -1, InvalidOid,
+										  sizeof(int64), Int64GetDatum(0),
+										  false, true));
+	coalesce->location = -1;
+	return (Expr *) coalesce;
 }
 
 int

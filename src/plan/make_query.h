@@ -25,9 +25,19 @@ extern Query *px_make_query(void);
  */
 extern Index px_add_subquery(Query *query, Query *subquery, const char *name);
 
+/*
+ * Let the last entry of the FROM of a query be the nullable side of a left join
+ * with the others, on these quals.  The join is the last entry of the range
+ * table then; no column of it can be named.
+ */
+extern void px_left_join_last(Query *query, List *quals);
+
 /* Column resno of a subquery that is number rtindex in FROM. */
 extern Expr *px_subquery_column(const Query *subquery, Index rtindex,
 								int resno);
+
+/* coalesce(count, 0), of a bigint. */
+extern Expr *px_zero_if_null(Expr *count);
 
 /*
  * Append an expression to the target list, with this name (copied) or, if that

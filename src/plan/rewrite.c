@@ -152,9 +152,22 @@ is_suitable(Query *query, int cursor_options)
 /* How to change a query, and whether anything was changed. */
 typedef struct form
 {
-	bool		restrict_keys;	/* see px_decorrelate */
+	px_decorrelate_options options;
 	bool		changed;
 } form;
+
+/* Has the query, or one in it, a limit? */
+static bool
+has_limit(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+		return ((Query *) node)->limitCount != NULL ||
+			((Query *) node)->limitOffset != NULL ||
+			query_tree_walker((Query *) node, has_limit, context, 0);
+	return expression_tree_walker(node, has_limit, context);
+}
 
 static bool
 change_queries(Node *node, void *arg)
@@ -168,7 +181,7 @@ change_queries(Node *node, void *arg)
 		if (px_partial_aggregates_setting != PX_PARTIAL_OFF &&
 			px_aggregate_twice((Query *) node))
 			wanted->changed = true;
-		if (px_decorrelate((Query *) node, wanted->restrict_keys))
+		if (px_decorrelate((Query *) node, wanted->options))
 			wanted->changed = true;
 		return query_tree_walker((Query *) node, change_queries, arg, 0);
 	}
@@ -177,9 +190,10 @@ change_queries(Node *node, void *arg)
 
 /* The query in another form, or NULL if there is none. */
 static Query *
-change_query(const Query *query, form wanted)
+change_query(const Query *query, px_decorrelate_options options)
 {
 	Query	   *copy = copyObject(unconstify(Query *, query));
+	form		wanted = {.options = options};
 
 	(void) change_queries((Node *) copy, &wanted);
 	return wanted.changed ? copy : NULL;
@@ -246,15 +260,20 @@ static PlannedStmt *
 rewrite_planner(PX_PLANNER_PARAMETERS)
 {
 	Query	   *forms[2] = {NULL, NULL};
+	px_decorrelate_options options;
 	PlannedStmt *best;
 
 	if (is_suitable(parse, cursor_options))
 	{
 		if (px_partial_aggregates_setting != PX_PARTIAL_OFF)
 			group_instead_of_distinct(parse);
-		forms[0] = change_query(parse, (form) {.restrict_keys = true});
+		options.may_stop = (cursor_options & CURSOR_OPT_FAST_PLAN) != 0 ||
+			has_limit((Node *) parse, NULL);
+		options.restrict_keys = true;
+		forms[0] = change_query(parse, options);
+		options.restrict_keys = false;
 		if (forms[0])
-			forms[1] = change_query(parse, (form) {.restrict_keys = false});
+			forms[1] = change_query(parse, options);
 		if (forms[1] && equal(forms[0], forms[1]))
 			forms[1] = NULL;
 	}
