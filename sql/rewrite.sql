@@ -80,6 +80,24 @@ SELECT form(q), d.* FROM unnest(ARRAY[
 ]) q, LATERAL (SELECT min(rows) AS rows, sum(only_postgres_fdw) AS missing, sum(only_exchange) AS wrong FROM exchange_differences(q)) d;
 SELECT explain_stable('SELECT part, (SELECT label FROM items WHERE id = p.part) FROM parts p');
 
+
+-- Subqueries of the same rows are joined once, with the rights for all of them
+SELECT explain_stable('SELECT part, (SELECT label FROM items WHERE id = p.part), (SELECT count(qty) FROM items WHERE id = p.part), (SELECT max(id) FROM items WHERE id = p.part AND kind = 1) FROM parts p');
+SELECT form(q), d.* FROM unnest(ARRAY[
+	'SELECT part, (SELECT label FROM items WHERE id = p.part), (SELECT count(qty) FROM items WHERE id = p.part) + 1, (SELECT made FROM items WHERE id = p.part) FROM parts p WHERE (SELECT max(id) FROM items WHERE id = p.part) > 3',
+	'SELECT part, (SELECT count(*) FROM items WHERE part = p.part), (SELECT max(qty + p.wanted) FROM items WHERE part = p.part) FROM parts p'
+]) q, LATERAL (SELECT min(rows) AS rows, sum(only_postgres_fdw) AS missing, sum(only_exchange) AS wrong FROM exchange_differences(q)) d;
+CREATE ROLE rewrite_reader;
+GRANT SELECT ON parts TO rewrite_reader;
+GRANT SELECT (id, label) ON items TO rewrite_reader;
+CREATE USER MAPPING FOR rewrite_reader SERVER loopback OPTIONS (user :'USER', password_required 'false');
+SET ROLE rewrite_reader;
+SELECT part, (SELECT label FROM items WHERE id = p.part), (SELECT count(*) FROM items WHERE id = p.part) FROM parts p WHERE part < 3 ORDER BY part;
+SELECT part, (SELECT label FROM items WHERE id = p.part), (SELECT qty FROM items WHERE id = p.part) FROM parts p WHERE part < 3 ORDER BY part;
+RESET ROLE;
+DROP OWNED BY rewrite_reader;
+DROP ROLE rewrite_reader;
+
 -- Two rows are an error, where they are asked for
 SELECT form('SELECT part, (SELECT id FROM items WHERE part = p.part) FROM parts p WHERE part > 38');
 SELECT part, (SELECT id FROM items WHERE part = p.part) FROM parts p WHERE part > 38;

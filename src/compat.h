@@ -677,6 +677,23 @@ px_copy_rte(const Query *from, const RangeTblEntry *rte, Query *to)
 }
 
 /*
+ * The columns that a query reads of a table in its range table, which its user
+ * must have the right to read.  These moved out of the entry: 16.  NULL if the
+ * entry has none.
+ */
+static inline Bitmapset **
+px_selected_columns(const Query *query, RangeTblEntry *rte)
+{
+#if PG_VERSION_NUM >= 160000
+	return rte->perminfoindex == 0 ? NULL :
+		&((RTEPermissionInfo *) list_nth(query->rteperminfos,
+										 rte->perminfoindex - 1))->selectedCols;
+#else
+	return &rte->selectedCols;
+#endif
+}
+
+/*
  * Let the query refer to the expressions of GROUP BY themselves, as before 18,
  * not to RTE_GROUP.
  */

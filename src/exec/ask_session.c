@@ -116,7 +116,7 @@ send_question_of_query(px_receive_state *state)
 static px_outcome
 wait_for_answer(px_receive_state *state, long timeout_ms)
 {
-	px_question_item item;
+	px_question_item item = {0};
 	px_outcome	outcome = px_question_answer(state->question,
 											 px_receive_peer(state),
 											 state->servername, timeout_ms,

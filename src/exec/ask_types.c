@@ -22,6 +22,7 @@
 #include "exec/ask_types.h"
 #include "transport/stream.h"
 #include "transport/transmission.h"
+#include "tuple/policy.h"
 
 /*
  * How long the answer may take while streams are open.  One of these may hold
@@ -51,6 +52,9 @@ px_ask_types_test(const char *column, Oid type, int32 typmod, Oid collation)
 {
 	const char *test_of_order = "";
 
+	/* Of equal text, it makes another value. */
+	if (px_type_names_objects(type))
+		return pstrdup("false");
 	if (OidIsValid(collation))
 	{
 		const char *name = px_collation_name(collation);

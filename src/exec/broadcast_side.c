@@ -90,7 +90,7 @@ begin_copy(px_broadcast_side *side, side_copy *copy)
 					  (double) copy->request.link_rate, false, seed);
 	}
 	copy->maker = px_frame_maker_new(&copy->request, side->fill, 0);
-	px_frame_maker_begin(copy->maker, px_frame_tools_new(&copy->request));
+	px_frame_maker_begin(copy->maker, px_frame_tools_for(NULL, &copy->request));
 	px_frame_maker_restart(copy->maker);
 	copy->piece = px_write_piece_new(side->context);
 	px_write_piece_add(copy->piece, px_frame_maker_schema(copy->maker));

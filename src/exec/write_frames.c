@@ -147,11 +147,8 @@ begin_buffers(px_write_target *target)
 	MemoryContext oldcontext = MemoryContextSwitchTo(writer->context);
 	uint32		rows = frame_rows_max(target);
 
-	if (writer->tools == NULL || writer->tools->rows_max < rows)
-	{
-		target->request.batch_rows = Max((uint32) px_batch_rows_max, rows);
-		writer->tools = px_frame_tools_new(&target->request);
-	}
+	target->request.batch_rows = Max((uint32) px_batch_rows_max, rows);
+	writer->tools = px_frame_tools_for(writer->tools, &target->request);
 	target->request.batch_rows = rows;
 	target->frame_rows = rounded_frame_rows(target,
 											target->request.batch_rows);

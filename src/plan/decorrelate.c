@@ -173,10 +173,11 @@ row_is_suitable(Node *value)
 /* A subquery that is joined. */
 typedef struct joined
 {
-	Query	   *subquery;		/* it has no columns at first */
-	Index		rtindex;		/* which it is to have in the query */
-	Index		outer_join;		/* and that of its left join; or 0 */
-	List	   *quals;			/* on which it is joined */
+	Query	   *rows;			/* see rows_of; of a left join */
+	Query	   *subquery;
+	RangeTblEntry *rte;			/* its entry in the query */
+	Index		rtindex;
+	Index		outer_join;		/* that of its left join; or 0 */
 } joined;
 
 /* A column of the subquery as the query around it sees it. */
@@ -190,22 +191,30 @@ get_column(const joined *join, int resno)
 								join->outer_join);
 }
 
+/* Add such a column. */
+static Expr *
+add_column(joined *join, Expr *expr, char *name)
+{
+	int			resno = px_add_target(join->subquery, expr, name);
+	Alias	   *names = join->rte->eref;
+
+	names->colnames = lappend(names->colnames, makeString(name));
+	return get_column(join, resno);
+}
+
 /* Replace aggregates by columns of the subquery, which computes them. */
 static Node *
 take_aggregates(Node *node, joined *join)
 {
 	Aggref	   *aggref = (Aggref *) node;
 	Expr	   *column;
-	int			resno;
 
 	if (node == NULL)
 		return NULL;
 	if (!IsA(node, Aggref))
 		return expression_tree_mutator(node, take_aggregates, join);
 
-	resno = px_add_target(join->subquery, (Expr *) node,
-						  get_func_name(aggref->aggfnoid));
-	column = get_column(join, resno);
+	column = add_column(join, (Expr *) node, get_func_name(aggref->aggfnoid));
 	return (Node *) (join->outer_join != 0 && is_count(aggref) ?
 					 px_zero_if_null(column) : column);
 }
@@ -283,16 +292,12 @@ take_only_row(Node *value, joined *join)
 		arg = (Expr *) makeRelabelType(arg, get_func_rettype(function), -1,
 									   exprCollation(value),
 									   COERCE_IMPLICIT_CAST);
-	row = get_column(join, px_add_target(
-						 join->subquery,
-						 (Expr *) make_aggregate(function, arg), "min"));
+	row = add_column(join, (Expr *) make_aggregate(function, arg), "min");
 	if (get_func_rettype(function) != type || exprTypmod(value) != -1)
 		row = (Expr *) makeRelabelType(row, type, exprTypmod(value),
 									   exprCollation(value),
 									   COERCE_IMPLICIT_CAST);
-	count = get_column(join, px_add_target(
-						   join->subquery,
-						   (Expr *) make_aggregate(F_COUNT_, NULL), "count"));
+	count = add_column(join, (Expr *) make_aggregate(F_COUNT_, NULL), "count");
 
 	several->expr = make_opclause(Int8LessOperator, BOOLOID, false,
 								  (Expr *) makeConst(INT8OID, -1, InvalidOid,
@@ -323,95 +328,217 @@ join_condition(const px_correlation *corr, Expr *column)
 }
 
 /*
- * Join a scalar subquery with the query, if it is suitable.  Returns its value
- * there, or NULL.  The quals of an inner join are left to the caller, who adds
- * them to WHERE.
+ * Join a scalar subquery, grouped by its correlations, with the query.  Returns
+ * NULL if it is not suitable.  The quals of an inner join are left to the
+ * caller, who adds them to WHERE.
  */
-static Node *
-join_subquery(Query *query, const SubLink *sublink, JoinType jointype,
-			  px_decorrelate_options options, List **quals)
+static joined *
+join_groups(Query *query, const Query *original, JoinType jointype,
+			bool restrict_keys, List **quals)
 {
-	joined		join = {
-		.subquery = copyObject(castNode(Query, sublink->subselect)),
-		.rtindex = list_length(query->rtable) + 1,
-	};
-	bool		aggregates = join.subquery->hasAggs;
-	Node	   *value;
-	List	   *correlations;
+	joined	   *join = palloc0(sizeof(joined));
+	Query	   *subquery = copyObject(unconstify(Query *, original));
+	List	   *correlations = px_take_correlations(subquery);
+	List	   *on = NIL;
 	ListCell   *lc;
 
-	if (!has_simple_form(join.subquery))
-		return NULL;
-	value = (Node *) linitial_node(TargetEntry,
-								   join.subquery->targetList)->expr;
-	if (aggregates ? !aggregates_are_suitable(value, jointype) :
-		jointype == JOIN_INNER || options.may_stop || !row_is_suitable(value))
-		return NULL;
-	correlations = px_take_correlations(join.subquery);
 	if (correlations == NIL)
 		return NULL;
-
-	if (options.restrict_keys)
-		px_restrict_keys(query, join.subquery, correlations);
-	join.subquery->targetList = NIL;
+	if (restrict_keys)
+		px_restrict_keys(query, subquery, correlations);
+	join->subquery = subquery;
+	join->rtindex = list_length(query->rtable) + 1;
+	subquery->targetList = NIL;
 	foreach(lc, correlations)
 	{
 		px_correlation *corr = lfirst(lc);
-		int			resno = px_add_target(join.subquery, corr->inner, NULL);
+		int			resno = px_add_target(subquery, corr->inner, NULL);
 
-		px_add_clause(join.subquery, &join.subquery->groupClause,
-					  corr->group_clause);
-		join.quals = lappend(join.quals,
-							 join_condition(corr, get_column(&join, resno)));
+		px_add_clause(subquery, &subquery->groupClause, corr->group_clause);
+		on = lappend(on, join_condition(corr, get_column(join, resno)));
 	}
+	subquery->hasAggs = true;
+	(void) px_add_subquery(query, subquery, "scalar_subquery");
+	join->rte = llast_node(RangeTblEntry, query->rtable);
 	if (jointype == JOIN_LEFT)
-		join.outer_join = join.rtindex + 1;
-	value = aggregates ? take_aggregates(value, &join) :
-		take_only_row(value, &join);
-	join.subquery->hasAggs = true;
-	(void) px_add_subquery(query, join.subquery, "scalar_subquery");
-	if (jointype == JOIN_LEFT)
-		px_left_join_last(query, join.quals);
+	{
+		px_left_join_last(query, on);
+		join->outer_join = list_length(query->rtable);
+	}
 	else
-		*quals = list_concat(*quals, join.quals);
-	return value;
+		*quals = list_concat(*quals, on);
+	return join;
+}
+
+/* Is this SELECT of any expression suitable, where it is to be joined so? */
+static bool
+is_suitable(const Query *query, JoinType jointype, bool may_stop)
+{
+	Node	   *value;
+
+	if (!has_simple_form(query))
+		return false;
+	value = (Node *) linitial_node(TargetEntry, query->targetList)->expr;
+	if (!px_is_uncorrelated(value))
+		return false;
+	if (query->hasAggs)
+		return aggregates_are_suitable(value, jointype);
+	return jointype == JOIN_LEFT && !may_stop && row_is_suitable(value);
+}
+
+/* The value of a subquery, by columns of the one that is joined. */
+static Node *
+take_value(const Query *query, joined *join)
+{
+	TargetEntry *target = copyObject(linitial_node(TargetEntry,
+												   query->targetList));
+
+	return query->hasAggs ? take_aggregates((Node *) target->expr, join) :
+		take_only_row((Node *) target->expr, join);
 }
 
 /* ---------------------------------------------------------------------
  * Where subqueries stand
  * --------------------------------------------------------------------- */
 
-/* While subqueries in an expression are replaced by their values. */
+/* While one subquery in an expression is replaced. */
 typedef struct replace_context
 {
-	SubLink    *sublink;		/* by value, for an inner join */
+	SubLink    *sublink;
 	Node	   *value;
-	Query	   *query;			/* else: join all that are suitable with it */
-	px_decorrelate_options options;
-	bool		changed;
 } replace_context;
 
 static Node *
-replace_sublinks(Node *node, replace_context *context)
+replace_sublink(Node *node, replace_context *context)
 {
-	Node	   *value = NULL;
+	if (node == NULL)
+		return NULL;
+	if (node == (Node *) context->sublink)
+		return context->value;
+	return expression_tree_mutator(node, replace_sublink, context);
+}
+
+/* While all that are suitable are left-joined with a query. */
+typedef struct left_join_context
+{
+	Query	   *query;
+	px_decorrelate_options options;
+	List	   *joins;			/* of joined */
+	bool		changed;
+} left_join_context;
+
+/* A copy of the subquery without what it says about columns. */
+static Query *
+rows_of(const Query *query)
+{
+	Query	   *copy = copyObject(unconstify(Query *, query));
+	ListCell   *lc;
+
+	copy->targetList = NIL;
+	copy->hasAggs = false;
+	foreach(lc, copy->rtable)
+	{
+		Bitmapset **columns = px_selected_columns(copy, lfirst(lc));
+
+		if (columns)
+			*columns = NULL;
+	}
+	return copy;
+}
+
+/* Let a join read the columns, too, that another subquery reads. */
+static void
+read_columns(joined *join, const Query *query)
+{
+	ListCell   *to;
+	ListCell   *from;
+
+	forboth(to, join->subquery->rtable, from, query->rtable)
+	{
+		Bitmapset **columns = px_selected_columns(join->subquery, lfirst(to));
+
+		if (columns)
+			*columns = bms_add_members(
+				*columns, *px_selected_columns(query, lfirst(from)));
+	}
+}
+
+/* The join with a subquery; those that read the same rows are joined once. */
+static joined *
+find_or_make_join(left_join_context *context, const Query *query)
+{
+	Query	   *rows = rows_of(query);
+	joined	   *join;
+	ListCell   *lc;
+
+	foreach(lc, context->joins)
+	{
+		join = lfirst(lc);
+		if (equal(join->rows, rows))
+		{
+			read_columns(join, query);
+			return join;
+		}
+	}
+	join = join_groups(context->query, query, JOIN_LEFT,
+					   context->options.restrict_keys, NULL);
+	if (join == NULL)
+		return NULL;
+	join->rows = rows;
+	context->joins = lappend(context->joins, join);
+	return join;
+}
+
+static Node *
+left_join_sublinks(Node *node, left_join_context *context)
+{
+	const Query *query;
+	joined	   *join;
 
 	if (node == NULL)
 		return NULL;
 	if (!IsA(node, SubLink))
-		return expression_tree_mutator(node, replace_sublinks, context);
-	if (context->query == NULL)
-		return node == (Node *) context->sublink ? context->value : node;
-	if (((SubLink *) node)->subLinkType == EXPR_SUBLINK)
-		value = join_subquery(context->query, (SubLink *) node, JOIN_LEFT,
-							  context->options, NULL);
-	context->changed |= value != NULL;
-	return value ? value : node;
+		return expression_tree_mutator(node, left_join_sublinks, context);
+	if (((SubLink *) node)->subLinkType != EXPR_SUBLINK)
+		return node;
+
+	query = castNode(Query, ((SubLink *) node)->subselect);
+	if (!is_suitable(query, JOIN_LEFT, context->options.may_stop))
+		return node;
+	join = find_or_make_join(context, query);
+	if (join == NULL)
+		return node;
+	context->changed = true;
+	return take_value(query, join);
 }
 
-/* Inner joins, by conjuncts of WHERE that are strict. */
+/*
+ * Turn the subquery in a strict condition into an inner join.  Returns what
+ * takes its place, or NULL.
+ */
+static Node *
+inner_join_condition(Query *query, Node *qual, bool restrict_keys,
+					 List **quals)
+{
+	replace_context replace = {0};
+	const Query *subquery;
+	joined	   *join;
+
+	if (!px_is_harmless_strict(qual, &replace.sublink) ||
+		replace.sublink == NULL)
+		return NULL;
+	subquery = castNode(Query, replace.sublink->subselect);
+	if (!is_suitable(subquery, JOIN_INNER, false))
+		return NULL;
+	join = join_groups(query, subquery, JOIN_INNER, restrict_keys, quals);
+	if (join == NULL)
+		return NULL;
+	replace.value = take_value(subquery, join);
+	return replace_sublink(qual, &replace);
+}
+
 static bool
-decorrelate_strict(Query *query, px_decorrelate_options options)
+inner_join_conditions(Query *query, bool restrict_keys)
 {
 	List	   *kept = NIL;
 	List	   *joined = NIL;
@@ -421,16 +548,13 @@ decorrelate_strict(Query *query, px_decorrelate_options options)
 		(Expr *) query->jointree->quals, false);
 	foreach(lc, make_ands_implicit((Expr *) query->jointree->quals))
 	{
-		replace_context replace = {0};
-		Node	   *qual = lfirst(lc);
+		Node	   *replacement = inner_join_condition(
+			query, lfirst(lc), restrict_keys, &joined);
 
-		if (px_is_harmless_strict(qual, &replace.sublink) && replace.sublink)
-			replace.value = join_subquery(query, replace.sublink, JOIN_INNER,
-										  options, &joined);
-		if (replace.value)
-			joined = lappend(joined, replace_sublinks(qual, &replace));
+		if (replacement)
+			joined = lappend(joined, replacement);
 		else
-			kept = lappend(kept, qual);
+			kept = lappend(kept, lfirst(lc));
 	}
 	if (joined == NIL)
 		return false;
@@ -439,44 +563,35 @@ decorrelate_strict(Query *query, px_decorrelate_options options)
 	return true;
 }
 
-/* Left joins, by all others in WHERE. */
-static bool
-decorrelate_others(Query *query, px_decorrelate_options options)
-{
-	replace_context replace = {.query = query, .options = options};
-
-	query->jointree->quals = replace_sublinks(query->jointree->quals,
-											  &replace);
-	return replace.changed;
-}
-
 /*
- * Left joins, by the target list.  With GROUP BY, a value would have to be a
- * column of it.
+ * All others: in WHERE, and in the target list.  With GROUP BY, a value would
+ * have to be a column of it.
  *
  * If not all rows are wanted, the planner has the target list evaluated for
  * those that are, unless it is cheap, which it is about to become.  So it must
  * be harmless, too.
  */
 static bool
-decorrelate_targets(Query *query, px_decorrelate_options options)
+left_join_others(Query *query, px_decorrelate_options options)
 {
-	replace_context replace = {.query = query, .options = options};
+	left_join_context context = {.query = query, .options = options};
 	ListCell   *lc;
 
+	query->jointree->quals = left_join_sublinks(query->jointree->quals,
+												&context);
 	if (query->hasAggs || query->groupClause != NIL ||
 		query->groupingSets != NIL || query->havingQual != NULL ||
 		query->hasTargetSRFs)
-		return false;
+		return context.changed;
 	foreach(lc, query->targetList)
 	{
 		TargetEntry *target = lfirst_node(TargetEntry, lc);
 
 		if (!options.may_stop || px_value_is_harmless((Node *) target->expr))
-			target->expr = (Expr *) replace_sublinks((Node *) target->expr,
-													 &replace);
+			target->expr = (Expr *) left_join_sublinks((Node *) target->expr,
+													   &context);
 	}
-	return replace.changed;
+	return context.changed;
 }
 
 bool
@@ -487,8 +602,7 @@ px_decorrelate(Query *query, px_decorrelate_options options)
 	if (query->commandType != CMD_SELECT || !query->hasSubLinks ||
 		query->setOperations != NULL || !px_from_is_harmless(query))
 		return false;
-	changed = decorrelate_strict(query, options);
-	changed |= decorrelate_others(query, options);
-	changed |= decorrelate_targets(query, options);
+	changed = inner_join_conditions(query, options.restrict_keys);
+	changed |= left_join_others(query, options);
 	return changed;
 }

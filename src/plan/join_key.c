@@ -17,6 +17,7 @@
 #include "compat.h"
 #include "plan/collation.h"
 #include "plan/join_key.h"
+#include "tuple/policy.h"
 
 const Var *
 px_join_column(const Node *expr)
@@ -31,7 +32,7 @@ bool
 px_is_plain_type(Oid type)
 {
 	return type < FirstGenbkiObjectId && get_typtype(type) == TYPTYPE_BASE &&
-		OidIsValid(get_array_type(type));
+		OidIsValid(get_array_type(type)) && !px_type_names_objects(type);
 }
 
 bool

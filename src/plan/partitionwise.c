@@ -44,6 +44,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
+#include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 
 #include "compat.h"
@@ -53,6 +54,7 @@
 #include "plan/partition_key.h"
 #include "plan/partitionwise.h"
 #include "plan/paths.h"
+#include "tuple/policy.h"
 
 /*
  * How many joins of two partitions may be considered for the tables of a query
@@ -289,6 +291,24 @@ has_gate(const RelOptInfo *rel)
 }
 
 /*
+ * Are columns of the table wanted whose values are others on other servers?
+ * These would compare them, if they joined or aggregated its partitions.
+ */
+static bool
+names_objects(const PlannerInfo *root, const RelOptInfo *table)
+{
+	Oid			relid = planner_rt_fetch(table->relid, root)->relid;
+
+	for (AttrNumber i = 1; i <= table->max_attr; i++)
+	{
+		if (!bms_is_empty(table->attr_needed[i - table->min_attr]) &&
+			px_type_names_objects(get_atttype(relid, i)))
+			return true;
+	}
+	return false;
+}
+
+/*
  * What may be done partition by partition with table, as far as we decide it.
  * If it is about one that is left, other joins may be cheaper than the planner
  * believes, which counts all; aggregates would not be.  An Append of joins or
@@ -300,7 +320,7 @@ suits_table(PlannerInfo *root, RelOptInfo *table)
 {
 	partitionwise suits = {false, false};
 
-	if (has_gate(table))
+	if (has_gate(table) || names_objects(root, table))
 		return suits;
 	suits.join = !is_pruned_later(root, table);
 	suits.aggregate = suits.join ||

@@ -33,6 +33,7 @@
 #include "plan/distinct.h"
 #include "plan/foreign_query.h"
 #include "plan/rewrite.h"
+#include "tuple/policy.h"
 
 /*
  * A parallel plan must be cheaper than another form's serial plan by this
@@ -49,12 +50,18 @@ static planner_hook_type prev_planner_hook = NULL;
  * Which queries
  * --------------------------------------------------------------------- */
 
-/* Does the query, or one in it, write, lock rows or need an order of quals? */
+/*
+ * Does the query, or one in it, write, lock rows or need an order of quals?  Or
+ * has it columns of values that are others on other servers, and that these
+ * would compare in another form?
+ */
 static bool
 must_be_kept(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
+	if (IsA(node, Var))
+		return px_type_names_objects(((Var *) node)->vartype);
 	if (IsA(node, RangeTblEntry))
 	{
 		RangeTblEntry *rte = (RangeTblEntry *) node;

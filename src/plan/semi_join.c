@@ -44,6 +44,7 @@
 #include "plan/join_key.h"
 #include "plan/semi_join.h"
 #include "transport/transmission.h"
+#include "tuple/policy.h"
 
 /*
  * The first member of a path's fdw_private; postgres_fdw has Booleans there.
@@ -206,7 +207,7 @@ is_plain(Oid type)
 
 	if (!OidIsValid(element))
 		return type < FirstGenbkiObjectId &&
-			get_typtype(type) == TYPTYPE_BASE;
+			get_typtype(type) == TYPTYPE_BASE && !px_type_names_objects(type);
 	class = GetDefaultOpClass(element, BTREE_AM_OID);
 	return px_is_plain_type(element) && OidIsValid(class) &&
 		(get_opclass_input_type(class) == element || element == VARCHAROID);

@@ -113,7 +113,8 @@ is_var_shippable(const Var *var, const shippable_context *shippable)
 	if (var->varlevelsup != 0 || var->varattno <= 0)
 		return false;
 	return bms_is_member(var->varno, shippable->foreign) ?
-		var->vartype < FirstGenbkiObjectId :
+		var->vartype < FirstGenbkiObjectId &&
+		!px_type_names_objects(var->vartype) :
 		is_shippable_type(var->vartype);
 }
 

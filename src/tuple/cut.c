@@ -95,7 +95,7 @@ px_cut_new(TupleDesc desc, const List *columns, const px_request *request,
 void
 px_cut_begin(px_cut *cut)
 {
-	px_frame_tools *tools = px_frame_tools_new(&cut->request);
+	px_frame_tools *tools = px_frame_tools_for(NULL, &cut->request);
 
 	for (uint32 i = 0; i < cut->targets; i++)
 	{

@@ -67,15 +67,40 @@ open_codec(px_frame_tools *tools)
 				 errdetail("Failed while creating a compression context.")));
 }
 
-px_frame_tools *
-px_frame_tools_new(const px_request *request)
+static bool
+needs_scratch(const px_request *request)
 {
-	px_frame_tools *tools = palloc0(sizeof(px_frame_tools));
+	return (request->encodings & PX_ENCODINGS_ALL) != PX_ENCODINGS_PLAIN;
+}
 
-	tools->rows_max = request->batch_rows;
-	if ((request->encodings & PX_ENCODINGS_ALL) != PX_ENCODINGS_PLAIN)
-		tools->scratch = palloc(px_encode_scratch_nbytes(tools->rows_max));
-	if (request->adaptive || request->codec != PX_CODEC_NONE)
+static bool
+needs_codec(const px_request *request)
+{
+	return request->adaptive || request->codec != PX_CODEC_NONE;
+}
+
+px_frame_tools *
+px_frame_tools_for(px_frame_tools *tools, const px_request *request)
+{
+	uint32		rows_max = request->batch_rows;
+	bool		has_scratch = needs_scratch(request);
+	bool		has_codec = needs_codec(request);
+
+	if (tools && tools->rows_max >= rows_max &&
+		(tools->scratch || !has_scratch) && (tools->codec || !has_codec))
+		return tools;
+	if (tools)
+	{
+		rows_max = Max(rows_max, tools->rows_max);
+		has_scratch |= tools->scratch != NULL;
+		has_codec |= tools->codec != NULL;
+	}
+
+	tools = palloc0(sizeof(px_frame_tools));
+	tools->rows_max = rows_max;
+	if (has_scratch)
+		tools->scratch = palloc(px_encode_scratch_nbytes(rows_max));
+	if (has_codec)
 		open_codec(tools);
 	return tools;
 }
@@ -84,6 +109,8 @@ void
 px_frame_maker_begin(px_frame_maker *maker, px_frame_tools *tools)
 {
 	Assert(tools->rows_max >= maker->request->batch_rows);
+	Assert(tools->scratch || !needs_scratch(maker->request));
+	Assert(tools->codec || !needs_codec(maker->request));
 	maker->columns = MemoryContextAllocZero(maker->context,
 											Max(maker->fill->ncolumns, 1) *
 											sizeof(px_column_state));

@@ -69,10 +69,13 @@ extern px_frame_maker *px_frame_maker_new(const px_request *request,
 										  const px_fill *fill, uint32 sender);
 
 /*
- * Tools for batches as in the request, in the current memory context.  Errors:
- * ERRCODE_OUT_OF_MEMORY if there is no memory for a codec.
+ * Tools for batches as in the request, and for all that tools did for, unless
+ * that is NULL: tools, if they do; or new ones in the current memory context,
+ * and tools are left as they are.  Errors: ERRCODE_OUT_OF_MEMORY if there is no
+ * memory for a codec.
  */
-extern px_frame_tools *px_frame_tools_new(const px_request *request);
+extern px_frame_tools *px_frame_tools_for(px_frame_tools *tools,
+										  const px_request *request);
 
 /*
  * Allocate the memory that batches need; once, before the first batch.  tools

@@ -27,6 +27,7 @@
 #include <limits.h>
 
 #include "catalog/pg_type_d.h"
+#include "utils/lsyscache.h"
 
 #include "tuple/policy.h"
 
@@ -129,4 +130,36 @@ px_type_lookup(Oid type, uint32 peer_version)
 			return policies[i].policy;
 	}
 	return text_policy;
+}
+
+bool
+px_type_names_objects(Oid type)
+{
+	Oid			element;
+
+	type = getBaseType(type);
+	element = get_element_type(type);
+	if (OidIsValid(element))
+		type = getBaseType(element);
+	switch (type)
+	{
+		case REGPROCOID:
+		case REGPROCEDUREOID:
+		case REGOPEROID:
+		case REGOPERATOROID:
+		case REGCLASSOID:
+		case REGCOLLATIONOID:
+		case REGTYPEOID:
+		case REGROLEOID:
+		case REGNAMESPACEOID:
+		case REGCONFIGOID:
+		case REGDICTIONARYOID:
+#if PG_VERSION_NUM >= 190000
+		case REGDATABASEOID:
+#endif
+		case ACLITEMOID:
+			return true;
+		default:
+			return false;
+	}
 }

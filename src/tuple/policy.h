@@ -60,6 +60,13 @@ typedef struct px_type_policy
  */
 extern px_type_policy px_type_lookup(Oid type, uint32 peer_version);
 
+/*
+ * Are values of the type object identifiers that are written as names, as those
+ * of regclass are?  Then the same text is another value on another server.
+ * Domains over such types, and arrays of them, count.
+ */
+extern bool px_type_names_objects(Oid type);
+
 /* smallint, integer, bigint: these are compared with one another. */
 static inline bool
 px_type_is_integer(Oid type)
