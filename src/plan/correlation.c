@@ -5,8 +5,8 @@
  *
  * See decorrelate.c, which makes a join of such a subquery.
  *
- * Restricting keys: if there are conditions on a table of the query alone,
- * only groups that they leave over are of interest.  The subquery
+ * Restricting keys: only groups are of interest that a table of the query has
+ * keys of, in rows that the conditions on it alone leave over.  The subquery
  *
  *		SELECT i.a, avg(i.y) FROM i WHERE i.c > 1 GROUP BY i.a
  *
@@ -350,7 +350,7 @@ restrict_by_in(Query *query, Query *subquery, px_correlation *corr)
 
 /*
  * Join the subquery with the distinct values that its correlations with one
- * table of the query can have there, if there are conditions on this table.
+ * table of the query can have there.
  */
 static void
 restrict_by_table(Query *query, Query *subquery, List *correlations,
@@ -363,7 +363,7 @@ restrict_by_table(Query *query, Query *subquery, List *correlations,
 	Index		keys_rtindex = list_length(subquery->rtable) + 1;
 	ListCell   *lc;
 
-	if (quals == NIL || rte->rtekind != RTE_RELATION ||
+	if (rte->rtekind != RTE_RELATION ||
 		rte->tablesample != NULL ||
 		!is_inner_joined((Node *) query->jointree, rtindex))
 		return;
@@ -373,7 +373,8 @@ restrict_by_table(Query *query, Query *subquery, List *correlations,
 	ref = makeNode(RangeTblRef);
 	ref->rtindex = 1;
 	keys->jointree->fromlist = list_make1(ref);
-	keys->jointree->quals = (Node *) make_ands_explicit(quals);
+	keys->jointree->quals = quals == NIL ? NULL :
+		(Node *) make_ands_explicit(quals);
 	ChangeVarNodes(keys->jointree->quals, rtindex, 1, 0);
 	keys->hasSubLinks = checkExprHasSubLink(keys->jointree->quals);
 

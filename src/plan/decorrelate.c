@@ -372,7 +372,7 @@ join_groups(Query *query, const Query *original, JoinType jointype,
 
 /* Is this SELECT of any expression suitable, where it is to be joined so? */
 static bool
-is_suitable(const Query *query, JoinType jointype, bool may_stop)
+is_suitable(const Query *query, JoinType jointype, bool has_order)
 {
 	Node	   *value;
 
@@ -383,7 +383,7 @@ is_suitable(const Query *query, JoinType jointype, bool may_stop)
 		return false;
 	if (query->hasAggs)
 		return aggregates_are_suitable(value, jointype);
-	return jointype == JOIN_LEFT && !may_stop && row_is_suitable(value);
+	return jointype == JOIN_LEFT && !has_order && row_is_suitable(value);
 }
 
 /* The value of a subquery, by columns of the one that is joined. */
@@ -503,7 +503,7 @@ left_join_sublinks(Node *node, left_join_context *context)
 		return node;
 
 	query = castNode(Query, ((SubLink *) node)->subselect);
-	if (!is_suitable(query, JOIN_LEFT, context->options.may_stop))
+	if (!is_suitable(query, JOIN_LEFT, context->options.has_order))
 		return node;
 	join = find_or_make_join(context, query);
 	if (join == NULL)
@@ -567,9 +567,8 @@ inner_join_conditions(Query *query, bool restrict_keys)
  * All others: in WHERE, and in the target list.  With GROUP BY, a value would
  * have to be a column of it.
  *
- * If not all rows are wanted, the planner has the target list evaluated for
- * those that are, unless it is cheap, which it is about to become.  So it must
- * be harmless, too.
+ * If rows are sorted, their target list is evaluated before or after that, and
+ * after it maybe only for some.  It must be harmless then, too.
  */
 static bool
 left_join_others(Query *query, px_decorrelate_options options)
@@ -587,11 +586,26 @@ left_join_others(Query *query, px_decorrelate_options options)
 	{
 		TargetEntry *target = lfirst_node(TargetEntry, lc);
 
-		if (!options.may_stop || px_value_is_harmless((Node *) target->expr))
+		if (!options.has_order || px_value_is_harmless((Node *) target->expr))
 			target->expr = (Expr *) left_join_sublinks((Node *) target->expr,
 													   &context);
 	}
 	return context.changed;
+}
+
+/*
+ * Is WHERE false?  Then the planner does not look at subqueries, and must not
+ * find errors in their constants.
+ */
+static bool
+is_never_true(const Query *query)
+{
+	Node	   *quals = eval_const_expressions(
+		NULL, copyObject(query->jointree->quals));
+
+	return quals && IsA(quals, Const) &&
+		(((Const *) quals)->constisnull ||
+		 !DatumGetBool(((Const *) quals)->constvalue));
 }
 
 bool
@@ -600,7 +614,8 @@ px_decorrelate(Query *query, px_decorrelate_options options)
 	bool		changed;
 
 	if (query->commandType != CMD_SELECT || !query->hasSubLinks ||
-		query->setOperations != NULL || !px_from_is_harmless(query))
+		query->setOperations != NULL || !px_from_is_harmless(query) ||
+		is_never_true(query))
 		return false;
 	changed = inner_join_conditions(query, options.restrict_keys);
 	changed |= left_join_others(query, options);

@@ -14,7 +14,7 @@ typedef struct px_decorrelate_options
 {
 	bool		restrict_keys;	/* restrict new subqueries to the keys that may
 								 * be asked for, where that is possible */
-	bool		may_stop;		/* not all rows of the query may be wanted */
+	bool		has_order;		/* rows may be sorted, or not all be wanted */
 } px_decorrelate_options;
 
 /*

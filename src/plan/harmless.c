@@ -420,6 +420,13 @@ is_harmless_not_strict(Node *node, harmless_context *context)
 			return is_harmless((Node *) ((BooleanTest *) node)->arg, context);
 		case T_CoalesceExpr:
 			return all_harmless(((CoalesceExpr *) node)->args, context);
+		case T_CaseExpr:
+			return ((CaseExpr *) node)->arg == NULL &&
+				all_harmless(((CaseExpr *) node)->args, context) &&
+				is_harmless((Node *) ((CaseExpr *) node)->defresult, context);
+		case T_CaseWhen:
+			return is_harmless((Node *) ((CaseWhen *) node)->expr, context) &&
+				is_harmless((Node *) ((CaseWhen *) node)->result, context);
 		case T_DistinctExpr:
 			return is_comparison(((DistinctExpr *) node)->opno,
 								 ((DistinctExpr *) node)->inputcollid) &&

@@ -20,12 +20,15 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/planmain.h"
 #include "optimizer/planner.h"
+#include "parser/parsetree.h"
+#include "utils/lsyscache.h"
 
 #include "compat.h"
 #include "guc.h"
@@ -160,20 +163,40 @@ is_suitable(Query *query, int cursor_options)
 typedef struct form
 {
 	px_decorrelate_options options;
+	bool		keeps_subqueries;	/* each sees what was written before */
 	bool		changed;
 } form;
 
-/* Has the query, or one in it, a limit? */
+/*
+ * Might a target list be evaluated for other rows than in the query's own form?
+ * That depends on where the planner has it evaluated, below a sort or above,
+ * and on how many rows are wanted.  A portal, or a function, may stop reading
+ * any query.
+ */
 static bool
-has_limit(Node *node, void *context)
+has_order(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
 	if (IsA(node, Query))
-		return ((Query *) node)->limitCount != NULL ||
-			((Query *) node)->limitOffset != NULL ||
-			query_tree_walker((Query *) node, has_limit, context, 0);
-	return expression_tree_walker(node, has_limit, context);
+	{
+		const Query *query = (const Query *) node;
+
+		return query->sortClause != NIL || query->distinctClause != NIL ||
+			query->hasWindowFuncs || query->limitCount != NULL ||
+			query->limitOffset != NULL ||
+			query_tree_walker((Query *) node, has_order, context, 0);
+	}
+	return expression_tree_walker(node, has_order, context);
+}
+
+/* Are rows inserted into a table whose partitions may be foreign, or is it? */
+static bool
+writes_foreign(const Query *query)
+{
+	return query->commandType == CMD_INSERT &&
+		get_rel_relkind(rt_fetch(query->resultRelation,
+								 query->rtable)->relid) != RELKIND_RELATION;
 }
 
 static bool
@@ -188,7 +211,8 @@ change_queries(Node *node, void *arg)
 		if (px_partial_aggregates_setting != PX_PARTIAL_OFF &&
 			px_aggregate_twice((Query *) node))
 			wanted->changed = true;
-		if (px_decorrelate((Query *) node, wanted->options))
+		if (!wanted->keeps_subqueries &&
+			px_decorrelate((Query *) node, wanted->options))
 			wanted->changed = true;
 		return query_tree_walker((Query *) node, change_queries, arg, 0);
 	}
@@ -200,7 +224,8 @@ static Query *
 change_query(const Query *query, px_decorrelate_options options)
 {
 	Query	   *copy = copyObject(unconstify(Query *, query));
-	form		wanted = {.options = options};
+	form		wanted = {.options = options,
+						  .keeps_subqueries = writes_foreign(query)};
 
 	(void) change_queries((Node *) copy, &wanted);
 	return wanted.changed ? copy : NULL;
@@ -274,8 +299,8 @@ rewrite_planner(PX_PLANNER_PARAMETERS)
 	{
 		if (px_partial_aggregates_setting != PX_PARTIAL_OFF)
 			group_instead_of_distinct(parse);
-		options.may_stop = (cursor_options & CURSOR_OPT_FAST_PLAN) != 0 ||
-			has_limit((Node *) parse, NULL);
+		options.has_order = (cursor_options & CURSOR_OPT_FAST_PLAN) != 0 ||
+			has_order((Node *) parse, NULL);
 		options.restrict_keys = true;
 		forms[0] = change_query(parse, options);
 		options.restrict_keys = false;
