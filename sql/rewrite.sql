@@ -70,6 +70,7 @@ SELECT form(q), d.* FROM unnest(ARRAY[
 	'SELECT p.part, q.part, (SELECT min(made) FROM items WHERE part = q.part) FROM parts p LEFT JOIN parts q ON p.part = q.part AND q.brand = 1',
 	'SELECT DISTINCT (SELECT count(kind) FILTER (WHERE kind = 2) FROM items WHERE part = p.part) FROM parts p JOIN items i USING (part) WHERE p.brand = 2',
 	'SELECT part, (SELECT count(*) FROM items WHERE part = p.part) FROM parts p ORDER BY 2 DESC, 1 LIMIT 7',
+	'SELECT DISTINCT CASE WHEN 10 / part > 2 THEN (SELECT count(*) FROM items WHERE part = p.part) END FROM parts p',
 	'SELECT part, n, rank() OVER (ORDER BY n) FROM (SELECT part, (SELECT count(*) FROM items WHERE part = p.part AND label = p.label) AS n FROM parts p) q WHERE n < 3',
 	'SELECT part, rank() OVER (ORDER BY (SELECT count(*) FROM items WHERE part = p.part), part) FROM parts p',
 	-- one row

@@ -405,6 +405,25 @@ is_harmless_sublink(SubLink *sublink, harmless_context *context)
 	return px_query_is_harmless(query);
 }
 
+/* CASE WHEN ... END, not CASE x WHEN ... END. */
+static bool
+is_harmless_case(const CaseExpr *choice, harmless_context *context)
+{
+	ListCell   *lc;
+
+	if (choice->arg || !is_harmless((Node *) choice->defresult, context))
+		return false;
+	foreach(lc, choice->args)
+	{
+		const CaseWhen *when = lfirst_node(CaseWhen, lc);
+
+		if (!is_harmless((Node *) when->expr, context) ||
+			!is_harmless((Node *) when->result, context))
+			return false;
+	}
+	return true;
+}
+
 /* Does a BoolExpr, a test or another node that looks at NULL qualify? */
 static bool
 is_harmless_not_strict(Node *node, harmless_context *context)
@@ -421,12 +440,7 @@ is_harmless_not_strict(Node *node, harmless_context *context)
 		case T_CoalesceExpr:
 			return all_harmless(((CoalesceExpr *) node)->args, context);
 		case T_CaseExpr:
-			return ((CaseExpr *) node)->arg == NULL &&
-				all_harmless(((CaseExpr *) node)->args, context) &&
-				is_harmless((Node *) ((CaseExpr *) node)->defresult, context);
-		case T_CaseWhen:
-			return is_harmless((Node *) ((CaseWhen *) node)->expr, context) &&
-				is_harmless((Node *) ((CaseWhen *) node)->result, context);
+			return is_harmless_case((CaseExpr *) node, context);
 		case T_DistinctExpr:
 			return is_comparison(((DistinctExpr *) node)->opno,
 								 ((DistinctExpr *) node)->inputcollid) &&
