@@ -152,6 +152,7 @@ SELECT q, form(q) FROM unnest(ARRAY[
 	'WITH c AS MATERIALIZED (SELECT part, (SELECT label FROM items WHERE id = p.part) FROM parts p ORDER BY part) SELECT EXISTS (SELECT FROM c)',
 	-- is not looked at
 	'SELECT part FROM parts p WHERE 1 = 2 AND wanted < (SELECT max(qty) FROM items WHERE part = p.part AND kind > 1 / 0)',
+	'SELECT part FROM parts p WHERE 1 = 2 AND part NOT IN (SELECT part FROM items i WHERE qty < (SELECT max(wanted) FROM parts q WHERE q.part = i.part) AND kind > 1 / 0)',
 	-- any of several rows, or none of its own
 	'SELECT part, (SELECT label FROM items WHERE part = p.part LIMIT 1) FROM parts p',
 	'SELECT part, (SELECT DISTINCT label FROM items WHERE id = p.part) FROM parts p',

@@ -593,29 +593,13 @@ left_join_others(Query *query, px_decorrelate_options options)
 	return context.changed;
 }
 
-/*
- * Is WHERE false?  Then the planner does not look at subqueries, and must not
- * find errors in their constants.
- */
-static bool
-is_never_true(const Query *query)
-{
-	Node	   *quals = eval_const_expressions(
-		NULL, copyObject(query->jointree->quals));
-
-	return quals && IsA(quals, Const) &&
-		(((Const *) quals)->constisnull ||
-		 !DatumGetBool(((Const *) quals)->constvalue));
-}
-
 bool
 px_decorrelate(Query *query, px_decorrelate_options options)
 {
 	bool		changed;
 
 	if (query->commandType != CMD_SELECT || !query->hasSubLinks ||
-		query->setOperations != NULL || !px_from_is_harmless(query) ||
-		is_never_true(query))
+		query->setOperations != NULL || !px_from_is_harmless(query))
 		return false;
 	changed = inner_join_conditions(query, options.restrict_keys);
 	changed |= left_join_others(query, options);

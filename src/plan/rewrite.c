@@ -23,6 +23,7 @@
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/planmain.h"
@@ -199,6 +200,21 @@ writes_foreign(const Query *query)
 								 query->rtable)->relid) != RELKIND_RELATION;
 }
 
+/*
+ * Is WHERE false?  Then the planner does not look at what stands in the query,
+ * and must not find errors in constants there.
+ */
+static bool
+is_never_true(const Query *query)
+{
+	Node	   *quals = eval_const_expressions(
+		NULL, copyObject(query->jointree->quals));
+
+	return quals && IsA(quals, Const) &&
+		(((Const *) quals)->constisnull ||
+		 !DatumGetBool(((Const *) quals)->constvalue));
+}
+
 static bool
 change_queries(Node *node, void *arg)
 {
@@ -208,6 +224,8 @@ change_queries(Node *node, void *arg)
 		return false;
 	if (IsA(node, Query))
 	{
+		if (is_never_true((Query *) node))
+			return false;
 		if (px_partial_aggregates_setting != PX_PARTIAL_OFF &&
 			px_aggregate_twice((Query *) node))
 			wanted->changed = true;
