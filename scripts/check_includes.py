@@ -23,7 +23,7 @@ SOURCE = os.path.join(ROOT, "src")
 
 # From the lowest to the highest.  PURE layers know nothing of a server.
 PURE = ("base", "codec", "wire", "column", "adapt")
-LAYERS = PURE + ("compat", "compat_executor", "compat_json", "guc", "library", "tuple", "stats", "conn", "admit", "transport", "exec", "node", "plan", "check", "sql",
+LAYERS = PURE + ("compat", "compat_executor", "compat_json", "compat_query", "guc", "library", "tuple", "stats", "conn", "admit", "transport", "exec", "node", "plan", "check", "sql",
                  "pg_exchange")
 RANK = {layer: rank for rank, layer in enumerate(LAYERS)}
 

@@ -35,6 +35,7 @@
 #include "utils/lsyscache.h"
 
 #include "compat.h"
+#include "compat_query.h"
 #include "plan/collation.h"
 #include "plan/correlation.h"
 #include "plan/harmless.h"

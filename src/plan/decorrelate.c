@@ -71,6 +71,7 @@
 #include "utils/lsyscache.h"
 
 #include "compat.h"
+#include "compat_query.h"
 #include "plan/correlation.h"
 #include "plan/decorrelate.h"
 #include "plan/harmless.h"

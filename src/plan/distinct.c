@@ -45,6 +45,7 @@
 #include "utils/lsyscache.h"
 
 #include "compat.h"
+#include "compat_query.h"
 #include "plan/distinct.h"
 #include "plan/make_query.h"
 #include "tuple/agg_state.h"

@@ -30,6 +30,7 @@
 #include "utils/rel.h"
 
 #include "compat.h"
+#include "compat_query.h"
 #include "plan/harmless.h"
 
 /*

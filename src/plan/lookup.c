@@ -36,6 +36,7 @@
 #include "utils/selfuncs.h"
 
 #include "compat.h"
+#include "compat_query.h"
 #include "exec/outer_batch.h"
 #include "exec/plan_walk.h"
 #include "guc.h"
