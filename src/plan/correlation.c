@@ -360,20 +360,16 @@ restrict_by_table(Query *query, Query *subquery, List *correlations,
 	RangeTblEntry *rte = rt_fetch(rtindex, query->rtable);
 	List	   *quals = restrictions_of(query, rtindex);
 	Query	   *keys;
-	RangeTblRef *ref;
 	Index		keys_rtindex = list_length(subquery->rtable) + 1;
 	ListCell   *lc;
 
-	if (rte->rtekind != RTE_RELATION ||
-		rte->tablesample != NULL ||
+	if (rte->rtekind != RTE_RELATION || rte->tablesample != NULL ||
 		!is_inner_joined((Node *) query->jointree, rtindex))
 		return;
 
 	keys = px_make_query();
 	px_copy_rte(query, rte, keys);
-	ref = makeNode(RangeTblRef);
-	ref->rtindex = 1;
-	keys->jointree->fromlist = list_make1(ref);
+	(void) px_add_from_last(keys);
 	keys->jointree->quals = quals == NIL ? NULL :
 		(Node *) make_ands_explicit(quals);
 	ChangeVarNodes(keys->jointree->quals, rtindex, 1, 0);

@@ -50,9 +50,8 @@
  * conditions are evaluated on rows that the subquery would have removed.  So
  * all that is moved must be harmless (harmless.h).
  *
- * If there are conditions on o alone, only groups that they leave over are of
- * interest: see correlation.c.  Whether any of that is cheaper is for the
- * planner's costs to tell: see rewrite.c.
+ * Only groups are of interest that o has keys of: see correlation.c.  Whether
+ * any of that is cheaper is for the planner's costs to tell: see rewrite.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -147,24 +146,55 @@ aggregates_are_suitable(Node *value, JoinType jointype)
 		px_value_is_harmless(value);
 }
 
-/* The aggregate min of a type's values, or InvalidOid. */
-static Oid
-find_min(Oid type)
+/* The aggregate of all rows, or of an argument. */
+static Aggref *
+make_aggregate(Oid function, Expr *arg)
 {
-	if (!px_type_compares_safely(type))
-		return InvalidOid;
+	Aggref	   *aggref = makeNode(Aggref);
+
+	aggref->aggfnoid = function;
+	aggref->aggtype = get_func_rettype(function);
+	aggref->aggkind = AGGKIND_NORMAL;
+	aggref->aggsplit = AGGSPLIT_SIMPLE;
+	aggref->aggno = aggref->aggtransno = -1;
+	aggref->location = -1;
+	aggref->aggstar = arg == NULL;
+	if (arg)
+	{
+		aggref->aggargtypes = list_make1_oid(exprType((Node *) arg));
+		aggref->args = list_make1(makeTargetEntry(arg, 1, NULL, false));
+		aggref->inputcollid = exprCollation((Node *) arg);
+		if (type_is_collatable(aggref->aggtype))
+			aggref->aggcollid = aggref->inputcollid;
+	}
+	return aggref;
+}
+
+/* min(value), or NULL if there is no such aggregate. */
+static Aggref *
+make_min(Expr *value)
+{
+	Oid			type = exprType((Node *) value);
+	Oid			function;
+
 	if (type == VARCHAROID)
+	{
 		type = TEXTOID;
-	return LookupFuncName(list_make2(makeString("pg_catalog"),
-									 makeString("min")), 1, &type, true);
+		value = (Expr *) makeRelabelType(value, type, -1,
+										 exprCollation((Node *) value),
+										 COERCE_IMPLICIT_CAST);
+	}
+	function = LookupFuncName(list_make2(makeString("pg_catalog"),
+										 makeString("min")), 1, &type, true);
+	return OidIsValid(function) ? make_aggregate(function, value) : NULL;
 }
 
 static bool
 row_is_suitable(Node *value)
 {
-	return px_value_is_harmless(value) && OidIsValid(find_min(exprType(value))) &&
-		(OidIsValid(exprCollation(value)) ||
-		 !type_is_collatable(exprType(value)));
+	const Aggref *min = make_min((Expr *) value);
+
+	return min && px_aggregate_is_harmless(min);
 }
 
 /* ---------------------------------------------------------------------
@@ -220,37 +250,12 @@ take_aggregates(Node *node, joined *join)
 					 px_zero_if_null(column) : column);
 }
 
-/* The aggregate of all rows, or of an argument. */
-static Aggref *
-make_aggregate(Oid function, Expr *arg)
-{
-	Aggref	   *aggref = makeNode(Aggref);
-
-	aggref->aggfnoid = function;
-	aggref->aggtype = get_func_rettype(function);
-	aggref->aggkind = AGGKIND_NORMAL;
-	aggref->aggsplit = AGGSPLIT_SIMPLE;
-	aggref->aggno = aggref->aggtransno = -1;
-	aggref->location = -1;
-	aggref->aggstar = arg == NULL;
-	if (arg)
-	{
-		aggref->aggargtypes = list_make1_oid(exprType((Node *) arg));
-		aggref->args = list_make1(makeTargetEntry(arg, 1, NULL, false));
-		aggref->inputcollid = exprCollation((Node *) arg);
-		if (type_is_collatable(aggref->aggtype))
-			aggref->aggcollid = aggref->inputcollid;
-	}
-	return aggref;
-}
-
 /* SELECT value FROM (VALUES (1), (2)): an error, if it is evaluated. */
 static Node *
 make_two_rows(const Expr *value)
 {
 	Query	   *query = px_make_query();
 	RangeTblEntry *rte = makeNode(RangeTblEntry);
-	RangeTblRef *ref = makeNode(RangeTblRef);
 	SubLink    *sublink = makeNode(SubLink);
 	Expr	   *outer = copyObject(unconstify(Expr *, value));
 
@@ -266,8 +271,7 @@ make_two_rows(const Expr *value)
 	rte->coltypmods = list_make1_int(-1);
 	rte->colcollations = list_make1_oid(InvalidOid);
 	query->rtable = list_make1(rte);
-	ref->rtindex = 1;
-	query->jointree->fromlist = list_make1(ref);
+	(void) px_add_from_last(query);
 	IncrementVarSublevelsUp((Node *) outer, 1, 0);
 	(void) px_add_target(query, outer, "value");
 
@@ -282,30 +286,21 @@ static Node *
 take_only_row(Node *value, joined *join)
 {
 	Oid			type = exprType(value);
-	Oid			function = find_min(type);
-	Expr	   *arg = (Expr *) value;
-	Expr	   *row;
+	Aggref	   *min = make_min((Expr *) value);
+	Expr	   *row = add_column(join, (Expr *) min, "min");
 	Expr	   *count;
 	CaseExpr   *choice = makeNode(CaseExpr);
 	CaseWhen   *several = makeNode(CaseWhen);
 
-	if (get_func_rettype(function) != type)
-		arg = (Expr *) makeRelabelType(arg, get_func_rettype(function), -1,
-									   exprCollation(value),
-									   COERCE_IMPLICIT_CAST);
-	row = add_column(join, (Expr *) make_aggregate(function, arg), "min");
-	if (get_func_rettype(function) != type || exprTypmod(value) != -1)
+	if (min->aggtype != type || exprTypmod(value) != -1)
 		row = (Expr *) makeRelabelType(row, type, exprTypmod(value),
 									   exprCollation(value),
 									   COERCE_IMPLICIT_CAST);
 	count = add_column(join, (Expr *) make_aggregate(F_COUNT_, NULL), "count");
 
 	several->expr = make_opclause(Int8LessOperator, BOOLOID, false,
-								  (Expr *) makeConst(INT8OID, -1, InvalidOid,
-													 sizeof(int64),
-													 Int64GetDatum(1), false,
-													 true),
-								  count, InvalidOid, InvalidOid);
+								  px_make_int8(1), count, InvalidOid,
+								  InvalidOid);
 	several->result = (Expr *) make_two_rows(row);
 	several->location = -1;
 	choice->casetype = type;

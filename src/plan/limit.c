@@ -51,6 +51,7 @@
 #include "plan/collation.h"
 #include "plan/limit.h"
 #include "plan/limit_group.h"
+#include "plan/make_query.h"
 #include "plan/paths.h"
 #include "plan/types_question.h"
 
@@ -88,13 +89,6 @@ changes_in_query(Node *node, void *context)
 }
 
 static Expr *
-make_int8(int64 value)
-{
-	return (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
-							  Int64GetDatum(value), false, FLOAT8PASSBYVAL);
-}
-
-static Expr *
 call_int8(Oid function, Oid result, Expr *a, Expr *b)
 {
 	return (Expr *) makeFuncExpr(function, result,
@@ -111,8 +105,8 @@ call_int8(Oid function, Oid result, Expr *a, Expr *b)
 static Expr *
 make_sum(Expr *count, Expr *offset)
 {
-	Expr	   *max = make_int8(PG_INT64_MAX);
-	Expr	   *zero = make_int8(0);
+	Expr	   *max = px_make_int8(PG_INT64_MAX);
+	Expr	   *zero = px_make_int8(0);
 	CoalesceExpr *skipped = makeNode(CoalesceExpr);
 	CaseExpr   *sum = makeNode(CaseExpr);
 	CaseWhen   *in_range = makeNode(CaseWhen);

@@ -67,10 +67,19 @@ px_make_query(void)
 }
 
 Index
+px_add_from_last(Query *query)
+{
+	RangeTblRef *ref = makeNode(RangeTblRef);
+
+	ref->rtindex = list_length(query->rtable);
+	query->jointree->fromlist = lappend(query->jointree->fromlist, ref);
+	return ref->rtindex;
+}
+
+Index
 px_add_subquery(Query *query, Query *subquery, const char *name)
 {
 	RangeTblEntry *rte = makeNode(RangeTblEntry);
-	RangeTblRef *ref = makeNode(RangeTblRef);
 	List	   *names = NIL;
 	ListCell   *lc;
 
@@ -88,9 +97,7 @@ px_add_subquery(Query *query, Query *subquery, const char *name)
 	rte->eref = makeAlias(name, names);
 	rte->inFromCl = true;
 	query->rtable = lappend(query->rtable, rte);
-	ref->rtindex = list_length(query->rtable);
-	query->jointree->fromlist = lappend(query->jointree->fromlist, ref);
-	return ref->rtindex;
+	return px_add_from_last(query);
 }
 
 void
@@ -124,15 +131,19 @@ px_subquery_column(const Query *subquery, Index rtindex, int resno)
 }
 
 Expr *
+px_make_int8(int64 value)
+{
+	return (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
+							  Int64GetDatum(value), false, FLOAT8PASSBYVAL);
+}
+
+Expr *
 px_zero_if_null(Expr *count)
 {
 	CoalesceExpr *coalesce = makeNode(CoalesceExpr);
 
 	coalesce->coalescetype = INT8OID;
-	coalesce->args = list_make2(count,
-								makeConst(INT8OID, -1, InvalidOid,
-										  sizeof(int64), Int64GetDatum(0),
-										  false, true));
+	coalesce->args = list_make2(count, px_make_int8(0));
 	coalesce->location = -1;
 	return (Expr *) coalesce;
 }

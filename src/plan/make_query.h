@@ -19,6 +19,9 @@ extern bool px_is_uncorrelated(Node *node);
 /* A new SELECT of nothing from nothing. */
 extern Query *px_make_query(void);
 
+/* Append the last entry of the range table to the FROM.  Returns its index. */
+extern Index px_add_from_last(Query *query);
+
 /*
  * Append a subquery to the FROM of a query, with this alias.  Its columns must
  * have names.  Returns its range table index.
@@ -35,6 +38,9 @@ extern void px_left_join_last(Query *query, List *quals);
 /* Column resno of a subquery that is number rtindex in FROM. */
 extern Expr *px_subquery_column(const Query *subquery, Index rtindex,
 								int resno);
+
+/* A constant of type bigint. */
+extern Expr *px_make_int8(int64 value);
 
 /* coalesce(count, 0), of a bigint. */
 extern Expr *px_zero_if_null(Expr *count);
