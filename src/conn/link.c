@@ -85,6 +85,24 @@ px_peer_recall_upload_ns(px_peer *peer)
 	return ns;
 }
 
+bool
+px_peer_is_near(px_peer *peer)
+{
+	double		near;
+
+	if (peer->read_stamp[0] != '\0')
+		return peer->session_locality != PX_REMOTE;
+	return px_links_recall(px_peer_link(peer), PX_LINK_NEAR, &near) &&
+		near > 0.5;
+}
+
+void
+px_peer_learn_near(px_peer *peer)
+{
+	px_links_learn(px_peer_link(peer), PX_LINK_NEAR,
+				   peer->session_locality != PX_REMOTE);
+}
+
 /*
  * A stream that was not slowed down by the link does not know its rate: it may
  * have had little to send.  Others are told so only if more has come than they
@@ -151,6 +169,8 @@ put_link(const px_links_row *row, void *arg)
 	bool		nulls[LINKS_NCOLUMNS] = {false};
 
 	Assert(result->setDesc->natts == LINKS_NCOLUMNS);
+	if (!row->known[PX_LINK_READ_NS] && !row->known[PX_LINK_WRITE_NS])
+		return;
 	if (hash_options(row->link.serverid) != row->link.options)
 		return;
 	server = GetForeignServer(row->link.serverid);

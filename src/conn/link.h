@@ -27,6 +27,15 @@ extern void px_peer_recall_reading(px_peer *peer, uint64 *link_rate,
 /* The same for upload_ns. */
 extern double px_peer_recall_upload_ns(px_peer *peer);
 
+/*
+ * Is the server on this host?  The session knows that once it has answered;
+ * until then, what others were told counts.
+ */
+extern bool px_peer_is_near(px_peer *peer);
+
+/* Remember for others where the session is, which has answered. */
+extern void px_peer_learn_near(px_peer *peer);
+
 /* What a stream has measured of the link. */
 typedef struct px_link_reading
 {

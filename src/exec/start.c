@@ -44,9 +44,7 @@
 bool
 px_start_is_near(const px_receive_state *state)
 {
-	const px_peer *peer = px_receive_peer(state);
-
-	return peer->read_stamp[0] != '\0' && peer->session_locality != PX_REMOTE;
+	return px_peer_is_near(px_receive_peer(state));
 }
 
 static bool

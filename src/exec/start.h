@@ -27,10 +27,7 @@
  */
 extern bool px_start_begin(px_receive_state *state, bool may_use_session);
 
-/*
- * Is it known that the server is on this host, where round trips take no time?
- * The stamp says that its session has told.
- */
+/* Is it known that the server is on this host, where round trips take no time? */
 extern bool px_start_is_near(const px_receive_state *state);
 
 /*

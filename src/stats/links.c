@@ -147,7 +147,7 @@ px_links_learn(px_link_id link, px_link_property property, double value)
 
 	if (table == NULL || link.options == 0)
 		return;
-	if (property != PX_LINK_IDLE)
+	if (property == PX_LINK_READ_NS || property == PX_LINK_WRITE_NS)
 		value = Min(value, NS_MAX);
 	now = GetCurrentTimestamp();
 

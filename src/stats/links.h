@@ -25,10 +25,11 @@ typedef enum px_link_property
 								 * link was not what took time */
 	PX_LINK_IDLE,				/* thousandths of a stream's time in which the
 								 * receiver waited for frames */
-	PX_LINK_WRITE_NS			/* nanoseconds per byte to the server */
+	PX_LINK_WRITE_NS,			/* nanoseconds per byte to the server */
+	PX_LINK_NEAR				/* 1 if the server is on this host, else 0 */
 } px_link_property;
 
-#define PX_LINK_PROPERTIES	(PX_LINK_WRITE_NS + 1)
+#define PX_LINK_PROPERTIES	(PX_LINK_NEAR + 1)
 
 /* A link of this database. */
 typedef struct px_link_id

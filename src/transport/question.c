@@ -25,6 +25,7 @@
 #include "conn/dynamic.h"
 #include "conn/hello_self.h"
 #include "conn/introduce.h"
+#include "conn/link.h"
 #include "conn/remote_text.h"
 #include "conn/seal.h"
 #include "transport/question.h"
@@ -315,6 +316,7 @@ px_question_answer(px_fdw_cursor *cursor, px_peer *peer,
 	px_admission admission;
 	px_hello	self;
 	px_outcome	outcome;
+	bool		knows_place = peer->read_stamp[0] != '\0';
 
 	if (timeout_ms >= 0 && !px_fdw_cursor_wait(cursor, timeout_ms))
 		return px_silent("a lock was waited for");
@@ -336,6 +338,8 @@ px_question_answer(px_fdw_cursor *cursor, px_peer *peer,
 
 	peer->session_locality = px_hello_locality(&self, &admission.hello,
 											   px_fdw_cursor_socket(cursor));
+	if (!knows_place)
+		px_peer_learn_near(peer);
 	if (admission.snapshot[0] != '\0')
 		strlcpy(peer->snapshot, admission.snapshot, PX_SNAPSHOT_ID_NBYTES);
 	peer->admission = admission;

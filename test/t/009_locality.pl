@@ -127,4 +127,25 @@ is($session->query_safe($snapshots), '0|12000', 'it has exported no snapshot');
 is($session->query_safe("BEGIN; $snapshots; COMMIT"), '1|12000', 'in a longer transaction it has');
 $session->quit;
 
+# With shared memory, one session has to find that out for all.
+my $streams = q{SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'pg_exchange%'};
+
+sub first_query
+{
+	$session = open_session($coordinator);
+	my $found = transport('64kB') . ', streams have ' . $shard->safe_psql('postgres', $streams);
+	$session->quit;
+	$shard->poll_query_until('postgres', $streams, '0');
+	return $found;
+}
+my $as_stream = 'exchange v1, stream, streams have 1';
+is(first_query(), $as_stream, 'without shared memory each session begins with a stream') for 1 .. 2;
+$coordinator->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_exchange'\n");
+$coordinator->restart;
+is(first_query(), $as_stream, 'with shared memory so does the first one');
+is(first_query(), 'exchange v1, session (little is expected), streams have 0', 'others know that the server is near');
+is($coordinator->safe_psql('postgres', 'SELECT count(*) FROM exchange.links'), '0', 'that is not a rate to be shown');
+$coordinator->safe_psql('postgres', q{ALTER SERVER tcp OPTIONS (ADD connect_timeout '60')});
+is(first_query(), $as_stream, 'a server that was changed may be elsewhere');
+
 done_testing();
