@@ -182,13 +182,20 @@ px_ask_peer(px_receive_state *state)
 {
 	bool		wants_snapshot = IsTransactionBlock() &&
 		px_transport_setting != PX_TRANSPORT_SESSION;
+	const char *types = px_ask_types_along(state);
+	bool		same_types;
 
-	if (!wants_snapshot && px_ask_types_along(state) == NULL)
+	if (!wants_snapshot)
 	{
 		px_fdw_cursor_rescan(state->question);
 		px_ask_note_contact(state);
-		if (px_question_is_answered(state->question, px_receive_peer(state)))
+		if (px_question_is_answered(state->question, px_receive_peer(state),
+									types, &same_types))
+		{
+			if (types)
+				px_ask_types_note(state, same_types);
 			return px_ok();
+		}
 	}
 	send_question(state, NULL, wants_snapshot);
 	return wait_for_answer(state, -1);

@@ -86,6 +86,14 @@ is_deferred_sql(void)
 					" OPERATOR(pg_catalog.>) 0", escaped);
 }
 
+/* A text expression that is null unless the types are the same. */
+static char *
+types_are_same_sql(const char *types)
+{
+	return px_dynamic_sql(psprintf("SELECT t.same FROM (%s) t(same)"
+								   " WHERE t.same IS NOT NULL", types));
+}
+
 /*
  * What is asked about types after the admission, which is the column a.  To
  * parse that takes the locks that the admission may not have waited for: so it
@@ -96,9 +104,7 @@ later_types_sql(const char *types)
 {
 	return psprintf("CASE WHEN %s THEN '' WHEN %s IS NULL THEN ''"
 					" ELSE '" TYPES_ARE_SAME "' END", is_deferred_sql(),
-					px_dynamic_sql(psprintf("SELECT t.same FROM (%s) t(same)"
-											" WHERE t.same IS NOT NULL",
-											types)));
+					types_are_same_sql(types));
 }
 
 /*
@@ -168,31 +174,52 @@ px_question_ask(px_fdw_cursor *cursor, const px_peer *peer,
 	px_fdw_cursor_request(cursor);
 }
 
+/* What is asked about types, if the session still shows the peer's stamp. */
+static char *
+stamped_types_sql(const px_peer *peer, const char *types)
+{
+	return psprintf("CASE WHEN %s THEN CASE WHEN %s IS NULL THEN ''"
+					" ELSE '" TYPES_ARE_SAME "' END ELSE '' END",
+					px_stamp_is_shown_sql(peer->read_stamp),
+					types_are_same_sql(types));
+}
+
 /*
  * The stamp has the process id: so the session is the one that the answers
  * came from, which are still there.
  */
 bool
-px_question_is_answered(px_fdw_cursor *cursor, px_peer *peer)
+px_question_is_answered(px_fdw_cursor *cursor, px_peer *peer,
+						const char *types, bool *same_types)
 {
 	size_t		length = strlen(peer->read_stamp);
 	text	   *row;
 	char	   *answer;
+	char	   *found;
 	int			idle_ms;
 
 	if (length == 0)
 		return false;
-	px_fdw_cursor_set_sql(cursor, "SELECT " PX_STAMP_SHOWN
-						  " OPERATOR(pg_catalog.||) ' '"
-						  " OPERATOR(pg_catalog.||) " IDLE_TIMEOUT_SHOWN);
+	px_fdw_cursor_set_sql(cursor,
+						  psprintf("SELECT " PX_STAMP_SHOWN
+								   " OPERATOR(pg_catalog.||) ' '"
+								   " OPERATOR(pg_catalog.||) "
+								   IDLE_TIMEOUT_SHOWN
+								   " OPERATOR(pg_catalog.||) %s",
+								   types ? stamped_types_sql(peer, types) :
+								   "''"));
 	row = px_fdw_cursor_fetch(cursor);
 	if (row == NULL)
 		return false;
 	answer = text_to_cstring(row);
+	found = strstr(answer, TYPES_ARE_SAME);
+	if (found)
+		*found = '\0';
 	if (strncmp(answer, peer->read_stamp, length) != 0 ||
 		answer[length] != ' ' ||
 		!parse_int(answer + length + 1, &idle_ms, GUC_UNIT_MS, NULL))
 		return false;
+	*same_types = found != NULL;
 	peer->admission.against[0] = peer->admission.snapshot[0] = '\0';
 	peer->admission.idle_ms = (uint32) Max(idle_ms, 0);
 	px_setup_note_idle_timeout(peer->admission.idle_ms);

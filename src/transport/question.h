@@ -52,10 +52,12 @@ extern void px_question_ask(px_fdw_cursor *cursor, const px_peer *peer,
 
 /*
  * Ask only whether all that an earlier transaction was told still holds, but
- * for the snapshot; and for the idle time-out.  Waits for the answer.  False
- * if it does not, or if no transaction was told anything: then ask in full.
+ * for the snapshot; for the idle time-out; and about types, unless that is
+ * NULL, as in px_question_item.  Waits for the answer.  False if it does not,
+ * or if no transaction was told anything: then ask in full.
  */
-extern bool px_question_is_answered(px_fdw_cursor *cursor, px_peer *peer);
+extern bool px_question_is_answered(px_fdw_cursor *cursor, px_peer *peer,
+									const char *types, bool *same_types);
 
 /*
  * Wait for the answer for at most timeout_ms, or for ever with -1.
