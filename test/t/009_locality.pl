@@ -125,6 +125,14 @@ $session->query_safe(q{SET pg_exchange.min_bytes = '64kB'});
 is(() = $session->query_safe("EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) $snapshots") =~ /session \(little is expected\)/g, 2, 'the session reads aggregates');
 is($session->query_safe($snapshots), '0|12000', 'it has exported no snapshot');
 is($session->query_safe("BEGIN; $snapshots; COMMIT"), '1|12000', 'in a longer transaction it has');
+
+# The session has told that its functions are genuine, and is asked about types
+# alone; but in each transaction.
+$shard->safe_psql('postgres', q{
+	DROP VIEW exported;
+	CREATE VIEW exported AS SELECT (id % 2)::numeric AS part, 0::numeric AS files FROM few});
+like($session->query_safe("EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) $snapshots"), qr/columns have other types on the server/, 'other types are noticed');
+is($session->query_safe($snapshots), '0|12000', 'with the right answer');
 $session->quit;
 
 # With shared memory, one session has to find that out for all.
