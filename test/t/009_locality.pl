@@ -131,7 +131,7 @@ is($session->query_safe("BEGIN; $snapshots; COMMIT"), '1|12000', 'in a longer tr
 $shard->safe_psql('postgres', q{
 	DROP VIEW exported;
 	CREATE VIEW exported AS SELECT (id % 2)::numeric AS part, 0::numeric AS files FROM few});
-like($session->query_safe("EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) $snapshots"), qr/columns have other types on the server/, 'other types are noticed');
+is(() = $session->query_safe("EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) $snapshots") =~ /columns have other types on the server/g, 2, 'other types are noticed');
 is($session->query_safe($snapshots), '0|12000', 'with the right answer');
 $session->quit;
 
