@@ -56,6 +56,16 @@ SELECT form(q), d.* FROM unnest(ARRAY[
 	'SELECT brand, count(*) FROM parts p WHERE label < (SELECT max(label) FROM items WHERE part = p.part) GROUP BY brand HAVING count(*) > 1'
 ]) q, LATERAL (SELECT min(rows) AS rows, sum(only_postgres_fdw) AS missing, sum(only_exchange) AS wrong FROM exchange_differences(q)) d;
 
+-- More of them than the planner can try in all orders
+SET geqo = off;
+SET statement_timeout = '2min';
+SELECT d.* FROM (SELECT 'SELECT part FROM parts p WHERE part < 6 AND ' || string_agg(format('wanted < (SELECT sum(qty) + %s FROM items WHERE part = p.part AND kind <= %s)', k, k), ' AND ') FROM generate_series(0, 15) k) s(q),
+	LATERAL (SELECT min(rows) AS rows, sum(only_postgres_fdw) AS missing, sum(only_exchange) AS wrong FROM exchange_differences(q)) d;
+SELECT d.* FROM (SELECT 'SELECT part, ' || string_agg(format('(SELECT count(*) + %s FROM items WHERE part = p.part AND kind < %s)', k, k), ', ') || ' FROM parts p WHERE part < 4' FROM generate_series(0, 39) k) s(q),
+	LATERAL (SELECT min(rows) AS rows, sum(only_postgres_fdw) AS missing, sum(only_exchange) AS wrong FROM exchange_differences(q)) d;
+RESET statement_timeout;
+RESET geqo;
+
 -- Rows for which the subquery finds nothing stay where that may matter
 SELECT form(q), d.* FROM unnest(ARRAY[
 	'SELECT * FROM parts p WHERE 5 > (SELECT count(*) FROM items WHERE part = p.part)',

@@ -25,6 +25,7 @@ CREATE FOREIGN TABLE both_orders PARTITION OF both_kinds FOR VALUES IN ('order')
 CREATE FUNCTION outcome(statement text, OUT result text, OUT transports text) LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
+	detail text;
 	rows bigint;
 BEGIN
 	transports := '';
@@ -37,7 +38,8 @@ BEGIN
 		SELECT (SELECT count(*) FROM tree) + (SELECT count(*) FROM both_kinds) INTO rows;
 		RAISE EXCEPTION USING ERRCODE = 'PX999', MESSAGE = rows || ' rows';
 	EXCEPTION WHEN OTHERS THEN
-		result := SQLERRM;
+		GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
+		result := concat_ws(' ', SQLERRM, nullif(detail, ''));
 	END;
 END
 $$;
@@ -64,7 +66,29 @@ SELECT * FROM outcomes('INSERT INTO both_kinds SELECT CASE WHEN g % 2 = 1 THEN '
 -- many orders before the first line, and a new target after that
 SELECT * FROM outcomes('INSERT INTO both_kinds SELECT CASE WHEN g <= 150 THEN ''order'' ELSE ''line'' END, g, CASE WHEN g > 150 THEN g - 150 END FROM generate_series(1, 300) g');
 SELECT * FROM outcomes('INSERT INTO both_kinds SELECT CASE WHEN g <= 150 THEN ''line'' ELSE ''order'' END, g, NULL FROM generate_series(1, 300) g');
--- statements of several rows promise nothing, and go as frames
+-- one line before all orders: too few lines for frames of their own
+SELECT * FROM outcomes('INSERT INTO both_kinds SELECT CASE WHEN g = 1 THEN ''line'' ELSE ''order'' END, g, CASE WHEN g = 1 THEN 2 END FROM generate_series(1, 300) g');
+SELECT * FROM outcomes('INSERT INTO both_kinds SELECT CASE WHEN g = 300 THEN ''line'' ELSE ''order'' END, g, CASE WHEN g = 300 THEN 2 END FROM generate_series(1, 300) g');
+-- no foreign key, but a function that looks into the other table
+ALTER TABLE write_keys_there.lines DROP CONSTRAINT lines_ref_fkey;
+CREATE FUNCTION write_keys_there.has_order(id int) RETURNS bool LANGUAGE plpgsql AS $$
+	BEGIN RETURN EXISTS (SELECT FROM write_keys_there.orders o WHERE o.id = has_order.id); END$$;
+ALTER TABLE write_keys_there.lines ADD CHECK (write_keys_there.has_order(ref));
+SELECT * FROM outcomes('INSERT INTO both_kinds SELECT CASE WHEN g = 1 THEN ''line'' ELSE ''order'' END, g, CASE WHEN g = 1 THEN 2 END FROM generate_series(1, 300) g');
+SELECT * FROM outcomes('INSERT INTO both_kinds SELECT CASE WHEN g = 300 THEN ''line'' ELSE ''order'' END, g, CASE WHEN g = 300 THEN 2 END FROM generate_series(1, 300) g');
+-- statements of several rows: those of both tables are sent as they are complete
+ALTER FOREIGN TABLE both_lines OPTIONS (ADD batch_size '10');
+SELECT * FROM outcomes('INSERT INTO both_kinds SELECT CASE WHEN g <= 5 THEN ''order'' ELSE ''line'' END, g, CASE WHEN g > 5 THEN 1 + g % 5 END FROM generate_series(1, 300) g');
+ALTER FOREIGN TABLE both_lines OPTIONS (DROP batch_size);
+ALTER TABLE write_keys_there.lines DROP CONSTRAINT lines_ref_check;
+-- a table by another name
+CREATE VIEW write_keys_there.orders_too AS SELECT * FROM write_keys_there.orders;
+CREATE FOREIGN TABLE both_too PARTITION OF both_kinds FOR VALUES IN ('too') SERVER loopback OPTIONS (schema_name 'write_keys_there', table_name 'orders_too');
+SELECT * FROM outcomes('INSERT INTO both_kinds SELECT CASE WHEN g % 2 = 0 THEN ''order'' ELSE ''too'' END, CASE g WHEN 201 THEN 50 WHEN 203 THEN 4 ELSE g END, NULL FROM generate_series(1, 300) g');
+DROP FOREIGN TABLE both_too;
+-- no relation between them
+SELECT * FROM outcomes('INSERT INTO both_kinds SELECT CASE WHEN g <= 50 THEN ''order'' ELSE ''line'' END, g, g FROM generate_series(1, 300) g');
+ALTER TABLE write_keys_there.lines ADD FOREIGN KEY (ref) REFERENCES write_keys_there.orders;
 ALTER SERVER loopback OPTIONS (ADD batch_size '10');
 SELECT * FROM outcomes('INSERT INTO both_kinds SELECT CASE WHEN g <= 150 THEN ''order'' ELSE ''line'' END, g, CASE WHEN g > 150 THEN g - 150 END FROM generate_series(1, 300) g');
 ALTER SERVER loopback OPTIONS (DROP batch_size);

@@ -14,7 +14,9 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_class.h"
 #include "nodes/parsenodes.h"
+#include "parser/parsetree.h"
 #include "rewrite/rewriteHandler.h"
 #include "utils/builtins.h"
 
@@ -53,6 +55,18 @@ set_columns(describe_state *state, const Oid *types, int ntypes)
 	state->description.ncolumns = (uint16_t) ntypes;
 }
 
+/*
+ * Does the statement write to tables that other statements may know by other
+ * names: those that a view shows, or partitions?
+ */
+static bool
+has_other_names(const Query *query)
+{
+	const RangeTblEntry *rte = rt_fetch(query->resultRelation, query->rtable);
+
+	return rte->relkind != RELKIND_RELATION;
+}
+
 /* Why the statement cannot take its rows from frames; NULL: it can. */
 static char *
 judge_statement(void *arg)
@@ -78,7 +92,7 @@ judge_statement(void *arg)
 	px_write_effects_judge(rewritten, types, ntypes, InvalidOid, &effects);
 	state->description.effects = effects.visible;
 	state->description.exact = !effects.leaves_out;
-	state->description.keys = effects.keys;
+	state->description.keys = effects.keys || has_other_names(query);
 	return NULL;
 }
 

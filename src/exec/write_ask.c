@@ -367,7 +367,7 @@ px_write_ask(px_write_target *target)
 	make_request(target, peer, &self, &description, version);
 	target->columns = repalloc(columns, description.ncolumns *
 							   sizeof(px_request_column));
-	target->keys = description.keys;
+	target->is_dependent = description.keys || description.effects;
 	target->exact = description.exact && !target->plan.do_nothing &&
 		!target->plan.may_repeat;
 	target->call_sql = px_write_call_sql(&target->plan, version, false,

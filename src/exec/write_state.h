@@ -121,9 +121,10 @@ struct px_write_target
 	int64		nseen;			/* rows in phase PX_WRITE_KEEPING */
 	px_kept_rows kept;
 
-	/* What the remote has said; valid in phase PX_WRITE_FRAMES. */
+	/* What the remote has said; valid if is_described. */
+	bool		is_described;
 	bool		exact;
-	bool		keys;			/* foreign keys to other tables */
+	bool		is_dependent;	/* rows of other tables may matter to it */
 	char	   *call_sql;		/* of the call of exchange.apply */
 	char	   *hold_sql;		/* the same, with errors held */
 	px_request	request;

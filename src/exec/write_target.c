@@ -116,6 +116,41 @@ px_write_lane_decline(px_write_lane *lane, const char *against)
 	}
 }
 
+/* Ask the remote about the statement, once.  Returns what speaks against it. */
+static const char *
+describe(px_write_target *target)
+{
+	const char *against;
+
+	if (target->is_described)
+		return NULL;
+	px_write_statement_make(&target->plan);
+	against = px_write_statement_reason(&target->plan);
+	if (against == NULL)
+		against = px_write_ask(target);
+	target->is_described = against == NULL;
+	return against;
+}
+
+const char *
+px_write_lane_describe(px_write_lane *lane)
+{
+	MemoryContext oldcontext = MemoryContextSwitchTo(lane->writer->context);
+	const char *against = lane->declined;
+
+	for (px_write_target *target = lane->writer->targets;
+		 target && against == NULL; target = target->next)
+	{
+		if (target->lane != lane)
+			continue;
+		against = describe(target);
+		if (against == NULL && target->is_dependent && lane->ntargets > 1)
+			against = PX_WRITE_ORDER;
+	}
+	MemoryContextSwitchTo(oldcontext);
+	return against;
+}
+
 /*
  * Ask the remote about the statement, and begin with frames if it agrees.  If
  * not, postgres_fdw writes the rows kept so far, and the others as they come.
@@ -124,20 +159,8 @@ static void
 ask(px_write_target *target)
 {
 	px_write_lane *lane = target->lane;
-	MemoryContext oldcontext = MemoryContextSwitchTo(target->writer->context);
-	const char *against = lane->declined;
+	const char *against = px_write_lane_describe(lane);
 
-	if (against == NULL)
-	{
-		px_write_statement_make(&target->plan);
-		against = px_write_statement_reason(&target->plan);
-	}
-	if (against == NULL)
-		against = px_write_ask(target);
-	if (against == NULL && target->keys && target->lane->ntargets > 1 &&
-		target->plan.batch_size <= 1)
-		against = PX_WRITE_KEYS;
-	MemoryContextSwitchTo(oldcontext);
 	if (against)
 	{
 		px_write_target_decline(target, against);

@@ -42,7 +42,7 @@ extern bool px_write_target_precedes(const px_write_target *target,
 extern void px_write_target_catch_up(px_write_target *target);
 
 /* Why rows of a target are not frames, for which others may be needed. */
-#define PX_WRITE_KEYS	"foreign keys, and its server has other targets"
+#define PX_WRITE_ORDER	"tables of its server may depend on one another"
 #define PX_WRITE_TWICE	"another foreign table stands for the same table"
 
 /* Let postgres_fdw write the target's rows from now on. */
@@ -56,6 +56,14 @@ extern void px_write_target_decline(px_write_target *target,
  * what there is, and have postgres_fdw write the rest.
  */
 extern void px_write_lane_decline(px_write_lane *lane, const char *against);
+
+/*
+ * Frames reach a server in another order than rows came for its tables.  Why
+ * must that not be?  NULL if nothing that is done for a row of one of the
+ * lane's targets depends on those of another one.  Asks the remote about those
+ * that it was not asked about.
+ */
+extern const char *px_write_lane_describe(px_write_lane *lane);
 
 /* The bytes of rows that a flush would send, roughly. */
 extern size_t px_write_target_fullness(const px_write_target *target);

@@ -138,13 +138,13 @@ note_remote_table(px_write_target *target)
 static bool
 is_written_twice(px_write_target *target)
 {
-	if (target->lane->ntargets == 0)
+	if (target->lane->ntargets == 1)
 		return false;
 	note_remote_table(target);
 	for (px_write_target *other = target->writer->targets; other;
 		 other = other->next)
 	{
-		if (other->lane != target->lane)
+		if (other->lane != target->lane || other == target)
 			continue;
 		note_remote_table(other);
 		if (other->table_hash == target->table_hash &&
@@ -155,24 +155,23 @@ is_written_twice(px_write_target *target)
 }
 
 /*
- * The lane gets another target, by the plan.  With foreign keys, or if the
- * other one is postgres_fdw's, it is to be written as its rows come.
+ * The lane has got another target.  If rows of others are frames already, the
+ * remote must be asked about this one before it has rows.
  */
 static void
 join_lane(px_write_lane *lane, px_write_target *target)
 {
-	const px_write_target *other = lane->writer->targets;
+	const char *against = lane->declined;
 
-	while (other && other->lane != lane)
-		other = other->next;
-	if (lane->declined == NULL && other && other->keys &&
-		other->phase == PX_WRITE_FRAMES && target->plan.batch_size <= 1)
-		px_write_lane_decline(lane, PX_WRITE_KEYS);
-	if (lane->declined == NULL && is_written_twice(target))
-		px_write_lane_decline(lane, PX_WRITE_TWICE);
-	if (lane->declined)
-		px_write_target_decline(target, lane->declined);
-	lane->ntargets++;
+	if (against == NULL && is_written_twice(target))
+		against = PX_WRITE_TWICE;
+	if (against == NULL && lane->has_frames)
+		against = px_write_lane_describe(lane);
+	if (against == NULL)
+		return;
+	px_write_target_decline(target, against);
+	if (lane->declined == NULL)
+		px_write_lane_decline(lane, against);
 }
 
 /* The writer of the executor state, made if there is none. */
@@ -205,10 +204,11 @@ px_writer_add(const px_write_plan *plan)
 	target->writer = writer;
 	target->lane = px_write_lane_get(writer, plan);
 	target->stats.transport = "postgres_fdw (too few rows)";
-	join_lane(target->lane, target);
 	*writer->targets_end = target;
 	writer->targets_end = &target->next;
 	target->number = writer->ntargets++;
+	target->lane->ntargets++;
+	join_lane(target->lane, target);
 	return target;
 }
 

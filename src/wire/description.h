@@ -13,7 +13,9 @@
  *	effects=1			1: triggers, rules or functions of the remote may see
  *						how many rows a statement has
  *	exact=1				1: the statement reports each row that it is given
- *	keys=1				1: foreign keys compare its rows with other tables'
+ *	keys=1				1: foreign keys compare its rows with other tables', or
+ *						these may be its tables: it writes to a view or a
+ *						partitioned table
  *	columns=20:-1,0:-1	the types that the parameters have, in the form of
  *						a request's columns (request.h); 0: send as text
  *
