@@ -28,7 +28,9 @@
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type_d.h"
 #include "utils/fmgroids.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
@@ -66,27 +68,71 @@ calls_casts(Oid function)
 	return false;
 }
 
-/* Does the function of a user's cast to json or text pass the test? */
-static bool
-any_cast(bool (*test) (Oid function))
+/* Changes of casts, so far, and those that were known when they were read. */
+static uint64 cast_changes = 1;
+static uint64 casts_read_at = 0;
+
+/* Functions of users' casts to json or text.  In CacheMemoryContext. */
+static List *cast_functions = NIL;
+
+static void
+note_cast_change(Datum arg, int cacheid, uint32 hashvalue)
 {
+	cast_changes++;
+}
+
+/* That takes as long as to plan a simple query. */
+static void
+read_cast_functions(void)
+{
+	uint64		begun_at = cast_changes;
 	Relation	catalog = table_open(CastRelationId, AccessShareLock);
 	SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0,
 										  NULL);
 	HeapTuple	tuple;
-	bool		found = false;
 
-	while (!found && HeapTupleIsValid(tuple = systable_getnext(scan)))
+	list_free(cast_functions);
+	cast_functions = NIL;
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
 		Form_pg_cast form = (Form_pg_cast) GETSTRUCT(tuple);
+		MemoryContext oldcontext;
 
-		found = form->castfunc >= FirstNormalObjectId &&
-			(form->casttarget == JSONOID || form->casttarget == TEXTOID) &&
-			test(form->castfunc);
+		if (form->castfunc < FirstNormalObjectId ||
+			(form->casttarget != JSONOID && form->casttarget != TEXTOID))
+			continue;
+		oldcontext = MemoryContextSwitchTo(CacheMemoryContext);
+		cast_functions = lappend_oid(cast_functions, form->castfunc);
+		MemoryContextSwitchTo(oldcontext);
 	}
 	systable_endscan(scan);
 	table_close(catalog, AccessShareLock);
-	return found;
+
+	/* A change that came meanwhile counts for later. */
+	casts_read_at = begun_at;
+}
+
+/* Does the function of a user's cast to json or text pass the test? */
+static bool
+any_cast(bool (*test) (Oid function))
+{
+	static bool registered = false;
+	ListCell   *lc;
+
+	if (!registered)
+	{
+		CacheRegisterSyscacheCallback(CASTSOURCETARGET, note_cast_change,
+									  (Datum) 0);
+		registered = true;
+	}
+	if (casts_read_at != cast_changes)
+		read_cast_functions();
+	foreach(lc, cast_functions)
+	{
+		if (test(lfirst_oid(lc)))
+			return true;
+	}
+	return false;
 }
 
 /* Does one of the functions that an aggregate is made of pass the test? */
