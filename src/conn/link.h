@@ -28,8 +28,9 @@ extern void px_peer_recall_reading(px_peer *peer, uint64 *link_rate,
 extern double px_peer_recall_upload_ns(px_peer *peer);
 
 /*
- * Is the server on this host?  The session knows that once it has answered;
- * until then, what others were told counts.
+ * Is it known that the server is on this host, where round trips take no time?
+ * The session knows it once it has answered; until then, what others were told
+ * counts.
  */
 extern bool px_peer_is_near(px_peer *peer);
 

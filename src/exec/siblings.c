@@ -12,6 +12,7 @@
 #include "nodes/pg_list.h"
 
 #include "conn/connect_ahead.h"
+#include "conn/link.h"
 #include "exec/ask_together.h"
 #include "exec/request.h"
 #include "exec/scan_filter.h"
@@ -466,7 +467,7 @@ static bool
 must_wait(px_siblings *siblings, const px_receive_state *scan)
 {
 	if (!siblings->any_order || siblings->nnear < NEAR_AT_ONCE ||
-		!px_start_is_near(scan) ||
+		!px_peer_is_near(px_receive_peer(scan)) ||
 		count_beginning(siblings) < siblings->beginning_max)
 		return false;
 	siblings->held_back = true;
@@ -589,7 +590,7 @@ px_siblings_begin(px_siblings *siblings, int i)
 			return false;
 		}
 		if (siblings->unbegun[i] && is_streaming(scan) &&
-			px_start_is_near(scan))
+			px_peer_is_near(px_receive_peer(scan)))
 		{
 			siblings->nnear++;
 			siblings->beginning[siblings->nbeginning++] = i;

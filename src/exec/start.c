@@ -41,17 +41,12 @@
  * Is there to be a stream?
  * --------------------------------------------------------------------- */
 
-bool
-px_start_is_near(const px_receive_state *state)
-{
-	return px_peer_is_near(px_receive_peer(state));
-}
-
 static bool
 is_small(const px_receive_state *state)
 {
 	return state->smallness == PX_IS_SMALL ||
-		(state->smallness == PX_IS_SMALL_IF_NEAR && px_start_is_near(state));
+		(state->smallness == PX_IS_SMALL_IF_NEAR &&
+		 px_peer_is_near(px_receive_peer(state)));
 }
 
 /* Does anything that is known here speak against a stream? */

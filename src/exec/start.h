@@ -27,9 +27,6 @@
  */
 extern bool px_start_begin(px_receive_state *state, bool may_use_session);
 
-/* Is it known that the server is on this host, where round trips take no time? */
-extern bool px_start_is_near(const px_receive_state *state);
-
 /*
  * Is px_start_begin going to ask postgres_fdw's session about the query, as it
  * is planned, if there is to be a stream?

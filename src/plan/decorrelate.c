@@ -539,7 +539,8 @@ inner_join_condition(Query *query, Node *qual, bool restrict_keys,
 	const Query *subquery;
 	joined	   *join;
 
-	if (!px_is_harmless_strict(qual, &replace.sublink) ||
+	if (!has_room(query) ||
+		!px_is_harmless_strict(qual, &replace.sublink) ||
 		replace.sublink == NULL)
 		return NULL;
 	subquery = castNode(Query, replace.sublink->subselect);
@@ -563,8 +564,8 @@ inner_join_conditions(Query *query, bool restrict_keys)
 		(Expr *) query->jointree->quals, false);
 	foreach(lc, make_ands_implicit((Expr *) query->jointree->quals))
 	{
-		Node	   *replacement = has_room(query) ? inner_join_condition(
-			query, lfirst(lc), restrict_keys, &joined) : NULL;
+		Node	   *replacement = inner_join_condition(
+			query, lfirst(lc), restrict_keys, &joined);
 
 		if (replacement)
 			joined = lappend(joined, replacement);

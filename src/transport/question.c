@@ -86,25 +86,19 @@ is_deferred_sql(void)
 					" OPERATOR(pg_catalog.>) 0", escaped);
 }
 
-/* A text expression that is null unless the types are the same. */
-static char *
-types_are_same_sql(const char *types)
-{
-	return px_dynamic_sql(psprintf("SELECT t.same FROM (%s) t(same)"
-								   " WHERE t.same IS NOT NULL", types));
-}
-
 /*
- * What is asked about types after the admission, which is the column a.  To
- * parse that takes the locks that the admission may not have waited for: so it
- * is parsed only if the item was not deferred.
+ * What is asked about types beside other things.  To parse that takes locks,
+ * and calls functions of the extension: so it is parsed only if the condition
+ * unless is not true.
  */
 static char *
-later_types_sql(const char *types)
+types_unless_sql(const char *unless, const char *types)
 {
 	return psprintf("CASE WHEN %s THEN '' WHEN %s IS NULL THEN ''"
-					" ELSE '" TYPES_ARE_SAME "' END", is_deferred_sql(),
-					types_are_same_sql(types));
+					" ELSE '" TYPES_ARE_SAME "' END", unless,
+					px_dynamic_sql(psprintf("SELECT t.same FROM (%s) t(same)"
+											" WHERE t.same IS NOT NULL",
+											types)));
 }
 
 /*
@@ -136,7 +130,8 @@ add_item(StringInfo call, int number, const char *hello,
 								  item->types));
 	else
 		appendStringInfo(call, "((SELECT " WORDS " FROM (SELECT %s OFFSET 0)"
-						 " x(a)))", number, "x.a", later_types_sql(item->types),
+						 " x(a)))", number, "x.a",
+						 types_unless_sql(is_deferred_sql(), item->types),
 						 admission);
 }
 
@@ -174,16 +169,6 @@ px_question_ask(px_fdw_cursor *cursor, const px_peer *peer,
 	px_fdw_cursor_request(cursor);
 }
 
-/* What is asked about types, if the session still shows the peer's stamp. */
-static char *
-stamped_types_sql(const px_peer *peer, const char *types)
-{
-	return psprintf("CASE WHEN %s THEN CASE WHEN %s IS NULL THEN ''"
-					" ELSE '" TYPES_ARE_SAME "' END ELSE '' END",
-					px_stamp_is_shown_sql(peer->read_stamp),
-					types_are_same_sql(types));
-}
-
 /*
  * The stamp has the process id: so the session is the one that the answers
  * came from, which are still there.
@@ -196,18 +181,21 @@ px_question_is_answered(px_fdw_cursor *cursor, px_peer *peer,
 	text	   *row;
 	char	   *answer;
 	char	   *found;
+	const char *types_sql = "''";
 	int			idle_ms;
 
 	if (length == 0)
 		return false;
+	if (types)
+		types_sql = types_unless_sql(
+			psprintf("NOT (%s)", px_stamp_is_shown_sql(peer->read_stamp)),
+			types);
 	px_fdw_cursor_set_sql(cursor,
 						  psprintf("SELECT " PX_STAMP_SHOWN
 								   " OPERATOR(pg_catalog.||) ' '"
 								   " OPERATOR(pg_catalog.||) "
 								   IDLE_TIMEOUT_SHOWN
-								   " OPERATOR(pg_catalog.||) %s",
-								   types ? stamped_types_sql(peer, types) :
-								   "''"));
+								   " OPERATOR(pg_catalog.||) %s", types_sql));
 	row = px_fdw_cursor_fetch(cursor);
 	if (row == NULL)
 		return false;
