@@ -83,6 +83,11 @@ MAIN_WAYS = {
     "by broadcast": {"pg_exchange.join_exchange": "broadcast"},
     "by hash partition": {"pg_exchange.join_exchange": "hash_partition"},
     "without runtime filters": {"pg_exchange.runtime_filters": "off"},
+    "by workers": {"max_parallel_workers_per_gather": "3",
+                   "pg_exchange.join_exchange": "off",
+                   "pg_exchange.runtime_filters": "off",
+                   "pg_exchange.partial_aggregates": "off",
+                   "pg_exchange.lookup_joins": "off", **NO_LOOP},
 }
 SESSION = {"pg_exchange.transport": "session"}
 OTHER_WAYS = {
@@ -115,6 +120,8 @@ OTHER_WAYS = {
 KINDS = {
     "scan": (r"\(ExchangeReceive\)", "enabled", ""),
     "gather": (r"\(ExchangeGather\)", "enabled", ""),
+    "gather of workers": (r"Parallel Custom Scan \(ExchangeGather\)",
+                          "enabled", ""),
     "lookup": (r"\(ExchangeLookup\)", "lookup_joins", ""),
     "partial aggregate": (r"PARTIAL ", "partial_aggregates", ""),
     "runtime filter": (r"Runtime Filter: ", "runtime_filters", ""),

@@ -40,6 +40,7 @@ begin_sharing(px_receive_state *state, px_receive_shared *shared,
 {
 	shared->participants = pcxt->nworkers_to_launch + 1;
 	state->shared = shared;
+	state->pcxt = pcxt;
 	state->slices = &shared->slices;
 
 	/* However many read it, it is one scan. */
@@ -54,7 +55,8 @@ px_parallel_initialize_dsm(CustomScanState *css, ParallelContext *pcxt,
 {
 	px_receive_state *state = (px_receive_state *) css;
 	px_receive_shared *shared = coordinate;
-	bool		allowed = px_start_allows_workers(state);
+	bool		allowed = pcxt->nworkers_to_launch > 0 &&
+		px_start_allows_workers(state);
 
 	memset(shared, 0, sizeof(px_receive_shared));
 	SpinLockInit(&shared->mutex);
@@ -110,10 +112,18 @@ leave_streams(px_receive_state *state)
 }
 
 void
+px_parallel_abandon(px_receive_state *state)
+{
+	if (state->shared && !IsParallelWorker())
+		px_slices_abandon(&state->shared->slices);
+}
+
+void
 px_parallel_shutdown(CustomScanState *css)
 {
 	px_receive_state *state = (px_receive_state *) css;
 
+	px_parallel_abandon(state);
 	leave_streams(state);
 	if (state->shared == NULL)
 		return;
@@ -126,6 +136,7 @@ px_parallel_shutdown(CustomScanState *css)
 	state->local_slices = state->shared->slices;
 	state->slices = &state->local_slices;
 	state->shared = NULL;
+	state->pcxt = NULL;
 	for (int i = 0; i < state->nreaders; i++)
 		state->readers[i]->slices = state->slices;
 }

@@ -14,6 +14,8 @@
 #include "access/parallel.h"
 #include "nodes/execnodes.h"
 
+#include "exec/receive_state.h"
+
 /*
  * The callbacks of a CustomScan for parallel plans.  When the leader sets up
  * the shared memory, it finds out whether streams may read the scan.  If not,
@@ -32,5 +34,11 @@ extern void px_parallel_reinitialize_dsm(CustomScanState *css,
 extern void px_parallel_initialize_worker(CustomScanState *css, shm_toc *toc,
 										  void *coordinate);
 extern void px_parallel_shutdown(CustomScanState *css);
+
+/*
+ * Leader: no more rows are wanted, so no worker need wait for us.  To be called
+ * before the leader waits for workers to end.
+ */
+extern void px_parallel_abandon(px_receive_state *state);
 
 #endif							/* PX_EXEC_PARALLEL_H */

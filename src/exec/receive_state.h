@@ -107,6 +107,17 @@ typedef enum px_smallness
 	PX_IS_SMALL_IF_NEAR			/* if its server is on this host */
 } px_smallness;
 
+/*
+ * May workers be done with a parallel scan before the leader gets to it?  Only
+ * the leader can read what no worker gets a connection for.
+ */
+typedef enum px_missed
+{
+	PX_MISSED_NEVER,
+	PX_MISSED_UNLESS_AWAITED,	/* yes, so they wait until nothing is left */
+	PX_MISSED_ALWAYS			/* yes, and they cannot wait: there are none */
+} px_missed;
+
 typedef struct px_child_keys px_child_keys;
 
 typedef struct px_receive_state
@@ -139,7 +150,8 @@ typedef struct px_receive_state
 	bool		finds_targets;	/* of an UPDATE or DELETE: reads no other
 								 * table */
 	bool		user_code;		/* may run while the scan is being read */
-	bool		missed;			/* see PX_RECEIVE_PRIVATE_MISSED */
+	px_missed	missed;			/* may the leader of a parallel query not get
+								 * to it? */
 	bool		limited;		/* the remote query has a LIMIT, and its rows
 								 * are merged with others */
 	bool		few_rows;		/* a LIMIT is going to end the scan early */
@@ -191,9 +203,9 @@ typedef struct px_receive_state
 	bool		yields;
 
 	/*
-	 * Written by an ExchangeGather at its begin: at its end, the stream keeps
-	 * its connection, with the transaction, until the gather has looked for
-	 * another scan that goes on with it.
+	 * Written by an ExchangeGather before the scan begins: at its end, the
+	 * stream keeps its connection, with the transaction, until the gather has
+	 * looked for another scan that goes on with it.
 	 */
 	bool		passes_on;
 
@@ -303,11 +315,13 @@ typedef struct px_receive_state
 
 	/*
 	 * The slices.  parallel.c has slices and shared point to shared memory
-	 * while there is some.  start.c and read_slices.c write spread.
+	 * while there is some, and writes pcxt.  start.c and read_slices.c write
+	 * spread.
 	 */
 	px_slices  *slices;			/* local_slices, or shared by participants */
 	px_slices	local_slices;
 	struct px_receive_shared *shared;	/* in a parallel plan, else NULL */
+	const struct ParallelContext *pcxt; /* the leader's, while shared is set */
 	bool		spread;			/* streams were begun for the other slices, or
 								 * are other participants' to begin */
 

@@ -8,6 +8,8 @@
 #ifndef PX_EXEC_SHARED_H
 #define PX_EXEC_SHARED_H
 
+#include "access/parallel.h"
+
 #include "exec/receive_state.h"
 
 /*
@@ -17,7 +19,8 @@
 typedef struct px_receive_shared
 {
 	px_slices	slices;			/* has a mutex of its own */
-	int			participants;	/* with the leader; 1: there are no workers */
+	int			participants;	/* with the leader, as many as are to be
+								 * launched */
 	char		snapshot[PX_SNAPSHOT_ID_NBYTES];
 	px_admission admission;		/* of the leader's peer */
 
@@ -31,11 +34,24 @@ typedef struct px_receive_shared
 	px_link_history link_history;	/* ... else the leader's */
 } px_receive_shared;
 
+/*
+ * How many read the scan?  Only the leader knows how many workers were
+ * launched.
+ */
+static inline int
+px_receive_participants(const px_receive_state *state)
+{
+	if (state->shared == NULL)
+		return 1;
+	return state->pcxt ? state->pcxt->nworkers_launched + 1 :
+		state->shared->participants;
+}
+
 /* Do others read the scan, too? */
 static inline bool
 px_receive_has_participants(const px_receive_state *state)
 {
-	return state->shared && state->shared->participants > 1;
+	return px_receive_participants(state) > 1;
 }
 
 /*

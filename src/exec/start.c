@@ -20,6 +20,7 @@
 
 #include "access/parallel.h"
 #include "access/xact.h"
+#include "executor/executor.h"
 #include "executor/tuptable.h"
 #include "optimizer/optimizer.h"
 #include "utils/memutils.h"
@@ -120,8 +121,9 @@ start_frames(px_receive_state *state)
 {
 	TupleTableSlot *slot = state->remote_slot;
 
-	/* A scan with participants was counted by the leader. */
-	state->readers[0]->begins_scan = !px_receive_has_participants(state);
+	/* If workers were to be launched, the leader has counted it. */
+	state->readers[0]->begins_scan = state->shared == NULL ||
+		state->shared->participants == 1;
 	state->readers[0]->scan_kinds = state->scan_kinds;
 	if (state->read_sql != state->remote_sql)
 		state->readers[0]->scan_kinds |= PX_SCAN_BIT(PX_SCAN_FILTERED);
@@ -199,7 +201,7 @@ start_session_or_child(px_receive_state *state, const char *reason)
 		/* A worker has neither: another participant reads the slice. */
 		px_slices_return(state->slices, reader->slice);
 		state->phase = PX_RECEIVE_FRAMES;
-		state->finished = true;
+		state->finished = !px_read_left_slice(state);
 	}
 	else if (!check_types(state))
 		return;
@@ -427,6 +429,16 @@ px_start_begin(px_receive_state *state, bool may_use_session)
 }
 
 bool
+px_start_ahead(px_receive_state *state)
+{
+	/* A rescan with other parameters has to come before it begins. */
+	if (state->css.ss.ps.chgParam != NULL)
+		ExecReScan(&state->css.ss.ps);
+	return state->phase != PX_RECEIVE_NEW ||
+		(state->session_next == NULL && px_start_begin(state, false));
+}
+
+bool
 px_start_has_question(px_receive_state *state)
 {
 	const px_peer *peer = px_receive_peer(state);
@@ -602,10 +614,12 @@ bool
 px_start_allows_workers(px_receive_state *state)
 {
 	state->reader = px_open_first_reader(state);
-	return px_enabled && parallel_leader_participation && !state->missed &&
+	return px_enabled && parallel_leader_participation &&
+		state->missed != PX_MISSED_ALWAYS && !state->asked.deferred &&
 		px_is_ok(judge_here(state)) &&
 		px_receive_peer(state)->refusal == NULL &&
-		px_is_ok(px_ask_query(state));
+		px_is_ok(px_ask_query(state)) &&
+		px_receive_peer(state)->admission.idle_ms == 0;
 }
 
 const char *

@@ -28,6 +28,12 @@
 extern bool px_start_begin(px_receive_state *state, bool may_use_session);
 
 /*
+ * Begin to read by a stream, in any phase: as px_start_begin, unless that was
+ * done, after a rescan that may be due.
+ */
+extern bool px_start_ahead(px_receive_state *state);
+
+/*
  * Is px_start_begin going to ask postgres_fdw's session about the query, as it
  * is planned, if there is to be a stream?
  */

@@ -20,6 +20,9 @@
  *
  * In place of a MergeAppend, it merges the children's rows (exec/merge.c).
  *
+ * Below a core Gather, each participant does all that for its share of the
+ * children (gather_parallel.c).
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -37,6 +40,7 @@
 #include "library.h"
 #include "node/gather.h"
 #include "node/gather_explain.h"
+#include "node/gather_parallel.h"
 #include "node/gather_start.h"
 #include "node/gather_state.h"
 #include "node/receive.h"
@@ -71,6 +75,8 @@ static const CustomExecMethods gather_exec_methods = {
 	.ExecCustomScan = exec_gather,
 	.EndCustomScan = end_gather,
 	.ReScanCustomScan = rescan_gather,
+	.EstimateDSMCustomScan = px_gather_estimate_dsm,
+	.InitializeDSMCustomScan = px_gather_initialize_dsm,
 	.ExplainCustomScan = px_gather_explain,
 };
 
@@ -184,8 +190,9 @@ begin_gather(CustomScanState *css, EState *estate, int eflags)
 	{
 		/* In any order, postgres_fdw begins to read all at once, too. */
 		if (!state->any_order)
-			state->wanted_rows = floatVal(list_nth(scan->custom_private,
-												   PX_GATHER_PRIVATE_WANTED));
+			state->wanted_rows =
+				strtod(strVal(list_nth(scan->custom_private,
+									   PX_GATHER_PRIVATE_WANTED)), NULL);
 		begin_siblings(state);
 	}
 }
@@ -572,7 +579,7 @@ rescan_gather(CustomScanState *css)
 		/* If its parameters have changed, it is rescanned when it is run. */
 		if (child->node->chgParam == NULL)
 			ExecReScan(child->node);
-		child->done = child->passed_on = false;
+		child->done = child->passed_on = child->given_back = false;
 	}
 	if (state->merge)
 		px_merge_reset(state->merge);

@@ -15,9 +15,10 @@ typedef enum px_gather_private
 								 * target list and children: how to prune, and
 								 * what to merge by */
 	PX_GATHER_PRIVATE_ORDER,	/* Integer: px_gather_order of an Append */
-	PX_GATHER_PRIVATE_WANTED	/* Float: rows that are expected to be wanted
-								 * before a node above ends the scan; 0 if
-								 * that is all */
+	PX_GATHER_PRIVATE_WANTED	/* String, as workers would read a Float as an
+								 * Integer: rows that are expected to be
+								 * wanted before a node above ends the scan;
+								 * 0 if that is all */
 } px_gather_private;
 
 /* In which order rows of the children may be returned. */

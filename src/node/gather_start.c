@@ -17,6 +17,7 @@
 #include "exec/scan_filter.h"
 #include "exec/start.h"
 #include "guc.h"
+#include "node/gather_parallel.h"
 #include "node/gather_start.h"
 #include "node/receive.h"
 
@@ -39,20 +40,6 @@ px_gather_holds_up_later(const px_gather_child *child)
 		(waits_for_session(receive) || px_receive_uses_session(receive));
 }
 
-/*
- * Begin a stream that is not a child of an Append.  False if there can be
- * none, or if there is no connection for it now.
- */
-static bool
-begin_receive(px_receive_state *receive)
-{
-	/* A rescan with other parameters has to come before it begins. */
-	if (receive->css.ss.ps.chgParam != NULL)
-		ExecReScan(&receive->css.ss.ps);
-	return receive->phase != PX_RECEIVE_NEW ||
-		(!waits_for_session(receive) && px_start_begin(receive, false));
-}
-
 void
 px_gather_begin_ahead(px_gather_state *state)
 {
@@ -66,7 +53,7 @@ px_gather_begin_ahead(px_gather_state *state)
 		if (receive == NULL || child->done)
 			continue;
 		if (state->siblings ? px_siblings_begin(state->siblings, i) :
-			begin_receive(receive))
+			px_start_ahead(receive))
 			child->done = px_scan_filter_excludes(receive);
 		if (!state->any_order && px_gather_holds_up_later(child))
 			break;
@@ -118,7 +105,7 @@ begin_nested(PlanState *node, void *context)
 
 	/* Parameters may not be known yet, nor the keys of a hash join. */
 	if (receive->param_exprs == NIL && !px_scan_filter_is_awaited(receive))
-		(void) begin_receive(receive);
+		(void) px_start_ahead(receive);
 	return false;
 }
 
@@ -186,7 +173,7 @@ read_limited(px_gather_state *state)
 		{
 			px_receive_state *receive = state->children[i].receive;
 
-			if (receive && !begin_receive(receive))
+			if (receive && !px_start_ahead(receive))
 			{
 				if (waits_for_session(receive))
 					break;		/* see px_gather_holds_up_later */
@@ -275,10 +262,18 @@ take_next(px_gather_state *state)
 	MemoryContextSwitchTo(oldcontext);
 }
 
-static void
-start_next(px_gather_state *state)
+bool
+px_gather_start_later(px_gather_state *state)
 {
 	int			i = -1;
+
+	state->patience_ms = FIRST_IN_ORDER_MS;
+	state->local_turns = 0;
+	state->current = -1;
+	if (state->nparticipants > 1)
+		return px_gather_start_share(state);
+	if (state->started && bms_is_empty(state->later))
+		return false;
 
 	take_next(state);
 	while ((i = bms_next_member(state->valid, i)) >= 0)
@@ -305,9 +300,29 @@ start_next(px_gather_state *state)
 	px_gather_begin_ahead(state);
 	if (state->merge)
 		read_limited(state);
-	state->patience_ms = FIRST_IN_ORDER_MS;
-	state->local_turns = 0;
-	state->current = -1;
+	return true;
+}
+
+/* How many take part, and what that changes. */
+static void
+start_participation(px_gather_state *state)
+{
+	state->nparticipants = 1;
+	if (!state->css.ss.ps.plan->parallel_aware)
+		return;
+	state->nparticipants = px_gather_participants(state);
+	if (state->nparticipants > 1)
+	{
+		state->order = PX_GATHER_ANY;
+		px_gather_find_streams(state);
+	}
+
+	/* Each stream that one has claimed must begin at once. */
+	for (int i = 0; i < state->nchildren; i++)
+	{
+		if (state->children[i].receive)
+			state->children[i].receive->passes_on = state->nparticipants == 1;
+	}
 }
 
 void
@@ -327,17 +342,9 @@ px_gather_start(px_gather_state *state)
 								   PX_GATHER_PRIVATE_ORDER));
 	if (!state->any_order)
 		work_at_once(state);
+	start_participation(state);
 	state->expected_rows = 0;
 	state->returned_rows = 0;
-	start_next(state);
+	(void) px_gather_start_later(state);
 	state->started = true;
-}
-
-bool
-px_gather_start_later(px_gather_state *state)
-{
-	if (bms_is_empty(state->later))
-		return false;
-	start_next(state);
-	return true;
 }

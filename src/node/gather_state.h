@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * gather_state.h
- *		The state of an ExchangeGather: gather.c and gather_start.c write it,
- *		gather_explain.c shows it.
+ *		The state of an ExchangeGather: gather.c, gather_start.c and
+ *		gather_parallel.c write it, gather_explain.c shows it.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,6 +23,11 @@ typedef struct px_gather_child
 								 * NULL */
 	bool		done;
 	bool		passed_on;		/* another child has got its connection */
+
+	/* In a parallel plan. */
+	List	   *streams;		/* px_receive_states: receive; or those of a
+								 * subtree that can begin ahead */
+	bool		given_back;		/* this participant got no connection for it */
 } px_gather_child;
 
 typedef struct px_gather_state
@@ -44,6 +49,7 @@ typedef struct px_gather_state
 
 	/* Of the current scan. */
 	bool		started;
+	int			nparticipants;	/* of a parallel plan; else 1 */
 	Bitmapset  *unpruned;		/* children that were not pruned away */
 	Bitmapset  *valid;			/* those of them that are being read */
 	Bitmapset  *later;			/* those that are read when these are done */

@@ -37,6 +37,7 @@
 #include "exec/scan_filter.h"
 #include "exec/scan_keys.h"
 #include "exec/scan_tuple.h"
+#include "exec/shared.h"
 #include "exec/start.h"
 #include "exec/trim.h"
 #include "exec/writer.h"
@@ -262,7 +263,7 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 	state->user_code = px_run_has_early_triggers(estate) ||
 		px_receive_get(scan, PX_RECEIVE_PRIVATE_USER_CODE) != 0;
 	state->limited = px_receive_get(scan, PX_RECEIVE_PRIVATE_LIMITED) != 0;
-	state->missed = px_receive_get(scan, PX_RECEIVE_PRIVATE_MISSED) != 0;
+	state->missed = px_receive_get(scan, PX_RECEIVE_PRIVATE_MISSED);
 	state->few_rows = px_receive_get(scan, PX_RECEIVE_PRIVATE_FEW_ROWS) != 0;
 
 	if (state->keys != NIL)
@@ -469,6 +470,17 @@ may_block_in_reader(const px_receive_state *state)
 		(state->asked.idle_ms == 0 || state->reader->session_active);
 }
 
+/*
+ * Was a slice claimed of which no frame has come?  Other participants may wait
+ * for it: so it is not left alone.
+ */
+static bool
+has_unsure_slice(const px_receive_state *state)
+{
+	return px_receive_has_participants(state) && state->reader->active &&
+		!state->reader->has_begun;
+}
+
 bool
 px_receive_advance(px_receive_state *state, bool wait)
 {
@@ -501,6 +513,7 @@ px_receive_advance(px_receive_state *state, bool wait)
 			case PX_RECEIVE_FRAMES:
 				if (px_receive_has_rows(state))
 					return true;
+				wait |= has_unsure_slice(state);
 				if (wait && may_block_in_reader(state))
 					(void) advance_reader(state, state->reader, true);
 				else if (!advance_streams(state))
@@ -656,6 +669,7 @@ end_receive(CustomScanState *css)
 {
 	px_receive_state *state = (px_receive_state *) css;
 
+	px_parallel_abandon(state);
 	for (int i = 0; i < state->nreaders; i++)
 		px_stream_close(state->readers[i]->stream);
 	if (state->nreaders > 0)

@@ -37,8 +37,7 @@ typedef enum px_receive_private
 								 * ExchangeBroadcast, and else constant */
 	PX_RECEIVE_PRIVATE_CONSTANT,	/* 1 if init plans set its parameters once
 									 * for the query, or if it has none */
-	PX_RECEIVE_PRIVATE_MISSED,	/* 1 if the leader of a parallel query may not
-								 * get to it */
+	PX_RECEIVE_PRIVATE_MISSED,	/* a px_missed */
 	PX_RECEIVE_PRIVATE_LIMITED, /* 1 if a LIMIT was added to the remote query,
 								 * whose rows are merged with others */
 	PX_RECEIVE_PRIVATE_SEMI_JOIN,	/* 1 if the remote query is one of

@@ -154,10 +154,10 @@ set_wanted(CustomScan *gather, double rows)
 {
 	ListCell   *wanted = list_nth_cell(gather->custom_private,
 									   PX_GATHER_PRIVATE_WANTED);
-	double		known = floatVal(lfirst(wanted));
+	double		known = strtod(strVal(lfirst(wanted)), NULL);
 
 	if (known == 0 || rows < known)
-		lfirst(wanted) = makeFloat(psprintf("%.0f", clamp_row_est(rows)));
+		lfirst(wanted) = makeString(psprintf("%.0f", clamp_row_est(rows)));
 }
 
 static void

@@ -36,6 +36,7 @@
 #include "node/receive.h"
 #include "plan/eligible.h"
 #include "plan/local_agg.h"
+#include "plan/parallel_path.h"
 #include "plan/partial_agg.h"
 #include "plan/paths.h"
 #include "tuple/agg_state.h"

@@ -34,6 +34,7 @@
 #include "plan/join_cost.h"
 #include "plan/late_pruning.h"
 #include "plan/lookup_keys.h"
+#include "plan/parallel_path.h"
 #include "plan/paths.h"
 #include "plan/semi_join.h"
 #include "plan/server_cost.h"
@@ -261,56 +262,6 @@ is_parallel_safe_scan(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	return px_max_connections_per_server > 1 && px_rel_is_eligible(root, rel);
 }
 
-double
-px_parallel_divisor(int nworkers)
-{
-	double leader = parallel_leader_participation ? 1.0 - 0.3 * nworkers : 0.0;
-
-	return nworkers + Max(leader, 0.0);
-}
-
-/*
- * Add a partial path for a scan of a base relation.  Participants claim slices
- * of it, or the whole scan if there is one slice.
- *
- * The leader must get to the scan, as it alone can read slices that no worker
- * gets a connection for.  It may not get to a member of a Parallel Append,
- * which is done with it as soon as a worker is.  An ExchangeGather reads all
- * members at the same time without workers.
- */
-static void
-add_partial_receive_path(PlannerInfo *root, RelOptInfo *rel,
-						 ForeignPath *foreign)
-{
-	int			nworkers = Min(
-		max_parallel_workers_per_gather,
-		Min(px_slices_setting, px_max_connections_per_server - 1));
-	double		divisor = px_parallel_divisor(nworkers);
-	Path	   *path;
-
-	if (rel->reloptkind != RELOPT_BASEREL || !rel->consider_parallel ||
-		!bms_is_empty(rel->lateral_relids) || nworkers <= 0 ||
-		foreign->path.param_info != NULL || foreign->path.pathkeys != NIL ||
-		px_transport_setting == PX_TRANSPORT_SESSION ||
-		px_rel_is_locked(root, rel) ||
-		smallness(root, foreign) == PX_IS_SMALL)
-		return;
-
-	path = &px_receive_path(root, foreign)->path;
-	path->parallel_aware = true;
-	path->parallel_safe = true;
-	path->parallel_workers = nworkers;
-
-	/*
-	 * Workers share the rows that have come.  They do not make the remote any
-	 * faster: a single participant has it read as many slices at a time, and
-	 * an ExchangeGather as many partitions.
-	 */
-	path->total_cost -= transfer_cost(path) * (1.0 - 1.0 / divisor);
-	path->rows = clamp_row_est(path->rows / divisor);
-	add_partial_path(rel, path);
-}
-
 /* ---------------------------------------------------------------------
  * Scans that take arrays of keys
  * --------------------------------------------------------------------- */
@@ -492,7 +443,11 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, List *others)
 			 px_semi_join_is_path((ForeignPath *) path)) &&
 			(path->parent == rel || px_rel_is_eligible(root, path->parent)))
 		{
-			add_partial_receive_path(root, rel, (ForeignPath *) path);
+			if (px_parallel_path_is_allowed(root, rel, path) &&
+				smallness(root, (ForeignPath *) path) != PX_IS_SMALL)
+				px_parallel_path_add(
+					root, rel, px_receive_path(root, (ForeignPath *) path),
+					transfer_cost(path));
 			path = &px_receive_path(root, (ForeignPath *) path)->path;
 		}
 		add_path(rel, path);

@@ -25,9 +25,6 @@ extern Plan *px_receive_plan(PlannerInfo *root, RelOptInfo *rel,
 							 CustomPath *best_path, List *tlist,
 							 List *clauses, List *custom_plans);
 
-/* The planner's estimate of a parallel scan's speedup; see costsize.c. */
-extern double px_parallel_divisor(int nworkers);
-
 /*
  * The routines of postgres_fdw itself, for a relation of postgres_fdw; NULL
  * for other relations.

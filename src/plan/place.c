@@ -9,8 +9,7 @@
  * them in different ways.  So we must fill in all fields of a new node that
  * the planner would fill in.
  *
- * Nothing below a core Gather is changed: there, the participants read several
- * exchanges at the same time.
+ * Below a core Gather, that is a node of which each participant runs its share.
  *
  * ExchangeReceive nodes also get facts about the whole query, which are not
  * known when their paths are made: see px_receive_private.
@@ -29,6 +28,7 @@
 
 #include "admit/user_code.h"
 #include "compat.h"
+#include "compat_executor.h"
 #include "exec/plan_walk.h"
 #include "guc.h"
 #include "node/gather.h"
@@ -100,25 +100,76 @@ finish_receive(Plan *plan, void *arg)
 static bool
 mark_missed_here(Plan *plan, void *arg)
 {
-	if (px_plan_is_receive(plan))
-		px_receive_set(((CustomScan *) plan)->custom_private,
-					   PX_RECEIVE_PRIVATE_MISSED, 1);
+	CustomScan *receive = (CustomScan *) plan;
+	px_missed	missed = *(px_missed *) arg;
+
+	if (px_plan_is_receive(plan) &&
+		px_receive_get(receive, PX_RECEIVE_PRIVATE_MISSED) < (int) missed)
+		px_receive_set(receive->custom_private, PX_RECEIVE_PRIVATE_MISSED,
+					   missed);
 	return false;
 }
 
 /*
  * Mark the scans that the leader may not get to before workers are done with
- * them: those of a Parallel Append, whose members may be subqueries, and those
- * of a Parallel Hash Join, whose hash table may be complete when the leader
- * comes.  No workers are launched then, because the leader alone can read what
- * no worker gets a connection for.
+ * them: those of a Parallel Append, which is done with a member as soon as a
+ * worker is, and those of a Parallel Hash Join, whose hash table may be
+ * complete when the leader comes.  If an Append is pruned when the query runs,
+ * no server may be asked before, as it must be for workers.
  */
 static bool
 mark_missed(Plan *plan, void *arg)
 {
-	if (plan->parallel_aware && (IsA(plan, Append) || IsA(plan, HashJoin)))
-		(void) px_plan_walk(plan, mark_missed_here, NULL);
+	px_missed	missed = PX_MISSED_UNLESS_AWAITED;
+
+	if (IsA(plan, Append) && px_has_pruning(plan))
+		missed = PX_MISSED_ALWAYS;
+	else if (!plan->parallel_aware ||
+			 !(IsA(plan, Append) || IsA(plan, HashJoin)))
+		return false;
+	(void) px_plan_walk(plan, mark_missed_here, &missed);
 	return false;
+}
+
+static bool
+mark_not_awaited(Plan *plan, void *arg)
+{
+	CustomScan *receive = (CustomScan *) plan;
+
+	if (px_plan_is_receive(plan) &&
+		px_receive_get(receive, PX_RECEIVE_PRIVATE_MISSED) != PX_MISSED_NEVER)
+		px_receive_set(receive->custom_private, PX_RECEIVE_PRIVATE_MISSED,
+					   PX_MISSED_ALWAYS);
+	return false;
+}
+
+/*
+ * A Gather that is executed anew ends its workers first, and tells no node of
+ * that: so no worker below it may wait for the leader.  It may be so if it is
+ * on the inner side of a nested loop.
+ */
+static bool
+mark_repeated(Plan *plan, void *arg)
+{
+	if (IsA(plan, NestLoop))
+		(void) px_plan_walk(plan->righttree, mark_not_awaited, NULL);
+	return false;
+}
+
+static void
+mark_parallel_scans(PlannedStmt *stmt)
+{
+	ListCell   *lc;
+
+	(void) px_plan_walk_all(stmt, mark_missed, NULL);
+	(void) px_plan_walk_all(stmt, mark_repeated, NULL);
+
+	/* So are subqueries whose parameters change. */
+	foreach(lc, stmt->subplans)
+	{
+		if (lfirst(lc) && !bms_is_empty(((Plan *) lfirst(lc))->extParam))
+			(void) px_plan_walk(lfirst(lc), mark_not_awaited, NULL);
+	}
 }
 
 /* ---------------------------------------------------------------------
@@ -288,7 +339,7 @@ make_gather(Plan *append, List *children, Bitmapset *relids)
 	*px_plan_list(append) = NIL;
 	gather->custom_plans = children;
 	gather->custom_private = list_make3(	/* px_gather_private */
-		append, makeInteger(order_of_children(children)), makeFloat("0"));
+		append, makeInteger(order_of_children(children)), makeString("0"));
 	gather->custom_relids = relids;
 	gather->methods = &px_gather_scan_methods;
 	foreach(lc, children)
@@ -353,6 +404,47 @@ may_be_updated(List *children, int cursor_options)
 	return false;
 }
 
+static bool
+is_shared_stream(Plan *plan, void *arg)
+{
+	return px_plan_is_receive(plan) && plan->parallel_aware;
+}
+
+/*
+ * Do the children of an Append below a core Gather include streams, of which
+ * each participant can read its share?  That is so if each participant is to
+ * run all of the children: not if some of them are for one participant.
+ */
+static bool
+has_shared_streams(const Append *append)
+{
+	ListCell   *lc;
+
+	if (append->plan.parallel_aware && append->first_partial_plan > 0)
+		return false;
+	foreach(lc, append->appendplans)
+	{
+		if (px_plan_walk(lfirst(lc), is_shared_stream, NULL))
+			return true;
+	}
+	return false;
+}
+
+/* Replace each suitable Append below a core Gather. */
+static Plan *
+place_shared_gathers(Plan *plan, void *arg)
+{
+	check_stack_depth();
+
+	px_plan_replace_children(plan, place_shared_gathers, arg);
+	if (!IsA(plan, Append) || !has_shared_streams((Append *) plan))
+		return plan;
+	plan = make_gather(plan, ((Append *) plan)->appendplans,
+					   ((Append *) plan)->apprelids);
+	plan->parallel_aware = true;
+	return plan;
+}
+
 /* Replace each suitable Append and MergeAppend in the plan. */
 static Plan *
 place_gathers(Plan *plan, void *arg)
@@ -363,8 +455,10 @@ place_gathers(Plan *plan, void *arg)
 	check_stack_depth();
 
 	if (IsA(plan, Gather) || IsA(plan, GatherMerge))
+	{
+		px_plan_replace_children(plan, place_shared_gathers, arg);
 		return plan;
-
+	}
 	px_plan_replace_children(plan, place_gathers, arg);
 	if (IsA(plan, SetOp))
 		keep_order(plan->lefttree);
@@ -432,10 +526,10 @@ place_planner(PX_PLANNER_PARAMETERS)
 	(void) px_plan_walk_all(stmt, count_receive, &facts);
 	px_jit_choose(stmt);
 	px_early_end_mark(stmt);
-	(void) px_plan_walk_all(stmt, mark_missed, NULL);
 	(void) px_plan_walk_all(stmt, finish_receive, &facts);
 	px_lookup_bind(stmt);
 	px_plan_replace_all(stmt, place_gathers, &cursor_options);
+	mark_parallel_scans(stmt);
 	px_early_end_bound_gathers(stmt);
 	if (filters)
 		px_filter_place(stmt);

@@ -27,7 +27,7 @@ px_slices_init(px_slices *slices, uint32 wanted)
 	slices->pending = wanted == 64 ? PG_UINT64_MAX :
 		(UINT64CONST(1) << wanted) - 1;
 	slices->unsure = 0;
-	slices->announced = false;
+	slices->announced = slices->abandoned = false;
 	memset(&slices->slice, 0, sizeof(px_slice));
 }
 
@@ -75,6 +75,44 @@ px_slices_return(px_slices *slices, int slice)
 	SpinLockAcquire(&slices->mutex);
 	slices->pending |= UINT64CONST(1) << slice;
 	slices->unsure &= ~(UINT64CONST(1) << slice);
+	SpinLockRelease(&slices->mutex);
+	ConditionVariableBroadcast(&slices->changed);
+}
+
+bool
+px_slices_are_left(px_slices *slices)
+{
+	bool		left;
+
+	SpinLockAcquire(&slices->mutex);
+	left = slices->pending != 0;
+	SpinLockRelease(&slices->mutex);
+	return left;
+}
+
+void
+px_slices_wait(px_slices *slices)
+{
+	for (;;)
+	{
+		bool		settled;
+
+		SpinLockAcquire(&slices->mutex);
+		settled = slices->abandoned ||
+			(slices->pending == 0 && slices->unsure == 0);
+		SpinLockRelease(&slices->mutex);
+		if (settled)
+			break;
+		ConditionVariableSleep(&slices->changed, px_wait_event(PX_WAIT_SLICE));
+	}
+	ConditionVariableCancelSleep();
+}
+
+void
+px_slices_abandon(px_slices *slices)
+{
+	SpinLockAcquire(&slices->mutex);
+	slices->abandoned = true;
 	SpinLockRelease(&slices->mutex);
 	ConditionVariableBroadcast(&slices->changed);
 }

@@ -26,8 +26,10 @@ typedef struct px_slices
 	uint64		unsure;			/* bit k is set: it was claimed, and may be
 								 * returned */
 	bool		announced;		/* slice is valid */
+	bool		abandoned;		/* nobody wants the rows any more */
 	px_slice	slice;
-	ConditionVariable changed;	/* announced was set, or a slice returned */
+	ConditionVariable changed;	/* announced or abandoned was set, or a slice
+								 * accepted or returned */
 } px_slices;
 
 /* There are wanted slices, and none of them is claimed. */
@@ -46,6 +48,18 @@ extern void px_slices_accept(px_slices *slices, int slice);
 
 /* Give back a slice that was not begun. */
 extern void px_slices_return(px_slices *slices, int slice);
+
+/* Is there a slice that nobody has claimed? */
+extern bool px_slices_are_left(px_slices *slices);
+
+/*
+ * Wait until all slices are being read, or were, or nobody wants the rows any
+ * more; serves interrupts.
+ */
+extern void px_slices_wait(px_slices *slices);
+
+/* Nobody wants the rows any more: whoever waits need not. */
+extern void px_slices_abandon(px_slices *slices);
 
 /*
  * The sender of a slice has said what the slices are.  That of slice 0 is

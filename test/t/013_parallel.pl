@@ -25,6 +25,8 @@ $coordinator->safe_psql('postgres', q{
 	CREATE FUNCTION is_odd(int) RETURNS bool LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$BEGIN RETURN $1 % 2 = 1; END$$;
 	CREATE FUNCTION fails_at(int, int) RETURNS bool LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS
 		$$BEGIN IF $1 = $2 THEN RAISE 'row %', $1 USING ERRCODE = 'PX001'; END IF; RETURN true; END$$;
+	CREATE FUNCTION is_slow(int) RETURNS bool LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$BEGIN PERFORM pg_sleep(0.3); RETURN true; END$$;
+	CREATE TABLE held_up AS SELECT generate_series(1, 3) AS id;
 	ANALYZE groups});
 my @shards;
 for my $n (1 .. 4)
@@ -70,13 +72,16 @@ my $joined = 'SELECT title, count(*), sum(e.id) FROM events e JOIN groups g ON g
 
 # The plan.
 {
-	my $plan = ask("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $one_filtered");
-	like($plan, qr/Gather.*Workers Planned: [12].*Parallel Custom Scan \(ExchangeReceive\)/s, 'the plan is parallel');
-	is(label('Local Transport', $plan), 'shm_mq (none)', 'rows between local processes are never compressed');
-	like($plan, qr/Workers Launched: [12]/, 'workers are launched');
-	unlike($plan, qr/Transport: postgres_fdw/, 'workers do not read by postgres_fdw');
-	like(ask("EXPLAIN (COSTS OFF) $one_joined"), qr/Gather.*Partial.*Join.*Parallel Custom Scan/s, 'workers join and aggregate');
-	unlike(ask("EXPLAIN (COSTS OFF) $filtered"), qr/Parallel Custom Scan/, 'the leader reads partitions: it would not get to each of them in a Parallel Append');
+	for ([$filtered, 'Gather', 'Exchange Type: Gather.*\(ExchangeReceive\)'], [$one_filtered, 'Receive', ''])
+	{
+		my ($sql, $node, $below) = @$_;
+		my $plan = ask("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $sql");
+		like($plan, qr/Gather.*Workers Planned: [12].*Parallel Custom Scan \(Exchange$node\).*$below/s, "the plan is parallel: $sql");
+		is(label('Local Transport', $plan), 'shm_mq (none)', 'rows between local processes are never compressed');
+		like($plan, qr/Workers Launched: [12]/, 'workers are launched');
+		unlike($plan, qr/Transport: postgres_fdw/, 'workers do not read by postgres_fdw');
+	}
+	like(ask("EXPLAIN (COSTS OFF) $_"), qr/Gather.*Partial.*Join.*Parallel Custom Scan/s, "workers join and aggregate: $_") for $joined, $one_joined;
 }
 
 # Results, whoever takes part.
@@ -121,7 +126,7 @@ ask('DEALLOCATE ALL; RESET plan_cache_mode; RESET enable_material; RESET enable_
 # get to the scan.
 for my $limit (1 .. 4)
 {
-	$shards[$_]->safe_psql('postgres', "DROP ROLE IF EXISTS few; CREATE ROLE few LOGIN SUPERUSER CONNECTION LIMIT $limit") for 0, 1;
+	$shards[$_]->safe_psql('postgres', "DROP ROLE IF EXISTS few; CREATE ROLE few LOGIN CONNECTION LIMIT $limit; GRANT pg_read_all_data TO few") for 0, 1;
 	$coordinator->safe_psql('postgres', q{
 		DROP SERVER IF EXISTS few1 CASCADE; DROP SERVER IF EXISTS few2 CASCADE; DROP TABLE IF EXISTS few} .
 		join('', map { my $port = $shards[$_ - 1]->port; my $host = $shards[$_ - 1]->host;
@@ -137,13 +142,66 @@ for my $limit (1 .. 4)
 		my $settings = "SET LOCAL pg_exchange.slices = $slices; SET LOCAL pg_exchange.partial_aggregates = off; ";
 		same($settings, $_, "at most $limit connections, slices $slices: $_") for
 			'SELECT count(*), sum(id) FROM few WHERE is_odd(id)', 'SELECT count(*), sum(id) FROM few_1 WHERE is_odd(id)',
-			'SELECT count(*), sum(a.id) FROM few a JOIN few b USING (id) WHERE is_odd(a.id)',
+			'SELECT count(*), sum(a.id) FROM few a JOIN few b USING (id) WHERE is_odd(a.id) AND is_odd(b.id)',
 			'SELECT count(*), sum(a.id) FROM few_1 a JOIN few_1 b USING (id) WHERE is_odd(a.id)',
 			'SELECT count(*), sum(id) FROM (SELECT id FROM few_1 WHERE is_odd(id) UNION ALL SELECT id FROM few_2 WHERE is_odd(id)) x';
 	}
 	($session, $other) = ($other, $session);
 	$other->quit;
 }
+
+# The leader is held up by rows of its own, and workers get no connection: they
+# wait for it; but not if it wants no more rows.
+ask('SET enable_seqscan = off; SET enable_mergejoin = off; SET enable_nestloop = off; SET pg_exchange.lookup_joins = off; SET pg_exchange.partial_aggregates = off; SET pg_exchange.join_exchange = off');
+{
+	my $join = 'SELECT a.id FROM few a JOIN few b USING (id) WHERE is_odd(a.id) AND is_odd(b.id)';
+	my $late = "(SELECT id FROM held_up WHERE is_slow(id) UNION ALL $join) x";
+	like(ask("EXPLAIN (COSTS OFF) SELECT count(*), sum(id) FROM $late"),
+		qr/Gather\n.*Parallel Custom Scan \(ExchangeGather\).*Parallel Seq Scan on held_up.*Parallel Hash Join.*Parallel Custom Scan \(ExchangeGather\)/s, 'workers make a hash table while the leader is held up');
+	$_->safe_psql('postgres', 'ALTER ROLE few CONNECTION LIMIT 1') for @shards[0, 1];
+	same('', "SELECT count(*), sum(id) FROM $late", 'a leader that comes late');
+	same('', "SELECT 1 FROM $late LIMIT 1", 'a leader that does not come');
+	same('', "SELECT (SELECT count(*) FROM (SELECT id FROM $late LIMIT 2) y) FROM generate_series(1, 3)", 'the same below a subquery');
+	same('SET LOCAL enable_nestloop = on; SET LOCAL enable_material = off; SET LOCAL enable_memoize = off',
+		"SELECT g, n FROM generate_series(1, 3) g LEFT JOIN LATERAL (SELECT count(*) AS n FROM (SELECT id FROM $late WHERE id > g LIMIT 5) y) z ON true", 'the same in a nested loop');
+	$_->safe_psql('postgres', 'ALTER ROLE few CONNECTION LIMIT -1') for @shards[0, 1];
+}
+
+# No server is asked before it is known which partitions are pruned, and none
+# is left idle while workers read.
+for my $sql (map { "SELECT count(*), sum(id)$_ FROM events WHERE shard = (SELECT min(id) + 2 FROM groups) AND is_odd(id)" } '', ', count(DISTINCT name)')
+{
+	my $plan = ask("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $sql");
+	like($plan, qr/Workers Launched: 0.*Parallel Custom Scan \(ExchangeGather\)/s, "partitions are pruned when the query runs: $sql");
+	my $n = () = $plan =~ /\(ExchangeReceive\) on [^\n]* \(never executed\)/g;
+	is($n, 3, 'three of them');
+	same('', $sql, $sql);
+}
+$shards[1]->safe_psql('postgres', q{ALTER SYSTEM SET idle_in_transaction_session_timeout = '10s'; SELECT pg_reload_conf()});
+ask('SELECT exchange.disconnect_all(); SELECT postgres_fdw_disconnect_all()');
+like(ask("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $filtered"), qr/Workers Planned: 2.*Workers Launched: 0/s, 'the leader keeps a session awake, alone');
+$shards[1]->safe_psql('postgres', q{ALTER SYSTEM RESET idle_in_transaction_session_timeout; SELECT pg_reload_conf()});
+ask('SELECT exchange.disconnect_all(); SELECT postgres_fdw_disconnect_all()');
+
+# However many partitions a server has, participants divide its connections.
+{
+	my $shard = $shards[0];
+	$shard->safe_psql('postgres', join(';', map { "CREATE TABLE parts_$_ AS SELECT $_ AS shard, id, name FROM events" } 1 .. 13) .
+		'; ANALYZE; ALTER SYSTEM SET log_connections = on; SELECT pg_reload_conf()');
+	$coordinator->safe_psql('postgres', 'CREATE TABLE parts (shard int, id int, name text) PARTITION BY LIST (shard)' .
+		join('', map { "; CREATE FOREIGN TABLE parts_$_ PARTITION OF parts FOR VALUES IN ($_) SERVER shard1" } 1 .. 13) .
+		'; SET pg_exchange.enabled = off; ANALYZE parts');
+	my $sql = $filtered =~ s/events/parts/r;
+	ask('SELECT exchange.disconnect_all()');
+	my $from = -s $shard->logfile;
+	my $plan = ask("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $sql");
+	like($plan, qr/Workers Launched: 2.*Parallel Custom Scan \(ExchangeGather\)/s, 'participants read 13 partitions of one server');
+	my $n = () = slurp_file($shard->logfile, $from) =~ /connection authorized: .*application_name=pg_exchange/g;
+	ok($n >= 2 && $n <= 4, "over $n connections, at most 4");
+	same('', $sql, '13 partitions of one server');
+	$shard->safe_psql('postgres', 'ALTER SYSTEM RESET log_connections; SELECT pg_reload_conf()');
+}
+ask('RESET enable_seqscan; RESET enable_mergejoin; RESET enable_nestloop; RESET pg_exchange.lookup_joins; RESET pg_exchange.partial_aggregates; RESET pg_exchange.join_exchange');
 
 # An error in a worker, or of the leader's making.
 for my $leader (qw(on off))

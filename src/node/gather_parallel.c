@@ -1,0 +1,307 @@
+/*-------------------------------------------------------------------------
+ *
+ * gather_parallel.c
+ *		An ExchangeGather as part of a parallel plan.
+ *
+ * A participant that has claimed a slice has others wait: the leader, which
+ * reads what is given back, and whoever wants to know what the slices of a
+ * table are.  So it may not return a row, and wait for somebody to take it,
+ * before it knows that it can read all that it has claimed.  That is why it
+ * begins its share at once, and then waits for each stream's first frame.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/nodeFuncs.h"
+
+#include "exec/read_slices.h"
+#include "exec/shared.h"
+#include "exec/siblings.h"
+#include "exec/start.h"
+#include "guc.h"
+#include "node/gather_parallel.h"
+#include "node/receive.h"
+
+Size
+px_gather_estimate_dsm(CustomScanState *css, ParallelContext *pcxt)
+{
+	return 0;
+}
+
+/*
+ * Where partitions are pruned when the query runs, no server may be asked
+ * before: then there are no workers.
+ */
+void
+px_gather_initialize_dsm(CustomScanState *css, ParallelContext *pcxt,
+						 void *coordinate)
+{
+	px_gather_state *state = (px_gather_state *) css;
+
+	if (state->prune_state)
+		pcxt->nworkers_to_launch = 0;
+	if (pcxt->nworkers_to_launch == 0 || !px_enabled)
+		return;
+	px_siblings_reset(state->siblings, state->unpruned, state->any_order);
+	px_siblings_ask(state->siblings);
+}
+
+/* Find a scan that is shared; all that are have the same participants. */
+static bool
+find_shared(PlanState *node, void *context)
+{
+	px_receive_state *receive = px_receive_from_node(node);
+
+	if (receive == NULL)
+		return planstate_tree_walker(node, find_shared, context);
+	*(int *) context = px_receive_participants(receive);
+	return receive->shared != NULL;
+}
+
+int
+px_gather_participants(px_gather_state *state)
+{
+	int			n = 1;
+
+	(void) planstate_tree_walker(&state->css.ss.ps, find_shared, &n);
+	return n;
+}
+
+/*
+ * Collect the streams of a subtree that can begin before it is run.  Not those
+ * of a hash join that may be over by then: they would be claimed, and not read.
+ */
+static bool
+collect_streams(PlanState *node, void *context)
+{
+	List	  **streams = context;
+	px_receive_state *receive = px_receive_from_node(node);
+
+	if (receive == NULL)
+		return planstate_tree_walker(node, collect_streams, context);
+	if (receive->param_exprs == NIL && receive->missed == PX_MISSED_NEVER)
+		*streams = lappend(*streams, receive);
+	return false;
+}
+
+void
+px_gather_find_streams(px_gather_state *state)
+{
+	MemoryContext oldcontext =
+		MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+
+	for (int i = 0; i < state->nchildren; i++)
+	{
+		px_gather_child *child = &state->children[i];
+
+		if (child->streams != NIL)
+			continue;			/* a rescan */
+		if (child->receive)
+			child->streams = list_make1(child->receive);
+		else
+			(void) collect_streams(child->node, &child->streams);
+	}
+	MemoryContextSwitchTo(oldcontext);
+}
+
+/* Has it a stream that this participant could still claim? */
+static bool
+is_left(const px_gather_child *child)
+{
+	ListCell   *lc;
+
+	foreach(lc, child->streams)
+	{
+		const px_receive_state *receive = lfirst(lc);
+
+		if (!child->given_back && px_slices_are_left(receive->slices))
+			return true;
+	}
+	return false;
+}
+
+static int
+count_left(const px_gather_state *state)
+{
+	int			n = 0;
+	int			i = -1;
+
+	while ((i = bms_next_member(state->later, i)) >= 0)
+		n += is_left(&state->children[i]);
+	return n;
+}
+
+static bool
+is_same_server(const px_receive_state *one, const px_receive_state *other)
+{
+	return one->user->umid == other->user->umid && one->userid == other->userid;
+}
+
+/* How many of the chosen children have a stream of the same server and user? */
+static int
+count_of_server(const px_gather_state *state, const px_receive_state *receive)
+{
+	int			n = 0;
+	int			i = -1;
+
+	while ((i = bms_next_member(state->valid, i)) >= 0)
+	{
+		const List *streams = state->children[i].streams;
+
+		n += streams != NIL && is_same_server(linitial(streams), receive);
+	}
+	return n;
+}
+
+/*
+ * Choose this participant's share of the children whose streams are left: as
+ * many as each of the others has, and of each server no more than there may be
+ * connections for it.  They begin at different children.  A child without a
+ * stream is run by all participants.
+ */
+static void
+choose_share(px_gather_state *state)
+{
+	int			n = state->nchildren;
+	int			share = (count_left(state) + state->nparticipants - 1) /
+		state->nparticipants;
+	int			of_server =
+		Max(px_max_connections_per_server / state->nparticipants, 1);
+	int			first = (int) ((int64) (ParallelWorkerNumber + 1) * n /
+							   state->nparticipants);
+
+	bms_free(state->valid);
+	state->valid = NULL;
+	for (int k = 0; k < n; k++)
+	{
+		int			i = (first + k) % n;
+		const px_gather_child *child = &state->children[i];
+
+		if (!bms_is_member(i, state->later))
+			continue;
+		if (child->streams != NIL &&
+			(share == 0 || !is_left(child) ||
+			 count_of_server(state, linitial(child->streams)) >= of_server))
+			continue;
+		share -= child->streams != NIL;
+		state->later = bms_del_member(state->later, i);
+		state->valid = bms_add_member(state->valid, i);
+	}
+}
+
+/*
+ * Begin the streams of a child; false if that cannot be.  A subtree begins them
+ * itself then, when it is run.
+ */
+static bool
+begin_streams(const px_gather_child *child)
+{
+	ListCell   *lc;
+
+	foreach(lc, child->streams)
+	{
+		px_receive_state *receive = lfirst(lc);
+
+		if (!px_start_ahead(receive))
+		{
+			if (child->receive)
+				return false;
+		}
+		else if (receive->nslices_max > 1)
+		{
+			/* Another one's slices may have to be waited for next. */
+			(void) px_receive_advance(receive, true);
+		}
+	}
+	return true;
+}
+
+/* Begin the chosen streams.  Those that cannot be begun are given back. */
+static void
+begin_share(px_gather_state *state)
+{
+	Bitmapset  *chosen = bms_copy(state->valid);
+	int			i = -1;
+
+	while ((i = bms_next_member(chosen, i)) >= 0)
+	{
+		px_gather_child *child = &state->children[i];
+
+		if (begin_streams(child))
+			continue;
+		child->given_back = true;
+		state->valid = bms_del_member(state->valid, i);
+		state->later = bms_add_member(state->later, i);
+	}
+	bms_free(chosen);
+}
+
+/* Wait until it is known of each stream that it can be read. */
+static void
+confirm_share(px_gather_state *state)
+{
+	int			i = -1;
+
+	while ((i = bms_next_member(state->valid, i)) >= 0)
+	{
+		const px_gather_child *child = &state->children[i];
+		ListCell   *lc;
+
+		foreach(lc, child->streams)
+		{
+			px_receive_state *receive = lfirst(lc);
+
+			if (child->receive || receive->phase != PX_RECEIVE_NEW)
+				(void) px_receive_advance(receive, true);
+		}
+	}
+}
+
+/* All streams are claimed: is anything of the next one left in the end? */
+static void
+choose_claimed(px_gather_state *state)
+{
+	int			i = bms_next_member(state->later, -1);
+
+	state->later = bms_del_member(state->later, i);
+	state->valid = bms_add_member(state->valid, i);
+}
+
+/* The leader may have to read what no worker gets a connection for. */
+static void
+await_others(const px_gather_state *state)
+{
+	for (int i = 0; i < state->nchildren; i++)
+	{
+		if (state->children[i].receive)
+			px_read_await_others(state->children[i].receive);
+	}
+}
+
+bool
+px_gather_start_share(px_gather_state *state)
+{
+	MemoryContext oldcontext =
+		MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+
+	do
+	{
+		if (bms_is_empty(state->later))
+		{
+			await_others(state);
+			MemoryContextSwitchTo(oldcontext);
+			return false;
+		}
+		choose_share(state);
+		if (bms_is_empty(state->valid))
+			choose_claimed(state);
+		else
+			begin_share(state);
+	} while (bms_is_empty(state->valid));
+
+	px_siblings_reset(state->siblings, state->valid, state->any_order);
+	confirm_share(state);
+	MemoryContextSwitchTo(oldcontext);
+	return true;
+}
