@@ -115,7 +115,7 @@ void
 px_parallel_abandon(px_receive_state *state)
 {
 	if (state->shared && !IsParallelWorker())
-		px_slices_abandon(&state->shared->slices);
+		px_slices_come(&state->shared->slices);
 }
 
 void

@@ -12,8 +12,6 @@
  */
 #include "postgres.h"
 
-#include "access/parallel.h"
-
 #include "exec/open_reader.h"
 #include "exec/read_slices.h"
 
@@ -105,14 +103,6 @@ px_read_next_slice(px_receive_state *state, px_stream_reader *reader)
 	MemoryContextSwitchTo(oldcontext);
 }
 
-void
-px_read_await_others(px_receive_state *state)
-{
-	if (state->missed == PX_MISSED_UNLESS_AWAITED && state->shared &&
-		IsParallelWorker())
-		px_slices_wait(state->slices);
-}
-
 bool
 px_read_left_slice(px_receive_state *state)
 {
@@ -123,11 +113,7 @@ px_read_left_slice(px_receive_state *state)
 
 	/* Workers have no session, and leave that to the leader. */
 	if (state->session_cursor == NULL)
-	{
-		if (!state->yields)
-			px_read_await_others(state);
 		return false;
-	}
 	oldcontext = MemoryContextSwitchTo(state->stream_context);
 	slice = px_slices_claim(state->slices, true);
 	if (slice >= 0)

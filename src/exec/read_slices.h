@@ -27,15 +27,8 @@ extern void px_read_next_slice(px_receive_state *state,
 /*
  * No stream is being read: have postgres_fdw's session read a slice that is
  * left.  False if there is none.  May wait until other participants have begun
- * to read theirs, serving interrupts.  A worker has no session: unless an
- * ExchangeGather does that for all of its children, it awaits the others.
+ * to read theirs, serving interrupts.
  */
 extern bool px_read_left_slice(px_receive_state *state);
-
-/*
- * A worker is done with the scan.  If the leader may not get to it, wait until
- * nothing is left that the leader would have to read; serves interrupts.
- */
-extern void px_read_await_others(px_receive_state *state);
 
 #endif							/* PX_EXEC_READ_SLICES_H */

@@ -114,7 +114,7 @@ typedef enum px_smallness
 typedef enum px_missed
 {
 	PX_MISSED_NEVER,
-	PX_MISSED_UNLESS_AWAITED,	/* yes, so they wait until nothing is left */
+	PX_MISSED_UNLESS_AWAITED,	/* yes, so they begin when it is there */
 	PX_MISSED_ALWAYS			/* yes, and they cannot wait: there are none */
 } px_missed;
 

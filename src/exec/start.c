@@ -201,7 +201,7 @@ start_session_or_child(px_receive_state *state, const char *reason)
 		/* A worker has neither: another participant reads the slice. */
 		px_slices_return(state->slices, reader->slice);
 		state->phase = PX_RECEIVE_FRAMES;
-		state->finished = !px_read_left_slice(state);
+		state->finished = true;
 	}
 	else if (!check_types(state))
 		return;
@@ -402,6 +402,17 @@ begin_reading(px_receive_state *state, bool may_use_session)
 	return false;
 }
 
+void
+px_start_meet(px_receive_state *state)
+{
+	if (state->shared == NULL)
+		return;
+	if (!IsParallelWorker())
+		px_slices_come(state->slices);
+	else if (state->missed == PX_MISSED_UNLESS_AWAITED)
+		px_slices_await_leader(state->slices);
+}
+
 bool
 px_start_begin(px_receive_state *state, bool may_use_session)
 {
@@ -414,6 +425,7 @@ px_start_begin(px_receive_state *state, bool may_use_session)
 		px_start_give_up(state, NULL);
 		return true;
 	}
+	px_start_meet(state);
 	px_scan_filter_take(state);
 	px_writer_before_scan(state->css.ss.ps.state, state->foreign->fs_server);
 	state->reader = px_open_first_reader(state);

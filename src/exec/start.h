@@ -28,6 +28,12 @@
 extern bool px_start_begin(px_receive_state *state, bool may_use_session);
 
 /*
+ * The node is run, in a parallel plan maybe: a worker that the leader may come
+ * too late for waits for it, serving interrupts.
+ */
+extern void px_start_meet(px_receive_state *state);
+
+/*
  * Begin to read by a stream, in any phase: as px_start_begin, unless that was
  * done, after a rescan that may be due.
  */

@@ -15,7 +15,6 @@
 
 #include "nodes/nodeFuncs.h"
 
-#include "exec/read_slices.h"
 #include "exec/shared.h"
 #include "exec/siblings.h"
 #include "exec/start.h"
@@ -86,7 +85,7 @@ collect_streams(PlanState *node, void *context)
 }
 
 void
-px_gather_find_streams(px_gather_state *state)
+px_gather_meet(px_gather_state *state)
 {
 	MemoryContext oldcontext =
 		MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
@@ -95,6 +94,9 @@ px_gather_find_streams(px_gather_state *state)
 	{
 		px_gather_child *child = &state->children[i];
 
+		/* Before any row is returned: see mark_missed in plan/place.c. */
+		if (child->receive)
+			px_start_meet(child->receive);
 		if (child->streams != NIL)
 			continue;			/* a rescan */
 		if (child->receive)
@@ -268,17 +270,6 @@ choose_claimed(px_gather_state *state)
 	state->valid = bms_add_member(state->valid, i);
 }
 
-/* The leader may have to read what no worker gets a connection for. */
-static void
-await_others(const px_gather_state *state)
-{
-	for (int i = 0; i < state->nchildren; i++)
-	{
-		if (state->children[i].receive)
-			px_read_await_others(state->children[i].receive);
-	}
-}
-
 bool
 px_gather_start_share(px_gather_state *state)
 {
@@ -289,7 +280,6 @@ px_gather_start_share(px_gather_state *state)
 	{
 		if (bms_is_empty(state->later))
 		{
-			await_others(state);
 			MemoryContextSwitchTo(oldcontext);
 			return false;
 		}

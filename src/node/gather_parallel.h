@@ -29,8 +29,11 @@ extern void px_gather_initialize_dsm(CustomScanState *css,
 /* How many read the children?  Known when the node is run. */
 extern int	px_gather_participants(px_gather_state *state);
 
-/* There are several: find the streams of all children. */
-extern void px_gather_find_streams(px_gather_state *state);
+/*
+ * There are several: find the streams of all children.  Waits as px_start_meet
+ * does.
+ */
+extern void px_gather_meet(px_gather_state *state);
 
 /*
  * Begin this participant's share of the children that are left; or, if all of

@@ -314,7 +314,7 @@ start_participation(px_gather_state *state)
 	if (state->nparticipants > 1)
 	{
 		state->order = PX_GATHER_ANY;
-		px_gather_find_streams(state);
+		px_gather_meet(state);
 	}
 
 	/* Each stream that one has claimed must begin at once. */

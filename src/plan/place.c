@@ -94,85 +94,6 @@ finish_receive(Plan *plan, void *arg)
 }
 
 /* ---------------------------------------------------------------------
- * Parallel plans
- * --------------------------------------------------------------------- */
-
-static bool
-mark_missed_here(Plan *plan, void *arg)
-{
-	CustomScan *receive = (CustomScan *) plan;
-	px_missed	missed = *(px_missed *) arg;
-
-	if (px_plan_is_receive(plan) &&
-		px_receive_get(receive, PX_RECEIVE_PRIVATE_MISSED) < (int) missed)
-		px_receive_set(receive->custom_private, PX_RECEIVE_PRIVATE_MISSED,
-					   missed);
-	return false;
-}
-
-/*
- * Mark the scans that the leader may not get to before workers are done with
- * them: those of a Parallel Append, which is done with a member as soon as a
- * worker is, and those of a Parallel Hash Join, whose hash table may be
- * complete when the leader comes.  If an Append is pruned when the query runs,
- * no server may be asked before, as it must be for workers.
- */
-static bool
-mark_missed(Plan *plan, void *arg)
-{
-	px_missed	missed = PX_MISSED_UNLESS_AWAITED;
-
-	if (IsA(plan, Append) && px_has_pruning(plan))
-		missed = PX_MISSED_ALWAYS;
-	else if (!plan->parallel_aware ||
-			 !(IsA(plan, Append) || IsA(plan, HashJoin)))
-		return false;
-	(void) px_plan_walk(plan, mark_missed_here, &missed);
-	return false;
-}
-
-static bool
-mark_not_awaited(Plan *plan, void *arg)
-{
-	CustomScan *receive = (CustomScan *) plan;
-
-	if (px_plan_is_receive(plan) &&
-		px_receive_get(receive, PX_RECEIVE_PRIVATE_MISSED) != PX_MISSED_NEVER)
-		px_receive_set(receive->custom_private, PX_RECEIVE_PRIVATE_MISSED,
-					   PX_MISSED_ALWAYS);
-	return false;
-}
-
-/*
- * A Gather that is executed anew ends its workers first, and tells no node of
- * that: so no worker below it may wait for the leader.  It may be so if it is
- * on the inner side of a nested loop.
- */
-static bool
-mark_repeated(Plan *plan, void *arg)
-{
-	if (IsA(plan, NestLoop))
-		(void) px_plan_walk(plan->righttree, mark_not_awaited, NULL);
-	return false;
-}
-
-static void
-mark_parallel_scans(PlannedStmt *stmt)
-{
-	ListCell   *lc;
-
-	(void) px_plan_walk_all(stmt, mark_missed, NULL);
-	(void) px_plan_walk_all(stmt, mark_repeated, NULL);
-
-	/* So are subqueries whose parameters change. */
-	foreach(lc, stmt->subplans)
-	{
-		if (lfirst(lc) && !bms_is_empty(((Plan *) lfirst(lc))->extParam))
-			(void) px_plan_walk(lfirst(lc), mark_not_awaited, NULL);
-	}
-}
-
-/* ---------------------------------------------------------------------
  * ExchangeGather
  * --------------------------------------------------------------------- */
 
@@ -475,6 +396,129 @@ place_gathers(Plan *plan, void *arg)
 		return make_gather(plan, *list, ((MergeAppend *) plan)->apprelids);
 	return plan;
 }
+
+/* ---------------------------------------------------------------------
+ * Parallel plans
+ * --------------------------------------------------------------------- */
+
+static bool
+mark_missed_here(Plan *plan, void *arg)
+{
+	CustomScan *receive = (CustomScan *) plan;
+	px_missed	missed = *(px_missed *) arg;
+
+	if (px_plan_is_receive(plan) &&
+		px_receive_get(receive, PX_RECEIVE_PRIVATE_MISSED) < (int) missed)
+		px_receive_set(receive->custom_private, PX_RECEIVE_PRIVATE_MISSED,
+					   missed);
+	return false;
+}
+
+/* Is it a filter that is evaluated once, and may end its scan before it begins? */
+static bool
+is_evaluated_once(Plan *plan, void *arg)
+{
+	return IsA(plan, Result) && ((Result *) plan)->resconstantqual != NULL;
+}
+
+/*
+ * Does a node read some of its streams later than others, or later than other
+ * rows?  An ExchangeGather begins at once what find_receive in node/gather.c
+ * finds.
+ */
+static bool
+reads_in_turns(Plan *plan, void *arg)
+{
+	List	  **list = px_plan_list(plan);
+	ListCell   *lc;
+
+	if (list == NULL)
+		return false;
+	foreach(lc, *list)
+	{
+		Plan	   *child = lfirst(lc);
+
+		if (px_plan_walk(child, is_shared_stream, NULL) &&
+			(!px_plan_is_receive(skip_projections(child)) ||
+			 px_plan_walk(child, is_evaluated_once, NULL)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Mark the scans that the leader may not get to before workers are done with
+ * them: those of a Parallel Hash Join, whose hash table may be complete when
+ * the leader comes.  Workers wait for it when they begin such a scan.  But not
+ * where they may have put rows into a hash table before that: to make the table
+ * larger, participants wait for each other, and also for a worker that waits
+ * for the leader.
+ *
+ * The leader may not get to a member of a Parallel Append at all, if a worker
+ * is done with it.  And if an Append is pruned when the query runs, no server
+ * may be asked before, as it must be for workers.
+ */
+static bool
+mark_missed(Plan *plan, void *arg)
+{
+	px_missed	missed = PX_MISSED_ALWAYS;
+
+	if (IsA(plan, HashJoin) && plan->parallel_aware)
+	{
+		if (!px_plan_walk(plan->righttree, reads_in_turns, NULL))
+			missed = PX_MISSED_UNLESS_AWAITED;
+	}
+	else if (!IsA(plan, Append) ||
+			 !(plan->parallel_aware || px_has_pruning(plan)))
+		return false;
+	(void) px_plan_walk(plan, mark_missed_here, &missed);
+	return false;
+}
+
+static bool
+mark_not_awaited(Plan *plan, void *arg)
+{
+	CustomScan *receive = (CustomScan *) plan;
+
+	if (px_plan_is_receive(plan) &&
+		px_receive_get(receive, PX_RECEIVE_PRIVATE_MISSED) != PX_MISSED_NEVER)
+		px_receive_set(receive->custom_private, PX_RECEIVE_PRIVATE_MISSED,
+					   PX_MISSED_ALWAYS);
+	return false;
+}
+
+/*
+ * A Gather that is executed anew ends its workers first, and tells no node of
+ * that: so no worker below it may wait for the leader.  It may be so if it is
+ * on the inner side of a nested loop.
+ */
+static bool
+mark_repeated(Plan *plan, void *arg)
+{
+	if (IsA(plan, NestLoop))
+		(void) px_plan_walk(plan->righttree, mark_not_awaited, NULL);
+	return false;
+}
+
+static void
+mark_parallel_scans(PlannedStmt *stmt)
+{
+	ListCell   *lc;
+
+	(void) px_plan_walk_all(stmt, mark_missed, NULL);
+	(void) px_plan_walk_all(stmt, mark_repeated, NULL);
+
+	/* So are subqueries whose parameters change. */
+	foreach(lc, stmt->subplans)
+	{
+		if (lfirst(lc) && !bms_is_empty(((Plan *) lfirst(lc))->extParam))
+			(void) px_plan_walk(lfirst(lc), mark_not_awaited, NULL);
+	}
+}
+
+/* ---------------------------------------------------------------------
+ * The query
+ * --------------------------------------------------------------------- */
 
 /*
  * Is this a function of a user, which may run queries itself while a stream of

@@ -27,7 +27,7 @@ px_slices_init(px_slices *slices, uint32 wanted)
 	slices->pending = wanted == 64 ? PG_UINT64_MAX :
 		(UINT64CONST(1) << wanted) - 1;
 	slices->unsure = 0;
-	slices->announced = slices->abandoned = false;
+	slices->announced = slices->leader_came = false;
 	memset(&slices->slice, 0, sizeof(px_slice));
 }
 
@@ -91,30 +91,33 @@ px_slices_are_left(px_slices *slices)
 }
 
 void
-px_slices_wait(px_slices *slices)
+px_slices_come(px_slices *slices)
+{
+	bool		came;
+
+	SpinLockAcquire(&slices->mutex);
+	came = slices->leader_came;
+	slices->leader_came = true;
+	SpinLockRelease(&slices->mutex);
+	if (!came)
+		ConditionVariableBroadcast(&slices->changed);
+}
+
+void
+px_slices_await_leader(px_slices *slices)
 {
 	for (;;)
 	{
-		bool		settled;
+		bool		came;
 
 		SpinLockAcquire(&slices->mutex);
-		settled = slices->abandoned ||
-			(slices->pending == 0 && slices->unsure == 0);
+		came = slices->leader_came;
 		SpinLockRelease(&slices->mutex);
-		if (settled)
+		if (came)
 			break;
 		ConditionVariableSleep(&slices->changed, px_wait_event(PX_WAIT_SLICE));
 	}
 	ConditionVariableCancelSleep();
-}
-
-void
-px_slices_abandon(px_slices *slices)
-{
-	SpinLockAcquire(&slices->mutex);
-	slices->abandoned = true;
-	SpinLockRelease(&slices->mutex);
-	ConditionVariableBroadcast(&slices->changed);
 }
 
 void

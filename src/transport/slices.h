@@ -26,9 +26,10 @@ typedef struct px_slices
 	uint64		unsure;			/* bit k is set: it was claimed, and may be
 								 * returned */
 	bool		announced;		/* slice is valid */
-	bool		abandoned;		/* nobody wants the rows any more */
+	bool		leader_came;	/* the leader of a parallel plan is at the
+								 * scan, or is not going to be */
 	px_slice	slice;
-	ConditionVariable changed;	/* announced or abandoned was set, or a slice
+	ConditionVariable changed;	/* announced or leader_came was set, or a slice
 								 * accepted or returned */
 } px_slices;
 
@@ -52,14 +53,11 @@ extern void px_slices_return(px_slices *slices, int slice);
 /* Is there a slice that nobody has claimed? */
 extern bool px_slices_are_left(px_slices *slices);
 
-/*
- * Wait until all slices are being read, or were, or nobody wants the rows any
- * more; serves interrupts.
- */
-extern void px_slices_wait(px_slices *slices);
+/* Leader: I am at the scan, and stay until it is read; or I do not come. */
+extern void px_slices_come(px_slices *slices);
 
-/* Nobody wants the rows any more: whoever waits need not. */
-extern void px_slices_abandon(px_slices *slices);
+/* Worker: wait for px_slices_come, serving interrupts. */
+extern void px_slices_await_leader(px_slices *slices);
 
 /*
  * The sender of a slice has said what the slices are.  That of slice 0 is
