@@ -7,6 +7,9 @@
  * faster: a single participant has it read as many slices at a time, and an
  * ExchangeGather as many partitions.
  *
+ * Rows of several participants come in any order.  So there are no parallel
+ * plans if sums of floats are to have all of postgres_fdw's digits.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -55,6 +58,7 @@ px_parallel_path_is_allowed(PlannerInfo *root, RelOptInfo *rel,
 		nworkers_for(rel) > 0 && bms_is_empty(rel->lateral_relids) &&
 		foreign->param_info == NULL && foreign->pathkeys == NIL &&
 		px_transport_setting != PX_TRANSPORT_SESSION &&
+		px_partial_aggregates_setting != PX_PARTIAL_EXACT &&
 		!px_rel_is_locked(root, rel);
 }
 

@@ -82,6 +82,9 @@ my $joined = 'SELECT title, count(*), sum(e.id) FROM events e JOIN groups g ON g
 		unlike($plan, qr/Transport: postgres_fdw/, 'workers do not read by postgres_fdw');
 	}
 	like(ask("EXPLAIN (COSTS OFF) $_"), qr/Gather.*Partial.*Join.*Parallel Custom Scan/s, "workers join and aggregate: $_") for $joined, $one_joined;
+	ask('SET pg_exchange.partial_aggregates = exact');
+	unlike(ask("EXPLAIN (COSTS OFF) $_"), qr/Parallel Custom Scan/, "rows keep their order: $_") for $joined, $one_joined;
+	ask('RESET pg_exchange.partial_aggregates');
 }
 
 # Results, whoever takes part.
