@@ -12,6 +12,8 @@
 #include "nodes/execnodes.h"
 #include "nodes/plannodes.h"
 
+#include "compat.h"
+
 typedef struct px_merge px_merge;
 
 /*
