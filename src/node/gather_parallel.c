@@ -113,11 +113,13 @@ is_left(const px_gather_child *child)
 {
 	ListCell   *lc;
 
+	if (child->given_back)
+		return false;
 	foreach(lc, child->streams)
 	{
 		const px_receive_state *receive = lfirst(lc);
 
-		if (!child->given_back && px_slices_are_left(receive->slices))
+		if (px_slices_are_left(receive->slices))
 			return true;
 	}
 	return false;
