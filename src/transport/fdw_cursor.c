@@ -13,15 +13,11 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "catalog/pg_collation.h"
-#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "executor/nodeSubplan.h"
 #include "foreign/fdwapi.h"
 #include "lib/ilist.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
 #include "storage/latch.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
@@ -30,14 +26,9 @@
 #include "compat.h"
 #include "stats/wait_event.h"
 #include "transport/fdw_cursor.h"
+#include "transport/fdw_scan.h"
 #include "transport/remote_error.h"
 #include "transport/transmission.h"
-
-/*
- * A row for each FETCH: the remote decides how much a row holds, and the first
- * row is there after as many round trips as with postgres_fdw.
- */
-#define ROWS_OF_A_FETCH		1
 
 struct px_fdw_cursor
 {
@@ -91,27 +82,6 @@ static void subxact_callback(SubXactEvent event, SubTransactionId mySubid,
  * Making one
  * --------------------------------------------------------------------- */
 
-static ForeignScan *
-make_scan(Oid serverid, Index rtindex, Oid userid, List *params, char *sql)
-{
-	ForeignScan *scan = makeNode(ForeignScan);
-	Expr	   *null = (Expr *) makeNullConst(TEXTOID, -1, InvalidOid);
-	Var		   *var = makeVar(INDEX_VAR, 1, TEXTOID, -1, InvalidOid, 0);
-
-	scan->fdw_scan_tlist = list_make1(makeTargetEntry(null, 1, NULL, false));
-	scan->scan.plan.targetlist =
-		list_make1(makeTargetEntry((Expr *) var, 1, NULL, false));
-	scan->scan.plan.async_capable = true;
-	scan->operation = CMD_SELECT;
-	scan->fs_server = serverid;
-	scan->fdw_exprs = params;
-	px_foreignscan_set_relids(scan, bms_make_singleton(rtindex));
-	px_foreignscan_set_user(scan, userid);
-	scan->fdw_private = list_make3(makeString(sql), list_make1_int(1),
-								   makeInteger(ROWS_OF_A_FETCH));
-	return scan;
-}
-
 static void
 stop_pending(px_fdw_cursor *cursor)
 {
@@ -145,34 +115,6 @@ forget_query(void *arg)
 	}
 }
 
-/*
- * postgres_fdw remembers a request that has failed until its own remote
- * subtransaction is rolled back.  If that is an outer subtransaction, and the
- * request was made for a portal in it, then the portal's memory is freed
- * before that.  So a cursor has an executor state, and memory, that last as
- * long as its subtransaction.  Parameters are still evaluated in the query.
- */
-static EState *
-make_estate(EState *query)
-{
-	MemoryContext oldcontext = MemoryContextSwitchTo(CurTransactionContext);
-	EState	   *estate = CreateExecutorState();
-	MemoryContext context = estate->es_query_cxt;
-
-	*estate = *query;
-	estate->es_query_cxt = context;
-	estate->es_tupleTable = NIL;
-	estate->es_exprcontexts = NIL;
-	estate->es_per_tuple_exprcontext = NULL;
-	estate->es_instrument = 0;
-	estate->es_jit_flags = 0;
-	estate->es_jit = NULL;
-	estate->es_partition_directory = NULL;
-	estate->es_epq_active = NULL;	/* else it would not be asynchronous */
-	MemoryContextSwitchTo(oldcontext);
-	return estate;
-}
-
 static void
 link_query(px_fdw_cursor *cursor, EState *estate)
 {
@@ -185,18 +127,6 @@ link_query(px_fdw_cursor *cursor, EState *estate)
 	query->forget.arg = query;
 	MemoryContextRegisterResetCallback(context, &query->forget);
 	cursor->query = query;
-}
-
-static bool
-add_paramids(Node *node, void *arg)
-{
-	Bitmapset **paramids = arg;
-
-	if (node == NULL)
-		return false;
-	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
-		*paramids = bms_add_member(*paramids, ((Param *) node)->paramid);
-	return expression_tree_walker(node, add_paramids, arg);
 }
 
 /* A cursor for a scan of the range table of own, the cursor's own state. */
@@ -216,7 +146,7 @@ begin_cursor(EState *query, EState *own, ForeignScan *scan, char *sql,
 	cursor->node =
 		castNode(ForeignScanState, ExecInitNode((Plan *) scan, own, 0));
 	cursor->routine = cursor->node->fdwroutine;
-	(void) add_paramids((Node *) scan->fdw_exprs, &cursor->paramids);
+	cursor->paramids = px_fdw_scan_paramids(scan);
 
 	cursor->requestor = makeNode(AppendState);
 	cursor->requestor->as_nasyncplans = 1;
@@ -249,10 +179,10 @@ px_fdw_cursor *
 px_fdw_cursor_new(EState *estate, Oid serverid, Index rtindex, Oid userid,
 				  List *params, const char *reported, Size sql_nbytes)
 {
-	EState	   *own = make_estate(estate);
+	EState	   *own = px_fdw_scan_estate(estate);
 	MemoryContext oldcontext = MemoryContextSwitchTo(own->es_query_cxt);
 	char	   *sql = palloc(sql_nbytes);
-	ForeignScan *scan = make_scan(serverid, rtindex, userid, params, sql);
+	ForeignScan *scan = px_fdw_scan_make(serverid, rtindex, userid, params, sql);
 
 	/* There may be much room, which takes no memory before it is used. */
 	sql[0] = '\0';
@@ -260,50 +190,20 @@ px_fdw_cursor_new(EState *estate, Oid serverid, Index rtindex, Oid userid,
 	return begin_cursor(estate, own, scan, sql, sql_nbytes, reported);
 }
 
-/* A range table with nothing but a foreign table. */
-static List *
-make_range_table(Oid relid, Oid userid)
-{
-	RangeTblEntry *rte = makeNode(RangeTblEntry);
-
-	rte->rtekind = RTE_RELATION;
-	rte->relid = relid;
-	rte->relkind = RELKIND_FOREIGN_TABLE;
-	px_rte_set_user(rte, userid);
-	return list_make1(rte);
-}
-
-static List *
-make_text_param(EState *own, text *argument)
-{
-	Param	   *param = makeNode(Param);
-
-	own->es_param_exec_vals = palloc0(sizeof(ParamExecData));
-	own->es_param_exec_vals[0].value = PointerGetDatum(argument);
-	param->paramkind = PARAM_EXEC;
-	param->paramid = 0;
-	param->paramtype = TEXTOID;
-	param->paramtypmod = -1;
-	param->paramcollid = DEFAULT_COLLATION_OID;
-	param->location = -1;
-	return list_make1(param);
-}
-
 px_fdw_cursor *
 px_fdw_cursor_new_call(EState *estate, Oid serverid, Oid relid, Oid userid,
 					   const char *sql, text *argument, const char *reported)
 {
-	EState	   *own = make_estate(estate);
+	EState	   *own = px_fdw_scan_estate(estate);
 	MemoryContext oldcontext = MemoryContextSwitchTo(own->es_query_cxt);
 	Size		sql_nbytes = Max(strlen(sql), strlen(reported)) + 1;
 	char	   *copy = palloc(sql_nbytes);
-	List	   *params = argument ? make_text_param(own, argument) : NIL;
-	ForeignScan *scan = make_scan(serverid, 1, userid, params, copy);
+	List	   *params = argument ? px_fdw_scan_text_param(own, argument) : NIL;
+	ForeignScan *scan = px_fdw_scan_make(serverid, 1, userid, params, copy);
 	px_fdw_cursor *cursor;
 
 	strlcpy(copy, sql, sql_nbytes);
-	own->es_range_table = make_range_table(relid, userid);
-	own->es_range_table_size = 1;
+	px_fdw_scan_set_table(own, relid, userid);
 	MemoryContextSwitchTo(oldcontext);
 	cursor = begin_cursor(estate, own, scan, copy, sql_nbytes, reported);
 	cursor->is_call = true;
