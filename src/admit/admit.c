@@ -19,6 +19,8 @@
  */
 #include "postgres.h"
 
+#include <sys/statvfs.h>
+
 #include "access/xact.h"
 #include "catalog/pg_inherits.h"
 #include "miscadmin.h"
@@ -42,6 +44,10 @@ PG_FUNCTION_INFO_V1(px_sql_admit);
 
 /* See is_late: 1 / LATE_PART of statement_timeout. */
 #define LATE_PART	10
+
+/* Where ExportSnapshot has its files, and room enough for any. */
+#define SNAPSHOT_DIR			"pg_snapshots"
+#define SNAPSHOT_NBYTES_MAX		(1024 * 1024)
 
 /*
  * Does the query read a table that has children?  If it also has parameters,
@@ -115,6 +121,24 @@ judge_query(void *arg)
 }
 
 /*
+ * Can a snapshot be exported, which writes a file?  Where the disk is full,
+ * this session can still read, and an error would end its transaction.
+ */
+static bool
+has_room(void)
+{
+	struct statvfs fs;
+
+	if (statvfs(SNAPSHOT_DIR, &fs) != 0)
+		return true;			/* ExportSnapshot tells why */
+	if (fs.f_flag & ST_RDONLY)
+		return false;
+	if (fs.f_files > 0 && fs.f_favail == 0)
+		return false;
+	return (uint64) fs.f_bavail * fs.f_frsize >= SNAPSHOT_NBYTES_MAX;
+}
+
+/*
  * May another transaction use this one's snapshot?  pg_export_snapshot has the
  * same restrictions.
  */
@@ -122,7 +146,8 @@ static bool
 can_export(const px_hello *self)
 {
 	return self->can_export && GetCurrentTransactionNestLevel() == 1 &&
-		IsolationUsesXactSnapshot() && !IsolationIsSerializable();
+		IsolationUsesXactSnapshot() && !IsolationIsSerializable() &&
+		has_room();
 }
 
 /*

@@ -186,6 +186,19 @@ SKIP:
 	goes_on('coordinator disk full');
 	is_deeply([ glob("$folder/*/PG_*/pgsql_tmp/*") ], [], 'disk full: no temporary file is left');
 	ask('RESET temp_tablespaces');
+
+	# A snapshot is a file. Who reads without one goes on.
+	system_or_bail('mount', '-t', 'tmpfs', '-o', 'size=4m,mode=777', 'small', $shard->data_dir . '/pg_snapshots');
+	begin_session();
+	goes_on('room for snapshots');
+	system_or_bail('sh', '-c', 'head -c 4M /dev/zero > ' . $shard->data_dir . '/pg_snapshots/full 2> /dev/null || true');
+	begin_session();
+	is(ask($scan), $rows, 'no room for a snapshot: all rows come');
+	is($session->{stderr}, '', 'no room for a snapshot: there is no error');
+	is(transport(), 'exchange v1, session (snapshot cannot be shared)', 'no room for a snapshot: EXPLAIN says why');
+	system_or_bail('umount', $shard->data_dir . '/pg_snapshots');
+	begin_session();
+	goes_on('room for snapshots again');
 }
 
 # ---- time -----------------------------------------------------------------------
