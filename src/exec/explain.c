@@ -323,9 +323,11 @@ px_receive_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 
 		/*
 		 * Of several slices, the first is as good as any.  Frames that were
-		 * passed on were not decoded.
+		 * passed on, or that workers have read, were not decoded.
 		 */
-		if (es->verbose && state->nreaders > 0 && state->ntargets == 1)
+		if (es->verbose && state->nreaders > 0 && state->ntargets == 1 &&
+			!(css->ss.ps.plan->parallel_aware &&
+			  state->readers[0]->nbatches == 0))
 			ExplainPropertyList("Column Encodings",
 								px_decoder_report(state->readers[0]->decoder),
 								es);

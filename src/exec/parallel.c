@@ -42,6 +42,7 @@ begin_sharing(px_receive_state *state, px_receive_shared *shared,
 	state->shared = shared;
 	state->pcxt = pcxt;
 	state->slices = &shared->slices;
+	state->claimed = false;
 
 	/* However many read it, it is one scan. */
 	if (shared->participants > 1)

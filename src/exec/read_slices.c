@@ -119,6 +119,7 @@ px_read_left_slice(px_receive_state *state)
 	if (slice >= 0)
 	{
 		reader->slice = slice;
+		state->claimed = true;
 		outcome = px_open_session(state, reader, "slice is left");
 		if (!px_is_ok(outcome))
 			ereport(ERROR,

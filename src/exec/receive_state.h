@@ -322,6 +322,7 @@ typedef struct px_receive_state
 	px_slices	local_slices;
 	struct px_receive_shared *shared;	/* in a parallel plan, else NULL */
 	const struct ParallelContext *pcxt; /* the leader's, while shared is set */
+	bool		claimed;		/* some of them, since they were shared */
 	bool		spread;			/* streams were begun for the other slices, or
 								 * are other participants' to begin */
 

@@ -338,9 +338,11 @@ claim_first_slice(px_receive_state *state)
 	if (state->shared == NULL)
 		px_slices_init(&state->local_slices, state->nslices_max);
 	slice = px_slices_claim(state->slices, false);
-	if (slice >= 0)
-		state->readers[0]->slice = slice;
-	return slice >= 0;
+	if (slice < 0)
+		return false;
+	state->readers[0]->slice = slice;
+	state->claimed = true;
+	return true;
 }
 
 /* px_start_begin, in the memory context of the stream. */

@@ -39,6 +39,7 @@
 #include "exec/siblings.h"
 #include "library.h"
 #include "node/gather.h"
+#include "node/gather_child.h"
 #include "node/gather_explain.h"
 #include "node/gather_parallel.h"
 #include "node/gather_start.h"
@@ -97,30 +98,6 @@ create_state(CustomScan *scan)
 	return (Node *) state;
 }
 
-/*
- * If each row of the node comes right from an ExchangeReceive, projected and
- * filtered maybe, return that.  Not through a filter that is evaluated once:
- * it may end the scan before that begins.
- */
-static px_receive_state *
-find_receive(PlanState *node)
-{
-	for (;;)
-	{
-		px_receive_state *receive = px_receive_from_node(node);
-
-		if (receive)
-			return receive;
-		if (IsA(node, ResultState) && outerPlanState(node) &&
-			((ResultState *) node)->resconstantqual == NULL)
-			node = outerPlanState(node);
-		else if (IsA(node, SubqueryScanState))
-			node = ((SubqueryScanState *) node)->subplan;
-		else
-			return NULL;
-	}
-}
-
 /* The children of an Append. */
 static void
 begin_siblings(px_gather_state *state)
@@ -169,7 +146,7 @@ begin_gather(CustomScanState *css, EState *estate, int eflags)
 
 		/* EvalPlanQual runs them in turn, as it does children of an Append. */
 		child->receive = estate->es_epq_active ? NULL :
-			find_receive(child->node);
+			px_gather_find_receive(child->node);
 		if (child->receive)
 			nstreams += child->receive->nslices_max;
 	}

@@ -19,6 +19,7 @@
 #include "exec/siblings.h"
 #include "exec/start.h"
 #include "guc.h"
+#include "node/gather_child.h"
 #include "node/gather_parallel.h"
 #include "node/receive.h"
 
@@ -29,16 +30,31 @@ px_gather_estimate_dsm(CustomScanState *css, ParallelContext *pcxt)
 }
 
 /*
- * Where partitions are pruned when the query runs, no server may be asked
- * before: then there are no workers.
+ * May all servers be asked before workers are launched?  Not if partitions are
+ * pruned when the query runs, or if not all rows are wanted, or none maybe.
  */
+static bool
+wants_all(const px_gather_state *state)
+{
+	if (state->prune_state || state->wanted_rows > 0)
+		return false;
+	for (int i = 0; i < state->nchildren; i++)
+	{
+		const px_receive_state *receive = state->children[i].receive;
+
+		if (receive && receive->missed == PX_MISSED_ALWAYS)
+			return false;
+	}
+	return true;
+}
+
 void
 px_gather_initialize_dsm(CustomScanState *css, ParallelContext *pcxt,
 						 void *coordinate)
 {
 	px_gather_state *state = (px_gather_state *) css;
 
-	if (state->prune_state)
+	if (!wants_all(state))
 		pcxt->nworkers_to_launch = 0;
 	if (pcxt->nworkers_to_launch == 0 || !px_enabled)
 		return;
@@ -94,14 +110,21 @@ px_gather_meet(px_gather_state *state)
 	{
 		px_gather_child *child = &state->children[i];
 
+		bool		rescanned = px_gather_rescan_child(child);
+
 		/* Before any row is returned: see mark_missed in plan/place.c. */
 		if (child->receive)
 			px_start_meet(child->receive);
-		if (child->streams != NIL)
-			continue;			/* a rescan */
+
+		/*
+		 * A subtree would rescan what was begun before it is run, and what
+		 * was claimed would be lost.
+		 */
+		list_free(child->streams);
+		child->streams = NIL;
 		if (child->receive)
 			child->streams = list_make1(child->receive);
-		else
+		else if (!rescanned)
 			(void) collect_streams(child->node, &child->streams);
 	}
 	MemoryContextSwitchTo(oldcontext);
@@ -142,20 +165,48 @@ is_same_server(const px_receive_state *one, const px_receive_state *other)
 	return one->user->umid == other->user->umid && one->userid == other->userid;
 }
 
-/* How many of the chosen children have a stream of the same server and user? */
+/* Of each server, there may be connections for so many of our streams. */
 static int
-count_of_server(const px_gather_state *state, const px_receive_state *receive)
+streams_of_server(const px_gather_state *state)
+{
+	return Max(px_max_connections_per_server / state->nparticipants, 1);
+}
+
+/* How many streams of the same server and user does a child begin ahead? */
+static int
+count_in_child(const px_gather_state *state, const px_gather_child *child,
+			   const px_receive_state *receive)
 {
 	int			n = 0;
-	int			i = -1;
+	ListCell   *lc;
 
-	while ((i = bms_next_member(state->valid, i)) >= 0)
+	foreach(lc, child->streams)
+		n += is_same_server(lfirst(lc), receive);
+	return Min(n, streams_of_server(state));
+}
+
+/*
+ * Have the chosen children so many streams of a server already that there are
+ * no connections for those of this child?
+ */
+static bool
+exceeds_server(const px_gather_state *state, const px_gather_child *child)
+{
+	ListCell   *lc;
+
+	foreach(lc, child->streams)
 	{
-		const List *streams = state->children[i].streams;
+		const px_receive_state *receive = lfirst(lc);
+		int			n = 0;
+		int			i = -1;
 
-		n += streams != NIL && is_same_server(linitial(streams), receive);
+		while ((i = bms_next_member(state->valid, i)) >= 0)
+			n += count_in_child(state, &state->children[i], receive);
+		if (n > 0 && n + count_in_child(state, child, receive) >
+			streams_of_server(state))
+			return true;
 	}
-	return n;
+	return false;
 }
 
 /*
@@ -170,8 +221,6 @@ choose_share(px_gather_state *state)
 	int			n = state->nchildren;
 	int			share = (count_left(state) + state->nparticipants - 1) /
 		state->nparticipants;
-	int			of_server =
-		Max(px_max_connections_per_server / state->nparticipants, 1);
 	int			first = (int) ((int64) (ParallelWorkerNumber + 1) * n /
 							   state->nparticipants);
 
@@ -185,8 +234,7 @@ choose_share(px_gather_state *state)
 		if (!bms_is_member(i, state->later))
 			continue;
 		if (child->streams != NIL &&
-			(share == 0 || !is_left(child) ||
-			 count_of_server(state, linitial(child->streams)) >= of_server))
+			(share == 0 || !is_left(child) || exceeds_server(state, child)))
 			continue;
 		share -= child->streams != NIL;
 		state->later = bms_del_member(state->later, i);
@@ -194,12 +242,28 @@ choose_share(px_gather_state *state)
 	}
 }
 
+/* How many streams of the same server are before receive in streams? */
+static int
+count_before(const List *streams, const px_receive_state *receive)
+{
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, streams)
+	{
+		if (lfirst(lc) == receive)
+			break;
+		n += is_same_server(lfirst(lc), receive);
+	}
+	return n;
+}
+
 /*
- * Begin the streams of a child; false if that cannot be.  A subtree begins them
- * itself then, when it is run.
+ * Begin the streams of a child; false if that cannot be.  A subtree begins the
+ * others itself then, when it is run.
  */
 static bool
-begin_streams(const px_gather_child *child)
+begin_streams(const px_gather_state *state, const px_gather_child *child)
 {
 	ListCell   *lc;
 
@@ -207,6 +271,8 @@ begin_streams(const px_gather_child *child)
 	{
 		px_receive_state *receive = lfirst(lc);
 
+		if (count_before(child->streams, receive) >= streams_of_server(state))
+			continue;
 		if (!px_start_ahead(receive))
 		{
 			if (child->receive)
@@ -232,7 +298,7 @@ begin_share(px_gather_state *state)
 	{
 		px_gather_child *child = &state->children[i];
 
-		if (begin_streams(child))
+		if (begin_streams(state, child))
 			continue;
 		child->given_back = true;
 		state->valid = bms_del_member(state->valid, i);

@@ -17,6 +17,7 @@
 #include "exec/scan_filter.h"
 #include "exec/start.h"
 #include "guc.h"
+#include "node/gather_child.h"
 #include "node/gather_parallel.h"
 #include "node/gather_start.h"
 #include "node/receive.h"
@@ -279,10 +280,7 @@ px_gather_start_later(px_gather_state *state)
 	while ((i = bms_next_member(state->valid, i)) >= 0)
 	{
 		px_gather_child *child = &state->children[i];
-		bool		rescanned = child->node->chgParam != NULL;
-
-		if (rescanned)
-			ExecReScan(child->node);
+		bool		rescanned = px_gather_rescan_child(child);
 
 		/*
 		 * After a rescan, nodes below learn of it only when they are run.

@@ -643,6 +643,11 @@ rescan_receive(CustomScanState *css)
 		return;
 	}
 
+	/* What it has claimed would be lost. */
+	if (state->shared && state->claimed)
+		elog(ERROR, "parallel scan on server \"%s\" has begun before its rescan",
+			 state->servername);
+
 	/* Like postgres_fdw, return the same rows again if they are all here. */
 	if (changed == NULL && is_rewindable(state))
 	{

@@ -45,6 +45,8 @@ get_input(const Plan *plan)
 		case T_WindowAgg:
 		case T_NestLoop:
 		case T_HashJoin:
+		case T_Gather:
+		case T_GatherMerge:
 			return outerPlan(plan);
 		case T_SubqueryScan:
 			return ((const SubqueryScan *) plan)->subplan;

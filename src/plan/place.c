@@ -475,6 +475,37 @@ mark_missed(Plan *plan, void *arg)
 	return false;
 }
 
+/*
+ * Does a hash join read the first row of its outer side before it builds the
+ * hash table?  Else that side is not read at all if the table is empty, unless
+ * the join returns its rows without a match.
+ */
+static bool
+reads_outer_anyhow(const HashJoin *join)
+{
+	const Plan *plan = &join->join.plan;
+
+	return join->join.jointype == JOIN_LEFT ||
+		join->join.jointype == JOIN_FULL ||
+		join->join.jointype == JOIN_ANTI ||
+		outerPlan(plan)->startup_cost < innerPlan(plan)->total_cost;
+}
+
+/*
+ * Mark the scans below a Gather that may turn out not to be wanted: servers
+ * are asked about all before workers are launched, and that takes locks there.
+ */
+static bool
+mark_unwanted(Plan *plan, void *arg)
+{
+	px_missed	missed = PX_MISSED_ALWAYS;
+
+	if (is_evaluated_once(plan, NULL) ||
+		(IsA(plan, HashJoin) && !reads_outer_anyhow((HashJoin *) plan)))
+		(void) px_plan_walk(outerPlan(plan), mark_missed_here, &missed);
+	return false;
+}
+
 static bool
 mark_not_awaited(Plan *plan, void *arg)
 {
@@ -490,13 +521,15 @@ mark_not_awaited(Plan *plan, void *arg)
 /*
  * A Gather that is executed anew ends its workers first, and tells no node of
  * that: so no worker below it may wait for the leader.  It may be so if it is
- * on the inner side of a nested loop.
+ * on the inner side of a nested loop, or in a recursive term.
  */
 static bool
-mark_repeated(Plan *plan, void *arg)
+mark_gathers(Plan *plan, void *arg)
 {
-	if (IsA(plan, NestLoop))
-		(void) px_plan_walk(plan->righttree, mark_not_awaited, NULL);
+	if (IsA(plan, Gather) || IsA(plan, GatherMerge))
+		(void) px_plan_walk(outerPlan(plan), mark_unwanted, NULL);
+	if (IsA(plan, NestLoop) || IsA(plan, RecursiveUnion))
+		(void) px_plan_walk(innerPlan(plan), mark_not_awaited, NULL);
 	return false;
 }
 
@@ -506,12 +539,16 @@ mark_parallel_scans(PlannedStmt *stmt)
 	ListCell   *lc;
 
 	(void) px_plan_walk_all(stmt, mark_missed, NULL);
-	(void) px_plan_walk_all(stmt, mark_repeated, NULL);
+	(void) px_plan_walk_all(stmt, mark_gathers, NULL);
 
-	/* So are subqueries whose parameters change. */
+	/*
+	 * So are subqueries whose parameters change, and others whose rows are not
+	 * kept.
+	 */
 	foreach(lc, stmt->subplans)
 	{
-		if (lfirst(lc) && !bms_is_empty(((Plan *) lfirst(lc))->extParam))
+		if (lfirst(lc) && (!enable_material ||
+						   !bms_is_empty(((Plan *) lfirst(lc))->extParam)))
 			(void) px_plan_walk(lfirst(lc), mark_not_awaited, NULL);
 	}
 }

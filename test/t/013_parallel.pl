@@ -55,7 +55,7 @@ sub ask
 sub same
 {
 	my ($settings, $sql, $name) = @_;
-	ask("BEGIN; SET LOCAL pg_exchange.enabled = off; SET LOCAL max_parallel_workers_per_gather = 0");
+	ask("BEGIN; $settings; SET LOCAL pg_exchange.enabled = off; SET LOCAL max_parallel_workers_per_gather = 0");
 	my $expected = ask("$sql;");
 	ask("ROLLBACK; BEGIN; $settings");
 	my $got = ask("$sql;");
@@ -125,6 +125,24 @@ like(ask('EXPLAIN (COSTS OFF) EXECUTE rescanned(50000)'), qr/Nested Loop.*Gather
 same('', 'EXECUTE rescanned(50000)', 'rescans with parameters');
 ask('DEALLOCATE ALL; RESET plan_cache_mode; RESET enable_material; RESET enable_hashjoin; RESET enable_mergejoin');
 
+# A subquery is rescanned before a hash table is made of it, and so are streams
+# that an ExchangeGather begins before its children are run.
+for my $aggregated (qw(off on))
+{
+	my $settings = "SET LOCAL pg_exchange.partial_aggregates = off; SET LOCAL enable_partitionwise_aggregate = $aggregated";
+	for my $sql ('SELECT id FROM groups WHERE id + 49998 IN (SELECT count(*) FROM events WHERE is_odd(id)) OR id = 9 ORDER BY 1',
+		'SELECT id FROM groups WHERE id * 3 + 4 NOT IN (SELECT id FROM events WHERE is_odd(id)) ORDER BY 1')
+	{
+		like(ask("BEGIN; $settings; EXPLAIN (COSTS OFF) $sql; ROLLBACK;"), qr/hashed SubPlan.*Gather.*Parallel Custom Scan \(ExchangeGather\)/s, "a hashed subquery is parallel, partition-wise $aggregated: $sql");
+		same($settings, $sql, "a hashed subquery, partition-wise $aggregated: $sql");
+	}
+	same("$settings; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL enable_material = off",
+		'SELECT g, n FROM generate_series(1, 3) g LEFT JOIN (SELECT count(*) AS n FROM events WHERE is_odd(id)) x ON n > g ORDER BY 1', "an aggregate in a nested loop, partition-wise $aggregated");
+	same($settings, 'SELECT g, (SELECT n FROM (SELECT count(*) AS n FROM events WHERE is_odd(id) OFFSET 0) y WHERE n > g) FROM generate_series(0, 2) g', "a correlated subquery, partition-wise $aggregated");
+	same($settings, 'SELECT g, x.* FROM generate_series(0, 1) g, LATERAL (SELECT count(*) FROM
+		(SELECT id FROM (SELECT id + 1 AS id, name FROM events WHERE is_odd(id) UNION ALL SELECT id, title FROM groups) z WHERE is_odd(id + 1) OFFSET 0) y WHERE id > g) x', "a lateral UNION ALL, partition-wise $aggregated");
+}
+
 # A worker that gets no connection leaves its slices to the leader, which must
 # get to the scan.
 for my $limit (1 .. 4)
@@ -147,7 +165,10 @@ for my $limit (1 .. 4)
 			'SELECT count(*), sum(id) FROM few WHERE is_odd(id)', 'SELECT count(*), sum(id) FROM few_1 WHERE is_odd(id)',
 			'SELECT count(*), sum(a.id) FROM few a JOIN few b USING (id) WHERE is_odd(a.id) AND is_odd(b.id)',
 			'SELECT count(*), sum(a.id) FROM few_1 a JOIN few_1 b USING (id) WHERE is_odd(a.id)',
-			'SELECT count(*), sum(id) FROM (SELECT id FROM few_1 WHERE is_odd(id) UNION ALL SELECT id FROM few_2 WHERE is_odd(id)) x';
+			'SELECT count(*), sum(id) FROM (SELECT id FROM few_1 WHERE is_odd(id) UNION ALL SELECT id FROM few_2 WHERE is_odd(id)) x',
+			'WITH RECURSIVE r(n, id) AS (SELECT 1, 5 UNION ALL SELECT n + 1, j.id FROM r, (SELECT a.id FROM few a JOIN few b USING (id) WHERE is_odd(a.id) AND is_odd(b.id)) j
+				WHERE j.id = r.id + 4 AND n < 4) SELECT * FROM r',
+			('SELECT id FROM groups WHERE id * 3 + 4 NOT IN (SELECT id FROM few WHERE is_odd(id)) ORDER BY 1') x 5;
 	}
 	($session, $other) = ($other, $session);
 	$other->quit;
@@ -201,9 +222,44 @@ ask('SELECT exchange.disconnect_all(); SELECT postgres_fdw_disconnect_all()');
 	like($plan, qr/Workers Launched: 2.*Parallel Custom Scan \(ExchangeGather\)/s, 'participants read 13 partitions of one server');
 	my $n = () = slurp_file($shard->logfile, $from) =~ /connection authorized: .*application_name=pg_exchange/g;
 	ok($n >= 2 && $n <= 4, "over $n connections, at most 4");
+	$from = -s $shard->logfile;
+	$sql = 'SELECT count(*), sum(id) FROM (SELECT id FROM parts WHERE is_odd(id) UNION ALL SELECT -id FROM parts WHERE is_odd(id)) x';
+	$plan = ask("SELECT exchange.disconnect_all(); EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $sql");
+	like($plan, qr/Workers Launched: 2.*\(ExchangeGather\).*\(ExchangeGather\)/s, 'an ExchangeGather below an ExchangeGather');
+	$n = () = slurp_file($shard->logfile, $from) =~ /connection authorized: .*application_name=pg_exchange/g;
+	ok($n >= 2 && $n <= 6, "over $n connections, at most two for each participant");
+	same('', $sql, 'an ExchangeGather below an ExchangeGather');
+	$sql = $filtered =~ s/events/parts/r;
 	same('', $sql, '13 partitions of one server');
 	$shard->safe_psql('postgres', 'ALTER SYSTEM RESET log_connections; SELECT pg_reload_conf()');
 }
+# Before workers are launched, all servers are asked; but not where their rows
+# may turn out not to be wanted: they may be locked.
+{
+	my $locker = open_session($shards[0]);
+	$locker->query('BEGIN; LOCK TABLE parts_1, parts_13 IN ACCESS EXCLUSIVE MODE;');
+	ask('SET pg_exchange.runtime_filters = off');
+	for my $sql (q{SELECT count(*) FROM parts WHERE is_odd(id) AND current_setting('my.wanted') = 'yes'},
+		'SELECT count(*) FROM parts WHERE is_odd(id) AND (SELECT count(*) FROM groups) < 0',
+		'SELECT count(*) FROM (SELECT id FROM events_1 UNION ALL SELECT id FROM parts WHERE (SELECT count(*) FROM groups) < 0) x WHERE is_odd(id)',
+		'SELECT count(*) FROM parts e JOIN groups g ON g.id = e.id WHERE is_odd(e.id) AND g.id > 100')
+	{
+		my $settings = "SET LOCAL my.wanted = 'no'; SET LOCAL statement_timeout = '60s'; SET LOCAL enable_seqscan = on";
+		like(ask("BEGIN; $settings; EXPLAIN (COSTS OFF) $sql; ROLLBACK;"), qr/Workers Planned: 2.*Parallel Custom Scan \(ExchangeGather\)/s, "the plan is parallel: $sql");
+		same($settings, $sql, "a table that is not wanted is locked: $sql");
+	}
+	ask('RESET pg_exchange.runtime_filters');
+	$locker->query('ROLLBACK;');
+	$locker->quit;
+
+	my $plan = ask('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT id FROM parts WHERE is_odd(id) LIMIT 20000');
+	like($plan, qr/Workers Planned: 2.*Workers Launched: 0/s, 'not all rows are wanted');
+	my $n = () = $plan =~ /\(ExchangeReceive\) on [^\n]* \(never executed\)/g;
+	cmp_ok($n, '>', 6, 'most partitions are not read');
+	unlike($plan, qr/Transport: [^\n]*few rows/, 'but by a stream');
+	like(ask('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT id FROM events_2 WHERE is_odd(id + 1) LIMIT 3'), qr/Workers Launched: 0.*Transport: [^\n]*\(few rows are wanted\)/s, 'few rows are wanted of a parallel scan');
+}
+
 ask('RESET enable_seqscan; RESET enable_mergejoin; RESET enable_nestloop; RESET pg_exchange.lookup_joins; RESET pg_exchange.partial_aggregates; RESET pg_exchange.join_exchange');
 
 # An error in a worker, or of the leader's making.
