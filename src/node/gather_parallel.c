@@ -109,7 +109,6 @@ px_gather_meet(px_gather_state *state)
 	for (int i = 0; i < state->nchildren; i++)
 	{
 		px_gather_child *child = &state->children[i];
-
 		bool		rescanned = px_gather_rescan_child(child);
 
 		/* Before any row is returned: see mark_missed in plan/place.c. */

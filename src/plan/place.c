@@ -423,8 +423,7 @@ is_evaluated_once(Plan *plan, void *arg)
 
 /*
  * Does a node read some of its streams later than others, or later than other
- * rows?  An ExchangeGather begins at once what find_receive in node/gather.c
- * finds.
+ * rows?  An ExchangeGather begins at once what px_gather_find_receive finds.
  */
 static bool
 reads_in_turns(Plan *plan, void *arg)
