@@ -351,6 +351,58 @@ has_shared_streams(const Append *append)
 	return false;
 }
 
+/* Find the first relation of the query that is scanned. */
+static bool
+find_first_relid(Plan *plan, void *arg)
+{
+	int		   *first = arg;
+	int			relid = 0;
+
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+		case T_BitmapHeapScan:
+		case T_SubqueryScan:
+			relid = (int) ((Scan *) plan)->scanrelid;
+			break;
+		case T_CustomScan:
+			if (px_plan_is_receive(plan))
+				relid = bms_next_member(((CustomScan *) plan)->custom_relids,
+										-1);
+			break;
+		default:
+			break;
+	}
+	if (relid > 0)
+		*first = Min(*first, relid);
+	return false;
+}
+
+static int
+compare_relids(const ListCell *a, const ListCell *b)
+{
+	int			first_a = INT_MAX;
+	int			first_b = INT_MAX;
+
+	(void) px_plan_walk(lfirst(a), find_first_relid, &first_a);
+	(void) px_plan_walk(lfirst(b), find_first_relid, &first_b);
+	return first_a < first_b ? -1 : first_a > first_b;
+}
+
+/*
+ * A Parallel Append has its children in order of their costs.  Have them in the
+ * query's, which is that of partitions: if not all rows are wanted, the same
+ * ones come, and the same servers are asked, as without a parallel plan.
+ */
+static void
+restore_order(Append *append)
+{
+	if (append->plan.parallel_aware && !px_has_pruning(&append->plan))
+		list_sort(append->appendplans, compare_relids);
+}
+
 /* Replace each suitable Append below a core Gather. */
 static Plan *
 place_shared_gathers(Plan *plan, void *arg)
@@ -360,6 +412,7 @@ place_shared_gathers(Plan *plan, void *arg)
 	px_plan_replace_children(plan, place_shared_gathers, arg);
 	if (!IsA(plan, Append) || !has_shared_streams((Append *) plan))
 		return plan;
+	restore_order((Append *) plan);
 	plan = make_gather(plan, ((Append *) plan)->appendplans,
 					   ((Append *) plan)->apprelids);
 	plan->parallel_aware = true;

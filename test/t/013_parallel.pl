@@ -274,6 +274,23 @@ ask('SELECT exchange.disconnect_all(); SELECT postgres_fdw_disconnect_all()');
 
 ask('RESET enable_seqscan; RESET enable_mergejoin; RESET enable_nestloop; RESET pg_exchange.lookup_joins; RESET pg_exchange.partial_aggregates; RESET pg_exchange.join_exchange');
 
+# Partitions are in the query's order, as without a parallel plan, also if a later one is larger.
+{
+	$shards[0]->safe_psql('postgres', 'CREATE TABLE small AS SELECT 1 AS shard, id, name FROM events WHERE id < 2000; ANALYZE small');
+	$coordinator->safe_psql('postgres', q{
+		CREATE TABLE sized (shard int, id int, name text) PARTITION BY LIST (shard);
+		CREATE FOREIGN TABLE sized_1 PARTITION OF sized FOR VALUES IN (1) SERVER shard1 OPTIONS (table_name 'small');
+		CREATE FOREIGN TABLE sized_2 PARTITION OF sized FOR VALUES IN (2) SERVER shard2 OPTIONS (table_name 'events');
+		SET pg_exchange.enabled = off; ANALYZE sized});
+	my $locker = open_session($shards[1]);
+	$locker->query('BEGIN; LOCK TABLE events IN ACCESS EXCLUSIVE MODE;');
+	my $sql = 'SELECT id FROM sized WHERE is_odd(id) LIMIT 100';
+	like(ask("EXPLAIN (COSTS OFF) $sql"), qr/Parallel Custom Scan \(ExchangeGather\).*sized_1.*sized_2/s, 'a parallel plan in order of partitions');
+	same(q{SET LOCAL statement_timeout = '60s'}, $sql, 'a later and larger partition is locked');
+	$locker->query('ROLLBACK;');
+	$locker->quit;
+}
+
 # An error in a worker, or of the leader's making.
 for my $leader (qw(on off))
 {
