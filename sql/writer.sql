@@ -320,6 +320,49 @@ SELECT first, without ~ '^duplicate key' AS refused, without = with_streams AS s
 DROP TABLE wide, refused;
 DROP FUNCTION insert_wide;
 
+-- Two servers are sent the same statement: the earlier row's error is raised,
+-- and none is waited for where a call has failed
+CREATE TABLE remote.guarded (id int PRIMARY KEY, sh int, v int CHECK (v <> 77), pad text);
+INSERT INTO remote.guarded VALUES (-2, 1, 1);
+CREATE TABLE guarded (id int, sh int, v int, pad text) PARTITION BY LIST (sh);
+CREATE FOREIGN TABLE guarded1 PARTITION OF guarded FOR VALUES IN (1) SERVER loopback OPTIONS (schema_name 'remote', table_name 'guarded', batch_size '10000');
+CREATE FOREIGN TABLE guarded2 PARTITION OF guarded FOR VALUES IN (2) SERVER loopback_too OPTIONS (schema_name 'remote', table_name 'guarded', batch_size '100');
+CREATE FUNCTION itself(i int) RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN i; END';
+CREATE FUNCTION count_there(i int) RETURNS int LANGUAGE plpgsql AS $$BEGIN RETURN (SELECT count(*) % 40 FROM guarded1 WHERE id > 1000); END$$;
+CREATE FUNCTION same_refusal(settings text, statement text, OUT refusal text, OUT same bool) LANGUAGE plpgsql AS $$
+DECLARE
+	refused text;
+	by_frames text;
+BEGIN
+	PERFORM set_config(split_part(setting, '=', 1), split_part(setting, '=', 2), true) FROM unnest(string_to_array(settings, ' ')) setting;
+	FOREACH by_frames IN ARRAY '{off,on}'::text[] LOOP
+		PERFORM set_config('pg_exchange.writes', by_frames, true);
+		BEGIN
+			EXECUTE statement;
+			refused := 'none';
+		EXCEPTION WHEN OTHERS THEN
+			GET STACKED DIAGNOSTICS refused = CONSTRAINT_NAME;
+			refused := concat_ws(' ', SQLSTATE, coalesce(nullif(refused, ''), SQLERRM));
+		END;
+		same := refused = refusal;
+		refusal := refused;
+	END LOOP;
+END
+$$;
+SELECT * FROM same_refusal('pg_exchange.write_streams=1 pg_exchange.receive_buffer=65536 pg_exchange.min_write_rows=0', $$
+	INSERT INTO guarded SELECT CASE WHEN i = 162 THEN -2 ELSE i END, 1 + i % 2, CASE WHEN itself(i) % 17 = 0 THEN count_there(i) ELSE 0 END, repeat(md5(i::text), 2)
+	FROM generate_series(0, 3000) i$$);
+CREATE FUNCTION remote.stay() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END';
+CREATE TRIGGER stays BEFORE INSERT ON remote.guarded FOR EACH ROW EXECUTE FUNCTION remote.stay();
+ALTER FOREIGN TABLE guarded1 OPTIONS (SET batch_size '1');
+ALTER FOREIGN TABLE guarded2 OPTIONS (SET batch_size '7');
+SELECT refusal, same FROM generate_series(1802, 2802, 500) at, same_refusal('pg_exchange.write_streams=0', format($$
+	INSERT INTO guarded SELECT CASE WHEN i = %s THEN -2 ELSE i END, 1 + i %% 2, CASE WHEN i = 1701 THEN 77 ELSE 1 END, repeat(md5(i::text), 32)
+	FROM generate_series(0, 5000) i$$, at));
+DROP FOREIGN TABLE guarded1, guarded2;
+DROP TABLE guarded, remote.guarded;
+DROP FUNCTION remote.stay, itself, count_there, same_refusal;
+
 DROP FOREIGN TABLE sale, sale100, kinds;
 DROP TABLE parted;
 DROP SERVER loopback_too CASCADE;

@@ -340,7 +340,8 @@ cut_local_context(const px_write_lane *lane, ErrorData *error)
 
 /*
  * Two servers may be sent the same statement.  Then neither call is waited
- * for, and the error counts as that of the first one.
+ * for, and the error counts as that of the first one.  But an error of a row
+ * that postgres_fdw itself was writing is none of a call to another server.
  */
 bool
 px_write_claim_error(px_write_state *writer, ErrorData *error)
@@ -350,7 +351,8 @@ px_write_claim_error(px_write_state *writer, ErrorData *error)
 
 	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
 	{
-		if (find_command(lane, error) == NULL)
+		if ((writer->passes_to && writer->passes_to != lane) ||
+			find_command(lane, error) == NULL)
 			continue;
 		lane->failed = true;
 		if (first == NULL)
@@ -367,5 +369,12 @@ px_write_claim_error(px_write_state *writer, ErrorData *error)
 	writer->failed_at =
 		position_of(first->target, first->piece,
 					edit_context(error, first->target, first->piece));
+
+	/* No call is in flight to them any more. */
+	for (px_write_lane *lane = writer->lanes; lane; lane = lane->next)
+	{
+		if (lane->failed)
+			lane->target = NULL;
+	}
 	return true;
 }

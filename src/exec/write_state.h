@@ -180,6 +180,9 @@ typedef struct px_write_state
 	int			nest_level;
 	ResourceOwner owner;
 
+	/* Where postgres_fdw is writing a row in a statement of its own. */
+	const px_write_lane *passes_to;
+
 	/* A row could not be written. */
 	bool		failed;
 	uint64		failed_at;		/* its position, or PX_WRITE_AT_END + n */

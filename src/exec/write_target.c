@@ -238,25 +238,43 @@ keep_statement(px_write_target *target, TupleTableSlot *slot,
 	return slot ? slot : plan_slot;
 }
 
+/* Have postgres_fdw write a row, in a statement of its own. */
+static TupleTableSlot *
+write_row(px_write_target *target, TupleTableSlot *slot,
+		  TupleTableSlot *plan_slot)
+{
+	const px_write_plan *plan = &target->plan;
+	px_write_state *writer = target->writer;
+	EState	   *estate = writer->estate;
+	TupleTableSlot *written;
+
+	/*
+	 * An error is this row's: see px_write_claim_error.  A DELETE returns its
+	 * slot, whichever that is: nothing is stored there.
+	 */
+	writer->passes_to = target->lane;
+	if (plan->operation == CMD_UPDATE)
+		written = plan->fdw->ExecForeignUpdate(estate, plan->relinfo, slot,
+											   plan_slot);
+	else if (plan->operation == CMD_DELETE)
+		written = plan->fdw->ExecForeignDelete(estate, plan->relinfo,
+											   plan_slot, plan_slot);
+	else
+		written = plan->fdw->ExecForeignInsert(estate, plan->relinfo, slot,
+											   plan_slot);
+	writer->passes_to = NULL;
+	return written;
+}
+
 /* A row that postgres_fdw writes, in statements of batch_size rows. */
 static TupleTableSlot *
 pass_row(px_write_target *target, TupleTableSlot *slot,
 		 TupleTableSlot *plan_slot)
 {
 	const px_write_plan *plan = &target->plan;
-	EState	   *estate = target->writer->estate;
 
-	if (plan->operation == CMD_UPDATE)
-		return plan->fdw->ExecForeignUpdate(estate, plan->relinfo, slot,
-											plan_slot);
-
-	/* It returns the slot, whichever that is: nothing is stored there. */
-	if (plan->operation == CMD_DELETE)
-		return plan->fdw->ExecForeignDelete(estate, plan->relinfo, plan_slot,
-											plan_slot);
-	if (plan->batch_size <= 1)
-		return plan->fdw->ExecForeignInsert(estate, plan->relinfo, slot,
-											plan_slot);
+	if (plan->operation != CMD_INSERT || plan->batch_size <= 1)
+		return write_row(target, slot, plan_slot);
 	if (target->kept.nrows >= plan->batch_size)
 	{
 		target->kept.next_position = px_write_position(target);

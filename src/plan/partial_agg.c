@@ -64,16 +64,15 @@ add_keys(PlannerInfo *root, List *targetlist, PathTarget *plain)
 {
 	ListCell   *lc;
 
+	if (px_partial_aggregates_setting == PX_PARTIAL_EXACT &&
+		!px_group_is_exact(root->parse->groupClause, targetlist))
+		return false;
 	foreach(lc, root->parse->groupClause)
 	{
 		const SortGroupClause *clause = lfirst_node(SortGroupClause, lc);
 		Expr	   *key = get_sortgroupref_tle(clause->tleSortGroupRef,
 											   targetlist)->expr;
 
-		if (px_partial_aggregates_setting == PX_PARTIAL_EXACT &&
-			!px_key_is_exact(exprType((Node *) key), exprTypmod((Node *) key),
-							 exprCollation((Node *) key)))
-			return false;
 		add_column_to_pathtarget(plain, key, clause->tleSortGroupRef);
 	}
 	return true;

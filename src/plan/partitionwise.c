@@ -54,6 +54,7 @@
 #include "plan/partition_key.h"
 #include "plan/partitionwise.h"
 #include "plan/paths.h"
+#include "tuple/agg_rule.h"
 #include "tuple/policy.h"
 
 /*
@@ -442,14 +443,18 @@ limit_joins(PlannerInfo *root)
 
 /*
  * Would aggregates of partitions change digits that partial_aggregates = exact
- * is to keep?  Core itself combines partial aggregates of floats.
+ * is to keep?  Core itself combines partial aggregates of floats, and groups
+ * whose keys are equal and look different.
  */
 static bool
 must_keep_digits(const PlannerInfo *root)
 {
+	const Query *parse = root->parse;
+
 	return px_partial_aggregates_setting == PX_PARTIAL_EXACT &&
-		(px_aggregates_need_order((Node *) root->parse->targetList) ||
-		 px_aggregates_need_order(root->parse->havingQual));
+		(px_aggregates_need_order((Node *) parse->targetList) ||
+		 px_aggregates_need_order(parse->havingQual) ||
+		 !px_group_is_exact(parse->groupClause, parse->targetList));
 }
 
 /*

@@ -17,6 +17,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/tlist.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
@@ -205,6 +206,24 @@ px_key_is_exact(Oid type, int32 typmod, Oid collation)
 		default:
 			return false;
 	}
+}
+
+bool
+px_group_is_exact(List *group_clause, List *targetlist)
+{
+	ListCell   *lc;
+
+	foreach(lc, group_clause)
+	{
+		const Node *key =
+			get_sortgroupclause_expr(lfirst_node(SortGroupClause, lc),
+									 targetlist);
+
+		if (!px_key_is_exact(exprType(key), exprTypmod(key),
+							 exprCollation(key)))
+			return false;
+	}
+	return true;
 }
 
 /* Is the aggregate's result the same, however the rows are divided? */

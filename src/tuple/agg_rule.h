@@ -103,6 +103,9 @@ extern const px_agg_rule *px_agg_rule_for(const Aggref *aggref, bool exact);
  */
 extern bool px_key_is_exact(Oid type, int32 typmod, Oid collation);
 
+/* Is that so of all keys of a GROUP BY? */
+extern bool px_group_is_exact(List *group_clause, List *targetlist);
+
 /*
  * The plain aggregates to ask a remote server for, at most PX_AGG_VALUES_MAX:
  * new Aggrefs of AGGSPLIT_SIMPLE with copies of the arguments and of the
