@@ -358,23 +358,11 @@ find_first_relid(Plan *plan, void *arg)
 	int		   *first = arg;
 	int			relid = 0;
 
-	switch (nodeTag(plan))
-	{
-		case T_SeqScan:
-		case T_IndexScan:
-		case T_IndexOnlyScan:
-		case T_BitmapHeapScan:
-		case T_SubqueryScan:
-			relid = (int) ((Scan *) plan)->scanrelid;
-			break;
-		case T_CustomScan:
-			if (px_plan_is_receive(plan))
-				relid = bms_next_member(((CustomScan *) plan)->custom_relids,
-										-1);
-			break;
-		default:
-			break;
-	}
+	if (px_plan_is_receive(plan))
+		relid = bms_next_member(((CustomScan *) plan)->custom_relids, -1);
+	else if (px_plan_is_table_scan(plan) || IsA(plan, IndexOnlyScan) ||
+			 IsA(plan, SubqueryScan))
+		relid = (int) ((Scan *) plan)->scanrelid;
 	if (relid > 0)
 		*first = Min(*first, relid);
 	return false;
