@@ -138,6 +138,11 @@ DECLARE c CURSOR FOR SELECT * FROM parent;
 FETCH 1 FROM c;
 UPDATE ONLY parent SET v = 'changed' WHERE CURRENT OF c;
 SELECT * FROM ONLY parent;
+CLOSE c;
+DECLARE c CURSOR FOR SELECT id, v FROM ONLY parent TABLESAMPLE bernoulli (100) UNION ALL SELECT id, v FROM item_1;
+FETCH 1 FROM c;
+UPDATE ONLY parent SET v = 'sampled' WHERE CURRENT OF c;
+SELECT * FROM ONLY parent;
 ROLLBACK;
 
 -- a write in the transaction: all is left to postgres_fdw

@@ -317,9 +317,7 @@ may_be_updated(List *children, int cursor_options)
 	{
 		const Plan *child = skip_projections(lfirst(lc));
 
-		if (IsA(child, SeqScan) || IsA(child, IndexScan) ||
-			IsA(child, IndexOnlyScan) || IsA(child, BitmapHeapScan) ||
-			IsA(child, TidScan) || IsA(child, TidRangeScan))
+		if (px_plan_is_table_scan(child) || IsA(child, IndexOnlyScan))
 			return true;
 	}
 	return false;
