@@ -12,6 +12,9 @@
 
 #include "nodes/parsenodes.h"
 #include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
+#include "parser/parse_relation.h"
+#include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
 #if PG_VERSION_NUM >= 180000
 #include "optimizer/optimizer.h"
@@ -67,6 +70,26 @@ px_selected_columns(const Query *query, RangeTblEntry *rte)
 #else
 	return &rte->selectedCols;
 #endif
+}
+
+/*
+ * The user as whom a table of a plan is read, InvalidOid for the current one.
+ * False if it is that of the table's parent, because the entry itself needs no
+ * rights: since 16.
+ */
+static inline bool
+px_planned_user(const PlannedStmt *stmt, Index rtindex, Oid *userid)
+{
+	RangeTblEntry *rte = rt_fetch(rtindex, stmt->rtable);
+
+#if PG_VERSION_NUM >= 160000
+	if (rte->perminfoindex == 0)
+		return false;
+	*userid = getRTEPermissionInfo(stmt->permInfos, rte)->checkAsUser;
+#else
+	*userid = rte->checkAsUser;
+#endif
+	return true;
 }
 
 /*

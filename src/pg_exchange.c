@@ -44,6 +44,7 @@
 #include "plan/partitionwise.h"
 #include "plan/paths.h"
 #include "plan/place.h"
+#include "plan/plain_explain.h"
 #include "plan/rewrite.h"
 #include "plan/row_function.h"
 #include "plan/unpack.h"
@@ -83,6 +84,7 @@ _PG_init(void)
 	px_trim_init();
 	px_modify_init();
 	px_estimate_init();
+	px_plain_explain_init();
 	px_paths_init();
 	px_partial_agg_init();
 	px_whole_agg_init();

@@ -284,21 +284,6 @@ ancestors_of(Oid relid)
 	return list_delete_first(ancestors);
 }
 
-static const char *
-option_value(List *options, const char *name, const char *without)
-{
-	ListCell   *lc;
-
-	foreach(lc, options)
-	{
-		DefElem    *def = lfirst_node(DefElem, lc);
-
-		if (strcmp(def->defname, name) == 0)
-			return defGetString(def);
-	}
-	return without;
-}
-
 /* Ask the servers for the sizes of all tables. */
 static void
 ask_sizes(List *tables)
@@ -309,18 +294,9 @@ ask_sizes(List *tables)
 	foreach(lc, tables)
 	{
 		px_sample  *sample = lfirst(lc);
-		ForeignTable *foreign = GetForeignTable(sample->relid);
-		px_asked_table *question = palloc0(sizeof(px_asked_table));
 
-		question->serverid = foreign->serverid;
-		question->userid = sample->owner;
-		question->schema = option_value(
-			foreign->options, "schema_name",
-			get_namespace_name(get_rel_namespace(sample->relid)));
-		question->name = option_value(foreign->options, "table_name",
-									  get_rel_name(sample->relid));
-		sample->asked = question;
-		questions = lappend(questions, question);
+		sample->asked = px_asked_table_new(sample->relid, sample->owner);
+		questions = lappend(questions, sample->asked);
 	}
 	px_ask_statistics(questions);
 }

@@ -4,7 +4,8 @@
  *		What servers know about their tables.
  *
  * A server answers with lines, which are JSON arrays of strings.  The first
- * string is "table" or "column".  pg_stats shows what the remote user may see.
+ * string is "table", "column" or "plain".  pg_stats shows what the remote user
+ * may see.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,12 +13,14 @@
 
 #include <math.h>
 
+#include "commands/defrem.h"
 #include "foreign/foreign.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/jsonb.h"
+#include "utils/lsyscache.h"
 
 #include "compat.h"
 #include "conn/answer.h"
@@ -41,6 +44,7 @@ typedef struct asked_server
 	Oid			userid;
 	MemoryContextCallback forget;
 	List	   *tables;			/* of px_asked_table */
+	char	   *sql;			/* the question */
 	char	   *lines;			/* the answer, or NULL */
 } asked_server;
 
@@ -48,22 +52,57 @@ typedef struct asked_server
  * The question
  * --------------------------------------------------------------------- */
 
-/*
- * The tables of these names and, for each, its members: itself and its
- * children.  An estimate of rows uses the present size, as the planner there
- * would.  A member with rows that was never analyzed has only its size.
- */
-#define TABLES_SQL \
-	"SELECT pg_catalog.json_build_array('table', c.nspname, c.relname," \
-	" m.tuples, m.nbytes, m.unknown, CASE WHEN m.stored THEN 't' END)" \
-	"::pg_catalog.text FROM (" \
+/* The value of an option, or what it is without that option. */
+static const char *
+option_value(List *options, const char *name, const char *without)
+{
+	ListCell   *lc;
+
+	foreach(lc, options)
+	{
+		DefElem    *def = lfirst_node(DefElem, lc);
+
+		if (strcmp(def->defname, name) == 0)
+			return defGetString(def);
+	}
+	return without;
+}
+
+px_asked_table *
+px_asked_table_new(Oid relid, Oid userid)
+{
+	ForeignTable *table = GetForeignTable(relid);
+	px_asked_table *asked = palloc0(sizeof(px_asked_table));
+
+	asked->serverid = table->serverid;
+	asked->userid = userid;
+	asked->schema = option_value(
+		table->options, "schema_name",
+		get_namespace_name(get_rel_namespace(relid)));
+	asked->name = option_value(table->options, "table_name",
+							   get_rel_name(relid));
+	return asked;
+}
+
+/* The tables of these names, as c, and for each its members, itself among them. */
+#define NAMED_SQL \
+	" FROM (" \
 	"SELECT t.oid, n.nspname::pg_catalog.text, t.relname::pg_catalog.text" \
 	" FROM pg_catalog.pg_class t JOIN pg_catalog.pg_namespace n" \
 	" ON n.oid" PX_EQ "t.relnamespace WHERE n.nspname" PX_EQ \
 	"ANY (%s::pg_catalog.name[]) AND t.relname" PX_EQ \
 	"ANY (%s::pg_catalog.name[])) c CROSS JOIN LATERAL (" \
 	"WITH RECURSIVE i(o) AS (SELECT c.oid UNION ALL SELECT h.inhrelid" \
-	" FROM pg_catalog.pg_inherits h, i WHERE h.inhparent" PX_EQ "i.o)" \
+	" FROM pg_catalog.pg_inherits h, i WHERE h.inhparent" PX_EQ "i.o)"
+
+/*
+ * An estimate of rows uses the present size, as the planner there
+ * would.  A member with rows that was never analyzed has only its size.
+ */
+#define TABLES_SQL \
+	"SELECT pg_catalog.json_build_array('table', c.nspname, c.relname," \
+	" m.tuples, m.nbytes, m.unknown, CASE WHEN m.stored THEN 't' END)" \
+	"::pg_catalog.text" NAMED_SQL \
 	" SELECT pg_catalog.sum(CASE WHEN NOT s.known THEN 0" \
 	" WHEN s.relpages OPERATOR(pg_catalog.>) 0" \
 	" THEN s.reltuples::pg_catalog.float8 OPERATOR(pg_catalog.*) s.nbytes" \
@@ -102,6 +141,17 @@ typedef struct asked_server
 	"ANY (%s::pg_catalog.name[]) AND s.tablename" PX_EQ \
 	"ANY (%s::pg_catalog.name[])"
 
+/* Attributes of kind v: since 18. */
+#define PLAIN_SQL \
+	"SELECT pg_catalog.json_build_array('plain', c.nspname, c.relname," \
+	" CASE WHEN m.plain THEN pg_catalog.getdatabaseencoding()" \
+	"::pg_catalog.text END)::pg_catalog.text" NAMED_SQL \
+	" SELECT pg_catalog.bool_and(r.relkind" PX_EQ \
+	"ANY ('{r,m,p}'::pg_catalog.\"char\"[]) AND NOT r.relrowsecurity" \
+	" AND NOT EXISTS (SELECT FROM pg_catalog.pg_attribute a" \
+	" WHERE a.attrelid" PX_EQ "r.oid AND a.attgenerated" PX_EQ "'v')) AS plain" \
+	" FROM i JOIN pg_catalog.pg_class r ON r.oid" PX_EQ "i.o) m"
+
 /* A literal of an array of names. */
 static void
 append_name(StringInfo array, const char *name)
@@ -110,14 +160,13 @@ append_name(StringInfo array, const char *name)
 					 quote_literal_cstr(name));
 }
 
-static char *
-question_sql(const asked_server *server)
+/* The names of the server's tables, as two arrays. */
+static void
+make_arrays(const asked_server *server, char **s, char **n)
 {
 	StringInfoData schemas;
 	StringInfoData names;
 	ListCell   *lc;
-	char	   *s;
-	char	   *n;
 
 	initStringInfo(&schemas);
 	initStringInfo(&names);
@@ -128,9 +177,28 @@ question_sql(const asked_server *server)
 		append_name(&schemas, table->schema);
 		append_name(&names, table->name);
 	}
-	s = psprintf("ARRAY[%s]", schemas.data);
-	n = psprintf("ARRAY[%s]", names.data);
+	*s = psprintf("ARRAY[%s]", schemas.data);
+	*n = psprintf("ARRAY[%s]", names.data);
+}
+
+static char *
+statistics_sql(const asked_server *server)
+{
+	char	   *s;
+	char	   *n;
+
+	make_arrays(server, &s, &n);
 	return psprintf(TABLES_SQL " UNION ALL " COLUMNS_SQL, s, n, s, n);
+}
+
+static char *
+plain_sql(const asked_server *server)
+{
+	char	   *s;
+	char	   *n;
+
+	make_arrays(server, &s, &n);
+	return psprintf(PLAIN_SQL, s, n);
 }
 
 /* The question needs no clean-up of its own if its connection is taken. */
@@ -159,7 +227,7 @@ ask(asked_server *server)
 
 	/* It is no stream, so exchange.connections does not count it. */
 	server->holder.connection->streams--;
-	if (!px_send_lines(server->holder.connection->pg, question_sql(server),
+	if (!px_send_lines(server->holder.connection->pg, server->sql,
 					   LOCK_TIMEOUT_MS))
 		px_connection_discard(server->holder.connection);
 }
@@ -231,6 +299,9 @@ read_line(const asked_server *server, const char *line)
 			read_number(words[4], &table->nbytes) &&
 			read_number(words[5], &table->nbytes_unknown);
 	}
+	else if (strcmp(words[0], "plain") == 0)
+		table->plain = words[3] != NULL &&
+			strcmp(words[3], GetDatabaseEncodingName()) == 0;
 	else if (strcmp(words[0], "column") == 0 && words[3] != NULL)
 	{
 		px_remote_column *column = palloc(sizeof(px_remote_column));
@@ -289,7 +360,7 @@ take_answer(asked_server *server, TimestampTz deadline)
 	else
 		px_connection_finish(connection);
 	if (!px_is_ok(outcome))
-		elog(DEBUG1, "server \"%s\" has told no statistics: %s",
+		elog(DEBUG1, "server \"%s\" has told nothing about its tables: %s",
 			 server->holder.servername, outcome.reason);
 }
 
@@ -333,8 +404,8 @@ group_by_server(List *tables)
 	return servers;
 }
 
-void
-px_ask_statistics(List *tables)
+static void
+ask_servers(List *tables, char *(*make_sql) (const asked_server *server))
 {
 	List	   *servers = group_by_server(tables);
 	TimestampTz deadline;
@@ -343,7 +414,12 @@ px_ask_statistics(List *tables)
 	PG_TRY();
 	{
 		foreach(lc, servers)
-			ask(lfirst(lc));
+		{
+			asked_server *server = lfirst(lc);
+
+			server->sql = make_sql(server);
+			ask(server);
+		}
 		deadline = px_setup_deadline();
 		foreach(lc, servers)
 		{
@@ -374,4 +450,16 @@ px_ask_statistics(List *tables)
 		if (server->lines)
 			(void) px_guarded(read_lines, server);
 	}
+}
+
+void
+px_ask_statistics(List *tables)
+{
+	ask_servers(tables, statistics_sql);
+}
+
+void
+px_ask_if_plain(List *tables)
+{
+	ask_servers(tables, plain_sql);
 }

@@ -35,7 +35,10 @@ typedef struct px_asked_table
 	const char *schema;			/* names on the server */
 	const char *name;
 
-	/* The answer. */
+	/* The answer of px_ask_if_plain. */
+	bool		plain;
+
+	/* That of px_ask_statistics. */
 	bool		answered;		/* the server knows the table, and its size */
 	double		tuples;			/* of members whose number of rows is known;
 								 * not negative */
@@ -46,11 +49,21 @@ typedef struct px_asked_table
 	List	   *columns;		/* of px_remote_column */
 } px_asked_table;
 
+/* The question about a foreign table of postgres_fdw, as a user sees it. */
+extern px_asked_table *px_asked_table_new(Oid relid, Oid userid);
+
 /*
  * Ask for all tables of the list.  What is not answered within a few seconds
  * is not; that is no error.  The answer is in the current memory context.
  * Blocks, serving interrupts.
  */
 extern void px_ask_statistics(List *tables);
+
+/*
+ * The same about whether reading a table can but return what is stored there:
+ * it is a table, or a partitioned one of such tables, without row security and
+ * without virtual columns, in a database of our encoding.
+ */
+extern void px_ask_if_plain(List *tables);
 
 #endif							/* PX_PLAN_ASK_STATISTICS_H */

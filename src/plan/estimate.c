@@ -23,7 +23,6 @@
 #include "optimizer/cost.h"
 #include "optimizer/plancat.h"
 #include "parser/parsetree.h"
-#include "tcop/utility.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/selfuncs.h"
@@ -36,16 +35,10 @@
 #include "plan/estimate.h"
 #include "plan/known_stats.h"
 #include "plan/parent_stats.h"
+#include "plan/plain_explain.h"
 
 static get_relation_stats_hook_type next_relation_stats = NULL;
 static get_attavgwidth_hook_type next_attavgwidth = NULL;
-static ProcessUtility_hook_type next_process_utility = NULL;
-
-/*
- * Plain EXPLAIN does not connect.  While it runs, nothing is asked, and only
- * what is known already is used.
- */
-static bool is_quiet = false;
 
 /* May estimates of servers be used at all? */
 static bool
@@ -77,22 +70,6 @@ px_uses_remote_estimate(const ForeignTable *table)
 	return false;
 }
 
-/* The value of an option, or what it is without that option. */
-static const char *
-option_value(List *options, const char *name, const char *without)
-{
-	ListCell   *lc;
-
-	foreach(lc, options)
-	{
-		DefElem    *def = lfirst_node(DefElem, lc);
-
-		if (strcmp(def->defname, name) == 0)
-			return defGetString(def);
-	}
-	return without;
-}
-
 /* ---------------------------------------------------------------------
  * Asking
  * --------------------------------------------------------------------- */
@@ -122,24 +99,13 @@ add_question(PlannerInfo *root, RelOptInfo *rel, List **asked, List **known)
 {
 	Oid			relid = planner_rt_fetch(rel->relid, root)->relid;
 	px_known_table *entry = px_known_table_get(relid, user_of(rel));
-	ForeignTable *table;
-	px_asked_table *question;
 
 	if (px_known_is_fresh(entry))
 		return;
 	px_known_table_renew(entry);
-	table = GetForeignTable(relid);
-	if (px_uses_remote_estimate(table))
+	if (px_uses_remote_estimate(GetForeignTable(relid)))
 		return;
-	question = palloc0(sizeof(px_asked_table));
-	question->serverid = table->serverid;
-	question->userid = user_of(rel);
-	question->schema = option_value(
-		table->options, "schema_name",
-		get_namespace_name(get_rel_namespace(relid)));
-	question->name = option_value(table->options, "table_name",
-								  get_rel_name(relid));
-	*asked = lappend(*asked, question);
+	*asked = lappend(*asked, px_asked_table_new(relid, user_of(rel)));
 	*known = lappend(*known, entry);
 }
 
@@ -195,7 +161,8 @@ px_estimate_size(PlannerInfo *root, RelOptInfo *rel)
 		!is_unknown(root, rel, rel->fdwroutine->GetForeignRelSize))
 		return;
 	known = px_known_table_get(rte->relid, user_of(rel));
-	if (!px_known_is_fresh(known) && !is_quiet && !IsParallelWorker())
+	if (!px_known_is_fresh(known) && !px_in_plain_explain() &&
+		!IsParallelWorker())
 	{
 		ask_about_query(root, rel->fdwroutine->GetForeignRelSize);
 		known = px_known_table_get(rte->relid, user_of(rel));
@@ -312,59 +279,9 @@ attavgwidth(Oid relid, AttrNumber attnum)
 	return width;
 }
 
-/* ---------------------------------------------------------------------
- * Plain EXPLAIN
- * --------------------------------------------------------------------- */
-
-static bool
-is_plain_explain(const Node *stmt)
-{
-	bool		plain = true;
-	ListCell   *lc;
-
-	if (!IsA(stmt, ExplainStmt))
-		return false;
-	foreach(lc, ((const ExplainStmt *) stmt)->options)
-	{
-		DefElem    *option = lfirst_node(DefElem, lc);
-
-		if (strcmp(option->defname, "analyze") == 0)
-			plain = !defGetBoolean(option);
-	}
-	return plain;
-}
-
-static void
-process_utility(PlannedStmt *pstmt, const char *query, bool read_only_tree,
-				ProcessUtilityContext context, ParamListInfo params,
-				QueryEnvironment *environment, DestReceiver *dest,
-				QueryCompletion *completion)
-{
-	bool		before = is_quiet;
-
-	is_quiet |= !px_explain_remote && is_plain_explain(pstmt->utilityStmt);
-	PG_TRY();
-	{
-		if (next_process_utility)
-			next_process_utility(pstmt, query, read_only_tree, context,
-								 params, environment, dest, completion);
-		else
-			standard_ProcessUtility(pstmt, query, read_only_tree, context,
-									params, environment, dest, completion);
-	}
-	PG_FINALLY();
-	{
-		is_quiet = before;
-	}
-	PG_END_TRY();
-}
-
 void
 px_estimate_init(void)
 {
-	next_process_utility = ProcessUtility_hook;
-	ProcessUtility_hook = process_utility;
-
 	next_relation_stats = get_relation_stats_hook;
 	get_relation_stats_hook = relation_stats;
 	next_attavgwidth = get_attavgwidth_hook;

@@ -12,6 +12,9 @@
  * pg_exchange.partial_aggregates is off.  SELECT DISTINCT becomes GROUP BY at
  * once, because that can only be better.
  *
+ * The plan of another form may read more rows than the query asks for.  So all
+ * its foreign tables must be plain ones on their servers (plain_tables.h).
+ *
  * Queries are left alone that lock rows or write (but for INSERT ... SELECT),
  * have volatile functions, or have conditions of row security and of security
  * barriers, which must be evaluated before others.
@@ -36,6 +39,7 @@
 #include "plan/decorrelate.h"
 #include "plan/distinct.h"
 #include "plan/foreign_query.h"
+#include "plan/plain_tables.h"
 #include "plan/rewrite.h"
 #include "tuple/policy.h"
 
@@ -166,6 +170,7 @@ typedef struct form
 	px_decorrelate_options options;
 	bool		keeps_subqueries;	/* each sees what was written before */
 	bool		changed;
+	bool		reads_more;		/* rows than the query asks for, maybe */
 } form;
 
 /*
@@ -231,7 +236,7 @@ change_queries(Node *node, void *arg)
 			wanted->changed = true;
 		if (!wanted->keeps_subqueries &&
 			px_decorrelate((Query *) node, wanted->options))
-			wanted->changed = true;
+			wanted->changed = wanted->reads_more = true;
 		return query_tree_walker((Query *) node, change_queries, arg, 0);
 	}
 	return expression_tree_walker(node, change_queries, arg);
@@ -239,13 +244,15 @@ change_queries(Node *node, void *arg)
 
 /* The query in another form, or NULL if there is none. */
 static Query *
-change_query(const Query *query, px_decorrelate_options options)
+change_query(const Query *query, px_decorrelate_options options,
+			 bool *reads_more)
 {
 	Query	   *copy = copyObject(unconstify(Query *, query));
 	form		wanted = {.options = options,
 						  .keeps_subqueries = writes_foreign(query)};
 
 	(void) change_queries((Node *) copy, &wanted);
+	*reads_more = wanted.reads_more;
 	return wanted.changed ? copy : NULL;
 }
 
@@ -310,6 +317,7 @@ static PlannedStmt *
 rewrite_planner(PX_PLANNER_PARAMETERS)
 {
 	Query	   *forms[2] = {NULL, NULL};
+	bool		reads_more = false;
 	px_decorrelate_options options;
 	PlannedStmt *best;
 
@@ -320,10 +328,10 @@ rewrite_planner(PX_PLANNER_PARAMETERS)
 		options.has_order = (cursor_options & CURSOR_OPT_FAST_PLAN) != 0 ||
 			has_order((Node *) parse, NULL);
 		options.restrict_keys = true;
-		forms[0] = change_query(parse, options);
+		forms[0] = change_query(parse, options, &reads_more);
 		options.restrict_keys = false;
 		if (forms[0])
-			forms[1] = change_query(parse, options);
+			forms[1] = change_query(parse, options, &reads_more);
 		if (forms[1] && equal(forms[0], forms[1]))
 			forms[1] = NULL;
 	}
@@ -336,7 +344,8 @@ rewrite_planner(PX_PLANNER_PARAMETERS)
 		if (forms[i] == NULL)
 			continue;
 		other = plan_query(PX_PLANNER_ARGUMENTS(forms[i]));
-		if (is_cheaper(other, best, cursor_options))
+		if (is_cheaper(other, best, cursor_options) &&
+			(!reads_more || px_reads_plain_tables(other)))
 			best = other;
 	}
 	return best;

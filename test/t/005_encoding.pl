@@ -205,6 +205,17 @@ for my $column (qw(t a))
 is($coordinator->safe_psql('latin1', 'SELECT count(*), sum(i) FROM (SELECT i FROM utf8.bad OFFSET 0) x'), '1000|500500',
 	'columns without such characters are read');
 
+# A correlated subquery is no join with groups of strings that nobody asked for.
+is($coordinator->safe_psql('latin1', q{
+	CREATE TABLE words AS SELECT 'word ' || i AS t FROM generate_series(1, 300) i;
+	INSERT INTO words SELECT t FROM utf8.good WHERE i = 5;
+	ANALYZE words, utf8.good;
+	UPDATE pg_class SET reltuples = 1000, relpages = 7 WHERE oid = 'utf8.bad'::regclass;
+	SELECT sum(n), count(t) FROM (
+		SELECT (SELECT count(*) FROM utf8.bad b WHERE b.t = w.t) AS n, (SELECT max(t) FROM utf8.good g WHERE g.t = w.t) AS t
+		FROM words w OFFSET 0) x}),
+	'0|1', 'a subquery finds strings of another encoding');
+
 # SQL_ASCII there: bytes that may be anything. What is not text here is an
 # error of the remote, which knows what its client wants.
 create_database($shard, 'ascii', 'SQL_ASCII');
