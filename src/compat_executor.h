@@ -19,21 +19,28 @@
 #include "parser/parsetree.h"
 #include "partitioning/partprune.h"
 #include "pgstat.h"
+#include "utils/portal.h"
 #include "utils/rel.h"
 
 /*
  * ExecutorRun_hook lost execute_once: 18.  The parameters of such a function,
- * and the same as arguments for the next one.
+ * the same as arguments for the next one, and whether no other call of
+ * ExecutorRun follows.  Since 18 that is a guess, which is right if it is true:
+ * functions in SQL ask for one row at a time.
  */
 #if PG_VERSION_NUM >= 180000
 #define PX_EXECUTOR_RUN_PARAMETERS \
 	QueryDesc *queryDesc, ScanDirection direction, uint64 count
 #define PX_EXECUTOR_RUN_ARGUMENTS	queryDesc, direction, count
+#define PX_EXECUTOR_RUN_IS_ONCE                 \
+	(count > 1 && (!PortalIsValid(ActivePortal) || \
+				   ActivePortal->queryDesc != queryDesc))
 #else
 #define PX_EXECUTOR_RUN_PARAMETERS                               \
 	QueryDesc *queryDesc, ScanDirection direction, uint64 count, \
 		bool		execute_once
 #define PX_EXECUTOR_RUN_ARGUMENTS	queryDesc, direction, count, execute_once
+#define PX_EXECUTOR_RUN_IS_ONCE		execute_once
 #endif
 
 /* ExecutorRun, likewise: run a query to its end. */

@@ -40,6 +40,7 @@ typedef struct running_query
 {
 	const EState *estate;
 	bool		complete;
+	bool		once;			/* no other run follows */
 	struct running_query *outer;
 } running_query;
 
@@ -49,15 +50,30 @@ static ExecutorStart_hook_type next_executor_start = NULL;
 static ExecutorRun_hook_type next_executor_run = NULL;
 static ProcessUtility_hook_type next_process_utility = NULL;
 
+static const running_query *
+find_running(const EState *estate)
+{
+	const running_query *query = running;
+
+	while (query && query->estate != estate)
+		query = query->outer;
+	return query;
+}
+
 bool
 px_run_is_complete(const EState *estate)
 {
-	for (const running_query *query = running; query; query = query->outer)
-	{
-		if (query->estate == estate)
-			return query->complete;
-	}
-	return false;
+	const running_query *query = find_running(estate);
+
+	return query && query->complete;
+}
+
+bool
+px_run_may_resume(const EState *estate)
+{
+	const running_query *query = find_running(estate);
+
+	return query == NULL || !(query->complete || query->once);
 }
 
 static bool
@@ -204,7 +220,8 @@ executor_start(QueryDesc *query, int eflags)
 static void
 executor_run(PX_EXECUTOR_RUN_PARAMETERS)
 {
-	running_query self = {queryDesc->estate, count == 0, running};
+	running_query self = {queryDesc->estate, count == 0,
+						  PX_EXECUTOR_RUN_IS_ONCE, running};
 
 	running = &self;
 	PG_TRY();

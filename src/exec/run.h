@@ -17,6 +17,12 @@
  */
 extern bool px_run_is_complete(const EState *estate);
 
+/*
+ * May other statements come before the query of estate has returned its last
+ * row?  False also if its caller wants a few rows, and no more later.
+ */
+extern bool px_run_may_resume(const EState *estate);
+
 /* Does the plan write to foreign tables, or may it route rows to some? */
 extern bool px_run_writes_foreign(const PlannedStmt *plan);
 

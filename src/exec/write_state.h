@@ -117,6 +117,8 @@ struct px_write_target
 	const char *table;			/* of the remote, qualified; NULL unless its
 								 * lane has other targets */
 	uint32		table_hash;		/* of that */
+	AttrNumber *varlena;		/* columns whose values may be large */
+	int			nvarlena;
 	px_write_phase phase;
 	int64		nseen;			/* rows in phase PX_WRITE_KEEPING */
 	px_kept_rows kept;

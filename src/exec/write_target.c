@@ -11,8 +11,10 @@
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "executor/executor.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 
 #include "exec/write_ask.h"
 #include "exec/write_kept.h"
@@ -24,6 +26,12 @@
 
 /* Keep no more bytes of rows as tuples, however few rows these are. */
 #define KEPT_NBYTES_MAX		(1024 * 1024)
+
+/*
+ * A row of more bytes is postgres_fdw's.  A piece travels as a text, which is
+ * larger than its frames by 121/105, and has at most 1 GB.
+ */
+#define ROW_NBYTES_MAX		((Size) 512 * 1024 * 1024)
 
 /*
  * postgres_fdw needs a tenth of the time for a row if its statements have at
@@ -299,10 +307,47 @@ passes_rows(const px_write_target *target)
 		 (target->plan.expects_few && !target->lane->has_frames));
 }
 
+void
+px_write_target_begin(px_write_target *target)
+{
+	TupleDesc desc = RelationGetDescr(target->plan.relinfo->ri_RelationDesc);
+
+	if (target->plan.operation == CMD_DELETE)
+		return;
+	target->varlena = MemoryContextAlloc(target->writer->context,
+										 Max(desc->natts, 1) *
+										 sizeof(AttrNumber));
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(desc, i);
+
+		if (attribute->attlen == -1 && !attribute->attisdropped)
+			target->varlena[target->nvarlena++] = attribute->attnum;
+	}
+}
+
+static bool
+is_too_large(const px_write_target *target, TupleTableSlot *slot)
+{
+	Size		nbytes = 0;
+
+	for (int i = 0; i < target->nvarlena; i++)
+	{
+		bool		isnull;
+		Datum		value = slot_getattr(slot, target->varlena[i], &isnull);
+
+		if (!isnull && !VARATT_IS_SHORT(DatumGetPointer(value)))
+			nbytes += toast_raw_datum_size(value);
+	}
+	return nbytes > ROW_NBYTES_MAX;
+}
+
 TupleTableSlot *
 px_write_target_row(px_write_target *target, TupleTableSlot *slot,
 					TupleTableSlot *plan_slot)
 {
+	if (target->phase != PX_WRITE_DECLINED && is_too_large(target, slot))
+		px_write_lane_decline(target->lane, "a row is too large");
 	if (passes_rows(target))
 	{
 		if (target->nseen++ < kept_rows_max(target))

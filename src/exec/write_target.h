@@ -41,6 +41,9 @@ extern bool px_write_target_precedes(const px_write_target *target,
  */
 extern void px_write_target_catch_up(px_write_target *target);
 
+/* To be called once, when the target has its plan. */
+extern void px_write_target_begin(px_write_target *target);
+
 /* Why rows of a target are not frames, for which others may be needed. */
 #define PX_WRITE_ORDER	"tables of its server may depend on one another"
 #define PX_WRITE_TWICE	"another foreign table stands for the same table"

@@ -204,6 +204,7 @@ px_writer_add(const px_write_plan *plan)
 	target->writer = writer;
 	target->lane = px_write_lane_get(writer, plan);
 	target->stats.transport = "postgres_fdw (too few rows)";
+	px_write_target_begin(target);
 	*writer->targets_end = target;
 	writer->targets_end = &target->next;
 	target->number = writer->ntargets++;

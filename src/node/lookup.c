@@ -8,6 +8,11 @@
  * remote queries return the rows with these keys only.  So this is a hash
  * join over batches of outer rows, whose other side comes filtered.
  *
+ * Each batch has the inner side read anew, and with postgres_fdw that is once.
+ * If there is more than one, and rows there may be written in between, by other
+ * statements or by triggers of this one, then all results are kept before the
+ * first one is returned.
+ *
  * Of several keys, each has its own array.  A remote then may return more rows
  * than have a match: all join quals are evaluated here.
  *
@@ -23,6 +28,7 @@
 #include "optimizer/optimizer.h"
 #include "port/pg_bitutils.h"
 #include "utils/ruleutils.h"
+#include "utils/tuplestore.h"
 
 #include "compat.h"
 #include "exec/outer_batch.h"
@@ -33,9 +39,9 @@
 #include "node/receive.h"
 
 /*
- * If a LIMIT may end the join early, or a cursor, or a caller that wants one
- * row, then the first batch has so many rows, and each next one so many times
- * the rows of the last.
+ * If a LIMIT may end the join early, or a caller that wants one row, then the
+ * first batch has so many rows, and each next one so many times the rows of the
+ * last.
  */
 #define FEW_ROWS_FIRST	100
 #define FEW_ROWS_FACTOR 10
@@ -76,6 +82,9 @@ typedef struct px_lookup_state
 	uint64		nunmatched;		/* rows of the batch */
 	px_outer_row *row;			/* the next that the inner row may match; in
 								 * LOOKUP_UNMATCHED the next to look at */
+	bool		keeps_results;	/* all are computed before the first one */
+	Tuplestorestate *results;	/* these; or NULL */
+	TupleTableSlot *kept_slot;	/* for one of them; NULL until it is needed */
 	Datum	   *values;			/* scratch: one for each key */
 	uint32	   *hashes;			/* likewise */
 
@@ -207,15 +216,45 @@ start_scan(px_lookup_state *state)
 	state->batch_rows_max = 0;
 }
 
-/* How many rows has the first batch?  Known when the query runs. */
+/*
+ * Must all batches see the same rows of the inner side, although some may be
+ * written while the join is read?  If other statements come in between, outer
+ * rows are read that these might not have wanted.  That must raise no error; if
+ * it might, the plan of a cursor has no lookup (rewrite.c).  Known when the
+ * query runs.
+ */
+static bool
+must_see_same(const px_lookup_state *state)
+{
+	const CustomScan *scan = (const CustomScan *) state->css.ss.ps.plan;
+	const EState *estate = state->css.ss.ps.state;
+
+	if (px_run_may_resume(estate))
+		return private_int(scan, PX_LOOKUP_PRIVATE_HARMLESS) != 0;
+	return estate->es_plannedstmt->commandType != CMD_SELECT;
+}
+
+/* How many rows has the first batch? */
 static uint64
 first_batch_rows(const px_lookup_state *state)
 {
 	const CustomScan *scan = (const CustomScan *) state->css.ss.ps.plan;
 
+	if (must_see_same(state))
+		return PG_UINT64_MAX;
 	return private_int(scan, PX_LOOKUP_PRIVATE_FEW_ROWS) ||
 		!px_run_is_complete(state->css.ss.ps.state) ? FEW_ROWS_FIRST :
 		PG_UINT64_MAX;
+}
+
+/* Forget results that were kept. */
+static void
+forget_results(px_lookup_state *state)
+{
+	if (state->results)
+		tuplestore_end(state->results);
+	state->results = NULL;
+	state->keeps_results = false;
 }
 
 static void
@@ -466,6 +505,8 @@ next_batch(px_lookup_state *state)
 	if (state->outer_done)
 		return false;
 	load_batch(state);
+	if (!state->outer_done && !state->keeps_results)
+		state->keeps_results = must_see_same(state);
 	state->row = NULL;
 	if (px_outer_batch_nkeys(state->batch, 0) > 0)
 	{
@@ -584,9 +625,9 @@ next_joined(px_lookup_state *state)
  * --------------------------------------------------------------------- */
 
 static TupleTableSlot *
-exec_lookup(CustomScanState *css)
+next_result(px_lookup_state *state)
 {
-	px_lookup_state *state = (px_lookup_state *) css;
+	CustomScanState *css = &state->css;
 
 	while (next_joined(state))
 	{
@@ -595,6 +636,58 @@ exec_lookup(CustomScanState *css)
 		InstrCountFiltered1(css, 1);
 	}
 	return ExecClearTuple(css->ss.ps.ps_ResultTupleSlot);
+}
+
+/* Keep a result, and all that follow. */
+static void
+keep_results(px_lookup_state *state, TupleTableSlot *slot)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	MemoryContext oldcontext = MemoryContextSwitchTo(estate->es_query_cxt);
+
+	if (state->kept_slot == NULL)
+		state->kept_slot = ExecInitExtraTupleSlot(
+			estate, slot->tts_tupleDescriptor, &TTSOpsMinimalTuple);
+	state->results = tuplestore_begin_heap(false, false, work_mem);
+	while (!TupIsNull(slot))
+	{
+		tuplestore_puttupleslot(state->results, slot);
+		slot = next_result(state);
+	}
+	MemoryContextSwitchTo(oldcontext);
+}
+
+/* The next kept result, in the node's own slot. */
+static TupleTableSlot *
+next_kept(px_lookup_state *state)
+{
+	TupleTableSlot *slot = state->css.ss.ps.ps_ResultTupleSlot;
+	TupleTableSlot *kept = state->kept_slot;
+	int			natts = kept->tts_tupleDescriptor->natts;
+
+	ExecClearTuple(slot);
+	if (!tuplestore_gettupleslot(state->results, true, false, kept))
+		return slot;
+	slot_getallattrs(kept);
+	memcpy(slot->tts_values, kept->tts_values, natts * sizeof(Datum));
+	memcpy(slot->tts_isnull, kept->tts_isnull, natts * sizeof(bool));
+	return ExecStoreVirtualTuple(slot);
+}
+
+static TupleTableSlot *
+exec_lookup(CustomScanState *css)
+{
+	px_lookup_state *state = (px_lookup_state *) css;
+
+	if (state->results == NULL)
+	{
+		TupleTableSlot *slot = next_result(state);
+
+		if (!state->keeps_results)
+			return slot;
+		keep_results(state, slot);
+	}
+	return next_kept(state);
 }
 
 static void
@@ -613,6 +706,7 @@ rescan_lookup(CustomScanState *css)
 	if (state->outer->chgParam == NULL)
 		ExecReScan(state->outer);
 	ExecScanReScan(&css->ss);
+	forget_results(state);
 	start_scan(state);
 }
 
@@ -621,6 +715,7 @@ end_lookup(CustomScanState *css)
 {
 	px_lookup_state *state = (px_lookup_state *) css;
 
+	forget_results(state);
 	ExecEndNode(state->outer);
 	ExecEndNode(state->inner);
 }

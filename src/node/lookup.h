@@ -22,6 +22,8 @@ typedef enum px_lookup_private
 	PX_LOOKUP_PRIVATE_PARAM,	/* PARAM_EXEC of the first key's array; the
 								 * others follow.  -1 during planning */
 	PX_LOOKUP_PRIVATE_FEW_ROWS, /* 1 if a LIMIT may end the join early */
+	PX_LOOKUP_PRIVATE_HARMLESS, /* 1 if outer rows that nobody wants may be
+								 * read, because that raises no error */
 	PX_LOOKUP_PRIVATE_OUTER_HASH,	/* functions for the outer keys */
 	PX_LOOKUP_PRIVATE_INNER_HASH,	/* functions for the inner keys */
 	PX_LOOKUP_PRIVATE_COLLATION,	/* of both */

@@ -84,7 +84,7 @@ px_asked_table_new(Oid relid, Oid userid)
 	return asked;
 }
 
-/* The tables of these names, as c, and for each its members, itself among them. */
+/* The tables of these names, as c, and the members of each, itself too. */
 #define NAMED_SQL \
 	" FROM (" \
 	"SELECT t.oid, n.nspname::pg_catalog.text, t.relname::pg_catalog.text" \
@@ -96,8 +96,8 @@ px_asked_table_new(Oid relid, Oid userid)
 	" FROM pg_catalog.pg_inherits h, i WHERE h.inhparent" PX_EQ "i.o)"
 
 /*
- * An estimate of rows uses the present size, as the planner there
- * would.  A member with rows that was never analyzed has only its size.
+ * An estimate of rows uses the present size, as the planner there would.  A
+ * member with rows that was never analyzed has only its size.
  */
 #define TABLES_SQL \
 	"SELECT pg_catalog.json_build_array('table', c.nspname, c.relname," \

@@ -42,6 +42,7 @@
 #include "guc.h"
 #include "node/lookup.h"
 #include "plan/eligible.h"
+#include "plan/harmless.h"
 #include "plan/join_key.h"
 #include "plan/leaves.h"
 #include "plan/lookup.h"
@@ -542,9 +543,64 @@ scan_tuple_tlist(const Plan *outer, const Plan *inner, Relids inner_relids,
 	return tlist;
 }
 
+static bool
+has_harmful(List *conditions)
+{
+	ListCell   *lc;
+
+	foreach(lc, conditions)
+	{
+		if (!px_condition_is_harmless(lfirst(lc)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Might a node of the outer side raise an error for rows that nobody wants?  No
+ * local table does, if its conditions do not.
+ */
+static bool
+may_fail(Plan *plan, void *arg)
+{
+	ListCell   *lc;
+
+	if (has_harmful(plan->qual))
+		return true;
+	foreach(lc, plan->targetlist)
+	{
+		if (!px_condition_is_harmless(
+				(Node *) lfirst_node(TargetEntry, lc)->expr))
+			return true;
+	}
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+		case T_BitmapIndexScan:
+		case T_BitmapAnd:
+		case T_BitmapOr:
+		case T_Append:
+		case T_MergeAppend:
+		case T_Material:
+		case T_Sort:
+		case T_IncrementalSort:
+			return false;
+		case T_IndexScan:
+			return ((IndexScan *) plan)->indexorderby != NIL ||
+				has_harmful(((IndexScan *) plan)->indexqualorig);
+		case T_IndexOnlyScan:
+			return ((IndexOnlyScan *) plan)->indexorderby != NIL ||
+				has_harmful(((IndexOnlyScan *) plan)->recheckqual);
+		case T_BitmapHeapScan:
+			return has_harmful(((BitmapHeapScan *) plan)->bitmapqualorig);
+		default:
+			return true;
+	}
+}
+
 /* What the executor must know of the keys. */
 static List *
-make_private(List *path_private)
+make_private(List *path_private, bool harmless)
 {
 	List	   *outer_hash = NIL;
 	List	   *inner_hash = NIL;
@@ -575,8 +631,9 @@ make_private(List *path_private)
 	}
 
 	/* See px_lookup_private. */
-	private = list_make3(list_nth(path_private, LOOKUP_PATH_JOINTYPE),
-						 makeInteger(-1), makeInteger(0));
+	private = list_make4(list_nth(path_private, LOOKUP_PATH_JOINTYPE),
+						 makeInteger(-1), makeInteger(0),
+						 makeInteger(harmless));
 	private = lappend(private, outer_hash);
 	private = lappend(private, inner_hash);
 	private = lappend(private, collations);
@@ -619,9 +676,25 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 							 inner_relids, ojrelid),
 		px_add_nulling_relid(conds, inner_relids, ojrelid),
 		px_add_nulling_relid(filter, inner_relids, ojrelid));
-	scan->custom_private = make_private(private);
+	scan->custom_private = make_private(
+		private, !px_plan_walk(linitial(custom_plans), may_fail, NULL));
 	scan->methods = &px_lookup_scan_methods;
 	return &scan->scan.plan;
+}
+
+static bool
+is_harmful_lookup(Plan *plan, void *arg)
+{
+	return IsA(plan, CustomScan) &&
+		((CustomScan *) plan)->methods == &px_lookup_scan_methods &&
+		intVal(list_nth(((CustomScan *) plan)->custom_private,
+						PX_LOOKUP_PRIVATE_HARMLESS)) == 0;
+}
+
+bool
+px_lookup_may_fail(const PlannedStmt *stmt)
+{
+	return px_plan_walk_all(stmt, is_harmful_lookup, NULL);
 }
 
 void

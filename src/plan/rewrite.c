@@ -23,6 +23,7 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
@@ -32,13 +33,15 @@
 #include "optimizer/planmain.h"
 #include "optimizer/planner.h"
 #include "parser/parsetree.h"
-#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/reltrigger.h"
 
 #include "compat.h"
 #include "guc.h"
 #include "plan/decorrelate.h"
 #include "plan/distinct.h"
 #include "plan/foreign_query.h"
+#include "plan/lookup.h"
 #include "plan/plain_tables.h"
 #include "plan/rewrite.h"
 #include "tuple/policy.h"
@@ -57,6 +60,17 @@ static planner_hook_type prev_planner_hook = NULL;
 /* ---------------------------------------------------------------------
  * Which queries
  * --------------------------------------------------------------------- */
+
+/*
+ * May other statements come between the rows that the query returns?  Queries
+ * of cursors and of loops in PL/pgSQL, as of functions that write, must have
+ * plans without workers.
+ */
+static bool
+may_be_resumed(int cursor_options)
+{
+	return (cursor_options & CURSOR_OPT_PARALLEL_OK) == 0;
+}
 
 /*
  * Does the query, or one in it, write, lock rows or need an order of quals?  Or
@@ -168,7 +182,7 @@ is_suitable(Query *query, int cursor_options)
 typedef struct form
 {
 	px_decorrelate_options options;
-	bool		keeps_subqueries;	/* each sees what was written before */
+	bool		keeps_subqueries;	/* each sees what was written before it */
 	bool		changed;
 	bool		reads_more;		/* rows than the query asks for, maybe */
 } form;
@@ -196,13 +210,30 @@ has_order(Node *node, void *context)
 	return expression_tree_walker(node, has_order, context);
 }
 
-/* Are rows inserted into a table whose partitions may be foreign, or is it? */
+/*
+ * May rows of foreign tables be written before all rows of the query are read?
+ * The table that it inserts into is foreign, or may have foreign partitions, or
+ * has triggers that are called meanwhile.
+ */
 static bool
-writes_foreign(const Query *query)
+writes_meanwhile(const Query *query)
 {
-	return query->commandType == CMD_INSERT &&
-		get_rel_relkind(rt_fetch(query->resultRelation,
-								 query->rtable)->relid) != RELKIND_RELATION;
+	Relation	relation;
+	const TriggerDesc *triggers;
+	bool		result;
+
+	if (query->commandType != CMD_INSERT)
+		return false;
+
+	/* The parser or the plan cache has locked it. */
+	relation = table_open(
+		rt_fetch(query->resultRelation, query->rtable)->relid, NoLock);
+	triggers = relation->trigdesc;
+	result = relation->rd_rel->relkind != RELKIND_RELATION ||
+		(triggers && (triggers->trig_insert_before_row ||
+					  triggers->trig_insert_before_statement));
+	table_close(relation, NoLock);
+	return result;
 }
 
 /*
@@ -245,11 +276,11 @@ change_queries(Node *node, void *arg)
 /* The query in another form, or NULL if there is none. */
 static Query *
 change_query(const Query *query, px_decorrelate_options options,
-			 bool *reads_more)
+			 bool keeps_subqueries, bool *reads_more)
 {
 	Query	   *copy = copyObject(unconstify(Query *, query));
 	form		wanted = {.options = options,
-						  .keeps_subqueries = writes_foreign(query)};
+						  .keeps_subqueries = keeps_subqueries};
 
 	(void) change_queries((Node *) copy, &wanted);
 	*reads_more = wanted.reads_more;
@@ -313,37 +344,73 @@ plan_query(PX_PLANNER_PARAMETERS)
 		standard_planner(PX_PLANNER_ARGUMENTS(parse));
 }
 
+/*
+ * A plan of the query in one form.  If it is read in portions, between which
+ * others may write, a lookup must read its outer side at once.  Where it can't,
+ * there is none.
+ */
+static PlannedStmt *
+plan_form(PX_PLANNER_PARAMETERS)
+{
+	PlannedStmt *stmt;
+	Query	   *copy;
+
+	if (!px_lookup_joins || !may_be_resumed(cursor_options) ||
+		!px_query_is_foreign(parse))
+		return plan_query(PX_PLANNER_ARGUMENTS(parse));
+
+	copy = copyObject(parse);
+	stmt = plan_query(PX_PLANNER_ARGUMENTS(parse));
+	if (!px_lookup_may_fail(stmt))
+		return stmt;
+	px_lookup_joins = false;
+	PG_TRY();
+	{
+		stmt = plan_query(PX_PLANNER_ARGUMENTS(copy));
+	}
+	PG_FINALLY();
+	{
+		px_lookup_joins = true;
+	}
+	PG_END_TRY();
+	return stmt;
+}
+
 static PlannedStmt *
 rewrite_planner(PX_PLANNER_PARAMETERS)
 {
 	Query	   *forms[2] = {NULL, NULL};
 	bool		reads_more = false;
-	px_decorrelate_options options;
 	PlannedStmt *best;
 
 	if (is_suitable(parse, cursor_options))
 	{
+		px_decorrelate_options options = {
+			.has_order = has_order((Node *) parse, NULL),
+			.restrict_keys = true};
+		bool		keeps_subqueries = writes_meanwhile(parse) ||
+			may_be_resumed(cursor_options);
+
 		if (px_partial_aggregates_setting != PX_PARTIAL_OFF)
 			group_instead_of_distinct(parse);
-		options.has_order = (cursor_options & CURSOR_OPT_FAST_PLAN) != 0 ||
-			has_order((Node *) parse, NULL);
-		options.restrict_keys = true;
-		forms[0] = change_query(parse, options, &reads_more);
+		forms[0] = change_query(parse, options, keeps_subqueries,
+								&reads_more);
 		options.restrict_keys = false;
 		if (forms[0])
-			forms[1] = change_query(parse, options, &reads_more);
+			forms[1] = change_query(parse, options, keeps_subqueries,
+								&reads_more);
 		if (forms[1] && equal(forms[0], forms[1]))
 			forms[1] = NULL;
 	}
 
-	best = plan_query(PX_PLANNER_ARGUMENTS(parse));
+	best = plan_form(PX_PLANNER_ARGUMENTS(parse));
 	for (int i = 0; i < (int) lengthof(forms); i++)
 	{
 		PlannedStmt *other;
 
 		if (forms[i] == NULL)
 			continue;
-		other = plan_query(PX_PLANNER_ARGUMENTS(forms[i]));
+		other = plan_form(PX_PLANNER_ARGUMENTS(forms[i]));
 		if (is_cheaper(other, best, cursor_options) &&
 			(!reads_more || px_reads_plain_tables(other)))
 			best = other;

@@ -1,0 +1,114 @@
+--
+-- Queries between whose rows others write: cursors, loops, triggers.  Each row
+-- sees what it sees with postgres_fdw.
+--
+CREATE TABLE remote.lots AS SELECT g AS id, g % 100 AS v FROM generate_series(1, 30000) g;
+ALTER TABLE remote.lots ADD PRIMARY KEY (id);
+ANALYZE remote.lots;
+CREATE FOREIGN TABLE lots (id int, v int) SERVER loopback OPTIONS (schema_name 'remote');
+CREATE TABLE picked AS SELECT g AS id FROM generate_series(1, 400) g;
+ANALYZE lots, picked;
+
+-- What a query returns, a row at a time, while lots is updated: how many rows,
+-- and the sum of the values.
+CREATE FUNCTION loop_over(query text, enabled bool) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	x record;
+	n int := 0;
+	total bigint := 0;
+BEGIN
+	PERFORM set_config('pg_exchange.enabled', enabled::text, true);
+	BEGIN
+		FOR x IN EXECUTE query LOOP
+			n := n + 1;
+			total := total + coalesce(x.v, 0);
+			IF n % 50 = 1 THEN
+				UPDATE lots SET v = 1000 WHERE lots.id <= 400;
+			END IF;
+		END LOOP;
+		RAISE division_by_zero;		-- undo
+	EXCEPTION WHEN division_by_zero THEN
+	END;
+	RETURN n || ' ' || total;
+END
+$$;
+CREATE FUNCTION plan_of(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	found text := '';
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN DECLARE c CURSOR FOR ' || query LOOP
+		found := found || coalesce(substring(line, 'ExchangeLookup|SubPlan') || ' ', '');
+	END LOOP;
+	RETURN found;
+END
+$$;
+
+-- lookups of one batch and of several
+SET work_mem = '64kB';
+SELECT n, plan_of(q), loop_over(q, false) = loop_over(q, true) AS same FROM unnest(ARRAY[
+	'SELECT p.id::bigint AS v FROM picked p WHERE EXISTS (SELECT FROM lots l WHERE l.id = p.id AND l.v < 500)',
+	'SELECT l.v::bigint FROM picked p LEFT JOIN lots l ON l.id = p.id',
+	'SELECT l.v::bigint FROM picked p JOIN lots l ON l.id = p.id WHERE l.v < 500',
+	'SELECT l.v::bigint FROM (SELECT id FROM picked UNION ALL SELECT id FROM picked UNION ALL SELECT id FROM picked UNION ALL SELECT id FROM picked UNION ALL SELECT id FROM picked) p LEFT JOIN lots l ON l.id = p.id',
+	'SELECT l.v::bigint FROM picked p JOIN lots l ON l.id = p.id LIMIT 150'
+]) WITH ORDINALITY AS q(q, n);
+BEGIN;
+DECLARE c CURSOR FOR SELECT p.id, l.v FROM picked p LEFT JOIN lots l ON l.id = p.id ORDER BY p.id OFFSET 0;
+DECLARE d CURSOR FOR SELECT p.id FROM picked p WHERE EXISTS (SELECT FROM lots l WHERE l.id = p.id AND l.v < 500);
+FETCH 1 FROM c;
+MOVE 5 FROM d;
+UPDATE lots SET v = 1000 WHERE id <= 400;
+MOVE 300 FROM c;
+FETCH 1 FROM c;
+MOVE 350 FROM d;
+FETCH 1 FROM d;
+ROLLBACK;
+RESET work_mem;
+
+-- a caller that wants one row does not make a lookup read all
+CREATE FUNCTION asks_once() RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE
+	x bool;
+BEGIN
+	SELECT l.v >= 0 INTO x FROM picked p JOIN lots l ON l.id = p.id LIMIT 1;
+	RETURN x;
+END
+$$;
+SELECT asks_once();
+
+-- correlated subqueries
+SELECT n, plan_of(q), loop_over(q, false) = loop_over(q, true) AS same FROM unnest(ARRAY[
+	'SELECT (SELECT sum(l.v) FROM lots l WHERE l.id = p.id) AS v FROM picked p',
+	'SELECT p.id::bigint AS v FROM picked p WHERE p.id > (SELECT sum(l.v) FROM lots l WHERE l.id = p.id)'
+]) WITH ORDINALITY AS q(q, n);
+CREATE TABLE results (id int, v bigint);
+CREATE FUNCTION update_lots() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	UPDATE lots SET v = 1000 WHERE id = 400 - new.id;
+	RETURN new;
+END
+$$;
+CREATE TRIGGER update_lots BEFORE INSERT ON results FOR EACH ROW EXECUTE FUNCTION update_lots();
+BEGIN;
+INSERT INTO results SELECT p.id, (SELECT sum(l.v) FROM lots l WHERE l.id = p.id) FROM picked p;
+SELECT count(*), count(*) FILTER (WHERE v = 1000) AS written FROM results;
+ROLLBACK;
+
+-- An InitPlan is executed with the settings of the session
+CREATE FOREIGN TABLE lots_too (id int, v int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'lots');
+CREATE TABLE border (x int);
+INSERT INTO border VALUES (50);
+CREATE FUNCTION border() RETURNS int STABLE LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT x FROM border); END';
+SET intervalstyle = 'iso_8601';
+SELECT sum(CASE WHEN v > (SELECT border()) THEN 1 ELSE 0 END) FROM (SELECT * FROM lots UNION ALL SELECT * FROM lots_too) u;
+SELECT sum(CASE WHEN v > (SELECT length(min(interval '1 day 2 hours')::text) FROM picked) THEN 1 ELSE 0 END)
+	FROM (SELECT * FROM lots UNION ALL SELECT * FROM lots_too) u;
+SELECT * FROM exchange_differences('SELECT v % 3 AS k, max(CASE WHEN v > (SELECT length(min(interval ''1 day 2 hours'')::text) FROM picked) THEN 1 ELSE 0 END) AS m
+	FROM (SELECT * FROM lots UNION ALL SELECT * FROM lots_too) u GROUP BY 1');
+RESET intervalstyle;
+
+DROP TABLE picked, results, border;
+DROP FUNCTION loop_over, plan_of, asks_once, update_lots, border;
+DROP FOREIGN TABLE lots, lots_too;
+DROP TABLE remote.lots;
