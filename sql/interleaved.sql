@@ -7,7 +7,8 @@ ALTER TABLE remote.lots ADD PRIMARY KEY (id);
 ANALYZE remote.lots;
 CREATE FOREIGN TABLE lots (id int, v int) SERVER loopback OPTIONS (schema_name 'remote');
 CREATE TABLE picked AS SELECT g AS id FROM generate_series(1, 400) g;
-ANALYZE lots, picked;
+CREATE TABLE many AS SELECT 1 + g % 400 AS id, repeat('.', 100) AS filler FROM generate_series(1, 5000) g;
+ANALYZE lots, picked, many;
 
 -- What a query returns, a row at a time, while lots is updated: how many rows,
 -- and the sum of the values.
@@ -46,13 +47,17 @@ $$;
 
 -- lookups of one batch and of several
 SET work_mem = '64kB';
+SET cursor_tuple_fraction = 1;
 SELECT n, plan_of(q), loop_over(q, false) = loop_over(q, true) AS same FROM unnest(ARRAY[
 	'SELECT p.id::bigint AS v FROM picked p WHERE EXISTS (SELECT FROM lots l WHERE l.id = p.id AND l.v < 500)',
 	'SELECT l.v::bigint FROM picked p LEFT JOIN lots l ON l.id = p.id',
 	'SELECT l.v::bigint FROM picked p JOIN lots l ON l.id = p.id WHERE l.v < 500',
-	'SELECT l.v::bigint FROM (SELECT id FROM picked UNION ALL SELECT id FROM picked UNION ALL SELECT id FROM picked UNION ALL SELECT id FROM picked UNION ALL SELECT id FROM picked) p LEFT JOIN lots l ON l.id = p.id',
+	'SELECT l.v::bigint, m.filler FROM many m LEFT JOIN lots l ON l.id = m.id',
 	'SELECT l.v::bigint FROM picked p JOIN lots l ON l.id = p.id LIMIT 150'
 ]) WITH ORDINALITY AS q(q, n);
+SELECT substring(line, 'Batches: (\d+)')::int > 1 AS several
+FROM explain_stable('SELECT l.v::bigint, m.filler FROM many m LEFT JOIN lots l ON l.id = m.id', 'ANALYZE, COSTS OFF, TIMING OFF') line
+WHERE line ~ 'Batches';
 BEGIN;
 DECLARE c CURSOR FOR SELECT p.id, l.v FROM picked p LEFT JOIN lots l ON l.id = p.id ORDER BY p.id OFFSET 0;
 DECLARE d CURSOR FOR SELECT p.id FROM picked p WHERE EXISTS (SELECT FROM lots l WHERE l.id = p.id AND l.v < 500);
@@ -65,6 +70,7 @@ MOVE 350 FROM d;
 FETCH 1 FROM d;
 ROLLBACK;
 RESET work_mem;
+RESET cursor_tuple_fraction;
 
 -- a caller that wants one row does not make a lookup read all
 CREATE FUNCTION asks_once() RETURNS bool LANGUAGE plpgsql AS $$
@@ -108,7 +114,7 @@ SELECT * FROM exchange_differences('SELECT v % 3 AS k, max(CASE WHEN v > (SELECT
 	FROM (SELECT * FROM lots UNION ALL SELECT * FROM lots_too) u GROUP BY 1');
 RESET intervalstyle;
 
-DROP TABLE picked, results, border;
+DROP TABLE picked, many, results, border;
 DROP FUNCTION loop_over, plan_of, asks_once, update_lots, border;
 DROP FOREIGN TABLE lots, lots_too;
 DROP TABLE remote.lots;
