@@ -47,17 +47,24 @@ $$;
 
 -- lookups of one batch and of several
 SET work_mem = '64kB';
-SET cursor_tuple_fraction = 1;
 SELECT n, plan_of(q), loop_over(q, false) = loop_over(q, true) AS same FROM unnest(ARRAY[
 	'SELECT p.id::bigint AS v FROM picked p WHERE EXISTS (SELECT FROM lots l WHERE l.id = p.id AND l.v < 500)',
 	'SELECT l.v::bigint FROM picked p LEFT JOIN lots l ON l.id = p.id',
 	'SELECT l.v::bigint FROM picked p JOIN lots l ON l.id = p.id WHERE l.v < 500',
-	'SELECT l.v::bigint, m.filler FROM many m LEFT JOIN lots l ON l.id = m.id',
 	'SELECT l.v::bigint FROM picked p JOIN lots l ON l.id = p.id LIMIT 150'
 ]) WITH ORDINALITY AS q(q, n);
-SELECT substring(line, 'Batches: (\d+)')::int > 1 AS several
+SELECT loop_over('SELECT l.v::bigint, m.filler FROM many m LEFT JOIN lots l ON l.id = m.id', false) AS postgres_fdw \gset
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET enable_nestloop = off;
+SELECT substring(line, 'Batches: (\d+)  Keys')::int > 1 AS several
 FROM explain_stable('SELECT l.v::bigint, m.filler FROM many m LEFT JOIN lots l ON l.id = m.id', 'ANALYZE, COSTS OFF, TIMING OFF') line
-WHERE line ~ 'Batches';
+WHERE line ~ 'Keys:';
+SELECT plan_of(q), loop_over(q, true) = :'postgres_fdw' AS same
+FROM (VALUES ('SELECT l.v::bigint, m.filler FROM many m LEFT JOIN lots l ON l.id = m.id')) q(q);
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+RESET enable_nestloop;
 BEGIN;
 DECLARE c CURSOR FOR SELECT p.id, l.v FROM picked p LEFT JOIN lots l ON l.id = p.id ORDER BY p.id OFFSET 0;
 DECLARE d CURSOR FOR SELECT p.id FROM picked p WHERE EXISTS (SELECT FROM lots l WHERE l.id = p.id AND l.v < 500);
@@ -70,7 +77,6 @@ MOVE 350 FROM d;
 FETCH 1 FROM d;
 ROLLBACK;
 RESET work_mem;
-RESET cursor_tuple_fraction;
 
 -- a caller that wants one row does not make a lookup read all
 CREATE FUNCTION asks_once() RETURNS bool LANGUAGE plpgsql AS $$
