@@ -106,6 +106,15 @@ BEGIN;
 INSERT INTO results SELECT p.id, (SELECT sum(l.v) FROM lots l WHERE l.id = p.id) FROM picked p;
 SELECT count(*), count(*) FILTER (WHERE v = 1000) AS written FROM results;
 ROLLBACK;
+BEGIN;
+SET LOCAL work_mem = '64kB';
+SET LOCAL enable_hashjoin = off;
+SET LOCAL enable_mergejoin = off;
+SET LOCAL enable_nestloop = off;
+SELECT plan_of('SELECT m.id, l.v, m.filler FROM many m LEFT JOIN lots l ON l.id = m.id');
+INSERT INTO results SELECT m.id, l.v FROM many m LEFT JOIN lots l ON l.id = m.id AND m.filler <> '';
+SELECT count(*), count(*) FILTER (WHERE v = 1000) AS written FROM results;
+ROLLBACK;
 
 -- An InitPlan is executed with the settings of the session
 CREATE FOREIGN TABLE lots_too (id int, v int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'lots');

@@ -14,6 +14,7 @@
 #include "parser/parsetree.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
+#include "utils/memutils.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
@@ -166,6 +167,10 @@ ask_about_plan(const PlannedStmt *stmt)
 	List	   *known = NIL;	/* of known_table */
 	List	   *asked = NIL;	/* of px_asked_table */
 	Index		rtindex = 0;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "pg_exchange plain tables",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext oldcontext = MemoryContextSwitchTo(context);
 	ListCell   *lc;
 	ListCell   *question;
 
@@ -185,9 +190,8 @@ ask_about_plan(const PlannedStmt *stmt)
 		asked = lappend(asked, px_asked_table_new(rte->relid,
 												  user_of(stmt, rtindex)));
 	}
-	if (asked == NIL)
-		return;
-	px_ask_if_plain(asked);
+	if (asked != NIL)
+		px_ask_if_plain(asked);
 	forboth(lc, known, question, asked)
 	{
 		known_table *table = lfirst(lc);
@@ -195,6 +199,8 @@ ask_about_plan(const PlannedStmt *stmt)
 		table->plain = !table->invalidated &&
 			((const px_asked_table *) lfirst(question))->plain;
 	}
+	MemoryContextSwitchTo(oldcontext);
+	MemoryContextDelete(context);
 }
 
 bool
