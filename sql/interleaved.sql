@@ -127,6 +127,20 @@ SELECT sum(CASE WHEN v > (SELECT length(min(interval '1 day 2 hours')::text) FRO
 	FROM (SELECT * FROM lots UNION ALL SELECT * FROM lots_too) u;
 SELECT * FROM exchange_differences('SELECT v % 3 AS k, max(CASE WHEN v > (SELECT length(min(interval ''1 day 2 hours'')::text) FROM picked) THEN 1 ELSE 0 END) AS m
 	FROM (SELECT * FROM lots UNION ALL SELECT * FROM lots_too) u GROUP BY 1');
+CREATE TABLE parts (id int, v int) PARTITION BY HASH (id);
+CREATE FOREIGN TABLE parts_1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0) SERVER loopback OPTIONS (schema_name 'remote', table_name 'even');
+CREATE FOREIGN TABLE parts_2 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1) SERVER loopback OPTIONS (schema_name 'remote', table_name 'odd');
+CREATE TABLE hashed (id int) PARTITION BY HASH (id);
+CREATE TABLE remote.even AS SELECT * FROM remote.lots WHERE satisfies_hash_partition('hashed'::regclass, 2, 0, id);
+CREATE TABLE remote.odd AS SELECT * FROM remote.lots WHERE satisfies_hash_partition('hashed'::regclass, 2, 1, id);
+ANALYZE parts;
+SELECT q, d.* FROM unnest(ARRAY[
+	'SELECT id, sum(CASE WHEN v > (SELECT border()) THEN 1 ELSE 0 END) FROM parts WHERE id < 400 GROUP BY id',
+	'SELECT id, count(*) FROM parts WHERE id < 400 GROUP BY id HAVING max(v) > (SELECT border())',
+	'SELECT count(*) FROM parts a JOIN parts b ON a.id = b.id AND a.v + b.v > (SELECT border())',
+	'SELECT count(*) FROM parts a JOIN parts b ON a.id = b.id AND a.v = b.v + (SELECT border()) - 50'
+]) q, LATERAL (SELECT min(rows) AS rows, sum(only_postgres_fdw) AS missing, sum(only_exchange) AS wrong FROM exchange_differences(q)) d;
+DROP TABLE parts, hashed, remote.even, remote.odd;
 RESET intervalstyle;
 
 DROP TABLE picked, many, results, border;

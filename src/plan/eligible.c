@@ -222,3 +222,35 @@ px_expected_nbytes(PlannerInfo *root, const Path *path)
 	}
 	return nbytes;
 }
+
+static bool
+is_init_param(const Param *param, const PlannerInfo *root)
+{
+	ListCell   *lc;
+
+	if (param->paramkind != PARAM_EXEC)
+		return false;
+	foreach(lc, root->init_plans)
+	{
+		if (list_member_int(lfirst_node(SubPlan, lc)->setParam,
+							param->paramid))
+			return true;
+	}
+	return false;
+}
+
+static bool
+has_init_param(Node *node, void *root)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param))
+		return is_init_param((Param *) node, root);
+	return expression_tree_walker(node, has_init_param, root);
+}
+
+bool
+px_has_init_param(PlannerInfo *root, Node *node)
+{
+	return root->init_plans != NIL && has_init_param(node, root);
+}

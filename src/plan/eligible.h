@@ -37,4 +37,13 @@ extern bool px_rel_is_locked(PlannerInfo *root, RelOptInfo *rel);
  */
 extern double px_expected_nbytes(PlannerInfo *root, const Path *path);
 
+/*
+ * Has an expression a parameter that an InitPlan of the query sets?  If only we
+ * send the expression, and postgres_fdw has it evaluated here, it must not be
+ * sent: the value of the parameter would have to be known before the remote is
+ * asked, and the InitPlan would be executed with the settings of postgres_fdw's
+ * parameters, not with those of the session, and also if there is no row.
+ */
+extern bool px_has_init_param(PlannerInfo *root, Node *node);
+
 #endif							/* PX_PLAN_ELIGIBLE_H */

@@ -78,39 +78,6 @@ add_keys(PlannerInfo *root, List *targetlist, PathTarget *plain)
 	return true;
 }
 
-/* Is it a parameter that an InitPlan of the query sets? */
-static bool
-is_init_param(const Param *param, PlannerInfo *root)
-{
-	ListCell   *lc;
-
-	if (param->paramkind != PARAM_EXEC)
-		return false;
-	foreach(lc, root->init_plans)
-	{
-		if (list_member_int(lfirst_node(SubPlan, lc)->setParam,
-							param->paramid))
-			return true;
-	}
-	return false;
-}
-
-/*
- * Has an expression such a parameter?  The value of one that travels must be
- * known before the remote is asked, and the InitPlan is executed with other
- * settings then; where rows are aggregated here, it is executed with those of
- * the session, and only if there is a row.
- */
-static bool
-has_init_param(Node *node, void *root)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Param))
-		return is_init_param((Param *) node, root);
-	return expression_tree_walker(node, has_init_param, root);
-}
-
 PathTarget *
 px_partial_agg_plain(PlannerInfo *root, const PathTarget *partial,
 					 List *targetlist)
@@ -141,7 +108,7 @@ px_partial_agg_plain(PlannerInfo *root, const PathTarget *partial,
 		add_new_columns_to_pathtarget(plain,
 									  px_agg_plain_aggrefs(rule, aggref));
 	}
-	if (has_init_param((Node *) plain->exprs, root))
+	if (px_has_init_param(root, (Node *) plain->exprs))
 		return NULL;
 	return set_pathtarget_cost_width(root, plain);
 }

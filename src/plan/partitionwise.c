@@ -49,6 +49,7 @@
 
 #include "compat.h"
 #include "guc.h"
+#include "plan/eligible.h"
 #include "plan/late_pruning.h"
 #include "plan/partial_agg.h"
 #include "plan/partition_key.h"
@@ -310,6 +311,42 @@ names_objects(const PlannerInfo *root, const RelOptInfo *table)
 }
 
 /*
+ * Has a condition that joins the table a parameter that an InitPlan sets?  One
+ * of equality is an equivalence class; sources are as the query has them.
+ */
+static bool
+joins_by_init_param(PlannerInfo *root, const RelOptInfo *table)
+{
+	ListCell   *lc;
+
+	if (root->init_plans == NIL)
+		return false;
+	foreach(lc, table->joininfo)
+	{
+		if (px_has_init_param(
+				root, (Node *) lfirst_node(RestrictInfo, lc)->clause))
+			return true;
+	}
+	foreach(lc, root->eq_classes)
+	{
+		const EquivalenceClass *ec = lfirst_node(EquivalenceClass, lc);
+		ListCell   *source;
+
+		if (!bms_is_member((int) table->relid, ec->ec_relids))
+			continue;
+		foreach(source, ec->ec_sources)
+		{
+			const RestrictInfo *rinfo = lfirst_node(RestrictInfo, source);
+
+			if (bms_membership(rinfo->clause_relids) == BMS_MULTIPLE &&
+				px_has_init_param(root, (Node *) rinfo->clause))
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
  * What may be done partition by partition with table, as far as we decide it.
  * If it is about one that is left, other joins may be cheaper than the planner
  * believes, which counts all; aggregates would not be.  An Append of joins or
@@ -323,7 +360,8 @@ suits_table(PlannerInfo *root, RelOptInfo *table)
 
 	if (has_gate(table) || names_objects(root, table))
 		return suits;
-	suits.join = !is_pruned_later(root, table);
+	suits.join = !is_pruned_later(root, table) &&
+		!joins_by_init_param(root, table);
 	suits.aggregate = suits.join ||
 		(bms_membership(root->all_baserels) == BMS_SINGLETON &&
 		 px_late_pruning_is_possible(root, table));
@@ -457,6 +495,17 @@ must_keep_digits(const PlannerInfo *root)
 		 !px_group_is_exact(parse->groupClause, parse->targetList));
 }
 
+/* May the aggregates of the query be computed partition by partition? */
+static bool
+may_aggregate(PlannerInfo *root)
+{
+	const Query *parse = root->parse;
+
+	return !must_keep_digits(root) && !px_groups_by_sets(root) &&
+		!px_has_init_param(root, (Node *) parse->targetList) &&
+		!px_has_init_param(root, parse->havingQual);
+}
+
 /*
  * Called when the paths of a relation were made: choose the settings for the
  * joins and aggregates of its query level.
@@ -484,8 +533,7 @@ choose_settings(PlannerInfo *root, RelOptInfo *rel, Index rti,
 				continue;
 			suits = suits_table(root, table);
 			settings.join |= suits.join && !joins_as_whole;
-			settings.aggregate |= suits.aggregate && !must_keep_digits(root) &&
-				!px_groups_by_sets(root);
+			settings.aggregate |= suits.aggregate && may_aggregate(root);
 			if (!suits.join && !users.join)
 				table->consider_partitionwise_join = false;
 		}
