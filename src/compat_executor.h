@@ -19,7 +19,7 @@
 #include "parser/parsetree.h"
 #include "partitioning/partprune.h"
 #include "pgstat.h"
-#include "utils/portal.h"
+#include "tcop/pquery.h"
 #include "utils/rel.h"
 
 /*
