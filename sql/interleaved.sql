@@ -137,6 +137,9 @@ ANALYZE parts;
 SELECT q, d.* FROM unnest(ARRAY[
 	'SELECT id, sum(CASE WHEN v > (SELECT border()) THEN 1 ELSE 0 END) FROM parts WHERE id < 400 GROUP BY id',
 	'SELECT id, count(*) FROM parts WHERE id < 400 GROUP BY id HAVING max(v) > (SELECT border())',
+	'SELECT v, count(*) FROM parts GROUP BY v HAVING max(v) > (SELECT border())',
+	'SELECT DISTINCT v > (SELECT border()) FROM lots',
+	'SELECT DISTINCT v > (SELECT border()) FROM parts',
 	'SELECT count(*) FROM parts a JOIN parts b ON a.id = b.id AND a.v + b.v > (SELECT border())',
 	'SELECT count(*) FROM parts a JOIN parts b ON a.id = b.id AND a.v = b.v + (SELECT border()) - 50'
 ]) q, LATERAL (SELECT min(rows) AS rows, sum(only_postgres_fdw) AS missing, sum(only_exchange) AS wrong FROM exchange_differences(q)) d;

@@ -495,17 +495,6 @@ must_keep_digits(const PlannerInfo *root)
 		 !px_group_is_exact(parse->groupClause, parse->targetList));
 }
 
-/* May the aggregates of the query be computed partition by partition? */
-static bool
-may_aggregate(PlannerInfo *root)
-{
-	const Query *parse = root->parse;
-
-	return !must_keep_digits(root) && !px_groups_by_sets(root) &&
-		!px_has_init_param(root, (Node *) parse->targetList) &&
-		!px_has_init_param(root, parse->havingQual);
-}
-
 /*
  * Called when the paths of a relation were made: choose the settings for the
  * joins and aggregates of its query level.
@@ -533,7 +522,8 @@ choose_settings(PlannerInfo *root, RelOptInfo *rel, Index rti,
 				continue;
 			suits = suits_table(root, table);
 			settings.join |= suits.join && !joins_as_whole;
-			settings.aggregate |= suits.aggregate && may_aggregate(root);
+			settings.aggregate |= suits.aggregate && !must_keep_digits(root) &&
+				!px_groups_by_sets(root);
 			if (!suits.join && !users.join)
 				table->consider_partitionwise_join = false;
 		}

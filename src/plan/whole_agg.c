@@ -149,6 +149,12 @@ get_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 		return;
 	}
 
+	if (px_has_init_param(root, (Node *) output_rel->reltarget->exprs) ||
+		(stage == UPPERREL_GROUP_AGG &&
+		 px_has_init_param(root,
+						   ((GroupPathExtraData *) extra)->havingQual)))
+		return;
+
 	/* A path that is not going to be used must not replace others. */
 	output_rel->pathlist = NIL;
 	next_get_upper_paths(root, stage, input_rel, output_rel, extra);
