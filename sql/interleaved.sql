@@ -116,6 +116,48 @@ INSERT INTO results SELECT m.id, l.v FROM many m LEFT JOIN lots l ON l.id = m.id
 SELECT count(*), count(*) FILTER (WHERE v = 1000) AS written FROM results;
 ROLLBACK;
 
+-- functions in the query, rescans, functions that are read lazily, constraints
+CREATE TABLE thousands AS SELECT g AS id FROM generate_series(1, 6000) g;
+ANALYZE thousands;
+CREATE FUNCTION writes(i int) RETURNS int LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+	IF i % 8 = 0 THEN
+		UPDATE lots SET v = 1000 WHERE id <= 400 AND v < 1000;
+	END IF;
+	RETURN i;
+END
+$$;
+CREATE FUNCTION lazily() RETURNS SETOF bigint LANGUAGE sql VOLATILE
+	AS 'SELECT l.v::bigint FROM generate_series(1, 400) p(id) JOIN lots l ON l.id = p.id';
+CREATE FUNCTION outcome(query text, enabled bool) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	result text;
+BEGIN
+	PERFORM set_config('pg_exchange.enabled', enabled::text, true);
+	BEGIN
+		EXECUTE query INTO result;
+		RAISE division_by_zero;		-- undo
+	EXCEPTION WHEN division_by_zero THEN
+	END;
+	RETURN result;
+END
+$$;
+SELECT n, outcome(q, false) = outcome(q, true) AS same FROM unnest(ARRAY[
+	'SELECT sum(v) FROM (SELECT l.v, writes(p.id) FROM thousands p JOIN lots l ON l.id = p.id LIMIT 150) z',
+	'SELECT sum(v) FROM (SELECT l.v FROM (SELECT writes(id) AS id FROM picked OFFSET 0) p JOIN lots l ON l.id = p.id) z'
+]) WITH ORDINALITY AS q(q, n);
+SELECT n, loop_over(q, false) = loop_over(q, true) AS same FROM unnest(ARRAY[
+	'SELECT (SELECT max(l.v) FROM picked b LEFT JOIN lots l ON l.id = b.id + p.id)::bigint AS v FROM picked p WHERE p.id < 60',
+	'SELECT lazily() AS v'
+]) WITH ORDINALITY AS q(q, n);
+CREATE TABLE checked (id int CHECK (writes(id) > 0), v bigint);
+BEGIN;
+INSERT INTO checked SELECT p.id, (SELECT sum(l.v) FROM lots l WHERE l.id = p.id) FROM picked p WHERE id < 60;
+SELECT count(*), count(*) FILTER (WHERE v = 1000) AS written FROM checked;
+ROLLBACK;
+DROP TABLE thousands, checked;
+DROP FUNCTION writes, lazily, outcome;
+
 -- An InitPlan is executed with the settings of the session
 CREATE FOREIGN TABLE lots_too (id int, v int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'lots');
 CREATE TABLE border (x int);

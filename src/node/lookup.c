@@ -219,22 +219,21 @@ start_scan(px_lookup_state *state)
 /*
  * Must all batches see the same rows of the inner side, because others may write
  * to it while the join is read: statements that come between its rows, triggers,
- * or the query itself?  Then outer rows are read that nobody may want.  That
- * must raise no error; if it might, the plan of a cursor has no lookup
- * (rewrite.c).  Known when the query runs.
+ * or the query itself?  Then outer rows are read that nobody may want.  If a
+ * LIMIT does not want them, that must raise no error.  Known when the query
+ * runs; see plan_form (plan/rewrite.c) for what is known before.
  */
 static bool
 must_see_same(const px_lookup_state *state)
 {
 	const CustomScan *scan = (const CustomScan *) state->css.ss.ps.plan;
 	const EState *estate = state->css.ss.ps.state;
-	bool		harmless = private_int(scan, PX_LOOKUP_PRIVATE_HARMLESS);
 
-	if (px_run_may_resume(estate))
-		return harmless;
-	return (harmless || !private_int(scan, PX_LOOKUP_PRIVATE_FEW_ROWS)) &&
-		(px_run_has_early_triggers(estate) ||
-		 px_run_writes_foreign(estate->es_plannedstmt));
+	if (!px_run_may_resume(estate) && !px_run_has_early_triggers(estate) &&
+		!px_run_writes_foreign(estate->es_plannedstmt))
+		return false;
+	return private_int(scan, PX_LOOKUP_PRIVATE_HARMLESS) ||
+		!private_int(scan, PX_LOOKUP_PRIVATE_FEW_ROWS);
 }
 
 /* How many rows has the first batch? */

@@ -556,6 +556,20 @@ has_harmful(List *conditions)
 	return false;
 }
 
+static bool
+returns_harmful(const Plan *plan)
+{
+	ListCell   *lc;
+
+	foreach(lc, plan->targetlist)
+	{
+		if (!px_condition_is_harmless(
+				(Node *) lfirst_node(TargetEntry, lc)->expr))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Might a node of the outer side raise an error for rows that nobody wants?  No
  * local table does, if its conditions do not.
@@ -563,16 +577,8 @@ has_harmful(List *conditions)
 static bool
 may_fail(Plan *plan, void *arg)
 {
-	ListCell   *lc;
-
-	if (has_harmful(plan->qual))
+	if (has_harmful(plan->qual) || returns_harmful(plan))
 		return true;
-	foreach(lc, plan->targetlist)
-	{
-		if (!px_condition_is_harmless(
-				(Node *) lfirst_node(TargetEntry, lc)->expr))
-			return true;
-	}
 	switch (nodeTag(plan))
 	{
 		case T_SeqScan:
@@ -677,24 +683,44 @@ plan_lookup(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 		px_add_nulling_relid(conds, inner_relids, ojrelid),
 		px_add_nulling_relid(filter, inner_relids, ojrelid));
 	scan->custom_private = make_private(
-		private, !px_plan_walk(linitial(custom_plans), may_fail, NULL));
+		private, !has_harmful(otherquals) && !has_harmful(filter) &&
+		!px_plan_walk(linitial(custom_plans), may_fail, NULL));
 	scan->methods = &px_lookup_scan_methods;
 	return &scan->scan.plan;
 }
 
 static bool
-is_harmful_lookup(Plan *plan, void *arg)
+is_lookup(Plan *plan, void *arg)
 {
 	return IsA(plan, CustomScan) &&
-		((CustomScan *) plan)->methods == &px_lookup_scan_methods &&
-		intVal(list_nth(((CustomScan *) plan)->custom_private,
-						PX_LOOKUP_PRIVATE_HARMLESS)) == 0;
+		((CustomScan *) plan)->methods == &px_lookup_scan_methods;
+}
+
+/* Is it a lookup that may fail, or a node that executes one several times? */
+static bool
+is_unsuitable(Plan *plan, void *arg)
+{
+	if (IsA(plan, NestLoop))
+		return px_plan_walk(plan->righttree, is_lookup, NULL);
+	if (IsA(plan, RecursiveUnion))
+		return px_plan_walk(plan, is_lookup, NULL);
+	return is_lookup(plan, NULL) &&
+		(intVal(list_nth(((CustomScan *) plan)->custom_private,
+						 PX_LOOKUP_PRIVATE_HARMLESS)) == 0 ||
+		 returns_harmful(plan));
 }
 
 bool
-px_lookup_may_fail(const PlannedStmt *stmt)
+px_lookup_suits_writes(const PlannedStmt *stmt)
 {
-	return px_plan_walk_all(stmt, is_harmful_lookup, NULL);
+	ListCell   *lc;
+
+	foreach(lc, stmt->subplans)
+	{
+		if (px_plan_walk(lfirst(lc), is_lookup, NULL))
+			return false;
+	}
+	return !px_plan_walk(stmt->planTree, is_unsuitable, NULL);
 }
 
 void

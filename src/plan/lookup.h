@@ -11,11 +11,12 @@
 #include "nodes/plannodes.h"
 
 /*
- * Has the plan a lookup whose outer side may raise an error for rows that
- * nobody wants?  It cannot read them all at once if the query is read in
- * portions.
+ * May rows of foreign tables be written while the plan is executed?  Not if it
+ * has a lookup that is executed several times, because each time it reads the
+ * other side anew; nor if a lookup may raise an error for rows that nobody
+ * wants, because it reads all outer rows then.
  */
-extern bool px_lookup_may_fail(const PlannedStmt *stmt);
+extern bool px_lookup_suits_writes(const PlannedStmt *stmt);
 
 /* Install the planner's hook for joins; called by _PG_init. */
 extern void px_lookup_plan_init(void);

@@ -24,7 +24,9 @@
 #include "postgres.h"
 
 #include "access/table.h"
+#include "access/transam.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_proc.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -33,9 +35,11 @@
 #include "optimizer/planmain.h"
 #include "optimizer/planner.h"
 #include "parser/parsetree.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/reltrigger.h"
 
+#include "admit/user_code.h"
 #include "compat.h"
 #include "guc.h"
 #include "plan/decorrelate.h"
@@ -210,10 +214,58 @@ has_order(Node *node, void *context)
 	return expression_tree_walker(node, has_order, context);
 }
 
+static bool
+is_volatile_user_function(Oid function)
+{
+	return function >= FirstNormalObjectId &&
+		func_volatile(function) == PROVOLATILE_VOLATILE;
+}
+
+static bool
+may_write(Oid function, void *context)
+{
+	return px_any_function(function, is_volatile_user_function);
+}
+
+/* Does it call functions of users that may write to foreign tables? */
+static bool
+calls_writers(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (check_functions_in_node(node, may_write, NULL))
+		return true;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, calls_writers, context, 0);
+	return expression_tree_walker(node, calls_writers, context);
+}
+
+/* Do constraints of the table call such functions, or, maybe, its domains? */
+static bool
+checks_by_writers(const Relation relation)
+{
+	TupleDesc	desc = RelationGetDescr(relation);
+	const TupleConstr *constr = desc->constr;
+
+	for (int i = 0; constr && i < constr->num_check; i++)
+	{
+		if (calls_writers(stringToNode(constr->check[i].ccbin), NULL))
+			return true;
+	}
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Oid			type = TupleDescAttr(desc, i)->atttypid;
+
+		if (OidIsValid(type) && getBaseType(type) != type)
+			return true;
+	}
+	return false;
+}
+
 /*
  * May rows of foreign tables be written before all rows of the query are read?
  * The table that it inserts into is foreign, or may have foreign partitions, or
- * has triggers that are called meanwhile.
+ * triggers and constraints call functions meanwhile.
  */
 static bool
 writes_meanwhile(const Query *query)
@@ -231,7 +283,8 @@ writes_meanwhile(const Query *query)
 	triggers = relation->trigdesc;
 	result = relation->rd_rel->relkind != RELKIND_RELATION ||
 		(triggers && (triggers->trig_insert_before_row ||
-					  triggers->trig_insert_before_statement));
+					  triggers->trig_insert_before_statement)) ||
+		checks_by_writers(relation);
 	table_close(relation, NoLock);
 	return result;
 }
@@ -344,29 +397,26 @@ plan_query(PX_PLANNER_PARAMETERS)
 		standard_planner(PX_PLANNER_ARGUMENTS(parse));
 }
 
-/*
- * A plan of the query in one form.  If it is read in portions, between which
- * others may write, a lookup must read its outer side at once.  Where it can't,
- * there is none.
- */
-static PlannedStmt *
-plan_form(PX_PLANNER_PARAMETERS)
+/* Is it more than a query of one table? */
+static bool
+may_join(const Query *query)
 {
-	PlannedStmt *stmt;
-	Query	   *copy;
+	return query->commandType != CMD_SELECT || query->hasSubLinks ||
+		query->cteList != NIL || list_length(query->rtable) > 1 ||
+		(query->rtable != NIL && linitial_node(RangeTblEntry,
+											   query->rtable)->rtekind ==
+		 RTE_SUBQUERY);
+}
 
-	if (!px_lookup_joins || !may_be_resumed(cursor_options) ||
-		!px_query_is_foreign(parse))
-		return plan_query(PX_PLANNER_ARGUMENTS(parse));
+static PlannedStmt *
+plan_without_lookups(PX_PLANNER_PARAMETERS)
+{
+	PlannedStmt *volatile stmt = NULL;
 
-	copy = copyObject(parse);
-	stmt = plan_query(PX_PLANNER_ARGUMENTS(parse));
-	if (!px_lookup_may_fail(stmt))
-		return stmt;
 	px_lookup_joins = false;
 	PG_TRY();
 	{
-		stmt = plan_query(PX_PLANNER_ARGUMENTS(copy));
+		stmt = plan_query(PX_PLANNER_ARGUMENTS(parse));
 	}
 	PG_FINALLY();
 	{
@@ -374,6 +424,32 @@ plan_form(PX_PLANNER_PARAMETERS)
 	}
 	PG_END_TRY();
 	return stmt;
+}
+
+/*
+ * A plan of the query in one form.  Each batch of a lookup is a query of its
+ * own, where postgres_fdw reads the foreign table once.  So there is none if
+ * functions in the query may write to the table.  If statements or triggers
+ * may, in between, a lookup sees the same rows each time (node/lookup.c), but
+ * some do not suit that.
+ */
+static PlannedStmt *
+plan_form(PX_PLANNER_PARAMETERS)
+{
+	PlannedStmt *stmt;
+	Query	   *copy;
+
+	if (!px_lookup_joins || !may_join(parse) || !px_query_is_foreign(parse))
+		return plan_query(PX_PLANNER_ARGUMENTS(parse));
+	if (calls_writers((Node *) parse, NULL))
+		return plan_without_lookups(PX_PLANNER_ARGUMENTS(parse));
+	if (!may_be_resumed(cursor_options) && !writes_meanwhile(parse))
+		return plan_query(PX_PLANNER_ARGUMENTS(parse));
+
+	copy = copyObject(parse);
+	stmt = plan_query(PX_PLANNER_ARGUMENTS(parse));
+	return px_lookup_suits_writes(stmt) ? stmt :
+		plan_without_lookups(PX_PLANNER_ARGUMENTS(copy));
 }
 
 static PlannedStmt *
