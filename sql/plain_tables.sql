@@ -78,6 +78,20 @@ SELECT is_join('SELECT id, (SELECT max(x) FROM guarded g WHERE g.k = w.k) FROM w
 SELECT count(m), sum(m) FROM (SELECT (SELECT max(x) FROM members g WHERE g.k = w.k) AS m FROM wanted w WHERE id < 50 OFFSET 0) z;
 SELECT is_join('SELECT id, (SELECT max(x) FROM members g WHERE g.k = w.k) FROM wanted w');
 
+-- columns of other types, a domain, columns and rights that are missing
+CREATE TABLE remote.texts AS SELECT k, CASE k WHEN 2900 THEN 'abc' ELSE y::text END AS x FROM remote.stock;
+CREATE FOREIGN TABLE texts (k int, x int) SERVER loopback OPTIONS (schema_name 'remote');
+CREATE DOMAIN not_96 AS int CHECK (VALUE <> 96);
+CREATE FOREIGN TABLE domains (k int, x not_96 OPTIONS (column_name 'y')) SERVER loopback OPTIONS (schema_name 'remote', table_name 'stock');
+CREATE FOREIGN TABLE fewer (k int, x int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'stock');
+UPDATE pg_class SET reltuples = 3000, relpages = 14 WHERE oid IN ('texts'::regclass, 'domains'::regclass, 'fewer'::regclass);
+SELECT count(m), sum(m) FROM (SELECT (SELECT max(x) FROM texts t WHERE t.k = w.k) AS m FROM wanted w OFFSET 0) z;
+SELECT count(m), sum(m) FROM (SELECT (SELECT max(x) FROM domains t WHERE t.k = w.k) AS m FROM wanted w WHERE id < 80 OFFSET 0) z;
+SELECT count(m) FROM (SELECT CASE WHEN id < 0 THEN (SELECT max(x) FROM fewer s WHERE s.k = w.k) END AS m FROM wanted w OFFSET 0) z;
+DROP FOREIGN TABLE texts, domains, fewer;
+DROP DOMAIN not_96;
+DROP TABLE remote.texts;
+
 -- another table by the same name
 ALTER FOREIGN TABLE stock OPTIONS (table_name 'quotas');
 SELECT count(m), sum(m) FROM (SELECT (SELECT count(x) FROM stock s WHERE s.k = w.k) AS m FROM wanted w OFFSET 0) z;

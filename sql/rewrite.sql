@@ -7,14 +7,15 @@ CREATE TABLE remote.items AS
 		i::numeric AS size, 'item ' || i % 5 AS label, timestamp '2026-01-01' + i % 11 * interval '1 day' AS made
 	FROM generate_series(1, 1000) i;
 CREATE TABLE remote.parts AS
-	SELECT i AS part, nullif(i % 5, 4) AS brand, (i % 7 * 2.5)::numeric(8,2) AS wanted, 'item ' || i % 6 AS label,
+	SELECT i::bigint AS part, nullif(i % 5, 4) AS brand, (i % 7 * 2.5)::numeric(8,2) AS wanted, 'item ' || i % 6 AS label,
 		timestamptz '2026-01-01' + i * interval '1 day' AS made
 	FROM generate_series(1, 60) i;
 CREATE FOREIGN TABLE items (id int, part int, kind int, qty numeric(8,2), size numeric, label text, made timestamp)
 	SERVER loopback OPTIONS (schema_name 'remote', table_name 'items');
 CREATE FOREIGN TABLE parts (part bigint, brand int, wanted numeric(8,2), label text, made timestamptz)
 	SERVER loopback OPTIONS (schema_name 'remote', table_name 'parts');
-CREATE FOREIGN TABLE names (id int, label varchar(20)) SERVER loopback OPTIONS (schema_name 'remote', table_name 'items');
+CREATE TABLE remote.names AS SELECT id, label::varchar(20) FROM remote.items;
+CREATE FOREIGN TABLE names (id int, label varchar(20)) SERVER loopback OPTIONS (schema_name 'remote');
 CREATE TABLE local_parts AS SELECT * FROM remote.parts;
 ANALYZE items;
 ANALYZE names;

@@ -144,8 +144,13 @@ px_asked_table_new(Oid relid, Oid userid)
 /* Attributes of kind v: since 18. */
 #define PLAIN_SQL \
 	"SELECT pg_catalog.json_build_array('plain', c.nspname, c.relname," \
-	" CASE WHEN m.plain THEN pg_catalog.getdatabaseencoding()" \
-	"::pg_catalog.text END)::pg_catalog.text" NAMED_SQL \
+	" CASE WHEN m.plain AND pg_catalog.has_table_privilege(c.oid, 'SELECT')" \
+	" THEN pg_catalog.getdatabaseencoding()::pg_catalog.text END," \
+	" (SELECT pg_catalog.json_object_agg(a.attname," \
+	" pg_catalog.concat(a.atttypid, ' ', a.atttypmod))" \
+	"::pg_catalog.text FROM pg_catalog.pg_attribute a" \
+	" WHERE a.attrelid" PX_EQ "c.oid AND a.attnum OPERATOR(pg_catalog.>) 0" \
+	" AND NOT a.attisdropped))::pg_catalog.text" NAMED_SQL \
 	" SELECT pg_catalog.bool_and(r.relkind" PX_EQ \
 	"ANY ('{r,m,p}'::pg_catalog.\"char\"[]) AND NOT r.relrowsecurity" \
 	" AND NOT EXISTS (SELECT FROM pg_catalog.pg_attribute a" \
@@ -300,8 +305,11 @@ read_line(const asked_server *server, const char *line)
 			read_number(words[5], &table->nbytes_unknown);
 	}
 	else if (strcmp(words[0], "plain") == 0)
+	{
 		table->plain = words[3] != NULL &&
 			strcmp(words[3], GetDatabaseEncodingName()) == 0;
+		table->types = words[4];
+	}
 	else if (strcmp(words[0], "column") == 0 && words[3] != NULL)
 	{
 		px_remote_column *column = palloc(sizeof(px_remote_column));

@@ -37,6 +37,7 @@ typedef struct px_asked_table
 
 	/* The answer of px_ask_if_plain. */
 	bool		plain;
+	const char *types;			/* of its columns: a JSON object, by name */
 
 	/* That of px_ask_statistics. */
 	bool		answered;		/* the server knows the table, and its size */
@@ -62,7 +63,8 @@ extern void px_ask_statistics(List *tables);
 /*
  * The same about whether reading a table can but return what is stored there:
  * it is a table, or a partitioned one of such tables, without row security and
- * without virtual columns, in a database of our encoding.
+ * without virtual columns, that the user may read, in a database of our
+ * encoding.  A type is "oid typmod".
  */
 extern void px_ask_if_plain(List *tables);
 

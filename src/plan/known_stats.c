@@ -348,9 +348,8 @@ find_column(const px_asked_table *answer, const char *name)
 	return found;
 }
 
-/* The name that an attribute of a foreign table has on its server. */
-static const char *
-remote_name(Oid relid, const FormData_pg_attribute *attr)
+const char *
+px_remote_column_name(Oid relid, const FormData_pg_attribute *attr)
 {
 	ListCell   *lc;
 
@@ -374,7 +373,8 @@ make_column(px_known_table *table, const FormData_pg_attribute *attr,
 
 	if (attr->attisdropped)
 		return NULL;
-	input.remote = find_column(answer, remote_name(table->relid, attr));
+	input.remote = find_column(answer, px_remote_column_name(
+										   table->relid, attr));
 	if (input.remote == NULL)
 		return NULL;
 	input.type.type = getBaseType(attr->atttypid);

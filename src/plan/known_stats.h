@@ -13,6 +13,7 @@
 #define PX_PLAN_KNOWN_STATS_H
 
 #include "access/htup.h"
+#include "catalog/pg_attribute.h"
 #include "datatype/timestamp.h"
 
 #include "plan/ask_statistics.h"
@@ -60,5 +61,9 @@ extern void px_known_table_fill(px_known_table *table,
  * table is asked about again.
  */
 extern HeapTuple px_known_column(Oid relid, Oid userid, AttrNumber attnum);
+
+/* The name that an attribute of a foreign table has on its server. */
+extern const char *px_remote_column_name(Oid relid,
+										 const FormData_pg_attribute *attr);
 
 #endif							/* PX_PLAN_KNOWN_STATS_H */

@@ -8,13 +8,19 @@
 #include "postgres.h"
 
 #include "access/parallel.h"
+#include "access/table.h"
+#include "access/transam.h"
 #include "catalog/pg_class_d.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "parser/parsetree.h"
+#include "utils/builtins.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
+#include "utils/jsonb.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
@@ -23,6 +29,8 @@
 #include "conn/foreign_server.h"
 #include "guc.h"
 #include "plan/ask_statistics.h"
+#include "plan/guarded.h"
+#include "plan/known_stats.h"
 #include "plan/plain_explain.h"
 #include "plan/plain_tables.h"
 
@@ -153,6 +161,79 @@ user_of(const PlannedStmt *stmt, Index rtindex)
 	return GetUserId();
 }
 
+/* The type of a remote column, or NULL if there is none. */
+static const char *
+find_type(Jsonb *types, const char *name)
+{
+	JsonbValue	key = {.type = jbvString};
+	const JsonbValue *value;
+
+	key.val.string.val = unconstify(char *, name);
+	key.val.string.len = (int) strlen(name);
+	value = findJsonbValueFromContainer(&types->root, JB_FOBJECT, &key);
+	return value && value->type == jbvString ?
+		pnstrdup(value->val.string.val, value->val.string.len) : NULL;
+}
+
+/* Can each value of that remote type be read as one of the column's type? */
+static bool
+has_type(const FormData_pg_attribute *attr, const char *remote)
+{
+	Oid			type;
+	int			typmod;
+
+	if (remote == NULL || sscanf(remote, "%u %d", &type, &typmod) != 2)
+		return false;
+	if (attr->atttypid >= FirstNormalObjectId)
+		return getBaseType(attr->atttypid) == attr->atttypid;
+	return type == attr->atttypid &&
+		(attr->atttypmod == -1 || typmod == attr->atttypmod);
+}
+
+/* A peer's text. */
+typedef struct types_input
+{
+	const char *text;
+	Jsonb	   *types;
+} types_input;
+
+/* Called by px_guarded. */
+static void
+read_types(void *arg)
+{
+	types_input *input = arg;
+
+	input->types = DatumGetJsonbP(
+		DirectFunctionCall1(jsonb_in, CStringGetDatum(input->text)));
+}
+
+static bool
+has_declared_types(Oid relid, const char *text)
+{
+	types_input input = {.text = text};
+	Relation	relation;
+	TupleDesc	desc;
+	bool		same = true;
+
+	if (text == NULL || !px_guarded(read_types, &input) ||
+		!JB_ROOT_IS_OBJECT(input.types))
+		return false;
+
+	/* The planner has locked it. */
+	relation = table_open(relid, NoLock);
+	desc = RelationGetDescr(relation);
+	for (int i = 0; i < desc->natts && same; i++)
+	{
+		Form_pg_attribute attr = TupleDescAttr(desc, i);
+
+		if (!attr->attisdropped)
+			same = has_type(attr, find_type(input.types,
+											px_remote_column_name(relid, attr)));
+	}
+	table_close(relation, NoLock);
+	return same;
+}
+
 static bool
 is_foreign_table(const RangeTblEntry *rte)
 {
@@ -195,9 +276,11 @@ ask_about_plan(const PlannedStmt *stmt)
 	forboth(lc, known, question, asked)
 	{
 		known_table *table = lfirst(lc);
+		const px_asked_table *answer = lfirst(question);
 
-		table->plain = !table->invalidated &&
-			((const px_asked_table *) lfirst(question))->plain;
+		table->plain = answer->plain &&
+			has_declared_types(table->relid, answer->types) &&
+			!table->invalidated;
 	}
 	MemoryContextSwitchTo(oldcontext);
 	MemoryContextDelete(context);

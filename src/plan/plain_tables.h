@@ -5,7 +5,8 @@
  *
  * A foreign table may stand for a view, whose expressions may fail or write,
  * for some rows.  Who reads more rows of it than the query asks for would see
- * that.  And strings of another encoding may have no equivalent here.
+ * that.  And values of another type, or strings of another encoding, may have no
+ * equivalent here.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,7 +16,9 @@
 #include "nodes/plannodes.h"
 
 /*
- * Are all foreign tables that the plan may read plain (px_ask_if_plain)?  Their
+ * Are all foreign tables that the plan may read plain (px_ask_if_plain), and of
+ * the types that are declared here?  Types of users are not compared, but for
+ * domains, which may have constraints and are none of plain tables.  Their
  * servers are asked, all at once, unless that is known for the session since
  * a minute at most.  False if it can't be known.  A plain EXPLAIN, which asks
  * nothing, takes tables for plain that it knows nothing about.  Blocks, for
