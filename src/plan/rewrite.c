@@ -397,15 +397,28 @@ plan_query(PX_PLANNER_PARAMETERS)
 		standard_planner(PX_PLANNER_ARGUMENTS(parse));
 }
 
-/* Is it more than a query of one table? */
+/*
+ * Has the query items that could be joined?  The table that rows are inserted
+ * into is not one of them: what INSERT ... SELECT joins is in its subquery.
+ */
 static bool
 may_join(const Query *query)
 {
-	return query->commandType != CMD_SELECT || query->hasSubLinks ||
-		query->cteList != NIL || list_length(query->rtable) > 1 ||
-		(query->rtable != NIL && linitial_node(RangeTblEntry,
-											   query->rtable)->rtekind ==
-		 RTE_SUBQUERY);
+	int			nitems = query->commandType == CMD_INSERT ? -1 : 0;
+	ListCell   *lc;
+
+	if (query->hasSubLinks || query->cteList != NIL)
+		return true;
+	foreach(lc, query->rtable)
+	{
+		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+
+		if (rte->rtekind == RTE_SUBQUERY)
+			return true;
+		if (rte->rtekind != RTE_JOIN && rte->rtekind != RTE_RESULT)
+			nitems++;
+	}
+	return nitems > 1;
 }
 
 static PlannedStmt *
