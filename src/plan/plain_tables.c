@@ -185,7 +185,8 @@ has_type(const FormData_pg_attribute *attr, const char *remote)
 	if (remote == NULL || sscanf(remote, "%u %d", &type, &typmod) != 2)
 		return false;
 	if (attr->atttypid >= FirstNormalObjectId)
-		return getBaseType(attr->atttypid) == attr->atttypid;
+		return type >= FirstNormalObjectId &&
+			getBaseType(attr->atttypid) == attr->atttypid;
 	return type == attr->atttypid &&
 		(attr->atttypmod == -1 || typmod == attr->atttypmod);
 }
