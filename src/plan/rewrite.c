@@ -449,16 +449,21 @@ plan_without_lookups(PX_PLANNER_PARAMETERS)
 static PlannedStmt *
 plan_form(PX_PLANNER_PARAMETERS)
 {
+	bool		calls;
 	PlannedStmt *stmt;
 	Query	   *copy;
 
-	if (!px_lookup_joins || !may_join(parse) || !px_query_is_foreign(parse))
+	/* Most queries end here.  To look for foreign partitions takes longer. */
+	if (!px_lookup_joins || !may_join(parse))
 		return plan_query(PX_PLANNER_ARGUMENTS(parse));
-	if (calls_writers((Node *) parse, NULL))
-		return plan_without_lookups(PX_PLANNER_ARGUMENTS(parse));
-	if (!may_be_resumed(cursor_options) && !writes_meanwhile(parse))
+	calls = calls_writers((Node *) parse, NULL);
+	if (!calls && !may_be_resumed(cursor_options) && !writes_meanwhile(parse))
 		return plan_query(PX_PLANNER_ARGUMENTS(parse));
 
+	if (!px_query_is_foreign(parse))
+		return plan_query(PX_PLANNER_ARGUMENTS(parse));
+	if (calls)
+		return plan_without_lookups(PX_PLANNER_ARGUMENTS(parse));
 	copy = copyObject(parse);
 	stmt = plan_query(PX_PLANNER_ARGUMENTS(parse));
 	return px_lookup_suits_writes(stmt) ? stmt :
