@@ -12,7 +12,6 @@
 
 #include "catalog/pg_foreign_server.h"
 #include "catalog/pg_user_mapping.h"
-#include "commands/defrem.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "lib/stringinfo.h"
@@ -33,22 +32,6 @@
 PG_FUNCTION_INFO_V1(px_sql_check_here);
 PG_FUNCTION_INFO_V1(px_sql_check_there);
 
-/* The value of an option, or NULL. */
-static const char *
-option_value(List *options, const char *name)
-{
-	ListCell   *lc;
-
-	foreach(lc, options)
-	{
-		DefElem    *def = lfirst_node(DefElem, lc);
-
-		if (strcmp(def->defname, name) == 0)
-			return defGetString(def);
-	}
-	return NULL;
-}
-
 /* Options of a server are no secret: pg_foreign_server shows them. */
 static void
 check_options(px_report *report, ForeignServer *server)
@@ -63,7 +46,7 @@ check_options(px_report *report, ForeignServer *server)
 	initStringInfo(&found);
 	for (size_t i = 0; i < lengthof(names); i++)
 	{
-		const char *value = option_value(server->options, names[i]);
+		const char *value = px_option_value(server->options, names[i], NULL);
 
 		if (value)
 			appendStringInfo(&found, "%s%s=%s", found.len > 0 ? " " : "",

@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_user_mapping.h"
+#include "commands/defrem.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
@@ -33,4 +34,36 @@ px_server_has_mapping(Oid serverid, Oid userid)
 		SearchSysCacheExists2(USERMAPPINGUSERSERVER,
 							  ObjectIdGetDatum(InvalidOid),
 							  ObjectIdGetDatum(serverid));
+}
+
+const char *
+px_option_value(const List *options, const char *name, const char *otherwise)
+{
+	ListCell   *lc;
+
+	foreach(lc, options)
+	{
+		DefElem    *option = lfirst_node(DefElem, lc);
+
+		if (strcmp(option->defname, name) == 0)
+			return defGetString(option);
+	}
+	return otherwise;
+}
+
+void
+px_remote_table_name(Oid relid, const char **schema, const char **name)
+{
+	const List *options = GetForeignTable(relid)->options;
+
+	*schema = px_option_value(options, "schema_name",
+							  get_namespace_name(get_rel_namespace(relid)));
+	*name = px_option_value(options, "table_name", get_rel_name(relid));
+}
+
+const char *
+px_remote_column_name(Oid relid, AttrNumber attnum)
+{
+	return px_option_value(GetForeignColumnOptions(relid, attnum),
+						   "column_name", get_attname(relid, attnum, false));
 }

@@ -22,4 +22,13 @@ extern bool px_server_is_postgres_fdw(const ForeignServer *server);
  */
 extern bool px_server_has_mapping(Oid serverid, Oid userid);
 
+/* The value of an option, or what it is without that option. */
+extern const char *px_option_value(const List *options, const char *name,
+								   const char *otherwise);
+
+/* The names that a foreign table, and a column of it, have on the server. */
+extern void px_remote_table_name(Oid relid, const char **schema,
+								 const char **name);
+extern const char *px_remote_column_name(Oid relid, AttrNumber attnum);
+
 #endif							/* PX_CONN_FOREIGN_SERVER_H */

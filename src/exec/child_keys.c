@@ -10,7 +10,6 @@
 #include "access/htup_details.h"
 #include "access/xact.h"
 #include "catalog/pg_type_d.h"
-#include "commands/defrem.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -19,6 +18,7 @@
 #include "utils/tuplestore.h"
 
 #include "compat.h"
+#include "conn/foreign_server.h"
 #include "exec/ask_types.h"
 #include "exec/child_keys.h"
 #include "exec/scan_keys.h"
@@ -111,31 +111,15 @@ append_collation_test(StringInfo sql, const List *key)
 					 intVal(list_nth(key, PX_SCAN_KEY_POSITION)));
 }
 
-static const char *
-option_value(const List *options, const char *name, const char *otherwise)
-{
-	ListCell   *lc;
-
-	foreach(lc, options)
-	{
-		DefElem    *option = lfirst_node(DefElem, lc);
-
-		if (strcmp(option->defname, name) == 0)
-			return defGetString(option);
-	}
-	return otherwise;
-}
-
 /* The name of the remote table, as postgres_fdw's queries have it. */
 static const char *
 remote_table(Oid relid)
 {
-	const List *options = GetForeignTable(relid)->options;
+	const char *schema;
+	const char *name;
 
-	return quote_qualified_identifier(
-		option_value(options, "schema_name",
-					 get_namespace_name(get_rel_namespace(relid))),
-		option_value(options, "table_name", get_rel_name(relid)));
+	px_remote_table_name(relid, &schema, &name);
+	return quote_qualified_identifier(schema, name);
 }
 
 /*
@@ -146,9 +130,7 @@ remote_table(Oid relid)
 static void
 append_modifier_test(StringInfo sql, Oid relid, const Var *column)
 {
-	const char *name = option_value(
-		GetForeignColumnOptions(relid, column->varattno), "column_name",
-		get_attname(relid, column->varattno, false));
+	const char *name = px_remote_column_name(relid, column->varattno);
 
 	appendStringInfo(sql, "%s(SELECT a.atttypmod FROM pg_catalog.pg_attribute a"
 					 " WHERE a.attrelid OPERATOR(pg_catalog.=)"

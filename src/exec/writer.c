@@ -17,7 +17,6 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "commands/defrem.h"
 #include "common/hashfn.h"
 #include "foreign/foreign.h"
 #include "pgstat.h"
@@ -33,6 +32,7 @@
 #include "utils/resowner.h"
 
 #include "compat.h"
+#include "conn/foreign_server.h"
 #include "exec/clocks.h"
 #include "exec/write_error.h"
 #include "exec/write_kept.h"
@@ -86,34 +86,15 @@ make_writer(EState *estate)
 	return writer;
 }
 
-/* The value of an option of a foreign table; or if it has none, otherwise. */
-static const char *
-table_option(const ForeignTable *table, const char *name,
-			 const char *otherwise)
-{
-	ListCell   *lc;
-
-	foreach(lc, table->options)
-	{
-		DefElem    *option = lfirst_node(DefElem, lc);
-
-		if (strcmp(option->defname, name) == 0)
-			return defGetString(option);
-	}
-	return otherwise;
-}
-
 /* The name of the remote table, as postgres_fdw's statements have it. */
 static char *
 name_remote_table(Relation relation)
 {
-	const ForeignTable *table = GetForeignTable(RelationGetRelid(relation));
-	const char *schema =
-		get_namespace_name(RelationGetNamespace(relation));
+	const char *schema;
+	const char *name;
 
-	return quote_qualified_identifier(
-		table_option(table, "schema_name", schema),
-		table_option(table, "table_name", RelationGetRelationName(relation)));
+	px_remote_table_name(RelationGetRelid(relation), &schema, &name);
+	return quote_qualified_identifier(schema, name);
 }
 
 /* Note that, unless it is known. */

@@ -27,7 +27,6 @@
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
-#include "commands/defrem.h"
 #include "common/pg_prng.h"
 #include "foreign/fdwapi.h"
 #include "foreign/foreign.h"

@@ -13,7 +13,6 @@
 
 #include <math.h>
 
-#include "commands/defrem.h"
 #include "foreign/foreign.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
@@ -52,35 +51,14 @@ typedef struct asked_server
  * The question
  * --------------------------------------------------------------------- */
 
-/* The value of an option, or what it is without that option. */
-static const char *
-option_value(List *options, const char *name, const char *without)
-{
-	ListCell   *lc;
-
-	foreach(lc, options)
-	{
-		DefElem    *def = lfirst_node(DefElem, lc);
-
-		if (strcmp(def->defname, name) == 0)
-			return defGetString(def);
-	}
-	return without;
-}
-
 px_asked_table *
 px_asked_table_new(Oid relid, Oid userid)
 {
-	ForeignTable *table = GetForeignTable(relid);
 	px_asked_table *asked = palloc0(sizeof(px_asked_table));
 
-	asked->serverid = table->serverid;
+	asked->serverid = GetForeignTable(relid)->serverid;
 	asked->userid = userid;
-	asked->schema = option_value(
-		table->options, "schema_name",
-		get_namespace_name(get_rel_namespace(relid)));
-	asked->name = option_value(table->options, "table_name",
-							   get_rel_name(relid));
+	px_remote_table_name(relid, &asked->schema, &asked->name);
 	return asked;
 }
 

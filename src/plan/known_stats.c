@@ -11,7 +11,6 @@
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/pg_type_d.h"
-#include "commands/defrem.h"
 #include "foreign/foreign.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -25,6 +24,7 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
+#include "conn/foreign_server.h"
 #include "plan/column_stats.h"
 #include "plan/guarded.h"
 #include "plan/known_stats.h"
@@ -62,7 +62,7 @@ invalidate(known_key *key)
 	{
 		table->invalidated = true;
 		table->answered = false;
-		table->until = 0;
+		table->until = table->plain_until = 0;
 	}
 }
 
@@ -105,7 +105,7 @@ free_stale(known_key *key)
 	{
 		px_known_table *table = *next;
 
-		if (px_known_is_fresh(table))
+		if (px_known_is_fresh(table) || px_known_plain_is_fresh(table))
 		{
 			next = &table->next;
 			continue;
@@ -201,6 +201,12 @@ bool
 px_known_is_fresh(const px_known_table *table)
 {
 	return table->until != 0 && table->until > GetCurrentTimestamp();
+}
+
+bool
+px_known_plain_is_fresh(const px_known_table *table)
+{
+	return table->plain_until > GetCurrentTimestamp();
 }
 
 void
@@ -348,21 +354,6 @@ find_column(const px_asked_table *answer, const char *name)
 	return found;
 }
 
-const char *
-px_remote_column_name(Oid relid, const FormData_pg_attribute *attr)
-{
-	ListCell   *lc;
-
-	foreach(lc, GetForeignColumnOptions(relid, attr->attnum))
-	{
-		DefElem    *def = lfirst_node(DefElem, lc);
-
-		if (strcmp(def->defname, "column_name") == 0)
-			return defGetString(def);
-	}
-	return NameStr(attr->attname);
-}
-
 static HeapTuple
 make_column(px_known_table *table, const FormData_pg_attribute *attr,
 			const px_asked_table *answer)
@@ -374,7 +365,7 @@ make_column(px_known_table *table, const FormData_pg_attribute *attr,
 	if (attr->attisdropped)
 		return NULL;
 	input.remote = find_column(answer, px_remote_column_name(
-										   table->relid, attr));
+										   table->relid, attr->attnum));
 	if (input.remote == NULL)
 		return NULL;
 	input.type.type = getBaseType(attr->atttypid);

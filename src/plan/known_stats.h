@@ -13,7 +13,6 @@
 #define PX_PLAN_KNOWN_STATS_H
 
 #include "access/htup.h"
-#include "catalog/pg_attribute.h"
 #include "datatype/timestamp.h"
 
 #include "plan/ask_statistics.h"
@@ -35,6 +34,10 @@ typedef struct px_known_table
 	int			ncolumns;		/* attributes here */
 	HeapTuple  *columns;		/* rows of pg_statistic, NULL if not known */
 	MemoryContext context;		/* of columns, or NULL */
+
+	/* Another question: see plain_tables.h. */
+	TimestampTz plain_until;	/* when to ask again; 0: at once */
+	bool		plain;			/* the answer */
 } px_known_table;
 
 /* The entry of a table for a user; made if need be. */
@@ -45,6 +48,9 @@ extern px_known_table *px_known_table_any(Oid relid);
 
 /* Was it asked about of late?  The answer may have been none. */
 extern bool px_known_is_fresh(const px_known_table *table);
+
+/* Was it of late asked whether it is plain? */
+extern bool px_known_plain_is_fresh(const px_known_table *table);
 
 /* It is about to be asked about: forget the last answer. */
 extern void px_known_table_renew(px_known_table *table);
@@ -61,9 +67,5 @@ extern void px_known_table_fill(px_known_table *table,
  * table is asked about again.
  */
 extern HeapTuple px_known_column(Oid relid, Oid userid, AttrNumber attnum);
-
-/* The name that an attribute of a foreign table has on its server. */
-extern const char *px_remote_column_name(Oid relid,
-										 const FormData_pg_attribute *attr);
 
 #endif							/* PX_PLAN_KNOWN_STATS_H */

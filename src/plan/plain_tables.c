@@ -15,13 +15,10 @@
 #include "miscadmin.h"
 #include "parser/parsetree.h"
 #include "utils/builtins.h"
-#include "utils/hsearch.h"
-#include "utils/inval.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
@@ -37,129 +34,61 @@
 /* How long an answer is used, also none. */
 #define ANSWER_LIFE_MS		(60 * 1000)
 
-/* What is known about a foreign table. */
-typedef struct known_table
+/* A foreign table that a plan may read. */
+typedef struct read_table
 {
-	Oid			relid;			/* hash key */
-	bool		plain;
-	bool		invalidated;	/* since it was last asked about */
-	TimestampTz until;			/* when to ask again; 0: at once */
-} known_table;
+	Oid			relid;
+	Oid			userid;			/* as whom it is read */
+	px_known_table *known;
+} read_table;
 
-static HTAB *tables = NULL;		/* NULL until the first question */
-
-/* ---------------------------------------------------------------------
- * What is known
- * --------------------------------------------------------------------- */
-
-static void
-invalidate(known_table *table)
-{
-	table->invalidated = true;
-	table->until = 0;
-}
-
-static void
-invalidate_all(void)
-{
-	HASH_SEQ_STATUS scan;
-	known_table *table;
-
-	hash_seq_init(&scan, tables);
-	while ((table = hash_seq_search(&scan)) != NULL)
-		invalidate(table);
-}
-
-static void
-relcache_callback(Datum arg, Oid relid)
-{
-	known_table *table;
-
-	if (!OidIsValid(relid))
-		invalidate_all();
-	else if ((table = hash_search(tables, &relid, HASH_FIND, NULL)) != NULL)
-		invalidate(table);
-}
-
-static void
-syscache_callback(Datum arg, int cacheid, uint32 hashvalue)
-{
-	invalidate_all();
-}
-
-static void
-create_tables(void)
-{
-	HASHCTL		ctl;
-
-	ctl.keysize = sizeof(Oid);
-	ctl.entrysize = sizeof(known_table);
-	tables = hash_create("pg_exchange plain tables", 32, &ctl,
-						 HASH_ELEM | HASH_BLOBS);
-	CacheRegisterRelcacheCallback(relcache_callback, (Datum) 0);
-	CacheRegisterSyscacheCallback(FOREIGNSERVEROID, syscache_callback,
-								  (Datum) 0);
-	CacheRegisterSyscacheCallback(USERMAPPINGOID, syscache_callback,
-								  (Datum) 0);
-}
-
-/* The entry of a table; made if need be. */
-static known_table *
-get_table(Oid relid)
-{
-	known_table *table;
-	bool		found;
-
-	if (tables == NULL)
-		create_tables();
-	table = hash_search(tables, &relid, HASH_ENTER, &found);
-	if (!found)
-	{
-		table->plain = false;
-		table->invalidated = false;
-		table->until = 0;
-	}
-	return table;
-}
-
-static bool
-is_fresh(const known_table *table)
-{
-	return table->until != 0 && table->until > GetCurrentTimestamp();
-}
-
-/* It is about to be asked about: until it answers, it is not plain. */
-static void
-renew(known_table *table)
-{
-	table->plain = false;
-	table->invalidated = false;
-	table->until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
-											   ANSWER_LIFE_MS);
-}
-
-/* ---------------------------------------------------------------------
- * Asking
- * --------------------------------------------------------------------- */
-
-/* The user as whom a table of the plan is read. */
+/* The user as whom a table of the plan is read; parents as in tables_of. */
 static Oid
-user_of(const PlannedStmt *stmt, Index rtindex)
+user_of(const PlannedStmt *stmt, const Index *parents, Index rtindex)
 {
-	Oid			userid;
+	Oid			userid = InvalidOid;
+
+	while (rtindex != 0 && !px_planned_user(stmt, rtindex, &userid))
+		rtindex = parents[rtindex];
+	return OidIsValid(userid) ? userid : GetUserId();
+}
+
+static List *
+tables_of(const PlannedStmt *stmt)
+{
+	Index	   *parents = palloc0((list_length(stmt->rtable) + 1) *
+								  sizeof(Index));
+	List	   *tables = NIL;
+	Index		rtindex = 0;
 	ListCell   *lc;
 
-	if (px_planned_user(stmt, rtindex, &userid))
-		return OidIsValid(userid) ? userid : GetUserId();
 	foreach(lc, stmt->appendRelations)
 	{
 		const AppendRelInfo *appinfo = lfirst_node(AppendRelInfo, lc);
 
-		if (appinfo->child_relid == rtindex)
-			return user_of(stmt, appinfo->parent_relid);
+		parents[appinfo->child_relid] = appinfo->parent_relid;
 	}
-	return GetUserId();
+	foreach(lc, stmt->rtable)
+	{
+		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+		read_table *table;
+
+		rtindex++;
+		if (rte->rtekind != RTE_RELATION ||
+			rte->relkind != RELKIND_FOREIGN_TABLE)
+			continue;
+		table = palloc(sizeof(read_table));
+		table->relid = rte->relid;
+		table->userid = user_of(stmt, parents, rtindex);
+		table->known = px_known_table_get(table->relid, table->userid);
+		tables = lappend(tables, table);
+	}
+	return tables;
 }
+
+/* ---------------------------------------------------------------------
+ * Types
+ * --------------------------------------------------------------------- */
 
 /* The type of a remote column, or NULL if there is none. */
 static const char *
@@ -229,92 +158,90 @@ has_declared_types(Oid relid, const char *text)
 
 		if (!attr->attisdropped)
 			same = has_type(attr, find_type(input.types,
-											px_remote_column_name(relid, attr)));
+											px_remote_column_name(relid,
+																  attr->attnum)));
 	}
 	table_close(relation, NoLock);
 	return same;
 }
 
-static bool
-is_foreign_table(const RangeTblEntry *rte)
-{
-	return rte->rtekind == RTE_RELATION &&
-		rte->relkind == RELKIND_FOREIGN_TABLE;
-}
+/* ---------------------------------------------------------------------
+ * Asking
+ * --------------------------------------------------------------------- */
 
 /* Ask about the tables that nothing is known about. */
 static void
-ask_about_plan(const PlannedStmt *stmt)
+ask(const List *tables)
 {
-	List	   *known = NIL;	/* of known_table */
+	List	   *known = NIL;	/* of px_known_table */
 	List	   *asked = NIL;	/* of px_asked_table */
-	Index		rtindex = 0;
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "pg_exchange plain tables",
-												  ALLOCSET_SMALL_SIZES);
-	MemoryContext oldcontext = MemoryContextSwitchTo(context);
 	ListCell   *lc;
 	ListCell   *question;
 
-	foreach(lc, stmt->rtable)
+	foreach(lc, tables)
 	{
-		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
-		known_table *table;
+		const read_table *table = lfirst(lc);
 
-		rtindex++;
-		if (!is_foreign_table(rte))
+		if (px_known_plain_is_fresh(table->known))
 			continue;
-		table = get_table(rte->relid);
-		if (is_fresh(table))
-			continue;
-		renew(table);
-		known = lappend(known, table);
-		asked = lappend(asked, px_asked_table_new(rte->relid,
-												  user_of(stmt, rtindex)));
+
+		/* Until it answers, it is not plain. */
+		table->known->plain = false;
+		table->known->plain_until = TimestampTzPlusMilliseconds(
+			GetCurrentTimestamp(), ANSWER_LIFE_MS);
+		known = lappend(known, table->known);
+		asked = lappend(asked,
+						px_asked_table_new(table->relid, table->userid));
 	}
 	if (asked != NIL)
 		px_ask_if_plain(asked);
 	forboth(lc, known, question, asked)
 	{
-		known_table *table = lfirst(lc);
+		px_known_table *table = lfirst(lc);
 		const px_asked_table *answer = lfirst(question);
 
 		table->plain = answer->plain &&
-			has_declared_types(table->relid, answer->types) &&
-			!table->invalidated;
+			has_declared_types(table->relid, answer->types);
 	}
-	MemoryContextSwitchTo(oldcontext);
-	MemoryContextDelete(context);
+}
+
+static bool
+are_plain(const List *tables)
+{
+	bool		assumed = px_in_plain_explain() && !px_in_explain_execute();
+	ListCell   *lc;
+
+	foreach(lc, tables)
+	{
+		const read_table *table = lfirst(lc);
+
+		if (!px_server_is_postgres_fdw(GetForeignServer(
+				GetForeignTable(table->relid)->serverid)))
+			return false;
+	}
+	if (!px_in_plain_explain() && !IsParallelWorker() &&
+		px_transport_setting != PX_TRANSPORT_SESSION)
+		ask(tables);
+	foreach(lc, tables)
+	{
+		const px_known_table *known = ((const read_table *) lfirst(lc))->known;
+
+		if (!(px_known_plain_is_fresh(known) ? known->plain : assumed))
+			return false;
+	}
+	return true;
 }
 
 bool
 px_reads_plain_tables(const PlannedStmt *stmt)
 {
-	bool		assumed = px_in_plain_explain() && !px_in_explain_execute();
-	ListCell   *lc;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "pg_exchange plain tables",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext oldcontext = MemoryContextSwitchTo(context);
+	bool		result = are_plain(tables_of(stmt));
 
-	foreach(lc, stmt->rtable)
-	{
-		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
-
-		if (is_foreign_table(rte) &&
-			!px_server_is_postgres_fdw(GetForeignServer(
-				GetForeignTable(rte->relid)->serverid)))
-			return false;
-	}
-	if (!px_in_plain_explain() && !IsParallelWorker() &&
-		px_transport_setting != PX_TRANSPORT_SESSION)
-		ask_about_plan(stmt);
-	foreach(lc, stmt->rtable)
-	{
-		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
-		const known_table *table;
-
-		if (!is_foreign_table(rte))
-			continue;
-		table = get_table(rte->relid);
-		if (!(is_fresh(table) ? table->plain : assumed))
-			return false;
-	}
-	return true;
+	MemoryContextSwitchTo(oldcontext);
+	MemoryContextDelete(context);
+	return result;
 }
