@@ -185,6 +185,12 @@ SELECT q, d.* FROM unnest(ARRAY[
 	'SELECT count(*) FROM parts a JOIN parts b ON a.id = b.id AND a.v + b.v > (SELECT border())',
 	'SELECT count(*) FROM parts a JOIN parts b ON a.id = b.id AND a.v = b.v + (SELECT border()) - 50'
 ]) q, LATERAL (SELECT min(rows) AS rows, sum(only_postgres_fdw) AS missing, sum(only_exchange) AS wrong FROM exchange_differences(q)) d;
+-- in HAVING it is, too, and the servers group
+INSERT INTO remote.even SELECT e.* FROM remote.even e, generate_series(1, 9);
+INSERT INTO remote.odd SELECT o.* FROM remote.odd o, generate_series(1, 9);
+ANALYZE parts;
+SELECT line FROM explain_stable('SELECT id, count(*) FROM parts GROUP BY id HAVING max(v) > (SELECT border()) AND count(*) > 9', 'VERBOSE, COSTS OFF') line WHERE line ~ 'Remote SQL|Group';
+SELECT min(rows) AS rows, sum(only_postgres_fdw) AS missing, sum(only_exchange) AS wrong FROM exchange_differences('SELECT id, count(*) FROM parts GROUP BY id HAVING max(v) > (SELECT border()) AND count(*) > 9');
 DROP TABLE parts, hashed, remote.even, remote.odd;
 RESET intervalstyle;
 

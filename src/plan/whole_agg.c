@@ -21,6 +21,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type_d.h"
 #include "foreign/fdwapi.h"
 #include "nodes/extensible.h"
 #include "optimizer/pathnode.h"
@@ -95,6 +96,50 @@ make_local(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
 }
 
 /* ---------------------------------------------------------------------
+ * HAVING
+ * --------------------------------------------------------------------- */
+
+/*
+ * The conditions of HAVING, in a form that postgres_fdw evaluates here: it does
+ * not send COALESCE, which is its argument if it has but one.
+ */
+static Node *
+wrap_having(const List *having)
+{
+	List	   *wrapped = NIL;
+	ListCell   *lc;
+
+	foreach(lc, having)
+	{
+		CoalesceExpr *wrap = makeNode(CoalesceExpr);
+
+		wrap->coalescetype = BOOLOID;
+		wrap->args = list_make1(lfirst(lc));
+		wrap->location = -1;
+		wrapped = lappend(wrapped, wrap);
+	}
+	return (Node *) wrapped;
+}
+
+/* What wrap_having was given, from what a plan has. */
+static List *
+unwrap_having(const List *qual)
+{
+	List	   *having = NIL;
+	ListCell   *lc;
+
+	foreach(lc, qual)
+	{
+		const CoalesceExpr *wrap = lfirst(lc);
+		bool		wrapped = IsA(wrap, CoalesceExpr) &&
+			list_length(wrap->args) == 1;
+
+		having = lappend(having, wrapped ? linitial(wrap->args) : lfirst(lc));
+	}
+	return having;
+}
+
+/* ---------------------------------------------------------------------
  * Paths and plans
  * --------------------------------------------------------------------- */
 
@@ -139,6 +184,8 @@ get_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 				RelOptInfo *input_rel, RelOptInfo *output_rel, void *extra)
 {
 	List	   *others = output_rel->pathlist;
+	void	   *remote_extra = extra;
+	GroupPathExtraData kept_having;
 	List	   *remote;
 	Path	   *local;
 	ListCell   *lc;
@@ -149,15 +196,23 @@ get_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 		return;
 	}
 
-	if (px_has_init_param(root, (Node *) output_rel->reltarget->exprs) ||
-		(stage == UPPERREL_GROUP_AGG &&
-		 px_has_init_param(root,
-						   ((GroupPathExtraData *) extra)->havingQual)))
+	if (px_has_init_param(root, (Node *) output_rel->reltarget->exprs))
 		return;
+	if (stage == UPPERREL_GROUP_AGG)
+	{
+		/* All or none: a condition may fail where another one is not true. */
+		kept_having = *(GroupPathExtraData *) extra;
+		if (px_has_init_param(root, kept_having.havingQual))
+		{
+			kept_having.havingQual =
+				wrap_having((List *) kept_having.havingQual);
+			remote_extra = &kept_having;
+		}
+	}
 
 	/* A path that is not going to be used must not replace others. */
 	output_rel->pathlist = NIL;
-	next_get_upper_paths(root, stage, input_rel, output_rel, extra);
+	next_get_upper_paths(root, stage, input_rel, output_rel, remote_extra);
 	remote = output_rel->pathlist;
 	output_rel->pathlist = others;
 	if (remote == NIL || !px_rel_is_eligible(root, output_rel))
@@ -180,6 +235,7 @@ plan_whole_agg(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	Plan	   *local = lsecond(custom_plans);
 	List	   *types = px_local_agg_whole_types(root, local);
 
+	receive->qual = unwrap_having(receive->qual);
 	outerPlan(foreign) = change_plan_targetlist(
 		local, copyObject(foreign->fdw_scan_tlist), false);
 	return px_paths_set_types(receive, types);
