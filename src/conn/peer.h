@@ -103,6 +103,9 @@ typedef struct px_peer
 	px_locality session_locality;
 	char		snapshot[PX_SNAPSHOT_ID_NBYTES];
 
+	/* Until then, streams of this transaction may wait for a lock; or 0. */
+	TimestampTz locked_until;
+
 	/*
 	 * By what to tell that its functions are still those that were found to
 	 * be genuine: see conn/seal.h.  "" if that has to be found out in full.

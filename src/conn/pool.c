@@ -105,6 +105,7 @@ px_peer_get(UserMapping *user)
 		peer->pull_id_at = 0;
 		peer->admitted = peer->question_left = false;
 		peer->snapshot[0] = '\0';
+		peer->locked_until = 0;
 		px_seal_break(peer);
 		peer->describes_long = false;
 		peer->session_reads = 0;
@@ -484,6 +485,7 @@ abandon_streams(int nest_level)
 		{
 			peer->admitted = peer->question_left = false;
 			peer->snapshot[0] = '\0';
+			peer->locked_until = 0;
 		}
 	}
 	if (nest_level == 0)

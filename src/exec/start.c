@@ -38,6 +38,14 @@
 #include "exec/start.h"
 #include "exec/writer.h"
 
+#define LOCK_WAITED_FOR	"a lock was waited for"
+
+/*
+ * So long no other stream of the transaction is begun then: each would wait
+ * until its lock_timeout, while postgres_fdw's session may have the lock.
+ */
+#define LOCKED_MS	1000
+
 /* ---------------------------------------------------------------------
  * Is there to be a stream?
  * --------------------------------------------------------------------- */
@@ -269,6 +277,14 @@ send_followers_ahead(px_receive_state *state)
 	}
 }
 
+/* Has a stream of this transaction waited for a lock, a moment ago? */
+static bool
+waits_for_lock(const px_peer *peer)
+{
+	return peer->locked_until != 0 &&
+		peer->locked_until > GetCurrentTimestamp();
+}
+
 /*
  * Begin the first stream of the node.  PX_OUTCOME_BUSY if all connections are
  * in use; any other outcome but PX_OUTCOME_OK: there is going to be none.
@@ -290,6 +306,8 @@ begin_stream(px_receive_state *state)
 	known = px_ask_is_known(state) && !px_ask_types_is_due(state);
 	if (peer->refusal)
 		return px_refused(pstrdup(peer->refusal));
+	if (waits_for_lock(peer) && !reader->stream->ahead.sent)
+		return px_refused(LOCK_WAITED_FOR);
 	if (!known && peer->snapshot[0] == '\0')
 	{
 		outcome = px_ask_query(state);
@@ -644,7 +662,7 @@ px_start_status_reason(const px_stream *stream, px_stream_status status)
 	if (status == PX_STREAM_LIMITED)
 		return psprintf("limit of the server: %s", stream->declined);
 	if (status == PX_STREAM_LOCKED)
-		return "a lock was waited for";
+		return LOCK_WAITED_FOR;
 	return "remote backend has not loaded pg_exchange";
 }
 
@@ -670,6 +688,9 @@ px_start_declined(px_receive_state *state, px_stream_reader *reader,
 	 */
 	if (status == PX_STREAM_NOT_PLANNED && stream->holder.connection)
 		stream->holder.connection->invalidated = true;
+	if (status == PX_STREAM_LOCKED)
+		px_receive_peer(state)->locked_until =
+			TimestampTzPlusMilliseconds(GetCurrentTimestamp(), LOCKED_MS);
 	px_stream_close(stream);
 	reader->active = false;
 	state->stats.streams--;		/* nothing has come by it */

@@ -65,6 +65,27 @@ is(transport(), 'exchange v1, session (a lock was waited for)', 'a scan that has
 ask('COMMIT');
 $waiting->quit;
 
+# Somebody waits for the transaction: its streams would wait for him, each for itself.
+my $waiter = $shard->background_psql('postgres', on_error_stop => 0);
+ask("BEGIN; SET LOCAL pg_exchange.transport = 'session';");
+is(ask('SELECT count(*) FROM events;'), 20000, 'the session has a lock');
+ask("SET LOCAL pg_exchange.transport = 'auto';");
+$waiter->query_until(qr/started/, "\\echo started\nBEGIN; LOCK TABLE events; ROLLBACK;\n");
+ok($shard->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_locks WHERE NOT granted}), 'for which somebody waits');
+my $waits = sub { return scalar(() = slurp_file($shard->logfile) =~ /canceling statement due to lock timeout/g) };
+my $before = $waits->();
+my $start = time;
+is(transport(), 'exchange v1, session (a lock was waited for)', 'a stream does, too');
+is($waits->(), $before + 1, 'until its time-out');
+is(transport(), 'exchange v1, session (a lock was waited for)', 'nor is there one for the next scan');
+ok($waits->() == $before + 1 || time - $start > 0.9, 'which has not waited');
+ask('SELECT pg_sleep(1.1);');
+$before = $waits->();
+is(transport(), 'exchange v1, session (a lock was waited for)', 'a second later');
+is($waits->(), $before + 1, 'one is tried again');
+ask('COMMIT');
+$waiter->quit;
+
 # ---- what the remote has become ---------------------------------------------
 
 like(transport(), qr/^exchange v1/, 'the rows come by a stream');
