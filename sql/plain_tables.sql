@@ -92,6 +92,69 @@ DROP FOREIGN TABLE texts, domains, fewer;
 DROP DOMAIN not_96;
 DROP TABLE remote.texts;
 
+-- types that have other values there; others of the table do not matter
+CREATE TYPE mood AS ENUM ('calm', 'cross');
+CREATE TABLE remote.moods AS SELECT k, y AS x, CASE k WHEN 2900 THEN 'cross' ELSE 'calm' END::mood AS m FROM remote.stock;
+CREATE TYPE only_calm AS ENUM ('calm');
+CREATE FOREIGN TABLE moods (k int, x int, m only_calm) SERVER loopback OPTIONS (schema_name 'remote');
+UPDATE pg_class SET reltuples = 3000, relpages = 14 WHERE oid = 'moods'::regclass;
+SELECT count(n), sum(n) FROM (SELECT (SELECT count(m) FROM moods t WHERE t.k = w.k) AS n FROM wanted w OFFSET 0) z;
+SELECT count(n), sum(n) FROM (SELECT (SELECT count(x) FROM moods t WHERE t.k = w.k) AS n FROM wanted w OFFSET 0) z;
+SELECT is_join('SELECT id, (SELECT count(m) FROM moods t WHERE t.k = w.k) FROM wanted w') AS of_moods,
+	is_join('SELECT id, (SELECT count(x) FROM moods t WHERE t.k = w.k) FROM wanted w') AS of_numbers;
+DROP FOREIGN TABLE moods;
+DROP TABLE remote.moods;
+DROP TYPE mood, only_calm;
+
+-- equal values of which the first one is taken
+CREATE TABLE remote.spans AS SELECT k % 40 AS k, CASE WHEN k <= 40 THEN interval '1 mon' ELSE interval '30 days' END AS x,
+	CASE WHEN k <= 40 THEN 1.0 ELSE 1.00 END AS n, CASE WHEN k <= 40 THEN 0 ELSE '-0' END::float8 AS f FROM remote.stock WHERE k <= 400;
+CREATE FOREIGN TABLE spans (k int, x interval, n numeric, f float8) SERVER loopback OPTIONS (schema_name 'remote');
+ANALYZE remote.spans, spans;
+SELECT x::text, n::text, f::text, count(*) FROM (SELECT (SELECT min(x) FROM spans s WHERE s.k = w.k) AS x, (SELECT max(n) FROM spans s WHERE s.k = w.k) AS n,
+	(SELECT min(f) FROM spans s WHERE s.k = w.k) AS f FROM wanted w WHERE w.k < 40 OFFSET 0) z GROUP BY 1, 2, 3;
+DROP FOREIGN TABLE spans;
+DROP TABLE remote.spans;
+
+-- what the remote user must not read, and what has no rows yet
+CREATE ROLE regress_px_plain;
+GRANT SELECT ON remote.stock TO regress_px_plain;
+CREATE SCHEMA hidden;
+CREATE TABLE hidden.stock AS TABLE remote.stock;
+GRANT SELECT ON hidden.stock TO regress_px_plain;
+CREATE MATERIALIZED VIEW remote.unfilled AS TABLE remote.stock WITH NO DATA;
+DO $$
+BEGIN
+	EXECUTE format('CREATE SERVER as_other FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host %L, port %L, dbname %L, options %L)',
+		split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port'), current_database(), '-c role=regress_px_plain');
+END
+$$;
+CREATE USER MAPPING FOR CURRENT_USER SERVER as_other;
+CREATE FOREIGN TABLE hidden_stock (k int, y int) SERVER as_other OPTIONS (schema_name 'hidden', table_name 'stock');
+CREATE FOREIGN TABLE unfilled (k int, y int) SERVER loopback OPTIONS (schema_name 'remote');
+UPDATE pg_class SET reltuples = 3000, relpages = 14 WHERE oid IN ('hidden_stock'::regclass, 'unfilled'::regclass);
+SELECT count(m) FROM (SELECT CASE WHEN id < 0 THEN (SELECT max(y) FROM hidden_stock s WHERE s.k = w.k) END AS m FROM wanted w OFFSET 0) z;
+SELECT count(m) FROM (SELECT CASE WHEN id < 0 THEN (SELECT max(y) FROM unfilled s WHERE s.k = w.k) END AS m FROM wanted w OFFSET 0) z;
+DROP FOREIGN TABLE hidden_stock, unfilled;
+DROP USER MAPPING FOR CURRENT_USER SERVER as_other;
+DROP SERVER as_other;
+DROP MATERIALIZED VIEW remote.unfilled;
+DROP TABLE hidden.stock;
+DROP SCHEMA hidden;
+REVOKE ALL ON remote.stock FROM regress_px_plain;
+DROP ROLE regress_px_plain;
+
+-- a query that is not read to its end
+CREATE TABLE remote.doubled AS SELECT k, y FROM remote.stock UNION ALL SELECT 11, 11;
+CREATE FOREIGN TABLE doubled (k int, y int) SERVER loopback OPTIONS (schema_name 'remote');
+ANALYZE doubled;
+INSERT INTO wanted SELECT 301 + i, 11 FROM generate_series(0, 1) i;
+SELECT EXISTS (SELECT FROM (SELECT (SELECT y FROM doubled d WHERE d.k = w.k) AS y FROM wanted w WHERE w.k > 11 OR id > 300) z WHERE y > 0);
+SELECT EXISTS (SELECT FROM (SELECT 1 / (302 - id) + (SELECT count(*) FROM doubled d WHERE d.k = w.k) AS y FROM wanted w) z WHERE y > 0);
+DELETE FROM wanted WHERE id > 300;
+DROP FOREIGN TABLE doubled;
+DROP TABLE remote.doubled;
+
 -- another table by the same name
 ALTER FOREIGN TABLE stock OPTIONS (table_name 'quotas');
 SELECT count(m), sum(m) FROM (SELECT (SELECT count(x) FROM stock s WHERE s.k = w.k) AS m FROM wanted w OFFSET 0) z;

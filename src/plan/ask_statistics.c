@@ -123,6 +123,7 @@ px_asked_table_new(Oid relid, Oid userid)
 #define PLAIN_SQL \
 	"SELECT pg_catalog.json_build_array('plain', c.nspname, c.relname," \
 	" CASE WHEN m.plain AND pg_catalog.has_table_privilege(c.oid, 'SELECT')" \
+	" AND pg_catalog.has_schema_privilege(c.nspname::pg_catalog.text, 'USAGE')" \
 	" THEN pg_catalog.getdatabaseencoding()::pg_catalog.text END," \
 	" (SELECT pg_catalog.json_object_agg(a.attname," \
 	" pg_catalog.concat(a.atttypid, ' ', a.atttypmod))" \
@@ -131,6 +132,7 @@ px_asked_table_new(Oid relid, Oid userid)
 	" AND NOT a.attisdropped))::pg_catalog.text" NAMED_SQL \
 	" SELECT pg_catalog.bool_and(r.relkind" PX_EQ \
 	"ANY ('{r,m,p}'::pg_catalog.\"char\"[]) AND NOT r.relrowsecurity" \
+	" AND r.relispopulated" \
 	" AND NOT EXISTS (SELECT FROM pg_catalog.pg_attribute a" \
 	" WHERE a.attrelid" PX_EQ "r.oid AND a.attgenerated" PX_EQ "'v')) AS plain" \
 	" FROM i JOIN pg_catalog.pg_class r ON r.oid" PX_EQ "i.o) m"

@@ -76,6 +76,7 @@
 #include "plan/decorrelate.h"
 #include "plan/harmless.h"
 #include "plan/make_query.h"
+#include "tuple/agg_rule.h"
 
 /*
  * Of so many left joins at most, each takes as long to plan as all before it:
@@ -111,10 +112,25 @@ is_count(const Aggref *aggref)
 	return aggref->aggfnoid == F_COUNT_ || aggref->aggfnoid == F_COUNT_ANY;
 }
 
+/* Has it columns whose values may be errors where they are read? */
+static bool
+reads_unsafely(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+		return !px_type_reads_safely(((Var *) node)->vartype);
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, reads_unsafely, context,
+								 QTW_IGNORE_JOINALIASES);
+	return expression_tree_walker(node, reads_unsafely, context);
+}
+
 /* What the expression consists of. */
 typedef struct leaves
 {
 	bool		null_if_empty;	/* an aggregate is NULL if there is no row */
+	bool		inexact;		/* an aggregate depends on the order of rows */
 	bool		others;			/* columns, which are the outer query's, or
 								 * parameters */
 } leaves;
@@ -129,6 +145,7 @@ find_leaves(Node *node, void *arg)
 	if (IsA(node, Aggref))
 	{
 		found->null_if_empty |= !is_count((Aggref *) node);
+		found->inexact |= px_agg_rule_for((Aggref *) node, true) == NULL;
 		return false;
 	}
 	if (IsA(node, Var) || IsA(node, Param))
@@ -146,7 +163,7 @@ aggregates_are_suitable(Node *value, JoinType jointype)
 	leaves		found = {0};
 
 	(void) find_leaves(value, &found);
-	if (found.others)
+	if (found.others || found.inexact)
 		return false;
 	return jointype == JOIN_INNER ?
 		found.null_if_empty && px_is_harmless_strict(value, NULL) :
@@ -379,7 +396,8 @@ is_suitable(const Query *query, JoinType jointype, bool has_order)
 {
 	Node	   *value;
 
-	if (!has_simple_form(query))
+	if (!has_simple_form(query) ||
+		reads_unsafely((Node *) unconstify(Query *, query), NULL))
 		return false;
 	value = (Node *) linitial_node(TargetEntry, query->targetList)->expr;
 	if (!px_is_uncorrelated(value))

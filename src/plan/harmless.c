@@ -93,6 +93,17 @@ px_type_compares_safely(Oid type)
 	}
 }
 
+bool
+px_type_reads_safely(Oid type)
+{
+	Oid			element = get_element_type(type);
+
+	if (OidIsValid(element))
+		return px_type_reads_safely(element);
+	return type != INTERVALOID && type != MONEYOID &&
+		px_type_compares_safely(type);
+}
+
 /* Is there something that differs from row to row, or between executions? */
 static bool
 has_variables(Node *node, void *context)

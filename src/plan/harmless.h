@@ -54,4 +54,11 @@ extern bool px_aggregate_is_harmless(const Aggref *aggref);
 /* Is this a built-in type whose comparisons raise no errors? */
 extern bool px_type_compares_safely(Oid type);
 
+/*
+ * Can each value that another server has of this type be read here?  Types of
+ * users may have other values there, or none of some name.  Intervals are
+ * infinite only from PostgreSQL 17 on, and money is as lc_monetary has it.
+ */
+extern bool px_type_reads_safely(Oid type);
+
 #endif							/* PX_PLAN_HARMLESS_H */

@@ -191,6 +191,16 @@ typedef struct form
 	bool		reads_more;		/* rows than the query asks for, maybe */
 } form;
 
+/* Does it stop reading a subquery early, in which something has another form? */
+static bool
+stops_early(const SubLink *sublink)
+{
+	return (sublink->subLinkType == EXISTS_SUBLINK ||
+			sublink->subLinkType == ANY_SUBLINK ||
+			sublink->subLinkType == ALL_SUBLINK) &&
+		has_candidates(sublink->subselect, NULL);
+}
+
 /*
  * Might a target list be evaluated for other rows than in the query's own form?
  * That depends on where the planner has it evaluated, below a sort or above,
@@ -202,6 +212,8 @@ has_order(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
+	if (IsA(node, SubLink) && stops_early((SubLink *) node))
+		return true;
 	if (IsA(node, Query))
 	{
 		const Query *query = (const Query *) node;
