@@ -62,6 +62,14 @@ RESET pg_exchange.transport;
 SELECT count(m), sum(m) FROM (SELECT (SELECT max(x) FROM stock s WHERE s.k = w.k) AS m FROM wanted w OFFSET 0) z;
 SELECT is_join('SELECT id, (SELECT max(x) FROM stock s WHERE s.k = w.k) FROM wanted w');
 
+-- by two names
+CREATE FOREIGN TABLE stock_too (k int, y int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'stock');
+CREATE FOREIGN TABLE stock_again (k int, y int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'stock');
+ANALYZE stock_too, stock_again;
+SELECT count(m), sum(m) FROM (SELECT (SELECT sum(y) FROM stock_too s WHERE s.k = t.k) AS m FROM stock_again t WHERE t.k < 300 OFFSET 0) z;
+SELECT is_join('SELECT (SELECT sum(y) FROM stock_too s WHERE s.k = t.k) FROM stock_again t WHERE t.k < 300');
+DROP FOREIGN TABLE stock_too, stock_again;
+
 -- views
 SELECT count(m), sum(m) FROM (SELECT (SELECT max(x) FROM quotas q WHERE q.k = w.k) AS m FROM wanted w OFFSET 0) z;
 SELECT count(m), sum(m) FROM (SELECT (SELECT count(*) FROM quotas q WHERE q.k = w.k AND x > 3) AS m FROM wanted w OFFSET 0) z;

@@ -221,22 +221,6 @@ ask(asked_server *server)
  * The answer
  * --------------------------------------------------------------------- */
 
-static px_asked_table *
-find_table(const asked_server *server, const char *schema, const char *name)
-{
-	ListCell   *lc;
-
-	foreach(lc, server->tables)
-	{
-		px_asked_table *table = lfirst(lc);
-
-		if (strcmp(table->schema, schema) == 0 &&
-			strcmp(table->name, name) == 0)
-			return table;
-	}
-	return NULL;
-}
-
 /* A number that is finite and not negative; false if it is not. */
 static bool
 read_number(const char *text, double *number)
@@ -265,18 +249,10 @@ read_words(const char *line, char **words)
 	}
 }
 
+/* Note the words of a line about the table. */
 static void
-read_line(const asked_server *server, const char *line)
+note_words(px_asked_table *table, char *const *words)
 {
-	char	   *words[WORDS_MAX];
-	px_asked_table *table;
-
-	read_words(line, words);
-	if (words[0] == NULL || words[1] == NULL || words[2] == NULL)
-		return;
-	table = find_table(server, words[1], words[2]);
-	if (table == NULL)
-		return;
 	if (strcmp(words[0], "table") == 0)
 	{
 		table->can_sample = words[6] != NULL;
@@ -306,6 +282,26 @@ read_line(const asked_server *server, const char *line)
 			.bounds = words[11]
 		};
 		table->columns = lappend(table->columns, column);
+	}
+}
+
+/* Several foreign tables may stand for the table of a line. */
+static void
+read_line(const asked_server *server, const char *line)
+{
+	char	   *words[WORDS_MAX];
+	ListCell   *lc;
+
+	read_words(line, words);
+	if (words[0] == NULL || words[1] == NULL || words[2] == NULL)
+		return;
+	foreach(lc, server->tables)
+	{
+		px_asked_table *table = lfirst(lc);
+
+		if (strcmp(table->schema, words[1]) == 0 &&
+			strcmp(table->name, words[2]) == 0)
+			note_words(table, words);
 	}
 }
 
