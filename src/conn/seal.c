@@ -7,6 +7,8 @@
  */
 #include "postgres.h"
 
+#include <limits.h>
+
 #include "conn/dynamic.h"
 #include "conn/seal.h"
 #include "conn/stamp.h"
@@ -14,8 +16,30 @@
 #define DIGITS		"0123456789"
 #define HEX_DIGITS	DIGITS "abcdef"
 
+/* Digits of OID_MAX. */
+#define OID_DIGITS		10
+
 /* Hex digits of the digest. */
 #define DIGEST_NBYTES	64
+
+/* How many characters a list of oids has, "12,345"; 0 if it is malformed. */
+static int
+oids_nchars(const char *list)
+{
+	const char *next = list;
+
+	for (;; next++)
+	{
+		size_t		ndigits = strspn(next, DIGITS);
+
+		if (ndigits == 0 || ndigits > OID_DIGITS ||
+			strtoull(next, NULL, 10) > OID_MAX)
+			return 0;
+		next += ndigits;
+		if (*next != ',')
+			return (int) (next - list);
+	}
+}
 
 /*
  * Split a seal: how many characters its schema and its functions have.  False
@@ -27,11 +51,12 @@ split(const char *seal, int *schema, int *functions)
 	const char *list;
 	const char *digest;
 
-	*schema = strspn(seal, DIGITS);
-	if (*schema == 0 || seal[*schema] != ' ')
+	*schema = oids_nchars(seal);
+	if (*schema == 0 || seal[*schema] != ' ' ||
+		memchr(seal, ',', *schema))
 		return false;
 	list = seal + *schema + 1;
-	*functions = strspn(list, DIGITS ",");
+	*functions = oids_nchars(list);
 	if (*functions == 0 || list[*functions] != ' ')
 		return false;
 	digest = list + *functions + 1;
