@@ -191,6 +191,10 @@ INSERT INTO remote.odd SELECT o.* FROM remote.odd o, generate_series(1, 9);
 ANALYZE parts;
 SELECT line FROM explain_stable('SELECT id, count(*) FROM parts GROUP BY id HAVING max(v) > (SELECT border()) AND count(*) > 9', 'VERBOSE, COSTS OFF') line WHERE line ~ 'Remote SQL|Group';
 SELECT min(rows) AS rows, sum(only_postgres_fdw) AS missing, sum(only_exchange) AS wrong FROM exchange_differences('SELECT id, count(*) FROM parts GROUP BY id HAVING max(v) > (SELECT border()) AND count(*) > 9');
+-- the conditions of HAVING in the order of the planner, and none of them over there without the others
+SELECT id, count(*) FROM parts GROUP BY id HAVING 1 / (count(*) - 10) > 0 AND count(*) > (SELECT 100000);
+SELECT id, count(*) FROM parts GROUP BY id HAVING coalesce(sum(v), 0) > 100000000 AND 1 / (count(*) - 10) + 0 > 0;
+SELECT v, count(DISTINCT id) FROM parts GROUP BY v HAVING 1 / (min(id) - min(id)) > 0 AND count(*) > 1000000;
 DROP TABLE parts, hashed, remote.even, remote.odd;
 RESET intervalstyle;
 

@@ -55,35 +55,35 @@ SELECT is_join('EXECUTE maxima');
 DEALLOCATE maxima;
 RESET plan_cache_mode;
 SET pg_exchange.transport = session;
-SELECT count(m), sum(m) FROM (SELECT (SELECT max(x) FROM stock s WHERE s.k = w.k) AS m FROM wanted w OFFSET 0) z;
+SELECT count(m), sum(m) FROM (SELECT (SELECT max(x) FROM stock s WHERE s.k = w.k) AS m FROM wanted w) z;
 RESET pg_exchange.transport;
 
 -- a table
-SELECT count(m), sum(m) FROM (SELECT (SELECT max(x) FROM stock s WHERE s.k = w.k) AS m FROM wanted w OFFSET 0) z;
+SELECT count(m), sum(m) FROM (SELECT (SELECT max(x) FROM stock s WHERE s.k = w.k) AS m FROM wanted w) z;
 SELECT is_join('SELECT id, (SELECT max(x) FROM stock s WHERE s.k = w.k) FROM wanted w');
 
 -- by two names
 CREATE FOREIGN TABLE stock_too (k int, y int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'stock');
 CREATE FOREIGN TABLE stock_again (k int, y int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'stock');
 ANALYZE stock_too, stock_again;
-SELECT count(m), sum(m) FROM (SELECT (SELECT sum(y) FROM stock_too s WHERE s.k = t.k) AS m FROM stock_again t WHERE t.k < 300 OFFSET 0) z;
+SELECT count(m), sum(m) FROM (SELECT (SELECT sum(y) FROM stock_too s WHERE s.k = t.k) AS m FROM stock_again t WHERE t.k < 300) z;
 SELECT is_join('SELECT (SELECT sum(y) FROM stock_too s WHERE s.k = t.k) FROM stock_again t WHERE t.k < 300');
 DROP FOREIGN TABLE stock_too, stock_again;
 
 -- views
-SELECT count(m), sum(m) FROM (SELECT (SELECT max(x) FROM quotas q WHERE q.k = w.k) AS m FROM wanted w OFFSET 0) z;
-SELECT count(m), sum(m) FROM (SELECT (SELECT count(*) FROM quotas q WHERE q.k = w.k AND x > 3) AS m FROM wanted w OFFSET 0) z;
+SELECT count(m), sum(m) FROM (SELECT (SELECT max(x) FROM quotas q WHERE q.k = w.k) AS m FROM wanted w) z;
+SELECT count(m), sum(m) FROM (SELECT (SELECT count(*) FROM quotas q WHERE q.k = w.k AND x > 3) AS m FROM wanted w) z;
 SELECT count(*) FROM wanted w WHERE id > (SELECT sum(x) FROM quotas q WHERE q.k = w.k);
 SELECT is_join('SELECT id, (SELECT max(x) FROM quotas q WHERE q.k = w.k) FROM wanted w');
 BEGIN;
-SELECT count(m), sum(m) FROM (SELECT (SELECT sum(x) FROM noted n WHERE n.k = w.k) AS m FROM wanted w OFFSET 0) z;
+SELECT count(m), sum(m) FROM (SELECT (SELECT sum(x) FROM noted n WHERE n.k = w.k) AS m FROM wanted w) z;
 COMMIT;
 SELECT count(*), min(k) FROM remote.asked_rows;
 
 -- row security, and a partition that is a view elsewhere
-SELECT count(m), sum(m) FROM (SELECT (SELECT max(x) FROM guarded g WHERE g.k = w.k) AS m FROM wanted w OFFSET 0) z;
+SELECT count(m), sum(m) FROM (SELECT (SELECT max(x) FROM guarded g WHERE g.k = w.k) AS m FROM wanted w) z;
 SELECT is_join('SELECT id, (SELECT max(x) FROM guarded g WHERE g.k = w.k) FROM wanted w');
-SELECT count(m), sum(m) FROM (SELECT (SELECT max(x) FROM members g WHERE g.k = w.k) AS m FROM wanted w WHERE id < 50 OFFSET 0) z;
+SELECT count(m), sum(m) FROM (SELECT (SELECT max(x) FROM members g WHERE g.k = w.k) AS m FROM wanted w WHERE id < 50) z;
 SELECT is_join('SELECT id, (SELECT max(x) FROM members g WHERE g.k = w.k) FROM wanted w');
 
 -- columns of other types, a domain, columns and rights that are missing
@@ -93,9 +93,9 @@ CREATE DOMAIN not_96 AS int CHECK (VALUE <> 96);
 CREATE FOREIGN TABLE domains (k int, x not_96 OPTIONS (column_name 'y')) SERVER loopback OPTIONS (schema_name 'remote', table_name 'stock');
 CREATE FOREIGN TABLE fewer (k int, x int) SERVER loopback OPTIONS (schema_name 'remote', table_name 'stock');
 UPDATE pg_class SET reltuples = 3000, relpages = 14 WHERE oid IN ('texts'::regclass, 'domains'::regclass, 'fewer'::regclass);
-SELECT count(m), sum(m) FROM (SELECT (SELECT max(x) FROM texts t WHERE t.k = w.k) AS m FROM wanted w OFFSET 0) z;
-SELECT count(m), sum(m) FROM (SELECT (SELECT max(x) FROM domains t WHERE t.k = w.k) AS m FROM wanted w WHERE id < 80 OFFSET 0) z;
-SELECT count(m) FROM (SELECT CASE WHEN id < 0 THEN (SELECT max(x) FROM fewer s WHERE s.k = w.k) END AS m FROM wanted w OFFSET 0) z;
+SELECT count(m), sum(m) FROM (SELECT (SELECT max(x) FROM texts t WHERE t.k = w.k) AS m FROM wanted w) z;
+SELECT count(m), sum(m) FROM (SELECT (SELECT max(x) FROM domains t WHERE t.k = w.k) AS m FROM wanted w WHERE id < 80) z;
+SELECT count(m) FROM (SELECT CASE WHEN id < 0 THEN (SELECT max(x) FROM fewer s WHERE s.k = w.k) END AS m FROM wanted w) z;
 DROP FOREIGN TABLE texts, domains, fewer;
 DROP DOMAIN not_96;
 DROP TABLE remote.texts;
@@ -106,8 +106,8 @@ CREATE TABLE remote.moods AS SELECT k, y AS x, CASE k WHEN 2900 THEN 'cross' ELS
 CREATE TYPE only_calm AS ENUM ('calm');
 CREATE FOREIGN TABLE moods (k int, x int, m only_calm) SERVER loopback OPTIONS (schema_name 'remote');
 UPDATE pg_class SET reltuples = 3000, relpages = 14 WHERE oid = 'moods'::regclass;
-SELECT count(n), sum(n) FROM (SELECT (SELECT count(m) FROM moods t WHERE t.k = w.k) AS n FROM wanted w OFFSET 0) z;
-SELECT count(n), sum(n) FROM (SELECT (SELECT count(x) FROM moods t WHERE t.k = w.k) AS n FROM wanted w OFFSET 0) z;
+SELECT count(n), sum(n) FROM (SELECT (SELECT count(m) FROM moods t WHERE t.k = w.k) AS n FROM wanted w) z;
+SELECT count(n), sum(n) FROM (SELECT (SELECT count(x) FROM moods t WHERE t.k = w.k) AS n FROM wanted w) z;
 SELECT is_join('SELECT id, (SELECT count(m) FROM moods t WHERE t.k = w.k) FROM wanted w') AS of_moods,
 	is_join('SELECT id, (SELECT count(x) FROM moods t WHERE t.k = w.k) FROM wanted w') AS of_numbers;
 DROP FOREIGN TABLE moods;
@@ -119,8 +119,10 @@ CREATE TABLE remote.spans AS SELECT k % 40 AS k, CASE WHEN k <= 40 THEN interval
 	CASE WHEN k <= 40 THEN 1.0 ELSE 1.00 END AS n, CASE WHEN k <= 40 THEN 0 ELSE '-0' END::float8 AS f FROM remote.stock WHERE k <= 400;
 CREATE FOREIGN TABLE spans (k int, x interval, n numeric, f float8) SERVER loopback OPTIONS (schema_name 'remote');
 ANALYZE remote.spans, spans;
-SELECT x::text, n::text, f::text, count(*) FROM (SELECT (SELECT min(x) FROM spans s WHERE s.k = w.k) AS x, (SELECT max(n) FROM spans s WHERE s.k = w.k) AS n,
-	(SELECT min(f) FROM spans s WHERE s.k = w.k) AS f FROM wanted w WHERE w.k < 40 OFFSET 0) z GROUP BY 1, 2, 3;
+CREATE TABLE spans_found AS SELECT (SELECT min(x) FROM spans s WHERE s.k = w.k) AS x, (SELECT max(n) FROM spans s WHERE s.k = w.k) AS n,
+	(SELECT min(f) FROM spans s WHERE s.k = w.k) AS f FROM wanted w WHERE w.k < 40;
+SELECT x::text, n::text, f::text, count(*) FROM spans_found GROUP BY 1, 2, 3;
+DROP TABLE spans_found;
 DROP FOREIGN TABLE spans;
 DROP TABLE remote.spans;
 
@@ -141,8 +143,8 @@ CREATE USER MAPPING FOR CURRENT_USER SERVER as_other;
 CREATE FOREIGN TABLE hidden_stock (k int, y int) SERVER as_other OPTIONS (schema_name 'hidden', table_name 'stock');
 CREATE FOREIGN TABLE unfilled (k int, y int) SERVER loopback OPTIONS (schema_name 'remote');
 UPDATE pg_class SET reltuples = 3000, relpages = 14 WHERE oid IN ('hidden_stock'::regclass, 'unfilled'::regclass);
-SELECT count(m) FROM (SELECT CASE WHEN id < 0 THEN (SELECT max(y) FROM hidden_stock s WHERE s.k = w.k) END AS m FROM wanted w OFFSET 0) z;
-SELECT count(m) FROM (SELECT CASE WHEN id < 0 THEN (SELECT max(y) FROM unfilled s WHERE s.k = w.k) END AS m FROM wanted w OFFSET 0) z;
+SELECT count(m) FROM (SELECT CASE WHEN id < 0 THEN (SELECT max(y) FROM hidden_stock s WHERE s.k = w.k) END AS m FROM wanted w) z;
+SELECT count(m) FROM (SELECT CASE WHEN id < 0 THEN (SELECT max(y) FROM unfilled s WHERE s.k = w.k) END AS m FROM wanted w) z;
 DROP FOREIGN TABLE hidden_stock, unfilled;
 DROP USER MAPPING FOR CURRENT_USER SERVER as_other;
 DROP SERVER as_other;
@@ -159,13 +161,51 @@ ANALYZE doubled;
 INSERT INTO wanted SELECT 301 + i, 11 FROM generate_series(0, 1) i;
 SELECT EXISTS (SELECT FROM (SELECT (SELECT y FROM doubled d WHERE d.k = w.k) AS y FROM wanted w WHERE w.k > 11 OR id > 300) z WHERE y > 0);
 SELECT EXISTS (SELECT FROM (SELECT 1 / (302 - id) + (SELECT count(*) FROM doubled d WHERE d.k = w.k) AS y FROM wanted w) z WHERE y > 0);
+WITH c AS MATERIALIZED (SELECT 1 / (302 - id) + (SELECT count(*) FROM doubled d WHERE d.k = w.k) AS y FROM wanted w) SELECT EXISTS (SELECT FROM c WHERE y > 0);
+WITH c AS (SELECT (SELECT y FROM doubled d WHERE d.k = w.k) AS y FROM wanted w WHERE w.k > 11 OR id > 300) SELECT EXISTS (SELECT FROM c WHERE y > 0), EXISTS (SELECT FROM c WHERE y > 13);
 DELETE FROM wanted WHERE id > 300;
+-- or whose expressions the planner has evaluated elsewhere
+CREATE TABLE few AS SELECT id FROM wanted WHERE id <= 20;
+ALTER TABLE few ADD PRIMARY KEY (id);
+CREATE TABLE more AS SELECT i AS id, 1 + i % 200 AS k FROM generate_series(1, 1000) i UNION ALL SELECT 1001, 0;
+ALTER TABLE more ADD PRIMARY KEY (id);
+ANALYZE few, more;
+CREATE FUNCTION dear(k int) RETURNS bool IMMUTABLE COST 10000000 LANGUAGE plpgsql AS 'BEGIN RETURN 1 / k >= 0; END';
+SELECT count(*) FROM (SELECT m.id, (SELECT max(d.k) FROM doubled d WHERE d.k = m.k) AS y FROM more m) z WHERE 100 / (y - 2000) > -1000;
+SELECT min(z.id) FROM (SELECT m.id, 1 / m.k + (SELECT count(*) FROM doubled d WHERE d.k = m.k) AS y FROM more m) z WHERE y = 1;
+SELECT count(*), sum(y) FROM few LEFT JOIN (SELECT m.id, 1 / m.k + (SELECT count(*) FROM doubled d WHERE d.k = m.k) AS y FROM more m) z USING (id);
+SELECT count(*), sum(y) FROM few LEFT JOIN (SELECT m.id, (SELECT y FROM doubled d WHERE d.k = m.k) AS y FROM more m) z USING (id) WHERE id < 10;
+SELECT count(*) FROM (SELECT m.id, m.k, (SELECT count(*) FROM doubled d WHERE d.k = m.k) AS n FROM more m) z WHERE n > 1000 AND dear(k);
+-- harmless ones may
+SELECT is_join('SELECT count(*) FROM (SELECT m.id, (SELECT max(d.k) FROM doubled d WHERE d.k = m.k) AS y FROM more m WHERE m.k < 100) z WHERE y > 7') AS harmless,
+	is_join('SELECT count(*) FROM (SELECT m.id, (SELECT max(d.k) FROM doubled d WHERE d.k = m.k) AS y FROM more m WHERE m.k < 100) z WHERE 100 / y > 7') AS harmful;
+DROP TABLE few, more;
+DROP FUNCTION dear;
+
+-- columns of another collation
+CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE TABLE remote.loosely AS SELECT chr(97 + k % 5 - 32 * (k % 2)) COLLATE loose AS t, k FROM remote.stock;
+CREATE TABLE remote.otherwise AS SELECT k, CASE k % 2 WHEN 0 THEN 'B' ELSE 'c' END COLLATE "en-x-icu" AS t FROM remote.stock;
+CREATE FOREIGN TABLE loosely (t text, k int) SERVER loopback OPTIONS (schema_name 'remote');
+CREATE FOREIGN TABLE otherwise (k int, t text) SERVER loopback OPTIONS (schema_name 'remote');
+ANALYZE loosely, otherwise;
+CREATE TABLE letters AS SELECT DISTINCT chr(97 + k % 5) AS t FROM wanted;
+INSERT INTO letters SELECT 'letter ' || k FROM wanted;
+ANALYZE letters;
+CREATE TABLE found AS SELECT t, (SELECT count(*) FROM loosely e WHERE e.t = l.t) AS n FROM letters l;
+SELECT * FROM found WHERE n > 0 ORDER BY t;
+SELECT count(*) FROM wanted w WHERE 'b' > (SELECT min(t) FROM otherwise o WHERE o.k = w.k);
+DROP TABLE found, letters;
+DROP FOREIGN TABLE loosely, otherwise;
+DROP TABLE remote.loosely, remote.otherwise;
+DROP COLLATION loose;
+
 DROP FOREIGN TABLE doubled;
 DROP TABLE remote.doubled;
 
 -- another table by the same name
 ALTER FOREIGN TABLE stock OPTIONS (table_name 'quotas');
-SELECT count(m), sum(m) FROM (SELECT (SELECT count(x) FROM stock s WHERE s.k = w.k) AS m FROM wanted w OFFSET 0) z;
+SELECT count(m), sum(m) FROM (SELECT (SELECT count(x) FROM stock s WHERE s.k = w.k) AS m FROM wanted w) z;
 SELECT is_join('SELECT id, (SELECT max(x) FROM stock s WHERE s.k = w.k) FROM wanted w');
 
 DROP FUNCTION is_join;

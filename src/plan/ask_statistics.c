@@ -126,7 +126,10 @@ px_asked_table_new(Oid relid, Oid userid)
 	" AND pg_catalog.has_schema_privilege(c.nspname::pg_catalog.text, 'USAGE')" \
 	" THEN pg_catalog.getdatabaseencoding()::pg_catalog.text END," \
 	" (SELECT pg_catalog.json_object_agg(a.attname," \
-	" pg_catalog.concat(a.atttypid, ' ', a.atttypmod))" \
+	" pg_catalog.concat(a.atttypid, ' ', a.atttypmod, ' '," \
+	" (SELECT l.collname FROM pg_catalog.pg_collation l" \
+	" WHERE l.oid" PX_EQ "a.attcollation AND l.collnamespace" PX_EQ \
+	"'pg_catalog'::pg_catalog.regnamespace)))" \
 	"::pg_catalog.text FROM pg_catalog.pg_attribute a" \
 	" WHERE a.attrelid" PX_EQ "c.oid AND a.attnum OPERATOR(pg_catalog.>) 0" \
 	" AND NOT a.attisdropped))::pg_catalog.text" NAMED_SQL \

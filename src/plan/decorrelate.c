@@ -50,6 +50,12 @@
  * conditions are evaluated on rows that the subquery would have removed.  So
  * all that is moved must be harmless (harmless.h).
  *
+ * The planner goes on from there.  Conditions of queries around become HAVING
+ * of the groups, rows come in another order, and target lists of subqueries are
+ * evaluated for all rows, where before a scan by an index found some.  So if
+ * the query is not the outermost one, all of the statement must be harmless,
+ * and the subquery must aggregate.
+ *
  * Only groups are of interest that o has keys of: see correlation.c.  Whether
  * any of that is cheaper is for the planner's costs to tell: see rewrite.c.
  *
@@ -392,7 +398,7 @@ join_groups(Query *query, const Query *original, JoinType jointype,
 
 /* Is this SELECT of any expression suitable, where it is to be joined so? */
 static bool
-is_suitable(const Query *query, JoinType jointype, bool has_order)
+is_suitable(const Query *query, JoinType jointype, bool all_rows)
 {
 	Node	   *value;
 
@@ -404,7 +410,7 @@ is_suitable(const Query *query, JoinType jointype, bool has_order)
 		return false;
 	if (query->hasAggs)
 		return aggregates_are_suitable(value, jointype);
-	return jointype == JOIN_LEFT && !has_order && row_is_suitable(value);
+	return jointype == JOIN_LEFT && all_rows && row_is_suitable(value);
 }
 
 /* The value of a subquery, by columns of the one that is joined. */
@@ -443,7 +449,8 @@ replace_sublink(Node *node, replace_context *context)
 typedef struct left_join_context
 {
 	Query	   *query;
-	px_decorrelate_options options;
+	bool		restrict_keys;
+	bool		all_rows;		/* the target list is evaluated for all rows */
 	List	   *joins;			/* of joined */
 	bool		changed;
 } left_join_context;
@@ -504,7 +511,7 @@ find_or_make_join(left_join_context *context, const Query *query)
 	if (list_length(context->joins) >= LEFT_JOINS_MAX)
 		return NULL;
 	join = join_groups(context->query, query, JOIN_LEFT,
-					   context->options.restrict_keys, NULL);
+					   context->restrict_keys, NULL);
 	if (join == NULL)
 		return NULL;
 	join->rows = rows;
@@ -526,7 +533,7 @@ left_join_sublinks(Node *node, left_join_context *context)
 		return node;
 
 	query = castNode(Query, ((SubLink *) node)->subselect);
-	if (!is_suitable(query, JOIN_LEFT, context->options.has_order))
+	if (!is_suitable(query, JOIN_LEFT, context->all_rows))
 		return node;
 	join = find_or_make_join(context, query);
 	if (join == NULL)
@@ -562,7 +569,7 @@ inner_join_condition(Query *query, Node *qual, bool restrict_keys,
 		replace.sublink == NULL)
 		return NULL;
 	subquery = castNode(Query, replace.sublink->subselect);
-	if (!is_suitable(subquery, JOIN_INNER, false))
+	if (!is_suitable(subquery, JOIN_INNER, true))
 		return NULL;
 	join = join_groups(query, subquery, JOIN_INNER, restrict_keys, quals);
 	if (join == NULL)
@@ -600,14 +607,14 @@ inner_join_conditions(Query *query, bool restrict_keys)
 /*
  * All others: in WHERE, and in the target list.  With GROUP BY, a value would
  * have to be a column of it.
- *
- * If rows are sorted, their target list is evaluated before or after that, and
- * after it maybe only for some.  It must be harmless then, too.
  */
 static bool
 left_join_others(Query *query, px_decorrelate_options options)
 {
-	left_join_context context = {.query = query, .options = options};
+	left_join_context context = {
+		.query = query,
+		.restrict_keys = options.restrict_keys,
+		.all_rows = options.outermost && px_evaluates_all(query)};
 	ListCell   *lc;
 
 	query->jointree->quals = left_join_sublinks(query->jointree->quals,
@@ -620,7 +627,7 @@ left_join_others(Query *query, px_decorrelate_options options)
 	{
 		TargetEntry *target = lfirst_node(TargetEntry, lc);
 
-		if (!options.has_order || px_value_is_harmless((Node *) target->expr))
+		if (context.all_rows || px_value_is_harmless((Node *) target->expr))
 			target->expr = (Expr *) left_join_sublinks((Node *) target->expr,
 													   &context);
 	}
@@ -633,7 +640,8 @@ px_decorrelate(Query *query, px_decorrelate_options options)
 	bool		changed;
 
 	if (query->commandType != CMD_SELECT || !query->hasSubLinks ||
-		query->setOperations != NULL || !px_from_is_harmless(query))
+		query->setOperations != NULL || !px_from_is_harmless(query) ||
+		!(options.outermost || options.harmless))
 		return false;
 	changed = inner_join_conditions(query, options.restrict_keys);
 	changed |= left_join_others(query, options);

@@ -14,7 +14,8 @@ typedef struct px_decorrelate_options
 {
 	bool		restrict_keys;	/* restrict new subqueries to the keys that may
 								 * be asked for, where that is possible */
-	bool		has_order;		/* rows may be sorted, or not all be wanted */
+	bool		outermost;		/* the statement needs all rows of the query */
+	bool		harmless;		/* nothing in the statement can raise an error */
 } px_decorrelate_options;
 
 /*

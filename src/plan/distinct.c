@@ -47,6 +47,7 @@
 #include "compat.h"
 #include "compat_query.h"
 #include "plan/distinct.h"
+#include "plan/harmless.h"
 #include "plan/make_query.h"
 #include "tuple/agg_state.h"
 
@@ -426,7 +427,9 @@ px_aggregate_twice(Query *query)
 		!contain_vars_of_level((Node *) found.distinct, 0) ||
 		contain_volatile_functions((Node *) query->targetList) ||
 		checkExprHasSubLink((Node *) query->targetList) ||
-		checkExprHasSubLink(query->havingQual))
+		checkExprHasSubLink(query->havingQual) ||
+		!px_having_has_no_order(make_ands_implicit(
+			(Expr *) query->havingQual)))
 		return false;
 	foreach(lc, query->groupClause)
 	{

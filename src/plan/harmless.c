@@ -519,6 +519,14 @@ is_harmless(Node *node, harmless_context *context)
 }
 
 bool
+px_having_has_no_order(List *having)
+{
+	harmless_context context = {.aggregates = true};
+
+	return list_length(having) < 2 || all_harmless(having, &context);
+}
+
+bool
 px_condition_is_harmless(Node *condition)
 {
 	harmless_context context = {0};
@@ -645,4 +653,64 @@ px_query_is_harmless(const Query *query)
 			return false;
 	}
 	return true;
+}
+
+/* ---------------------------------------------------------------------
+ * Statements
+ * --------------------------------------------------------------------- */
+
+bool
+px_evaluates_all(const Query *query)
+{
+	return query->sortClause == NIL && query->distinctClause == NIL &&
+		!query->hasWindowFuncs && query->limitCount == NULL &&
+		query->limitOffset == NULL;
+}
+
+const Query *
+px_subquery_of_all(const Query *query)
+{
+	const RangeTblRef *from;
+	const RangeTblEntry *rte;
+
+	if (!px_evaluates_all(query) || query->setOperations != NULL ||
+		list_length(query->jointree->fromlist) != 1 ||
+		query->jointree->quals != NULL)
+		return NULL;
+	from = linitial(query->jointree->fromlist);
+	if (!IsA(from, RangeTblRef))
+		return NULL;
+	rte = rt_fetch(from->rtindex, query->rtable);
+	return rte->rtekind == RTE_SUBQUERY ? rte->subquery : NULL;
+}
+
+static bool
+has_harmful_sublink(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, SubLink))
+		return !is_harmless_sublink((SubLink *) node, context);
+	return expression_tree_walker(node, has_harmful_sublink, context);
+}
+
+bool
+px_statement_is_harmless(const Query *query)
+{
+	harmless_context context = {.aggregates = true};
+
+	for (;;)
+	{
+		const Query *subquery = px_subquery_of_all(query);
+
+		if (!px_evaluates_all(query) || query->setOperations != NULL ||
+			query->cteList != NIL)
+			return px_query_is_harmless(query);
+		if (has_harmful_sublink((Node *) query->targetList, &context) ||
+			!is_harmless(query->havingQual, &context))
+			return false;
+		if (subquery == NULL)
+			return px_from_is_harmless(query);
+		query = subquery;
+	}
 }

@@ -25,6 +25,23 @@ extern bool px_from_is_harmless(const Query *query);
 extern bool px_query_is_harmless(const Query *query);
 
 /*
+ * Is the target list of a query, all of whose rows are needed, evaluated for
+ * all that FROM and WHERE leave?  If they are sorted, it is evaluated before or
+ * after that, and after it maybe only for some.  (A portal, or a function, may
+ * stop reading any query.)
+ */
+extern bool px_evaluates_all(const Query *query);
+
+/* The subquery whose rows are then all those of FROM and WHERE, or NULL. */
+extern const Query *px_subquery_of_all(const Query *query);
+
+/*
+ * Can nothing in a statement raise an error, but target lists of queries that
+ * are evaluated for all their rows, which are all needed?
+ */
+extern bool px_statement_is_harmless(const Query *query);
+
+/*
  * Can this condition of a finished plan raise no error?  Subqueries, and values
  * that other parts of the plan compute, can.
  */
@@ -35,6 +52,12 @@ extern bool px_condition_is_harmless(Node *condition);
  * Aggregates of the list below may stand in it.
  */
 extern bool px_value_is_harmless(Node *value);
+
+/*
+ * Does it not matter in which order these conditions on groups are evaluated?
+ * If one of them may raise an error, another one may keep it from that.
+ */
+extern bool px_having_has_no_order(List *having);
 
 /*
  * Is the expression NULL whenever one of its leaves is, and can it raise no

@@ -24,6 +24,7 @@
 #include "compat.h"
 #include "compat_query.h"
 #include "conn/foreign_server.h"
+#include "exec/ask_types.h"
 #include "guc.h"
 #include "plan/ask_statistics.h"
 #include "plan/guarded.h"
@@ -104,14 +105,31 @@ find_type(Jsonb *types, const char *name)
 		pnstrdup(value->val.string.val, value->val.string.len) : NULL;
 }
 
-/* Can each value of that remote type be read as one of the column's type? */
+/* Is a collation of that name the column's? */
+static bool
+has_collation(const FormData_pg_attribute *attr, const char *remote)
+{
+	const char *name = OidIsValid(attr->attcollation)
+		? px_collation_name(attr->attcollation)
+		: "";
+
+	return name != NULL && strcmp(name, remote) == 0;
+}
+
+/*
+ * Can each value of that remote type be read as one of the column's type, and
+ * do comparisons mean the same?
+ */
 static bool
 has_type(const FormData_pg_attribute *attr, const char *remote)
 {
 	Oid			type;
 	int			typmod;
+	int			nchars;
 
-	if (remote == NULL || sscanf(remote, "%u %d", &type, &typmod) != 2)
+	if (remote == NULL ||
+		sscanf(remote, "%u %d %n", &type, &typmod, &nchars) != 2 ||
+		!has_collation(attr, remote + nchars))
 		return false;
 	if (attr->atttypid >= FirstNormalObjectId)
 		return type >= FirstNormalObjectId &&

@@ -45,6 +45,7 @@
 #include "plan/decorrelate.h"
 #include "plan/distinct.h"
 #include "plan/foreign_query.h"
+#include "plan/harmless.h"
 #include "plan/lookup.h"
 #include "plan/plain_tables.h"
 #include "plan/rewrite.h"
@@ -185,46 +186,12 @@ is_suitable(Query *query, int cursor_options)
 /* How to change a query, and whether anything was changed. */
 typedef struct form
 {
-	px_decorrelate_options options;
+	px_decorrelate_options options;	/* but for outermost */
 	bool		keeps_subqueries;	/* each sees what was written before it */
+	const Query *outermost;		/* next query whose rows are all needed */
 	bool		changed;
 	bool		reads_more;		/* rows than the query asks for, maybe */
 } form;
-
-/* Does it stop reading a subquery early, in which something has another form? */
-static bool
-stops_early(const SubLink *sublink)
-{
-	return (sublink->subLinkType == EXISTS_SUBLINK ||
-			sublink->subLinkType == ANY_SUBLINK ||
-			sublink->subLinkType == ALL_SUBLINK) &&
-		has_candidates(sublink->subselect, NULL);
-}
-
-/*
- * Might a target list be evaluated for other rows than in the query's own form?
- * That depends on where the planner has it evaluated, below a sort or above,
- * and on how many rows are wanted.  A portal, or a function, may stop reading
- * any query.
- */
-static bool
-has_order(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, SubLink) && stops_early((SubLink *) node))
-		return true;
-	if (IsA(node, Query))
-	{
-		const Query *query = (const Query *) node;
-
-		return query->sortClause != NIL || query->distinctClause != NIL ||
-			query->hasWindowFuncs || query->limitCount != NULL ||
-			query->limitOffset != NULL ||
-			query_tree_walker((Query *) node, has_order, context, 0);
-	}
-	return expression_tree_walker(node, has_order, context);
-}
 
 static bool
 is_volatile_user_function(Oid function)
@@ -325,13 +292,18 @@ change_queries(Node *node, void *arg)
 		return false;
 	if (IsA(node, Query))
 	{
+		px_decorrelate_options options = wanted->options;
+
+		options.outermost = node == (Node *) wanted->outermost;
+		if (options.outermost)
+			wanted->outermost = px_subquery_of_all((Query *) node);
 		if (is_never_true((Query *) node))
 			return false;
 		if (px_partial_aggregates_setting != PX_PARTIAL_OFF &&
 			px_aggregate_twice((Query *) node))
 			wanted->changed = true;
 		if (!wanted->keeps_subqueries &&
-			px_decorrelate((Query *) node, wanted->options))
+			px_decorrelate((Query *) node, options))
 			wanted->changed = wanted->reads_more = true;
 		return query_tree_walker((Query *) node, change_queries, arg, 0);
 	}
@@ -345,7 +317,8 @@ change_query(const Query *query, px_decorrelate_options options,
 {
 	Query	   *copy = copyObject(unconstify(Query *, query));
 	form		wanted = {.options = options,
-						  .keeps_subqueries = keeps_subqueries};
+						  .keeps_subqueries = keeps_subqueries,
+						  .outermost = copy};
 
 	(void) change_queries((Node *) copy, &wanted);
 	*reads_more = wanted.reads_more;
@@ -492,7 +465,7 @@ rewrite_planner(PX_PLANNER_PARAMETERS)
 	if (is_suitable(parse, cursor_options))
 	{
 		px_decorrelate_options options = {
-			.has_order = has_order((Node *) parse, NULL),
+			.harmless = px_statement_is_harmless(parse),
 			.restrict_keys = true};
 		bool		keeps_subqueries = writes_meanwhile(parse) ||
 			may_be_resumed(cursor_options);

@@ -32,6 +32,7 @@
 #include "exec/plan_walk.h"
 #include "plan/distinct.h"
 #include "plan/eligible.h"
+#include "plan/harmless.h"
 #include "plan/local_agg.h"
 #include "plan/partitionwise.h"
 #include "plan/paths.h"
@@ -121,22 +122,18 @@ wrap_having(const List *having)
 	return (Node *) wrapped;
 }
 
-/* What wrap_having was given, from what a plan has. */
+/*
+ * What wrap_having was given, if the plan has that.  The local plan has it in
+ * the order in which core evaluates it.
+ */
 static List *
-unwrap_having(const List *qual)
+unwrap_having(List *qual, const Plan *local)
 {
-	List	   *having = NIL;
-	ListCell   *lc;
-
-	foreach(lc, qual)
-	{
-		const CoalesceExpr *wrap = lfirst(lc);
-		bool		wrapped = IsA(wrap, CoalesceExpr) &&
-			list_length(wrap->args) == 1;
-
-		having = lappend(having, wrapped ? linitial(wrap->args) : lfirst(lc));
-	}
-	return having;
+	if (qual == NIL || !IsA(linitial(qual), CoalesceExpr))
+		return qual;
+	while (!IsA(local, Agg))
+		local = outerPlan(local);
+	return copyObject(local->qual);
 }
 
 /* ---------------------------------------------------------------------
@@ -202,7 +199,8 @@ get_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 	{
 		/* All or none: a condition may fail where another one is not true. */
 		kept_having = *(GroupPathExtraData *) extra;
-		if (px_has_init_param(root, kept_having.havingQual))
+		if (px_has_init_param(root, kept_having.havingQual) ||
+			!px_having_has_no_order((List *) kept_having.havingQual))
 		{
 			kept_having.havingQual =
 				wrap_having((List *) kept_having.havingQual);
@@ -235,7 +233,7 @@ plan_whole_agg(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path,
 	Plan	   *local = lsecond(custom_plans);
 	List	   *types = px_local_agg_whole_types(root, local);
 
-	receive->qual = unwrap_having(receive->qual);
+	receive->qual = unwrap_having(receive->qual, local);
 	outerPlan(foreign) = change_plan_targetlist(
 		local, copyObject(foreign->fdw_scan_tlist), false);
 	return px_paths_set_types(receive, types);
