@@ -165,21 +165,21 @@ WITH c AS MATERIALIZED (SELECT 1 / (302 - id) + (SELECT count(*) FROM doubled d 
 WITH c AS (SELECT (SELECT y FROM doubled d WHERE d.k = w.k) AS y FROM wanted w WHERE w.k > 11 OR id > 300) SELECT EXISTS (SELECT FROM c WHERE y > 0), EXISTS (SELECT FROM c WHERE y > 13);
 DELETE FROM wanted WHERE id > 300;
 -- or whose expressions the planner has evaluated elsewhere
-CREATE TABLE few AS SELECT id FROM wanted WHERE id <= 20;
-ALTER TABLE few ADD PRIMARY KEY (id);
-CREATE TABLE more AS SELECT i AS id, 1 + i % 200 AS k FROM generate_series(1, 1000) i UNION ALL SELECT 1001, 0;
-ALTER TABLE more ADD PRIMARY KEY (id);
-ANALYZE few, more;
+CREATE TABLE plain_few AS SELECT id FROM wanted WHERE id <= 20;
+ALTER TABLE plain_few ADD PRIMARY KEY (id);
+CREATE TABLE plain_more AS SELECT i AS id, 1 + i % 200 AS k FROM generate_series(1, 1000) i UNION ALL SELECT 1001, 0;
+ALTER TABLE plain_more ADD PRIMARY KEY (id);
+ANALYZE plain_few, plain_more;
 CREATE FUNCTION dear(k int) RETURNS bool IMMUTABLE COST 10000000 LANGUAGE plpgsql AS 'BEGIN RETURN 1 / k >= 0; END';
-SELECT count(*) FROM (SELECT m.id, (SELECT max(d.k) FROM doubled d WHERE d.k = m.k) AS y FROM more m) z WHERE 100 / (y - 2000) > -1000;
-SELECT min(z.id) FROM (SELECT m.id, 1 / m.k + (SELECT count(*) FROM doubled d WHERE d.k = m.k) AS y FROM more m) z WHERE y = 1;
-SELECT count(*), sum(y) FROM few LEFT JOIN (SELECT m.id, 1 / m.k + (SELECT count(*) FROM doubled d WHERE d.k = m.k) AS y FROM more m) z USING (id);
-SELECT count(*), sum(y) FROM few LEFT JOIN (SELECT m.id, (SELECT y FROM doubled d WHERE d.k = m.k) AS y FROM more m) z USING (id) WHERE id < 10;
-SELECT count(*) FROM (SELECT m.id, m.k, (SELECT count(*) FROM doubled d WHERE d.k = m.k) AS n FROM more m) z WHERE n > 1000 AND dear(k);
+SELECT count(*) FROM (SELECT m.id, (SELECT max(d.k) FROM doubled d WHERE d.k = m.k) AS y FROM plain_more m) z WHERE 100 / (y - 2000) > -1000;
+SELECT min(z.id) FROM (SELECT m.id, 1 / m.k + (SELECT count(*) FROM doubled d WHERE d.k = m.k) AS y FROM plain_more m) z WHERE y = 1;
+SELECT count(*), sum(y) FROM plain_few LEFT JOIN (SELECT m.id, 1 / m.k + (SELECT count(*) FROM doubled d WHERE d.k = m.k) AS y FROM plain_more m) z USING (id);
+SELECT count(*), sum(y) FROM plain_few LEFT JOIN (SELECT m.id, (SELECT y FROM doubled d WHERE d.k = m.k) AS y FROM plain_more m) z USING (id) WHERE id < 10;
+SELECT count(*) FROM (SELECT m.id, m.k, (SELECT count(*) FROM doubled d WHERE d.k = m.k) AS n FROM plain_more m) z WHERE n > 1000 AND dear(k);
 -- harmless ones may
-SELECT is_join('SELECT count(*) FROM (SELECT m.id, (SELECT max(d.k) FROM doubled d WHERE d.k = m.k) AS y FROM more m WHERE m.k < 100) z WHERE y > 7') AS harmless,
-	is_join('SELECT count(*) FROM (SELECT m.id, (SELECT max(d.k) FROM doubled d WHERE d.k = m.k) AS y FROM more m WHERE m.k < 100) z WHERE 100 / y > 7') AS harmful;
-DROP TABLE few, more;
+SELECT is_join('SELECT count(*) FROM (SELECT m.id, (SELECT max(d.k) FROM doubled d WHERE d.k = m.k) AS y FROM plain_more m WHERE m.k < 100) z WHERE y > 7') AS harmless,
+	is_join('SELECT count(*) FROM (SELECT m.id, (SELECT max(d.k) FROM doubled d WHERE d.k = m.k) AS y FROM plain_more m WHERE m.k < 100) z WHERE 100 / y > 7') AS harmful;
+DROP TABLE plain_few, plain_more;
 DROP FUNCTION dear;
 
 -- columns of another collation

@@ -19,7 +19,6 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/ruleutils.h"
-#include "utils/selfuncs.h"
 
 #include "compat.h"
 #include "plan/collation.h"
@@ -248,13 +247,15 @@ append_column_definitions(List *columns, StringInfo sql)
 }
 
 /*
- * The distinct values that each column of rel is expected to have among the
- * rows of an inbox or of a parameter, as an array.  The inbox of each target
- * has others of the key that the rows were cut by.
+ * The distinct values that each column of the rows of an inbox, or of a
+ * parameter, may have, as an array.  They are those of the tables: how many
+ * rows there are the server sees for itself, and takes no column for one with
+ * more values.  We may have expected far fewer.  The inbox of each target has
+ * others of the key that the rows were cut by.
  */
 static void
-append_distinct_values(const fragment_context *context, const RelOptInfo *rel,
-					   List *columns, const Var *key, StringInfo sql)
+append_distinct_values(const fragment_context *context, List *columns,
+					   const Var *key, StringInfo sql)
 {
 	ListCell   *lc;
 
@@ -264,9 +265,6 @@ append_distinct_values(const fragment_context *context, const RelOptInfo *rel,
 		Node	   *column = lfirst(lc);
 		double		n = px_distinct_values(context->root, column);
 
-		if (n > 0)
-			n = estimate_num_groups(context->root, list_make1(column),
-									rel->rows, NULL, NULL);
 		if (key && equal(column, key))
 			n /= context->fragment->ntargets;
 		appendStringInfo(sql, "%s%.0f", foreach_current_index(lc) > 0 ? "," : "",
@@ -287,8 +285,8 @@ append_big(const fragment_context *context, const char *scan_sql,
 	}
 	appendStringInfo(sql, " FROM exchange.inbox(%d, ",
 					 context->fragment->inbox);
-	append_distinct_values(context, context->fragment->big, context->columns,
-						   context->fragment->key, sql);
+	append_distinct_values(context, context->columns, context->fragment->key,
+						   sql);
 	appendStringInfoString(sql, ") r");
 	append_column_definitions(context->columns, sql);
 }
@@ -302,7 +300,7 @@ append_rows(const fragment_context *context, const px_fragment_side *side,
 		appendStringInfo(sql, "exchange.inbox(%d, ", side->inbox);
 	else
 		appendStringInfo(sql, "exchange.unpack($%d::pg_catalog.text, ", param);
-	append_distinct_values(context, side->rel, side->columns, side->key, sql);
+	append_distinct_values(context, side->columns, side->key, sql);
 	appendStringInfo(sql, ") s%d", number);
 	append_column_definitions(side->columns, sql);
 }
