@@ -176,9 +176,11 @@ SELECT min(z.id) FROM (SELECT m.id, 1 / m.k + (SELECT count(*) FROM doubled d WH
 SELECT count(*), sum(y) FROM plain_few LEFT JOIN (SELECT m.id, 1 / m.k + (SELECT count(*) FROM doubled d WHERE d.k = m.k) AS y FROM plain_more m) z USING (id);
 SELECT count(*), sum(y) FROM plain_few LEFT JOIN (SELECT m.id, (SELECT y FROM doubled d WHERE d.k = m.k) AS y FROM plain_more m) z USING (id) WHERE id < 10;
 SELECT count(*) FROM (SELECT m.id, m.k, (SELECT count(*) FROM doubled d WHERE d.k = m.k) AS n FROM plain_more m) z WHERE n > 1000 AND dear(k);
+SELECT y FROM (SELECT m.id, (SELECT max(d.k) FROM doubled d WHERE d.k = m.k) AS y FROM plain_more m) z GROUP BY y HAVING 100 / (y - 2000) > 1000;
 -- harmless ones may
 SELECT is_join('SELECT count(*) FROM (SELECT m.id, (SELECT max(d.k) FROM doubled d WHERE d.k = m.k) AS y FROM plain_more m WHERE m.k < 100) z WHERE y > 7') AS harmless,
-	is_join('SELECT count(*) FROM (SELECT m.id, (SELECT max(d.k) FROM doubled d WHERE d.k = m.k) AS y FROM plain_more m WHERE m.k < 100) z WHERE 100 / y > 7') AS harmful;
+	is_join('SELECT count(*) FROM (SELECT m.id, (SELECT max(d.k) FROM doubled d WHERE d.k = m.k) AS y FROM plain_more m WHERE m.k < 100) z WHERE 100 / y > 7') AS harmful,
+	is_join('SELECT y FROM (SELECT m.id, (SELECT max(d.k) FROM doubled d WHERE d.k = m.k) AS y FROM plain_more m) z GROUP BY y HAVING 100 / (y - 2000) > 1000') AS having;
 DROP TABLE plain_few, plain_more;
 DROP FUNCTION dear;
 

@@ -641,6 +641,7 @@ px_decorrelate(Query *query, px_decorrelate_options options)
 
 	if (query->commandType != CMD_SELECT || !query->hasSubLinks ||
 		query->setOperations != NULL || !px_from_is_harmless(query) ||
+		!px_value_is_harmless(query->havingQual) ||
 		!(options.outermost || options.harmless))
 		return false;
 	changed = inner_join_conditions(query, options.restrict_keys);

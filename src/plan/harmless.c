@@ -673,9 +673,11 @@ px_subquery_of_all(const Query *query)
 	const RangeTblRef *from;
 	const RangeTblEntry *rte;
 
+	/* A condition of HAVING without aggregates is one of WHERE. */
 	if (!px_evaluates_all(query) || query->setOperations != NULL ||
 		list_length(query->jointree->fromlist) != 1 ||
-		query->jointree->quals != NULL)
+		query->jointree->quals != NULL ||
+		!px_value_is_harmless(query->havingQual))
 		return NULL;
 	from = linitial(query->jointree->fromlist);
 	if (!IsA(from, RangeTblRef))

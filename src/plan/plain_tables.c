@@ -125,7 +125,7 @@ has_type(const FormData_pg_attribute *attr, const char *remote)
 {
 	Oid			type;
 	int			typmod;
-	int			nchars;
+	int			nchars = 0;
 
 	if (remote == NULL ||
 		sscanf(remote, "%u %d %n", &type, &typmod, &nchars) != 2 ||
