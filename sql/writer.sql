@@ -81,6 +81,13 @@ $$;
 
 -- How are rows written?
 SELECT * FROM explain_stable('INSERT INTO sale SELECT i, ''x'', i, ''2024-01-01'' FROM generate_series(1, 1000) i', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF');
+-- large rows, by a local connection and by others
+SET pg_exchange.local_scope = host;
+SELECT line FROM explain_stable('INSERT INTO sale SELECT -i, repeat(''x'', 20000), i, ''2024-01-01'' FROM generate_series(1, 500) i', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF') line WHERE line ~ 'Transport';
+SELECT line FROM explain_stable('INSERT INTO sale SELECT -500 - i, repeat(''x'', 200), i, ''2024-01-01'' FROM generate_series(1, 500) i', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF') line WHERE line ~ 'Transport';
+RESET pg_exchange.local_scope;
+SELECT line FROM explain_stable('INSERT INTO sale SELECT -1000 - i, repeat(''x'', 20000), i, ''2024-01-01'' FROM generate_series(1, 500) i', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF') line WHERE line ~ 'Transport';
+SELECT length(item), count(*) FROM sale WHERE id < 0 GROUP BY 1 ORDER BY 1;
 DELETE FROM sale;
 SELECT * FROM explain_stable('INSERT INTO parted SELECT i, i FROM generate_series(1, 2000) i', 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF');
 DELETE FROM parted;

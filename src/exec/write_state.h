@@ -121,6 +121,7 @@ struct px_write_target
 	int			nvarlena;
 	px_write_phase phase;
 	int64		nseen;			/* rows in phase PX_WRITE_KEEPING */
+	uint64		large_nbytes;	/* of their values of varying length */
 	px_kept_rows kept;
 
 	/* What the remote has said; valid if is_described. */

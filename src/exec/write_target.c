@@ -34,6 +34,12 @@
 #define ROW_NBYTES_MAX		((Size) 512 * 1024 * 1024)
 
 /*
+ * On a local connection, rows of 2 kB are written in 0.4 of postgres_fdw's
+ * time, rows of 19 kB in the same, and rows of 192 kB in 1.3 times that.
+ */
+#define LARGE_ROW_NBYTES	(16 * 1024)
+
+/*
  * postgres_fdw needs a tenth of the time for a row if its statements have at
  * least so many rows.  Then the question about the statement, which takes as
  * long as some 200 such rows, pays only for more of them.
@@ -160,6 +166,17 @@ px_write_lane_describe(px_write_lane *lane)
 }
 
 /*
+ * Are the rows so large that it takes longer to make frames of them, which do
+ * not get smaller on a local connection, than to pass each on?
+ */
+static bool
+is_better_passed(const px_write_target *target)
+{
+	return target->lane->is_local && target->nseen > 0 &&
+		target->large_nbytes / target->nseen > LARGE_ROW_NBYTES;
+}
+
+/*
  * Ask the remote about the statement, and begin with frames if it agrees.  If
  * not, postgres_fdw writes the rows kept so far, and the others as they come.
  */
@@ -169,6 +186,8 @@ ask(px_write_target *target)
 	px_write_lane *lane = target->lane;
 	const char *against = px_write_lane_describe(lane);
 
+	if (against == NULL && is_better_passed(target))
+		against = "rows are large";
 	if (against)
 	{
 		px_write_target_decline(target, against);
@@ -326,8 +345,9 @@ px_write_target_begin(px_write_target *target)
 	}
 }
 
-static bool
-is_too_large(const px_write_target *target, TupleTableSlot *slot)
+/* The bytes of a row's values of varying length. */
+static Size
+large_nbytes(const px_write_target *target, TupleTableSlot *slot)
 {
 	Size		nbytes = 0;
 
@@ -339,15 +359,29 @@ is_too_large(const px_write_target *target, TupleTableSlot *slot)
 		if (!isnull && !VARATT_IS_SHORT(DatumGetPointer(value)))
 			nbytes += toast_raw_datum_size(value);
 	}
-	return nbytes > ROW_NBYTES_MAX;
+	return nbytes;
+}
+
+/* Look at a row's size before anything is done with it. */
+static void
+note_size(px_write_target *target, TupleTableSlot *slot)
+{
+	Size		nbytes;
+
+	if (target->phase == PX_WRITE_DECLINED)
+		return;
+	nbytes = large_nbytes(target, slot);
+	if (target->phase == PX_WRITE_KEEPING)
+		target->large_nbytes += nbytes;
+	if (nbytes > ROW_NBYTES_MAX)
+		px_write_lane_decline(target->lane, "a row is too large");
 }
 
 TupleTableSlot *
 px_write_target_row(px_write_target *target, TupleTableSlot *slot,
 					TupleTableSlot *plan_slot)
 {
-	if (target->phase != PX_WRITE_DECLINED && is_too_large(target, slot))
-		px_write_lane_decline(target->lane, "a row is too large");
+	note_size(target, slot);
 	if (passes_rows(target))
 	{
 		if (target->nseen++ < kept_rows_max(target))
