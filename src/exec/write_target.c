@@ -187,7 +187,7 @@ ask(px_write_target *target)
 	const char *against = px_write_lane_describe(lane);
 
 	if (against == NULL && is_better_passed(target))
-		against = "rows are large";
+		against = PX_WRITE_LARGE_ROWS;
 	if (against)
 	{
 		px_write_target_decline(target, against);

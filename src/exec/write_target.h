@@ -44,7 +44,10 @@ extern void px_write_target_catch_up(px_write_target *target);
 /* To be called once, when the target has its plan. */
 extern void px_write_target_begin(px_write_target *target);
 
-/* Why rows of a target are not frames, for which others may be needed. */
+/* Why rows of a target are not frames, although they may be. */
+#define PX_WRITE_LARGE_ROWS	"rows are large"
+
+/* The same, where other rows may be needed to tell. */
 #define PX_WRITE_ORDER	"tables of its server may depend on one another"
 #define PX_WRITE_TWICE	"another foreign table stands for the same table"
 
