@@ -194,6 +194,8 @@ SELECT min(rows) AS rows, sum(only_postgres_fdw) AS missing, sum(only_exchange) 
 -- the conditions of HAVING in the order of the planner, and none of them over there without the others
 SELECT id, count(*) FROM parts GROUP BY id HAVING 1 / (count(*) - 10) > 0 AND count(*) > (SELECT 100000);
 SELECT id, count(*) FROM parts GROUP BY id HAVING coalesce(sum(v), 0) > 100000000 AND 1 / (count(*) - 10) + 0 > 0;
+SELECT count(*) FROM (SELECT id FROM parts GROUP BY id HAVING coalesce(count(*) > 5, true) AND min(v) > 40) s;
+SELECT count(*) FROM (SELECT id FROM parts GROUP BY id HAVING coalesce(count(*) > 5) AND min(v) > 40) s;
 SELECT v, count(DISTINCT id) FROM parts GROUP BY v HAVING 1 / (min(id) - min(id)) > 0 AND count(*) > 1000000;
 DROP TABLE parts, hashed, remote.even, remote.odd;
 RESET intervalstyle;

@@ -177,6 +177,13 @@ SELECT count(*), sum(y) FROM plain_few LEFT JOIN (SELECT m.id, 1 / m.k + (SELECT
 SELECT count(*), sum(y) FROM plain_few LEFT JOIN (SELECT m.id, (SELECT y FROM doubled d WHERE d.k = m.k) AS y FROM plain_more m) z USING (id) WHERE id < 10;
 SELECT count(*) FROM (SELECT m.id, m.k, (SELECT count(*) FROM doubled d WHERE d.k = m.k) AS n FROM plain_more m) z WHERE n > 1000 AND dear(k);
 SELECT y FROM (SELECT m.id, (SELECT max(d.k) FROM doubled d WHERE d.k = m.k) AS y FROM plain_more m) z GROUP BY y HAVING 100 / (y - 2000) > 1000;
+SELECT m.id, 1 / m.k AS x FROM plain_more m WHERE (SELECT count(*) FROM doubled d WHERE d.k = m.k) > 0 ORDER BY m.id LIMIT 2;
+SELECT 1 / m.k AS x, (SELECT count(*) FROM doubled d WHERE d.k = m.k) AS n FROM plain_more m ORDER BY m.id LIMIT 2;
+SELECT m.id FROM plain_more m WHERE (SELECT count(*) FROM doubled d WHERE d.k = m.k) > 0 ORDER BY m.id, 1 / m.k LIMIT 2;
+INSERT INTO plain_few VALUES (2000) RETURNING (SELECT count(*) FROM (SELECT (SELECT max(d.k) FROM doubled d WHERE d.k = m.k) AS y FROM (SELECT * FROM plain_more) m) z WHERE 100 / (y - 2000) > -1000) AS n;
+INSERT INTO plain_few VALUES (2000) ON CONFLICT (id) DO UPDATE SET id = 2001
+	WHERE (SELECT count(*) FROM (SELECT (SELECT max(d.k) FROM doubled d WHERE d.k = m.k) AS y FROM (SELECT * FROM plain_more) m) z WHERE 100 / (y - 2000) > -1000) > 0;
+SELECT count(*) FROM (SELECT m.id FROM plain_more m WHERE (SELECT count(*) FROM doubled d WHERE d.k = m.k) > 0 GROUP BY m.id, m.k HAVING (SELECT y FROM doubled d WHERE d.k = m.k) > 0 LIMIT 2) z;
 -- harmless ones may
 SELECT is_join('SELECT count(*) FROM (SELECT m.id, (SELECT max(d.k) FROM doubled d WHERE d.k = m.k) AS y FROM plain_more m WHERE m.k < 100) z WHERE y > 7') AS harmless,
 	is_join('SELECT count(*) FROM (SELECT m.id, (SELECT max(d.k) FROM doubled d WHERE d.k = m.k) AS y FROM plain_more m WHERE m.k < 100) z WHERE 100 / y > 7') AS harmful,

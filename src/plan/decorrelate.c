@@ -627,9 +627,8 @@ left_join_others(Query *query, px_decorrelate_options options)
 	{
 		TargetEntry *target = lfirst_node(TargetEntry, lc);
 
-		if (context.all_rows || px_value_is_harmless((Node *) target->expr))
-			target->expr = (Expr *) left_join_sublinks((Node *) target->expr,
-													   &context);
+		target->expr = (Expr *) left_join_sublinks((Node *) target->expr,
+												   &context);
 	}
 	return context.changed;
 }
@@ -641,8 +640,9 @@ px_decorrelate(Query *query, px_decorrelate_options options)
 
 	if (query->commandType != CMD_SELECT || !query->hasSubLinks ||
 		query->setOperations != NULL || !px_from_is_harmless(query) ||
-		!px_value_is_harmless(query->havingQual) ||
-		!(options.outermost || options.harmless))
+		!px_having_is_harmless(query) ||
+		!(options.outermost || options.harmless) ||
+		!(px_evaluates_all(query) || px_targets_are_harmless(query)))
 		return false;
 	changed = inner_join_conditions(query, options.restrict_keys);
 	changed |= left_join_others(query, options);

@@ -630,21 +630,19 @@ is_union_all(Node *node)
 }
 
 bool
-px_query_is_harmless(const Query *query)
+px_having_is_harmless(const Query *query)
+{
+	harmless_context context = {.aggregates = true};
+
+	return is_harmless(query->havingQual, &context);
+}
+
+bool
+px_targets_are_harmless(const Query *query)
 {
 	harmless_context context = {.aggregates = true};
 	ListCell   *lc;
 
-	if (query->commandType != CMD_SELECT || query->hasWindowFuncs ||
-		query->hasTargetSRFs || query->hasModifyingCTE ||
-		query->hasDistinctOn ||
-		query->groupingSets != NIL || query->cteList != NIL ||
-		query->limitCount != NULL || query->limitOffset != NULL ||
-		query->rowMarks != NIL || query->hasRowSecurity ||
-		!is_union_all(query->setOperations) ||
-		!px_from_is_harmless(query) ||
-		!is_harmless(query->havingQual, &context))
-		return false;
 	foreach(lc, query->targetList)
 	{
 		TargetEntry *target = lfirst_node(TargetEntry, lc);
@@ -653,6 +651,21 @@ px_query_is_harmless(const Query *query)
 			return false;
 	}
 	return true;
+}
+
+bool
+px_query_is_harmless(const Query *query)
+{
+	if (query->commandType != CMD_SELECT || query->hasWindowFuncs ||
+		query->hasTargetSRFs || query->hasModifyingCTE ||
+		query->hasDistinctOn ||
+		query->groupingSets != NIL || query->cteList != NIL ||
+		query->limitCount != NULL || query->limitOffset != NULL ||
+		query->rowMarks != NIL || query->hasRowSecurity ||
+		!is_union_all(query->setOperations) ||
+		!px_from_is_harmless(query) || !px_having_is_harmless(query))
+		return false;
+	return px_targets_are_harmless(query);
 }
 
 /* ---------------------------------------------------------------------
@@ -676,8 +689,7 @@ px_subquery_of_all(const Query *query)
 	/* A condition of HAVING without aggregates is one of WHERE. */
 	if (!px_evaluates_all(query) || query->setOperations != NULL ||
 		list_length(query->jointree->fromlist) != 1 ||
-		query->jointree->quals != NULL ||
-		!px_value_is_harmless(query->havingQual))
+		query->jointree->quals != NULL || !px_having_is_harmless(query))
 		return NULL;
 	from = linitial(query->jointree->fromlist);
 	if (!IsA(from, RangeTblRef))
@@ -709,7 +721,8 @@ px_statement_is_harmless(const Query *query)
 			query->cteList != NIL)
 			return px_query_is_harmless(query);
 		if (has_harmful_sublink((Node *) query->targetList, &context) ||
-			!is_harmless(query->havingQual, &context))
+			!px_having_is_harmless(query) || query->returningList != NIL ||
+			query->onConflict != NULL)
 			return false;
 		if (subquery == NULL)
 			return px_from_is_harmless(query);

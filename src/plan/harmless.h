@@ -36,6 +36,13 @@ extern bool px_evaluates_all(const Query *query);
 extern const Query *px_subquery_of_all(const Query *query);
 
 /*
+ * Can HAVING of a query raise no error?  Can none of its target list, including
+ * what it is sorted or grouped by?
+ */
+extern bool px_having_is_harmless(const Query *query);
+extern bool px_targets_are_harmless(const Query *query);
+
+/*
  * Can nothing in a statement raise an error, but target lists of queries that
  * are evaluated for all their rows, which are all needed?
  */

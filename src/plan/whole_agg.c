@@ -100,6 +100,9 @@ make_local(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
  * HAVING
  * --------------------------------------------------------------------- */
 
+/* Where a COALESCE of ours stands in the query, to tell it from a user's. */
+#define WRAPPED_LOCATION	(-2)
+
 /*
  * The conditions of HAVING, in a form that postgres_fdw evaluates here: it does
  * not send COALESCE, which is its argument if it has but one.
@@ -116,7 +119,7 @@ wrap_having(const List *having)
 
 		wrap->coalescetype = BOOLOID;
 		wrap->args = list_make1(lfirst(lc));
-		wrap->location = -1;
+		wrap->location = WRAPPED_LOCATION;
 		wrapped = lappend(wrapped, wrap);
 	}
 	return (Node *) wrapped;
@@ -129,7 +132,8 @@ wrap_having(const List *having)
 static List *
 unwrap_having(List *qual, const Plan *local)
 {
-	if (qual == NIL || !IsA(linitial(qual), CoalesceExpr))
+	if (qual == NIL || !IsA(linitial(qual), CoalesceExpr) ||
+		linitial_node(CoalesceExpr, qual)->location != WRAPPED_LOCATION)
 		return qual;
 	while (!IsA(local, Agg))
 		local = outerPlan(local);
