@@ -24,6 +24,7 @@
 #include "executor/tuptable.h"
 #include "optimizer/optimizer.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 
 #include "conn/link.h"
 #include "exec/ask_session.h"
