@@ -68,6 +68,15 @@ create_peers(void)
 								  (Datum) 0);
 }
 
+/* What is known of the current local transaction is known of no other. */
+static void
+forget_transaction(px_peer *peer)
+{
+	peer->admitted = peer->question_left = false;
+	peer->snapshot[0] = '\0';
+	peer->locked_until = 0;
+}
+
 px_peer *
 px_peer_get(UserMapping *user)
 {
@@ -103,9 +112,7 @@ px_peer_get(UserMapping *user)
 		peer->is_same_host = false;
 		peer->avoid_until = 0;
 		peer->pull_id_at = 0;
-		peer->admitted = peer->question_left = false;
-		peer->snapshot[0] = '\0';
-		peer->locked_until = 0;
+		forget_transaction(peer);
 		px_seal_break(peer);
 		peer->describes_long = false;
 		peer->session_reads = 0;
@@ -482,11 +489,7 @@ abandon_streams(int nest_level)
 				await_commit(connection, deadline);
 		}
 		if (nest_level == 0)
-		{
-			peer->admitted = peer->question_left = false;
-			peer->snapshot[0] = '\0';
-			peer->locked_until = 0;
-		}
+			forget_transaction(peer);
 	}
 	if (nest_level == 0)
 		px_setup_forget_idle_timeouts();

@@ -226,14 +226,20 @@ px_local_agg_types(PlannerInfo *root, const Plan *plan, List *plain)
 	return make_types(root, plan, plain, px_ordered_columns((Node *) plain));
 }
 
+const Plan *
+px_local_agg_groups(const Plan *plan)
+{
+	while (!IsA(plan, Agg))
+		plan = outerPlan(plan);
+	return plan;
+}
+
 List *
 px_local_agg_whole_types(PlannerInfo *root, const Plan *plan)
 {
-	const Plan *agg = plan;
+	const Plan *agg = px_local_agg_groups(plan);
 	List	   *exprs;
 
-	while (!IsA(agg, Agg))
-		agg = outerPlan(agg);
 	exprs = list_concat(get_tlist_exprs(agg->targetlist, true),
 						list_copy(agg->qual));
 

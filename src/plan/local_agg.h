@@ -48,4 +48,7 @@ extern Path *px_local_agg_whole_path(PlannerInfo *root, RelOptInfo *input_rel,
 extern List *px_local_agg_whole_types(PlannerInfo *root,
 									  const Plan *plan);
 
+/* The Agg of such a path's plan, above which it may be sorted and limited. */
+extern const Plan *px_local_agg_groups(const Plan *plan);
+
 #endif							/* PX_PLAN_LOCAL_AGG_H */

@@ -17,12 +17,12 @@
 
 /*
  * Are all foreign tables that the plan may read plain (px_ask_if_plain), and of
- * the types that are declared here?  Types of users are taken for the same, but
- * for domains here, which may have constraints.  Their servers are asked, all at
- * once, unless that is known for the session since a minute at most.  False if
- * it can't be known.  A plain EXPLAIN, which asks nothing, takes tables for
- * plain that it knows nothing about.  Blocks, for some seconds at most, serving
- * interrupts.
+ * the types and collations that are declared here?  Types of users are taken for
+ * the same, but for domains here, which may have constraints.  Their servers are
+ * asked, all at once, unless that is known for the session since a minute at
+ * most.  False if it can't be known.  A plain EXPLAIN, which asks nothing, takes
+ * tables for plain that it knows nothing about.  Blocks, for some seconds at
+ * most, serving interrupts.
  */
 extern bool px_reads_plain_tables(const PlannedStmt *stmt);
 

@@ -464,11 +464,11 @@ rewrite_planner(PX_PLANNER_PARAMETERS)
 
 	if (is_suitable(parse, cursor_options))
 	{
-		px_decorrelate_options options = {
-			.harmless = px_statement_is_harmless(parse),
-			.restrict_keys = true};
 		bool		keeps_subqueries = writes_meanwhile(parse) ||
 			may_be_resumed(cursor_options);
+		px_decorrelate_options options = {
+			.harmless = !keeps_subqueries && px_statement_is_harmless(parse),
+			.restrict_keys = true};
 
 		if (px_partial_aggregates_setting != PX_PARTIAL_OFF)
 			group_instead_of_distinct(parse);

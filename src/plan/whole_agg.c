@@ -135,9 +135,7 @@ unwrap_having(List *qual, const Plan *local)
 	if (qual == NIL || !IsA(linitial(qual), CoalesceExpr) ||
 		linitial_node(CoalesceExpr, qual)->location != WRAPPED_LOCATION)
 		return qual;
-	while (!IsA(local, Agg))
-		local = outerPlan(local);
-	return copyObject(local->qual);
+	return copyObject(px_local_agg_groups(local)->qual);
 }
 
 /* ---------------------------------------------------------------------
