@@ -24,6 +24,7 @@
 #include "catalog/pg_type_d.h"
 #include "foreign/fdwapi.h"
 #include "nodes/extensible.h"
+#include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/planmain.h"
 #include "optimizer/planner.h"
@@ -107,7 +108,7 @@ make_local(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
  * The conditions of HAVING, in a form that postgres_fdw evaluates here: it does
  * not send COALESCE, which is its argument if it has but one.
  */
-static Node *
+static List *
 wrap_having(const List *having)
 {
 	List	   *wrapped = NIL;
@@ -122,7 +123,7 @@ wrap_having(const List *having)
 		wrap->location = WRAPPED_LOCATION;
 		wrapped = lappend(wrapped, wrap);
 	}
-	return (Node *) wrapped;
+	return wrapped;
 }
 
 /*
@@ -163,17 +164,37 @@ is_ours(PlannerInfo *root, UpperRelationKind stage,
 }
 
 /*
+ * Where HAVING is wrapped, postgres_fdw does not know how many groups have it.
+ * And px_receive_path does not know that the others are transferred, too.
+ */
+static void
+correct_rows(PlannerInfo *root, Path *path, const Path *local,
+			 const List *wrapped)
+{
+	RelOptInfo *rel = path->parent;
+	double		removed = path->rows / clauselist_selectivity(
+		root, unconstify(List *, wrapped), 0, JOIN_INNER, NULL) - path->rows;
+
+	path->total_cost -= removed * px_paths_tuple_cost(rel) -
+		px_paths_transfer_cost(rel, removed, path->pathtarget->width);
+	path->total_cost = Max(path->total_cost, path->startup_cost);
+	path->rows = local->rows;
+}
+
+/*
  * Give the path of a remote query what is done here instead.  Others do not
  * have that: so even a small result is an exchange.
  */
 static Path *
-add_local(PlannerInfo *root, Path *path, Path *local)
+add_local(PlannerInfo *root, Path *path, Path *local, const List *wrapped)
 {
 	CustomPath *receive = IsA(path, ForeignPath) ?
 		px_receive_path(root, (ForeignPath *) path) : (CustomPath *) path;
 
 	receive->custom_paths = lappend(list_copy(receive->custom_paths), local);
 	receive->methods = &whole_path_methods;
+	if (wrapped != NIL)
+		correct_rows(root, &receive->path, local, wrapped);
 	return &receive->path;
 }
 
@@ -185,6 +206,7 @@ get_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 	List	   *others = output_rel->pathlist;
 	void	   *remote_extra = extra;
 	GroupPathExtraData kept_having;
+	List	   *wrapped = NIL;
 	List	   *remote;
 	Path	   *local;
 	ListCell   *lc;
@@ -204,8 +226,8 @@ get_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 		if (px_has_init_param(root, kept_having.havingQual) ||
 			!px_having_has_no_order((List *) kept_having.havingQual))
 		{
-			kept_having.havingQual =
-				wrap_having((List *) kept_having.havingQual);
+			wrapped = wrap_having((List *) kept_having.havingQual);
+			kept_having.havingQual = (Node *) wrapped;
 			remote_extra = &kept_having;
 		}
 	}
@@ -221,7 +243,7 @@ get_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 	if (local == NULL)
 		return;
 	foreach(lc, remote)
-		add_path(output_rel, add_local(root, lfirst(lc), local));
+		add_path(output_rel, add_local(root, lfirst(lc), local, wrapped));
 }
 
 static Plan *
