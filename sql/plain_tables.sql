@@ -188,6 +188,12 @@ SELECT count(*) FROM (SELECT m.id FROM plain_more m WHERE (SELECT count(*) FROM 
 SELECT is_join('SELECT count(*) FROM (SELECT m.id, (SELECT max(d.k) FROM doubled d WHERE d.k = m.k) AS y FROM plain_more m WHERE m.k < 100) z WHERE y > 7') AS harmless,
 	is_join('SELECT count(*) FROM (SELECT m.id, (SELECT max(d.k) FROM doubled d WHERE d.k = m.k) AS y FROM plain_more m WHERE m.k < 100) z WHERE 100 / y > 7') AS harmful,
 	is_join('SELECT y FROM (SELECT m.id, (SELECT max(d.k) FROM doubled d WHERE d.k = m.k) AS y FROM plain_more m) z GROUP BY y HAVING 100 / (y - 2000) > 1000') AS having;
+-- constants may, if they have a value: of others only the planner knows whether anybody needs them
+SELECT is_join('SELECT count(*) FROM plain_more m WHERE 5 < (SELECT max(d.k) FROM doubled d WHERE d.k = m.k AND d.y > 4 / 2)') AS value,
+	is_join('SELECT count(*) FROM plain_more m WHERE 5 < (SELECT max(d.k) FROM doubled d WHERE d.k = m.k AND d.y > CASE WHEN 1 > 2 THEN 4 / 0 ELSE 1 + 1 END)') AS unseen,
+	is_join('SELECT count(*) FROM plain_more m WHERE 5 < (SELECT max(d.k) FROM doubled d WHERE d.k = m.k AND dear(2))') AS function;
+SELECT count(*) FROM plain_more m WHERE false AND 5 < (SELECT max(d.k) FROM doubled d WHERE d.k = m.k AND d.y > 4 / 0);
+SELECT count(*), count(y) FROM (SELECT CASE WHEN false THEN (SELECT max(d.k) FROM doubled d WHERE d.k = m.k AND d.y > 1 / 0) END AS y FROM plain_more m) z;
 DROP TABLE plain_few, plain_more;
 DROP FUNCTION dear;
 

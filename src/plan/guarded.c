@@ -1,11 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * guarded.c
- *		Calling functions that may find fault with what a peer has sent.
+ *		Calling functions that may find fault with data.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
+
+#include "utils/resowner.h"
 
 #include "plan/guarded.h"
 
@@ -28,30 +30,45 @@ is_about_data(int sqlerrcode)
 	}
 }
 
+/* What is held yet is the caller's after a success, and let go otherwise. */
+static void
+release(ResourceOwner owner, bool success)
+{
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_BEFORE_LOCKS, success, false);
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_LOCKS, success, false);
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_AFTER_LOCKS, success, false);
+	ResourceOwnerDelete(owner);
+}
+
 bool
 px_guarded(void (*function) (void *arg), void *arg)
 {
 	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner outer = CurrentResourceOwner;
+	ResourceOwner owner = ResourceOwnerCreate(outer, "pg_exchange guarded");
 	volatile bool ok = true;
 
+	CurrentResourceOwner = owner;
 	PG_TRY();
 	{
 		function(arg);
+		CurrentResourceOwner = outer;
 	}
 	PG_CATCH();
 	{
 		ErrorData  *error;
 
 		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = outer;
 		error = CopyErrorData();
 		if (!is_about_data(error->sqlerrcode))
 			PG_RE_THROW();
 		FlushErrorState();
-		elog(DEBUG1, "statistics of a server were not used: %s",
-			 error->message);
+		elog(DEBUG1, "went on without: %s", error->message);
 		FreeErrorData(error);
 		ok = false;
 	}
 	PG_END_TRY();
+	release(owner, ok);
 	return ok;
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * guarded.h
- *		Calling functions that may find fault with what a peer has sent.
+ *		Calling functions that may find fault with data.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,7 +14,7 @@
  *
  * There is no subtransaction, because that would concern other users of the
  * connections.  So the function may only compute: look into caches, and call
- * functions of built-in types.  It must hold nothing but memory.
+ * built-in functions.
  */
 extern bool px_guarded(void (*function) (void *arg), void *arg);
 

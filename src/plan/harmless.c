@@ -9,8 +9,9 @@
  * types, LIKE with a plain pattern, conversions to wider types, and arithmetic
  * of numerics whose size is limited.
  *
- * An expression of immutable functions and constants is harmless, too: the
- * planner replaces it by its value, or raises its error, in any case.
+ * An expression of immutable functions and constants is harmless, too, if it
+ * has a value.  If it has not, it is the planner who raises the error, and only
+ * for what the query needs: nothing happens in CASE WHEN false THEN 1 / 0 END.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,6 +32,7 @@
 
 #include "compat.h"
 #include "compat_query.h"
+#include "plan/guarded.h"
 #include "plan/harmless.h"
 
 /*
@@ -131,10 +133,33 @@ has_variables(Node *node, void *context)
 }
 
 static bool
+is_users_function(Oid function, void *context)
+{
+	return function >= FirstNormalObjectId;
+}
+
+static bool
+calls_users_functions(Node *node, void *context)
+{
+	return node != NULL &&
+		(check_functions_in_node(node, is_users_function, context) ||
+		 expression_tree_walker(node, calls_users_functions, context));
+}
+
+/* Called by px_guarded. */
+static void
+fold(void *arg)
+{
+	(void) eval_const_expressions(NULL, arg);
+}
+
+/* Is it an expression of constants that has a value? */
+static bool
 is_folded(Node *node)
 {
 	return !has_variables(node, NULL) && !contain_mutable_functions(node) &&
-		!expression_returns_set(node);
+		!expression_returns_set(node) && !calls_users_functions(node, NULL) &&
+		px_guarded(fold, node);
 }
 
 /* ---------------------------------------------------------------------

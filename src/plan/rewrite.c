@@ -268,21 +268,6 @@ writes_meanwhile(const Query *query)
 	return result;
 }
 
-/*
- * Is WHERE false?  Then the planner does not look at what stands in the query,
- * and must not find errors in constants there.
- */
-static bool
-is_never_true(const Query *query)
-{
-	Node	   *quals = eval_const_expressions(
-		NULL, copyObject(query->jointree->quals));
-
-	return quals && IsA(quals, Const) &&
-		(((Const *) quals)->constisnull ||
-		 !DatumGetBool(((Const *) quals)->constvalue));
-}
-
 static bool
 change_queries(Node *node, void *arg)
 {
@@ -297,8 +282,6 @@ change_queries(Node *node, void *arg)
 		options.outermost = node == (Node *) wanted->outermost;
 		if (options.outermost)
 			wanted->outermost = px_subquery_of_all((Query *) node);
-		if (is_never_true((Query *) node))
-			return false;
 		if (px_partial_aggregates_setting != PX_PARTIAL_OFF &&
 			px_aggregate_twice((Query *) node))
 			wanted->changed = true;
