@@ -194,6 +194,11 @@ SELECT is_join('SELECT count(*) FROM plain_more m WHERE 5 < (SELECT max(d.k) FRO
 	is_join('SELECT count(*) FROM plain_more m WHERE 5 < (SELECT max(d.k) FROM doubled d WHERE d.k = m.k AND dear(2))') AS function;
 SELECT count(*) FROM plain_more m WHERE false AND 5 < (SELECT max(d.k) FROM doubled d WHERE d.k = m.k AND d.y > 4 / 0);
 SELECT count(*), count(y) FROM (SELECT CASE WHEN false THEN (SELECT max(d.k) FROM doubled d WHERE d.k = m.k AND d.y > 1 / 0) END AS y FROM plain_more m) z;
+-- the error of two rows is not evaluated before a server is asked
+CREATE VIEW plain_one AS SELECT m.id, (SELECT y FROM doubled d WHERE d.k = m.k) AS y FROM plain_more m WHERE m.k < 10;
+SELECT count(y), sum(n) FROM (SELECT y, (SELECT count(*) FROM stock s WHERE s.k = p.y) AS n FROM plain_one p) z;
+SELECT count(*) FROM plain_one p WHERE EXISTS (SELECT FROM stock s WHERE s.k = p.y AND s.k > 1);
+DROP VIEW plain_one;
 DROP TABLE plain_few, plain_more;
 DROP FUNCTION dear;
 

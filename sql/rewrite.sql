@@ -287,6 +287,7 @@ SELECT shows(q, 'DISTINCT') AS once, d.* FROM unnest(ARRAY[
 	'SELECT site, new, count(DISTINCT v.page) + 1 FROM visits v LEFT JOIN visits_1 w USING (id, site, new) GROUP BY site, new',
 	'SELECT DISTINCT count(DISTINCT visitor) > 70 FROM visits GROUP BY site',
 	'SELECT i, (SELECT count(DISTINCT visitor) FROM visits) FROM generate_series(1, 3) i',
+	'SELECT site, count(DISTINCT 12 / (visitor + 1)), sum(any_numeric) FROM visits GROUP BY site ORDER BY 2, site LIMIT 3',
 	-- and not
 	'SELECT count(DISTINCT visitor), (SELECT count(*) FROM visits_1) FROM visits',
 	'SELECT count(DISTINCT visitor + (SELECT 1)) FROM visits',
@@ -312,3 +313,22 @@ SET pg_exchange.enabled = off;
 SELECT shows('SELECT DISTINCT site FROM visits_1', 'GROUP BY'), shows('SELECT site, count(DISTINCT visitor) FROM visits GROUP BY site', 'DISTINCT');
 RESET pg_exchange.enabled;
 DROP TABLE visits;
+
+-- what may raise an error, and is not read
+CREATE TABLE remote.clicks_0 AS SELECT i % 3 AS k, i % 2 AS a FROM generate_series(1, 60) i;
+CREATE TABLE remote.clicks_1 AS SELECT 5 + i % 5 AS k, i % 3 AS a FROM generate_series(1, 60) i;
+CREATE TABLE clicks (k int, a int) PARTITION BY RANGE (k);
+CREATE FOREIGN TABLE clicks_0 PARTITION OF clicks FOR VALUES FROM (0) TO (5) SERVER loopback OPTIONS (schema_name 'remote');
+CREATE FOREIGN TABLE clicks_1 PARTITION OF clicks FOR VALUES FROM (5) TO (10) SERVER loopback OPTIONS (schema_name 'remote');
+ANALYZE clicks;
+SELECT k, count(DISTINCT a), sum(12 / (k - 1)) FROM clicks_0 GROUP BY k ORDER BY k LIMIT 1;
+SELECT EXISTS (SELECT k, count(DISTINCT a), sum(12 / (k - 1)) FROM clicks_0 GROUP BY k);
+SELECT count(*) FROM (SELECT k, count(DISTINCT 12 / (k - 7)) FROM clicks WHERE k IN (SELECT k FROM clicks_1) GROUP BY k) x;
+SELECT k, count(DISTINCT 12 / (k - 7)) FROM clicks GROUP BY k HAVING k IN (1, 6) ORDER BY 2 LIMIT 1;
+-- a subquery that is not planned at all
+CREATE VIEW unseen AS SELECT k, (SELECT count(DISTINCT k) FROM clicks_1 WHERE 1 / 0 = 1) AS n FROM clicks_0;
+SELECT count(*) FROM unseen;
+WITH c AS (SELECT count(DISTINCT k) FROM clicks_1 WHERE 1 / 0 = 1) SELECT count(*) FROM clicks_0;
+SELECT count(*) FROM (SELECT CASE WHEN false THEN (SELECT count(*) FROM clicks_1 m WHERE m.k = n.k AND 1 / 0 = 1) END AS x FROM clicks_0 n) s;
+DROP VIEW unseen;
+DROP TABLE clicks;

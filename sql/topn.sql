@@ -50,6 +50,32 @@ $$;
 CREATE FUNCTION top_n(query text) RETURNS TABLE (scans bigint, remote_end text, transport text, same boolean, n bigint) LANGUAGE sql AS
 	'SELECT e.*, s.* FROM same(query) s LEFT JOIN ends(query) e ON true';
 
+-- a volatile function is called for as many rows as without us
+CREATE SEQUENCE calls;
+CREATE FUNCTION counted(x int) RETURNS int VOLATILE LANGUAGE plpgsql AS 'BEGIN PERFORM nextval(''topn.calls''); RETURN x; END';
+CREATE FUNCTION ncalls(query text, OUT postgres_fdw bigint, OUT exchange bigint) LANGUAGE plpgsql AS $$
+BEGIN
+	SET LOCAL pg_exchange.enabled = off;
+	EXECUTE query;
+	postgres_fdw := currval('topn.calls');
+	SET LOCAL pg_exchange.enabled = on;
+	EXECUTE query;
+	exchange := currval('topn.calls') - postgres_fdw;
+	PERFORM setval('topn.calls', 1, false);
+END
+$$;
+SELECT q, n.* FROM unnest(ARRAY[
+	'SELECT id FROM t ORDER BY id, nextval(''topn.calls'') LIMIT 3',
+	'SELECT id, counted(k) FROM t ORDER BY id, 2 LIMIT 3',
+	'SELECT id FROM (SELECT id, counted(k) AS c FROM t OFFSET 0) s ORDER BY id, c LIMIT 3',
+	'SELECT id, max(counted(k)) FROM t GROUP BY id ORDER BY id LIMIT 1',
+	'SELECT k, max(counted(k)) FROM t GROUP BY k ORDER BY k LIMIT 1',
+	'SELECT id, count(*) FROM t GROUP BY id HAVING counted(id) >= 0 ORDER BY id LIMIT 1',
+	'SELECT id FROM (SELECT * FROM t_1 UNION ALL SELECT * FROM t_2) u GROUP BY id HAVING counted(id) >= 0 ORDER BY id LIMIT 1'
+]) q, ncalls(q) n;
+DROP FUNCTION ncalls, counted;
+DROP SEQUENCE calls;
+
 -- sorted by the remote
 SELECT * FROM top_n('SELECT * FROM t ORDER BY n DESC, id LIMIT 10');
 SELECT * FROM top_n('SELECT * FROM t ORDER BY n, id OFFSET 90 FETCH FIRST 10 ROWS ONLY');

@@ -222,7 +222,7 @@ is_candidate(PlannerInfo *root, RelOptInfo *input_rel,
 		!IS_PARTITIONED_REL(input_rel) &&
 		bms_is_empty(input_rel->lateral_relids) &&
 		(extra->flags & GROUPING_CAN_PARTIAL_AGG) != 0 &&
-		!px_groups_by_sets(root) &&
+		!px_aggregates_at_once(root) &&
 		(root->parse->groupClause == NIL || px_group_clause(root) != NIL);
 }
 

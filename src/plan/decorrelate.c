@@ -44,7 +44,9 @@
  *		FROM o LEFT JOIN (SELECT i.a, min(i.y), count(*) FROM i GROUP BY i.a) s
  *			ON s.a = o.b
  *
- * where a subquery of two rows raises the error that the other one would.
+ * where a subquery of two rows raises the error that the other one would.  That
+ * must stay where it is: another subquery that uses the value could send it to
+ * a server with its parts as parameters, all evaluated before.
  *
  * The aggregates are computed for groups that nobody has asked for, and
  * conditions are evaluated on rows that the subquery would have removed.  So
@@ -396,9 +398,12 @@ join_groups(Query *query, const Query *original, JoinType jointype,
 	return join;
 }
 
-/* Is this SELECT of any expression suitable, where it is to be joined so? */
+/*
+ * Is this SELECT of any expression suitable, where it is to be joined so?  If
+ * it has no aggregates, one_row says whether that may be joined.
+ */
 static bool
-is_suitable(const Query *query, JoinType jointype, bool all_rows)
+is_suitable(const Query *query, JoinType jointype, bool one_row)
 {
 	Node	   *value;
 
@@ -410,7 +415,7 @@ is_suitable(const Query *query, JoinType jointype, bool all_rows)
 		return false;
 	if (query->hasAggs)
 		return aggregates_are_suitable(value, jointype);
-	return jointype == JOIN_LEFT && all_rows && row_is_suitable(value);
+	return jointype == JOIN_LEFT && one_row && row_is_suitable(value);
 }
 
 /* The value of a subquery, by columns of the one that is joined. */
@@ -450,7 +455,7 @@ typedef struct left_join_context
 {
 	Query	   *query;
 	bool		restrict_keys;
-	bool		all_rows;		/* the target list is evaluated for all rows */
+	bool		one_row;		/* a subquery without aggregates may be joined */
 	List	   *joins;			/* of joined */
 	bool		changed;
 } left_join_context;
@@ -533,7 +538,7 @@ left_join_sublinks(Node *node, left_join_context *context)
 		return node;
 
 	query = castNode(Query, ((SubLink *) node)->subselect);
-	if (!is_suitable(query, JOIN_LEFT, context->all_rows))
+	if (!is_suitable(query, JOIN_LEFT, context->one_row))
 		return node;
 	join = find_or_make_join(context, query);
 	if (join == NULL)
@@ -614,7 +619,8 @@ left_join_others(Query *query, px_decorrelate_options options)
 	left_join_context context = {
 		.query = query,
 		.restrict_keys = options.restrict_keys,
-		.all_rows = options.outermost && px_evaluates_all(query)};
+		.one_row = options.outermost && !options.passed_on &&
+			px_evaluates_all(query)};
 	ListCell   *lc;
 
 	query->jointree->quals = left_join_sublinks(query->jointree->quals,

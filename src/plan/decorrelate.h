@@ -15,6 +15,7 @@ typedef struct px_decorrelate_options
 	bool		restrict_keys;	/* restrict new subqueries to the keys that may
 								 * be asked for, where that is possible */
 	bool		outermost;		/* the statement needs all rows of the query */
+	bool		passed_on;		/* other subqueries may use what it returns */
 	bool		harmless;		/* nothing in the statement can raise an error */
 } px_decorrelate_options;
 

@@ -19,6 +19,9 @@
  *		FROM (SELECT k, x, max(y), sum(z), count(z) FROM t GROUP BY k, x) d
  *		GROUP BY k
  *
+ * The second aggregation reads ahead, and a key that nobody wants is computed
+ * in any case.  So what may raise an error must be needed.
+ *
  * All aggregates of DISTINCT values must be of the same value.  The other ones
  * must be of the list below, where the second aggregation gives the very value
  * that one aggregation gives.
@@ -38,6 +41,7 @@
 #include "catalog/pg_type_d.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
@@ -178,7 +182,17 @@ typedef struct aggregates_found
 	Expr	   *distinct;		/* the value of DISTINCT, or NULL */
 	SortGroupClause *clause;	/* how its values are compared */
 	bool		unsuitable;
+	bool		harmful;		/* one may raise an error */
 } aggregates_found;
+
+static bool
+is_harmful(const Aggref *aggref)
+{
+	Aggref		plain = *aggref;
+
+	plain.aggdistinct = NIL;
+	return !px_aggregate_is_harmless(&plain);
+}
 
 static bool
 check_aggregates(Node *node, void *arg)
@@ -188,13 +202,16 @@ check_aggregates(Node *node, void *arg)
 
 	if (node == NULL)
 		return false;
-	if (IsA(node, GroupingFunc))
-		found->unsuitable = true;
-	else if (!IsA(node, Aggref))
+	if (!IsA(node, GroupingFunc) && !IsA(node, Aggref))
 		return expression_tree_walker(node, check_aggregates, arg);
-	else if (second_kind_of(aggref) == SECOND_NONE)
+	if (IsA(node, GroupingFunc) || second_kind_of(aggref) == SECOND_NONE)
+	{
 		found->unsuitable = true;
-	else if (aggref->aggdistinct != NIL)
+		return true;
+	}
+
+	found->harmful |= is_harmful(aggref);
+	if (aggref->aggdistinct != NIL)
 	{
 		Expr	   *value = argument_of(aggref);
 
@@ -408,8 +425,18 @@ has_simple_form(const Query *query)
 		query->setOperations == NULL;
 }
 
+/* Has it no LIMIT that may end it before all groups are computed? */
+static bool
+computes_all_groups(const Query *query)
+{
+	return (query->limitCount == NULL && query->limitOffset == NULL) ||
+		(query->sortClause != NIL &&
+		 contain_agg_clause(get_sortgroupclause_expr(
+			 linitial(query->sortClause), query->targetList)));
+}
+
 bool
-px_aggregate_twice(Query *query)
+px_aggregate_twice(Query *query, bool needs_all)
 {
 	aggregates_found found = {0};
 	twice_context context = {.grouped = query->groupClause != NIL};
@@ -423,6 +450,7 @@ px_aggregate_twice(Query *query)
 	if (check_aggregates((Node *) query->targetList, &found) ||
 		check_aggregates(query->havingQual, &found) ||
 		found.distinct == NULL || !found.clause->hashable ||
+		(found.harmful && !(needs_all && computes_all_groups(query))) ||
 		!is_exact_expr((Node *) found.distinct) ||
 		!contain_vars_of_level((Node *) found.distinct, 0) ||
 		contain_volatile_functions((Node *) query->targetList) ||

@@ -26,7 +26,10 @@ extern bool px_groups_were_distinct(const Query *query);
  * Turn a query with aggregates of DISTINCT values into one that aggregates
  * twice, in place, if that makes no difference; see distinct.c.  Subqueries of
  * the query are not looked into.  Returns true if the query was changed.
+ *
+ * needs_all: does the statement need all that the query returns?  Otherwise
+ * all of its aggregates must be harmless: what nobody reads is computed, too.
  */
-extern bool px_aggregate_twice(Query *query);
+extern bool px_aggregate_twice(Query *query, bool needs_all);
 
 #endif							/* PX_PLAN_DISTINCT_H */

@@ -448,6 +448,17 @@ ask_types(CustomScan *receive, ForeignScan *foreign, const wanted *wanted)
 	return true;
 }
 
+/*
+ * May the columns of the node be evaluated for fewer rows?  For a Limit alone
+ * they are in any case, for a Sort they are not.
+ */
+static bool
+evaluates_fewer(const Plan *plan, const wanted *wanted)
+{
+	return wanted->keys == NULL ||
+		!contain_volatile_functions((Node *) plan->targetlist);
+}
+
 /* Returns whether no more rows than that are going to come. */
 static bool
 push_into_receive(CustomScan *receive, const wanted *wanted)
@@ -462,6 +473,7 @@ push_into_receive(CustomScan *receive, const wanted *wanted)
 	StringInfoData sql;
 
 	if (receive->scan.plan.qual != NIL ||
+		!evaluates_fewer(&receive->scan.plan, wanted) ||
 		px_receive_get(receive, PX_RECEIVE_PRIVATE_LOCKS) != 0 ||
 		!is_extensible(strVal(lfirst(private)), sorts) ||
 		!is_plain_scan(receive, foreign))
@@ -545,7 +557,7 @@ push_down(Plan *plan, wanted wanted)
 		(void) push_into_receive((CustomScan *) plan, &wanted);
 		return;
 	}
-	if (plan->qual != NIL)
+	if (plan->qual != NIL || !evaluates_fewer(plan, &wanted))
 		return;
 	switch (nodeTag(plan))
 	{

@@ -160,17 +160,20 @@ px_aggregates_need_order(Node *exprs)
 }
 
 bool
-px_groups_by_sets(const PlannerInfo *root)
+px_aggregates_at_once(const PlannerInfo *root)
 {
+	const Query *parse = root->parse;
 	ListCell   *lc;
 
-	foreach(lc, root->parse->groupClause)
+	foreach(lc, parse->groupClause)
 	{
 		if (expression_returns_set(get_sortgroupclause_expr(
-				lfirst_node(SortGroupClause, lc), root->parse->targetList)))
+				lfirst_node(SortGroupClause, lc), parse->targetList)))
 			return true;
 	}
-	return false;
+	return root->tuple_fraction > 0 &&
+		(contain_volatile_functions((Node *) parse->targetList) ||
+		 contain_volatile_functions(parse->havingQual));
 }
 
 /* ---------------------------------------------------------------------

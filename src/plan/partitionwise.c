@@ -523,7 +523,7 @@ choose_settings(PlannerInfo *root, RelOptInfo *rel, Index rti,
 			suits = suits_table(root, table);
 			settings.join |= suits.join && !joins_as_whole;
 			settings.aggregate |= suits.aggregate && !must_keep_digits(root) &&
-				!px_groups_by_sets(root);
+				!px_aggregates_at_once(root);
 			if (!suits.join && !users.join)
 				table->consider_partitionwise_join = false;
 		}

@@ -186,9 +186,11 @@ is_suitable(Query *query, int cursor_options)
 /* How to change a query, and whether anything was changed. */
 typedef struct form
 {
-	px_decorrelate_options options;	/* but for outermost */
+	px_decorrelate_options options;	/* but for outermost and passed_on */
 	bool		keeps_subqueries;	/* each sees what was written before it */
+	const Query *statement;		/* the query whose groups are all needed */
 	const Query *outermost;		/* next query whose rows are all needed */
+	bool		passed_on;		/* queries around that have subqueries */
 	bool		changed;
 	bool		reads_more;		/* rows than the query asks for, maybe */
 } form;
@@ -280,10 +282,15 @@ change_queries(Node *node, void *arg)
 		px_decorrelate_options options = wanted->options;
 
 		options.outermost = node == (Node *) wanted->outermost;
+		options.passed_on = wanted->passed_on;
 		if (options.outermost)
+		{
 			wanted->outermost = px_subquery_of_all((Query *) node);
+			wanted->passed_on |= ((Query *) node)->hasSubLinks;
+		}
 		if (px_partial_aggregates_setting != PX_PARTIAL_OFF &&
-			px_aggregate_twice((Query *) node))
+			px_aggregate_twice((Query *) node,
+							   node == (Node *) wanted->statement))
 			wanted->changed = true;
 		if (!wanted->keeps_subqueries &&
 			px_decorrelate((Query *) node, options))
@@ -302,6 +309,10 @@ change_query(const Query *query, px_decorrelate_options options,
 	form		wanted = {.options = options,
 						  .keeps_subqueries = keeps_subqueries,
 						  .outermost = copy};
+
+	if (!keeps_subqueries)
+		wanted.statement = copy->commandType == CMD_INSERT ?
+			px_subquery_of_all(copy) : copy;
 
 	(void) change_queries((Node *) copy, &wanted);
 	*reads_more = wanted.reads_more;
