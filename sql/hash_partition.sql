@@ -421,6 +421,13 @@ ALTER SERVER part2 OPTIONS (SET options '-c work_mem=64kB -c pg_exchange.fragmen
 ALTER SERVER part3 OPTIONS (SET options '-c work_mem=64kB -c pg_exchange.fragment_memory=0');
 SELECT hash_batches();
 SELECT * FROM partition_differences('SELECT f.kind, sum(m.qty) FROM hmany m JOIN hfew f USING (key) GROUP BY 1');
+-- functions are recognized under any names that the servers print
+SET quote_all_identifiers = on;
+ALTER SERVER part1 OPTIONS (SET options '-c quote_all_identifiers=on');
+ALTER SERVER part2 OPTIONS (SET options '-c quote_all_identifiers=on');
+ALTER SERVER part3 OPTIONS (SET options '-c quote_all_identifiers=on');
+SELECT * FROM partition_differences('SELECT f.kind, sum(m.qty) FROM hmany m JOIN hfew f USING (key) GROUP BY 1');
+RESET quote_all_identifiers;
 ALTER SERVER part1 OPTIONS (DROP options);
 ALTER SERVER part2 OPTIONS (DROP options);
 ALTER SERVER part3 OPTIONS (DROP options);

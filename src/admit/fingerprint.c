@@ -138,14 +138,19 @@ setting_text(struct config_generic *setting, char *buffer, size_t cap)
 	return "";
 }
 
-/* The hash of a setting's name and value. */
+/*
+ * The hash of a setting's name and value.  postgres_fdw's SET search_path
+ * stores a name in quotes if quote_all_identifiers is on, a stream's does not.
+ */
 static uint64
 hash_setting(struct config_generic *setting)
 {
 	char		buffer[64];
+	const char *text = setting_text(setting, buffer, sizeof(buffer));
 
-	return hash(setting_text(setting, buffer, sizeof(buffer)),
-				hash(setting->name, 0));
+	if (strcmp(text, "\"pg_catalog\"") == 0)
+		text = "pg_catalog";
+	return hash(text, hash(setting->name, 0));
 }
 
 /* Hash the sum with a secret, so that everybody may see the result. */

@@ -48,9 +48,12 @@
 
 #define PX_EQ	" OPERATOR(pg_catalog.=) "
 
-/* What a function is, by its oid. */
+/*
+ * What a function is, by its oid, without quotes: with quote_all_identifiers
+ * there would be more of them.
+ */
 #define PX_IDENTITY(function) \
-	"(SELECT i.identity" \
+	"(SELECT pg_catalog.translate(i.identity, '\"', '')" \
 	" FROM pg_catalog.pg_identify_object(1255, " function ", 0) i)"
 
 #define PX_EXTENSION_IS_THERE \
@@ -187,7 +190,7 @@
 	"'exchange.inbox(integer,double precision[]) px_sql_inbox', " \
 	"'exchange.inbox_support(pg_catalog.internal)" \
 	" px_sql_inbox_support', " \
-	"'exchange.partition_number(integer,pg_catalog.\"any\")" \
+	"'exchange.partition_number(integer,pg_catalog.any)" \
 	" px_sql_partition_number'"
 
 #define PX_CAN_REPARTITION	PX_ARE_GENUINE(PX_INBOX_FUNCTIONS, "4")
