@@ -186,6 +186,17 @@ UPDATE pg_class SET reltuples = 1000, relpages = 100 WHERE relname = 'bwide';
 SET pg_exchange.compression = none;
 SELECT broadcast_transports('SELECT length(w.note), count(w.note) FROM bfact f JOIN bwide w ON w.id = f.item WHERE f.id < 20 GROUP BY 1');
 SELECT length(w.note), count(w.note) FROM bfact f JOIN bwide w ON w.id = f.item WHERE f.id < 20 GROUP BY 1;
+-- parallel workers that read the side make room for those of the local plan
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers = 2;
+SELECT line FROM explain_stable('SELECT length(w.note), count(w.note) FROM bfact f JOIN bwide w ON w.id = f.item WHERE f.id < 20 GROUP BY 1',
+								'ANALYZE, COSTS OFF, TIMING OFF') line WHERE line ~ 'Not Sent|Workers';
+RESET max_parallel_workers;
+RESET min_parallel_table_scan_size;
+RESET parallel_tuple_cost;
+RESET parallel_setup_cost;
 RESET pg_exchange.compression;
 TRUNCATE bwide;
 INSERT INTO bwide SELECT i, repeat('note', 4000000) FROM generate_series(1, 5) i;	-- nearly nothing as frames

@@ -446,6 +446,19 @@ start_fragments(px_broadcast_state *state)
 	return NULL;
 }
 
+/*
+ * The children are not going to be read any more, and not shown to the executor
+ * either, which would do this at the end: release their parallel workers.
+ */
+static void
+shut_down_children(px_broadcast_state *state)
+{
+	ListCell   *lc;
+
+	foreach(lc, state->css.custom_ps)
+		(void) ExecShutdownNode(lfirst(lc));
+}
+
 /* The local plan runs instead of fragments, from now on and for good. */
 static void
 start_local(px_broadcast_state *state, const char *reason)
@@ -459,6 +472,7 @@ start_local(px_broadcast_state *state, const char *reason)
 	state->phase = PX_BROADCAST_LOCAL;
 	state->local_reason = pstrdup(reason);
 	px_broadcast_count(state, 0, NULL);
+	shut_down_children(state);
 	show_children(state);
 	MemoryContextSwitchTo(oldcontext);
 }
