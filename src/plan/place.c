@@ -36,6 +36,7 @@
 #include "plan/early_end.h"
 #include "plan/filter.h"
 #include "plan/filter_cost.h"
+#include "plan/final_hash.h"
 #include "plan/insert.h"
 #include "plan/jit.h"
 #include "plan/limit.h"
@@ -644,6 +645,7 @@ place_planner(PX_PLANNER_PARAMETERS)
 	facts.nstreams = 0;			/* some may have been made one */
 	(void) px_plan_walk_all(stmt, count_receive, &facts);
 	px_jit_choose(stmt);
+	px_final_hash_spread(stmt);
 	px_early_end_mark(stmt);
 	(void) px_plan_walk_all(stmt, finish_receive, &facts);
 	px_lookup_bind(stmt);
