@@ -199,6 +199,17 @@ CREATE VIEW plain_one AS SELECT m.id, (SELECT y FROM doubled d WHERE d.k = m.k) 
 SELECT count(y), sum(n) FROM (SELECT y, (SELECT count(*) FROM stock s WHERE s.k = p.y) AS n FROM plain_one p) z;
 SELECT count(*) FROM plain_one p WHERE EXISTS (SELECT FROM stock s WHERE s.k = p.y AND s.k > 1);
 DROP VIEW plain_one;
+-- and rights are needed only for what is read
+CREATE ROLE plain_reader;
+CREATE USER MAPPING FOR plain_reader SERVER loopback OPTIONS (user :'USER', password_required 'false');
+GRANT SELECT ON wanted, doubled TO plain_reader;
+GRANT SELECT (k) ON stock TO plain_reader;
+SET ROLE plain_reader;
+SELECT count(*), sum(n) FROM (SELECT (SELECT max(q.k) FROM quotas q WHERE q.k = w.k) AS m, (SELECT count(*) FROM doubled d WHERE d.k = w.k) AS n FROM wanted w) z;
+SELECT count(*), sum(n) FROM (SELECT (SELECT max(s.x) FROM stock s WHERE s.k = w.k) AS m, (SELECT count(*) FROM stock s WHERE s.k = w.k) AS n FROM wanted w) z;
+RESET ROLE;
+DROP OWNED BY plain_reader;
+DROP ROLE plain_reader;
 DROP TABLE plain_few, plain_more;
 DROP FUNCTION dear;
 

@@ -325,6 +325,10 @@ SELECT k, count(DISTINCT a), sum(12 / (k - 1)) FROM clicks_0 GROUP BY k ORDER BY
 SELECT EXISTS (SELECT k, count(DISTINCT a), sum(12 / (k - 1)) FROM clicks_0 GROUP BY k);
 SELECT count(*) FROM (SELECT k, count(DISTINCT 12 / (k - 7)) FROM clicks WHERE k IN (SELECT k FROM clicks_1) GROUP BY k) x;
 SELECT k, count(DISTINCT 12 / (k - 7)) FROM clicks GROUP BY k HAVING k IN (1, 6) ORDER BY 2 LIMIT 1;
+CREATE VIEW quotients AS SELECT k, a, 12 / (k - 1) AS s FROM clicks_0;
+SELECT k, count(DISTINCT a), sum(s) FROM quotients GROUP BY k ORDER BY k LIMIT 1;
+SELECT EXISTS (SELECT k, count(DISTINCT a), sum(s) FROM quotients GROUP BY k);
+DROP VIEW quotients;
 -- a subquery that is not planned at all
 CREATE VIEW unseen AS SELECT k, (SELECT count(DISTINCT k) FROM clicks_1 WHERE 1 / 0 = 1) AS n FROM clicks_0;
 SELECT count(*) FROM unseen;

@@ -93,6 +93,27 @@ px_planned_user(const PlannedStmt *stmt, Index rtindex, Oid *userid)
 }
 
 /*
+ * What a statement does with tables, and needs rights for.  The two have these
+ * fields alike: relid, requiredPerms, checkAsUser, selectedCols.  16.
+ */
+#if PG_VERSION_NUM >= 160000
+typedef RTEPermissionInfo px_table_rights;
+#else
+typedef RangeTblEntry px_table_rights;
+#endif
+
+/* A list of px_table_rights; some may need none. */
+static inline const List *
+px_planned_rights(const PlannedStmt *stmt)
+{
+#if PG_VERSION_NUM >= 160000
+	return stmt->permInfos;
+#else
+	return stmt->rtable;
+#endif
+}
+
+/*
  * Let the query refer to the expressions of GROUP BY themselves, as before 18,
  * not to RTE_GROUP.
  */

@@ -450,7 +450,8 @@ px_aggregate_twice(Query *query, bool needs_all)
 	if (check_aggregates((Node *) query->targetList, &found) ||
 		check_aggregates(query->havingQual, &found) ||
 		found.distinct == NULL || !found.clause->hashable ||
-		(found.harmful && !(needs_all && computes_all_groups(query))) ||
+		((found.harmful || !px_rows_are_harmless(query)) &&
+		 !(needs_all && computes_all_groups(query))) ||
 		!is_exact_expr((Node *) found.distinct) ||
 		!contain_vars_of_level((Node *) found.distinct, 0) ||
 		contain_volatile_functions((Node *) query->targetList) ||

@@ -25,6 +25,7 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/value.h"
 #include "utils/lsyscache.h"
@@ -32,19 +33,37 @@
 #include "exec/plan_walk.h"
 #include "plan/final_hash.h"
 
-/* Called for each node below: count those that read groups. */
-static bool
-count_groups(Plan *plan, void *arg)
+/*
+ * Count the remote queries below plan that return groups in their order.  What
+ * another Agg or a Sort reads is in another order above that.
+ */
+static void
+count_groups(Plan *plan, int *n)
 {
-	int		   *n = arg;
-	const ForeignScan *foreign;
+	List	  **list;
+	ListCell   *lc;
 
-	if (!px_plan_is_receive(plan))
-		return false;
-	foreign = linitial_node(ForeignScan, ((CustomScan *) plan)->custom_plans);
-	if (strstr(strVal(linitial(foreign->fdw_private)), " GROUP BY "))
-		(*n)++;
-	return false;
+	if (plan == NULL || IsA(plan, Agg) || IsA(plan, Sort))
+		return;
+	check_stack_depth();
+	if (px_plan_is_receive(plan))
+	{
+		const ForeignScan *foreign = linitial_node(
+			ForeignScan, ((CustomScan *) plan)->custom_plans);
+
+		if (strstr(strVal(linitial(foreign->fdw_private)), " GROUP BY "))
+			(*n)++;
+		return;
+	}
+	count_groups(plan->lefttree, n);
+	count_groups(plan->righttree, n);
+	if (IsA(plan, SubqueryScan))
+		count_groups(((SubqueryScan *) plan)->subplan, n);
+	list = px_plan_list(plan);
+	if (list == NULL)
+		return;
+	foreach(lc, *list)
+		count_groups(lfirst(lc), n);
 }
 
 static bool
@@ -52,9 +71,10 @@ combines_groups(const Agg *agg)
 {
 	int			n = 0;
 
-	if (agg->aggstrategy != AGG_HASHED || agg->numCols == 0)
+	if (agg->aggstrategy != AGG_HASHED || agg->groupingSets != NIL ||
+		agg->numCols == 0)
 		return false;
-	(void) px_plan_walk(outerPlan(agg), count_groups, &n);
+	count_groups(outerPlan(agg), &n);
 	return n > 1;
 }
 

@@ -150,7 +150,9 @@ calls_users_functions(Node *node, void *context)
 static void
 fold(void *arg)
 {
-	(void) eval_const_expressions(NULL, arg);
+	Node	  **node = arg;
+
+	*node = eval_const_expressions(NULL, *node);
 }
 
 /* Is it an expression of constants that has a value? */
@@ -159,7 +161,7 @@ is_folded(Node *node)
 {
 	return !has_variables(node, NULL) && !contain_mutable_functions(node) &&
 		!expression_returns_set(node) && !calls_users_functions(node, NULL) &&
-		px_guarded(fold, node);
+		px_guarded(fold, &node) && IsA(node, Const);
 }
 
 /* ---------------------------------------------------------------------
@@ -616,9 +618,8 @@ has_virtual_columns(Oid relid)
 }
 
 bool
-px_from_is_harmless(const Query *query)
+px_rows_are_harmless(const Query *query)
 {
-	harmless_context context = {0};
 	ListCell   *lc;
 
 	foreach(lc, query->rtable)
@@ -638,7 +639,16 @@ px_from_is_harmless(const Query *query)
 				 rte->rtekind != RTE_RESULT && !px_rte_is_group(rte))
 			return false;
 	}
-	return jointree_is_harmless((Node *) query->jointree, &context);
+	return true;
+}
+
+bool
+px_from_is_harmless(const Query *query)
+{
+	harmless_context context = {0};
+
+	return px_rows_are_harmless(query) &&
+		jointree_is_harmless((Node *) query->jointree, &context);
 }
 
 /* Is there no set operation but UNION ALL? */

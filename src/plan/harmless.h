@@ -19,6 +19,12 @@
 extern bool px_from_is_harmless(const Query *query);
 
 /*
+ * The same for the subqueries in FROM alone, and for columns that are computed
+ * when they are read.
+ */
+extern bool px_rows_are_harmless(const Query *query);
+
+/*
  * The same for all of the query.  It may aggregate, but it may not have any
  * other clause that a plain subquery has not.
  */

@@ -35,6 +35,7 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
@@ -450,13 +451,15 @@ ask_types(CustomScan *receive, ForeignScan *foreign, const wanted *wanted)
 
 /*
  * May the columns of the node be evaluated for fewer rows?  For a Limit alone
- * they are in any case, for a Sort they are not.
+ * they are in any case, for a Sort they are not: there may be volatile
+ * functions in them, or in their subqueries.
  */
 static bool
 evaluates_fewer(const Plan *plan, const wanted *wanted)
 {
 	return wanted->keys == NULL ||
-		!contain_volatile_functions((Node *) plan->targetlist);
+		(!contain_volatile_functions((Node *) plan->targetlist) &&
+		 !contain_subplans((Node *) plan->targetlist));
 }
 
 /* Returns whether no more rows than that are going to come. */

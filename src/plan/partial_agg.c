@@ -159,6 +159,22 @@ px_aggregates_need_order(Node *exprs)
 	return needs_order(exprs, NULL);
 }
 
+/* Are there volatile functions in the query, or in subqueries that it calls? */
+static bool
+is_volatile(const PlannerInfo *root)
+{
+	ListCell   *lc;
+
+	foreach(lc, root->glob->subroots)
+	{
+		const PlannerInfo *subroot = lfirst_node(PlannerInfo, lc);
+
+		if (contain_volatile_functions((Node *) subroot->parse))
+			return true;
+	}
+	return contain_volatile_functions((Node *) root->parse);
+}
+
 bool
 px_aggregates_at_once(const PlannerInfo *root)
 {
@@ -171,9 +187,7 @@ px_aggregates_at_once(const PlannerInfo *root)
 				lfirst_node(SortGroupClause, lc), parse->targetList)))
 			return true;
 	}
-	return root->tuple_fraction > 0 &&
-		(contain_volatile_functions((Node *) parse->targetList) ||
-		 contain_volatile_functions(parse->havingQual));
+	return is_volatile(root);
 }
 
 /* ---------------------------------------------------------------------

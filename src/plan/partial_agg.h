@@ -56,8 +56,8 @@ extern bool px_aggregates_need_order(Node *exprs);
  * remote sort partitions by such keys, which returns their rows more than once.
  * Without partial groups, core rarely wants them sorted before they are sets.
  *
- * If the query may end before it has read all groups, each child has begun with
- * its own by then.  That must not be seen by a volatile function.
+ * If the groups are not read to their end, each child has begun with its own by
+ * then.  That must not be seen by a volatile function.
  */
 extern bool px_aggregates_at_once(const PlannerInfo *root);
 

@@ -41,6 +41,7 @@
 
 #include "admit/user_code.h"
 #include "compat.h"
+#include "compat_query.h"
 #include "guc.h"
 #include "plan/decorrelate.h"
 #include "plan/distinct.h"
@@ -364,6 +365,49 @@ is_cheaper(const PlannedStmt *a, const PlannedStmt *b, int cursor_options)
 	return costs[0] * factor < costs[1];
 }
 
+/* Has one of the rights in a list, or several, all that is read by another? */
+static bool
+covers(const List *rights, const px_table_rights *wanted)
+{
+	Bitmapset  *columns = NULL;
+	bool		found = false;
+	ListCell   *lc;
+
+	foreach(lc, rights)
+	{
+		const px_table_rights *each = lfirst(lc);
+
+		if (each->relid != wanted->relid ||
+			each->checkAsUser != wanted->checkAsUser ||
+			(each->requiredPerms & ACL_SELECT) == 0)
+			continue;
+		found = true;
+		columns = bms_add_members(columns, each->selectedCols);
+	}
+	return found && bms_is_subset(wanted->selectedCols, columns);
+}
+
+/*
+ * Does a plan read nothing that the user needs other rights for than for
+ * another plan?  The planner drops subqueries that nobody needs, but not once
+ * they are joins.
+ */
+static bool
+needs_no_rights(const PlannedStmt *stmt, const PlannedStmt *other)
+{
+	ListCell   *lc;
+
+	foreach(lc, px_planned_rights(stmt))
+	{
+		const px_table_rights *rights = lfirst(lc);
+
+		if ((rights->requiredPerms & ACL_SELECT) != 0 &&
+			!covers(px_planned_rights(other), rights))
+			return false;
+	}
+	return true;
+}
+
 /* ---------------------------------------------------------------------
  * The hook
  * --------------------------------------------------------------------- */
@@ -454,6 +498,7 @@ rewrite_planner(PX_PLANNER_PARAMETERS)
 {
 	Query	   *forms[2] = {NULL, NULL};
 	bool		reads_more = false;
+	PlannedStmt *plain;
 	PlannedStmt *best;
 
 	if (is_suitable(parse, cursor_options))
@@ -476,7 +521,7 @@ rewrite_planner(PX_PLANNER_PARAMETERS)
 			forms[1] = NULL;
 	}
 
-	best = plan_form(PX_PLANNER_ARGUMENTS(parse));
+	best = plain = plan_form(PX_PLANNER_ARGUMENTS(parse));
 	for (int i = 0; i < (int) lengthof(forms); i++)
 	{
 		PlannedStmt *other;
@@ -485,6 +530,7 @@ rewrite_planner(PX_PLANNER_PARAMETERS)
 			continue;
 		other = plan_form(PX_PLANNER_ARGUMENTS(forms[i]));
 		if (is_cheaper(other, best, cursor_options) &&
+			needs_no_rights(other, plain) &&
 			(!reads_more || px_reads_plain_tables(other)))
 			best = other;
 	}
