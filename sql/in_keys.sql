@@ -58,6 +58,13 @@ SELECT * FROM sender_filter('plain = ANY (''{1,2,3,4,5,6,7,8,9}'')');
 SELECT * FROM sender_filter('large = ANY (''{1,2,3,4,5,6,7,8,NULL}'') AND other = 1');
 SELECT * FROM sender_filter('small = ANY (''{1,2,3,4,5,6,7,8,9}''::int2[])');
 SELECT * FROM sender_filter('plain = ANY (''{1,2,3,4,5,6,7,8}'')');
+-- of integers of another width, those that can be equal
+SELECT * FROM sender_filter('large = ANY (''{1,2,3,4,5,6,7,8,NULL,9}''::int4[])');
+SELECT * FROM sender_filter('large = ANY (''{1,2,3,4,5,6,7,8,9}''::int2[])');
+SELECT * FROM sender_filter('plain = ANY (''{1,2,3,4,5,6,7,8,2147483647,2147483648}''::int8[])');
+SELECT * FROM sender_filter('plain = ANY (''{1,2,3,4,5,6,7,8,9}''::int2[])');
+SELECT * FROM sender_filter('small = ANY (''{1,2,3,4,5,6,7,8,-32768,-32769,32768}''::int4[])');
+SELECT * FROM sender_filter('small = ANY (''{100000,100001,100002,100003,100004,100005,100006,100007,100008}''::int8[])');
 SELECT * FROM sender_filter('small = ANY (''{1,2,3,4,5,6,7,8,9}''::int[])');
 SELECT * FROM sender_filter('plain <> ALL (''{1,2,3,4,5,6,7,8,9}'')');
 SELECT * FROM sender_filter('plain = ANY (''{1,2,3,4,5,6,7,8,9}'') OR other = 1');

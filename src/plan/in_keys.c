@@ -12,6 +12,10 @@
  * A filter is a list of conditions that must all be true.  For it, null and
  * false are the same, so a null among the keys makes no difference.
  *
+ * Keys may be integers of another width than the column.  Core would compare
+ * such ones one after another, because they are hashed by other functions.  So
+ * they are converted; those that the column's type does not have are left out.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -39,17 +43,23 @@ typedef struct replace_context
 	Oid			marker;
 } replace_context;
 
-/* The type of both sides of an equality of integers, or InvalidOid. */
+/* The type of the left side of an equality of integers, or InvalidOid. */
 static Oid
 type_compared(Oid function)
 {
 	switch (function)
 	{
 		case F_INT2EQ:
+		case F_INT24EQ:
+		case F_INT28EQ:
 			return INT2OID;
 		case F_INT4EQ:
+		case F_INT42EQ:
+		case F_INT48EQ:
 			return INT4OID;
 		case F_INT8EQ:
+		case F_INT82EQ:
+		case F_INT84EQ:
 			return INT8OID;
 		default:
 			return InvalidOid;
@@ -95,6 +105,63 @@ has_many_keys(const Node *keys)
 	return ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) >= KEYS_MIN;
 }
 
+static int64
+get_integer(Oid type, Datum value)
+{
+	return type == INT2OID ? DatumGetInt16(value) :
+		type == INT4OID ? DatumGetInt32(value) : DatumGetInt64(value);
+}
+
+/* An integer as one of the type.  False if that has none such. */
+static bool
+make_integer(Oid type, int64 value, Datum *result)
+{
+	switch (type)
+	{
+		case INT2OID:
+			*result = Int16GetDatum((int16) value);
+			return value >= PG_INT16_MIN && value <= PG_INT16_MAX;
+		case INT4OID:
+			*result = Int32GetDatum((int32) value);
+			return value >= PG_INT32_MIN && value <= PG_INT32_MAX;
+		default:
+			*result = Int64GetDatum(value);
+			return true;
+	}
+}
+
+/* Keys that are integers, as integers of the type. */
+static Const *
+convert_keys(Const *keys, Oid type)
+{
+	Oid			from = get_element_type(keys->consttype);
+	Oid			array_type = get_array_type(type);
+	Datum	   *values;
+	bool	   *nulls;
+	int			n;
+	int			nkept = 0;
+	int16		len;
+	bool		byval;
+	char		align;
+
+	if (from == type)
+		return keys;
+	get_typlenbyvalalign(from, &len, &byval, &align);
+	deconstruct_array(DatumGetArrayTypeP(keys->constvalue), from, len, byval,
+					  align, &values, &nulls, &n);
+	for (int i = 0; i < n; i++)
+	{
+		if (!nulls[i] && make_integer(type, get_integer(from, values[i]),
+									  &values[nkept]))
+			nkept++;
+	}
+	get_typlenbyvalalign(type, &len, &byval, &align);
+	return makeConst(array_type, -1, InvalidOid, -1,
+					 PointerGetDatum(construct_array(values, nkept, type, len,
+													 byval, align)),
+					 false, false);
+}
+
 /* What stands in place of a condition: itself, or a call. */
 static Node *
 replace_condition(Node *condition, const replace_context *context)
@@ -117,7 +184,8 @@ replace_condition(Node *condition, const replace_context *context)
 	/* Others may not be allowed to call the function. */
 	context->stmt->dependsOnRole = true;
 	return (Node *) makeFuncExpr(function, BOOLOID,
-								 list_make2(lsecond(clause->args),
+								 list_make2(convert_keys(lsecond(clause->args),
+														 type),
 											linitial(clause->args)),
 								 InvalidOid, InvalidOid,
 								 COERCE_EXPLICIT_CALL);

@@ -35,6 +35,12 @@ px_is_plain_type(Oid type)
 		OidIsValid(get_array_type(type)) && !px_type_names_objects(type);
 }
 
+static bool
+is_integer(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID;
+}
+
 bool
 px_is_operand(const Var *column, Oid type)
 {
@@ -66,6 +72,18 @@ px_is_join_key(Oid operator, Oid collation, const Node *inner,
 		(!OidIsValid(collation) ||
 		 (collation == column->varcollid &&
 		  collation == exprCollation(inner)));
+}
+
+bool
+px_keys_are_hashed(Oid operator)
+{
+	Oid			left;
+	Oid			right;
+
+	op_input_types(operator, &left, &right);
+	if (is_integer(left) && is_integer(right))
+		return true;
+	return get_op_hash_functions(operator, &left, &right) && left == right;
 }
 
 double

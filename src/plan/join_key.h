@@ -28,6 +28,13 @@ extern bool px_is_plain_type(Oid type);
 extern bool px_is_join_key(Oid operator, Oid collation, const Node *inner,
 						   const Node *outer);
 
+/*
+ * Are many keys found fast by key = ANY (keys)?  Core compares them one after
+ * another if both sides are hashed by different functions; integers of another
+ * width are converted before (in_keys.h).
+ */
+extern bool px_keys_are_hashed(Oid operator);
+
 /* How many distinct values does an expression have?  0 if not known. */
 extern double px_distinct_values(PlannerInfo *root, Node *expr);
 

@@ -147,7 +147,8 @@ add_key(lookup_join *join, RestrictInfo *rinfo, Node *outer, Node *inner,
 	double		nkeys;
 
 	if (list_length(join->rinfos) >= KEYS_PER_JOIN_MAX ||
-		!px_is_join_key(operator, collation, inner, outer))
+		!px_is_join_key(operator, collation, inner, outer) ||
+		!px_keys_are_hashed(operator))
 		return;
 
 	/* Assume that each outer key is found. */

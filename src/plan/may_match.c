@@ -23,6 +23,7 @@
 
 #include "compat.h"
 #include "exec/ask_types.h"
+#include "plan/join_key.h"
 #include "plan/may_match.h"
 
 PG_FUNCTION_INFO_V1(px_sql_has_type);
@@ -153,7 +154,7 @@ find_operator(const char *name, Oid left, Oid right)
 							left, right);
 }
 
-/* column = ANY (keys), or NULL if there is no such operator. */
+/* column = ANY (keys), or NULL if there is no such operator, or a slow one. */
 static Node *
 compare_with_keys(Node *column, Node *keys)
 {
@@ -161,7 +162,7 @@ compare_with_keys(Node *column, Node *keys)
 
 	clause->opno = find_operator("=", exprType(column),
 								 get_element_type(exprType(keys)));
-	if (!OidIsValid(clause->opno))
+	if (!OidIsValid(clause->opno) || !px_keys_are_hashed(clause->opno))
 		return NULL;
 	clause->opfuncid = get_opcode(clause->opno);
 	clause->useOr = true;
