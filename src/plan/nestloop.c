@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * nestloop.c
- *		Hash joins in place of nested loops that rest on a wrong guess.
+ *		No joins that rest on a wrong guess.
  *
  * If the planner expects one row of the outer side, a nested loop costs the
  * same as a hash join.  If thousands come, it takes thousands of times as
@@ -13,12 +13,18 @@
  * So if a join of foreign tables got a nested loop without parameters, the
  * planner is asked for its other ways, and the loop is dropped if one of them
  * costs hardly more.  Queries that want only the first rows keep theirs: a loop
- * has them early, and in the order of its outer side.
+ * has them early, and in the order of its outer side.  But if nobody knows how
+ * many different keys there are, it is a guess that there are such rows at all,
+ * and so a LIMIT without an order makes no difference.
+ *
+ * Hash tables that parallel workers share rest on a guess, too, if frequent
+ * keys are not known.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
@@ -26,6 +32,7 @@
 #include "compat.h"
 #include "guc.h"
 #include "plan/eligible.h"
+#include "plan/join_key.h"
 #include "plan/nestloop.h"
 #include "plan/paths.h"
 
@@ -175,6 +182,53 @@ wants_first_rows(const PlannerInfo *root)
 	return root->limit_tuples > 0 && root->parse->sortClause == NIL;
 }
 
+/* Is it a guess how many rows have a match, as nobody knows different keys? */
+static bool
+is_guess(PlannerInfo *root, const List *clauses)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		const RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+
+		if (OidIsValid(rinfo->hashjoinoperator) &&
+			(px_distinct_values(root, get_leftop(rinfo->clause)) == 0 ||
+			 px_distinct_values(root, get_rightop(rinfo->clause)) == 0))
+			return true;
+	}
+	return false;
+}
+
+static bool
+has_shared_table(const Path *path)
+{
+	return IsA(path, HashPath) && path->parallel_aware;
+}
+
+/*
+ * Remove joins on a guess with a hash table that several processes share.
+ * Where it does not fit in memory because half of its rows have one key, it is
+ * divided into 32,768 batches in vain: 10 s in place of 0.3.  The planner
+ * avoids that where it knows frequent keys.
+ */
+static void
+remove_shared_tables(PlannerInfo *root, RelOptInfo *joinrel,
+					 const List *clauses)
+{
+	List	   *others = NIL;
+	ListCell   *lc;
+
+	foreach(lc, joinrel->partial_pathlist)
+	{
+		if (!has_shared_table(lfirst(lc)))
+			others = lappend(others, lfirst(lc));
+	}
+	if (list_length(others) < list_length(joinrel->partial_pathlist) &&
+		is_guess(root, clauses))
+		joinrel->partial_pathlist = others;
+}
+
 /* Have the planner add its paths for the join, but no nested loops. */
 static void
 add_other_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
@@ -207,9 +261,12 @@ replace_loops(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 	if (prev_set_join_pathlist_hook)
 		prev_set_join_pathlist_hook(root, joinrel, outerrel, innerrel,
 									jointype, extra);
-	if (!px_nestloops_allowed(joinrel) || !px_enabled ||
-		wants_first_rows(root) || !px_rel_is_eligible(root, joinrel) ||
+	if (!px_enabled || !px_rel_is_eligible(root, joinrel) ||
 		!has_foreign_table(root, joinrel))
+		return;
+	remove_shared_tables(root, joinrel, extra->restrictlist);
+	if (!px_nestloops_allowed(joinrel) ||
+		(wants_first_rows(root) && !is_guess(root, extra->restrictlist)))
 		return;
 
 	loops = take_blind_loops(&joinrel->pathlist);
@@ -217,6 +274,7 @@ replace_loops(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 	if (loops == NIL && partial_loops == NIL)
 		return;
 	add_other_paths(root, joinrel, outerrel, innerrel, jointype, extra);
+	remove_shared_tables(root, joinrel, extra->restrictlist);
 	(void) take_blind_loops(&joinrel->pathlist);
 	(void) take_blind_loops(&joinrel->partial_pathlist);
 

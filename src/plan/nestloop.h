@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * nestloop.h
- *		Hash joins in place of nested loops that rest on a wrong guess.
+ *		No joins that rest on a wrong guess.
  *
  *-------------------------------------------------------------------------
  */
