@@ -26,6 +26,8 @@ SET jit_above_cost = 500;
 -- The rows come from the remote, and are counted here.
 EXPLAIN (COSTS OFF) SELECT count(v) FROM jit WHERE k % 2 = 1 AND random() >= 0;
 SELECT is_compiled('SELECT count(v) FROM jit WHERE k % 2 = 1 AND random() >= 0') AND pg_jit_available() AS compiled;
+-- So they do each time that a join asks for them.
+SELECT is_compiled('SELECT count(*) FROM (SELECT * FROM jit WHERE id < 200 LIMIT 100) a LEFT JOIN LATERAL (SELECT id FROM jit b WHERE b.k = a.k OFFSET 0) l ON true') AND pg_jit_available() AS compiled;
 -- With the extension off, core decides.
 SET pg_exchange.enabled = off;
 SELECT is_compiled('SELECT count(v) FROM jit WHERE k % 2 = 1 AND random() >= 0') AS compiled;

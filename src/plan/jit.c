@@ -17,34 +17,57 @@
 #include "postgres.h"
 
 #include "jit/jit.h"
+#include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 
 #include "exec/plan_walk.h"
 #include "plan/jit.h"
 
-/* Add the cost of an exchange that arises on the remote and on the way. */
-static bool
-add_remote_cost(Plan *plan, void *arg)
+/*
+ * The cost of the exchanges below plan, which is run so many times, that arises
+ * on the remotes and on the way.  Nodes that keep their rows run what is below
+ * once; of a Memoize, it is not known how often.
+ */
+static Cost
+remote_cost(const Plan *plan, double loops)
 {
-	Cost	   *remote = arg;
+	Cost		cost = 0;
+	List	  **list;
+	ListCell   *lc;
 
+	if (plan == NULL)
+		return 0;
+	check_stack_depth();
 	if (px_plan_is_receive(plan))
-		*remote += Max(0, plan->total_cost -
-					   plan->plan_rows * cpu_tuple_cost);
-	return false;
+		return loops * Max(0, plan->total_cost -
+						   plan->plan_rows * cpu_tuple_cost);
+	if (IsA(plan, Material) || IsA(plan, Hash) || IsA(plan, Sort))
+		loops = 1;
+	cost += remote_cost(plan->lefttree, loops);
+	cost += remote_cost(plan->righttree, IsA(plan, NestLoop) ?
+						loops * Max(plan->lefttree->plan_rows, 1) : loops);
+	if (IsA(plan, SubqueryScan))
+		cost += remote_cost(((const SubqueryScan *) plan)->subplan, loops);
+	list = px_plan_list(unconstify(Plan *, plan));
+	if (list == NULL)
+		return cost;
+	foreach(lc, *list)
+		cost += remote_cost(lfirst(lc), loops);
+	return cost;
 }
 
 void
 px_jit_choose(PlannedStmt *stmt)
 {
-	Cost		remote = 0;
 	Cost		local;
+	ListCell   *lc;
 
 	if ((stmt->jitFlags & PGJIT_PERFORM) == 0)
 		return;
-	(void) px_plan_walk_all(stmt, add_remote_cost, &remote);
-	local = stmt->planTree->total_cost - remote;
+	local = stmt->planTree->total_cost - remote_cost(stmt->planTree, 1);
+	foreach(lc, stmt->subplans)
+		local -= remote_cost(lfirst(lc), 1);
 	if (local <= jit_above_cost)
 		stmt->jitFlags = PGJIT_NONE;
 	if (local <= jit_optimize_above_cost)
