@@ -182,50 +182,50 @@ wants_first_rows(const PlannerInfo *root)
 	return root->limit_tuples > 0 && root->parse->sortClause == NIL;
 }
 
-/* Is it a guess how many rows have a match, as nobody knows different keys? */
+/* Does nobody know how many different keys rel, one side of a join, has? */
 static bool
-is_guess(PlannerInfo *root, const List *clauses)
+has_unknown_keys(PlannerInfo *root, const List *clauses, const RelOptInfo *rel)
 {
 	ListCell   *lc;
 
 	foreach(lc, clauses)
 	{
 		const RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+		Node	   *key;
 
-		if (OidIsValid(rinfo->hashjoinoperator) &&
-			(px_distinct_values(root, get_leftop(rinfo->clause)) == 0 ||
-			 px_distinct_values(root, get_rightop(rinfo->clause)) == 0))
+		if (!OidIsValid(rinfo->hashjoinoperator))
+			continue;
+		key = bms_is_subset(rinfo->left_relids, rel->relids) ?
+			get_leftop(rinfo->clause) : get_rightop(rinfo->clause);
+		if (px_distinct_values(root, key) == 0)
 			return true;
 	}
 	return false;
 }
 
-static bool
-has_shared_table(const Path *path)
-{
-	return IsA(path, HashPath) && path->parallel_aware;
-}
-
 /*
- * Remove joins on a guess with a hash table that several processes share.
- * Where it does not fit in memory because half of its rows have one key, it is
- * divided into 32,768 batches in vain: 10 s in place of 0.3.  The planner
- * avoids that where it knows frequent keys.
+ * Remove joins with a hash table of innerrel that several processes share, if
+ * its keys are not known.  Where it does not fit in memory because half of its
+ * rows have one key, it is divided into 32,768 batches in vain: 10 s in place
+ * of 0.3.  The planner avoids that where it knows frequent keys.
  */
 static void
 remove_shared_tables(PlannerInfo *root, RelOptInfo *joinrel,
-					 const List *clauses)
+					 const RelOptInfo *innerrel, const List *clauses)
 {
 	List	   *others = NIL;
 	ListCell   *lc;
 
 	foreach(lc, joinrel->partial_pathlist)
 	{
-		if (!has_shared_table(lfirst(lc)))
+		const Path *path = lfirst(lc);
+
+		if (!IsA(path, HashPath) || !path->parallel_aware ||
+			((const HashPath *) path)->jpath.innerjoinpath->parent != innerrel)
 			others = lappend(others, lfirst(lc));
 	}
 	if (list_length(others) < list_length(joinrel->partial_pathlist) &&
-		is_guess(root, clauses))
+		has_unknown_keys(root, clauses, innerrel))
 		joinrel->partial_pathlist = others;
 }
 
@@ -264,9 +264,11 @@ replace_loops(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 	if (!px_enabled || !px_rel_is_eligible(root, joinrel) ||
 		!has_foreign_table(root, joinrel))
 		return;
-	remove_shared_tables(root, joinrel, extra->restrictlist);
+	remove_shared_tables(root, joinrel, innerrel, extra->restrictlist);
 	if (!px_nestloops_allowed(joinrel) ||
-		(wants_first_rows(root) && !is_guess(root, extra->restrictlist)))
+		(wants_first_rows(root) &&
+		 !has_unknown_keys(root, extra->restrictlist, outerrel) &&
+		 !has_unknown_keys(root, extra->restrictlist, innerrel)))
 		return;
 
 	loops = take_blind_loops(&joinrel->pathlist);
@@ -274,7 +276,7 @@ replace_loops(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 	if (loops == NIL && partial_loops == NIL)
 		return;
 	add_other_paths(root, joinrel, outerrel, innerrel, jointype, extra);
-	remove_shared_tables(root, joinrel, extra->restrictlist);
+	remove_shared_tables(root, joinrel, innerrel, extra->restrictlist);
 	(void) take_blind_loops(&joinrel->pathlist);
 	(void) take_blind_loops(&joinrel->partial_pathlist);
 
