@@ -208,6 +208,7 @@ SET ROLE plain_reader;
 SELECT count(*), sum(n) FROM (SELECT (SELECT max(q.k) FROM quotas q WHERE q.k = w.k) AS m, (SELECT count(*) FROM doubled d WHERE d.k = w.k) AS n FROM wanted w) z;
 SELECT count(*), sum(n) FROM (SELECT (SELECT max(s.x) FROM stock s WHERE s.k = w.k) AS m, (SELECT count(*) FROM stock s WHERE s.k = w.k) AS n FROM wanted w) z;
 RESET ROLE;
+SELECT is_join('SELECT n FROM (SELECT (SELECT max(s.x) FROM stock s WHERE s.k = w.k) AS m, (SELECT count(*) FROM stock s WHERE s.k = w.k) AS n FROM wanted w) z') AS who_has_rights;
 DROP OWNED BY plain_reader;
 DROP ROLE plain_reader;
 DROP TABLE plain_few, plain_more;

@@ -312,6 +312,10 @@ RESET pg_exchange.partial_aggregates;
 SET pg_exchange.enabled = off;
 SELECT shows('SELECT DISTINCT site FROM visits_1', 'GROUP BY'), shows('SELECT site, count(DISTINCT visitor) FROM visits GROUP BY site', 'DISTINCT');
 RESET pg_exchange.enabled;
+-- all columns of a view, and not
+CREATE VIEW by_site AS SELECT site, count(DISTINCT 12 / (visitor + 1)) AS n FROM visits GROUP BY site;
+SELECT shows('SELECT * FROM by_site', 'DISTINCT') AS wholly, shows('SELECT n, site + 1 FROM by_site', 'DISTINCT') AS in_expressions, shows('SELECT n FROM by_site', 'DISTINCT') AS one_column;
+DROP VIEW by_site;
 DROP TABLE visits;
 
 -- what may raise an error, and is not read
@@ -325,6 +329,10 @@ SELECT k, count(DISTINCT a), sum(12 / (k - 1)) FROM clicks_0 GROUP BY k ORDER BY
 SELECT EXISTS (SELECT k, count(DISTINCT a), sum(12 / (k - 1)) FROM clicks_0 GROUP BY k);
 SELECT count(*) FROM (SELECT k, count(DISTINCT 12 / (k - 7)) FROM clicks WHERE k IN (SELECT k FROM clicks_1) GROUP BY k) x;
 SELECT k, count(DISTINCT 12 / (k - 7)) FROM clicks GROUP BY k HAVING k IN (1, 6) ORDER BY 2 LIMIT 1;
+CREATE TABLE remote.clicks_text AS SELECT k, 'x' AS a FROM remote.clicks_1;
+CREATE FOREIGN TABLE clicks_text (k int, a int) SERVER loopback OPTIONS (schema_name 'remote');
+SELECT count(*) FROM (SELECT k, count(DISTINCT a) FROM clicks_text WHERE k IN (SELECT k FROM clicks_1) GROUP BY k) x;
+DROP FOREIGN TABLE clicks_text;
 CREATE VIEW quotients AS SELECT k, a, 12 / (k - 1) AS s FROM clicks_0;
 SELECT k, count(DISTINCT a), sum(s) FROM quotients GROUP BY k ORDER BY k LIMIT 1;
 SELECT EXISTS (SELECT k, count(DISTINCT a), sum(s) FROM quotients GROUP BY k);

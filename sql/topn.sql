@@ -53,6 +53,8 @@ CREATE FUNCTION top_n(query text) RETURNS TABLE (scans bigint, remote_end text, 
 -- a volatile function is called for as many rows as without us
 CREATE SEQUENCE calls;
 CREATE FUNCTION counted(x int) RETURNS int VOLATILE LANGUAGE plpgsql AS 'BEGIN PERFORM nextval(''topn.calls''); RETURN x; END';
+CREATE FUNCTION count_next(a int, b int) RETURNS int VOLATILE LANGUAGE plpgsql AS 'BEGIN PERFORM nextval(''topn.calls''); RETURN greatest(a, b); END';
+CREATE AGGREGATE counted_max (int) (SFUNC = count_next, STYPE = int);
 CREATE FUNCTION ncalls(query text, OUT postgres_fdw bigint, OUT exchange bigint) LANGUAGE plpgsql AS $$
 BEGIN
 	SET LOCAL pg_exchange.enabled = off;
@@ -74,10 +76,15 @@ SELECT q, n.* FROM unnest(ARRAY[
 	'SELECT k, count(*) FROM t WHERE counted(k) >= 0 GROUP BY k ORDER BY k LIMIT 1',
 	'SELECT id, max(counted(k)) FROM t GROUP BY id ORDER BY id LIMIT 1',
 	'SELECT k, max(counted(k)) FROM t GROUP BY k ORDER BY k LIMIT 1',
+	'SELECT k, counted_max(k) FROM t GROUP BY k ORDER BY k LIMIT 1',
+	'SELECT x.id FROM t x JOIN t y USING (id) WHERE counted(x.k) >= 0 ORDER BY x.id LIMIT 1',
+	'SELECT counted(k), count(*) FROM t GROUP BY k',
 	'SELECT id, count(*) FROM t GROUP BY id HAVING counted(id) >= 0 ORDER BY id LIMIT 1',
 	'SELECT id FROM (SELECT * FROM t_1 UNION ALL SELECT * FROM t_2) u GROUP BY id HAVING counted(id) >= 0 ORDER BY id LIMIT 1'
 ]) q, ncalls(q) n;
-DROP FUNCTION ncalls, counted;
+SELECT line FROM explain_stable('SELECT counted(k), count(*) FROM t GROUP BY k') line WHERE line ~ 'Relations' LIMIT 1;
+DROP AGGREGATE counted_max (int);
+DROP FUNCTION ncalls, counted, count_next;
 DROP SEQUENCE calls;
 
 -- sorted by the remote

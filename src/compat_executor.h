@@ -224,16 +224,17 @@ px_prune(PartitionPruneState *state)
 }
 
 /*
- * Raise the error that executing the plan would if the user lacks a right.
- * ExecCheckPermissions: 16, which moved rights out of the range table.
+ * Has the user all rights to execute the plan?  Raise the error that executing
+ * it would, if wanted.  ExecCheckPermissions: 16, which moved rights out of the
+ * range table.
  */
-static inline void
-px_check_permissions(PlannedStmt *stmt)
+static inline bool
+px_check_permissions(const PlannedStmt *stmt, bool raise)
 {
 #if PG_VERSION_NUM >= 160000
-	(void) ExecCheckPermissions(stmt->rtable, stmt->permInfos, true);
+	return ExecCheckPermissions(stmt->rtable, stmt->permInfos, raise);
 #else
-	(void) ExecCheckRTPerms(stmt->rtable, true);
+	return ExecCheckRTPerms(stmt->rtable, raise);
 #endif
 }
 

@@ -110,7 +110,7 @@ judge_text(const char *text)
 						 CURSOR_OPT_FAST_PLAN | CURSOR_OPT_NO_SCROLL);
 	reason = px_session_judge_plan(stmt);
 	if (reason == NULL)
-		px_check_permissions(stmt);
+		(void) px_check_permissions(stmt, true);
 	return reason;
 }
 

@@ -463,6 +463,12 @@ px_session_judge_time(Query *query)
 	return has_time((Node *) query, NULL);
 }
 
+bool
+px_session_judge_calls(Node *node)
+{
+	return has_time(node, NULL);
+}
+
 void
 px_session_decline(const char *reason)
 {

@@ -37,6 +37,13 @@ extern char *px_session_judge_plan(const PlannedStmt *stmt);
  */
 extern bool px_session_judge_time(Query *query);
 
+/*
+ * The same of an expression: may it matter for which rows it is evaluated?
+ * Beyond contain_volatile_functions(), it knows what aggregates and domains
+ * call.
+ */
+extern bool px_session_judge_calls(Node *node);
+
 /* Which function exchange.unpack is; called before any query is judged. */
 extern void px_session_set_unpack(PGFunction function);
 

@@ -33,6 +33,7 @@
 #include "plan/append_agg.h"
 #include "plan/final_agg.h"
 #include "plan/partial_agg.h"
+#include "plan/partitionwise.h"
 #include "plan/paths.h"
 
 static create_upper_paths_hook_type prev_create_upper_paths_hook = NULL;

@@ -429,7 +429,8 @@ has_simple_form(const Query *query)
 static bool
 computes_all_groups(const Query *query)
 {
-	return (query->limitCount == NULL && query->limitOffset == NULL) ||
+	return query->groupClause == NIL ||
+		(query->limitCount == NULL && query->limitOffset == NULL) ||
 		(query->sortClause != NIL &&
 		 contain_agg_clause(get_sortgroupclause_expr(
 			 linitial(query->sortClause), query->targetList)));

@@ -44,6 +44,7 @@
 #include "utils/rel.h"
 #include "utils/typcache.h"
 
+#include "admit/session.h"
 #include "compat.h"
 #include "exec/ask_types.h"
 #include "exec/plan_walk.h"
@@ -458,7 +459,7 @@ static bool
 evaluates_fewer(const Plan *plan, const wanted *wanted)
 {
 	return wanted->keys == NULL ||
-		(!contain_volatile_functions((Node *) plan->targetlist) &&
+		(!px_session_judge_calls((Node *) plan->targetlist) &&
 		 !contain_subplans((Node *) plan->targetlist));
 }
 

@@ -159,37 +159,6 @@ px_aggregates_need_order(Node *exprs)
 	return needs_order(exprs, NULL);
 }
 
-/* Are there volatile functions in the query, or in subqueries that it calls? */
-static bool
-is_volatile(const PlannerInfo *root)
-{
-	ListCell   *lc;
-
-	foreach(lc, root->glob->subroots)
-	{
-		const PlannerInfo *subroot = lfirst_node(PlannerInfo, lc);
-
-		if (contain_volatile_functions((Node *) subroot->parse))
-			return true;
-	}
-	return contain_volatile_functions((Node *) root->parse);
-}
-
-bool
-px_aggregates_at_once(const PlannerInfo *root)
-{
-	const Query *parse = root->parse;
-	ListCell   *lc;
-
-	foreach(lc, parse->groupClause)
-	{
-		if (expression_returns_set(get_sortgroupclause_expr(
-				lfirst_node(SortGroupClause, lc), parse->targetList)))
-			return true;
-	}
-	return is_volatile(root);
-}
-
 /* ---------------------------------------------------------------------
  * Paths
  * --------------------------------------------------------------------- */

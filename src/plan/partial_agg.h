@@ -50,18 +50,6 @@ extern Plan *px_partial_agg_plan(PlannerInfo *root, RelOptInfo *rel,
 extern bool px_aggregates_need_order(Node *exprs);
 
 /*
- * Must the children of a table be aggregated at once?
- *
- * If a set-returning function makes keys of GROUP BY, postgres_fdw has the
- * remote sort partitions by such keys, which returns their rows more than once.
- * Without partial groups, core rarely wants them sorted before they are sets.
- *
- * If the groups are not read to their end, each child has begun with its own by
- * then.  That must not be seen by a volatile function.
- */
-extern bool px_aggregates_at_once(const PlannerInfo *root);
-
-/*
  * Install the planner's hook for relations, after that of plan/paths.h; called
  * by _PG_init.
  */

@@ -44,9 +44,11 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
+#include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 
+#include "admit/session.h"
 #include "compat.h"
 #include "guc.h"
 #include "plan/eligible.h"
@@ -96,6 +98,7 @@ static join_search_hook_type prev_join_search_hook = NULL;
 /* Of the innermost call of the planner. */
 static bool planning = false;	/* is there one? */
 static bool changed = false;	/* core's settings are ours */
+static bool resumable = false;	/* is it a cursor, maybe? */
 static partitionwise users;		/* settings when it was called */
 static bool joins_as_whole = false; /* consider no partition-wise joins */
 static bool forgets_paths = false;	/* has a cheaper path been forgotten? */
@@ -476,6 +479,54 @@ limit_joins(PlannerInfo *root)
 }
 
 /* ---------------------------------------------------------------------
+ * Volatile functions
+ * --------------------------------------------------------------------- */
+
+/* Are there any in the query, or in subqueries that it calls? */
+static bool
+is_volatile(const PlannerInfo *root)
+{
+	ListCell   *lc;
+
+	foreach(lc, root->glob->subroots)
+	{
+		if (px_session_judge_time(lfirst_node(PlannerInfo, lc)->parse))
+			return true;
+	}
+	return px_session_judge_time(root->parse);
+}
+
+/*
+ * Are all rows of the query wanted?  They are if it is the statement itself, or
+ * what that inserts, and is no cursor and no loop in PL/pgSQL.
+ */
+static bool
+reads_to_end(const PlannerInfo *root)
+{
+	const PlannerInfo *parent = root->parent_root;
+
+	return !resumable && root->tuple_fraction <= 0 &&
+		(parent == NULL || (parent->parent_root == NULL &&
+							parent->parse->commandType == CMD_INSERT));
+}
+
+bool
+px_aggregates_at_once(const PlannerInfo *root)
+{
+	const Query *parse = root->parse;
+	ListCell   *lc;
+
+	foreach(lc, parse->groupClause)
+	{
+		if (expression_returns_set(get_sortgroupclause_expr(
+				lfirst_node(SortGroupClause, lc), parse->targetList)))
+			return true;
+	}
+	return parse->groupClause != NIL && !reads_to_end(root) &&
+		is_volatile(root);
+}
+
+/* ---------------------------------------------------------------------
  * Settings
  * --------------------------------------------------------------------- */
 
@@ -512,6 +563,10 @@ choose_settings(PlannerInfo *root, RelOptInfo *rel, Index rti,
 
 	if (px_enabled && px_partitionwise && is_reading(root))
 	{
+		bool		in_order = !reads_to_end(root) &&
+			px_session_judge_calls((Node *) root->parse->jointree);
+		bool		at_once = px_aggregates_at_once(root);
+
 		for (int i = 1; i < root->simple_rel_array_size; i++)
 		{
 			RelOptInfo *table = root->simple_rel_array[i];
@@ -521,9 +576,9 @@ choose_settings(PlannerInfo *root, RelOptInfo *rel, Index rti,
 				table->part_scheme == NULL || !has_foreign_partition(table))
 				continue;
 			suits = suits_table(root, table);
-			settings.join |= suits.join && !joins_as_whole;
-			settings.aggregate |= suits.aggregate && !must_keep_digits(root) &&
-				!px_aggregates_at_once(root);
+			settings.join |= suits.join && !joins_as_whole && !in_order;
+			settings.aggregate |= suits.aggregate && !at_once &&
+				!must_keep_digits(root);
 			if (!suits.join && !users.join)
 				table->consider_partitionwise_join = false;
 		}
@@ -639,6 +694,7 @@ partitionwise_planner(PX_PLANNER_PARAMETERS)
 	PlannedStmt *volatile stmt = NULL;
 	bool		outer_planning = planning;
 	bool		outer_changed = changed;
+	bool		outer_resumable = resumable;
 	bool		outer_as_whole = joins_as_whole;
 	bool		outer_forgets = forgets_paths;
 	partitionwise outer_users = users;
@@ -649,6 +705,7 @@ partitionwise_planner(PX_PLANNER_PARAMETERS)
 	users = get_settings();
 	planning = true;
 	changed = false;
+	resumable = (cursor_options & CURSOR_OPT_PARALLEL_OK) == 0;
 	joins_as_whole = false;
 	forgets_paths = false;
 	PG_TRY();
@@ -661,6 +718,7 @@ partitionwise_planner(PX_PLANNER_PARAMETERS)
 			set_settings(outer_settings);
 		planning = outer_planning;
 		changed = outer_changed;
+		resumable = outer_resumable;
 		joins_as_whole = outer_as_whole;
 		forgets_paths = outer_forgets;
 		users = outer_users;

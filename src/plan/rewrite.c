@@ -23,6 +23,7 @@
  */
 #include "postgres.h"
 
+#include "access/sysattr.h"
 #include "access/table.h"
 #include "access/transam.h"
 #include "catalog/pg_class.h"
@@ -41,6 +42,7 @@
 
 #include "admit/user_code.h"
 #include "compat.h"
+#include "compat_executor.h"
 #include "compat_query.h"
 #include "guc.h"
 #include "plan/decorrelate.h"
@@ -189,7 +191,7 @@ typedef struct form
 {
 	px_decorrelate_options options;	/* but for outermost and passed_on */
 	bool		keeps_subqueries;	/* each sees what was written before it */
-	const Query *statement;		/* the query whose groups are all needed */
+	List	   *needed;			/* queries all of whose columns and groups are */
 	const Query *outermost;		/* next query whose rows are all needed */
 	bool		passed_on;		/* queries around that have subqueries */
 	bool		changed;
@@ -271,6 +273,34 @@ writes_meanwhile(const Query *query)
 	return result;
 }
 
+/*
+ * The subquery that all of FROM is, if all that it returns is read.  Others
+ * lose the columns that are not.
+ */
+static Query *
+subquery_read_wholly(const Query *query)
+{
+	const Query *subquery = px_subquery_of_all(query);
+	Bitmapset  *columns = NULL;
+	ListCell   *lc;
+
+	if (subquery == NULL)
+		return NULL;
+	pull_varattnos((Node *) query->targetList,
+				   linitial_node(RangeTblRef, query->jointree->fromlist)->rtindex,
+				   &columns);
+	foreach(lc, subquery->targetList)
+	{
+		const TargetEntry *target = lfirst_node(TargetEntry, lc);
+
+		if (!target->resjunk &&
+			!bms_is_member(target->resno - FirstLowInvalidHeapAttributeNumber,
+						   columns))
+			return NULL;
+	}
+	return unconstify(Query *, subquery);
+}
+
 static bool
 change_queries(Node *node, void *arg)
 {
@@ -281,6 +311,7 @@ change_queries(Node *node, void *arg)
 	if (IsA(node, Query))
 	{
 		px_decorrelate_options options = wanted->options;
+		bool		needs_all;
 
 		options.outermost = node == (Node *) wanted->outermost;
 		options.passed_on = wanted->passed_on;
@@ -289,14 +320,29 @@ change_queries(Node *node, void *arg)
 			wanted->outermost = px_subquery_of_all((Query *) node);
 			wanted->passed_on |= ((Query *) node)->hasSubLinks;
 		}
+		needs_all = list_member_ptr(wanted->needed, node);
+		if (needs_all)
+			wanted->needed = lappend(wanted->needed,
+									 subquery_read_wholly((Query *) node));
 		if (px_partial_aggregates_setting != PX_PARTIAL_OFF &&
-			px_aggregate_twice((Query *) node,
-							   node == (Node *) wanted->statement))
+			px_aggregate_twice((Query *) node, needs_all))
+		{
 			wanted->changed = true;
+			wanted->reads_more |= !needs_all;
+		}
 		if (!wanted->keeps_subqueries &&
 			px_decorrelate((Query *) node, options))
 			wanted->changed = wanted->reads_more = true;
 		return query_tree_walker((Query *) node, change_queries, arg, 0);
+	}
+	if (IsA(node, SubLink))
+	{
+		SubLink    *sublink = (SubLink *) node;
+
+		/* Others may end early, or become joins. */
+		if (sublink->subLinkType == EXPR_SUBLINK ||
+			sublink->subLinkType == ARRAY_SUBLINK)
+			wanted->needed = lappend(wanted->needed, sublink->subselect);
 	}
 	return expression_tree_walker(node, change_queries, arg);
 }
@@ -312,8 +358,9 @@ change_query(const Query *query, px_decorrelate_options options,
 						  .outermost = copy};
 
 	if (!keeps_subqueries)
-		wanted.statement = copy->commandType == CMD_INSERT ?
-			px_subquery_of_all(copy) : copy;
+		wanted.needed = list_make1(copy->commandType == CMD_INSERT ?
+								   unconstify(Query *, px_subquery_of_all(copy)) :
+								   copy);
 
 	(void) change_queries((Node *) copy, &wanted);
 	*reads_more = wanted.reads_more;
@@ -388,12 +435,12 @@ covers(const List *rights, const px_table_rights *wanted)
 }
 
 /*
- * Does a plan read nothing that the user needs other rights for than for
- * another plan?  The planner drops subqueries that nobody needs, but not once
- * they are joins.
+ * Does a plan read nothing that the user needs other rights for than for the
+ * plain plan, unless he has them?  The planner drops subqueries that nobody
+ * needs, but not once they are joins.
  */
 static bool
-needs_no_rights(const PlannedStmt *stmt, const PlannedStmt *other)
+needs_no_rights(PlannedStmt *stmt, const PlannedStmt *plain)
 {
 	ListCell   *lc;
 
@@ -402,8 +449,11 @@ needs_no_rights(const PlannedStmt *stmt, const PlannedStmt *other)
 		const px_table_rights *rights = lfirst(lc);
 
 		if ((rights->requiredPerms & ACL_SELECT) != 0 &&
-			!covers(px_planned_rights(other), rights))
-			return false;
+			!covers(px_planned_rights(plain), rights))
+		{
+			stmt->dependsOnRole = true;
+			return px_check_permissions(stmt, false);
+		}
 	}
 	return true;
 }
