@@ -53,8 +53,7 @@ SELECT explain_stable('SELECT * FROM guess g LEFT JOIN numbers n ON n.id = g.id 
 SELECT explain_stable('SELECT * FROM guess g JOIN numbers n ON n.digit > g.a WHERE a = 1 AND b = 1 AND a + b = 2');
 RESET pg_exchange.lookup_joins;
 DROP TABLE guess;
--- Nobody knows how many keys this one has: not with a LIMIT either, and workers
--- share no hash table.
+-- Nobody knows how many keys this one has: workers share no hash table.
 CREATE TABLE remote.keys_unknown AS SELECT i AS id, i % 100 AS k FROM generate_series(1, 1000) i;
 CREATE FOREIGN TABLE keys_unknown (id int, k int) SERVER loopback OPTIONS (schema_name 'remote');
 CREATE TABLE keys_split (id int, k int) PARTITION BY RANGE (id);
@@ -65,14 +64,12 @@ SET pg_exchange.join_exchange = off;
 SET pg_exchange.lookup_joins = off;
 CREATE FUNCTION join_nodes(query text) RETURNS SETOF text LANGUAGE sql AS
 	$$SELECT substring(line FROM '(?:Parallel )?(?:Hash|Merge|Nested).*') FROM explain_stable(query) line WHERE line ~ '(Join|Loop|Hash)$'$$;
-SELECT join_nodes('SELECT * FROM keys_unknown u JOIN keys_split s USING (k) LIMIT 10');
 SET enable_mergejoin = off;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SELECT join_nodes('SELECT count(*) FROM keys_unknown u JOIN keys_split s USING (k)');
 ANALYZE keys_unknown, keys_split;
 UPDATE pg_class SET reltuples = 400000, relpages = 2000 WHERE relname ~ '^keys_(unknown|split_.)$';
-SELECT join_nodes('SELECT * FROM keys_unknown u JOIN keys_split s USING (k) LIMIT 10');
 SELECT join_nodes('SELECT count(*) FROM keys_unknown u JOIN keys_split s USING (k)');
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;

@@ -13,9 +13,7 @@
  * So if a join of foreign tables got a nested loop without parameters, the
  * planner is asked for its other ways, and the loop is dropped if one of them
  * costs hardly more.  Queries that want only the first rows keep theirs: a loop
- * has them early, and in the order of its outer side.  But if nobody knows how
- * many different keys there are, it is a guess that there are such rows at all,
- * and so a LIMIT without an order makes no difference.
+ * has them early, and in the order of its outer side.
  *
  * Hash tables that parallel workers share rest on a guess, too, if frequent
  * keys are not known.
@@ -265,10 +263,7 @@ replace_loops(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 		!has_foreign_table(root, joinrel))
 		return;
 	remove_shared_tables(root, joinrel, innerrel, extra->restrictlist);
-	if (!px_nestloops_allowed(joinrel) ||
-		(wants_first_rows(root) &&
-		 !has_unknown_keys(root, extra->restrictlist, outerrel) &&
-		 !has_unknown_keys(root, extra->restrictlist, innerrel)))
+	if (!px_nestloops_allowed(joinrel) || wants_first_rows(root))
 		return;
 
 	loops = take_blind_loops(&joinrel->pathlist);
