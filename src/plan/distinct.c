@@ -436,6 +436,23 @@ computes_all_groups(const Query *query)
 			 linitial(query->sortClause), query->targetList)));
 }
 
+/*
+ * May the value of DISTINCT be a key?  A server can be asked for rows in the
+ * order of keys, and computes these before a join or a condition here has
+ * removed rows.
+ */
+static bool
+value_suits_key(const Query *query, Expr *value)
+{
+	const RangeTblRef *from = linitial(query->jointree->fromlist);
+
+	return px_condition_is_harmless((Node *) value) ||
+		(list_length(query->jointree->fromlist) == 1 &&
+		 IsA(from, RangeTblRef) &&
+		 rt_fetch(from->rtindex, query->rtable)->rtekind == RTE_RELATION &&
+		 px_from_is_harmless(query));
+}
+
 bool
 px_aggregate_twice(Query *query, bool needs_all)
 {
@@ -455,6 +472,7 @@ px_aggregate_twice(Query *query, bool needs_all)
 		 !(needs_all && computes_all_groups(query))) ||
 		!is_exact_expr((Node *) found.distinct) ||
 		!contain_vars_of_level((Node *) found.distinct, 0) ||
+		!value_suits_key(query, found.distinct) ||
 		contain_volatile_functions((Node *) query->targetList) ||
 		checkExprHasSubLink((Node *) query->targetList) ||
 		checkExprHasSubLink(query->havingQual) ||
