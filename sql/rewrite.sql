@@ -329,7 +329,6 @@ SELECT k, count(DISTINCT a), sum(12 / (k - 1)) FROM clicks_0 GROUP BY k ORDER BY
 SELECT EXISTS (SELECT k, count(DISTINCT a), sum(12 / (k - 1)) FROM clicks_0 GROUP BY k);
 SELECT count(*) FROM (SELECT k, count(DISTINCT 12 / (k - 7)) FROM clicks WHERE k IN (SELECT k FROM clicks_1) GROUP BY k) x;
 SELECT k, count(DISTINCT 12 / (k - 7)) FROM clicks GROUP BY k HAVING k IN (1, 6) ORDER BY 2 LIMIT 1;
-SELECT count(DISTINCT 12 / (c.k - 1)) FROM clicks_0 c JOIN (VALUES (0), (2)) v(k) USING (k);
 CREATE TABLE remote.clicks_text AS SELECT k, 'x' AS a FROM remote.clicks_1;
 CREATE FOREIGN TABLE clicks_text (k int, a int) SERVER loopback OPTIONS (schema_name 'remote');
 SELECT count(*) FROM (SELECT k, count(DISTINCT a) FROM clicks_text WHERE k IN (SELECT k FROM clicks_1) GROUP BY k) x;

@@ -289,6 +289,9 @@ subquery_read_wholly(const Query *query)
 	pull_varattnos((Node *) query->targetList,
 				   linitial_node(RangeTblRef, query->jointree->fromlist)->rtindex,
 				   &columns);
+	if (bms_is_member(InvalidAttrNumber - FirstLowInvalidHeapAttributeNumber,
+					  columns))
+		return unconstify(Query *, subquery);	/* the whole row */
 	foreach(lc, subquery->targetList)
 	{
 		const TargetEntry *target = lfirst_node(TargetEntry, lc);
