@@ -59,7 +59,7 @@ CREATE FOREIGN TABLE keys_unknown (id int, k int) SERVER loopback OPTIONS (schem
 CREATE TABLE keys_split (id int, k int) PARTITION BY RANGE (id);
 CREATE FOREIGN TABLE keys_split_1 PARTITION OF keys_split FOR VALUES FROM (0) TO (500) SERVER loopback OPTIONS (schema_name 'remote', table_name 'keys_unknown');
 CREATE FOREIGN TABLE keys_split_2 PARTITION OF keys_split FOR VALUES FROM (500) TO (1001) SERVER loopback OPTIONS (schema_name 'remote', table_name 'keys_unknown');
-UPDATE pg_class SET reltuples = 400000, relpages = 2000 WHERE relname ~ '^keys_(unknown|split_.)$';
+UPDATE pg_class SET reltuples = 100000, relpages = 500 WHERE relname ~ '^keys_(unknown|split_.)$';
 SET pg_exchange.join_exchange = off;
 SET pg_exchange.lookup_joins = off;
 CREATE FUNCTION join_nodes(query text) RETURNS SETOF text LANGUAGE sql AS
@@ -69,7 +69,7 @@ SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SELECT join_nodes('SELECT count(*) FROM keys_unknown u JOIN keys_split s USING (k)');
 ANALYZE keys_unknown, keys_split;
-UPDATE pg_class SET reltuples = 400000, relpages = 2000 WHERE relname ~ '^keys_(unknown|split_.)$';
+UPDATE pg_class SET reltuples = 100000, relpages = 500 WHERE relname ~ '^keys_(unknown|split_.)$';
 SELECT join_nodes('SELECT count(*) FROM keys_unknown u JOIN keys_split s USING (k)');
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
