@@ -80,22 +80,6 @@ is_ordered(Oid type)
 	}
 }
 
-/* A value of an ordered type: what px_integer_of_value was given. */
-static Datum
-value_of_int64(Oid type, int64 number)
-{
-	switch (type)
-	{
-		case INT2OID:
-			return Int16GetDatum((int16) number);
-		case INT4OID:
-		case DATEOID:
-			return Int32GetDatum((int32) number);
-		default:
-			return Int64GetDatum(number);
-	}
-}
-
 px_key_hash
 px_key_hash_of(Oid type)
 {
@@ -345,8 +329,8 @@ px_key_set_bounds(const px_key_set *set, Datum *lowest, Datum *highest)
 {
 	if (set->values || !set->ordered)
 		return false;
-	*lowest = value_of_int64(set->type.type, set->lowest);
-	*highest = value_of_int64(set->type.type, set->highest);
+	*lowest = px_value_of_integer(set->type.type, set->lowest);
+	*highest = px_value_of_integer(set->type.type, set->highest);
 	return true;
 }
 

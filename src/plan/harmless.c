@@ -133,17 +133,24 @@ has_variables(Node *node, void *context)
 }
 
 static bool
-is_users_function(Oid function, void *context)
+is_of_user(Oid function, void *context)
 {
 	return function >= FirstNormalObjectId;
 }
 
 static bool
-calls_users_functions(Node *node, void *context)
+calls_function_of_user(Node *node, void *context)
 {
-	return node != NULL &&
-		(check_functions_in_node(node, is_users_function, context) ||
-		 expression_tree_walker(node, calls_users_functions, context));
+	if (node == NULL)
+		return false;
+	return check_functions_in_node(node, is_of_user, context) ||
+		expression_tree_walker(node, calls_function_of_user, context);
+}
+
+bool
+px_calls_function_of_user(Node *node)
+{
+	return calls_function_of_user(node, NULL);
 }
 
 /* Called by px_guarded. */
@@ -160,7 +167,7 @@ static bool
 is_folded(Node *node)
 {
 	return !has_variables(node, NULL) && !contain_mutable_functions(node) &&
-		!expression_returns_set(node) && !calls_users_functions(node, NULL) &&
+		!expression_returns_set(node) && !px_calls_function_of_user(node) &&
 		px_guarded(fold, &node) && IsA(node, Const);
 }
 

@@ -87,6 +87,9 @@ extern bool px_is_harmless_strict(Node *node, SubLink **sublink);
  */
 extern bool px_aggregate_is_harmless(const Aggref *aggref);
 
+/* Does an expression call a function that is not built in? */
+extern bool px_calls_function_of_user(Node *node);
+
 /* Is this a built-in type whose comparisons raise no errors? */
 extern bool px_type_compares_safely(Oid type);
 

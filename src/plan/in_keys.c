@@ -33,6 +33,7 @@
 #include "exec/plan_walk.h"
 #include "plan/in_keys.h"
 #include "plan/key_scan.h"
+#include "tuple/policy.h"
 
 /* Core hashes as many (MIN_ARRAY_SIZE_FOR_HASHED_SAOP). */
 #define KEYS_MIN	9
@@ -105,31 +106,6 @@ has_many_keys(const Node *keys)
 	return ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) >= KEYS_MIN;
 }
 
-static int64
-get_integer(Oid type, Datum value)
-{
-	return type == INT2OID ? DatumGetInt16(value) :
-		type == INT4OID ? DatumGetInt32(value) : DatumGetInt64(value);
-}
-
-/* An integer as one of the type.  False if that has none such. */
-static bool
-make_integer(Oid type, int64 value, Datum *result)
-{
-	switch (type)
-	{
-		case INT2OID:
-			*result = Int16GetDatum((int16) value);
-			return value >= PG_INT16_MIN && value <= PG_INT16_MAX;
-		case INT4OID:
-			*result = Int32GetDatum((int32) value);
-			return value >= PG_INT32_MIN && value <= PG_INT32_MAX;
-		default:
-			*result = Int64GetDatum(value);
-			return true;
-	}
-}
-
 /* Keys that are integers, as integers of the type. */
 static Const *
 convert_keys(Const *keys, Oid type)
@@ -151,9 +127,11 @@ convert_keys(Const *keys, Oid type)
 					  align, &values, &nulls, &n);
 	for (int i = 0; i < n; i++)
 	{
-		if (!nulls[i] && make_integer(type, get_integer(from, values[i]),
-									  &values[nkept]))
-			nkept++;
+		int64		key = nulls[i] ? 0 : px_integer_of_value(from, values[i]);
+		Datum		value = px_value_of_integer(type, key);
+
+		if (!nulls[i] && px_integer_of_value(type, value) == key)
+			values[nkept++] = value;
 	}
 	get_typlenbyvalalign(type, &len, &byval, &align);
 	return makeConst(array_type, -1, InvalidOid, -1,

@@ -35,12 +35,6 @@ px_is_plain_type(Oid type)
 		OidIsValid(get_array_type(type)) && !px_type_names_objects(type);
 }
 
-static bool
-is_integer(Oid type)
-{
-	return type == INT2OID || type == INT4OID || type == INT8OID;
-}
-
 bool
 px_is_operand(const Var *column, Oid type)
 {
@@ -81,7 +75,7 @@ px_keys_are_hashed(Oid operator)
 	Oid			right;
 
 	op_input_types(operator, &left, &right);
-	if (is_integer(left) && is_integer(right))
+	if (px_type_is_integer(left) && px_type_is_integer(right))
 		return true;
 	return get_op_hash_functions(operator, &left, &right) && left == right;
 }

@@ -14,14 +14,13 @@
  */
 #include "postgres.h"
 
-#include "access/transam.h"
-#include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 
 #include "guc.h"
 #include "plan/eligible.h"
+#include "plan/harmless.h"
 #include "plan/parallel_path.h"
 
 /*
@@ -62,21 +61,6 @@ px_parallel_path_is_allowed(PlannerInfo *root, RelOptInfo *rel,
 		!px_rel_is_locked(root, rel);
 }
 
-static bool
-is_of_user(Oid function, void *context)
-{
-	return function >= FirstNormalObjectId;
-}
-
-static bool
-calls_function_of_user(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	return check_functions_in_node(node, is_of_user, context) ||
-		expression_tree_walker(node, calls_function_of_user, context);
-}
-
 /*
  * What the conditions cost that are evaluated here.  Which these are is
  * postgres_fdw's secret: at least those with functions that the server may not
@@ -94,7 +78,7 @@ local_cost(PlannerInfo *root, const RelOptInfo *rel)
 	{
 		RestrictInfo *info = lfirst_node(RestrictInfo, lc);
 
-		if (calls_function_of_user((Node *) info->clause, NULL))
+		if (px_calls_function_of_user((Node *) info->clause))
 			conditions = lappend(conditions, info);
 	}
 	if (conditions == NIL)

@@ -57,6 +57,7 @@
 #include "plan/partition_key.h"
 #include "plan/partitionwise.h"
 #include "plan/paths.h"
+#include "plan/rewrite.h"
 #include "tuple/agg_rule.h"
 #include "tuple/policy.h"
 
@@ -563,9 +564,7 @@ choose_settings(PlannerInfo *root, RelOptInfo *rel, Index rti,
 
 	if (px_enabled && px_partitionwise && is_reading(root))
 	{
-		bool		in_order = !reads_to_end(root) &&
-			px_session_judge_calls((Node *) root->parse->jointree);
-		bool		at_once = px_aggregates_at_once(root);
+		partitionwise any = {false, false};
 
 		for (int i = 1; i < root->simple_rel_array_size; i++)
 		{
@@ -576,12 +575,16 @@ choose_settings(PlannerInfo *root, RelOptInfo *rel, Index rti,
 				table->part_scheme == NULL || !has_foreign_partition(table))
 				continue;
 			suits = suits_table(root, table);
-			settings.join |= suits.join && !joins_as_whole && !in_order;
-			settings.aggregate |= suits.aggregate && !at_once &&
-				!must_keep_digits(root);
+			any.join |= suits.join;
+			any.aggregate |= suits.aggregate;
 			if (!suits.join && !users.join)
 				table->consider_partitionwise_join = false;
 		}
+		settings.join |= any.join && !joins_as_whole &&
+			(reads_to_end(root) ||
+			 !px_session_judge_calls((Node *) root->parse->jointree));
+		settings.aggregate |= any.aggregate && !must_keep_digits(root) &&
+			!px_aggregates_at_once(root);
 		if (settings.join && !users.join)
 			limit_joins(root);
 	}
@@ -705,7 +708,7 @@ partitionwise_planner(PX_PLANNER_PARAMETERS)
 	users = get_settings();
 	planning = true;
 	changed = false;
-	resumable = (cursor_options & CURSOR_OPT_PARALLEL_OK) == 0;
+	resumable = px_may_be_resumed(cursor_options);
 	joins_as_whole = false;
 	forgets_paths = false;
 	PG_TRY();

@@ -69,13 +69,8 @@ static planner_hook_type prev_planner_hook = NULL;
  * Which queries
  * --------------------------------------------------------------------- */
 
-/*
- * May other statements come between the rows that the query returns?  Queries
- * of cursors and of loops in PL/pgSQL, as of functions that write, must have
- * plans without workers.
- */
-static bool
-may_be_resumed(int cursor_options)
+bool
+px_may_be_resumed(int cursor_options)
 {
 	return (cursor_options & CURSOR_OPT_PARALLEL_OK) == 0;
 }
@@ -533,7 +528,7 @@ plan_form(PX_PLANNER_PARAMETERS)
 	if (!px_lookup_joins || !may_join(parse))
 		return plan_query(PX_PLANNER_ARGUMENTS(parse));
 	calls = calls_writers((Node *) parse, NULL);
-	if (!calls && !may_be_resumed(cursor_options) && !writes_meanwhile(parse))
+	if (!calls && !px_may_be_resumed(cursor_options) && !writes_meanwhile(parse))
 		return plan_query(PX_PLANNER_ARGUMENTS(parse));
 
 	if (!px_query_is_foreign(parse))
@@ -557,7 +552,7 @@ rewrite_planner(PX_PLANNER_PARAMETERS)
 	if (is_suitable(parse, cursor_options))
 	{
 		bool		keeps_subqueries = writes_meanwhile(parse) ||
-			may_be_resumed(cursor_options);
+			px_may_be_resumed(cursor_options);
 		px_decorrelate_options options = {
 			.harmless = !keeps_subqueries && px_statement_is_harmless(parse),
 			.restrict_keys = true};

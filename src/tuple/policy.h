@@ -90,4 +90,20 @@ px_integer_of_value(Oid type, Datum value)
 	}
 }
 
+/* A value of the type for what px_integer_of_value was given, if it has one. */
+static inline Datum
+px_value_of_integer(Oid type, int64 number)
+{
+	switch (type)
+	{
+		case INT2OID:
+			return Int16GetDatum((int16) number);
+		case INT4OID:
+		case DATEOID:
+			return Int32GetDatum((int32) number);
+		default:
+			return Int64GetDatum(number);
+	}
+}
+
 #endif							/* PX_TUPLE_POLICY_H */
