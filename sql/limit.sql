@@ -31,6 +31,8 @@ BEGIN
 END
 $$;
 SELECT read_late(transport) FROM unnest(ARRAY['auto', 'stream', 'session']) transport;
+-- by no stream, which would begin the whole scan there
+SELECT transport('SELECT EXISTS (SELECT FROM late WHERE x < 1000)');
 SELECT count(*) FROM late;
 DROP FUNCTION read_late, keep;
 DROP FOREIGN TABLE late;

@@ -211,8 +211,7 @@ call_for_exists(const early_end_walk *walk, const Plan *plan)
 		Plan	   *exists = list_nth(walk->stmt->subplans,
 									  subplan->plan_id - 1);
 
-		if (subplan->subLinkType == EXISTS_SUBLINK &&
-			!px_plan_is_receive(exists))
+		if (subplan->subLinkType == EXISTS_SUBLINK)
 			walk->call(exists, 1);
 	}
 }
