@@ -28,6 +28,15 @@ EXPLAIN (COSTS OFF) SELECT count(v) FROM jit WHERE k % 2 = 1 AND random() >= 0;
 SELECT is_compiled('SELECT count(v) FROM jit WHERE k % 2 = 1 AND random() >= 0') AND pg_jit_available() AS compiled;
 -- So they do each time that a join asks for them.
 SELECT is_compiled('SELECT count(*) FROM (SELECT * FROM jit WHERE id < 200 LIMIT 100) a LEFT JOIN LATERAL (SELECT id FROM jit b WHERE b.k = a.k OFFSET 0) l ON true') AND pg_jit_available() AS compiled;
+-- And so they do, by a Foreign Scan or not, for a subquery of each row.
+SELECT is_compiled('SELECT id, (SELECT v FROM jit b WHERE b.k = a.k ORDER BY id LIMIT 1), (SELECT count(*) FROM jit c WHERE c.k = a.k) FROM jit a WHERE id < 200') AND pg_jit_available() AS compiled;
+SELECT is_compiled('SELECT id, (SELECT v FROM jit b WHERE b.k = a.id ORDER BY id LIMIT 1) FROM generate_series(1, 200) a (id)') AND pg_jit_available() AS compiled;
+SELECT is_compiled('SELECT id FROM generate_series(1, 200) a (id) WHERE (SELECT id FROM jit b WHERE b.k = a.id ORDER BY id LIMIT 1) > 5') AND pg_jit_available() AS compiled;
+-- A subquery that is run here counts.
+CREATE TABLE jit_here AS TABLE jit;
+ANALYZE jit_here;
+SELECT is_compiled('SELECT id, (SELECT max(b.v) FROM jit_here b WHERE b.k <> a.k) FROM jit a WHERE id < 200') AS compiled;
+SELECT is_compiled('SELECT id FROM jit a WHERE id < (SELECT max(b.id) FROM jit_here b WHERE b.k <> a.k)') AS compiled;
 -- With the extension off, core decides.
 SET pg_exchange.enabled = off;
 SELECT is_compiled('SELECT count(v) FROM jit WHERE k % 2 = 1 AND random() >= 0') AS compiled;
@@ -39,4 +48,5 @@ RESET jit;
 RESET jit_above_cost;
 DROP FUNCTION is_compiled;
 DROP FOREIGN TABLE jit;
+DROP TABLE jit_here;
 DROP TABLE remote.jit;

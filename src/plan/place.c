@@ -637,6 +637,8 @@ place_planner(PX_PLANNER_PARAMETERS)
 	(void) px_filter_cost_set(outer_filters);
 
 	px_insert_place(stmt);
+	if (px_enabled)
+		px_jit_choose(stmt);
 	(void) px_plan_walk_all(stmt, count_receive, &facts);
 	if (facts.nstreams == 0)
 		return stmt;
@@ -644,7 +646,6 @@ place_planner(PX_PLANNER_PARAMETERS)
 	px_limit_push_all(stmt);
 	facts.nstreams = 0;			/* some may have been made one */
 	(void) px_plan_walk_all(stmt, count_receive, &facts);
-	px_jit_choose(stmt);
 	px_final_hash_spread(stmt);
 	px_early_end_mark(stmt);
 	(void) px_plan_walk_all(stmt, finish_receive, &facts);
