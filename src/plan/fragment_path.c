@@ -61,6 +61,12 @@
 #define CUT_ROW_COST		(2.0 * cpu_operator_cost)
 
 /*
+ * A source has a stream with a transaction and a plan of its own.  For few
+ * rows that takes about twice what a cursor of postgres_fdw takes.
+ */
+#define SOURCE_STARTS		2
+
+/*
  * Joined rows repeat the columns of the sides.  What they have beyond the rows
  * of the big table takes a link of 1 Gbit/s 3 ns for each byte, compressed.
  */
@@ -329,7 +335,7 @@ cost_of_sources(const px_fragment_join *join)
 		int			nservers = source->rel == join->fragment.big ?
 			join->nservers : 1;
 
-		cost += px_paths_foreign(leaf)->path.startup_cost +
+		cost += SOURCE_STARTS * px_paths_foreign(leaf)->path.startup_cost +
 			px_paths_cost_at_once(px_paths_scan_cost(leaf), nservers) +
 			leaf->rows * CUT_ROW_COST / join->nservers +
 			leaf->rows * Max(width - SHORT_ROW_NBYTES, 0) * INBOX_BYTE_COST +
