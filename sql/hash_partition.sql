@@ -434,5 +434,20 @@ ALTER SERVER part3 OPTIONS (DROP options);
 RESET pg_exchange.explain_remote;
 
 RESET pg_exchange.join_exchange;
+-- Each source has a stream: for few rows of many partitions that is too much.
+SELECT spread(name, 'id int, k int', 'HASH', 'id', VARIADIC array_agg(format('FOR VALUES WITH (MODULUS 16, REMAINDER %s)', i - 1) ORDER BY i))
+FROM unnest(ARRAY['hsmall', 'htiny']) name, generate_series(1, 16) i GROUP BY name;
+INSERT INTO hsmall SELECT i, i % 4000 FROM generate_series(1, 12000) i;
+INSERT INTO htiny TABLE hsmall;
+ANALYZE hsmall, htiny;
+SELECT count(*) AS hash_partitions FROM explain_stable('SELECT count(*) FROM hsmall a JOIN htiny b USING (k)') line WHERE line ~ 'Type: HashPartition';
+DROP TABLE hsmall, htiny;
+DO $$
+BEGIN
+	FOR i IN 1 .. 16 LOOP
+		EXECUTE format('DROP TABLE remote.hsmall%s, remote.htiny%s', i, i);
+	END LOOP;
+END
+$$;
 DROP OWNED BY hreader;
 DROP ROLE hreader;

@@ -17,6 +17,7 @@
 #include "exec/scan_filter.h"
 #include "exec/start.h"
 #include "guc.h"
+#include "node/broadcast.h"
 #include "node/gather_child.h"
 #include "node/gather_parallel.h"
 #include "node/gather_start.h"
@@ -100,6 +101,12 @@ begin_nested(PlanState *node, void *context)
 	/* It begins those that it expects to need, when it is run. */
 	if (px_plan_is_gather(node->plan) &&
 		((px_gather_state *) node)->wanted_rows > 0)
+		return false;
+
+	/* Its sources and fragments begin when the servers have been asked. */
+	if (IsA(node->plan, CustomScan) &&
+		((const CustomScan *) node->plan)->methods ==
+		&px_hash_partition_scan_methods)
 		return false;
 	if (receive == NULL)
 		return planstate_tree_walker(node, begin_nested, context);

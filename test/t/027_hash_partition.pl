@@ -96,6 +96,13 @@ sub goes_on
 }
 goes_on('at first');
 
+# A gather around it begins nothing ahead, whose inboxes are empty yet.
+my @logged = map { -s $_->logfile } @shards;
+my $both = "SELECT * FROM ($two) q UNION ALL SELECT qty, count(*), 0, 0, 0 FROM items GROUP BY 1";
+like(ask("EXPLAIN (COSTS OFF) $both"), qr/Exchange Type: Gather(.*\n)+.*Exchange Type: HashPartition/m, 'below a gather');
+ask($both);
+unlike(slurp_file($shards[$_]->logfile, $logged[$_]), qr/ERROR/, "below a gather: shard$_ has no error") for 0, 1;
+
 # ---- errors of queries ----------------------------------------------------------
 
 foreach my $query ($one, $two)
