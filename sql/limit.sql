@@ -119,6 +119,17 @@ EXPLAIN (COSTS OFF) SELECT * FROM so a JOIN here b ON a.id < b.k ORDER BY a.id L
 DROP TABLE so, here;
 DROP TABLE remote.so1, remote.so2 CASCADE;
 
+-- A merge reads a part of each partition.
+CREATE TABLE remote.merged1 AS SELECT i AS id, 1 AS nr FROM generate_series(1, 6000) i;
+CREATE TABLE remote.merged2 AS SELECT id, 2 AS nr FROM remote.merged1;
+CREATE TABLE merged (id int, nr int) PARTITION BY LIST (nr);
+CREATE FOREIGN TABLE merged1 PARTITION OF merged FOR VALUES IN (1) SERVER loopback OPTIONS (schema_name 'remote');
+CREATE FOREIGN TABLE merged2 PARTITION OF merged FOR VALUES IN (2) SERVER loopback_ex OPTIONS (schema_name 'remote');
+ANALYZE merged, merged1, merged2;
+SELECT transport('SELECT * FROM merged ORDER BY id LIMIT 1900');
+SELECT transport('SELECT * FROM merged ORDER BY id LIMIT 2100');
+DROP TABLE merged, remote.merged1, remote.merged2;
+
 -- A server is not waited for whose rows are not needed in the end: the first
 -- one has more groups than was expected.
 DELETE FROM remote.ex2 WHERE id > 100;

@@ -123,6 +123,21 @@ mark_receive(CustomScan *receive, double rows)
 					   1);
 }
 
+/*
+ * The rows of one child that a merge is expected to have read when it has
+ * returned so many.
+ */
+static double
+rows_of_merged(const MergeAppend *merge, const Plan *child, double rows)
+{
+	double		all = 0;
+	ListCell   *lc;
+
+	foreach(lc, merge->mergeplans)
+		all += ((const Plan *) lfirst(lc))->plan_rows;
+	return rows * child->plan_rows / Max(all, 1);
+}
+
 /* Mark the scans below plan that end after so many rows. */
 static void
 mark_few_rows(Plan *plan, double rows)
@@ -137,10 +152,17 @@ mark_few_rows(Plan *plan, double rows)
 		mark_receive((CustomScan *) plan, rows);
 	else if (px_lookup_mark_few_rows(plan, rows))
 		mark_few_rows(linitial(((CustomScan *) plan)->custom_plans), rows);
-	else if (IsA(plan, Append) || IsA(plan, MergeAppend))
+	else if (IsA(plan, Append))
 	{
-		foreach(lc, *px_plan_list(plan))
+		foreach(lc, ((Append *) plan)->appendplans)
 			mark_few_rows(lfirst(lc), rows);
+	}
+	else if (IsA(plan, MergeAppend))
+	{
+		foreach(lc, ((MergeAppend *) plan)->mergeplans)
+			mark_few_rows(lfirst(lc),
+						  rows_of_merged((MergeAppend *) plan, lfirst(lc),
+										 rows));
 	}
 	else if (!follow_sorted(plan, rows, mark_few_rows))
 		mark_few_rows(get_input(plan), rows);
