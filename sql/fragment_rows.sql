@@ -244,10 +244,13 @@ CREATE FUNCTION fragment_nodes(query text) RETURNS SETOF text LANGUAGE sql AS $$
 	SELECT substring(line, '\((Exchange(?:Broadcast|HashPartition))\)') FROM explain_stable(query) line
 	WHERE line ~ 'ExchangeBroadcast|ExchangeHashPartition';
 $$;
+BEGIN;
+UPDATE pg_class SET reltuples = 50000 WHERE oid IN ('rfact_1'::regclass, 'rfact_2'::regclass);
 SELECT fragment_nodes('SELECT f.id, f.code, i.brand FROM rfact f JOIN ritem i ON i.code = f.code AND f.qty + i.rank = 52');
 SELECT fragment_nodes('SELECT f.id, f.code, i.brand FROM rfact f LEFT JOIN ritem i ON i.id = f.item WHERE f.qty + i.rank = 52 OR i.even IS NULL AND f.code IS NULL');
 SELECT fragment_nodes('SELECT f.id, f.code FROM rfact f WHERE NOT EXISTS (SELECT FROM ritem i WHERE i.id = f.item) AND f.shop = 3');
 SELECT fragment_nodes('SELECT f.*, i.brand FROM rfact f JOIN ritem i ON i.id = f.item');
+ROLLBACK;
 -- joined rows repeat the columns of the small side
 CREATE TABLE rwide AS SELECT i AS id, i % 7 AS rank, repeat(md5(i::text), 10) AS filler FROM generate_series(1, 200) i;
 ANALYZE rwide;

@@ -61,12 +61,6 @@
 #define CUT_ROW_COST		(2.0 * cpu_operator_cost)
 
 /*
- * A source has a stream with a transaction and a plan of its own.  For few
- * rows that takes about twice what a cursor of postgres_fdw takes.
- */
-#define SOURCE_STARTS		2
-
-/*
  * Joined rows repeat the columns of the sides.  What they have beyond the rows
  * of the big table takes a link of 1 Gbit/s 3 ns for each byte, compressed.
  */
@@ -185,6 +179,17 @@ cost_of_added_columns(const px_fragment_join *join)
 }
 
 /*
+ * A fragment or a source is asked for, has a stream with a transaction, and a
+ * plan of its own.  For few rows that takes at least twice what a cursor of
+ * postgres_fdw takes.
+ */
+static Cost
+cost_of_start(const RelOptInfo *leaf)
+{
+	return 2 * px_paths_foreign(leaf)->path.startup_cost;
+}
+
+/*
  * The leaf's server reads its rows, joins and aggregates them.  It does the
  * latter at the same time as the others, and all that is done here otherwise.
  * But each of them reads all rows that it is sent, some into hash tables.
@@ -203,7 +208,7 @@ cost_fragment(const px_fragment_join *join, const RelOptInfo *leaf,
 				  list_length(join->fragment.target->exprs));
 
 	path->path.rows = clamp_row_est(number_of_results(join, joined));
-	path->path.startup_cost = px_paths_foreign(leaf)->path.startup_cost +
+	path->path.startup_cost = cost_of_start(leaf) +
 		(moved ? 0 : px_paths_cost_at_once(px_paths_scan_cost(leaf),
 										   join->nservers)) +
 		here * skew_of(join) / join->nservers + cost_of_rows_sent(join);
@@ -335,7 +340,7 @@ cost_of_sources(const px_fragment_join *join)
 		int			nservers = source->rel == join->fragment.big ?
 			join->nservers : 1;
 
-		cost += SOURCE_STARTS * px_paths_foreign(leaf)->path.startup_cost +
+		cost += cost_of_start(leaf) +
 			px_paths_cost_at_once(px_paths_scan_cost(leaf), nservers) +
 			leaf->rows * CUT_ROW_COST / join->nservers +
 			leaf->rows * Max(width - SHORT_ROW_NBYTES, 0) * INBOX_BYTE_COST +
