@@ -20,6 +20,9 @@
  */
 #define ABANDON_TIMEOUT_MS	5000
 
+/* A cancel takes a connection, and so at least as long as this. */
+#define ENDS_BY_ITSELF_MS	1
+
 /* How long to wait, at first, until a cancel is sent again. */
 #define CANCEL_AGAIN_MS		50
 
@@ -77,6 +80,16 @@ cancel_and_drain(PGconn *pg, bool cancelled, TimestampTz deadline)
 	}
 }
 
+/* All that the remote sends may be on its way, or here, but not wanted. */
+static bool
+ends_by_itself(PGconn *pg, bool cancelled, TimestampTz deadline)
+{
+	TimestampTz until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+													ENDS_BY_ITSELF_MS);
+
+	return !cancelled && px_drain(pg, PX_REST_OF_ALL, Min(until, deadline));
+}
+
 bool
 px_leave(PGconn *pg, bool cancelled, TimestampTz deadline)
 {
@@ -84,6 +97,7 @@ px_leave(PGconn *pg, bool cancelled, TimestampTz deadline)
 		return false;
 
 	if (PQtransactionStatus(pg) == PQTRANS_ACTIVE &&
+		!ends_by_itself(pg, cancelled, deadline) &&
 		!cancel_and_drain(pg, cancelled, deadline))
 		return false;
 
