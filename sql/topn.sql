@@ -91,7 +91,11 @@ DROP SEQUENCE calls;
 SELECT * FROM top_n('SELECT * FROM t ORDER BY n DESC, id LIMIT 10');
 SELECT * FROM top_n('SELECT * FROM t ORDER BY n, id OFFSET 90 FETCH FIRST 10 ROWS ONLY');
 SELECT * FROM top_n('SELECT id FROM t ORDER BY n DESC NULLS LAST, id LIMIT 101');
+-- of each partition a sixth is expected to be read: ten FETCHes, or more
 SELECT * FROM top_n('SELECT id FROM t ORDER BY n DESC, id LIMIT 2000');
+ALTER SERVER loopback OPTIONS (ADD fetch_size '20');
+SELECT * FROM top_n('SELECT id FROM t ORDER BY n DESC, id LIMIT 2000');
+ALTER SERVER loopback OPTIONS (DROP fetch_size);
 SELECT * FROM top_n('SELECT id FROM t WHERE k < 4 ORDER BY d, id LIMIT 7');
 SELECT * FROM top_n('SELECT id + 1, upper(v) FROM t ORDER BY d, id LIMIT 7');
 SELECT * FROM top_n('SELECT id FROM t ORDER BY v COLLATE "C", id LIMIT 7');
@@ -170,7 +174,9 @@ DEALLOCATE top_ties;
 -- fewer connections than partitions
 SET pg_exchange.max_connections_per_server = 2;
 SELECT * FROM top_n('SELECT * FROM t ORDER BY n DESC, id LIMIT 10');
+ALTER SERVER loopback OPTIONS (ADD fetch_size '20');
 SELECT * FROM top_n('SELECT * FROM t ORDER BY n DESC, id LIMIT 5000');
+ALTER SERVER loopback OPTIONS (DROP fetch_size);
 SELECT * FROM top_n('SELECT * FROM t ORDER BY n DESC, id');
 BEGIN;
 DECLARE c CURSOR FOR SELECT id FROM t ORDER BY n DESC, id LIMIT 10;

@@ -29,6 +29,12 @@
 #define FEW_FETCHES		10
 
 /*
+ * The most rows of a merge that come by FETCHes, of all children together:
+ * these come one after the other, while streams have all servers work at once.
+ */
+#define MERGED_ROWS_MAX	10000
+
+/*
  * The input of a node that returns rows before it has read all of its input,
  * and about as many; NULL if it is none.
  */
@@ -135,7 +141,8 @@ rows_of_merged(const MergeAppend *merge, const Plan *child, double rows)
 
 	foreach(lc, merge->mergeplans)
 		all += ((const Plan *) lfirst(lc))->plan_rows;
-	return rows * child->plan_rows / Max(all, 1);
+	return rows > MERGED_ROWS_MAX ? rows :
+		rows * child->plan_rows / Max(all, 1);
 }
 
 /* Mark the scans below plan that end after so many rows. */
