@@ -161,6 +161,18 @@ my $rows = "SELECT count(*), sum(id), count(DISTINCT name) FROM";
 same("$rows (SELECT * FROM events OFFSET 0) x;", 'all rows');
 same("$ordered;", 'rows in order');
 same('SELECT id, name FROM events ORDER BY id DESC LIMIT 50 OFFSET 100;', 'the other order, and LIMIT');
+
+# All rows have been sent, and some are not wanted: that takes no cancel, which would be a connection.
+for my $shard (@shards)
+{
+	$shard->append_conf('postgresql.conf', 'log_connections = on');
+	$shard->reload;
+}
+my $first = 'SELECT id, name FROM events ORDER BY id LIMIT 10';
+ask($first) for 1 .. 2;
+my @logged = map { -s $_->logfile } @shards;
+ask($first);
+unlike(slurp_file($shards[$_]->logfile, $logged[$_]), qr/connection received/, "shard $_ is sent no cancel for rows that have come") for 0 .. $#shards;
 same("$rows mixed;", 'a local child');
 same('SELECT id, name FROM mixed ORDER BY id, name LIMIT 3000;', 'a local child in order');
 same('SELECT shard, count(*) FROM events WHERE id % 3 = 0 GROUP BY shard ORDER BY shard;', 'groups');
@@ -190,12 +202,12 @@ ask("SET pg_exchange.receive_buffer = '4MB'");
 for my $query ('SELECT id, filler FROM endless OFFSET 0', 'SELECT id, filler FROM wide ORDER BY id OFFSET 0')
 {
 	$gate->query('SELECT pg_advisory_lock(7)');
-	$session->query_until(qr/sent/, "\\echo sent\nSELECT count(*), max(length(filler)) FROM (SELECT filler FROM ($query) x WHERE at_gate(id) LIMIT 20) y;\n");
+	$session->query_until(qr/sent/, "\\echo sent\nSELECT count(*), max(length(filler)) FROM (SELECT filler FROM ($query) x WHERE at_gate(id) LIMIT 60) y;\n");
 	streams_become('1 1 1 1', 'all servers send while the consumer stands still');
 	usleep(1_000_000);
 	is(streams(), '1 1 1 1', 'they go on, one stream on each');
 	$gate->query('SELECT pg_advisory_unlock(7)');
-	is(ask(''), '20|1000', "the first rows come: $query");
+	is(ask(''), '60|1000', "the first rows come: $query");
 	streams_become('0 0 0 0', 'a LIMIT that is reached leaves nothing running');
 }
 ask('RESET pg_exchange.receive_buffer');
