@@ -32,6 +32,7 @@ SELECT is_compiled('SELECT count(*) FROM (SELECT * FROM jit WHERE id < 200 LIMIT
 SELECT is_compiled('SELECT id, (SELECT v FROM jit b WHERE b.k = a.k ORDER BY id LIMIT 1), (SELECT count(*) FROM jit c WHERE c.k = a.k) FROM jit a WHERE id < 200') AND pg_jit_available() AS compiled;
 SELECT is_compiled('SELECT id, (SELECT v FROM jit b WHERE b.k = a.id ORDER BY id LIMIT 1) FROM generate_series(1, 200) a (id)') AND pg_jit_available() AS compiled;
 SELECT is_compiled('SELECT id FROM generate_series(1, 200) a (id) WHERE (SELECT id FROM jit b WHERE b.k = a.id ORDER BY id LIMIT 1) > 5') AND pg_jit_available() AS compiled;
+SELECT is_compiled('SELECT id FROM generate_series(1, 200) a (id) WHERE id NOT IN (SELECT k FROM jit WHERE v <> ''row 5'' ORDER BY id LIMIT 20000)') AND pg_jit_available() AS compiled;
 -- A subquery that is run here counts.
 CREATE TABLE jit_here AS TABLE jit;
 ANALYZE jit_here;

@@ -141,8 +141,8 @@ rows_of_merged(const MergeAppend *merge, const Plan *child, double rows)
 
 	foreach(lc, merge->mergeplans)
 		all += ((const Plan *) lfirst(lc))->plan_rows;
-	return rows > MERGED_ROWS_MAX ? rows :
-		rows * child->plan_rows / Max(all, 1);
+	return rows > MERGED_ROWS_MAX ?
+		rows : rows * child->plan_rows / Max(all, 1);
 }
 
 /* Mark the scans below plan that end after so many rows. */
@@ -166,10 +166,10 @@ mark_few_rows(Plan *plan, double rows)
 	}
 	else if (IsA(plan, MergeAppend))
 	{
-		foreach(lc, ((MergeAppend *) plan)->mergeplans)
-			mark_few_rows(lfirst(lc),
-						  rows_of_merged((MergeAppend *) plan, lfirst(lc),
-										 rows));
+		const MergeAppend *merge = (const MergeAppend *) plan;
+
+		foreach(lc, merge->mergeplans)
+			mark_few_rows(lfirst(lc), rows_of_merged(merge, lfirst(lc), rows));
 	}
 	else if (!follow_sorted(plan, rows, mark_few_rows))
 		mark_few_rows(get_input(plan), rows);

@@ -46,9 +46,9 @@ typedef struct subplans_cost
 	const PlannedStmt *stmt;
 	Cost		all;
 	Cost		remote;			/* of that: on the remotes */
+	Cost		hashed;			/* on the remotes, for all evaluations */
 } subplans_cost;
 
-/* Hashed subplans run once, and are too few to count. */
 static bool
 add_subplans(Node *node, void *arg)
 {
@@ -56,15 +56,18 @@ add_subplans(Node *node, void *arg)
 
 	if (node == NULL)
 		return false;
-	if (IsA(node, SubPlan) && !((const SubPlan *) node)->useHashTable)
+	if (IsA(node, SubPlan))
 	{
 		const SubPlan *subplan = (const SubPlan *) node;
 		const Plan *plan = plan_of(cost->stmt, subplan);
+		Cost		remote = remote_cost(cost->stmt, plan, 1);
 
 		cost->all += subplan->per_call_cost;
-		if (plan->total_cost > 0)
+		if (subplan->useHashTable)
+			cost->hashed += remote;
+		else if (plan->total_cost > 0)
 			cost->remote += subplan->per_call_cost *
-				Min(remote_cost(cost->stmt, plan, 1) / plan->total_cost, 1);
+				Min(remote / plan->total_cost, 1);
 	}
 	return expression_tree_walker(node, add_subplans, arg);
 }
@@ -114,7 +117,8 @@ remote_cost_of_local(const PlannedStmt *stmt, const Plan *plan)
 {
 	subplans_cost targets = cost_of_subplans(stmt, plan->targetlist);
 	subplans_cost quals = cost_of_subplans(stmt, plan->qual);
-	Cost		cost = plan->plan_rows * targets.remote;
+	Cost		cost = plan->plan_rows * targets.remote + targets.hashed +
+		quals.hashed;
 
 	if (quals.remote > 0)
 		cost += runs_of_quals(plan, &quals) * quals.remote;
