@@ -200,7 +200,7 @@ px_partial_agg_path(PlannerInfo *root, RelOptInfo *input_rel,
 	if (plain == NULL)
 		return NULL;
 	foreign = ask_postgres_fdw(root, input_rel, output_rel, plain, extra);
-	if (foreign == NULL)
+	if (foreign == NULL || px_paths_are_lookups(root, input_rel, foreign))
 		return NULL;
 	if (px_local_agg_has_columns(plain))
 	{

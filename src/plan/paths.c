@@ -181,6 +181,16 @@ is_lookup(PlannerInfo *root, const Path *path)
 		px_expected_nbytes(root, path) < px_min_bytes && !is_much_work(path);
 }
 
+bool
+px_paths_are_lookups(PlannerInfo *root, const RelOptInfo *rel,
+					 const ForeignPath *upper)
+{
+	const ForeignPath *scan = px_paths_foreign(rel);
+
+	return scan && is_lookup(root, &scan->path) &&
+		is_lookup(root, &upper->path);
+}
+
 Cost
 px_paths_transfer_cost(const RelOptInfo *rel, double rows, int width)
 {

@@ -44,6 +44,13 @@ extern bool px_rel_is_postgres_fdw(const RelOptInfo *rel);
  */
 extern ForeignPath *px_paths_foreign(const RelOptInfo *rel);
 
+/*
+ * Are both the scan of rel and upper, which the server makes of its rows,
+ * lookups?  postgres_fdw reads the scan, and the other one saves nothing.
+ */
+extern bool px_paths_are_lookups(PlannerInfo *root, const RelOptInfo *rel,
+								 const ForeignPath *upper);
+
 /* fdw_tuple_cost of the server of rel, a relation of postgres_fdw. */
 extern double px_paths_tuple_cost(const RelOptInfo *rel);
 
