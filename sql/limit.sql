@@ -95,6 +95,10 @@ EXECUTE limited(3100);
 RESET plan_cache_mode;
 SELECT k, count FROM generate_series(2300, 2900, 300) k,
 	LATERAL (SELECT count(*) FROM (SELECT * FROM ex WHERE id > k - 2300 LIMIT 2500) q) n;
+-- an aggregate of a window may need all rows
+SELECT transport('SELECT id, count(*) OVER () FROM ex2 LIMIT 10');
+SELECT transport('SELECT id, max(id) OVER (ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) FROM ex2 LIMIT 10');
+SELECT transport('SELECT id, max(id) OVER (ROWS 2 PRECEDING), row_number() OVER () FROM ex2 LIMIT 10');
 -- Rows of sorted partitions, as many as ties want, and of nested limits.
 CREATE TABLE remote.so1 AS SELECT i AS id FROM generate_series(1, 3000) i;
 CREATE TABLE remote.so2 AS SELECT i AS id FROM generate_series(3001, 6000) i;

@@ -14,6 +14,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 
 #include "exec/plan_walk.h"
@@ -34,6 +35,30 @@
  */
 #define MERGED_ROWS_MAX	10000
 
+static bool
+is_window_aggregate(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, WindowFunc))
+		return ((const WindowFunc *) node)->winagg;
+	return expression_tree_walker(node, is_window_aggregate, context);
+}
+
+/* Is there an aggregate over all rows, such as count(*) OVER ()? */
+static bool
+aggregates_all(const WindowAgg *window)
+{
+	int			frame = window->frameOptions;
+	bool		peers = window->ordNumCols == 0 &&
+		(frame & FRAMEOPTION_ROWS) == 0 &&
+		(frame & FRAMEOPTION_END_CURRENT_ROW) != 0;
+
+	return window->partNumCols == 0 &&
+		(peers || (frame & FRAMEOPTION_END_UNBOUNDED_FOLLOWING) != 0) &&
+		is_window_aggregate((Node *) window->plan.targetlist, NULL);
+}
+
 /*
  * The input of a node that returns rows before it has read all of its input,
  * and about as many; NULL if it is none.
@@ -48,12 +73,14 @@ get_input(const Plan *plan)
 		case T_LockRows:
 		case T_Unique:
 		case T_Limit:
-		case T_WindowAgg:
 		case T_NestLoop:
 		case T_HashJoin:
 		case T_Gather:
 		case T_GatherMerge:
 			return outerPlan(plan);
+		case T_WindowAgg:
+			return aggregates_all((const WindowAgg *) plan) ?
+				NULL : outerPlan(plan);
 		case T_SubqueryScan:
 			return ((const SubqueryScan *) plan)->subplan;
 		default:
