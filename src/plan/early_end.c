@@ -156,20 +156,29 @@ mark_receive(CustomScan *receive, double rows)
 					   1);
 }
 
+static void mark_few_rows(Plan *plan, double rows);
+
 /*
- * The rows of one child that a merge is expected to have read when it has
- * returned so many.
+ * Mark the children of a merge.  Each is expected to have been read in part
+ * when the merge has returned so many rows.
  */
-static double
-rows_of_merged(const MergeAppend *merge, const Plan *child, double rows)
+static void
+mark_merged(const MergeAppend *merge, double rows)
 {
 	double		all = 0;
+	double		part = 1;
 	ListCell   *lc;
 
 	foreach(lc, merge->mergeplans)
 		all += ((const Plan *) lfirst(lc))->plan_rows;
-	return rows > MERGED_ROWS_MAX ?
-		rows : rows * child->plan_rows / Max(all, 1);
+	foreach(lc, merge->mergeplans)
+	{
+		Plan	   *child = lfirst(lc);
+
+		if (rows <= MERGED_ROWS_MAX)
+			part = child->plan_rows / Max(all, 1);
+		mark_few_rows(child, rows * part);
+	}
 }
 
 /* Mark the scans below plan that end after so many rows. */
@@ -192,12 +201,7 @@ mark_few_rows(Plan *plan, double rows)
 			mark_few_rows(lfirst(lc), rows);
 	}
 	else if (IsA(plan, MergeAppend))
-	{
-		const MergeAppend *merge = (const MergeAppend *) plan;
-
-		foreach(lc, merge->mergeplans)
-			mark_few_rows(lfirst(lc), rows_of_merged(merge, lfirst(lc), rows));
-	}
+		mark_merged((const MergeAppend *) plan, rows);
 	else if (!follow_sorted(plan, rows, mark_few_rows))
 		mark_few_rows(get_input(plan), rows);
 }
@@ -264,11 +268,9 @@ call_for_exists(const early_end_walk *walk, const Plan *plan)
 	foreach(lc, plan->initPlan)
 	{
 		const SubPlan *subplan = lfirst_node(SubPlan, lc);
-		Plan	   *exists = list_nth(walk->stmt->subplans,
-									  subplan->plan_id - 1);
 
 		if (subplan->subLinkType == EXISTS_SUBLINK)
-			walk->call(exists, 1);
+			walk->call(exec_subplan_get_plan(walk->stmt, subplan), 1);
 	}
 }
 

@@ -30,12 +30,6 @@
 static Cost remote_cost(const PlannedStmt *stmt, const Plan *plan,
 						double loops);
 
-static Plan *
-plan_of(const PlannedStmt *stmt, const SubPlan *subplan)
-{
-	return list_nth(stmt->subplans, subplan->plan_id - 1);
-}
-
 /* ---------------------------------------------------------------------
  * Subplans in expressions
  * --------------------------------------------------------------------- */
@@ -59,7 +53,7 @@ add_subplans(Node *node, void *arg)
 	if (IsA(node, SubPlan))
 	{
 		const SubPlan *subplan = (const SubPlan *) node;
-		const Plan *plan = plan_of(cost->stmt, subplan);
+		const Plan *plan = exec_subplan_get_plan(cost->stmt, subplan);
 		Cost		remote = remote_cost(cost->stmt, plan, 1);
 
 		cost->all += subplan->per_call_cost;
@@ -153,8 +147,9 @@ remote_cost(const PlannedStmt *stmt, const Plan *plan, double loops)
 		return 0;
 	check_stack_depth();
 	foreach(lc, plan->initPlan)
-		cost += remote_cost(stmt, plan_of(stmt, lfirst_node(SubPlan, lc)),
-							loops);
+		cost += remote_cost(
+			stmt, exec_subplan_get_plan(stmt, lfirst_node(SubPlan, lc)),
+			loops);
 	if (is_remote(plan))
 		return cost + loops * remote_cost_of_remote(stmt, plan);
 

@@ -115,8 +115,7 @@ add_constant_params(Plan *plan, void *arg)
 	foreach(lc, plan->initPlan)
 	{
 		const SubPlan *init = lfirst_node(SubPlan, lc);
-		const Plan *init_plan = list_nth(binding->stmt->subplans,
-										 init->plan_id - 1);
+		const Plan *init_plan = exec_subplan_get_plan(binding->stmt, init);
 		ListCell   *lc_param;
 
 		if (!bms_is_empty(init_plan->extParam))
