@@ -49,6 +49,7 @@ EITHER = r'[?:]\s*"([a-z][^"]*)"'
 REASONS = {
     "exec/start.c": (OUTCOME, RETURNED, r'(?:start|leave_to)_child\(state, "([^"]*)"'),
     "exec/ask_session.c": (OUTCOME, EITHER),
+    "exec/ask_session.h": (r'#define PX_LITTLE_WORK\s+"([^"]*)"',),
     "exec/read_slices.c": (r'px_open_session\(state, reader, "([^"]*)"',),
     "exec/ask_plan.c": (OUTCOME,),
     "exec/ask_types.h": (r'#define PX_OTHER_TYPES\s+"([^"]*)"',),

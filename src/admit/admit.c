@@ -19,6 +19,7 @@
  */
 #include "postgres.h"
 
+#include <math.h>
 #include <sys/statvfs.h>
 
 #include "access/xact.h"
@@ -75,12 +76,21 @@ has_children(Node *node, void *context)
 	return expression_tree_walker(node, has_children, context);
 }
 
+/* A query, and what was found out about it. */
+typedef struct judged_query
+{
+	const char *text;
+	Cost		cost;			/* -1 if it was not planned */
+} judged_query;
+
 /*
  * Parse and plan a query.  Returns why only this session may run it, or NULL.
  */
 static char *
-judge_text(const char *text)
+judge_query(void *arg)
 {
+	judged_query *judged = arg;
+	const char *text = judged->text;
 	List	   *parsed = pg_parse_query(text);
 	List	   *rewritten;
 	Query	   *query;
@@ -108,16 +118,11 @@ judge_text(const char *text)
 
 	stmt = px_plan_query(query, text,
 						 CURSOR_OPT_FAST_PLAN | CURSOR_OPT_NO_SCROLL);
+	judged->cost = stmt->planTree->total_cost;
 	reason = px_session_judge_plan(stmt);
 	if (reason == NULL)
 		(void) px_check_permissions(stmt, true);
 	return reason;
-}
-
-static char *
-judge_query(void *arg)
-{
-	return judge_text(arg);
 }
 
 /*
@@ -163,6 +168,13 @@ is_late(void)
 								   StatementTimeout / LATE_PART);
 }
 
+/* The cost of a plan as it stands in an admission. */
+static uint32
+admitted_cost(Cost cost)
+{
+	return cost < 0 ? 0 : (uint32) Min(floor(cost) + 1, INT32_MAX);
+}
+
 /*
  * exchange.admit(hello text, query text, want_snapshot boolean) returns text
  */
@@ -196,11 +208,12 @@ px_sql_admit(PG_FUNCTION_ARGS)
 	{
 		if (!PG_ARGISNULL(1))
 		{
-			char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(1));
+			judged_query query = {text_to_cstring(PG_GETARG_TEXT_PP(1)), -1};
 
-			against = !tries ? px_judge_guarded(judge_query, query) :
+			against = !tries ? px_judge_guarded(judge_query, &query) :
 				is_late() ? PX_AGAINST_DEFERRED :
-				px_judge_trying(judge_query, query);
+				px_judge_trying(judge_query, &query);
+			admission.cost = admitted_cost(query.cost);
 		}
 		if (want_snapshot && can_export(&admission.hello))
 			strlcpy(admission.snapshot, ExportSnapshot(GetActiveSnapshot()),

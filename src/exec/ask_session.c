@@ -13,8 +13,10 @@
 #include "conn/remote_text.h"
 #include "exec/ask_session.h"
 #include "exec/ask_types.h"
+#include "exec/known_cost.h"
 #include "exec/shared.h"
 #include "transport/question.h"
+#include "transport/stream.h"
 
 /*
  * How long the answer to a question may take once a stream was begun.  The
@@ -134,6 +136,27 @@ is_harmless(const px_receive_state *state)
 	return px_receive_peer(state)->admission.against[0] == '\0';
 }
 
+bool
+px_ask_whether_cheap(const px_receive_state *state)
+{
+	return (state->smallness & PX_IS_SMALL_IF_CHEAP) != 0 &&
+		!state->session_limited;
+}
+
+/* Has the server said so?  Early ones say nothing about costs. */
+static bool
+is_cheap(px_receive_state *state)
+{
+	uint32		cost = px_receive_peer(state)->admission.cost;
+
+	if (!px_ask_whether_cheap(state) || cost == 0)
+		return false;
+	px_known_cost_note(state->user->umid, state->remote_sql, state->input_rows,
+					   cost);
+	state->known_cost = cost;
+	return cost <= state->cheap_cost;
+}
+
 /* Does the answer allow a stream?  outcome is whether the peer can be used. */
 static px_outcome
 judge_answer(px_receive_state *state, px_outcome outcome)
@@ -145,6 +168,8 @@ judge_answer(px_receive_state *state, px_outcome outcome)
 		state->asked.harmless = is_harmless(state);
 		if (!state->asked.harmless)
 			outcome = px_refused(px_remote_text(peer->admission.against));
+		else if (is_cheap(state))
+			outcome = px_refused(PX_LITTLE_WORK);
 		else if (peer->snapshot[0] == '\0')
 			outcome = px_refused(GetCurrentTransactionNestLevel() > 1 ?
 								 "first use of the server is in a subtransaction" :
@@ -166,6 +191,7 @@ px_ask_note_answer(px_receive_state *state, px_outcome outcome,
 	{
 		strlcpy(peer->admission.against, item->against,
 				sizeof(peer->admission.against));
+		peer->admission.cost = item->cost;
 		if (state->asked.types)
 			px_ask_types_note(state, item->same_types);
 	}
@@ -201,11 +227,20 @@ px_ask_peer(px_receive_state *state)
 	return wait_for_answer(state, -1);
 }
 
+void
+px_ask_let_answer(px_fdw_cursor *question, Oid serverid)
+{
+	if (px_connection_in_use(serverid) &&
+		!px_fdw_cursor_wait(question, ANSWER_TIMEOUT_MS))
+		px_streams_spool_all(serverid);
+}
+
 px_outcome
 px_ask_query(px_receive_state *state)
 {
 	px_ask_note_asked(state, false);
 	send_question_of_query(state);
+	px_ask_let_answer(state->question, state->foreign->fs_server);
 	return judge_answer(state, wait_for_answer(state, -1));
 }
 

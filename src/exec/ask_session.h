@@ -14,6 +14,9 @@
 #include "exec/receive_state.h"
 #include "transport/question.h"
 
+/* Why there is no stream, if the server says that the query is cheap. */
+#define PX_LITTLE_WORK	"little work for the server"
+
 /* A (re)scan begins: nothing was asked about the query for it. */
 extern void px_ask_forget(px_receive_state *state);
 
@@ -33,11 +36,23 @@ extern bool px_ask_is_known(px_receive_state *state);
 extern px_outcome px_ask_peer(px_receive_state *state);
 
 /*
+ * A question was sent to a server.  If the answer takes long, have the streams
+ * from there come to their ends: it may wait for their locks.
+ */
+extern void px_ask_let_answer(px_fdw_cursor *question, Oid serverid);
+
+/*
  * Ask about the query, and wait for the answer: PX_OUTCOME_OK if a stream may
  * read it, and the peer has a snapshot for that; else PX_OUTCOME_REFUSED.
  * Blocks for two round trips, serving interrupts.
  */
 extern px_outcome px_ask_query(px_receive_state *state);
+
+/*
+ * Must the answer be known before a stream begins, because the server may say
+ * that it is not worth it?
+ */
+extern bool px_ask_whether_cheap(const px_receive_state *state);
 
 /*
  * Ask about the query while its stream begins.  The peer must have a snapshot

@@ -18,7 +18,6 @@
 #include "exec/open_reader.h"
 #include "exec/writer.h"
 #include "transport/question.h"
-#include "transport/stream.h"
 
 /*
  * The answer has a kilobyte for each scan, and is one value.  The remote plans
@@ -28,12 +27,6 @@
 
 /* A longer question is asked in parts, but not about less than one scan. */
 #define QUESTION_NBYTES_MAX	(256 * 1024)
-
-/*
- * How long the answer may take while a stream from there is open: see
- * ask_session.c.
- */
-#define ANSWER_TIMEOUT_MS	1000
 
 struct px_ask_together
 {
@@ -82,12 +75,9 @@ void
 px_ask_together_collect(px_ask_together *asked)
 {
 	px_receive_state *first = asked->scans[0];
-	Oid			serverid = first->foreign->fs_server;
 	px_outcome	outcome;
 
-	if (px_connection_in_use(serverid) &&
-		!px_fdw_cursor_wait(asked->cursor, ANSWER_TIMEOUT_MS))
-		px_streams_spool_all(serverid);
+	px_ask_let_answer(asked->cursor, first->foreign->fs_server);
 	outcome = px_question_answer(asked->cursor, px_receive_peer(first),
 								 first->servername, -1, asked->items,
 								 asked->n);

@@ -99,13 +99,25 @@ typedef struct px_receive_asked
  */
 #define PX_LOOKUP_ROWS			100.0
 
-/* Is a scan expected to return so little that a stream would cost more? */
+/*
+ * Is a scan expected to return so little, for so little work, that a stream
+ * would cost more?  Bits: each is a condition under which it is.
+ */
 typedef enum px_smallness
 {
-	PX_IS_NOT_SMALL,
-	PX_IS_SMALL,
-	PX_IS_SMALL_IF_NEAR			/* if its server is on this host */
+	PX_IS_NOT_SMALL = 0,
+	PX_IS_SMALL_IF_NEAR = 1,	/* its server is on this host */
+	PX_IS_SMALL_IF_CHEAP = 2,	/* the server says that it is little work, for
+								 * which it may have an index */
+	PX_IS_SMALL = 4				/* anyhow */
 } px_smallness;
+
+/*
+ * What the server may say that it costs, and it is little work: some 8 ms if
+ * it reads a table, 2 ms if it has an index whose pages are in memory.  To
+ * begin a stream takes both ends 1 to 2 ms, and to connect 3 to 5.
+ */
+#define PX_CHEAP_COST			2000.0
 
 /*
  * May workers be done with a parallel scan before the leader gets to it?  Only
@@ -145,7 +157,15 @@ typedef struct px_receive_state
 								 * time */
 	int			nstreams;		/* of the query, which share receive_buffer */
 	int			nslices_max;	/* streams that this node may have at once */
-	px_smallness smallness;		/* is too little expected for a stream? */
+	px_smallness smallness;		/* is too little expected for a stream?
+								 * siblings.c and gather_start.c may take
+								 * conditions away */
+	double		input_rows;		/* see PX_RECEIVE_PRIVATE_INPUT */
+	double		known_cost;		/* what the server has said of such queries; -1
+								 * if not to be relied on.  siblings.c may
+								 * say so */
+	double		cheap_cost;		/* PX_CHEAP_COST, or the scan's share of it:
+								 * siblings.c */
 	bool		locks_rows;		/* FOR UPDATE and the like */
 	bool		finds_targets;	/* of an UPDATE or DELETE: reads no other
 								 * table */

@@ -123,9 +123,10 @@ expected_nbytes(const px_receive_state *scan)
 }
 
 /*
- * Scans that are too small for a stream of their own share one, if all that is
- * expected from the server is enough.  Scans that a near server's session
- * would read more cheaply one by one share one if they are several.
+ * Scans that are too small for a stream of their own, maybe because they are
+ * cheap, share one if all that is expected from the server is enough.  Scans
+ * that a near server's session would read more cheaply one by one share one if
+ * they are several.
  */
 static void
 share_streams(const px_siblings *siblings, const sibling_server *server)
@@ -138,9 +139,10 @@ share_streams(const px_siblings *siblings, const sibling_server *server)
 	{
 		px_receive_state *scan = siblings->scans[server->members[m]];
 
-		if (scan->smallness == PX_IS_SMALL ? nbytes >= px_min_bytes :
-			server->nmembers > 1)
-			scan->smallness = PX_IS_NOT_SMALL;
+		if (nbytes >= px_min_bytes)
+			scan->smallness &= PX_IS_SMALL_IF_NEAR;
+		if (server->nmembers > 1)
+			scan->smallness &= ~PX_IS_SMALL_IF_NEAR;
 	}
 }
 
@@ -203,7 +205,7 @@ share_buffer(const px_siblings *siblings)
 }
 
 px_siblings *
-px_siblings_new(int n, px_receive_state *const *scans)
+px_siblings_new(int n, px_receive_state *const *scans, bool merge)
 {
 	px_siblings *siblings = palloc0(sizeof(px_siblings));
 	int		   *members = palloc(Max(n, 1) * sizeof(int));
@@ -239,18 +241,53 @@ px_siblings_new(int n, px_receive_state *const *scans)
 			continue;
 		server = &siblings->servers[siblings->server_of[i]];
 		server->members[server->nmembers++] = i;
-		scans[i]->passes_on = true;
+		scans[i]->passes_on = !merge;
 	}
+	if (merge)
+		return siblings;
 	for (int s = 0; s < siblings->nservers; s++)
 		share_streams(siblings, &siblings->servers[s]);
 	share_buffer(siblings);
 	return siblings;
 }
 
+/*
+ * Sessions do their work one after the other: so all of it together must be
+ * little.  Unless that is known of all n scans, all are asked about: others
+ * begin later than those that are to be read by a session.
+ */
+static void
+share_cheap_cost(const px_siblings *siblings, int n)
+{
+	double		known = 0;
+
+	for (int i = 0; i < siblings->n && known >= 0; i++)
+	{
+		if (!siblings->unbegun[i] ||
+			siblings->scans[i]->smallness == PX_IS_SMALL)
+			continue;
+		known = siblings->scans[i]->known_cost >= 0 ?
+			known + siblings->scans[i]->known_cost : -1;
+	}
+	for (int i = 0; i < siblings->n; i++)
+	{
+		px_receive_state *scan = siblings->scans[i];
+
+		if (!siblings->unbegun[i])
+			continue;
+		if (known < 0 || known > PX_CHEAP_COST)
+			scan->known_cost = -1;
+		scan->cheap_cost = scan->known_cost >= 0 ?
+			PX_CHEAP_COST : PX_CHEAP_COST / n;
+	}
+}
+
 void
 px_siblings_reset(px_siblings *siblings, const Bitmapset *valid,
 				  bool any_order)
 {
+	int			n = 0;
+
 	siblings->any_order = any_order;
 	siblings->first = bms_next_member(valid, -1);
 	siblings->nnear = siblings->nbeginning = 0;
@@ -271,7 +308,9 @@ px_siblings_reset(px_siblings *siblings, const Bitmapset *valid,
 		if (siblings->unbegun[i])
 			siblings->servers[siblings->server_of[i]].unbegun_cost +=
 				cost_of(siblings->scans[i]);
+		n += siblings->unbegun[i];
 	}
+	share_cheap_cost(siblings, n);
 }
 
 /* The scans of a server that its session is to be asked about. */

@@ -24,9 +24,11 @@ typedef struct px_siblings px_siblings;
 
 /*
  * For a gather of n children: those that are no ExchangeReceives are NULL.
- * Lives in the current memory context.
+ * In a merge they take no turns, as it wants rows of all: they are only asked
+ * about together.  Lives in the current memory context.
  */
-extern px_siblings *px_siblings_new(int n, px_receive_state *const *scans);
+extern px_siblings *px_siblings_new(int n, px_receive_state *const *scans,
+									bool merge);
 
 /*
  * The gather begins, perhaps anew, and reads the children in valid; in any

@@ -55,8 +55,16 @@ static bool
 is_small(const px_receive_state *state)
 {
 	return state->smallness == PX_IS_SMALL ||
-		(state->smallness == PX_IS_SMALL_IF_NEAR &&
+		((state->smallness & PX_IS_SMALL_IF_NEAR) != 0 &&
 		 px_peer_is_near(px_receive_peer(state)));
+}
+
+/* Has the server said that such queries are? */
+static bool
+is_known_to_be_cheap(const px_receive_state *state)
+{
+	return state->known_cost >= 0 && state->known_cost <= state->cheap_cost &&
+		px_ask_whether_cheap(state);
 }
 
 /* Does anything that is known here speak against a stream? */
@@ -85,6 +93,8 @@ judge_here(const px_receive_state *state)
 		return px_refused("few rows are wanted");
 	if (is_small(state) && !state->session_limited)
 		return px_refused("little is expected");
+	if (is_known_to_be_cheap(state))
+		return px_refused(PX_LITTLE_WORK);
 	return px_ok();
 }
 
@@ -180,15 +190,20 @@ check_types(px_receive_state *state)
 }
 
 /*
- * Does the scan look up a few rows for each of several values?  Each time, an
- * exchange takes five times as much CPU time as postgres_fdw.  The planner
- * leaves such scans to it, but not those whose rows have to be computed from
- * what it returns: partial aggregates.
+ * Does the scan look up a few rows for each of several values, or by an index
+ * of the server?  Each time, an exchange takes five times as much CPU time as
+ * postgres_fdw.  The planner leaves such scans to it if it can tell, but not
+ * those whose rows have to be computed from what it returns: partial
+ * aggregates.
  */
 static bool
 is_lookup(const px_receive_state *state)
 {
-	return state->params_change && state->smallness == PX_IS_SMALL &&
+	bool		reads_few = state->partial ?
+		state->input_rows < PX_LOOKUP_ROWS : !state->has_local_plan;
+
+	return ((reads_few && is_known_to_be_cheap(state)) ||
+			(state->params_change && state->smallness == PX_IS_SMALL)) &&
 		state->css.ss.ps.plan->plan_rows < PX_LOOKUP_ROWS &&
 		px_transport_setting == PX_TRANSPORT_AUTO && !state->locks_rows;
 }
@@ -212,10 +227,10 @@ start_session_or_child(px_receive_state *state, const char *reason)
 		state->phase = PX_RECEIVE_FRAMES;
 		state->finished = true;
 	}
-	else if (!check_types(state))
-		return;
 	else if (is_lookup(state))
 		leave_to_child(state, "few rows are expected");
+	else if (!check_types(state))
+		return;
 	else if (px_transport_setting == PX_TRANSPORT_STREAM)
 		start_child(state, reason, PX_FALLBACK_DECLINED);
 	else if (state->locks_rows && state->fetch_size > PX_FRAME_ROWS_MAX)
@@ -291,8 +306,9 @@ waits_for_lock(const px_peer *peer)
  * in use; any other outcome but PX_OUTCOME_OK: there is going to be none.
  *
  * The answer to the first question of a transaction is waited for, because it
- * has the snapshot; later questions, also those about types, are answered
- * while the stream begins.
+ * has the snapshot, and so is any that may say that a stream is not worth it;
+ * other questions, also those about types, are answered while the stream
+ * begins.
  */
 static px_outcome
 begin_stream(px_receive_state *state)
@@ -309,7 +325,8 @@ begin_stream(px_receive_state *state)
 		return px_refused(pstrdup(peer->refusal));
 	if (waits_for_lock(peer) && !reader->stream->ahead.sent)
 		return px_refused(LOCK_WAITED_FOR);
-	if (!known && peer->snapshot[0] == '\0')
+	if (!known &&
+		(peer->snapshot[0] == '\0' || px_ask_whether_cheap(state)))
 	{
 		outcome = px_ask_query(state);
 		if (!px_is_ok(outcome))

@@ -98,7 +98,6 @@ create_state(CustomScan *scan)
 	return (Node *) state;
 }
 
-/* The children of an Append. */
 static void
 begin_siblings(px_gather_state *state)
 {
@@ -109,9 +108,10 @@ begin_siblings(px_gather_state *state)
 	{
 		scans[i] = state->children[i].receive;
 		if (scans[i])
-			scans[i]->yields = true;
+			scans[i]->yields = state->merge == NULL;
 	}
-	state->siblings = px_siblings_new(state->nchildren, scans);
+	state->siblings = px_siblings_new(state->nchildren, scans,
+									  state->merge != NULL);
 }
 
 static void
@@ -163,15 +163,14 @@ begin_gather(CustomScanState *css, EState *estate, int eflags)
 	if (IsA(state->append, MergeAppend))
 		state->merge =
 			px_merge_new((const MergeAppend *) state->append, css->custom_ps);
-	else
+	else if (!state->any_order)
 	{
 		/* In any order, postgres_fdw begins to read all at once, too. */
-		if (!state->any_order)
-			state->wanted_rows =
-				strtod(strVal(list_nth(scan->custom_private,
-									   PX_GATHER_PRIVATE_WANTED)), NULL);
-		begin_siblings(state);
+		state->wanted_rows =
+			strtod(strVal(list_nth(scan->custom_private,
+								   PX_GATHER_PRIVATE_WANTED)), NULL);
 	}
+	begin_siblings(state);
 }
 
 /* ---------------------------------------------------------------------
@@ -560,8 +559,7 @@ rescan_gather(CustomScanState *css)
 	}
 	if (state->merge)
 		px_merge_reset(state->merge);
-	else
-		px_siblings_end(state->siblings);
+	px_siblings_end(state->siblings);
 	state->started = false;
 }
 
@@ -572,6 +570,5 @@ end_gather(CustomScanState *css)
 
 	for (int i = 0; i < state->nchildren; i++)
 		ExecEndNode(state->children[i].node);
-	if (state->siblings)
-		px_siblings_end(state->siblings);
+	px_siblings_end(state->siblings);
 }

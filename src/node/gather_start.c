@@ -54,8 +54,8 @@ px_gather_begin_ahead(px_gather_state *state)
 
 		if (receive == NULL || child->done)
 			continue;
-		if (state->siblings ? px_siblings_begin(state->siblings, i) :
-			px_start_ahead(receive))
+		if (state->merge ? px_start_ahead(receive) :
+			px_siblings_begin(state->siblings, i))
 			child->done = px_scan_filter_excludes(receive);
 		if (!state->any_order && px_gather_holds_up_later(child))
 			break;
@@ -226,8 +226,8 @@ work_at_once(px_gather_state *state)
 	{
 		px_receive_state *receive = state->children[i].receive;
 
-		if (receive && receive->smallness == PX_IS_SMALL_IF_NEAR)
-			receive->smallness = PX_IS_NOT_SMALL;
+		if (receive)
+			receive->smallness &= ~PX_IS_SMALL_IF_NEAR;
 	}
 }
 
@@ -297,11 +297,8 @@ px_gather_start_later(px_gather_state *state)
 			state->css.ss.ps.state->es_epq_active == NULL)
 			(void) begin_nested(child->node, NULL);
 	}
-	if (state->siblings)
-	{
-		px_siblings_reset(state->siblings, state->valid, state->any_order);
-		px_siblings_ask(state->siblings);
-	}
+	px_siblings_reset(state->siblings, state->valid, state->any_order);
+	px_siblings_ask(state->siblings);
 	px_gather_begin_ahead(state);
 	if (state->merge)
 		read_limited(state);

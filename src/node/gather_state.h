@@ -41,7 +41,7 @@ typedef struct px_gather_state
 	PartitionPruneState *prune_state;	/* NULL without run-time pruning */
 	int			npruned;		/* removed before execution began */
 	px_merge   *merge;			/* NULL in place of an Append */
-	px_siblings *siblings;		/* NULL in place of a MergeAppend */
+	px_siblings *siblings;
 	px_stream **waiting;		/* room for all streams of the children */
 	bool		any_order;		/* the plan does not rely on the children's
 								 * order */

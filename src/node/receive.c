@@ -28,6 +28,7 @@
 #include "exec/ask_types.h"
 #include "exec/child_keys.h"
 #include "exec/explain.h"
+#include "exec/known_cost.h"
 #include "exec/parallel.h"
 #include "exec/partial.h"
 #include "exec/plan_walk.h"
@@ -255,6 +256,12 @@ begin_receive(CustomScanState *css, EState *estate, int eflags)
 	state->ntargets = 1;
 	state->nstreams = px_receive_get(scan, PX_RECEIVE_PRIVATE_STREAMS);
 	state->smallness = px_receive_get(scan, PX_RECEIVE_PRIVATE_SMALL);
+	state->input_rows = px_receive_get(scan, PX_RECEIVE_PRIVATE_INPUT);
+	state->cheap_cost = PX_CHEAP_COST;
+	state->known_cost = -1;
+	if (state->user && (state->smallness & PX_IS_SMALL_IF_CHEAP) != 0)
+		state->known_cost = px_known_cost(state->user->umid, state->remote_sql,
+										  state->input_rows);
 	state->locks_rows = px_receive_get(scan, PX_RECEIVE_PRIVATE_LOCKS) != 0;
 	state->finds_targets = state->locks_rows &&
 		state->foreign->scan.scanrelid > 0 &&

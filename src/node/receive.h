@@ -42,6 +42,8 @@ typedef enum px_receive_private
 								 * whose rows are merged with others */
 	PX_RECEIVE_PRIVATE_SEMI_JOIN,	/* 1 if the remote query is one of
 									 * plan/semi_join.c */
+	PX_RECEIVE_PRIVATE_INPUT,	/* how many rows the remote is expected to read
+								 * by its conditions */
 	PX_RECEIVE_PRIVATE_PARTIAL, /* not an Integer: NIL, or what
 								 * px_partial_new takes */
 	PX_RECEIVE_PRIVATE_FILTERS, /* the runtime filters, a list of what

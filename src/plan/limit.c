@@ -49,6 +49,7 @@
 #include "exec/ask_types.h"
 #include "exec/plan_walk.h"
 #include "exec/scan_tuple.h"
+#include "guc.h"
 #include "node/receive.h"
 #include "plan/collation.h"
 #include "plan/limit.h"
@@ -463,6 +464,23 @@ evaluates_fewer(const Plan *plan, const wanted *wanted)
 		 !contain_subplans((Node *) plan->targetlist));
 }
 
+/* No more rows than that are going to come: expect no more. */
+static void
+expect_fewer(CustomScan *receive, double rows)
+{
+	Plan	   *plan = &receive->scan.plan;
+	int			smallness = px_receive_get(receive, PX_RECEIVE_PRIVATE_SMALL);
+
+	plan->plan_rows = clamp_row_est(Min(plan->plan_rows, rows));
+	((Plan *) linitial(receive->custom_plans))->plan_rows = plan->plan_rows;
+	if (smallness != PX_IS_SMALL &&
+		plan->plan_rows * plan->plan_width < px_min_bytes)
+		px_receive_set(receive->custom_private, PX_RECEIVE_PRIVATE_SMALL,
+					   smallness | PX_IS_SMALL_IF_CHEAP);
+	px_receive_set(receive->custom_private, PX_RECEIVE_PRIVATE_INPUT,
+				   (int) Min(plan->plan_rows, INT_MAX));
+}
+
 /* Returns whether no more rows than that are going to come. */
 static bool
 push_into_receive(CustomScan *receive, const wanted *wanted)
@@ -502,9 +520,7 @@ push_into_receive(CustomScan *receive, const wanted *wanted)
 	add_limit(&sql, &input, foreign);
 	lfirst(private) = makeString(sql.data);
 
-	receive->scan.plan.plan_rows =
-		clamp_row_est(Min(receive->scan.plan.plan_rows, rows));
-	foreign->scan.plan.plan_rows = receive->scan.plan.plan_rows;
+	expect_fewer(receive, rows);
 	if (wanted->merged)
 		px_receive_set(receive->custom_private, PX_RECEIVE_PRIVATE_LIMITED, 1);
 	return true;

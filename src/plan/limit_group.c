@@ -372,6 +372,27 @@ make_local_plan(const Plan *append, const List *receives)
 	return plan;
 }
 
+/* Is what one query returns for several scans small? */
+static int
+smallness_of_all(const List *receives)
+{
+	px_smallness all = PX_IS_SMALL;
+	ListCell   *lc;
+
+	foreach(lc, receives)
+	{
+		int			smallness = px_receive_get(lfirst(lc),
+											   PX_RECEIVE_PRIVATE_SMALL);
+
+		if (smallness == PX_IS_SMALL)
+			continue;
+		if ((smallness & PX_IS_SMALL_IF_CHEAP) == 0)
+			return PX_IS_NOT_SMALL;
+		all = PX_IS_SMALL_IF_CHEAP;
+	}
+	return all;
+}
+
 /* An ExchangeReceive that has the place of several. */
 static CustomScan *
 make_group(const PlannedStmt *stmt, const Plan *append, const List *receives,
@@ -406,12 +427,11 @@ make_group(const PlannedStmt *stmt, const Plan *append, const List *receives,
 		relids = bms_add_member(relids, receive->scan.scanrelid);
 		appendStringInfo(&names, "%s%u", names.len > 0 ? ", " : "",
 						 receive->scan.scanrelid);
-		if (px_receive_get(receive, PX_RECEIVE_PRIVATE_SMALL) != PX_IS_SMALL)
-			px_receive_set(group->custom_private, PX_RECEIVE_PRIVATE_SMALL,
-						   PX_IS_NOT_SMALL);
 		if (px_receive_get(receive, PX_RECEIVE_PRIVATE_ASYNC))
 			px_receive_set(group->custom_private, PX_RECEIVE_PRIVATE_ASYNC, 1);
 	}
+	px_receive_set(group->custom_private, PX_RECEIVE_PRIVATE_SMALL,
+				   smallness_of_all(receives));
 	plan->plan_rows = Min(plan->plan_rows, clamp_row_est((double) nrows));
 	foreign->scan.plan.startup_cost = plan->startup_cost;
 	foreign->scan.plan.total_cost = plan->total_cost;

@@ -152,18 +152,25 @@ is_much_work(const Path *path)
 	return IS_UPPER_REL(path->parent) && is_busy(path);
 }
 
-/* Is the expected result so small that the session is to read it? */
+/*
+ * Is the expected result so small that the session is to read it?  The costs
+ * are those without an index, of which only the server knows.
+ */
 static px_smallness
 smallness(PlannerInfo *root, const ForeignPath *foreign)
 {
 	double		nbytes = px_expected_nbytes(root, &foreign->path);
+	px_smallness smallness = PX_IS_NOT_SMALL;
 
 	if (nbytes < px_min_bytes && !is_much_work(&foreign->path) &&
 		(foreign->path.rows < SELECTED_ROWS || !is_busy(&foreign->path)))
 		return PX_IS_SMALL;
-	return nbytes < NEAR_BYTES_FACTOR * px_min_bytes &&
-		remote_cost(&foreign->path) < PARALLEL_REMOTE_COST ?
-		PX_IS_SMALL_IF_NEAR : PX_IS_NOT_SMALL;
+	if (nbytes < px_min_bytes)
+		smallness |= PX_IS_SMALL_IF_CHEAP;
+	if (nbytes < NEAR_BYTES_FACTOR * px_min_bytes &&
+		remote_cost(&foreign->path) < PARALLEL_REMOTE_COST)
+		smallness |= PX_IS_SMALL_IF_NEAR;
+	return smallness;
 }
 
 /*
@@ -197,6 +204,28 @@ px_paths_transfer_cost(const RelOptInfo *rel, double rows, int width)
 	double		share = width / BYTES_OF_A_TUPLE_COST;
 
 	return rows * Min(share, 1.0) * exchange_routine_of(rel)->tuple_cost;
+}
+
+/*
+ * How many rows does the remote find by the conditions, to make the path's of
+ * them?  At a guess: of the table that has most.
+ */
+static double
+input_rows(PlannerInfo *root, const Path *path)
+{
+	const RelOptInfo *rel = path->parent;
+	const Bitmapset *relids = rel->relids ? rel->relids : root->all_baserels;
+	double		rows = path->rows;
+	int			relid = -1;
+
+	if (!IS_UPPER_REL(rel))
+		return rows;
+	while ((relid = bms_next_member(relids, relid)) >= 0)
+	{
+		if (root->simple_rel_array[relid])
+			rows = Max(rows, root->simple_rel_array[relid]->rows);
+	}
+	return rows;
 }
 
 /* What the transfer of the path's rows costs as an exchange. */
@@ -251,6 +280,8 @@ px_receive_path(PlannerInfo *root, ForeignPath *foreign)
 				   is_async_capable(foreign));
 	px_receive_set(path->custom_private, PX_RECEIVE_PRIVATE_SMALL,
 				   smallness(root, foreign));
+	px_receive_set(path->custom_private, PX_RECEIVE_PRIVATE_INPUT,
+				   (int) Min(input_rows(root, &foreign->path), INT_MAX));
 	if (px_rel_is_locked(root, foreign->path.parent))
 		px_receive_set(path->custom_private, PX_RECEIVE_PRIVATE_LOCKS,
 					   px_query_updates(root) ? 2 : 1);

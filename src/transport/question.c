@@ -209,6 +209,7 @@ px_question_is_answered(px_fdw_cursor *cursor, px_peer *peer,
 		return false;
 	*same_types = found != NULL;
 	peer->admission.against[0] = peer->admission.snapshot[0] = '\0';
+	peer->admission.cost = 0;
 	peer->admission.idle_ms = (uint32) Max(idle_ms, 0);
 	px_setup_note_idle_timeout(peer->admission.idle_ms);
 	peer->admitted = true;
@@ -281,6 +282,7 @@ read_items(const char *servername, char *answer, px_question_item *items,
 			strlcpy(snapshot, admission->snapshot, sizeof(snapshot));
 		strlcpy(items[i].against, admission->against,
 				sizeof(items[i].against));
+		items[i].cost = admission->cost;
 		items[i].same_types = has_same_types(rest);
 		items[i].deferred = items[i].tries_locks &&
 			strcmp(items[i].against, PX_AGAINST_DEFERRED) == 0;

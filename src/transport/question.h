@@ -36,6 +36,7 @@ typedef struct px_question_item
 
 	/* The answer, once there is one. */
 	char		against[sizeof(((px_admission *) NULL)->against)];
+	uint32		cost;			/* as in px_admission */
 	bool		same_types;
 	bool		deferred;		/* to be asked about when it is begun */
 } px_question_item;

@@ -21,6 +21,11 @@ px_admission_write(char *buffer, size_t cap, const px_admission *admission)
 
 	px_hello_write(hello, sizeof(hello), &admission->hello);
 	px_text_put(&text, hello);
+	if (admission->cost > 0)
+	{
+		px_text_put(&text, " cost=");
+		px_text_put_number(&text, admission->cost);
+	}
 	px_text_put(&text, " pid=");
 	px_text_put_number(&text, admission->pid);
 	px_text_put(&text, " session=");
@@ -105,6 +110,22 @@ take_against(const char **at, char *against, size_t cap, px_fault *fault)
 	return status;
 }
 
+/* Read the hello, and cost, if there is one. */
+static px_status
+take_hello_and_cost(const char **at, px_admission *admission, px_fault *fault)
+{
+	bool		has_cost = px_hello_find_key(*at, "cost") != NULL;
+	int64_t		cost;
+	px_status	status = px_hello_take(at, has_cost ? "cost" : "pid",
+									   &admission->hello, fault);
+
+	if (status != PX_OK || !has_cost)
+		return status;
+	status = take_number(at, "cost", 1, &cost, fault);
+	admission->cost = status == PX_OK ? (uint32_t) cost : 0;
+	return status;
+}
+
 px_status
 px_admission_read(const char *text, px_admission *admission, px_fault *fault)
 {
@@ -113,7 +134,7 @@ px_admission_read(const char *text, px_admission *admission, px_fault *fault)
 	px_status	status;
 
 	memset(admission, 0, sizeof(*admission));
-	status = px_hello_take(&at, "pid", &admission->hello, fault);
+	status = take_hello_and_cost(&at, admission, fault);
 	if (status != PX_OK)
 		return status;
 

@@ -9,15 +9,17 @@
  * words of the remote's hello (hello.h), in any order, and then these words,
  * in this order:
  *
+ *	cost=8				what it costs, by the planner, rounded up
  *	pid=4711			process id of the session that was asked
  *	session=0123456789abcdef	fingerprint of its settings and users
  *	snapshot=00000003-0000001B-1	exported snapshot; - if there is none
  *	idle=60000			its idle_in_transaction_session_timeout, in ms
  *	against=calls%20function%20now	why only it can run the query
  *
- * session has 16 hex digits.  against is empty if another session can run the
- * query.  Later versions may add words before pid.  Unknown words are skipped,
- * as in a hello.
+ * cost is missing if the query was not planned, and is not written by early
+ * servers.  session has 16 hex digits.  against is empty if another session
+ * can run the query.  Later versions may add words before pid.  Unknown words
+ * are skipped, as in a hello.
  *
  * The hello that is given to exchange.admit may end in the word locks=try.
  * Then the query is only judged if its locks are to be had at once, and if
@@ -40,11 +42,12 @@
 #define PX_AGAINST_DEFERRED		"it was not judged yet"
 
 /* A hello, and the other words at their greatest length. */
-#define PX_ADMISSION_NBYTES_MAX	(PX_HELLO_NBYTES_MAX + 520)
+#define PX_ADMISSION_NBYTES_MAX	(PX_HELLO_NBYTES_MAX + 540)
 
 typedef struct px_admission
 {
 	px_hello	hello;
+	uint32_t	cost;			/* .. INT32_MAX; 0: unknown */
 	int32_t		pid;			/* > 0 */
 	uint64_t	session;
 	char		snapshot[64];	/* digits, A to F and "-"; empty: none */

@@ -244,9 +244,8 @@ px_hello_read(const char *text, px_hello *hello, px_fault *fault)
 	return PX_OK;
 }
 
-/* The first " key=" in text; NULL if there is none. */
-static const char *
-find_key(const char *text, const char *key)
+const char *
+px_hello_find_key(const char *text, const char *key)
 {
 	size_t		n = strlen(key);
 
@@ -263,7 +262,7 @@ px_hello_take(const char **at, const char *key, px_hello *hello,
 			  px_fault *fault)
 {
 	char		text[PX_HELLO_NBYTES_MAX + 1];
-	const char *end = find_key(*at, key);
+	const char *end = px_hello_find_key(*at, key);
 	size_t		n;
 
 	if (end == NULL)

@@ -61,6 +61,9 @@ extern size_t px_hello_write(char *buffer, size_t cap, const px_hello *hello);
 extern px_status px_hello_read(const char *text, px_hello *hello,
 							   px_fault *fault);
 
+/* The first " key=" in a text; NULL if there is none. */
+extern const char *px_hello_find_key(const char *text, const char *key);
+
 /*
  * Parse the hello that a longer text begins with: up to " key=", where key is
  * the first one after it.  Moves *at there.  Errors: those of px_hello_read,

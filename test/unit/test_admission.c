@@ -20,7 +20,7 @@
 	"server_version=150020 instance=0123456789abcdef0123456789abcdef export=1"
 
 static const char admission_text[] =
-HELLO " pid=4711 session=0123456789abcdef snapshot=00000003-0000001B-1 "
+HELLO " cost=85 pid=4711 session=0123456789abcdef snapshot=00000003-0000001B-1 "
 "idle=60000 against=calls%20function%20f";
 
 static px_status
@@ -64,6 +64,7 @@ an_admission_round_trips(void)
 	CHECK_EQ(read_admission(admission_text, &admission, NULL), PX_OK);
 	CHECK_EQ(admission.hello.server_version, 150020);
 	CHECK(admission.hello.can_export);
+	CHECK_EQ(admission.cost, 85);
 	CHECK_EQ(admission.pid, 4711);
 	CHECK_EQ(admission.session, UINT64_C(0x0123456789abcdef));
 	CHECK(strcmp(admission.snapshot, "00000003-0000001B-1") == 0);
@@ -83,6 +84,7 @@ empty_words_round_trip(void)
 	char		text[sizeof(empty)];
 
 	CHECK_EQ(read_admission(empty, &admission, NULL), PX_OK);
+	CHECK_EQ(admission.cost, 0);
 	CHECK(admission.snapshot[0] == '\0');
 	CHECK(admission.against[0] == '\0');
 	CHECK_EQ(px_admission_write(text, sizeof(text), &admission),
@@ -126,6 +128,7 @@ the_longest_admission_round_trips(void)
 	size_t		nbytes;
 
 	CHECK_EQ(read_admission(admission_text, &admission, NULL), PX_OK);
+	admission.cost = INT32_MAX;
 	admission.pid = INT32_MAX;
 	admission.session = UINT64_MAX;
 	admission.idle_ms = INT32_MAX;
@@ -135,6 +138,7 @@ the_longest_admission_round_trips(void)
 	CHECK(nbytes + PX_HELLO_NBYTES_MAX - strlen(HELLO) <=
 		  PX_ADMISSION_NBYTES_MAX);
 	CHECK_EQ(read_admission(text, &again, NULL), PX_OK);
+	CHECK_EQ(again.cost, INT32_MAX);
 	CHECK_EQ(again.pid, INT32_MAX);
 	CHECK_EQ(again.session, UINT64_MAX);
 	CHECK_EQ(again.idle_ms, INT32_MAX);
@@ -185,7 +189,17 @@ malformed_admissions_are_refused(void)
 	expect("protocol=1-1", "protocol=0-1", PX_BAD_HEADER, "protocol");
 	expect(" export=1", "", PX_TRUNCATED, "export");
 	expect("export=1", "export=1 tea=green", PX_OK, NULL);
-	expect("export=1 pid", "export=1  pid", PX_BAD_HEADER, "hello");
+	expect("export=1 cost", "export=1  cost", PX_BAD_HEADER, "hello");
+	expect(" cost=85", "", PX_OK, NULL);
+	expect(" cost=85", " tea=green cost=85", PX_OK, NULL);
+	expect("cost=85", "cost=", PX_BAD_HEADER, "cost");
+	expect("cost=85", "cost=0", PX_OVER_LIMIT, "cost");
+	expect("cost=85", "cost=085", PX_BAD_HEADER, "cost");
+	expect("cost=85", "cost=8.5", PX_BAD_HEADER, "pid");
+	expect("cost=85", "cost=2147483648", PX_OVER_LIMIT, "cost");
+	expect("cost=85", "cost=85 cost=85", PX_BAD_HEADER, "pid");
+	expect("cost=85", "cost=85 tea=green", PX_BAD_HEADER, "pid");
+	expect("cost=85 pid=4711", "pid=4711 cost=85", PX_BAD_HEADER, "pid");
 	expect("pid=4711", "pid=0", PX_OVER_LIMIT, "pid");
 	expect("pid=4711", "pid=-1", PX_BAD_HEADER, "pid");
 	expect("pid=4711", "pid=2147483648", PX_OVER_LIMIT, "pid");
