@@ -77,5 +77,24 @@ is_joined('a connection is older', qr/Not Sent: a connection is one of an older 
 say_of_streams('said');
 is_joined('it was updated', qr/Frequent Keys: 1\n.*THEN '-2'.*THEN '-1'/s, qr/Not Spread|Not Sent/, 2200);
 
+# What an index makes cheap is left to the session of a shard that says so. An
+# older one does not: it is read by a stream.
+$shards[1]->safe_psql('postgres', q{
+	CREATE TABLE looked_up AS SELECT i AS id, i % 1000 AS k, repeat('v', 60) AS v FROM generate_series(1, 20000) i;
+	CREATE INDEX ON looked_up (k);
+	ANALYZE looked_up});
+$coordinator->safe_psql('postgres', 'CREATE FOREIGN TABLE looked_up (id int, k int, v text) SERVER shard2; ANALYZE looked_up');
+sub transport_of_lookup
+{
+	my $plan = $coordinator->safe_psql('postgres', q{
+		SET pg_exchange.min_bytes = '64kB';
+		SET seq_page_cost = 20;
+		EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT count(*), min(id) FROM looked_up WHERE k = 7});
+	return $plan =~ /Transport: (.*)/ ? $1 : $plan;
+}
+is(transport_of_lookup(), 'postgres_fdw (few rows are expected)', 'a shard says what a query costs');
+say_of_sessions(q{regexp_replace(said, ' cost=\d+', '')});
+is(transport_of_lookup(), 'exchange v1, stream', 'an older one does not');
+
 $_->stop for $coordinator, @shards;
 done_testing();
