@@ -168,6 +168,26 @@ is_late(void)
 								   StatementTimeout / LATE_PART);
 }
 
+/*
+ * Judge a query whose locks are not to be waited for.  If those of another one
+ * were not to be had in this statement, they come first: whoever has them may
+ * go on to lock what this one reads, and must not wait for us.
+ */
+static const char *
+judge_trying(judged_query *query)
+{
+	static TimestampTz deferred_in = 0;
+	TimestampTz statement = GetCurrentStatementStartTimestamp();
+	const char *against;
+
+	if (deferred_in == statement || is_late())
+		return PX_AGAINST_DEFERRED;
+	against = px_judge_trying(judge_query, query);
+	if (against && strcmp(against, PX_AGAINST_DEFERRED) == 0)
+		deferred_in = statement;
+	return against;
+}
+
 /* The cost of a plan as it stands in an admission. */
 static uint32
 admitted_cost(Cost cost)
@@ -210,9 +230,8 @@ px_sql_admit(PG_FUNCTION_ARGS)
 		{
 			judged_query query = {text_to_cstring(PG_GETARG_TEXT_PP(1)), -1};
 
-			against = !tries ? px_judge_guarded(judge_query, &query) :
-				is_late() ? PX_AGAINST_DEFERRED :
-				px_judge_trying(judge_query, &query);
+			against = tries ? judge_trying(&query) :
+				px_judge_guarded(judge_query, &query);
 			admission.cost = admitted_cost(query.cost);
 		}
 		if (want_snapshot && can_export(&admission.hello))

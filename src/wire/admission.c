@@ -110,20 +110,24 @@ take_against(const char **at, char *against, size_t cap, px_fault *fault)
 	return status;
 }
 
-/* Read the hello, and cost, if there is one. */
+/* Read cost, if it stands once in the words from text to end. */
 static px_status
-take_hello_and_cost(const char **at, px_admission *admission, px_fault *fault)
+read_cost(const char *text, const char *end, uint32_t *cost, px_fault *fault)
 {
-	bool		has_cost = px_hello_find_key(*at, "cost") != NULL;
-	int64_t		cost;
-	px_status	status = px_hello_take(at, has_cost ? "cost" : "pid",
-									   &admission->hello, fault);
+	const char *at = px_hello_find_key(text, "cost");
+	int64_t		number;
+	px_status	status;
 
-	if (status != PX_OK || !has_cost)
+	if (at == NULL || at >= end)
+		return PX_OK;
+	status = take_number(&at, "cost", 1, &number, fault);
+	if (status != PX_OK)
 		return status;
-	status = take_number(at, "cost", 1, &cost, fault);
-	admission->cost = status == PX_OK ? (uint32_t) cost : 0;
-	return status;
+	text = px_hello_find_key(at, "cost");
+	if (*at != ' ' || (text && text < end))
+		return px_fail(fault, PX_BAD_HEADER, "cost", 0, 0);
+	*cost = (uint32_t) number;
+	return PX_OK;
 }
 
 px_status
@@ -134,7 +138,10 @@ px_admission_read(const char *text, px_admission *admission, px_fault *fault)
 	px_status	status;
 
 	memset(admission, 0, sizeof(*admission));
-	status = take_hello_and_cost(&at, admission, fault);
+	status = px_hello_take(&at, "pid", &admission->hello, fault);
+	if (status != PX_OK)
+		return status;
+	status = read_cost(text, at, &admission->cost, fault);
 	if (status != PX_OK)
 		return status;
 

@@ -6,10 +6,12 @@
  * A stream is read in a session of its own.  Before the coordinator opens
  * one, it asks postgres_fdw's session on the remote whether another session
  * would return the same rows.  The answer is one line of text.  It has the
- * words of the remote's hello (hello.h), in any order, and then these words,
- * in this order:
+ * words of the remote's hello (hello.h), and this one, in any order:
  *
- *	cost=8				what it costs, by the planner, rounded up
+ *	cost=8				what the query costs, by the planner, rounded up
+ *
+ * Then come these words, in this order:
+ *
  *	pid=4711			process id of the session that was asked
  *	session=0123456789abcdef	fingerprint of its settings and users
  *	snapshot=00000003-0000001B-1	exported snapshot; - if there is none

@@ -553,9 +553,9 @@ for my $lie ([ 'no admission', 'NULL', $no_answer ],
 	[ 'an admission of 1 MB', q{repeat('x', 1000000)}, qr/08P01/ ],
 	[ 'an admission in tags', q{'<admit>' || a || '</admit>'}, qr/08P01/ ],
 	[ 'no hello', q{regexp_replace(a, '^.* pid', 'pid')}, qr/08P01/ ],
-	map({ [ "$_->[0] cost", "replace(a, ' pid=', ' cost=$_->[1] pid=')", qr/08P01.*"(cost|pid)"/ ] }
+	map({ [ "$_->[0] cost", "replace(a, ' pid=', ' cost=$_->[1] pid=')", qr/08P01.*"cost"/ ] }
 		[ 'no', '' ], [ 'a cost of 0 as', 0 ], [ 'a negative', -1 ], [ 'a large', '99999999999999999999' ], [ 'a lettered', '12a' ], [ 'a fractional', '1.5' ], [ 'a second', '1 cost=1' ]),
-	[ 'a cost after the process', q{replace(a, ' session=', ' cost=1 session=')}, qr/08P01.*"pid"/ ],
+	[ 'a cost after the process', q{replace(a, ' session=', ' cost=1 session=')}, qr/08P01.*"session"/ ],
 	map({ [ "$_->[0] process", "regexp_replace(a, 'pid=[^ ]*', 'pid=$_->[1]')", qr/08P01.*"(pid|session)"/ ] }
 		[ 'no', '' ], [ 'a negative', -1 ], [ 'a large', '99999999999999999999' ], [ 'a lettered', '12a' ]),
 	map({ [ "$_->[0] session", "regexp_replace(a, 'session=[^ ]*', 'session=$_->[1]')", qr/08P01.*"session"/ ] }

@@ -79,6 +79,14 @@ for $way ('postgres_fdw', 'exchange')
 	$first->query_safe('COMMIT');
 	like($session->query_until(qr/ended/, ''), qr/^\Q$right\E$/m, "$way: then it reads all");
 
+	# Nor whoever has one in the middle, and goes on to the next one on that server.
+	$second->query_safe('BEGIN; LOCK TABLE t2 IN ACCESS EXCLUSIVE MODE');
+	begin($session, $all);
+	ok(waits_on(2, 't2'), "$way: a reader waits for a partition in the middle");
+	$second->query("SET statement_timeout = '60s'; LOCK TABLE t4 IN ACCESS EXCLUSIVE MODE; COMMIT");
+	is($second->{stderr}, '', "$way: meanwhile the next one of the same server can be locked");
+	like($session->query_until(qr/ended/, ''), qr/^\Q$right\E$/m, "$way: then it reads all of that, too");
+
 	# What is not read is not waited for.
 	$second->query_safe('BEGIN; LOCK TABLE t4 IN ACCESS EXCLUSIVE MODE');
 	is($session->query_safe('SELECT count(*) FROM (SELECT * FROM t LIMIT 2000) x'), 2000, "$way: a LIMIT does not wait for the last partition");

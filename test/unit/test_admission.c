@@ -19,8 +19,10 @@
 	"protocol=1-1 codecs=7 encodings=7 endian=little encoding=UTF8 " \
 	"server_version=150020 instance=0123456789abcdef0123456789abcdef export=1"
 
+#define COST " cost=85"
+
 static const char admission_text[] =
-HELLO " cost=85 pid=4711 session=0123456789abcdef snapshot=00000003-0000001B-1 "
+HELLO COST " pid=4711 session=0123456789abcdef snapshot=00000003-0000001B-1 "
 "idle=60000 against=calls%20function%20f";
 
 static px_status
@@ -195,11 +197,11 @@ malformed_admissions_are_refused(void)
 	expect("cost=85", "cost=", PX_BAD_HEADER, "cost");
 	expect("cost=85", "cost=0", PX_OVER_LIMIT, "cost");
 	expect("cost=85", "cost=085", PX_BAD_HEADER, "cost");
-	expect("cost=85", "cost=8.5", PX_BAD_HEADER, "pid");
+	expect("cost=85", "cost=8.5", PX_BAD_HEADER, "cost");
 	expect("cost=85", "cost=2147483648", PX_OVER_LIMIT, "cost");
-	expect("cost=85", "cost=85 cost=85", PX_BAD_HEADER, "pid");
-	expect("cost=85", "cost=85 tea=green", PX_BAD_HEADER, "pid");
-	expect("cost=85 pid=4711", "pid=4711 cost=85", PX_BAD_HEADER, "pid");
+	expect("cost=85", "cost=85 cost=85", PX_BAD_HEADER, "cost");
+	expect("cost=85", "cost=85 tea=green", PX_OK, NULL);
+	expect("cost=85 pid=4711", "pid=4711 cost=85", PX_BAD_HEADER, "session");
 	expect("pid=4711", "pid=0", PX_OVER_LIMIT, "pid");
 	expect("pid=4711", "pid=-1", PX_BAD_HEADER, "pid");
 	expect("pid=4711", "pid=2147483648", PX_OVER_LIMIT, "pid");
@@ -248,10 +250,10 @@ too_long_admissions_are_refused(void)
 	CHECK_EQ(read_admission(text, &admission, &fault), PX_OVER_LIMIT);
 	CHECK(strcmp(fault.what, "against") == 0);
 
-	/* a hello as long as it may be, and longer */
+	/* a hello with cost as long as it may be, and longer */
 	for (int more = 0; more < 2; more++)
 	{
-		int			n = PX_HELLO_NBYTES_MAX - (int) strlen(HELLO) - 3 + more;
+		int			n = PX_HELLO_NBYTES_MAX - (int) strlen(HELLO COST) - 3 + more;
 
 		snprintf(text, sizeof(text), "x=%0*d %s", n, 0, admission_text);
 		CHECK_EQ(read_admission(text, &admission, &fault),
