@@ -85,6 +85,11 @@ SELECT * FROM exchange_differences('SELECT count(*), avg(id), sum(u::numeric) FR
 -- more rows than are looked up
 SELECT * FROM transports_of('SELECT avg(id) FROM ranges WHERE k BETWEEN 70 AND 99');
 SELECT * FROM exchange_differences('SELECT count(*), avg(id), sum(u::numeric) FROM ranges WHERE k BETWEEN 70 AND 99');
+-- a few rows of one partition, by its index or in their order: as text, too
+SELECT * FROM transports_of('SELECT count(*), avg(id) FROM ranges WHERE id BETWEEN 6001 AND 6007');
+SELECT * FROM transports_of('SELECT * FROM ranges ORDER BY id LIMIT 7');
+SELECT * FROM exchange_differences('SELECT id, k FROM (SELECT * FROM ranges ORDER BY id OFFSET 4997 LIMIT 7) x');
+SELECT * FROM transports_of('SELECT * FROM ranges ORDER BY id LIMIT 700');
 -- little for each of them, but not for all of them, one after the other
 SELECT * FROM transports_of('SELECT avg(u) FROM ranges WHERE k BETWEEN 70 AND 998');
 -- one of them has no index

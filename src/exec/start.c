@@ -191,21 +191,26 @@ check_types(px_receive_state *state)
 
 /*
  * Does the scan look up a few rows for each of several values, or by an index
- * of the server?  Each time, an exchange takes five times as much CPU time as
- * postgres_fdw.  The planner leaves such scans to it if it can tell, but not
- * those whose rows have to be computed from what it returns: partial
- * aggregates.
+ * of the server, or is it to return no more of them?  Each time, an exchange
+ * takes five times as much CPU time as postgres_fdw.  The planner leaves such
+ * scans to it if it can tell, but not those whose rows have to be computed from
+ * what it returns: partial aggregates.
  */
 static bool
 is_lookup(const px_receive_state *state)
 {
+	const Plan *plan = state->css.ss.ps.plan;
 	bool		reads_few = state->partial ?
 		state->input_rows < PX_LOOKUP_ROWS : !state->has_local_plan;
 
-	return ((reads_few && is_known_to_be_cheap(state)) ||
-			(state->params_change && state->smallness == PX_IS_SMALL)) &&
-		state->css.ss.ps.plan->plan_rows < PX_LOOKUP_ROWS &&
-		px_transport_setting == PX_TRANSPORT_AUTO && !state->locks_rows;
+	if (plan->plan_rows >= PX_LOOKUP_ROWS ||
+		plan->plan_rows * plan->plan_width >= px_min_bytes ||
+		px_transport_setting != PX_TRANSPORT_AUTO || state->locks_rows)
+		return false;
+	if (state->params_change && state->smallness == PX_IS_SMALL)
+		return true;
+	return reads_few && (state->few_rows || is_small(state) ||
+						 is_known_to_be_cheap(state));
 }
 
 /*
