@@ -92,6 +92,13 @@ SELECT * FROM exchange_differences('SELECT id, k FROM (SELECT * FROM ranges ORDE
 SELECT * FROM transports_of('SELECT * FROM ranges ORDER BY id LIMIT 700');
 -- little for each of them, but not for all of them, one after the other
 SELECT * FROM transports_of('SELECT avg(u) FROM ranges WHERE k BETWEEN 70 AND 998');
+-- DISTINCT, whose local plan reads the rows
+SELECT * FROM transports_of('SELECT DISTINCT v FROM indexed WHERE k = 77');
+-- the inner side of a loop that is run once, below a LIMIT
+CREATE TABLE outer_rows AS SELECT 1 AS i;
+ANALYZE outer_rows;
+SELECT * FROM transports_of('SELECT * FROM outer_rows, indexed WHERE u < 500 LIMIT 5');
+
 -- one of them has no index
 DROP INDEX remote.range_1_k_idx;
 \c -

@@ -194,14 +194,14 @@ check_types(px_receive_state *state)
  * of the server, or is it to return no more of them?  Each time, an exchange
  * takes five times as much CPU time as postgres_fdw.  The planner leaves such
  * scans to it if it can tell, but not those whose rows have to be computed from
- * what it returns: partial aggregates.
+ * what it returns: partial aggregates, and other rows of a local plan.
  */
 static bool
 is_lookup(const px_receive_state *state)
 {
 	const Plan *plan = state->css.ss.ps.plan;
-	bool		reads_few = state->partial ?
-		state->input_rows < PX_LOOKUP_ROWS : !state->has_local_plan;
+	bool		reads_few = state->input_rows < PX_LOOKUP_ROWS ||
+		(state->partial == NULL && !state->has_local_plan);
 
 	if (plan->plan_rows >= PX_LOOKUP_ROWS ||
 		plan->plan_rows * plan->plan_width >= px_min_bytes ||

@@ -70,6 +70,7 @@ get_input(const Plan *plan)
 	{
 		case T_Result:
 		case T_ProjectSet:
+		case T_Material:
 		case T_LockRows:
 		case T_Unique:
 		case T_Limit:
@@ -181,6 +182,13 @@ mark_merged(const MergeAppend *merge, double rows)
 	}
 }
 
+/* A nested loop that is expected to have one outer row reads its inner side once. */
+static bool
+is_read_once(const Plan *plan)
+{
+	return IsA(plan, NestLoop) && outerPlan(plan)->plan_rows <= 1;
+}
+
 /* Mark the scans below plan that end after so many rows. */
 static void
 mark_few_rows(Plan *plan, double rows)
@@ -202,6 +210,11 @@ mark_few_rows(Plan *plan, double rows)
 	}
 	else if (IsA(plan, MergeAppend))
 		mark_merged((const MergeAppend *) plan, rows);
+	else if (is_read_once(plan))
+	{
+		mark_few_rows(outerPlan(plan), rows);
+		mark_few_rows(innerPlan(plan), rows);
+	}
 	else if (!follow_sorted(plan, rows, mark_few_rows))
 		mark_few_rows(get_input(plan), rows);
 }

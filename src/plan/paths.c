@@ -218,8 +218,6 @@ input_rows(PlannerInfo *root, const Path *path)
 	double		rows = path->rows;
 	int			relid = -1;
 
-	if (!IS_UPPER_REL(rel))
-		return rows;
 	while ((relid = bms_next_member(relids, relid)) >= 0)
 	{
 		if (root->simple_rel_array[relid])
