@@ -28,8 +28,9 @@ First installs what is missing, builds with strict warnings and installs (script
   load     32 clients at once (scripts/check_load.py)
   scale    32 foreign servers with 8 partitions each (scripts/check_scale.py)
 Servers run as user "postgres" when called by root, else as the caller, on a copy of the tests in a
-temporary folder (bench/harness.py). A phase that cannot run counts as a failure. The last line is
-"N passed, N failed", with ", N skipped" where there are any; the exit status says the same."""
+temporary folder (bench/harness.py). The phases of BESIDE run beside the others, and are shown after
+them. A phase that cannot run counts as a failure. The last line is "N passed, N failed", with ", N skipped"
+where there are any; the exit status says the same."""
 import concurrent.futures
 import glob
 import os
@@ -38,6 +39,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -50,6 +52,8 @@ from report import counts  # noqa: E402
 
 TIMEOUT = int(os.environ.get("PG_EXCHANGE_TIMEOUT", 900))   # seconds for one command: a test that hangs fails
 SIDE_BY_SIDE = 4    # files of TAP tests at a time: they mostly wait
+BESIDE = ("regress", "sessions")    # phases that run beside the others
+BUILT = "PG_EXCHANGE_BUILT"     # is set in the environment of who checks those
 
 
 def say(text):
@@ -265,14 +269,46 @@ def check(work, names):
         say(f"== {name}: {report.totals(new)} ({time.monotonic() - started:.0f} s)")
 
 
+def build():
+    if os.environ.get(BUILT):
+        return True
+    say("== build")
+    return subprocess.run([os.path.join(ROOT, "scripts", "build.sh")], stdin=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def check_beside(names, others):
+    """Check the phases names, and others meanwhile, which have no need of more than one processor: what these print
+    comes when all is done."""
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        child = subprocess.Popen([sys.executable, os.path.abspath(__file__), *others], env={**os.environ, BUILT: "1"},
+                                 stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+        try:
+            status = harness.main(lambda work: check(work, names) or 0)
+            child.wait()
+        finally:
+            if child.poll() is None:
+                stop(child)
+                child.wait(60)
+        output.seek(0)
+        *lines, last = output.read().splitlines() or [""]
+    say("\n".join(lines))
+    found = report.read_totals(last)
+    if found:
+        report.add(found)
+    else:
+        cannot_run(f"{' '.join(others)}: {last}")
+    return status
+
+
 def main():
     names = sys.argv[1:] or list(PHASES)
     if not set(names) <= set(PHASES):
         sys.exit(__doc__)
-    say("== build")
-    if subprocess.run([os.path.join(ROOT, "scripts", "build.sh")], stdin=subprocess.DEVNULL, check=False).returncode != 0:
+    beside = [name for name in names if name in BESIDE] if not set(names) <= set(BESIDE) else []
+    if not build():
         cannot_run("scripts/build.sh")
-    elif harness.main(lambda work: check(work, names) or 0) != 0:
+    elif (check_beside([name for name in names if name not in beside], beside) if beside
+          else harness.main(lambda work: check(work, names) or 0)) != 0:
         counts["failed"] += 1
     say(report.totals(counts))
     return 1 if counts["failed"] else 0

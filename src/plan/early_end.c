@@ -182,7 +182,7 @@ mark_merged(const MergeAppend *merge, double rows)
 	}
 }
 
-/* A nested loop that is expected to have one outer row reads its inner side once. */
+/* A nested loop whose inner side is expected to be read once, for one row. */
 static bool
 is_read_once(const Plan *plan)
 {
