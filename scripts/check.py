@@ -276,6 +276,10 @@ def build():
     return subprocess.run([os.path.join(ROOT, "scripts", "build.sh")], stdin=subprocess.DEVNULL, check=False).returncode == 0
 
 
+def check_alone(names):
+    return harness.main(lambda work: check(work, names) or 0)
+
+
 def check_beside(names, others):
     """Check the phases names, and others meanwhile, which have no need of more than one processor: what these print
     comes when all is done."""
@@ -283,7 +287,7 @@ def check_beside(names, others):
         child = subprocess.Popen([sys.executable, os.path.abspath(__file__), *others], env={**os.environ, BUILT: "1"},
                                  stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
         try:
-            status = harness.main(lambda work: check(work, names) or 0)
+            status = check_alone(names)
             child.wait()
         finally:
             if child.poll() is None:
@@ -304,11 +308,11 @@ def main():
     names = sys.argv[1:] or list(PHASES)
     if not set(names) <= set(PHASES):
         sys.exit(__doc__)
-    beside = [name for name in names if name in BESIDE] if not set(names) <= set(BESIDE) else []
+    alone = [name for name in names if name not in BESIDE] or names
+    beside = [name for name in names if name not in alone]
     if not build():
         cannot_run("scripts/build.sh")
-    elif (check_beside([name for name in names if name not in beside], beside) if beside
-          else harness.main(lambda work: check(work, names) or 0)) != 0:
+    elif (check_beside(alone, beside) if beside else check_alone(alone)) != 0:
         counts["failed"] += 1
     say(report.totals(counts))
     return 1 if counts["failed"] else 0

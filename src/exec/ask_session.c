@@ -143,18 +143,24 @@ px_ask_whether_cheap(const px_receive_state *state)
 		!state->session_limited;
 }
 
-/* Has the server said so?  Early ones say nothing about costs. */
-static bool
-is_cheap(px_receive_state *state)
+bool
+px_ask_is_cheap(const px_receive_state *state)
+{
+	return state->known_cost >= 0 && state->known_cost <= state->cheap_cost &&
+		px_ask_whether_cheap(state);
+}
+
+/* Keep what the server has said it costs.  Early ones say nothing. */
+static void
+note_cost(px_receive_state *state)
 {
 	uint32		cost = px_receive_peer(state)->admission.cost;
 
-	if (!px_ask_whether_cheap(state) || cost == 0)
-		return false;
+	if (!state->asked.harmless || !px_ask_whether_cheap(state) || cost == 0)
+		return;
 	px_known_cost_note(state->user->umid, state->remote_sql, state->input_rows,
 					   cost);
 	state->known_cost = cost;
-	return cost <= state->cheap_cost;
 }
 
 /* Does the answer allow a stream?  outcome is whether the peer can be used. */
@@ -166,9 +172,10 @@ judge_answer(px_receive_state *state, px_outcome outcome)
 	if (px_is_ok(outcome))
 	{
 		state->asked.harmless = is_harmless(state);
+		note_cost(state);
 		if (!state->asked.harmless)
 			outcome = px_refused(px_remote_text(peer->admission.against));
-		else if (is_cheap(state))
+		else if (px_ask_is_cheap(state))
 			outcome = px_refused(PX_LITTLE_WORK);
 		else if (peer->snapshot[0] == '\0')
 			outcome = px_refused(GetCurrentTransactionNestLevel() > 1 ?

@@ -54,6 +54,9 @@ extern px_outcome px_ask_query(px_receive_state *state);
  */
 extern bool px_ask_whether_cheap(const px_receive_state *state);
 
+/* Has it said so, now or of such a query before? */
+extern bool px_ask_is_cheap(const px_receive_state *state);
+
 /*
  * Ask about the query while its stream begins.  The peer must have a snapshot
  * already.  Blocks for one round trip, serving interrupts.

@@ -354,6 +354,13 @@ typedef struct px_receive_state
 	uint32		worker_codecs;	/* that workers have seen */
 } px_receive_state;
 
+/* How many bytes a plan is expected to return. */
+static inline double
+px_plan_nbytes(const Plan *plan)
+{
+	return plan->plan_rows * plan->plan_width;
+}
+
 /*
  * Does the scan take turns with others on a connection?  Not a fragment of a
  * join, whose session may have been given something, and which has to run.

@@ -117,9 +117,7 @@ find_server(px_siblings *siblings, const px_receive_state *scan, int last)
 static double
 expected_nbytes(const px_receive_state *scan)
 {
-	const Plan *plan = &scan->foreign->scan.plan;
-
-	return plan->plan_rows * plan->plan_width;
+	return px_plan_nbytes(&scan->foreign->scan.plan);
 }
 
 /*

@@ -59,14 +59,6 @@ is_small(const px_receive_state *state)
 		 px_peer_is_near(px_receive_peer(state)));
 }
 
-/* Has the server said that such queries are? */
-static bool
-is_known_to_be_cheap(const px_receive_state *state)
-{
-	return state->known_cost >= 0 && state->known_cost <= state->cheap_cost &&
-		px_ask_whether_cheap(state);
-}
-
 /* Does anything that is known here speak against a stream? */
 static px_outcome
 judge_here(const px_receive_state *state)
@@ -93,7 +85,7 @@ judge_here(const px_receive_state *state)
 		return px_refused("few rows are wanted");
 	if (is_small(state) && !state->session_limited)
 		return px_refused("little is expected");
-	if (is_known_to_be_cheap(state))
+	if (px_ask_is_cheap(state))
 		return px_refused(PX_LITTLE_WORK);
 	return px_ok();
 }
@@ -204,13 +196,13 @@ is_lookup(const px_receive_state *state)
 		(state->partial == NULL && !state->has_local_plan);
 
 	if (plan->plan_rows >= PX_LOOKUP_ROWS ||
-		plan->plan_rows * plan->plan_width >= px_min_bytes ||
+		px_plan_nbytes(plan) >= px_min_bytes ||
 		px_transport_setting != PX_TRANSPORT_AUTO || state->locks_rows)
 		return false;
 	if (state->params_change && state->smallness == PX_IS_SMALL)
 		return true;
 	return reads_few && (state->few_rows || is_small(state) ||
-						 is_known_to_be_cheap(state));
+						 px_ask_is_cheap(state));
 }
 
 /*

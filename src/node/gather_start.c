@@ -149,8 +149,7 @@ expected_limited_nbytes(const px_gather_state *state)
 		const px_receive_state *receive = state->children[i].receive;
 
 		if (receive && receive->limited)
-			nbytes += receive->foreign->scan.plan.plan_rows *
-				receive->foreign->scan.plan.plan_width;
+			nbytes += px_plan_nbytes(&receive->foreign->scan.plan);
 	}
 	return nbytes;
 }

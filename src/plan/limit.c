@@ -474,7 +474,7 @@ expect_fewer(CustomScan *receive, double rows)
 	plan->plan_rows = clamp_row_est(Min(plan->plan_rows, rows));
 	((Plan *) linitial(receive->custom_plans))->plan_rows = plan->plan_rows;
 	if (smallness != PX_IS_SMALL &&
-		plan->plan_rows * plan->plan_width < px_min_bytes)
+		px_plan_nbytes(plan) < px_min_bytes)
 		px_receive_set(receive->custom_private, PX_RECEIVE_PRIVATE_SMALL,
 					   smallness | PX_IS_SMALL_IF_CHEAP);
 	px_receive_set(receive->custom_private, PX_RECEIVE_PRIVATE_INPUT,
