@@ -3,8 +3,8 @@
 --
 \set VERBOSITY terse
 \set hello 'protocol=1-1 codecs=7 encodings=7 endian=little encoding=UTF8 server_version=150000 instance=0123456789abcdef0123456789abcdef export=1'
-CREATE FUNCTION admission(query text, want_snapshot bool DEFAULT false) RETURNS text LANGUAGE sql AS $$
-	SELECT exchange.admit('protocol=1-1 codecs=7 encodings=7 endian=little encoding=UTF8 server_version=150000 instance=0123456789abcdef0123456789abcdef export=1',
+CREATE FUNCTION admission(query text, want_snapshot bool DEFAULT false, word text DEFAULT '') RETURNS text LANGUAGE sql AS $$
+	SELECT exchange.admit('protocol=1-1 codecs=7 encodings=7 endian=little encoding=UTF8 server_version=150000 instance=0123456789abcdef0123456789abcdef export=1' || word,
 		query, want_snapshot)
 $$;
 CREATE FUNCTION against(query text) RETURNS text LANGUAGE sql AS $$
@@ -275,6 +275,47 @@ SET LOCAL lock_timeout = '100ms';
 SELECT exchange.send(:'request', t.*) FROM (SELECT id FROM here) t \g /dev/null
 SHOW lock_timeout;
 COMMIT;
+
+-- locks that were tried can be released: those of the last trial, and no others
+CREATE FUNCTION tried(query text, word text) RETURNS text LANGUAGE sql AS
+    $$SELECT substring(public.admission(query, false, ' locks=' || word) FROM 'against=(.*)$')$$;
+CREATE VIEW locked AS SELECT relation::regclass::text FROM pg_locks
+    WHERE pid = pg_backend_pid() AND relation IN ('here'::regclass, 'parted'::regclass, 'parted_1'::regclass, 'mother'::regclass);
+BEGIN;
+SELECT tried('SELECT id FROM here', 'try:1') AS here, tried('SELECT name FROM here', 'try:1') AS again;
+SELECT tried('SELECT id FROM parted', 'try:2') AS parted, tried('SELECT id FROM no_table', 'try:2') AS none;
+SELECT * FROM locked ORDER BY 1;
+SELECT tried(NULL, 'release:1') AS earlier;
+SELECT * FROM locked ORDER BY 1;
+SELECT tried(NULL, 'release:2') AS last;
+SELECT * FROM locked ORDER BY 1;
+-- what others have locked, too, stays
+SELECT count(*) FROM mother;
+SELECT tried('SELECT id FROM mother', 'try:3') AS tried;
+SAVEPOINT a;
+SELECT tried('SELECT id FROM parted', 'try:3') AS below;
+SAVEPOINT b;
+RELEASE b;
+ROLLBACK TO a;
+SELECT * FROM locked ORDER BY 1;
+SELECT tried('SELECT id FROM parted', 'try:3') AS below;
+RELEASE a;
+SELECT tried(NULL, 'release:3') AS left_to_the_transaction;
+SELECT * FROM locked ORDER BY 1;
+SELECT tried('SELECT id FROM mother', 'try:4') AS tried;
+SELECT tried(NULL, 'release:4') AS last;
+SELECT * FROM locked ORDER BY 1;
+COMMIT;
+SELECT * FROM locked ORDER BY 1;
+-- many trials, one after the other
+BEGIN;
+SELECT count(*) FROM generate_series(1, 2000) i, tried('SELECT id FROM parted', 'try:' || i);
+SELECT tried(NULL, 'release:2000') AS last;
+SELECT * FROM locked ORDER BY 1;
+ROLLBACK;
+SELECT tried('SELECT 1', 'try:0');
+SELECT tried('SELECT 1', 'later');
+SELECT tried('SELECT 1', 'release:4294967296');
 
 -- a name that the client cannot read is no error
 CREATE FUNCTION U&"\0444"() RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN 1; END';

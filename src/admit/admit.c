@@ -36,6 +36,7 @@
 
 #include "admit/guarded.h"
 #include "admit/session.h"
+#include "admit/tried_locks.h"
 #include "compat.h"
 #include "compat_executor.h"
 #include "conn/hello_self.h"
@@ -174,7 +175,7 @@ is_late(void)
  * go on to lock what this one reads, and must not wait for us.
  */
 static const char *
-judge_trying(judged_query *query)
+judge_trying(judged_query *query, uint32 trial)
 {
 	static TimestampTz deferred_in = 0;
 	TimestampTz statement = GetCurrentStatementStartTimestamp();
@@ -182,7 +183,7 @@ judge_trying(judged_query *query)
 
 	if (deferred_in == statement || is_late())
 		return PX_AGAINST_DEFERRED;
-	against = px_judge_trying(judge_query, query);
+	against = px_judge_trying(judge_query, query, trial);
 	if (against && strcmp(against, PX_AGAINST_DEFERRED) == 0)
 		deferred_in = statement;
 	return against;
@@ -205,7 +206,9 @@ px_sql_admit(PG_FUNCTION_ARGS)
 	px_hello	peer;
 	char		answer[PX_ADMISSION_NBYTES_MAX + 1];
 	const char *against = NULL;
-	bool		tries;
+	px_lock_wish wish;
+	uint32		trial;
+	px_fault	fault = {0};
 	bool		want_snapshot = !PG_ARGISNULL(2) && PG_GETARG_BOOL(2);
 
 	if (PG_ARGISNULL(0))
@@ -213,8 +216,10 @@ px_sql_admit(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("exchange hello must not be null")));
 	px_hello_receive(PG_GETARG_TEXT_PP(0), &peer);
-	tries = strstr(text_to_cstring(PG_GETARG_TEXT_PP(0)),
-				   PX_HELLO_TRIES_LOCKS) != NULL;
+	px_hello_check(px_lock_word_read(text_to_cstring(PG_GETARG_TEXT_PP(0)),
+									 &wish, &trial, &fault), &fault);
+	if (wish == PX_LOCKS_RELEASE)
+		px_tried_locks_release(trial);
 
 	px_hello_self(&admission.hello);
 	admission.pid = MyProcPid;
@@ -230,7 +235,7 @@ px_sql_admit(PG_FUNCTION_ARGS)
 		{
 			judged_query query = {text_to_cstring(PG_GETARG_TEXT_PP(1)), -1};
 
-			against = tries ? judge_trying(&query) :
+			against = wish == PX_LOCKS_TRY ? judge_trying(&query, trial) :
 				px_judge_guarded(judge_query, &query);
 			admission.cost = admitted_cost(query.cost);
 		}

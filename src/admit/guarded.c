@@ -16,6 +16,7 @@
 #include "utils/resowner.h"
 
 #include "admit/guarded.h"
+#include "admit/tried_locks.h"
 #include "wire/admission.h"
 
 /*
@@ -32,8 +33,9 @@ must_be_raised(int sqlerrcode)
 		ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_INSUFFICIENT_RESOURCES;
 }
 
+/* With a trial's owner of locks, do not wait for any. */
 static char *
-judge_guarded(char *(*judge) (void *arg), void *arg, bool tries)
+judge_guarded(char *(*judge) (void *arg), void *arg, ResourceOwner trial)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -44,13 +46,23 @@ judge_guarded(char *(*judge) (void *arg), void *arg, bool tries)
 	PG_TRY();
 	{
 		int			nest_level = NewGUCNestLevel();
+		ResourceOwner locks = NULL;
 
-		if (tries)
+		if (trial)
+		{
 			(void) set_config_option("lock_timeout", "1ms", PGC_USERSET,
 									 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
 									 false);
+			locks = CurrentResourceOwner =
+				ResourceOwnerCreate(CurrentResourceOwner, "pg_exchange query");
+		}
 		reason = judge(arg);
 		AtEOXact_GUC(true, nest_level);
+		if (trial)
+		{
+			CurrentResourceOwner = CurTransactionResourceOwner;
+			px_tried_locks_keep(locks, trial);
+		}
 		ReleaseCurrentSubTransaction();
 		MemoryContextSwitchTo(context);
 		CurrentResourceOwner = owner;
@@ -66,7 +78,7 @@ judge_guarded(char *(*judge) (void *arg), void *arg, bool tries)
 		MemoryContextSwitchTo(context);
 		CurrentResourceOwner = owner;
 		reason = PX_QUERY_FAILS;
-		if (tries && error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE)
+		if (trial && error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE)
 			reason = PX_AGAINST_DEFERRED;
 		else if (must_be_raised(error->sqlerrcode))
 			ReThrowError(error);
@@ -79,13 +91,13 @@ judge_guarded(char *(*judge) (void *arg), void *arg, bool tries)
 char *
 px_judge_guarded(char *(*judge) (void *arg), void *arg)
 {
-	return judge_guarded(judge, arg, false);
+	return judge_guarded(judge, arg, NULL);
 }
 
 char *
-px_judge_trying(char *(*judge) (void *arg), void *arg)
+px_judge_trying(char *(*judge) (void *arg), void *arg, uint32 trial)
 {
-	return judge_guarded(judge, arg, true);
+	return judge_guarded(judge, arg, px_tried_locks_owner(trial));
 }
 
 /*

@@ -20,9 +20,11 @@ extern char *px_judge_guarded(char *(*judge) (void *arg), void *arg);
 
 /*
  * The same, without waiting for locks: if one is not to be had at once, none
- * is kept, and the reason is PX_AGAINST_DEFERRED.
+ * is kept, and the reason is PX_AGAINST_DEFERRED.  They are the trial's: see
+ * admit/tried_locks.h.
  */
-extern char *px_judge_trying(char *(*judge) (void *arg), void *arg);
+extern char *px_judge_trying(char *(*judge) (void *arg), void *arg,
+							 uint32 trial);
 
 /*
  * Set against[cap] to a reason in the client's encoding, cut at a character if

@@ -68,15 +68,21 @@ px_hello_self(px_hello *hello)
 }
 
 void
+px_hello_check(px_status status, const px_fault *fault)
+{
+	char		detail[PX_FAULT_NBYTES_MAX];
+
+	if (status != PX_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid exchange hello: %s", px_status_text(status)),
+				 errdetail_internal("%s", px_fault_text(fault, detail))));
+}
+
+void
 px_hello_receive(const text *line, px_hello *peer)
 {
 	px_fault	fault = {0};
-	char		detail[PX_FAULT_NBYTES_MAX];
 
-	if (px_hello_read(text_to_cstring(line), peer, &fault) != PX_OK)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("invalid exchange hello: %s",
-						px_status_text(fault.status)),
-				 errdetail_internal("%s", px_fault_text(&fault, detail))));
+	px_hello_check(px_hello_read(text_to_cstring(line), peer, &fault), &fault);
 }

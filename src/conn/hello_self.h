@@ -26,4 +26,7 @@ extern void px_hello_self(px_hello *hello);
  */
 extern void px_hello_receive(const text *line, px_hello *peer);
 
+/* Raise that error, if status is one. */
+extern void px_hello_check(px_status status, const px_fault *fault);
+
 #endif							/* PX_CONN_HELLO_SELF_H */

@@ -37,10 +37,17 @@ px_ask_forget(px_receive_state *state)
 }
 
 void
-px_ask_defer(px_receive_state *state)
+px_ask_renew(px_receive_state *state)
 {
 	px_ask_forget(state);
 	state->asked.allows_stream = false;
+	state->asked.trial = 0;
+}
+
+void
+px_ask_defer(px_receive_state *state)
+{
+	px_ask_renew(state);
 	state->asked.deferred = true;
 }
 
@@ -77,12 +84,13 @@ px_ask_has_idle_timeouts(void)
 }
 
 void
-px_ask_note_asked(px_receive_state *state, bool types)
+px_ask_note_asked(px_receive_state *state, bool types, uint32 trial)
 {
 	state->asked.command = GetCurrentCommandId(false);
 	state->asked.session_reads = px_receive_peer(state)->session_reads;
 	state->asked.answered = true;
 	state->asked.types = types;
+	state->asked.trial = trial;
 	px_ask_note_contact(state);
 }
 
@@ -245,7 +253,7 @@ px_ask_let_answer(px_fdw_cursor *question, Oid serverid)
 px_outcome
 px_ask_query(px_receive_state *state)
 {
-	px_ask_note_asked(state, false);
+	px_ask_note_asked(state, false, 0);
 	send_question_of_query(state);
 	px_ask_let_answer(state->question, state->foreign->fs_server);
 	return judge_answer(state, wait_for_answer(state, -1));
@@ -254,7 +262,7 @@ px_ask_query(px_receive_state *state)
 void
 px_ask_query_ahead(px_receive_state *state)
 {
-	px_ask_note_asked(state, false);
+	px_ask_note_asked(state, false, 0);
 	send_question_of_query(state);
 	state->asked.pending = true;
 }

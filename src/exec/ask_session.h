@@ -70,12 +70,16 @@ extern void px_ask_query_ahead(px_receive_state *state);
 extern px_outcome px_ask_collect(px_receive_state *state);
 
 /*
- * The same for a question about several scans.  It was sent, and is also about
- * the types of this one, or not; and it was deferred, or answered: see
- * px_question_answer.
+ * The same for a question about several scans.  It was sent, in a trial of
+ * locks or with 0, and is also about the types of this one, or not; and it was
+ * deferred, or answered: see px_question_answer.
  */
-extern void px_ask_note_asked(px_receive_state *state, bool types);
+extern void px_ask_note_asked(px_receive_state *state, bool types,
+							  uint32 trial);
 extern void px_ask_defer(px_receive_state *state);
+
+/* It was deferred, or its locks were released: it can be asked about again. */
+extern void px_ask_renew(px_receive_state *state);
 extern px_outcome px_ask_note_answer(px_receive_state *state,
 									 px_outcome outcome,
 									 const px_question_item *item);

@@ -32,13 +32,15 @@ struct px_ask_together
 {
 	px_receive_state *const *scans;
 	int			n;
+	uint32		trial;
 	px_question_item *items;	/* until the answer was noted */
 	px_fdw_cursor *cursor;
 	SubTransactionId subid;		/* in which the cursor was made */
 };
 
 px_ask_together *
-px_ask_together_send(px_receive_state *const *scans, int n, bool waits)
+px_ask_together_send(px_receive_state *const *scans, int n, bool waits,
+					 uint32 trial)
 {
 	px_ask_together *asked = palloc(sizeof(px_ask_together));
 	px_receive_state *first = scans[0];
@@ -46,6 +48,7 @@ px_ask_together_send(px_receive_state *const *scans, int n, bool waits)
 	Size		nbytes = 0;
 
 	asked->scans = scans;
+	asked->trial = trial;
 	asked->items = palloc(Min(n, SCANS_MAX) * sizeof(px_question_item));
 	for (asked->n = 0; asked->n < Min(n, SCANS_MAX); asked->n++)
 	{
@@ -53,7 +56,8 @@ px_ask_together_send(px_receive_state *const *scans, int n, bool waits)
 
 		item->query = scans[asked->n]->remote_sql;
 		item->types = px_ask_types_along(scans[asked->n]);
-		item->tries_locks = asked->n > 0 || !waits;
+		item->locks = asked->n > 0 || !waits ? PX_LOCKS_TRY : PX_LOCKS_WAIT;
+		item->trial = trial;
 		nbytes += px_question_nbytes(item->query, item->types);
 		if (asked->n > 0 && nbytes > QUESTION_NBYTES_MAX)
 			break;
@@ -67,7 +71,8 @@ px_ask_together_send(px_receive_state *const *scans, int n, bool waits)
 	px_question_ask(asked->cursor, px_receive_peer(first), asked->items,
 					asked->n, true);
 	for (int i = 0; i < asked->n; i++)
-		px_ask_note_asked(scans[i], asked->items[i].types != NULL);
+		px_ask_note_asked(scans[i], asked->items[i].types != NULL,
+						  asked->items[i].locks == PX_LOCKS_TRY ? trial : 0);
 	return asked;
 }
 
@@ -96,6 +101,27 @@ px_ask_together_collect(px_ask_together *asked)
 			scan->session_next = px_open_keep_reason(scan, judged.reason);
 	}
 	pfree(asked->items);
+}
+
+void
+px_ask_together_send_release(px_ask_together *asked)
+{
+	px_question_item release = {.locks = PX_LOCKS_RELEASE,
+	.trial = asked->trial};
+
+	px_fdw_cursor_rescan(asked->cursor);
+	px_question_ask(asked->cursor, px_receive_peer(asked->scans[0]), &release,
+					1, false);
+}
+
+void
+px_ask_together_collect_release(px_ask_together *asked)
+{
+	px_receive_state *first = asked->scans[0];
+	px_question_item release = {0};
+
+	(void) px_question_answer(asked->cursor, px_receive_peer(first),
+							  first->servername, -1, &release, 1);
 }
 
 void

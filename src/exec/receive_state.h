@@ -84,6 +84,8 @@ typedef struct px_receive_asked
 								 * it has no effects */
 	bool		deferred;		/* it was not answered, because of a lock: to
 								 * be asked again when its rows are wanted */
+	uint32		trial;			/* in which its locks were tried; 0: they were
+								 * waited for, or are to be asked for again */
 	CommandId	command;		/* in which the query was last asked about */
 	uint64		session_reads;	/* of the peer, at that time */
 	uint32		idle_ms;		/* the session's idle time-out; 0: none.  Valid

@@ -11,12 +11,10 @@
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
 
-#include "conn/connect_ahead.h"
 #include "conn/link.h"
-#include "exec/ask_together.h"
 #include "exec/request.h"
 #include "exec/scan_filter.h"
-#include "exec/siblings.h"
+#include "exec/siblings_state.h"
 #include "exec/start.h"
 #include "guc.h"
 #include "tuple/decode.h"
@@ -49,40 +47,8 @@
 /* Of receive_buffer, first batches that are kept may take this part. */
 #define KEPT_SHARE		4
 
-/* The scans of one server, as one user. */
-typedef struct sibling_server
-{
-	Oid			umid;
-	Oid			userid;
-	int		   *members;		/* numbers of children, in order */
-	int			nmembers;
-	int			first;			/* of members that may not have begun */
-	double		unbegun_cost;	/* of those that have not begun */
-	bool		busy;			/* there was no connection for one of them */
-	int			in_session;		/* px_siblings_in_session */
-} sibling_server;
-
-struct px_siblings
-{
-	int			n;
-	px_receive_state *const *scans;
-	int		   *server_of;		/* of each child; -1 if it is no scan */
-	bool	   *unbegun;		/* of each child: it is to be read */
-	sibling_server *servers;
-	int			nservers;
-	int			first;			/* of the children that are to be read */
-	bool		any_order;		/* of execution */
-	int			nnear;			/* streams from this host that were begun */
-	int		   *beginning;		/* children whose streams have sent nothing yet;
-								 * maybe others, too */
-	int			nbeginning;
-	int			beginning_max;	/* streams that may begin at a time */
-	bool		held_back;		/* a scan waits for others to have begun */
-	List	   *asked;			/* px_ask_togethers, to be ended */
-};
-
 static bool
-is_of_server(const px_receive_state *scan, const sibling_server *server)
+is_of_server(const px_receive_state *scan, const px_sibling_server *server)
 {
 	return scan->user->umid == server->umid &&
 		scan->user->userid == server->userid;
@@ -97,7 +63,7 @@ static int
 find_server(px_siblings *siblings, const px_receive_state *scan, int last)
 {
 	int			n = siblings->nservers;
-	sibling_server *server;
+	px_sibling_server *server;
 
 	for (int k = 0; k < n; k++)
 	{
@@ -127,7 +93,7 @@ expected_nbytes(const px_receive_state *scan)
  * they are several.
  */
 static void
-share_streams(const px_siblings *siblings, const sibling_server *server)
+share_streams(const px_siblings *siblings, const px_sibling_server *server)
 {
 	double		nbytes = 0;
 
@@ -152,7 +118,7 @@ cost_of(const px_receive_state *scan)
 
 /* How many streams of the server may run at once?  See may_begin. */
 static int
-max_streams(const px_siblings *siblings, const sibling_server *server)
+max_streams(const px_siblings *siblings, const px_sibling_server *server)
 {
 	double		cost = 0;
 	int			n = Min(server->nmembers, px_max_connections_per_server);
@@ -214,7 +180,7 @@ px_siblings_new(int n, px_receive_state *const *scans, bool merge)
 	siblings->server_of = palloc(Max(n, 1) * sizeof(int));
 	siblings->beginning = palloc(Max(n, 1) * sizeof(int));
 	siblings->unbegun = palloc0(Max(n, 1) * sizeof(bool));
-	siblings->servers = palloc0(Max(n, 1) * sizeof(sibling_server));
+	siblings->servers = palloc0(Max(n, 1) * sizeof(px_sibling_server));
 	for (int i = 0; i < n; i++)
 	{
 		siblings->server_of[i] = -1;
@@ -225,7 +191,7 @@ px_siblings_new(int n, px_receive_state *const *scans, bool merge)
 	}
 	for (int s = 0; s < siblings->nservers; s++)
 	{
-		sibling_server *server = &siblings->servers[s];
+		px_sibling_server *server = &siblings->servers[s];
 
 		server->members = members;
 		members += server->nmembers;
@@ -233,7 +199,7 @@ px_siblings_new(int n, px_receive_state *const *scans, bool merge)
 	}
 	for (int i = 0; i < n; i++)
 	{
-		sibling_server *server;
+		px_sibling_server *server;
 
 		if (siblings->server_of[i] < 0)
 			continue;
@@ -311,135 +277,6 @@ px_siblings_reset(px_siblings *siblings, const Bitmapset *valid,
 	share_cheap_cost(siblings, n);
 }
 
-/* The scans of a server that its session is to be asked about. */
-static px_receive_state **
-scans_to_ask(const px_siblings *siblings, const sibling_server *server, int *n)
-{
-	px_receive_state **scans =
-		palloc(server->nmembers * sizeof(px_receive_state *));
-
-	*n = 0;
-	for (int m = 0; m < server->nmembers; m++)
-	{
-		px_receive_state *scan = siblings->scans[server->members[m]];
-
-		if (siblings->unbegun[server->members[m]] &&
-			scan->css.ss.ps.chgParam == NULL && px_start_has_question(scan))
-			scans[(*n)++] = scan;
-	}
-	return scans;
-}
-
-/*
- * Ask about the scans of a server, if it is worth it: the only scan of a
- * gather can ask when it begins.  False if nothing is asked.
- */
-static bool
-ask_server(px_siblings *siblings, const sibling_server *server, bool waits)
-{
-	int			n;
-	px_receive_state **scans = scans_to_ask(siblings, server, &n);
-	bool		asks = n > 1 || (n == 1 && siblings->nservers > 1);
-
-	if (asks)
-		siblings->asked = lappend(siblings->asked,
-								  px_ask_together_send(scans, n, waits));
-	else
-		pfree(scans);
-	return asks;
-}
-
-/*
- * Without us, each partition would be locked when the one before it has been
- * read.  So locks are waited for only to read the first one, and while no
- * other server has given us any.  Otherwise we could wait for somebody who
- * waits for us at another server, and nobody would find that deadlock; or for
- * a partition of which no row is wanted.
- */
-static bool
-ask_first(px_siblings *siblings)
-{
-	int			first = siblings->first;
-
-	if (first < 0 || siblings->server_of[first] < 0 ||
-		siblings->scans[first]->css.ss.ps.chgParam != NULL ||
-		!px_start_has_question(siblings->scans[first]) ||
-		!ask_server(siblings,
-					&siblings->servers[siblings->server_of[first]], true))
-		return false;
-	px_ask_together_collect(llast(siblings->asked));
-	return true;
-}
-
-/* Ask what has not been asked; false if there is nothing to ask. */
-static bool
-ask_more(px_siblings *siblings)
-{
-	int			nasked = list_length(siblings->asked);
-
-	for (int s = 0; s < siblings->nservers; s++)
-		(void) ask_server(siblings, &siblings->servers[s], false);
-	for (int i = nasked; i < list_length(siblings->asked); i++)
-		px_ask_together_collect(list_nth(siblings->asked, i));
-	return list_length(siblings->asked) > nasked;
-}
-
-/*
- * Streams are about to begin: connect to all servers at the same time.  With
- * one server that would only happen sooner.
- */
-static void
-connect_ahead(const px_siblings *siblings)
-{
-	UserMapping **users = palloc(siblings->nservers * sizeof(UserMapping *));
-	int			n = 0;
-
-	for (int s = 0; s < siblings->nservers; s++)
-	{
-		const sibling_server *server = &siblings->servers[s];
-
-		for (int m = 0; m < server->nmembers; m++)
-		{
-			px_receive_state *scan = siblings->scans[server->members[m]];
-
-			if (siblings->unbegun[server->members[m]] &&
-				scan->phase == PX_RECEIVE_NEW && scan->asked.allows_stream)
-			{
-				users[n++] = scan->user;
-				break;
-			}
-		}
-	}
-	if (n > 1)
-		px_connect_ahead(users, n, DT_NOEND);
-	pfree(users);
-}
-
-void
-px_siblings_ask(px_siblings *siblings)
-{
-	MemoryContext oldcontext =
-		MemoryContextSwitchTo(GetMemoryChunkContext(siblings));
-
-	(void) ask_first(siblings);
-	while (ask_more(siblings))
-		CHECK_FOR_INTERRUPTS();
-	if (siblings->nservers > 1)
-		connect_ahead(siblings);
-	MemoryContextSwitchTo(oldcontext);
-}
-
-void
-px_siblings_end(px_siblings *siblings)
-{
-	ListCell   *lc;
-
-	foreach(lc, siblings->asked)
-		px_ask_together_end(lfirst(lc));
-	list_free(siblings->asked);
-	siblings->asked = NIL;
-}
-
 /* The stream of child i was begun, or another way to read it. */
 static void
 note_begun(px_siblings *siblings, int i)
@@ -461,7 +298,7 @@ is_streaming(const px_receive_state *scan)
 }
 
 static int
-count_running(const px_siblings *siblings, const sibling_server *server)
+count_running(const px_siblings *siblings, const px_sibling_server *server)
 {
 	int			nrunning = 0;
 
@@ -475,7 +312,7 @@ count_running(const px_siblings *siblings, const sibling_server *server)
  * If none runs there, one must.
  */
 static bool
-may_begin(const px_siblings *siblings, const sibling_server *server)
+may_begin(const px_siblings *siblings, const px_sibling_server *server)
 {
 	int			nrunning = count_running(siblings, server);
 
@@ -546,7 +383,7 @@ px_siblings_hurry(px_siblings *siblings)
 static void
 set_followers(const px_siblings *siblings, int i, int limit)
 {
-	const sibling_server *server = &siblings->servers[siblings->server_of[i]];
+	const px_sibling_server *server = &siblings->servers[siblings->server_of[i]];
 	px_receive_state *scan = siblings->scans[i];
 	int			nrunning = count_running(siblings, server) + 1;
 	double		nbytes = 0;
@@ -582,7 +419,7 @@ forget_followers(px_receive_state *scan)
  */
 static bool
 is_ahead(const px_siblings *siblings, const px_receive_state *scan,
-		 const sibling_server *server)
+		 const px_sibling_server *server)
 {
 	return scan->readers && scan->readers[0]->stream->ahead.sent &&
 		count_running(siblings, server) > 0;
@@ -600,7 +437,7 @@ bool
 px_siblings_begin(px_siblings *siblings, int i)
 {
 	px_receive_state *scan = siblings->scans[i];
-	sibling_server *server = &siblings->servers[siblings->server_of[i]];
+	px_sibling_server *server = &siblings->servers[siblings->server_of[i]];
 	bool		begun;
 
 	/* A rescan with other parameters has to come before it begins. */
@@ -671,7 +508,7 @@ bool
 px_siblings_pass_on(px_siblings *siblings, int i, int limit)
 {
 	px_receive_state *from = siblings->scans[i];
-	sibling_server *server;
+	px_sibling_server *server;
 	bool		passed = false;
 
 	if (!px_siblings_has_spare(siblings, i))

@@ -45,6 +45,13 @@ extern void px_siblings_reset(px_siblings *siblings, const Bitmapset *valid,
 extern void px_siblings_ask(px_siblings *siblings);
 
 /*
+ * It is the turn of a scan that could not have its locks at once.  Ask about it
+ * anew, and wait for them; and about those after it, which were not asked about
+ * for that reason.  False if there is none.  Blocks, serving interrupts.
+ */
+extern bool px_siblings_ask_deferred(px_siblings *siblings);
+
+/*
  * The gather ends, or is to begin anew.  Blocks for a round trip to each
  * server that was asked.
  */

@@ -289,6 +289,16 @@ find_ready(px_gather_state *state)
 	return find_local(state);
 }
 
+/* It is the child's turn, whatever it has to wait for. */
+static void
+begin_and_wait(px_gather_state *state, px_receive_state *receive)
+{
+	if (receive->asked.deferred &&
+		px_siblings_ask_deferred(state->siblings))
+		px_gather_begin_ahead(state);
+	(void) px_receive_advance(receive, true);
+}
+
 /*
  * No child has a row now.  Begin streams that had no connection before, and
  * wait until one of all streams has something.  If there is no stream, let
@@ -337,7 +347,7 @@ wait_for_streams(px_gather_state *state)
 			px_gather_begin_ahead(state);
 	}
 	else if (unbegun)
-		(void) px_receive_advance(unbegun->receive, true);
+		begin_and_wait(state, unbegun->receive);
 	return nwaiting > 0 || unbegun;
 }
 
@@ -380,7 +390,7 @@ wait_for_turn(px_gather_state *state, int i)
 
 		if (state->order == PX_GATHER_IN_ORDER || nwaiting == 0)
 		{
-			(void) px_receive_advance(receive, true);
+			begin_and_wait(state, receive);
 			break;
 		}
 		if (state->patience_ms <= 0)

@@ -54,6 +54,8 @@ px_gather_begin_ahead(px_gather_state *state)
 
 		if (receive == NULL || child->done)
 			continue;
+		if (state->merge && receive->asked.deferred)
+			(void) px_siblings_ask_deferred(state->siblings);
 		if (state->merge ? px_start_ahead(receive) :
 			px_siblings_begin(state->siblings, i))
 			child->done = px_scan_filter_excludes(receive);

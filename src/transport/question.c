@@ -110,10 +110,12 @@ static void
 add_item(StringInfo call, int number, const char *hello,
 		 const px_question_item *item, bool wants_snapshot)
 {
-	const char *told = item->tries_locks ?
-		psprintf("%s" PX_HELLO_TRIES_LOCKS, hello) : hello;
+	char		locks[PX_LOCK_WORD_NBYTES_MAX];
+	const char *told;
 	const char *admission;
 
+	px_lock_word_write(locks, item->locks, item->trial);
+	told = psprintf("%s%s", hello, locks);
 	admission = psprintf("pg_catalog.translate(pg_catalog.\"left\"("
 						 "exchange.admit(%s::pg_catalog.text,"
 						 " %s::pg_catalog.text, %s), " ADMISSION_NCHARS_MAX
@@ -123,7 +125,7 @@ add_item(StringInfo call, int number, const char *hello,
 						 wants_snapshot ? "true" : "false");
 	if (item->types == NULL)
 		appendStringInfo(call, "(" WORDS ")", number, admission, "''");
-	else if (!item->tries_locks)
+	else if (item->locks != PX_LOCKS_TRY)
 		appendStringInfo(call, "(" WORDS ")", number, admission,
 						 psprintf("CASE WHEN (%s) IS NULL THEN ''"
 								  " ELSE '" TYPES_ARE_SAME "' END",
@@ -284,7 +286,7 @@ read_items(const char *servername, char *answer, px_question_item *items,
 				sizeof(items[i].against));
 		items[i].cost = admission->cost;
 		items[i].same_types = has_same_types(rest);
-		items[i].deferred = items[i].tries_locks &&
+		items[i].deferred = items[i].locks == PX_LOCKS_TRY &&
 			strcmp(items[i].against, PX_AGAINST_DEFERRED) == 0;
 		answer = rest;
 	}

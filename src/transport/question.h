@@ -31,8 +31,8 @@ typedef struct px_question_item
 	const char *types;			/* what px_ask_types_sql returns, without
 								 * parameters; NULL if types are not asked
 								 * about */
-	bool		tries_locks;	/* do not wait for its locks: then it may be
-								 * deferred */
+	px_lock_wish locks;			/* with PX_LOCKS_TRY it may be deferred */
+	uint32		trial;			/* the number of that trial */
 
 	/* The answer, once there is one. */
 	char		against[sizeof(((px_admission *) NULL)->against)];

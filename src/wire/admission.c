@@ -167,3 +167,50 @@ px_admission_read(const char *text, px_admission *admission, px_fault *fault)
 	return take_against(&at, admission->against, sizeof(admission->against),
 						fault);
 }
+
+#define LOCKS_TRY		"try:"
+#define LOCKS_RELEASE	"release:"
+
+void
+px_lock_word_write(char *buffer, px_lock_wish wish, uint32_t trial)
+{
+	px_text		text = {buffer, PX_LOCK_WORD_NBYTES_MAX, 0};
+
+	if (wish != PX_LOCKS_WAIT)
+	{
+		px_text_put(&text, " locks=");
+		px_text_put(&text, wish == PX_LOCKS_TRY ? LOCKS_TRY : LOCKS_RELEASE);
+		px_text_put_number(&text, trial);
+	}
+	(void) px_text_end(&text);
+}
+
+px_status
+px_lock_word_read(const char *hello, px_lock_wish *wish, uint32_t *trial,
+				  px_fault *fault)
+{
+	const char *at = px_hello_find_key(hello, "locks");
+	int64_t		number;
+	px_status	status;
+
+	*wish = PX_LOCKS_WAIT;
+	*trial = 0;
+	if (at == NULL)
+		return PX_OK;
+	status = take_key(&at, "locks", fault);
+	if (status != PX_OK)
+		return status;
+	if (px_text_take(&at, LOCKS_TRY))
+		*wish = PX_LOCKS_TRY;
+	else if (px_text_take(&at, LOCKS_RELEASE))
+		*wish = PX_LOCKS_RELEASE;
+	else
+		return px_fail(fault, PX_BAD_HEADER, "locks", 0, 0);
+	status = px_text_take_number(&at, "locks", 1, UINT32_MAX, &number, fault);
+	if (status != PX_OK)
+		return status;
+	if (*at != ' ' && *at != '\0')
+		return px_fail(fault, PX_BAD_HEADER, "locks", 0, 0);
+	*trial = (uint32_t) number;
+	return PX_OK;
+}

@@ -23,9 +23,15 @@
  * can run the query.  Later versions may add words before pid.  Unknown words
  * are skipped, as in a hello.
  *
- * The hello that is given to exchange.admit may end in the word locks=try.
- * Then the query is only judged if its locks are to be had at once, and if
- * there is time for it; else against is PX_AGAINST_DEFERRED.
+ * The hello that is given to exchange.admit may have a word about locks:
+ *
+ *	locks=try:17		do not wait for the query's locks
+ *	locks=release:17	release those that were taken so in this trial
+ *
+ * With the first, the query is only judged if its locks are to be had at once,
+ * and if there is time for it; else against is PX_AGAINST_DEFERRED.  The number
+ * is the asker's, for all that it tries at a time.  Locks of an earlier trial
+ * are kept until the end of the transaction.
  *
  * In against, all bytes but letters, digits, "_", "." and "-" are written as %
  * and two upper-case hex digits.  So the word needs no escapes in XML, and is
@@ -39,9 +45,18 @@
 
 #include "wire/hello.h"
 
-/* What an asker adds to its hello, and what it may be answered. */
-#define PX_HELLO_TRIES_LOCKS	" locks=try"
+/* What it may be answered whose locks are not waited for. */
 #define PX_AGAINST_DEFERRED		"it was not judged yet"
+
+/* What an asker adds to its hello. */
+typedef enum px_lock_wish
+{
+	PX_LOCKS_WAIT,				/* nothing */
+	PX_LOCKS_TRY,
+	PX_LOCKS_RELEASE
+} px_lock_wish;
+
+#define PX_LOCK_WORD_NBYTES_MAX	32
 
 /* A hello, and the other words at their greatest length. */
 #define PX_ADMISSION_NBYTES_MAX	(PX_HELLO_NBYTES_MAX + 540)
@@ -74,5 +89,19 @@ extern size_t px_admission_write(char *buffer, size_t cap,
  */
 extern px_status px_admission_read(const char *text, px_admission *admission,
 								   px_fault *fault);
+
+/*
+ * The word about locks, with a blank before it, or nothing.  Writes to
+ * buffer[PX_LOCK_WORD_NBYTES_MAX], NUL-terminated.
+ */
+extern void px_lock_word_write(char *buffer, px_lock_wish wish,
+							   uint32_t trial);
+
+/*
+ * Find it in a hello; PX_LOCKS_WAIT if there is none.  Errors: PX_BAD_HEADER
+ * if it is malformed, PX_OVER_LIMIT if the number is out of range.
+ */
+extern px_status px_lock_word_read(const char *hello, px_lock_wish *wish,
+								   uint32_t *trial, px_fault *fault);
 
 #endif							/* PX_WIRE_ADMISSION_H */

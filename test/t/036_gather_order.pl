@@ -62,6 +62,7 @@ sub waits_on
 
 my $way;
 my $all = 'SELECT count(*), sum(k) FROM (SELECT * FROM t OFFSET 0) x';
+my $merged = 'SELECT count(*), sum(k) FROM (SELECT k FROM t ORDER BY k OFFSET 0) x';
 # It returns nine times as many rows as are expected: so all partitions are begun.
 my $semi_join = 'SELECT FROM t WHERE k % 2 < 5 AND k % 3 < 5 AND EXISTS (SELECT FROM same WHERE same.p = t.p AND same.k = t.k)';
 my $right = '20000|' . 4 * 5000 * 5001 / 2;
@@ -86,6 +87,29 @@ for $way ('postgres_fdw', 'exchange')
 	$second->query("SET statement_timeout = '60s'; LOCK TABLE t4 IN ACCESS EXCLUSIVE MODE; COMMIT");
 	is($second->{stderr}, '', "$way: meanwhile the next one of the same server can be locked");
 	like($session->query_until(qr/ended/, ''), qr/^\Q$right\E$/m, "$way: then it reads all of that, too");
+
+	# Nor whoever goes on to the next one on another server; those before it are locked, as they were read.
+	for my $sql ($all, $merged)
+	{
+		$second->query_safe('BEGIN; LOCK TABLE t2 IN ACCESS EXCLUSIVE MODE');
+		begin($session, $sql);
+		ok(waits_on(2, 't2'), "$way: a reader waits for the second of four");
+		$first->query("SET statement_timeout = '60s'; BEGIN; LOCK TABLE t3 IN ACCESS EXCLUSIVE MODE; COMMIT");
+		is($first->{stderr}, '', "$way: meanwhile the third one can be locked, on another server");
+		$second->query_safe('COMMIT');
+		like($session->query_until(qr/ended/, ''), qr/^\Q$right\E$/m, "$way: then it reads all");
+
+		$first->query_safe('BEGIN; LOCK TABLE t3 IN ACCESS EXCLUSIVE MODE');
+		begin($session, $sql);
+		ok(waits_on(1, 't3'), "$way: a reader waits for the third of four");
+		$second->query("SET statement_timeout = '60s'; BEGIN; LOCK TABLE t4 IN ACCESS EXCLUSIVE MODE; COMMIT");
+		is($second->{stderr}, '', "$way: meanwhile the last one can be locked, on another server");
+		$second->query('BEGIN; LOCK TABLE t2 IN ACCESS EXCLUSIVE MODE NOWAIT; ROLLBACK');
+		like($second->{stderr}, qr/could not obtain lock/, "$way: but not the second one");
+		$second->{stderr} = '';
+		$first->query_safe('COMMIT');
+		like($session->query_until(qr/ended/, ''), qr/^\Q$right\E$/m, "$way: then it reads all");
+	}
 
 	# What is not read is not waited for.
 	$second->query_safe('BEGIN; LOCK TABLE t4 IN ACCESS EXCLUSIVE MODE');

@@ -262,6 +262,69 @@ too_long_admissions_are_refused(void)
 	CHECK(strcmp(fault.what, "hello") == 0);
 }
 
+static void
+a_word_about_locks_round_trips(void)
+{
+	static const struct
+	{
+		px_lock_wish wish;
+		uint32_t	trial;
+		const char *text;
+	}			words[] = {
+		{PX_LOCKS_WAIT, 0, ""},
+		{PX_LOCKS_TRY, 1, " locks=try:1"},
+		{PX_LOCKS_RELEASE, UINT32_MAX, " locks=release:4294967295"},
+	};
+
+	for (size_t i = 0; i < lengthof(words); i++)
+	{
+		char		word[PX_LOCK_WORD_NBYTES_MAX];
+		char		text[256];
+		px_lock_wish wish;
+		uint32_t	trial;
+
+		px_lock_word_write(word, words[i].wish, words[i].trial);
+		CHECK(strcmp(word, words[i].text) == 0);
+		snprintf(text, sizeof(text), "%s%s later=1", HELLO, word);
+		CHECK_EQ(px_lock_word_read(text, &wish, &trial, NULL), PX_OK);
+		CHECK_EQ(wish, words[i].wish);
+		CHECK_EQ(trial, words[i].trial);
+	}
+}
+
+static void
+malformed_words_about_locks_are_refused(void)
+{
+	static const struct
+	{
+		const char *text;
+		px_status	expected;
+	}			words[] = {
+		{" locks=", PX_BAD_HEADER},
+		{" locks=wait", PX_BAD_HEADER},
+		{" locks=try", PX_BAD_HEADER},
+		{" locks=try:", PX_BAD_HEADER},
+		{" locks=try:x", PX_BAD_HEADER},
+		{" locks=try:1x", PX_BAD_HEADER},
+		{" locks=try:-1", PX_BAD_HEADER},
+		{" locks=try:01", PX_BAD_HEADER},
+		{" locks=try:0", PX_OVER_LIMIT},
+		{" locks=release:4294967296", PX_OVER_LIMIT},
+	};
+
+	for (size_t i = 0; i < lengthof(words); i++)
+	{
+		px_lock_wish wish;
+		uint32_t	trial;
+		px_fault	fault = {0};
+
+		if (!CHECK_EQ(px_lock_word_read(words[i].text, &wish, &trial, &fault),
+					  words[i].expected) ||
+			!CHECK(strcmp(fault.what, "locks") == 0))
+			printf("# %s\n", words[i].text);
+	}
+}
+
 int
 main(void)
 {
@@ -272,6 +335,8 @@ main(void)
 	RUN(truncated_admissions_are_refused);
 	RUN(malformed_admissions_are_refused);
 	RUN(too_long_admissions_are_refused);
+	RUN(a_word_about_locks_round_trips);
+	RUN(malformed_words_about_locks_are_refused);
 
 	return unit_done();
 }

@@ -1,0 +1,91 @@
+/*-------------------------------------------------------------------------
+ *
+ * tried_locks.c
+ *		Locks that were taken without waiting, and can be released.
+ *
+ * They have a resource owner of their own, below that of the transaction or
+ * subtransaction, as those of a portal have.  When that one ends, it takes them
+ * over, or releases them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+
+#include "admit/tried_locks.h"
+
+/* The last trial's, and where it was made. */
+static ResourceOwner owner = NULL;
+static uint32 owner_trial;
+static int	owner_level;
+
+static void
+forget_at_end(XactEvent event, void *arg)
+{
+	owner = NULL;
+}
+
+/* Subtransactions that began after it do not matter. */
+static void
+forget_at_subend(SubXactEvent event, SubTransactionId mine,
+				 SubTransactionId parent, void *arg)
+{
+	if ((event == SUBXACT_EVENT_COMMIT_SUB ||
+		 event == SUBXACT_EVENT_ABORT_SUB) &&
+		GetCurrentTransactionNestLevel() <= owner_level)
+		owner = NULL;
+}
+
+/* Delete a resource owner; its parent gets its locks, or they are released. */
+static void
+end_owner(ResourceOwner ended, bool keep)
+{
+	ResourceOwnerRelease(ended, RESOURCE_RELEASE_BEFORE_LOCKS, keep, false);
+	ResourceOwnerRelease(ended, RESOURCE_RELEASE_LOCKS, keep, false);
+	ResourceOwnerRelease(ended, RESOURCE_RELEASE_AFTER_LOCKS, keep, false);
+	ResourceOwnerDelete(ended);
+}
+
+ResourceOwner
+px_tried_locks_owner(uint32 trial)
+{
+	static bool registered = false;
+	int			level = GetCurrentTransactionNestLevel();
+	ResourceOwner earlier = owner;
+
+	if (owner && owner_trial == trial && owner_level == level)
+		return owner;
+	if (!registered)
+	{
+		RegisterXactCallback(forget_at_end, NULL);
+		RegisterSubXactCallback(forget_at_subend, NULL);
+		registered = true;
+	}
+	owner = NULL;
+	if (earlier)
+		end_owner(earlier, true);
+	owner = ResourceOwnerCreate(CurTransactionResourceOwner,
+								"pg_exchange trial");
+	owner_trial = trial;
+	owner_level = level;
+	return owner;
+}
+
+void
+px_tried_locks_keep(ResourceOwner from, ResourceOwner trial)
+{
+	ResourceOwnerNewParent(from, trial);
+	end_owner(from, true);
+}
+
+void
+px_tried_locks_release(uint32 trial)
+{
+	ResourceOwner released = owner;
+
+	if (released == NULL || owner_trial != trial)
+		return;
+	owner = NULL;
+	end_owner(released, false);
+}
