@@ -30,8 +30,6 @@ DO $$ BEGIN
 END $$;
 ANALYZE indexed;
 ANALYZE ranges;
-CREATE FUNCTION transports_of(query text) RETURNS TABLE (transport text, n bigint) LANGUAGE sql AS
-	'SELECT t, count(*) FROM transport(query) t GROUP BY 1 ORDER BY 1';
 
 SET pg_exchange.min_bytes = '64kB';
 SET seq_page_cost = 20;
@@ -77,35 +75,35 @@ SELECT * FROM transport('SELECT avg(u) FROM indexed WHERE u = 77');
 COMMIT;
 
 -- partitions
-SELECT * FROM transports_of('SELECT count(*) FROM ranges WHERE k = 77');
-SELECT * FROM transports_of('SELECT count(*) FROM ranges WHERE u = 77');
-SELECT * FROM transports_of('SELECT * FROM ranges ORDER BY k LIMIT 7');
-SELECT * FROM transports_of('SELECT * FROM ranges ORDER BY u LIMIT 7');
+SELECT * FROM transport_counts('SELECT count(*) FROM ranges WHERE k = 77');
+SELECT * FROM transport_counts('SELECT count(*) FROM ranges WHERE u = 77');
+SELECT * FROM transport_counts('SELECT * FROM ranges ORDER BY k LIMIT 7');
+SELECT * FROM transport_counts('SELECT * FROM ranges ORDER BY u LIMIT 7');
 SELECT * FROM exchange_differences('SELECT count(*), avg(id), sum(u::numeric) FROM ranges WHERE k = 77');
 -- more rows than are looked up
-SELECT * FROM transports_of('SELECT avg(id) FROM ranges WHERE k BETWEEN 70 AND 99');
+SELECT * FROM transport_counts('SELECT avg(id) FROM ranges WHERE k BETWEEN 70 AND 99');
 SELECT * FROM exchange_differences('SELECT count(*), avg(id), sum(u::numeric) FROM ranges WHERE k BETWEEN 70 AND 99');
 -- a few rows of one partition, by its index or in their order: as text, too
-SELECT * FROM transports_of('SELECT count(*), avg(id) FROM ranges WHERE id BETWEEN 6001 AND 6007');
-SELECT * FROM transports_of('SELECT * FROM ranges ORDER BY id LIMIT 7');
+SELECT * FROM transport_counts('SELECT count(*), avg(id) FROM ranges WHERE id BETWEEN 6001 AND 6007');
+SELECT * FROM transport_counts('SELECT * FROM ranges ORDER BY id LIMIT 7');
 SELECT * FROM exchange_differences('SELECT id, k FROM (SELECT * FROM ranges ORDER BY id OFFSET 4997 LIMIT 7) x');
-SELECT * FROM transports_of('SELECT * FROM ranges ORDER BY id LIMIT 700');
+SELECT * FROM transport_counts('SELECT * FROM ranges ORDER BY id LIMIT 700');
 -- little for each of them, but not for all of them, one after the other
-SELECT * FROM transports_of('SELECT avg(u) FROM ranges WHERE k BETWEEN 70 AND 998');
+SELECT * FROM transport_counts('SELECT avg(u) FROM ranges WHERE k BETWEEN 70 AND 998');
 -- DISTINCT, whose local plan reads the rows
-SELECT * FROM transports_of('SELECT DISTINCT v FROM indexed WHERE k = 77');
+SELECT * FROM transport_counts('SELECT DISTINCT v FROM indexed WHERE k = 77');
 -- the inner side of a loop that is run once, below a LIMIT
 CREATE TABLE outer_rows AS SELECT 1 AS i;
 ANALYZE outer_rows;
-SELECT * FROM transports_of('SELECT * FROM outer_rows, indexed WHERE u < 500 LIMIT 5');
+SELECT * FROM transport_counts('SELECT * FROM outer_rows, indexed WHERE u < 500 LIMIT 5');
 
 -- one of them has no index
 DROP INDEX remote.range_1_k_idx;
 \c -
 SET pg_exchange.min_bytes = '64kB';
 SET seq_page_cost = 20;
-SELECT * FROM transports_of('SELECT count(*) FROM ranges WHERE k = 77');
-SELECT * FROM transports_of('SELECT * FROM ranges ORDER BY k LIMIT 7');
+SELECT * FROM transport_counts('SELECT count(*) FROM ranges WHERE k = 77');
+SELECT * FROM transport_counts('SELECT * FROM ranges ORDER BY k LIMIT 7');
 SELECT * FROM exchange_differences('SELECT count(*), avg(id) FROM ranges WHERE k = 77');
 
 -- quotes and numbers in names are no constants

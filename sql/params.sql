@@ -35,16 +35,11 @@ RESET enable_material;
 
 -- what an init plan sets once is as good as a constant, also in a subquery
 -- that is run again; what an outer row sets is not
-CREATE FUNCTION transports(query text) RETURNS TABLE (transport text, n bigint) LANGUAGE sql AS $$
-	SELECT substring(line, 'Transport: (.*)'), count(*)
-	FROM explain_stable(query, 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF') line
-	WHERE line ~ 'Transport:' GROUP BY 1 ORDER BY 1;
-$$;
 SET pg_exchange.join_exchange = off;
-SELECT * FROM transports('SELECT name FROM numbers WHERE id > (SELECT max(id) - 5 FROM numbers)');
+SELECT * FROM transport_counts('SELECT name FROM numbers WHERE id > (SELECT max(id) - 5 FROM numbers)');
 SELECT * FROM exchange_differences('SELECT * FROM numbers WHERE id > (SELECT max(id) - 5 FROM numbers)');
 SELECT * FROM exchange_differences('SELECT l.id, (SELECT count(*) FROM numbers n WHERE n.id > (SELECT max(id) - 5 FROM numbers) + 0 * random()) FROM local_ids l');
-SELECT * FROM transports('SELECT l.id, (SELECT count(*) FROM numbers n WHERE n.id > l.id + (SELECT max(id) - 25 FROM numbers)) FROM local_ids l');
+SELECT * FROM transport_counts('SELECT l.id, (SELECT count(*) FROM numbers n WHERE n.id > l.id + (SELECT max(id) - 25 FROM numbers)) FROM local_ids l');
 SELECT * FROM exchange_differences('SELECT l.id, (SELECT count(*) FROM numbers n WHERE n.id > l.id + (SELECT max(id) - 25 FROM numbers)) FROM local_ids l');
 SELECT * FROM exchange_differences('SELECT l.id, (SELECT count(*) FROM numbers n WHERE n.id > (SELECT max(m.id) - l.id FROM numbers m)) FROM local_ids l');
 -- an error in the init plan; the next query finds all as before
@@ -82,7 +77,7 @@ SELECT count(*) FROM (SELECT * FROM written_first WHERE id > (SELECT id FROM wri
 ROLLBACK;
 SET pg_exchange.transport = stream;
 SET pg_exchange.max_connections_per_server = 1;
-SELECT * FROM transports('SELECT * FROM written_first WHERE id > (SELECT max(id) - 5 FROM (SELECT * FROM written_first OFFSET 0) t)');
+SELECT * FROM transport_counts('SELECT * FROM written_first WHERE id > (SELECT max(id) - 5 FROM (SELECT * FROM written_first OFFSET 0) t)');
 RESET pg_exchange.max_connections_per_server;
 -- one that keeps a hash table until the query ends
 SET pg_exchange.transport = session;

@@ -60,6 +60,10 @@ BEGIN
 END
 $$;
 
+-- The same, with how many exchanges say so.
+CREATE FUNCTION transport_counts(query text) RETURNS TABLE (transport text, n bigint) LANGUAGE sql AS
+	'SELECT t, count(*) FROM transport(query) t GROUP BY 1 ORDER BY 1';
+
 --
 -- Rows of a query as text, by postgres_fdw alone and by exchange in each mode;
 -- counts what differs both ways, duplicates included.
