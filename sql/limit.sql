@@ -100,6 +100,14 @@ SELECT k, count FROM generate_series(2300, 2900, 300) k,
 SELECT transport('SELECT id, count(*) OVER () FROM ex2 LIMIT 10');
 SELECT transport('SELECT id, max(id) OVER (ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) FROM ex2 LIMIT 10');
 SELECT transport('SELECT id, max(id) OVER (ROWS 2 PRECEDING), row_number() OVER () FROM ex2 LIMIT 10');
+-- a number of rows ends a scan, if nothing needs all of them
+SELECT transport('SELECT * FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM ex2) x WHERE n <= 10');
+SELECT transport('SELECT * FROM (SELECT id, rank() OVER (ORDER BY id) AS n FROM ex2) x WHERE 10::bigint > n');
+SELECT transport('SELECT * FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM ex2) x WHERE n <= 1500');
+SELECT transport('SELECT * FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM ex2) x WHERE n >= 10');
+SELECT transport('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY id % 2 ORDER BY id) AS n FROM ex2) x WHERE n <= 10');
+SELECT transport('SELECT * FROM (SELECT id, row_number() OVER w AS n, ntile(4) OVER w FROM ex2 WINDOW w AS (ORDER BY id)) x WHERE n <= 10');
+SELECT * FROM exchange_differences('SELECT * FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM ex2) x WHERE n <= 10');
 -- Rows of sorted partitions, as many as ties want, and of nested limits.
 CREATE TABLE remote.so1 AS SELECT i AS id FROM generate_series(1, 3000) i;
 CREATE TABLE remote.so2 AS SELECT i AS id FROM generate_series(3001, 6000) i;

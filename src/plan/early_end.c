@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * early_end.c
- *		Scans that a LIMIT or an EXISTS ends early.
+ *		Scans that a LIMIT, an EXISTS or a numbering of rows ends early.
  *
  * postgres_fdw has computed at most the rest of a FETCH in vain then, and has
  * not come to the servers of later partitions: it has neither a lock nor its
@@ -13,9 +13,11 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/fmgroids.h"
 
 #include "exec/plan_walk.h"
 #include "node/gather_order.h"
@@ -134,6 +136,72 @@ rows_of_limit(const Limit *limit, double rows)
 
 	if (offset && IsA(offset, Const) && !offset->constisnull)
 		rows += Max(DatumGetInt64(offset->constvalue), 0);
+	return rows;
+}
+
+/* Does the expression call other window functions than those that count? */
+static bool
+calls_no_counter(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, WindowFunc))
+	{
+		Oid			function = ((const WindowFunc *) node)->winfnoid;
+
+		return function != F_ROW_NUMBER && function != F_RANK_ &&
+			function != F_DENSE_RANK_;
+	}
+	return expression_tree_walker(node, calls_no_counter, context);
+}
+
+/* The value of a constant integer; 0 for anything else. */
+static double
+integer_of(const Const *value)
+{
+	if (!IsA(value, Const) || value->constisnull)
+		return 0;
+	switch (value->consttype)
+	{
+		case INT2OID:
+			return DatumGetInt16(value->constvalue);
+		case INT4OID:
+			return DatumGetInt32(value->constvalue);
+		case INT8OID:
+			return (double) DatumGetInt64(value->constvalue);
+		default:
+			return 0;
+	}
+}
+
+/*
+ * The rows that a WindowAgg reads until its run condition ends it, as in
+ * "row_number() OVER (ORDER BY id) <= 20"; 0 if that is not known.
+ */
+static double
+rows_of_run_condition(const WindowAgg *window)
+{
+	double		rows = 0;
+	ListCell   *lc;
+
+	if (window->partNumCols > 0 ||
+		calls_no_counter((Node *) window->plan.targetlist, NULL))
+		return 0;
+	foreach(lc, window->runCondition)
+	{
+		const OpExpr *condition = lfirst(lc);
+		ListCell   *arg;
+
+		if (!IsA(condition, OpExpr))
+			continue;
+		foreach(arg, condition->args)
+		{
+			double		last = integer_of(lfirst(arg));
+
+			if (last > 0 && (rows == 0 || last < rows))
+				rows = last;
+		}
+	}
 	return rows;
 }
 
@@ -295,6 +363,13 @@ call_for(Plan *plan, void *arg)
 	if (IsA(plan, Limit))
 		walk->call(outerPlan(plan),
 				   rows_of_limit((const Limit *) plan, plan->plan_rows));
+	if (IsA(plan, WindowAgg))
+	{
+		double		rows = rows_of_run_condition((const WindowAgg *) plan);
+
+		if (rows > 0)
+			walk->call(outerPlan(plan), rows + 1);
+	}
 	call_for_exists(walk, plan);
 	return false;
 }
