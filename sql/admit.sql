@@ -313,6 +313,19 @@ SELECT count(*) FROM generate_series(1, 2000) i, tried('SELECT id FROM parted', 
 SELECT tried(NULL, 'release:2000') AS last;
 SELECT * FROM locked ORDER BY 1;
 ROLLBACK;
+-- a query that does the same when it is planned
+CREATE FUNCTION nested(word text) RETURNS text IMMUTABLE LANGUAGE plpgsql SET search_path = admit AS
+    $$BEGIN RETURN tried('SELECT id FROM mother', word); EXCEPTION WHEN division_by_zero THEN RETURN 'no'; END$$;
+BEGIN;
+SELECT tried($$SELECT id, nested('release:1'), nested('try:1'), nested('try:2'), nested('release:2') FROM here$$, 'try:1') AS outside;
+SELECT * FROM locked ORDER BY 1;
+SAVEPOINT a;
+SELECT tried($$SELECT id, nested('release:1') FROM parted$$, 'try:1') AS outside;
+ROLLBACK TO a;
+SELECT tried($$SELECT id, nested('release:3'), 1 / length('') FROM parted$$, 'try:3') AS fails;
+SELECT tried(NULL, 'release:3') AS last;
+SELECT * FROM locked ORDER BY 1;
+COMMIT;
 SELECT tried('SELECT 1', 'try:0');
 SELECT tried('SELECT 1', 'later');
 SELECT tried('SELECT 1', 'release:4294967296');

@@ -97,7 +97,21 @@ px_judge_guarded(char *(*judge) (void *arg), void *arg)
 char *
 px_judge_trying(char *(*judge) (void *arg), void *arg, uint32 trial)
 {
-	return judge_guarded(judge, arg, px_tried_locks_owner(trial));
+	ResourceOwner owner = px_tried_locks_begin(trial);
+	char	   *reason = NULL;
+
+	if (owner == NULL)
+		return judge_guarded(judge, arg, NULL);
+	PG_TRY();
+	{
+		reason = judge_guarded(judge, arg, owner);
+	}
+	PG_FINALLY();
+	{
+		px_tried_locks_end();
+	}
+	PG_END_TRY();
+	return reason;
 }
 
 /*

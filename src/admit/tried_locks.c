@@ -19,6 +19,7 @@
 static ResourceOwner owner = NULL;
 static uint32 owner_trial;
 static int	owner_level;
+static bool owner_in_use = false;	/* a query is being judged */
 
 static void
 forget_at_end(XactEvent event, void *arg)
@@ -47,15 +48,16 @@ end_owner(ResourceOwner ended, bool keep)
 	ResourceOwnerDelete(ended);
 }
 
-ResourceOwner
-px_tried_locks_owner(uint32 trial)
+/* Make the owner of a trial the last one. */
+static void
+renew_owner(uint32 trial)
 {
 	static bool registered = false;
 	int			level = GetCurrentTransactionNestLevel();
 	ResourceOwner earlier = owner;
 
 	if (owner && owner_trial == trial && owner_level == level)
-		return owner;
+		return;
 	if (!registered)
 	{
 		RegisterXactCallback(forget_at_end, NULL);
@@ -69,7 +71,22 @@ px_tried_locks_owner(uint32 trial)
 								"pg_exchange trial");
 	owner_trial = trial;
 	owner_level = level;
+}
+
+ResourceOwner
+px_tried_locks_begin(uint32 trial)
+{
+	if (owner_in_use)
+		return NULL;
+	renew_owner(trial);
+	owner_in_use = true;
 	return owner;
+}
+
+void
+px_tried_locks_end(void)
+{
+	owner_in_use = false;
 }
 
 void
@@ -84,7 +101,7 @@ px_tried_locks_release(uint32 trial)
 {
 	ResourceOwner released = owner;
 
-	if (released == NULL || owner_trial != trial)
+	if (released == NULL || owner_trial != trial || owner_in_use)
 		return;
 	owner = NULL;
 	end_owner(released, false);

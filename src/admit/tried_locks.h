@@ -16,10 +16,15 @@
 #include "utils/resowner.h"
 
 /*
- * The resource owner of a trial's locks, in the current transaction or
- * subtransaction.  Locks of an earlier trial become its own.
+ * Begin to judge a query in a trial.  Returns the resource owner of its locks,
+ * in the current transaction or subtransaction; locks of an earlier trial
+ * become its own.  NULL while another query is judged: one that is not written
+ * by a coordinator may call exchange.admit itself.
  */
-extern ResourceOwner px_tried_locks_owner(uint32 trial);
+extern ResourceOwner px_tried_locks_begin(uint32 trial);
+
+/* That query was judged, or has failed.  Not to be called after NULL. */
+extern void px_tried_locks_end(void);
 
 /*
  * Give a resource owner's locks to that one, and delete it.  It must be owned
@@ -27,7 +32,10 @@ extern ResourceOwner px_tried_locks_owner(uint32 trial);
  */
 extern void px_tried_locks_keep(ResourceOwner from, ResourceOwner trial);
 
-/* Release the locks of that trial, if it is the last one here. */
+/*
+ * Release the locks of that trial, if it is the last one here, and no query is
+ * being judged.
+ */
 extern void px_tried_locks_release(uint32 trial);
 
 #endif							/* PX_ADMIT_TRIED_LOCKS_H */

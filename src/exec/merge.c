@@ -26,6 +26,7 @@ struct px_merge
 	TupleTableSlot **slots;		/* the next row of each node in the heap */
 	binaryheap *heap;			/* of indexes of nodes */
 	bool		begun;			/* the heap was filled */
+	int			was_read;		/* the node whose first row is there; or -1 */
 	SortSupport sort_keys;
 	int			nsort_keys;
 };
@@ -65,6 +66,7 @@ px_merge_new(const MergeAppend *append, List *nodes)
 	foreach(lc, nodes)
 		merge->nodes[merge->nnodes++] = lfirst(lc);
 	merge->slots = palloc0(room * sizeof(TupleTableSlot *));
+	merge->was_read = -1;
 	merge->heap = binaryheap_allocate(room, compare_rows, merge);
 
 	merge->nsort_keys = append->numCols;
@@ -90,7 +92,8 @@ fill_heap(px_merge *merge, const Bitmapset *valid)
 
 	while ((i = bms_next_member(valid, i)) >= 0)
 	{
-		merge->slots[i] = ExecProcNode(merge->nodes[i]);
+		if (i != merge->was_read)
+			merge->slots[i] = ExecProcNode(merge->nodes[i]);
 		if (!TupIsNull(merge->slots[i]))
 			binaryheap_add_unordered(merge->heap, Int32GetDatum(i));
 	}
@@ -108,6 +111,13 @@ advance_top(px_merge *merge)
 		(void) binaryheap_remove_first(merge->heap);
 	else
 		binaryheap_replace_first(merge->heap, Int32GetDatum(i));
+}
+
+void
+px_merge_read_first(px_merge *merge, int i)
+{
+	merge->slots[i] = ExecProcNode(merge->nodes[i]);
+	merge->was_read = i;
 }
 
 TupleTableSlot *
@@ -130,6 +140,7 @@ px_merge_reset(px_merge *merge)
 {
 	binaryheap_reset(merge->heap);
 	merge->begun = false;
+	merge->was_read = -1;
 }
 
 void

@@ -29,6 +29,9 @@ extern px_merge *px_merge_new(const MergeAppend *append, List *nodes);
 extern TupleTableSlot *px_merge_next_row(px_merge *merge,
 										 const Bitmapset *valid);
 
+/* Read the first row of node i now, before that of others is wanted. */
+extern void px_merge_read_first(px_merge *merge, int i);
+
 /* The nodes were rescanned: begin with their first rows again. */
 extern void px_merge_reset(px_merge *merge);
 

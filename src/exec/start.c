@@ -500,6 +500,17 @@ px_start_has_question(px_receive_state *state)
 }
 
 bool
+px_start_is_unasked(const px_receive_state *state)
+{
+	const px_peer *peer = px_receive_peer(state);
+
+	return px_enabled && state->phase == PX_RECEIVE_NEW &&
+		state->hold == PX_HOLD_NONE && state->attempt == NULL &&
+		(state->session_next != NULL || peer->refusal != NULL ||
+		 peer->stream_refusal != NULL || !px_is_ok(judge_here(state)));
+}
+
+bool
 px_start_take_over(px_receive_state *state, px_receive_state *from)
 {
 	px_stream  *stream = px_open_first_reader(state)->stream;

@@ -46,6 +46,12 @@ extern bool px_start_ahead(px_receive_state *state);
 extern bool px_start_has_question(px_receive_state *state);
 
 /*
+ * The scan has not begun: is postgres_fdw's session going to read it without
+ * having been asked about the query?
+ */
+extern bool px_start_is_unasked(const px_receive_state *state);
+
+/*
  * Begin to read, in PX_RECEIVE_NEW, by a stream on the connection of another
  * scan of the same peer, whose own stream has ended and left it one.  False if
  * that is not possible: as with px_start_begin, and from may have its

@@ -510,6 +510,7 @@ next_ready_row(px_gather_state *state)
 		}
 		child = &state->children[i];
 		slot = ExecProcNode(child->node);
+		px_gather_note_row(state, i);
 		if (!TupIsNull(slot))
 		{
 			state->returned_rows++;

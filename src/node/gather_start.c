@@ -13,6 +13,7 @@
 
 #include "compat_executor.h"
 #include "exec/ask_session.h"
+#include "exec/merge.h"
 #include "exec/plan_walk.h"
 #include "exec/scan_filter.h"
 #include "exec/start.h"
@@ -271,6 +272,72 @@ take_next(px_gather_state *state)
 	MemoryContextSwitchTo(oldcontext);
 }
 
+/*
+ * Is postgres_fdw going to read the child, without a question before?  Then its
+ * locks are waited for when its first row is wanted.
+ */
+static bool
+locks_unasked(const px_gather_child *child)
+{
+	return child->receive ? px_start_is_unasked(child->receive) :
+		IsA(child->node, ForeignScanState);
+}
+
+/* Begin all children that can begin before their rows are wanted. */
+static void
+begin_children(px_gather_state *state)
+{
+	int			i = -1;
+
+	state->awaited = -1;
+	while ((i = bms_next_member(state->valid, i)) >= 0)
+	{
+		px_gather_child *child = &state->children[i];
+
+		/*
+		 * After a rescan, nodes below learn of it only when they are run.
+		 * EvalPlanQual may have no use for them.
+		 */
+		if (child->receive == NULL && !child->rescanned && !child->done &&
+			state->css.ss.ps.state->es_epq_active == NULL)
+			(void) begin_nested(child->node, NULL);
+	}
+	px_siblings_ask(state->siblings);
+	px_gather_begin_ahead(state);
+	if (state->merge)
+		read_limited(state);
+}
+
+void
+px_gather_note_row(px_gather_state *state, int i)
+{
+	if (i == state->awaited)
+		begin_children(state);
+}
+
+/*
+ * Whoever locks all partitions in their order has the first one before others.
+ * We have to wait for him there, and without locks of others: see
+ * px_siblings_ask.  In a merge, all children are going to be read anyway.
+ */
+static void
+begin_in_order(px_gather_state *state)
+{
+	int			first = bms_next_member(state->valid, -1);
+
+	if (first < 0 || state->any_order ||
+		bms_num_members(state->valid) == 1 ||
+		!locks_unasked(&state->children[first]))
+		begin_children(state);
+	else if (state->merge)
+	{
+		px_merge_read_first(state->merge, first);
+		begin_children(state);
+	}
+	else
+		state->awaited = first;
+}
+
 bool
 px_gather_start_later(px_gather_state *state)
 {
@@ -286,23 +353,10 @@ px_gather_start_later(px_gather_state *state)
 
 	take_next(state);
 	while ((i = bms_next_member(state->valid, i)) >= 0)
-	{
-		px_gather_child *child = &state->children[i];
-		bool		rescanned = px_gather_rescan_child(child);
-
-		/*
-		 * After a rescan, nodes below learn of it only when they are run.
-		 * EvalPlanQual may have no use for them.
-		 */
-		if (child->receive == NULL && !rescanned &&
-			state->css.ss.ps.state->es_epq_active == NULL)
-			(void) begin_nested(child->node, NULL);
-	}
+		state->children[i].rescanned =
+			px_gather_rescan_child(&state->children[i]);
 	px_siblings_reset(state->siblings, state->valid, state->any_order);
-	px_siblings_ask(state->siblings);
-	px_gather_begin_ahead(state);
-	if (state->merge)
-		read_limited(state);
+	begin_in_order(state);
 	return true;
 }
 

@@ -27,6 +27,9 @@ extern void px_gather_start(px_gather_state *state);
  */
 extern bool px_gather_start_later(px_gather_state *state);
 
+/* Child i has returned a row, or is done: if it was awaited, begin the others. */
+extern void px_gather_note_row(px_gather_state *state, int i);
+
 /* Of these children, begin what can be begun before its rows are wanted. */
 extern void px_gather_begin_ahead(px_gather_state *state);
 

@@ -23,6 +23,7 @@ typedef struct px_gather_child
 								 * NULL */
 	bool		done;
 	bool		passed_on;		/* another child has got its connection */
+	bool		rescanned;		/* see px_gather_rescan_child */
 
 	/* In a parallel plan. */
 	List	   *streams;		/* px_receive_states: receive; or those of a
@@ -53,6 +54,8 @@ typedef struct px_gather_state
 	Bitmapset  *unpruned;		/* children that were not pruned away */
 	Bitmapset  *valid;			/* those of them that are being read */
 	Bitmapset  *later;			/* those that are read when these are done */
+	int			awaited;		/* others begin when this one has a row, or
+								 * none; -1 if they have begun */
 	double		expected_rows;	/* of the children that are, or were, read */
 	double		returned_rows;
 	px_gather_order order;		/* PX_GATHER_FIRST_IN_ORDER becomes

@@ -29,13 +29,19 @@ for my $p (1 .. 4)
 		GRANT SELECT ON t$p TO reader; ANALYZE t$p});
 	$coordinator->safe_psql('postgres', "CREATE FOREIGN TABLE t_$p PARTITION OF t FOR VALUES IN ($p) SERVER s$n OPTIONS (table_name 't$p')");
 }
+$shards[1]->safe_psql('postgres', q{
+	CREATE TABLE small AS SELECT 0 AS p, 1 AS k, 'small' AS v; GRANT SELECT ON small TO reader; ANALYZE small});
 $coordinator->safe_psql('postgres', q{
 	CREATE TABLE same (p int, k int) PARTITION BY LIST (p);
 	CREATE FOREIGN TABLE same_1 PARTITION OF same FOR VALUES IN (1) SERVER s1 OPTIONS (table_name 't1');
 	CREATE FOREIGN TABLE same_2 PARTITION OF same FOR VALUES IN (2) SERVER s2 OPTIONS (table_name 't2');
 	CREATE FOREIGN TABLE same_3 PARTITION OF same FOR VALUES IN (3) SERVER s1 OPTIONS (table_name 't3');
 	CREATE FOREIGN TABLE same_4 PARTITION OF same FOR VALUES IN (4) SERVER s2 OPTIONS (table_name 't4');
-	ANALYZE t, same});
+	CREATE TABLE u (p int, k int, v text) PARTITION BY LIST (p);
+	CREATE FOREIGN TABLE u_0 PARTITION OF u FOR VALUES IN (0) SERVER s2 OPTIONS (table_name 'small');
+	CREATE FOREIGN TABLE u_1 PARTITION OF u FOR VALUES IN (1) SERVER s1 OPTIONS (table_name 't1');
+	CREATE FOREIGN TABLE u_3 PARTITION OF u FOR VALUES IN (3) SERVER s1 OPTIONS (table_name 't3');
+	ANALYZE t, same, u});
 
 # A session by postgres_fdw, or by exchanges.
 sub reader
@@ -110,6 +116,20 @@ for $way ('postgres_fdw', 'exchange')
 		$first->query_safe('COMMIT');
 		like($session->query_until(qr/ended/, ''), qr/^\Q$right\E$/m, "$way: then it reads all");
 	}
+
+	# Nor if the session reads the first partition, unasked.
+	$session->query_safe("SET pg_exchange.min_bytes = '64kB'");
+	for my $order ('', 'ORDER BY k')
+	{
+		$second->query_safe('BEGIN; LOCK TABLE small IN ACCESS EXCLUSIVE MODE');
+		begin($session, "SELECT count(*), count(v) FROM (SELECT k, v FROM u $order OFFSET 0) x");
+		ok(waits_on(2, 'small'), "$way: a reader waits for a small first partition");
+		$first->query("SET statement_timeout = '60s'; BEGIN; LOCK TABLE t1, t3 IN ACCESS EXCLUSIVE MODE; COMMIT");
+		is($first->{stderr}, '', "$way: meanwhile the others can be locked");
+		$second->query_safe('COMMIT');
+		like($session->query_until(qr/ended/, ''), qr/^10001\|/m, "$way: then it reads all");
+	}
+	$session->query_safe('RESET pg_exchange.min_bytes');
 
 	# What is not read is not waited for.
 	$second->query_safe('BEGIN; LOCK TABLE t4 IN ACCESS EXCLUSIVE MODE');
