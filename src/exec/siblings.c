@@ -14,6 +14,7 @@
 #include "conn/link.h"
 #include "exec/request.h"
 #include "exec/scan_filter.h"
+#include "exec/siblings.h"
 #include "exec/siblings_state.h"
 #include "exec/start.h"
 #include "guc.h"

@@ -13,6 +13,8 @@
 
 #include "conn/connect_ahead.h"
 #include "exec/ask_session.h"
+#include "exec/request.h"
+#include "exec/siblings_ask.h"
 #include "exec/siblings_state.h"
 #include "exec/start.h"
 
@@ -94,11 +96,17 @@ static void
 ask_first(px_siblings *siblings)
 {
 	int			first = siblings->first;
+	px_receive_state *scan;
 
-	if (first >= 0 && siblings->server_of[first] >= 0 &&
-		siblings->scans[first]->css.ss.ps.chgParam == NULL &&
-		px_start_has_question(siblings->scans[first]) &&
-		ask_server(siblings, &siblings->servers[siblings->server_of[first]],
+	if (first < 0 || siblings->server_of[first] < 0)
+		return;
+	scan = siblings->scans[first];
+	if (scan->css.ss.ps.chgParam != NULL || !px_start_has_question(scan))
+		return;
+
+	/* They may have locks to wait for, too. */
+	px_request_run_init_plans(scan);
+	if (ask_server(siblings, &siblings->servers[siblings->server_of[first]],
 				   siblings->n, true))
 		px_ask_together_collect(llast(siblings->asked));
 }

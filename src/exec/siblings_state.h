@@ -9,8 +9,10 @@
 #ifndef PX_EXEC_SIBLINGS_STATE_H
 #define PX_EXEC_SIBLINGS_STATE_H
 
+#include "nodes/bitmapset.h"
+#include "nodes/pg_list.h"
+
 #include "exec/ask_together.h"
-#include "exec/siblings.h"
 
 /* The scans of one server, as one user. */
 typedef struct px_sibling_server

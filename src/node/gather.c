@@ -37,6 +37,7 @@
 #include "exec/merge.h"
 #include "exec/plan_walk.h"
 #include "exec/siblings.h"
+#include "exec/siblings_ask.h"
 #include "library.h"
 #include "node/gather.h"
 #include "node/gather_child.h"

@@ -17,6 +17,7 @@
 
 #include "exec/shared.h"
 #include "exec/siblings.h"
+#include "exec/siblings_ask.h"
 #include "exec/start.h"
 #include "guc.h"
 #include "node/gather_child.h"

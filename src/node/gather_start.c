@@ -16,6 +16,7 @@
 #include "exec/merge.h"
 #include "exec/plan_walk.h"
 #include "exec/scan_filter.h"
+#include "exec/siblings_ask.h"
 #include "exec/start.h"
 #include "guc.h"
 #include "node/broadcast.h"

@@ -131,6 +131,15 @@ for $way ('postgres_fdw', 'exchange')
 	}
 	$session->query_safe('RESET pg_exchange.min_bytes');
 
+	# Nor if a subquery comes before that.
+	$second->query_safe('BEGIN; LOCK TABLE small IN ACCESS EXCLUSIVE MODE');
+	begin($session, "SELECT count(*), sum(k) FROM (SELECT * FROM t WHERE k > (SELECT min(k) - 1 FROM u_0) OFFSET 0) x");
+	ok(waits_on(2, 'small'), "$way: a reader waits for what a subquery reads");
+	$first->query("SET statement_timeout = '60s'; BEGIN; LOCK TABLE t1 IN ACCESS EXCLUSIVE MODE; COMMIT");
+	is($first->{stderr}, '', "$way: meanwhile the first partition can be locked");
+	$second->query_safe('COMMIT');
+	like($session->query_until(qr/ended/, ''), qr/^\Q$right\E$/m, "$way: then it reads all");
+
 	# What is not read is not waited for.
 	$second->query_safe('BEGIN; LOCK TABLE t4 IN ACCESS EXCLUSIVE MODE');
 	is($session->query_safe('SELECT count(*) FROM (SELECT * FROM t LIMIT 2000) x'), 2000, "$way: a LIMIT does not wait for the last partition");
