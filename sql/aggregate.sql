@@ -36,3 +36,12 @@ SELECT * FROM exchange_differences('SELECT id, count(*) FROM parted GROUP BY id'
 SELECT * FROM exchange_differences('SELECT tableoid::regclass, * FROM parted ORDER BY id LIMIT 1500');
 RESET enable_partitionwise_join;
 RESET enable_partitionwise_aggregate;
+
+-- aggregates that nobody reads: one row, although postgres_fdw would send a query without them
+SELECT count(*) FROM (SELECT count(*), sum(n.id) FROM numbers n JOIN numbers m USING (id)) q;
+SELECT count(*) FROM (VALUES (1), (2)) l (i), (SELECT max(n.id) FROM numbers n JOIN numbers m USING (id) HAVING random() < 2) q;
+SELECT EXISTS (SELECT FROM (SELECT count(*) FROM numbers n LEFT JOIN numbers m USING (id) WHERE n.id < 0) q);
+SELECT count(*) FROM (SELECT count(*) FROM numbers OFFSET 0) q;
+SELECT count(*) FROM (SELECT max(a.v) FROM parted a JOIN parted b USING (id)) q;
+SELECT count(*) FROM (SELECT max(id) FROM numbers HAVING count(*) > 1) q;
+SELECT explain_stable('SELECT count(*) FROM (SELECT digit FROM numbers n JOIN numbers m USING (id, digit) GROUP BY digit) q', 'VERBOSE, COSTS OFF');

@@ -19,6 +19,7 @@
 #include "foreign/fdwapi.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/optimizer.h"
@@ -617,14 +618,35 @@ get_foreign_join_paths(PlannerInfo *root, RelOptInfo *joinrel,
 		replace_paths(root, joinrel);
 }
 
+/*
+ * Is there an aggregate over all rows, but none left in what is returned, as
+ * nobody reads it?  postgres_fdw then sends a query without aggregates, which
+ * returns more rows than one.  It does so, too, where its costs have it choose
+ * that path.
+ */
+static bool
+has_lost_aggregates(const PlannerInfo *root, UpperRelationKind stage,
+					const RelOptInfo *output_rel)
+{
+	const Query *query = root->parse;
+
+	return stage == UPPERREL_GROUP_AGG && query->groupClause == NIL &&
+		query->groupingSets == NIL &&
+		!contain_agg_clause((Node *) output_rel->reltarget->exprs) &&
+		!contain_agg_clause(query->havingQual);
+}
+
 static void
 get_foreign_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 						RelOptInfo *input_rel, RelOptInfo *output_rel,
 						void *extra)
 {
 	List	   *others = NIL;
-	bool		hidden = hide_paths(root, output_rel, &others);
+	bool		hidden;
 
+	if (has_lost_aggregates(root, stage, output_rel))
+		return;
+	hidden = hide_paths(root, output_rel, &others);
 	exchange_routine_of(output_rel)
 		->original->GetForeignUpperPaths(root, stage, input_rel, output_rel,
 										 extra);
