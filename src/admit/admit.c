@@ -169,6 +169,12 @@ is_late(void)
 								   StatementTimeout / LATE_PART);
 }
 
+static bool
+is_deferred(const char *against)
+{
+	return against && strcmp(against, PX_AGAINST_DEFERRED) == 0;
+}
+
 /*
  * Judge a query whose locks are not to be waited for.  If those of another one
  * were not to be had in this statement, they come first: whoever has them may
@@ -184,7 +190,7 @@ judge_trying(judged_query *query, uint32 trial)
 	if (deferred_in == statement || is_late())
 		return PX_AGAINST_DEFERRED;
 	against = px_judge_trying(judge_query, query, trial);
-	if (against && strcmp(against, PX_AGAINST_DEFERRED) == 0)
+	if (is_deferred(against))
 		deferred_in = statement;
 	return against;
 }
@@ -210,6 +216,8 @@ px_sql_admit(PG_FUNCTION_ARGS)
 	uint32		trial;
 	px_fault	fault = {0};
 	bool		want_snapshot = !PG_ARGISNULL(2) && PG_GETARG_BOOL(2);
+	bool		has_written =
+		TransactionIdIsValid(GetTopTransactionIdIfAny());
 
 	if (PG_ARGISNULL(0))
 		ereport(ERROR,
@@ -226,23 +234,21 @@ px_sql_admit(PG_FUNCTION_ARGS)
 	admission.session = px_session_fingerprint();
 	admission.idle_ms = (uint32) IdleInTransactionSessionTimeout;
 
-	/* No other session sees what this transaction has written. */
-	if (TransactionIdIsValid(GetTopTransactionIdIfAny()))
-		against = "transaction has written";
-	else
+	if (!PG_ARGISNULL(1) && (!has_written || wish != PX_LOCKS_AS_JUDGED))
 	{
-		if (!PG_ARGISNULL(1))
-		{
-			judged_query query = {text_to_cstring(PG_GETARG_TEXT_PP(1)), -1};
+		judged_query query = {text_to_cstring(PG_GETARG_TEXT_PP(1)), -1};
 
-			against = wish == PX_LOCKS_TRY ? judge_trying(&query, trial) :
-				px_judge_guarded(judge_query, &query);
-			admission.cost = admitted_cost(query.cost);
-		}
-		if (want_snapshot && can_export(&admission.hello))
-			strlcpy(admission.snapshot, ExportSnapshot(GetActiveSnapshot()),
-					sizeof(admission.snapshot));
+		against = wish == PX_LOCKS_TRY ? judge_trying(&query, trial) :
+			px_judge_guarded(judge_query, &query);
+		admission.cost = admitted_cost(query.cost);
 	}
+
+	/* No other session sees what this transaction has written. */
+	if (has_written && !is_deferred(against))
+		against = "transaction has written";
+	if (want_snapshot && !has_written && can_export(&admission.hello))
+		strlcpy(admission.snapshot, ExportSnapshot(GetActiveSnapshot()),
+				sizeof(admission.snapshot));
 	if (against)
 		px_set_against(admission.against, sizeof(admission.against), against);
 

@@ -210,6 +210,8 @@ px_ask_note_answer(px_receive_state *state, px_outcome outcome,
 		if (state->asked.types)
 			px_ask_types_note(state, item->same_types);
 	}
+	else
+		px_ask_renew(state);	/* it was not judged, and has no locks */
 	return judge_answer(state, outcome);
 }
 

@@ -29,16 +29,36 @@ next_trial(void)
 	return last;
 }
 
-/* The first child that was deferred; n if there is none. */
+/* The first child that was deferred, and has not begun; n if there is none. */
 static int
 first_deferred(const px_siblings *siblings)
 {
 	for (int i = 0; i < siblings->n; i++)
 	{
-		if (siblings->unbegun[i] && siblings->scans[i]->asked.deferred)
+		const px_receive_state *scan = siblings->scans[i];
+
+		if (siblings->unbegun[i] && scan->phase == PX_RECEIVE_NEW &&
+			scan->asked.deferred)
 			return i;
 	}
 	return siblings->n;
+}
+
+/*
+ * It was deferred, or the session is going to read it unasked.  Later ones do
+ * not begin before that anyway (px_gather_holds_up_later).
+ */
+int
+px_siblings_first_to_wait(const px_siblings *siblings)
+{
+	int			deferred = first_deferred(siblings);
+
+	for (int i = 0; i < deferred && !siblings->any_order; i++)
+	{
+		if (siblings->unbegun[i] && px_start_is_unasked(siblings->scans[i]))
+			return i;
+	}
+	return deferred;
 }
 
 /*
@@ -107,7 +127,7 @@ ask_first(px_siblings *siblings)
 	/* They may have locks to wait for, too. */
 	px_request_run_init_plans(scan);
 	if (ask_server(siblings, &siblings->servers[siblings->server_of[first]],
-				   siblings->n, true))
+				   px_siblings_first_to_wait(siblings), true))
 		px_ask_together_collect(llast(siblings->asked));
 }
 
@@ -116,7 +136,7 @@ static bool
 ask_more(px_siblings *siblings)
 {
 	int			nasked = list_length(siblings->asked);
-	int			limit = first_deferred(siblings);
+	int			limit = px_siblings_first_to_wait(siblings);
 
 	for (int s = 0; s < siblings->nservers; s++)
 		(void) ask_server(siblings, &siblings->servers[s], limit, false);
@@ -128,9 +148,9 @@ ask_more(px_siblings *siblings)
 /* Does its session hold locks of this trial for a child after that one? */
 static bool
 holds_later(const px_siblings *siblings, const px_sibling_server *server,
-			int deferred)
+			int limit)
 {
-	for (int i = deferred + 1; i < siblings->n; i++)
+	for (int i = limit + 1; i < siblings->n; i++)
 	{
 		const px_receive_state *scan = siblings->scans[i];
 
@@ -142,23 +162,23 @@ holds_later(const px_siblings *siblings, const px_sibling_server *server,
 }
 
 /*
- * For the same reason, no locks are held for children after one that was
- * deferred.  What is released with them for children before it is asked for
- * again by ask_more.
+ * For the same reason, no locks are held for children after one whose locks are
+ * going to be waited for.  What is released with them for children before it is
+ * asked for again by ask_more.
  */
 static void
 defer_later(px_siblings *siblings)
 {
-	int			deferred = first_deferred(siblings);
+	int			limit = px_siblings_first_to_wait(siblings);
 
-	if (deferred == siblings->n)
+	if (limit == siblings->n)
 		return;
 	for (int s = 0; s < siblings->nservers; s++)
 	{
 		px_sibling_server *server = &siblings->servers[s];
 
 		server->releases = server->asked &&
-			holds_later(siblings, server, deferred);
+			holds_later(siblings, server, limit);
 		if (server->releases)
 			px_ask_together_send_release(server->asked);
 	}
@@ -175,7 +195,7 @@ defer_later(px_siblings *siblings)
 		if (!siblings->unbegun[i])
 			continue;
 		tried = scan->asked.trial == siblings->trial;
-		if (i > deferred && (tried || px_start_has_question(scan)))
+		if (i > limit && (tried || px_start_has_question(scan)))
 			px_ask_defer(scan);
 		else if (tried && siblings->servers[siblings->server_of[i]].releases)
 			px_ask_renew(scan);

@@ -18,6 +18,13 @@
 extern void px_siblings_ask(px_siblings *siblings);
 
 /*
+ * The first child whose locks are going to be waited for when its rows are
+ * wanted: those after it are not to begin; the number of children if there is
+ * none.
+ */
+extern int	px_siblings_first_to_wait(const px_siblings *siblings);
+
+/*
  * It is the turn of a scan that could not have its locks at once.  Ask about it
  * anew, and wait for them; and about those after it, which were not asked about
  * for that reason.  False if there is none.  Blocks, serving interrupts.

@@ -506,6 +506,7 @@ px_start_is_unasked(const px_receive_state *state)
 
 	return px_enabled && state->phase == PX_RECEIVE_NEW &&
 		state->hold == PX_HOLD_NONE && state->attempt == NULL &&
+		!state->asked.answered &&
 		(state->session_next != NULL || peer->refusal != NULL ||
 		 peer->stream_refusal != NULL || !px_is_ok(judge_here(state)));
 }

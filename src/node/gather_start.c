@@ -288,10 +288,14 @@ locks_unasked(const px_gather_child *child)
 static void
 begin_children(px_gather_state *state)
 {
+	int			limit;
 	int			i = -1;
 
 	state->awaited = -1;
-	while ((i = bms_next_member(state->valid, i)) >= 0)
+	px_siblings_ask(state->siblings);
+	px_gather_begin_ahead(state);
+	limit = px_siblings_first_to_wait(state->siblings);
+	while ((i = bms_next_member(state->valid, i)) >= 0 && i < limit)
 	{
 		px_gather_child *child = &state->children[i];
 
@@ -303,8 +307,6 @@ begin_children(px_gather_state *state)
 			state->css.ss.ps.state->es_epq_active == NULL)
 			(void) begin_nested(child->node, NULL);
 	}
-	px_siblings_ask(state->siblings);
-	px_gather_begin_ahead(state);
 	if (state->merge)
 		read_limited(state);
 }

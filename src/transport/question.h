@@ -32,7 +32,7 @@ typedef struct px_question_item
 								 * parameters; NULL if types are not asked
 								 * about */
 	px_lock_wish locks;			/* with PX_LOCKS_TRY it may be deferred */
-	uint32		trial;			/* the number of that trial */
+	uint32		trial;			/* the number of that trial; 0 without */
 
 	/* The answer, once there is one. */
 	char		against[sizeof(((px_admission *) NULL)->against)];

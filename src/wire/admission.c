@@ -168,21 +168,38 @@ px_admission_read(const char *text, px_admission *admission, px_fault *fault)
 						fault);
 }
 
-#define LOCKS_TRY		"try:"
-#define LOCKS_RELEASE	"release:"
+/* How the word goes on. */
+static const char *const lock_wishes[] = {
+	[PX_LOCKS_AS_JUDGED] = NULL,
+	[PX_LOCKS_WAIT] = "wait:",
+	[PX_LOCKS_TRY] = "try:",
+	[PX_LOCKS_RELEASE] = "release:",
+};
 
 void
 px_lock_word_write(char *buffer, px_lock_wish wish, uint32_t trial)
 {
 	px_text		text = {buffer, PX_LOCK_WORD_NBYTES_MAX, 0};
 
-	if (wish != PX_LOCKS_WAIT)
+	if (lock_wishes[wish])
 	{
 		px_text_put(&text, " locks=");
-		px_text_put(&text, wish == PX_LOCKS_TRY ? LOCKS_TRY : LOCKS_RELEASE);
+		px_text_put(&text, lock_wishes[wish]);
 		px_text_put_number(&text, trial);
 	}
 	(void) px_text_end(&text);
+}
+
+/* Read how it goes on; PX_LOCKS_AS_JUDGED if that is unknown. */
+static px_lock_wish
+take_lock_wish(const char **at)
+{
+	for (px_lock_wish wish = PX_LOCKS_WAIT; wish <= PX_LOCKS_RELEASE; wish++)
+	{
+		if (px_text_take(at, lock_wishes[wish]))
+			return wish;
+	}
+	return PX_LOCKS_AS_JUDGED;
 }
 
 px_status
@@ -193,18 +210,15 @@ px_lock_word_read(const char *hello, px_lock_wish *wish, uint32_t *trial,
 	int64_t		number;
 	px_status	status;
 
-	*wish = PX_LOCKS_WAIT;
+	*wish = PX_LOCKS_AS_JUDGED;
 	*trial = 0;
 	if (at == NULL)
 		return PX_OK;
 	status = take_key(&at, "locks", fault);
 	if (status != PX_OK)
 		return status;
-	if (px_text_take(&at, LOCKS_TRY))
-		*wish = PX_LOCKS_TRY;
-	else if (px_text_take(&at, LOCKS_RELEASE))
-		*wish = PX_LOCKS_RELEASE;
-	else
+	*wish = take_lock_wish(&at);
+	if (*wish == PX_LOCKS_AS_JUDGED)
 		return px_fail(fault, PX_BAD_HEADER, "locks", 0, 0);
 	status = px_text_take_number(&at, "locks", 1, UINT32_MAX, &number, fault);
 	if (status != PX_OK)

@@ -25,13 +25,15 @@
  *
  * The hello that is given to exchange.admit may have a word about locks:
  *
- *	locks=try:17		do not wait for the query's locks
+ *	locks=wait:17		take the query's locks, even if it is known at once
+ *						that only this session can run it
+ *	locks=try:17		the same, without waiting
  *	locks=release:17	release those that were taken so in this trial
  *
- * With the first, the query is only judged if its locks are to be had at once,
+ * With the second, the query is only judged if its locks are to be had at once,
  * and if there is time for it; else against is PX_AGAINST_DEFERRED.  The number
  * is the asker's, for all that it tries at a time.  Locks of an earlier trial
- * are kept until the end of the transaction.
+ * are kept until the end of the transaction, and so are those of the first.
  *
  * In against, all bytes but letters, digits, "_", "." and "-" are written as %
  * and two upper-case hex digits.  So the word needs no escapes in XML, and is
@@ -51,7 +53,9 @@
 /* What an asker adds to its hello. */
 typedef enum px_lock_wish
 {
-	PX_LOCKS_WAIT,				/* nothing */
+	PX_LOCKS_AS_JUDGED,			/* nothing: wait for those that are needed to
+								 * judge it */
+	PX_LOCKS_WAIT,
 	PX_LOCKS_TRY,
 	PX_LOCKS_RELEASE
 } px_lock_wish;
@@ -98,7 +102,7 @@ extern void px_lock_word_write(char *buffer, px_lock_wish wish,
 							   uint32_t trial);
 
 /*
- * Find it in a hello; PX_LOCKS_WAIT if there is none.  Errors: PX_BAD_HEADER
+ * Find it in a hello; PX_LOCKS_AS_JUDGED if there is none.  Errors: PX_BAD_HEADER
  * if it is malformed, PX_OVER_LIMIT if the number is out of range.
  */
 extern px_status px_lock_word_read(const char *hello, px_lock_wish *wish,

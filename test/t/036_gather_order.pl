@@ -29,6 +29,7 @@ for my $p (1 .. 4)
 		GRANT SELECT ON t$p TO reader; ANALYZE t$p});
 	$coordinator->safe_psql('postgres', "CREATE FOREIGN TABLE t_$p PARTITION OF t FOR VALUES IN ($p) SERVER s$n OPTIONS (table_name 't$p')");
 }
+$shards[0]->safe_psql('postgres', 'CREATE TABLE written (i int); GRANT ALL ON written TO reader');
 $shards[1]->safe_psql('postgres', q{
 	CREATE TABLE small AS SELECT 0 AS p, 1 AS k, 'small' AS v; GRANT SELECT ON small TO reader; ANALYZE small});
 $coordinator->safe_psql('postgres', q{
@@ -41,6 +42,7 @@ $coordinator->safe_psql('postgres', q{
 	CREATE FOREIGN TABLE u_0 PARTITION OF u FOR VALUES IN (0) SERVER s2 OPTIONS (table_name 'small');
 	CREATE FOREIGN TABLE u_1 PARTITION OF u FOR VALUES IN (1) SERVER s1 OPTIONS (table_name 't1');
 	CREATE FOREIGN TABLE u_3 PARTITION OF u FOR VALUES IN (3) SERVER s1 OPTIONS (table_name 't3');
+	CREATE FOREIGN TABLE written (i int) SERVER s1;
 	ANALYZE t, same, u});
 
 # A session by postgres_fdw, or by exchanges.
@@ -140,6 +142,20 @@ for $way ('postgres_fdw', 'exchange')
 	$second->query_safe('COMMIT');
 	like($session->query_until(qr/ended/, ''), qr/^\Q$right\E$/m, "$way: then it reads all");
 
+	# Nor if the transaction has written at the server of the first one.
+	for my $sql ($all, $merged)
+	{
+		$first->query_safe('BEGIN; LOCK TABLE t1 IN ACCESS EXCLUSIVE MODE');
+		$session->query_safe('BEGIN; INSERT INTO written VALUES (1)');
+		begin($session, $sql);
+		ok(waits_on(1, 't1'), "$way: a reader that has written waits for the first partition");
+		$second->query("SET statement_timeout = '60s'; BEGIN; LOCK TABLE t2 IN ACCESS EXCLUSIVE MODE; COMMIT");
+		is($second->{stderr}, '', "$way: meanwhile the second one can be locked, on another server");
+		$first->query_safe('COMMIT');
+		like($session->query_until(qr/ended/, ''), qr/^\Q$right\E$/m, "$way: then it reads all");
+		$session->query_safe('ROLLBACK');
+	}
+
 	# What is not read is not waited for.
 	$second->query_safe('BEGIN; LOCK TABLE t4 IN ACCESS EXCLUSIVE MODE');
 	is($session->query_safe('SELECT count(*) FROM (SELECT * FROM t LIMIT 2000) x'), 2000, "$way: a LIMIT does not wait for the last partition");
@@ -206,7 +222,7 @@ $shards[0]->safe_psql('postgres', q{
 	CREATE VIEW locks_late AS SELECT locks(k, 20000) AS k FROM source;
 	GRANT ALL ON ALL TABLES IN SCHEMA public TO reader; ANALYZE});
 $coordinator->safe_psql('postgres', q{
-	IMPORT FOREIGN SCHEMA public EXCEPT (t1, t3) FROM SERVER s1 INTO public;
+	IMPORT FOREIGN SCHEMA public EXCEPT (t1, t3, written) FROM SERVER s1 INTO public;
 	ANALYZE source, plain, target;
 	CREATE TABLE here AS SELECT k FROM generate_series(1, 3000) k});
 my $nested = 'SELECT length(v) FROM (SELECT v, random() AS r FROM target ORDER BY r OFFSET 0) z';

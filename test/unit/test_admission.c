@@ -271,7 +271,8 @@ a_word_about_locks_round_trips(void)
 		uint32_t	trial;
 		const char *text;
 	}			words[] = {
-		{PX_LOCKS_WAIT, 0, ""},
+		{PX_LOCKS_AS_JUDGED, 0, ""},
+		{PX_LOCKS_WAIT, 17, " locks=wait:17"},
 		{PX_LOCKS_TRY, 1, " locks=try:1"},
 		{PX_LOCKS_RELEASE, UINT32_MAX, " locks=release:4294967295"},
 	};
