@@ -234,7 +234,7 @@ connect_ahead(const px_siblings *siblings)
 }
 
 void
-px_siblings_ask(px_siblings *siblings)
+px_siblings_ask(px_siblings *siblings, bool waits)
 {
 	MemoryContext oldcontext =
 		MemoryContextSwitchTo(GetMemoryChunkContext(siblings));
@@ -242,7 +242,8 @@ px_siblings_ask(px_siblings *siblings)
 	siblings->trial = next_trial();
 	for (int s = 0; s < siblings->nservers; s++)
 		siblings->servers[s].asked = NULL;
-	ask_first(siblings);
+	if (waits)
+		ask_first(siblings);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -266,7 +267,7 @@ px_siblings_ask_deferred(px_siblings *siblings)
 			px_ask_renew(siblings->scans[i]);
 	}
 	siblings->first = first;
-	px_siblings_ask(siblings);
+	px_siblings_ask(siblings, true);
 	return true;
 }
 

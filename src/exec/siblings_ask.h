@@ -13,9 +13,10 @@
 /*
  * Ask postgres_fdw's sessions about the queries of the scans that have not
  * begun, and connect where streams may begin: all servers at the same time,
- * and about all scans of a server at once.  Blocks, serving interrupts.
+ * and about all scans of a server at once.  Locks of the first scan are waited
+ * for if waits is true.  Blocks, serving interrupts.
  */
-extern void px_siblings_ask(px_siblings *siblings);
+extern void px_siblings_ask(px_siblings *siblings, bool waits);
 
 /*
  * The first child whose locks are going to be waited for when its rows are

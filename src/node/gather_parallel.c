@@ -60,7 +60,7 @@ px_gather_initialize_dsm(CustomScanState *css, ParallelContext *pcxt,
 	if (pcxt->nworkers_to_launch == 0 || !px_enabled)
 		return;
 	px_siblings_reset(state->siblings, state->unpruned, state->any_order);
-	px_siblings_ask(state->siblings);
+	px_siblings_ask(state->siblings, true);
 }
 
 /* Find a scan that is shared; all that are have the same participants. */

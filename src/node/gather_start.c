@@ -88,7 +88,19 @@ px_gather_pass_on(px_gather_state *state, int i)
 	state->reading_known = false;
 }
 
-/* Begin the streams of a subtree that is not going to be run at once. */
+static bool start_ahead(px_gather_state *state);
+
+/* Parameters may not be known yet, nor the keys of a hash join. */
+static bool
+awaits_values(const px_receive_state *receive)
+{
+	return receive->param_exprs != NIL || px_scan_filter_is_awaited(receive);
+}
+
+/*
+ * Begin the streams of a subtree that is not going to be run at once.  True if
+ * a lock has to be waited for when it is: then nothing after it may begin.
+ */
 static bool
 begin_nested(PlanState *node, void *context)
 {
@@ -102,10 +114,8 @@ begin_nested(PlanState *node, void *context)
 	if (IsA(node, ResultState) && ((ResultState *) node)->resconstantqual)
 		return false;
 
-	/* It begins those that it expects to need, when it is run. */
-	if (px_plan_is_gather(node->plan) &&
-		((px_gather_state *) node)->wanted_rows > 0)
-		return false;
+	if (px_plan_is_gather(node->plan))
+		return start_ahead((px_gather_state *) node);
 
 	/* Its sources and fragments begin when the servers have been asked. */
 	if (IsA(node->plan, CustomScan) &&
@@ -115,8 +125,7 @@ begin_nested(PlanState *node, void *context)
 	if (receive == NULL)
 		return planstate_tree_walker(node, begin_nested, context);
 
-	/* Parameters may not be known yet, nor the keys of a hash join. */
-	if (receive->param_exprs == NIL && !px_scan_filter_is_awaited(receive))
+	if (!awaits_values(receive))
 		(void) px_start_ahead(receive);
 	return false;
 }
@@ -284,15 +293,18 @@ locks_unasked(const px_gather_child *child)
 		IsA(child->node, ForeignScanState);
 }
 
-/* Begin all children that can begin before their rows are wanted. */
+/*
+ * Begin all children that can begin before their rows are wanted.  If waits is
+ * true, the first one's rows are, and its locks are waited for.
+ */
 static void
-begin_children(px_gather_state *state)
+begin_children(px_gather_state *state, bool waits)
 {
 	int			limit;
 	int			i = -1;
 
 	state->awaited = -1;
-	px_siblings_ask(state->siblings);
+	px_siblings_ask(state->siblings, waits);
 	px_gather_begin_ahead(state);
 	limit = px_siblings_first_to_wait(state->siblings);
 	while ((i = bms_next_member(state->valid, i)) >= 0 && i < limit)
@@ -304,8 +316,9 @@ begin_children(px_gather_state *state)
 		 * EvalPlanQual may have no use for them.
 		 */
 		if (child->receive == NULL && !child->rescanned && !child->done &&
-			state->css.ss.ps.state->es_epq_active == NULL)
-			(void) begin_nested(child->node, NULL);
+			state->css.ss.ps.state->es_epq_active == NULL &&
+			begin_nested(child->node, NULL))
+			break;
 	}
 	if (state->merge)
 		read_limited(state);
@@ -315,7 +328,7 @@ void
 px_gather_note_row(px_gather_state *state, int i)
 {
 	if (i == state->awaited)
-		begin_children(state);
+		begin_children(state, true);
 }
 
 /*
@@ -324,25 +337,26 @@ px_gather_note_row(px_gather_state *state, int i)
  * px_siblings_ask.  In a merge, all children are going to be read anyway.
  */
 static void
-begin_in_order(px_gather_state *state)
+begin_in_order(px_gather_state *state, bool waits)
 {
 	int			first = bms_next_member(state->valid, -1);
 
 	if (first < 0 || state->any_order ||
 		bms_num_members(state->valid) == 1 ||
 		!locks_unasked(&state->children[first]))
-		begin_children(state);
+		begin_children(state, waits);
 	else if (state->merge)
 	{
 		px_merge_read_first(state->merge, first);
-		begin_children(state);
+		begin_children(state, true);
 	}
 	else
 		state->awaited = first;
 }
 
-bool
-px_gather_start_later(px_gather_state *state)
+/* Begin to read the children that come next. */
+static bool
+start_next(px_gather_state *state, bool waits)
 {
 	int			i = -1;
 
@@ -359,8 +373,14 @@ px_gather_start_later(px_gather_state *state)
 		state->children[i].rescanned =
 			px_gather_rescan_child(&state->children[i]);
 	px_siblings_reset(state->siblings, state->valid, state->any_order);
-	begin_in_order(state);
+	begin_in_order(state, waits);
 	return true;
+}
+
+bool
+px_gather_start_later(px_gather_state *state)
+{
+	return start_next(state, true);
 }
 
 /* How many take part, and what that changes. */
@@ -385,8 +405,8 @@ start_participation(px_gather_state *state)
 	}
 }
 
-void
-px_gather_start(px_gather_state *state)
+static void
+start(px_gather_state *state, bool waits)
 {
 	const CustomScan *scan = (const CustomScan *) state->css.ss.ps.plan;
 	MemoryContext oldcontext =
@@ -405,6 +425,38 @@ px_gather_start(px_gather_state *state)
 	start_participation(state);
 	state->expected_rows = 0;
 	state->returned_rows = 0;
-	(void) px_gather_start_later(state);
+	(void) start_next(state, waits);
 	state->started = true;
+}
+
+void
+px_gather_start(px_gather_state *state)
+{
+	start(state, true);
+}
+
+/*
+ * Start a gather before it is run, without waiting for a lock; see
+ * begin_nested.  If few rows are wanted, or if it is not known yet which
+ * children are read, it is started when it is run.
+ */
+static bool
+start_ahead(px_gather_state *state)
+{
+	const PlanState *node = &state->css.ss.ps;
+
+	if (state->started || state->wanted_rows > 0 || state->merge ||
+		node->plan->parallel_aware || node->chgParam != NULL ||
+		(state->prune_state && state->unpruned == NULL))
+		return false;
+	for (int i = 0; i < state->nchildren; i++)
+	{
+		const px_receive_state *receive = state->children[i].receive;
+
+		if (receive && awaits_values(receive))
+			return false;
+	}
+	start(state, false);
+	return state->awaited >= 0 ||
+		px_siblings_first_to_wait(state->siblings) < state->nchildren;
 }

@@ -29,7 +29,7 @@ for my $p (1 .. 4)
 		GRANT SELECT ON t$p TO reader; ANALYZE t$p});
 	$coordinator->safe_psql('postgres', "CREATE FOREIGN TABLE t_$p PARTITION OF t FOR VALUES IN ($p) SERVER s$n OPTIONS (table_name 't$p')");
 }
-$shards[0]->safe_psql('postgres', 'CREATE TABLE written (i int); GRANT ALL ON written TO reader');
+$shards[0]->safe_psql('postgres', 'CREATE TABLE written (i int); GRANT ALL ON written TO reader; CREATE TABLE later AS SELECT 5 AS p, 7 AS k; GRANT SELECT ON later TO reader');
 $shards[1]->safe_psql('postgres', q{
 	CREATE TABLE small AS SELECT 0 AS p, 1 AS k, 'small' AS v; GRANT SELECT ON small TO reader; ANALYZE small});
 $coordinator->safe_psql('postgres', q{
@@ -43,7 +43,10 @@ $coordinator->safe_psql('postgres', q{
 	CREATE FOREIGN TABLE u_1 PARTITION OF u FOR VALUES IN (1) SERVER s1 OPTIONS (table_name 't1');
 	CREATE FOREIGN TABLE u_3 PARTITION OF u FOR VALUES IN (3) SERVER s1 OPTIONS (table_name 't3');
 	CREATE FOREIGN TABLE written (i int) SERVER s1;
-	ANALYZE t, same, u});
+	CREATE TABLE v (p int, k int) PARTITION BY LIST (p);
+	CREATE FOREIGN TABLE v_5 PARTITION OF v FOR VALUES IN (5) SERVER s1 OPTIONS (table_name 'later');
+	CREATE FOREIGN TABLE v_0 PARTITION OF v FOR VALUES IN (0) SERVER s2 OPTIONS (table_name 'small');
+	ANALYZE t, same, u, v});
 
 # A session by postgres_fdw, or by exchanges.
 sub reader
@@ -156,6 +159,15 @@ for $way ('postgres_fdw', 'exchange')
 		$session->query_safe('ROLLBACK');
 	}
 
+	# Nor what another part of the query reads later.
+	$first->query_safe('BEGIN; LOCK TABLE t3 IN ACCESS EXCLUSIVE MODE');
+	begin($session, 'SELECT count(*), sum(k) FROM (SELECT k FROM t WHERE k > 0 UNION ALL SELECT k FROM v WHERE k > 0) x');
+	ok(waits_on(1, 't3'), "$way: a reader waits for a partition in the first part of a UNION ALL");
+	$second->query("SET statement_timeout = '60s'; BEGIN; LOCK TABLE small IN ACCESS EXCLUSIVE MODE; COMMIT");
+	is($second->{stderr}, '', "$way: meanwhile one of the second part can be locked");
+	$first->query_safe('COMMIT');
+	like($session->query_until(qr/ended/, ''), qr/^20002\|/m, "$way: then it reads all");
+
 	# What is not read is not waited for.
 	$second->query_safe('BEGIN; LOCK TABLE t4 IN ACCESS EXCLUSIVE MODE');
 	is($session->query_safe('SELECT count(*) FROM (SELECT * FROM t LIMIT 2000) x'), 2000, "$way: a LIMIT does not wait for the last partition");
@@ -222,7 +234,7 @@ $shards[0]->safe_psql('postgres', q{
 	CREATE VIEW locks_late AS SELECT locks(k, 20000) AS k FROM source;
 	GRANT ALL ON ALL TABLES IN SCHEMA public TO reader; ANALYZE});
 $coordinator->safe_psql('postgres', q{
-	IMPORT FOREIGN SCHEMA public EXCEPT (t1, t3, written) FROM SERVER s1 INTO public;
+	IMPORT FOREIGN SCHEMA public EXCEPT (t1, t3, written, later) FROM SERVER s1 INTO public;
 	ANALYZE source, plain, target;
 	CREATE TABLE here AS SELECT k FROM generate_series(1, 3000) k});
 my $nested = 'SELECT length(v) FROM (SELECT v, random() AS r FROM target ORDER BY r OFFSET 0) z';
