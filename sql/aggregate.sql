@@ -45,3 +45,8 @@ SELECT count(*) FROM (SELECT count(*) FROM numbers OFFSET 0) q;
 SELECT count(*) FROM (SELECT max(a.v) FROM parted a JOIN parted b USING (id)) q;
 SELECT count(*) FROM (SELECT max(id) FROM numbers HAVING count(*) > 1) q;
 SELECT explain_stable('SELECT count(*) FROM (SELECT digit FROM numbers n JOIN numbers m USING (id, digit) GROUP BY digit) q', 'VERBOSE, COSTS OFF');
+
+-- DISTINCT of constants
+SELECT * FROM exchange_differences('SELECT DISTINCT coalesce(5, id) FROM numbers');
+SELECT * FROM exchange_differences('SELECT DISTINCT w, x FROM (SELECT 5 AS w, ''x'' AS x, * FROM parted) q');
+SELECT * FROM exchange_differences('SELECT DISTINCT coalesce(false, n.id > 3) FROM numbers n, numbers m WHERE n.id < 5 AND m.id < 5');

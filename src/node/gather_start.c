@@ -305,7 +305,6 @@ begin_children(px_gather_state *state, bool waits)
 
 	state->awaited = -1;
 	px_siblings_ask(state->siblings, waits);
-	px_gather_begin_ahead(state);
 	limit = px_siblings_first_to_wait(state->siblings);
 	while ((i = bms_next_member(state->valid, i)) >= 0 && i < limit)
 	{
@@ -320,6 +319,7 @@ begin_children(px_gather_state *state, bool waits)
 			begin_nested(child->node, NULL))
 			break;
 	}
+	px_gather_begin_ahead(state);
 	if (state->merge)
 		read_limited(state);
 }

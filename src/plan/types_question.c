@@ -73,6 +73,8 @@ px_types_question_add_other(px_types_question *question, const List *types)
 List *
 px_types_question_end(const px_types_question *question, int nparams)
 {
+	if (question->tests.len == 0)
+		return NIL;
 	return list_make2(makeString(px_ask_types_sql(question->tests.data,
 												  question->from.data)),
 					  makeInteger(nparams));

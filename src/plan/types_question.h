@@ -37,7 +37,10 @@ extern void px_types_question_add(px_types_question *question,
 extern void px_types_question_add_other(px_types_question *question,
 										const List *types);
 
-/* What px_ask_types_begin takes; see px_ask_types_item about nparams. */
+/*
+ * What px_ask_types_begin takes; see px_ask_types_item about nparams.  NIL if
+ * any types will do.
+ */
 extern List *px_types_question_end(const px_types_question *question,
 								   int nparams);
 
