@@ -29,19 +29,24 @@ next_trial(void)
 	return last;
 }
 
-/* The first child that was deferred, and has not begun; n if there is none. */
+/* Was the child deferred, and has not begun since? */
+static bool
+is_deferred(const px_siblings *siblings, int i)
+{
+	return siblings->unbegun[i] &&
+		siblings->scans[i]->phase == PX_RECEIVE_NEW &&
+		siblings->scans[i]->asked.deferred;
+}
+
+/* The first of these; n if there is none. */
 static int
 first_deferred(const px_siblings *siblings)
 {
-	for (int i = 0; i < siblings->n; i++)
-	{
-		const px_receive_state *scan = siblings->scans[i];
+	int			i = 0;
 
-		if (siblings->unbegun[i] && scan->phase == PX_RECEIVE_NEW &&
-			scan->asked.deferred)
-			return i;
-	}
-	return siblings->n;
+	while (i < siblings->n && !is_deferred(siblings, i))
+		i++;
+	return i;
 }
 
 /*
@@ -263,7 +268,7 @@ px_siblings_ask_deferred(px_siblings *siblings)
 		return false;
 	for (int i = first; i < siblings->n; i++)
 	{
-		if (siblings->unbegun[i] && siblings->scans[i]->asked.deferred)
+		if (is_deferred(siblings, i))
 			px_ask_renew(siblings->scans[i]);
 	}
 	siblings->first = first;

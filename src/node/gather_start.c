@@ -423,6 +423,7 @@ start(px_gather_state *state, bool waits)
 	if (!state->any_order)
 		work_at_once(state);
 	start_participation(state);
+	state->awaited = -1;
 	state->expected_rows = 0;
 	state->returned_rows = 0;
 	(void) start_next(state, waits);
