@@ -50,3 +50,4 @@ SELECT explain_stable('SELECT count(*) FROM (SELECT digit FROM numbers n JOIN nu
 SELECT * FROM exchange_differences('SELECT DISTINCT coalesce(5, id) FROM numbers');
 SELECT * FROM exchange_differences('SELECT DISTINCT w, x FROM (SELECT 5 AS w, ''x'' AS x, * FROM parted) q');
 SELECT * FROM exchange_differences('SELECT DISTINCT coalesce(false, n.id > 3) FROM numbers n, numbers m WHERE n.id < 5 AND m.id < 5');
+SELECT * FROM exchange_differences('SELECT w FROM (SELECT 5 AS w, * FROM parted) q GROUP BY w');

@@ -191,8 +191,12 @@ px_partial_agg_path(PlannerInfo *root, RelOptInfo *input_rel,
 	Path	   *local = NULL;
 	CustomPath *path;
 
+	/*
+	 * There may be no column, if nobody reads aggregates, or if all keys are
+	 * constants.
+	 */
 	if (px_partial_aggregates_setting == PX_PARTIAL_OFF ||
-		px_original_routine(output_rel) == NULL ||
+		partial->exprs == NIL || px_original_routine(output_rel) == NULL ||
 		root->parse->groupingSets != NIL ||
 		!px_rel_is_eligible(root, output_rel))
 		return NULL;
