@@ -303,7 +303,7 @@ begin_children(px_gather_state *state, bool waits)
 	int			limit;
 	int			i = -1;
 
-	state->awaited = -1;
+	state->awaited = NULL;
 	px_siblings_ask(state->siblings, waits);
 	limit = px_siblings_first_to_wait(state->siblings);
 	while ((i = bms_next_member(state->valid, i)) >= 0 && i < limit)
@@ -327,7 +327,7 @@ begin_children(px_gather_state *state, bool waits)
 void
 px_gather_note_row(px_gather_state *state, int i)
 {
-	if (i == state->awaited)
+	if (&state->children[i] == state->awaited)
 		begin_children(state, true);
 }
 
@@ -351,7 +351,7 @@ begin_in_order(px_gather_state *state, bool waits)
 		begin_children(state, true);
 	}
 	else
-		state->awaited = first;
+		state->awaited = &state->children[first];
 }
 
 /* Begin to read the children that come next. */
@@ -423,7 +423,7 @@ start(px_gather_state *state, bool waits)
 	if (!state->any_order)
 		work_at_once(state);
 	start_participation(state);
-	state->awaited = -1;
+	state->awaited = NULL;
 	state->expected_rows = 0;
 	state->returned_rows = 0;
 	(void) start_next(state, waits);
@@ -458,6 +458,6 @@ start_ahead(px_gather_state *state)
 			return false;
 	}
 	start(state, false);
-	return state->awaited >= 0 ||
+	return state->awaited != NULL ||
 		px_siblings_first_to_wait(state->siblings) < state->nchildren;
 }

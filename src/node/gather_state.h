@@ -54,8 +54,8 @@ typedef struct px_gather_state
 	Bitmapset  *unpruned;		/* children that were not pruned away */
 	Bitmapset  *valid;			/* those of them that are being read */
 	Bitmapset  *later;			/* those that are read when these are done */
-	int			awaited;		/* others begin when this one has a row, or
-								 * none; -1 if they have begun */
+	px_gather_child *awaited;	/* others begin when this one has a row, or
+								 * none; NULL if they have begun */
 	double		expected_rows;	/* of the children that are, or were, read */
 	double		returned_rows;
 	px_gather_order order;		/* PX_GATHER_FIRST_IN_ORDER becomes
