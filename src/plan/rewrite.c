@@ -278,12 +278,22 @@ subquery_read_wholly(const Query *query)
 	const Query *subquery = px_subquery_of_all(query);
 	Bitmapset  *columns = NULL;
 	ListCell   *lc;
+	int			rtindex;
 
 	if (subquery == NULL)
 		return NULL;
-	pull_varattnos((Node *) query->targetList,
-				   linitial_node(RangeTblRef, query->jointree->fromlist)->rtindex,
-				   &columns);
+
+	/* Expressions may have subqueries of their own, which read it, too. */
+	rtindex = linitial_node(RangeTblRef, query->jointree->fromlist)->rtindex;
+	foreach(lc, pull_vars_of_level((Node *) query->targetList, 0))
+	{
+		const Var  *var = lfirst(lc);
+
+		if (IsA(var, Var) && var->varno == rtindex)
+			columns = bms_add_member(columns,
+									 var->varattno -
+									 FirstLowInvalidHeapAttributeNumber);
+	}
 	if (bms_is_member(InvalidAttrNumber - FirstLowInvalidHeapAttributeNumber,
 					  columns))
 		return unconstify(Query *, subquery);	/* the whole row */
