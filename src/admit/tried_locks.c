@@ -13,6 +13,7 @@
 
 #include "access/xact.h"
 
+#include "admit/resource_owner.h"
 #include "admit/tried_locks.h"
 
 /* The last trial's, and where it was made. */
@@ -38,16 +39,6 @@ forget_at_subend(SubXactEvent event, SubTransactionId mine,
 		owner = NULL;
 }
 
-/* Delete a resource owner; its parent gets its locks, or they are released. */
-static void
-end_owner(ResourceOwner ended, bool keep)
-{
-	ResourceOwnerRelease(ended, RESOURCE_RELEASE_BEFORE_LOCKS, keep, false);
-	ResourceOwnerRelease(ended, RESOURCE_RELEASE_LOCKS, keep, false);
-	ResourceOwnerRelease(ended, RESOURCE_RELEASE_AFTER_LOCKS, keep, false);
-	ResourceOwnerDelete(ended);
-}
-
 /* Make the owner of a trial the last one. */
 static void
 renew_owner(uint32 trial)
@@ -66,7 +57,7 @@ renew_owner(uint32 trial)
 	}
 	owner = NULL;
 	if (earlier)
-		end_owner(earlier, true);
+		px_resource_owner_end(earlier, true);
 	owner = ResourceOwnerCreate(CurTransactionResourceOwner,
 								"pg_exchange trial");
 	owner_trial = trial;
@@ -93,7 +84,7 @@ void
 px_tried_locks_keep(ResourceOwner from, ResourceOwner trial)
 {
 	ResourceOwnerNewParent(from, trial);
-	end_owner(from, true);
+	px_resource_owner_end(from, true);
 }
 
 void
@@ -104,5 +95,5 @@ px_tried_locks_release(uint32 trial)
 	if (released == NULL || owner_trial != trial || owner_in_use)
 		return;
 	owner = NULL;
-	end_owner(released, false);
+	px_resource_owner_end(released, false);
 }

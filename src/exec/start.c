@@ -485,30 +485,36 @@ px_start_ahead(px_receive_state *state)
 		(state->session_next == NULL && px_start_begin(state, false));
 }
 
-bool
-px_start_has_question(px_receive_state *state)
+/* Is it yet to be decided how the scan begins? */
+static bool
+is_open(const px_receive_state *state)
+{
+	return px_enabled && state->phase == PX_RECEIVE_NEW &&
+		state->hold == PX_HOLD_NONE && state->attempt == NULL;
+}
+
+/* Does anything that is known speak against a stream? */
+static bool
+is_refused(const px_receive_state *state)
 {
 	const px_peer *peer = px_receive_peer(state);
 
-	return px_enabled && state->phase == PX_RECEIVE_NEW &&
-		state->hold == PX_HOLD_NONE && state->attempt == NULL &&
-		state->nfilters == 0 && !state->types_alone &&
-		!state->asked.deferred &&
-		state->session_next == NULL && peer->refusal == NULL &&
-		peer->stream_refusal == NULL && px_is_ok(judge_here(state)) &&
+	return state->session_next != NULL || peer->refusal != NULL ||
+		peer->stream_refusal != NULL || !px_is_ok(judge_here(state));
+}
+
+bool
+px_start_has_question(px_receive_state *state)
+{
+	return is_open(state) && state->nfilters == 0 && !state->types_alone &&
+		!state->asked.deferred && !is_refused(state) &&
 		(!px_ask_is_known(state) || px_ask_types_is_due(state));
 }
 
 bool
 px_start_is_unasked(const px_receive_state *state)
 {
-	const px_peer *peer = px_receive_peer(state);
-
-	return px_enabled && state->phase == PX_RECEIVE_NEW &&
-		state->hold == PX_HOLD_NONE && state->attempt == NULL &&
-		!state->asked.answered &&
-		(state->session_next != NULL || peer->refusal != NULL ||
-		 peer->stream_refusal != NULL || !px_is_ok(judge_here(state)));
+	return is_open(state) && !state->asked.answered && is_refused(state);
 }
 
 bool

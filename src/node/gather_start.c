@@ -341,17 +341,18 @@ begin_in_order(px_gather_state *state, bool waits)
 {
 	int			first = bms_next_member(state->valid, -1);
 
-	if (first < 0 || state->any_order ||
-		bms_num_members(state->valid) == 1 ||
-		!locks_unasked(&state->children[first]))
-		begin_children(state, waits);
-	else if (state->merge)
+	if (first >= 0 && !state->any_order &&
+		bms_num_members(state->valid) > 1 &&
+		locks_unasked(&state->children[first]))
 	{
+		if (state->merge == NULL)
+		{
+			state->awaited = &state->children[first];
+			return;
+		}
 		px_merge_read_first(state->merge, first);
-		begin_children(state, true);
 	}
-	else
-		state->awaited = &state->children[first];
+	begin_children(state, waits);
 }
 
 /* Begin to read the children that come next. */

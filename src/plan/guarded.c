@@ -9,6 +9,7 @@
 
 #include "utils/resowner.h"
 
+#include "admit/resource_owner.h"
 #include "plan/guarded.h"
 
 /* Is it about data, or a limit that the data exceed? */
@@ -28,16 +29,6 @@ is_about_data(int sqlerrcode)
 		default:
 			return false;
 	}
-}
-
-/* What is held yet is the caller's after a success, and let go otherwise. */
-static void
-release(ResourceOwner owner, bool success)
-{
-	ResourceOwnerRelease(owner, RESOURCE_RELEASE_BEFORE_LOCKS, success, false);
-	ResourceOwnerRelease(owner, RESOURCE_RELEASE_LOCKS, success, false);
-	ResourceOwnerRelease(owner, RESOURCE_RELEASE_AFTER_LOCKS, success, false);
-	ResourceOwnerDelete(owner);
 }
 
 bool
@@ -69,6 +60,6 @@ px_guarded(void (*function) (void *arg), void *arg)
 		ok = false;
 	}
 	PG_END_TRY();
-	release(owner, ok);
+	px_resource_owner_end(owner, ok);
 	return ok;
 }

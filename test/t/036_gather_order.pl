@@ -72,24 +72,38 @@ sub waits_on
 }
 
 my $way;
+
+# While a reader waits for a table that a session has locked, another session can lock tables that are read later, and
+# then the reader has its rows.  Of the table that is held: its session, shard and name; of the others: a session and names.
+sub lets_lock
+{
+	my ($reader, $sql, $rows, $held, $later, %names) = @_;
+	my ($holder, $other) = ($held->[0], $later->[0]);
+	$holder->query_safe("BEGIN; LOCK TABLE $held->[2] IN ACCESS EXCLUSIVE MODE");
+	begin($reader, $sql);
+	ok(waits_on($held->[1], $held->[2]), "$way: $names{waits}");
+	$other->query("SET statement_timeout = '60s'; BEGIN; LOCK TABLE $later->[1] IN ACCESS EXCLUSIVE MODE; COMMIT");
+	is($other->{stderr}, '', "$way: $names{lets}");
+	$names{meanwhile}->() if $names{meanwhile};
+	$holder->query_safe('COMMIT');
+	like($reader->query_until(qr/ended/, ''), qr/^$rows/m, "$way: then it reads all");
+	return;
+}
+
 my $all = 'SELECT count(*), sum(k) FROM (SELECT * FROM t OFFSET 0) x';
 my $merged = 'SELECT count(*), sum(k) FROM (SELECT k FROM t ORDER BY k OFFSET 0) x';
 # It returns nine times as many rows as are expected: so all partitions are begun.
 my $semi_join = 'SELECT FROM t WHERE k % 2 < 5 AND k % 3 < 5 AND EXISTS (SELECT FROM same WHERE same.p = t.p AND same.k = t.k)';
 my $right = '20000|' . 4 * 5000 * 5001 / 2;
+my $right_rows = qr/\Q$right\E$/m;
 for $way ('postgres_fdw', 'exchange')
 {
 	my ($first, $second) = map { open_session($_) } @shards;
 	my $session = reader($way);
 
 	# Whoever locks the partitions in their order must not wait for a reader that waits for him.
-	$first->query_safe('BEGIN; LOCK TABLE t1 IN ACCESS EXCLUSIVE MODE');
-	begin($session, $all);
-	ok(waits_on(1, 't1'), "$way: a reader waits for the first partition");
-	$second->query_safe("SET statement_timeout = '60s'; BEGIN; LOCK TABLE t2 IN ACCESS EXCLUSIVE MODE; COMMIT");
-	is($second->{stderr}, '', "$way: meanwhile the second one can be locked, on another server");
-	$first->query_safe('COMMIT');
-	like($session->query_until(qr/ended/, ''), qr/^\Q$right\E$/m, "$way: then it reads all");
+	lets_lock($session, $all, $right_rows, [ $first, 1, 't1' ], [ $second, 't2' ],
+		waits => 'a reader waits for the first partition', lets => 'meanwhile the second one can be locked, on another server');
 
 	# Nor whoever has one in the middle, and goes on to the next one on that server.
 	$second->query_safe('BEGIN; LOCK TABLE t2 IN ACCESS EXCLUSIVE MODE');
@@ -102,71 +116,44 @@ for $way ('postgres_fdw', 'exchange')
 	# Nor whoever goes on to the next one on another server; those before it are locked, as they were read.
 	for my $sql ($all, $merged)
 	{
-		$second->query_safe('BEGIN; LOCK TABLE t2 IN ACCESS EXCLUSIVE MODE');
-		begin($session, $sql);
-		ok(waits_on(2, 't2'), "$way: a reader waits for the second of four");
-		$first->query("SET statement_timeout = '60s'; BEGIN; LOCK TABLE t3 IN ACCESS EXCLUSIVE MODE; COMMIT");
-		is($first->{stderr}, '', "$way: meanwhile the third one can be locked, on another server");
-		$second->query_safe('COMMIT');
-		like($session->query_until(qr/ended/, ''), qr/^\Q$right\E$/m, "$way: then it reads all");
-
-		$first->query_safe('BEGIN; LOCK TABLE t3 IN ACCESS EXCLUSIVE MODE');
-		begin($session, $sql);
-		ok(waits_on(1, 't3'), "$way: a reader waits for the third of four");
-		$second->query("SET statement_timeout = '60s'; BEGIN; LOCK TABLE t4 IN ACCESS EXCLUSIVE MODE; COMMIT");
-		is($second->{stderr}, '', "$way: meanwhile the last one can be locked, on another server");
-		$second->query('BEGIN; LOCK TABLE t2 IN ACCESS EXCLUSIVE MODE NOWAIT; ROLLBACK');
-		like($second->{stderr}, qr/could not obtain lock/, "$way: but not the second one");
-		$second->{stderr} = '';
-		$first->query_safe('COMMIT');
-		like($session->query_until(qr/ended/, ''), qr/^\Q$right\E$/m, "$way: then it reads all");
+		lets_lock($session, $sql, $right_rows, [ $second, 2, 't2' ], [ $first, 't3' ],
+			waits => 'a reader waits for the second of four', lets => 'meanwhile the third one can be locked, on another server');
+		lets_lock($session, $sql, $right_rows, [ $first, 1, 't3' ], [ $second, 't4' ],
+			waits => 'a reader waits for the third of four', lets => 'meanwhile the last one can be locked, on another server',
+			meanwhile => sub {
+				$second->query('BEGIN; LOCK TABLE t2 IN ACCESS EXCLUSIVE MODE NOWAIT; ROLLBACK');
+				like($second->{stderr}, qr/could not obtain lock/, "$way: but not the second one");
+				$second->{stderr} = '';
+			});
 	}
 
 	# Nor if the session reads the first partition, unasked.
 	$session->query_safe("SET pg_exchange.min_bytes = '64kB'");
 	for my $order ('', 'ORDER BY k')
 	{
-		$second->query_safe('BEGIN; LOCK TABLE small IN ACCESS EXCLUSIVE MODE');
-		begin($session, "SELECT count(*), count(v) FROM (SELECT k, v FROM u $order OFFSET 0) x");
-		ok(waits_on(2, 'small'), "$way: a reader waits for a small first partition");
-		$first->query("SET statement_timeout = '60s'; BEGIN; LOCK TABLE t1, t3 IN ACCESS EXCLUSIVE MODE; COMMIT");
-		is($first->{stderr}, '', "$way: meanwhile the others can be locked");
-		$second->query_safe('COMMIT');
-		like($session->query_until(qr/ended/, ''), qr/^10001\|/m, "$way: then it reads all");
+		lets_lock($session, "SELECT count(*), count(v) FROM (SELECT k, v FROM u $order OFFSET 0) x", qr/10001\|/, [ $second, 2, 'small' ], [ $first, 't1, t3' ],
+			waits => 'a reader waits for a small first partition', lets => 'meanwhile the others can be locked');
 	}
 	$session->query_safe('RESET pg_exchange.min_bytes');
 
 	# Nor if a subquery comes before that.
-	$second->query_safe('BEGIN; LOCK TABLE small IN ACCESS EXCLUSIVE MODE');
-	begin($session, "SELECT count(*), sum(k) FROM (SELECT * FROM t WHERE k > (SELECT min(k) - 1 FROM u_0) OFFSET 0) x");
-	ok(waits_on(2, 'small'), "$way: a reader waits for what a subquery reads");
-	$first->query("SET statement_timeout = '60s'; BEGIN; LOCK TABLE t1 IN ACCESS EXCLUSIVE MODE; COMMIT");
-	is($first->{stderr}, '', "$way: meanwhile the first partition can be locked");
-	$second->query_safe('COMMIT');
-	like($session->query_until(qr/ended/, ''), qr/^\Q$right\E$/m, "$way: then it reads all");
+	lets_lock($session, 'SELECT count(*), sum(k) FROM (SELECT * FROM t WHERE k > (SELECT min(k) - 1 FROM u_0) OFFSET 0) x', $right_rows,
+		[ $second, 2, 'small' ], [ $first, 't1' ],
+		waits => 'a reader waits for what a subquery reads', lets => 'meanwhile the first partition can be locked');
 
 	# Nor if the transaction has written at the server of the first one.
 	for my $sql ($all, $merged)
 	{
-		$first->query_safe('BEGIN; LOCK TABLE t1 IN ACCESS EXCLUSIVE MODE');
 		$session->query_safe('BEGIN; INSERT INTO written VALUES (1)');
-		begin($session, $sql);
-		ok(waits_on(1, 't1'), "$way: a reader that has written waits for the first partition");
-		$second->query("SET statement_timeout = '60s'; BEGIN; LOCK TABLE t2 IN ACCESS EXCLUSIVE MODE; COMMIT");
-		is($second->{stderr}, '', "$way: meanwhile the second one can be locked, on another server");
-		$first->query_safe('COMMIT');
-		like($session->query_until(qr/ended/, ''), qr/^\Q$right\E$/m, "$way: then it reads all");
+		lets_lock($session, $sql, $right_rows, [ $first, 1, 't1' ], [ $second, 't2' ],
+			waits => 'a reader that has written waits for the first partition', lets => 'meanwhile the second one can be locked, on another server');
 		$session->query_safe('ROLLBACK');
 	}
 
 	# Nor what another part of the query reads later.
-	$first->query_safe('BEGIN; LOCK TABLE t3 IN ACCESS EXCLUSIVE MODE');
-	begin($session, 'SELECT count(*), sum(k) FROM (SELECT k FROM t WHERE k > 0 UNION ALL SELECT k FROM v WHERE k > 0) x');
-	ok(waits_on(1, 't3'), "$way: a reader waits for a partition in the first part of a UNION ALL");
-	$second->query("SET statement_timeout = '60s'; BEGIN; LOCK TABLE small IN ACCESS EXCLUSIVE MODE; COMMIT");
-	is($second->{stderr}, '', "$way: meanwhile one of the second part can be locked");
-	$first->query_safe('COMMIT');
-	like($session->query_until(qr/ended/, ''), qr/^20002\|/m, "$way: then it reads all");
+	lets_lock($session, 'SELECT count(*), sum(k) FROM (SELECT k FROM t WHERE k > 0 UNION ALL SELECT k FROM v WHERE k > 0) x', qr/20002\|/,
+		[ $first, 1, 't3' ], [ $second, 'small' ],
+		waits => 'a reader waits for a partition in the first part of a UNION ALL', lets => 'meanwhile one of the second part can be locked');
 
 	# What is not read is not waited for.
 	$second->query_safe('BEGIN; LOCK TABLE t4 IN ACCESS EXCLUSIVE MODE');
