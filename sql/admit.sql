@@ -326,6 +326,38 @@ SELECT tried($$SELECT id, nested('release:3'), 1 / length('') FROM parted$$, 'tr
 SELECT tried(NULL, 'release:3') AS last;
 SELECT * FROM locked ORDER BY 1;
 COMMIT;
+-- with a question about types, which is the last query of the text
+CREATE FUNCTION asked(text text, word text DEFAULT '') RETURNS text LANGUAGE sql AS
+    $$SELECT concat_ws(' ', substring(a FROM 'types=same'), replace(substring(a FROM 'against=.*$'), '%20', ' '))
+        FROM public.admission(text, false, ' types=1' || word) a$$;
+CREATE FUNCTION about(item text, type text) RETURNS text LANGUAGE sql AS
+    $$SELECT format('SELECT CASE WHEN exchange.has_type(ROW(r.c, NULL::%s), -1) THEN ''same'' END FROM (SELECT) d LEFT JOIN (SELECT %s) r(c) ON false', type, item)$$;
+SELECT text, asked(text) FROM unnest(ARRAY[
+    about('id FROM here', 'int4'),
+    about('id FROM here', 'text'),
+    'SELECT id FROM here; ' || about('id FROM here', 'int4'),
+    'SELECT id FROM here; ' || about('id FROM here', 'text'),
+    'SELECT now() FROM here; ' || about('id FROM here', 'int4'),
+    'SELECT missing FROM here; ' || about('id FROM here', 'int4'),
+    'SELECT id FROM here; ' || about('missing FROM here', 'int4'),
+    'SELECT id FROM here; SELECT id FROM here; ' || about('id FROM here', 'int4'),
+    'SELECT id FROM here; SELECT FROM (VALUES (1)) v',
+    'SELECT id FROM here; SELECT 1 WHERE false',
+    'SELECT id FROM here; SELECT generate_series(1, 2)',
+    'SELECT id FROM here; SELECT 1 INTO new_table',
+    'SELECT id FROM here; DROP TABLE here',
+    'SELECT id FROM here; SELECT * FORM here',
+    '']) WITH ORDINALITY AS t(text, n) ORDER BY n;
+BEGIN;
+SELECT asked('SELECT id FROM here; ' || about('id FROM parted', 'int4'), ' locks=try:1');
+SELECT * FROM locked ORDER BY 1;
+SELECT tried(NULL, 'release:1') AS last;
+SELECT * FROM locked ORDER BY 1;
+INSERT INTO mother VALUES (1);
+SELECT asked('SELECT id FROM here; ' || about('id FROM here', 'int4')) AS written;
+ROLLBACK;
+SELECT admission('SELECT 1', false, ' types=2');
+
 SELECT tried('SELECT 1', 'try:0');
 SELECT tried('SELECT 1', 'later');
 SELECT tried('SELECT 1', 'release:4294967296');

@@ -24,6 +24,7 @@
 
 #include "access/xact.h"
 #include "catalog/pg_inherits.h"
+#include "executor/spi.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/analyze.h"
@@ -77,22 +78,23 @@ has_children(Node *node, void *context)
 	return expression_tree_walker(node, has_children, context);
 }
 
-/* A query, and what was found out about it. */
-typedef struct judged_query
+/* What is judged, and what was found out about it. */
+typedef struct judged_text
 {
-	const char *text;
+	const char *text;			/* a query, a question about types, or both */
+	bool		asks_types;
+	bool		asks_query;		/* false: the query need not be judged */
 	Cost		cost;			/* -1 if it was not planned */
-} judged_query;
+	bool		same_types;
+} judged_text;
 
 /*
- * Parse and plan a query.  Returns why only this session may run it, or NULL.
+ * Parse and plan the query.  Returns why only this session may run it, or NULL.
  */
 static char *
-judge_query(void *arg)
+judge_query(judged_text *judged, List *parsed)
 {
-	judged_query *judged = arg;
 	const char *text = judged->text;
-	List	   *parsed = pg_parse_query(text);
 	List	   *rewritten;
 	Query	   *query;
 	PlannedStmt *stmt;
@@ -123,6 +125,45 @@ judge_query(void *arg)
 	reason = px_session_judge_plan(stmt);
 	if (reason == NULL)
 		(void) px_check_permissions(stmt, true);
+	return reason;
+}
+
+/* Run a question about types, a statement of the text. */
+static bool
+has_types(const char *text, const RawStmt *statement)
+{
+	char	   *sql = pstrdup(text + statement->stmt_location);
+	bool		same;
+	bool		isnull = true;
+
+	if (statement->stmt_len > 0)
+		sql[statement->stmt_len] = '\0';
+	SPI_connect();
+	same = SPI_execute(sql, true, 2) == SPI_OK_SELECT && SPI_processed == 1;
+	if (same)
+		(void) SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1,
+							 &isnull);
+	SPI_finish();
+	return same && !isnull;
+}
+
+/* Returns what judge_query does. */
+static char *
+judge_text(void *arg)
+{
+	judged_text *judged = arg;
+	List	   *parsed = pg_parse_query(judged->text);
+	RawStmt    *types = NULL;
+	char	   *reason = NULL;
+
+	if (judged->asks_types && parsed != NIL)
+	{
+		types = llast_node(RawStmt, parsed);
+		parsed = list_delete_last(parsed);
+	}
+	if (judged->asks_query && (types == NULL || parsed != NIL))
+		reason = judge_query(judged, parsed);
+	judged->same_types = types && has_types(judged->text, types);
 	return reason;
 }
 
@@ -176,12 +217,12 @@ is_deferred(const char *against)
 }
 
 /*
- * Judge a query whose locks are not to be waited for.  If those of another one
+ * Judge a text whose locks are not to be waited for.  If those of another one
  * were not to be had in this statement, they come first: whoever has them may
  * go on to lock what this one reads, and must not wait for us.
  */
 static const char *
-judge_trying(judged_query *query, uint32 trial)
+judge_trying(judged_text *judged, uint32 trial)
 {
 	static TimestampTz deferred_in = 0;
 	TimestampTz statement = GetCurrentStatementStartTimestamp();
@@ -189,7 +230,7 @@ judge_trying(judged_query *query, uint32 trial)
 
 	if (deferred_in == statement || is_late())
 		return PX_AGAINST_DEFERRED;
-	against = px_judge_trying(judge_query, query, trial);
+	against = px_judge_trying(judge_text, judged, trial);
 	if (is_deferred(against))
 		deferred_in = statement;
 	return against;
@@ -209,11 +250,11 @@ Datum
 px_sql_admit(PG_FUNCTION_ARGS)
 {
 	px_admission admission = {0};
+	judged_text judged = {.cost = -1};
 	px_hello	peer;
 	char		answer[PX_ADMISSION_NBYTES_MAX + 1];
 	const char *against = NULL;
-	px_lock_wish wish;
-	uint32		trial;
+	px_wish		wish;
 	px_fault	fault = {0};
 	bool		want_snapshot = !PG_ARGISNULL(2) && PG_GETARG_BOOL(2);
 	bool		has_written =
@@ -224,23 +265,26 @@ px_sql_admit(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("exchange hello must not be null")));
 	px_hello_receive(PG_GETARG_TEXT_PP(0), &peer);
-	px_hello_check(px_lock_word_read(text_to_cstring(PG_GETARG_TEXT_PP(0)),
-									 &wish, &trial, &fault), &fault);
-	if (wish == PX_LOCKS_RELEASE)
-		px_tried_locks_release(trial);
+	px_hello_check(px_wish_read(text_to_cstring(PG_GETARG_TEXT_PP(0)), &wish,
+								&fault), &fault);
+	if (wish.locks == PX_LOCKS_RELEASE)
+		px_tried_locks_release(wish.trial);
 
 	px_hello_self(&admission.hello);
 	admission.pid = MyProcPid;
 	admission.session = px_session_fingerprint();
 	admission.idle_ms = (uint32) IdleInTransactionSessionTimeout;
 
-	if (!PG_ARGISNULL(1) && (!has_written || wish != PX_LOCKS_AS_JUDGED))
+	judged.asks_types = wish.types;
+	judged.asks_query = !has_written || wish.locks != PX_LOCKS_AS_JUDGED;
+	if (!PG_ARGISNULL(1) && (judged.asks_query || judged.asks_types))
 	{
-		judged_query query = {text_to_cstring(PG_GETARG_TEXT_PP(1)), -1};
-
-		against = wish == PX_LOCKS_TRY ? judge_trying(&query, trial) :
-			px_judge_guarded(judge_query, &query);
-		admission.cost = admitted_cost(query.cost);
+		judged.text = text_to_cstring(PG_GETARG_TEXT_PP(1));
+		against = wish.locks == PX_LOCKS_TRY ?
+			judge_trying(&judged, wish.trial) :
+			px_judge_guarded(judge_text, &judged);
+		admission.cost = admitted_cost(judged.cost);
+		admission.same_types = judged.same_types;
 	}
 
 	/* No other session sees what this transaction has written. */

@@ -44,15 +44,16 @@
 #define ADMISSION_NCHARS_MAX	"1536"
 StaticAssertDecl(PX_ADMISSION_NBYTES_MAX < 1536, "longer admissions");
 
-/* What is in it, too, if types were asked about and are the same. */
-#define TYPES_ARE_SAME	"<types>"
-
-/* A number, an admission, and what was found out about types. */
+/*
+ * A number, and an admission.  Whoever named what it complains of may have used
+ * our tags; and a remote that lies may say nothing, or more than it may.
+ */
 #define WORDS \
 	"'%03d' OPERATOR(pg_catalog.||) COALESCE('" ADMISSION_BEGIN "'" \
-	" OPERATOR(pg_catalog.||) %s" \
-	" OPERATOR(pg_catalog.||) '" ADMISSION_END "', '')" \
-	" OPERATOR(pg_catalog.||) %s"
+	" OPERATOR(pg_catalog.||) pg_catalog.translate(pg_catalog.\"left\"(" \
+	"exchange.admit(%s::pg_catalog.text, %s::pg_catalog.text, %s), " \
+	ADMISSION_NCHARS_MAX "), '<', '(')" \
+	" OPERATOR(pg_catalog.||) '" ADMISSION_END "', '')"
 
 /* What a session is asked that has not shown its seal. */
 #define CHECK \
@@ -71,70 +72,29 @@ px_question_nbytes(const char *query, const char *types)
 		(types ? 8 * strlen(types) : 0);
 }
 
-/*
- * A condition on the admission, which is the column a: was the item deferred?
- */
+/* The text of exchange.admit: the query, and what is asked about types. */
 static char *
-is_deferred_sql(void)
+asked_text(const px_question_item *item)
 {
-	char		escaped[3 * sizeof(PX_AGAINST_DEFERRED)];
-	px_text		text = {escaped, sizeof(escaped), 0};
-
-	px_text_put_escaped(&text, PX_AGAINST_DEFERRED);
-	(void) px_text_end(&text);
-	return psprintf("pg_catalog.strpos(x.a, ' against=%s')"
-					" OPERATOR(pg_catalog.>) 0", escaped);
+	if (item->types == NULL)
+		return item->query ? quote_literal_cstr(item->query) : "NULL";
+	return quote_literal_cstr(item->query ?
+							  psprintf("%s; %s", item->query, item->types) :
+							  item->types);
 }
 
-/*
- * What is asked about types beside other things.  To parse that takes locks,
- * and calls functions of the extension: so it is parsed only if the condition
- * unless is not true.
- */
-static char *
-types_unless_sql(const char *unless, const char *types)
-{
-	return psprintf("CASE WHEN %s THEN '' WHEN %s IS NULL THEN ''"
-					" ELSE '" TYPES_ARE_SAME "' END", unless,
-					px_dynamic_sql(psprintf("SELECT t.same FROM (%s) t(same)"
-											" WHERE t.same IS NOT NULL",
-											types)));
-}
-
-/*
- * Words of the answer: number, the admission, and what is asked about types.
- * Whoever named what the admission complains of may have used our tags; and a
- * remote that lies may say nothing, or more than it may.
- */
+/* Words of the answer. */
 static void
 add_item(StringInfo call, int number, const char *hello,
 		 const px_question_item *item, bool wants_snapshot)
 {
-	char		locks[PX_LOCK_WORD_NBYTES_MAX];
-	const char *told;
-	const char *admission;
+	px_wish		wish = {item->locks, item->trial, item->types != NULL};
+	char		words[PX_WISH_NBYTES_MAX];
 
-	px_lock_word_write(locks, item->locks, item->trial);
-	told = psprintf("%s%s", hello, locks);
-	admission = psprintf("pg_catalog.translate(pg_catalog.\"left\"("
-						 "exchange.admit(%s::pg_catalog.text,"
-						 " %s::pg_catalog.text, %s), " ADMISSION_NCHARS_MAX
-						 "), '<', '(')",
-						 quote_literal_cstr(told),
-						 item->query ? quote_literal_cstr(item->query) : "NULL",
-						 wants_snapshot ? "true" : "false");
-	if (item->types == NULL)
-		appendStringInfo(call, "(" WORDS ")", number, admission, "''");
-	else if (item->locks != PX_LOCKS_TRY)
-		appendStringInfo(call, "(" WORDS ")", number, admission,
-						 psprintf("CASE WHEN (%s) IS NULL THEN ''"
-								  " ELSE '" TYPES_ARE_SAME "' END",
-								  item->types));
-	else
-		appendStringInfo(call, "((SELECT " WORDS " FROM (SELECT %s OFFSET 0)"
-						 " x(a)))", number, "x.a",
-						 types_unless_sql(is_deferred_sql(), item->types),
-						 admission);
+	px_wish_write(words, &wish);
+	appendStringInfo(call, "(" WORDS ")", number,
+					 quote_literal_cstr(psprintf("%s%s", hello, words)),
+					 asked_text(item), wants_snapshot ? "true" : "false");
 }
 
 void
@@ -172,6 +132,23 @@ px_question_ask(px_fdw_cursor *cursor, const px_peer *peer,
 }
 
 /*
+ * What is asked about types if the answer is going to begin with that stamp.
+ * To parse it takes locks, and calls functions of the extension.  It is empty,
+ * or a blank and a word if they are the same.
+ */
+static char *
+types_if_shown_sql(const char *stamp, const char *types)
+{
+	char	   *same = px_dynamic_sql(psprintf("SELECT t.same FROM (%s) t(same)"
+											   " WHERE t.same IS NOT NULL",
+											   types));
+
+	return psprintf("CASE WHEN %s THEN COALESCE(' '"
+					" OPERATOR(pg_catalog.||) %s, '') ELSE '' END",
+					px_stamp_is_shown_sql(stamp), same);
+}
+
+/*
  * The stamp has the process id: so the session is the one that the answers
  * came from, which are still there.
  */
@@ -182,34 +159,32 @@ px_question_is_answered(px_fdw_cursor *cursor, px_peer *peer,
 	size_t		length = strlen(peer->read_stamp);
 	text	   *row;
 	char	   *answer;
-	char	   *found;
-	const char *types_sql = "''";
+	char	   *same;
 	int			idle_ms;
 
 	if (length == 0)
 		return false;
-	if (types)
-		types_sql = types_unless_sql(
-			psprintf("NOT (%s)", px_stamp_is_shown_sql(peer->read_stamp)),
-			types);
 	px_fdw_cursor_set_sql(cursor,
 						  psprintf("SELECT " PX_STAMP_SHOWN
 								   " OPERATOR(pg_catalog.||) ' '"
 								   " OPERATOR(pg_catalog.||) "
 								   IDLE_TIMEOUT_SHOWN
-								   " OPERATOR(pg_catalog.||) %s", types_sql));
+								   " OPERATOR(pg_catalog.||) %s",
+								   types ? types_if_shown_sql(peer->read_stamp,
+															  types) : "''"));
 	row = px_fdw_cursor_fetch(cursor);
 	if (row == NULL)
 		return false;
 	answer = text_to_cstring(row);
-	found = strstr(answer, TYPES_ARE_SAME);
-	if (found)
-		*found = '\0';
 	if (strncmp(answer, peer->read_stamp, length) != 0 ||
-		answer[length] != ' ' ||
-		!parse_int(answer + length + 1, &idle_ms, GUC_UNIT_MS, NULL))
+		answer[length] != ' ')
 		return false;
-	*same_types = found != NULL;
+	same = strchr(answer + length + 1, ' ');
+	if (same)
+		*same = '\0';
+	if (!parse_int(answer + length + 1, &idle_ms, GUC_UNIT_MS, NULL))
+		return false;
+	*same_types = same != NULL;
 	peer->admission.against[0] = peer->admission.snapshot[0] = '\0';
 	peer->admission.cost = 0;
 	peer->admission.idle_ms = (uint32) Max(idle_ms, 0);
@@ -254,16 +229,6 @@ read_admission(const char *servername, const char *text,
 			 errdetail("Expected the answer of exchange.admit.")));
 }
 
-/* Were types found the same, in what follows an admission? */
-static bool
-has_same_types(const char *rest)
-{
-	const char *types = strstr(rest, TYPES_ARE_SAME);
-	const char *next = strstr(rest, ADMISSION_BEGIN);
-
-	return types && (next == NULL || types < next);
-}
-
 /*
  * What the answer says about each item.  What it says about the session is the
  * same in all; but that the first may have a snapshot.
@@ -285,7 +250,7 @@ read_items(const char *servername, char *answer, px_question_item *items,
 		strlcpy(items[i].against, admission->against,
 				sizeof(items[i].against));
 		items[i].cost = admission->cost;
-		items[i].same_types = has_same_types(rest);
+		items[i].same_types = admission->same_types;
 		items[i].deferred = items[i].locks == PX_LOCKS_TRY &&
 			strcmp(items[i].against, PX_AGAINST_DEFERRED) == 0;
 		answer = rest;

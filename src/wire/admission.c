@@ -26,6 +26,8 @@ px_admission_write(char *buffer, size_t cap, const px_admission *admission)
 		px_text_put(&text, " cost=");
 		px_text_put_number(&text, admission->cost);
 	}
+	if (admission->same_types)
+		px_text_put(&text, " types=same");
 	px_text_put(&text, " pid=");
 	px_text_put_number(&text, admission->pid);
 	px_text_put(&text, " session=");
@@ -110,24 +112,57 @@ take_against(const char **at, char *against, size_t cap, px_fault *fault)
 	return status;
 }
 
-/* Read cost, if it stands once in the words from text to end. */
+/* The word in the words from text to end; NULL if it is not one of them. */
+static const char *
+find_word(const char *text, const char *end, const char *key)
+{
+	const char *at = px_hello_find_key(text, key);
+
+	return at && at < end ? at : NULL;
+}
+
+/* Does the word end there, and stands it only once before that end? */
+static px_status
+end_word(const char *at, const char *end, const char *key, px_fault *fault)
+{
+	if (*at != ' ' || find_word(at, end, key))
+		return px_fail(fault, PX_BAD_HEADER, key, 0, 0);
+	return PX_OK;
+}
+
+/* Read cost, if it is one of the words from text to end. */
 static px_status
 read_cost(const char *text, const char *end, uint32_t *cost, px_fault *fault)
 {
-	const char *at = px_hello_find_key(text, "cost");
+	const char *at = find_word(text, end, "cost");
 	int64_t		number;
 	px_status	status;
 
-	if (at == NULL || at >= end)
+	if (at == NULL)
 		return PX_OK;
 	status = take_number(&at, "cost", 1, &number, fault);
 	if (status != PX_OK)
 		return status;
-	text = px_hello_find_key(at, "cost");
-	if (*at != ' ' || (text && text < end))
-		return px_fail(fault, PX_BAD_HEADER, "cost", 0, 0);
 	*cost = (uint32_t) number;
-	return PX_OK;
+	return end_word(at, end, "cost", fault);
+}
+
+/* Read types in the same way. */
+static px_status
+read_types(const char *text, const char *end, bool *same, px_fault *fault)
+{
+	const char *at = find_word(text, end, "types");
+	px_status	status;
+
+	if (at == NULL)
+		return PX_OK;
+	status = take_key(&at, "types", fault);
+	if (status != PX_OK)
+		return status;
+	if (!px_text_take(&at, "same"))
+		return px_fail(fault, PX_BAD_HEADER, "types", 0, 0);
+	*same = true;
+	return end_word(at, end, "types", fault);
 }
 
 px_status
@@ -142,6 +177,9 @@ px_admission_read(const char *text, px_admission *admission, px_fault *fault)
 	if (status != PX_OK)
 		return status;
 	status = read_cost(text, at, &admission->cost, fault);
+	if (status != PX_OK)
+		return status;
+	status = read_types(text, at, &admission->same_types, fault);
 	if (status != PX_OK)
 		return status;
 
@@ -168,7 +206,7 @@ px_admission_read(const char *text, px_admission *admission, px_fault *fault)
 						fault);
 }
 
-/* How the word goes on. */
+/* How the word about locks goes on. */
 static const char *const lock_wishes[] = {
 	[PX_LOCKS_AS_JUDGED] = NULL,
 	[PX_LOCKS_WAIT] = "wait:",
@@ -177,16 +215,18 @@ static const char *const lock_wishes[] = {
 };
 
 void
-px_lock_word_write(char *buffer, px_lock_wish wish, uint32_t trial)
+px_wish_write(char *buffer, const px_wish *wish)
 {
-	px_text		text = {buffer, PX_LOCK_WORD_NBYTES_MAX, 0};
+	px_text		text = {buffer, PX_WISH_NBYTES_MAX, 0};
 
-	if (lock_wishes[wish])
+	if (lock_wishes[wish->locks])
 	{
 		px_text_put(&text, " locks=");
-		px_text_put(&text, lock_wishes[wish]);
-		px_text_put_number(&text, trial);
+		px_text_put(&text, lock_wishes[wish->locks]);
+		px_text_put_number(&text, wish->trial);
 	}
+	if (wish->types)
+		px_text_put(&text, " types=1");
 	(void) px_text_end(&text);
 }
 
@@ -202,29 +242,47 @@ take_lock_wish(const char **at)
 	return PX_LOCKS_AS_JUDGED;
 }
 
-px_status
-px_lock_word_read(const char *hello, px_lock_wish *wish, uint32_t *trial,
-				  px_fault *fault)
+static bool
+ends_word(const char *at)
+{
+	return *at == ' ' || *at == '\0';
+}
+
+static px_status
+read_lock_wish(const char *hello, px_wish *wish, px_fault *fault)
 {
 	const char *at = px_hello_find_key(hello, "locks");
 	int64_t		number;
 	px_status	status;
 
-	*wish = PX_LOCKS_AS_JUDGED;
-	*trial = 0;
 	if (at == NULL)
 		return PX_OK;
 	status = take_key(&at, "locks", fault);
 	if (status != PX_OK)
 		return status;
-	*wish = take_lock_wish(&at);
-	if (*wish == PX_LOCKS_AS_JUDGED)
+	wish->locks = take_lock_wish(&at);
+	if (wish->locks == PX_LOCKS_AS_JUDGED)
 		return px_fail(fault, PX_BAD_HEADER, "locks", 0, 0);
 	status = px_text_take_number(&at, "locks", 1, UINT32_MAX, &number, fault);
 	if (status != PX_OK)
 		return status;
-	if (*at != ' ' && *at != '\0')
+	if (!ends_word(at))
 		return px_fail(fault, PX_BAD_HEADER, "locks", 0, 0);
-	*trial = (uint32_t) number;
+	wish->trial = (uint32_t) number;
 	return PX_OK;
+}
+
+px_status
+px_wish_read(const char *hello, px_wish *wish, px_fault *fault)
+{
+	const char *types = px_hello_find_key(hello, "types");
+	px_status	status;
+
+	memset(wish, 0, sizeof(*wish));
+	status = read_lock_wish(hello, wish, fault);
+	if (status != PX_OK || types == NULL)
+		return status;
+	wish->types = px_text_take(&types, " types=1") && ends_word(types);
+	return wish->types ? PX_OK :
+		px_fail(fault, PX_BAD_HEADER, "types", 0, 0);
 }

@@ -6,9 +6,10 @@
  * A stream is read in a session of its own.  Before the coordinator opens
  * one, it asks postgres_fdw's session on the remote whether another session
  * would return the same rows.  The answer is one line of text.  It has the
- * words of the remote's hello (hello.h), and this one, in any order:
+ * words of the remote's hello (hello.h), and these, in any order:
  *
  *	cost=8				what the query costs, by the planner, rounded up
+ *	types=same			the server has the types that were asked about
  *
  * Then come these words, in this order:
  *
@@ -19,16 +20,18 @@
  *	against=calls%20function%20now	why only it can run the query
  *
  * cost is missing if the query was not planned, and is not written by early
- * servers.  session has 16 hex digits.  against is empty if another session
+ * servers.  types is missing if it was not asked about, too.  session has 16 hex digits.  against is empty if another session
  * can run the query.  Later versions may add words before pid.  Unknown words
  * are skipped, as in a hello.
  *
- * The hello that is given to exchange.admit may have a word about locks:
+ * The hello that is given to exchange.admit may have further words, too:
  *
  *	locks=wait:17		take the query's locks, even if it is known at once
  *						that only this session can run it
  *	locks=try:17		the same, without waiting
  *	locks=release:17	release those that were taken so in this trial
+ *	types=1				the last query of the text asks about types: it has
+ *						one row, which is null unless they are the same
  *
  * With the second, the query is only judged if its locks are to be had at once,
  * and if there is time for it; else against is PX_AGAINST_DEFERRED.  The number
@@ -50,7 +53,6 @@
 /* What it may be answered whose locks are not waited for. */
 #define PX_AGAINST_DEFERRED		"it was not judged yet"
 
-/* What an asker adds to its hello. */
 typedef enum px_lock_wish
 {
 	PX_LOCKS_AS_JUDGED,			/* nothing: wait for those that are needed to
@@ -60,15 +62,24 @@ typedef enum px_lock_wish
 	PX_LOCKS_RELEASE
 } px_lock_wish;
 
-#define PX_LOCK_WORD_NBYTES_MAX	32
+/* What an asker adds to its hello. */
+typedef struct px_wish
+{
+	px_lock_wish locks;
+	uint32_t	trial;			/* 0 with PX_LOCKS_AS_JUDGED */
+	bool		types;			/* the text ends with a question about types */
+} px_wish;
+
+#define PX_WISH_NBYTES_MAX	40
 
 /* A hello, and the other words at their greatest length. */
-#define PX_ADMISSION_NBYTES_MAX	(PX_HELLO_NBYTES_MAX + 540)
+#define PX_ADMISSION_NBYTES_MAX	(PX_HELLO_NBYTES_MAX + 551)
 
 typedef struct px_admission
 {
 	px_hello	hello;
 	uint32_t	cost;			/* .. INT32_MAX; 0: unknown */
+	bool		same_types;
 	int32_t		pid;			/* > 0 */
 	uint64_t	session;
 	char		snapshot[64];	/* digits, A to F and "-"; empty: none */
@@ -95,17 +106,16 @@ extern px_status px_admission_read(const char *text, px_admission *admission,
 								   px_fault *fault);
 
 /*
- * The word about locks, with a blank before it, or nothing.  Writes to
- * buffer[PX_LOCK_WORD_NBYTES_MAX], NUL-terminated.
+ * The words of a wish, each with a blank before it; nothing for one of zeros.
+ * Writes to buffer[PX_WISH_NBYTES_MAX], NUL-terminated.
  */
-extern void px_lock_word_write(char *buffer, px_lock_wish wish,
-							   uint32_t trial);
+extern void px_wish_write(char *buffer, const px_wish *wish);
 
 /*
- * Find it in a hello; PX_LOCKS_AS_JUDGED if there is none.  Errors: PX_BAD_HEADER
- * if it is malformed, PX_OVER_LIMIT if the number is out of range.
+ * Find them in a hello.  Errors: PX_BAD_HEADER (fault->what names the key) if
+ * one is malformed, PX_OVER_LIMIT if the number is out of range.
  */
-extern px_status px_lock_word_read(const char *hello, px_lock_wish *wish,
-								   uint32_t *trial, px_fault *fault);
+extern px_status px_wish_read(const char *hello, px_wish *wish,
+							  px_fault *fault);
 
 #endif							/* PX_WIRE_ADMISSION_H */

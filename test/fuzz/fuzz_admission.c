@@ -32,7 +32,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_REQUIRE(px_admission_read(written, &again, NULL) == PX_OK);
 	FUZZ_REQUIRE(again.hello.protocol_max == admission.hello.protocol_max &&
 				 strcmp(again.hello.instance, admission.hello.instance) == 0 &&
-				 again.cost == admission.cost && again.pid == admission.pid &&
+				 again.cost == admission.cost &&
+				 again.same_types == admission.same_types && again.pid == admission.pid &&
 				 again.session == admission.session &&
 				 strcmp(again.snapshot, admission.snapshot) == 0 &&
 				 again.idle_ms == admission.idle_ms &&

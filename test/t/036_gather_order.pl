@@ -92,6 +92,7 @@ sub lets_lock
 
 my $all = 'SELECT count(*), sum(k) FROM (SELECT * FROM t OFFSET 0) x';
 my $merged = 'SELECT count(*), sum(k) FROM (SELECT k FROM t ORDER BY k OFFSET 0) x';
+my $grouped = 'SELECT sum(n), sum(s) FROM (SELECT v, count(*) AS n, sum(k) AS s FROM t GROUP BY v OFFSET 0) x';
 # It returns nine times as many rows as are expected: so all partitions are begun.
 my $semi_join = 'SELECT FROM t WHERE k % 2 < 5 AND k % 3 < 5 AND EXISTS (SELECT FROM same WHERE same.p = t.p AND same.k = t.k)';
 my $right = '20000|' . 4 * 5000 * 5001 / 2;
@@ -114,7 +115,7 @@ for $way ('postgres_fdw', 'exchange')
 	like($session->query_until(qr/ended/, ''), qr/^\Q$right\E$/m, "$way: then it reads all of that, too");
 
 	# Nor whoever goes on to the next one on another server; those before it are locked, as they were read.
-	for my $sql ($all, $merged)
+	for my $sql ($all, $merged, $grouped)
 	{
 		lets_lock($session, $sql, $right_rows, [ $second, 2, 't2' ], [ $first, 't3' ],
 			waits => 'a reader waits for the second of four', lets => 'meanwhile the third one can be locked, on another server');

@@ -20,9 +20,10 @@
 	"server_version=150020 instance=0123456789abcdef0123456789abcdef export=1"
 
 #define COST " cost=85"
+#define TYPES " types=same"
 
 static const char admission_text[] =
-HELLO COST " pid=4711 session=0123456789abcdef snapshot=00000003-0000001B-1 "
+HELLO COST TYPES " pid=4711 session=0123456789abcdef snapshot=00000003-0000001B-1 "
 "idle=60000 against=calls%20function%20f";
 
 static px_status
@@ -67,6 +68,7 @@ an_admission_round_trips(void)
 	CHECK_EQ(admission.hello.server_version, 150020);
 	CHECK(admission.hello.can_export);
 	CHECK_EQ(admission.cost, 85);
+	CHECK(admission.same_types);
 	CHECK_EQ(admission.pid, 4711);
 	CHECK_EQ(admission.session, UINT64_C(0x0123456789abcdef));
 	CHECK(strcmp(admission.snapshot, "00000003-0000001B-1") == 0);
@@ -87,6 +89,7 @@ empty_words_round_trip(void)
 
 	CHECK_EQ(read_admission(empty, &admission, NULL), PX_OK);
 	CHECK_EQ(admission.cost, 0);
+	CHECK(!admission.same_types);
 	CHECK(admission.snapshot[0] == '\0');
 	CHECK(admission.against[0] == '\0');
 	CHECK_EQ(px_admission_write(text, sizeof(text), &admission),
@@ -201,7 +204,14 @@ malformed_admissions_are_refused(void)
 	expect("cost=85", "cost=2147483648", PX_OVER_LIMIT, "cost");
 	expect("cost=85", "cost=85 cost=85", PX_BAD_HEADER, "cost");
 	expect("cost=85", "cost=85 tea=green", PX_OK, NULL);
-	expect("cost=85 pid=4711", "pid=4711 cost=85", PX_BAD_HEADER, "session");
+	expect("cost=85 types=same", "types=same cost=85", PX_OK, NULL);
+	expect("types=same pid=4711", "pid=4711 cost=85", PX_BAD_HEADER, "session");
+	expect(" types=same", "", PX_OK, NULL);
+	expect("types=same", "types=", PX_BAD_HEADER, "types");
+	expect("types=same", "types=1", PX_BAD_HEADER, "types");
+	expect("types=same", "types=same1", PX_BAD_HEADER, "types");
+	expect("types=same", "types=same types=same", PX_BAD_HEADER, "types");
+	expect("types=same pid=4711", "pid=4711 types=same", PX_BAD_HEADER, "session");
 	expect("pid=4711", "pid=0", PX_OVER_LIMIT, "pid");
 	expect("pid=4711", "pid=-1", PX_BAD_HEADER, "pid");
 	expect("pid=4711", "pid=2147483648", PX_OVER_LIMIT, "pid");
@@ -250,10 +260,10 @@ too_long_admissions_are_refused(void)
 	CHECK_EQ(read_admission(text, &admission, &fault), PX_OVER_LIMIT);
 	CHECK(strcmp(fault.what, "against") == 0);
 
-	/* a hello with cost as long as it may be, and longer */
+	/* a hello with these words as long as it may be, and longer */
 	for (int more = 0; more < 2; more++)
 	{
-		int			n = PX_HELLO_NBYTES_MAX - (int) strlen(HELLO COST) - 3 + more;
+		int			n = PX_HELLO_NBYTES_MAX - (int) strlen(HELLO COST TYPES) - 3 + more;
 
 		snprintf(text, sizeof(text), "x=%0*d %s", n, 0, admission_text);
 		CHECK_EQ(read_admission(text, &admission, &fault),
@@ -263,66 +273,71 @@ too_long_admissions_are_refused(void)
 }
 
 static void
-a_word_about_locks_round_trips(void)
+a_wish_round_trips(void)
 {
 	static const struct
 	{
-		px_lock_wish wish;
-		uint32_t	trial;
+		px_wish		wish;
 		const char *text;
-	}			words[] = {
-		{PX_LOCKS_AS_JUDGED, 0, ""},
-		{PX_LOCKS_WAIT, 17, " locks=wait:17"},
-		{PX_LOCKS_TRY, 1, " locks=try:1"},
-		{PX_LOCKS_RELEASE, UINT32_MAX, " locks=release:4294967295"},
+	}			wishes[] = {
+		{{PX_LOCKS_AS_JUDGED, 0, false}, ""},
+		{{PX_LOCKS_AS_JUDGED, 0, true}, " types=1"},
+		{{PX_LOCKS_WAIT, 17, false}, " locks=wait:17"},
+		{{PX_LOCKS_TRY, 1, false}, " locks=try:1"},
+		{{PX_LOCKS_TRY, 1, true}, " locks=try:1 types=1"},
+		{{PX_LOCKS_RELEASE, UINT32_MAX, true}, " locks=release:4294967295 types=1"},
 	};
 
-	for (size_t i = 0; i < lengthof(words); i++)
+	for (size_t i = 0; i < lengthof(wishes); i++)
 	{
-		char		word[PX_LOCK_WORD_NBYTES_MAX];
+		char		words[PX_WISH_NBYTES_MAX];
 		char		text[256];
-		px_lock_wish wish;
-		uint32_t	trial;
+		px_wish		wish;
 
-		px_lock_word_write(word, words[i].wish, words[i].trial);
-		CHECK(strcmp(word, words[i].text) == 0);
-		snprintf(text, sizeof(text), "%s%s later=1", HELLO, word);
-		CHECK_EQ(px_lock_word_read(text, &wish, &trial, NULL), PX_OK);
-		CHECK_EQ(wish, words[i].wish);
-		CHECK_EQ(trial, words[i].trial);
+		px_wish_write(words, &wishes[i].wish);
+		CHECK(strcmp(words, wishes[i].text) == 0);
+		snprintf(text, sizeof(text), "%s%s later=1", HELLO, words);
+		CHECK_EQ(px_wish_read(text, &wish, NULL), PX_OK);
+		CHECK_EQ(wish.locks, wishes[i].wish.locks);
+		CHECK_EQ(wish.trial, wishes[i].wish.trial);
+		CHECK_EQ(wish.types, wishes[i].wish.types);
 	}
 }
 
 static void
-malformed_words_about_locks_are_refused(void)
+malformed_wishes_are_refused(void)
 {
 	static const struct
 	{
 		const char *text;
 		px_status	expected;
-	}			words[] = {
-		{" locks=", PX_BAD_HEADER},
-		{" locks=wait", PX_BAD_HEADER},
-		{" locks=try", PX_BAD_HEADER},
-		{" locks=try:", PX_BAD_HEADER},
-		{" locks=try:x", PX_BAD_HEADER},
-		{" locks=try:1x", PX_BAD_HEADER},
-		{" locks=try:-1", PX_BAD_HEADER},
-		{" locks=try:01", PX_BAD_HEADER},
-		{" locks=try:0", PX_OVER_LIMIT},
-		{" locks=release:4294967296", PX_OVER_LIMIT},
+		const char *what;
+	}			wishes[] = {
+		{" locks=", PX_BAD_HEADER, "locks"},
+		{" locks=wait", PX_BAD_HEADER, "locks"},
+		{" locks=try", PX_BAD_HEADER, "locks"},
+		{" locks=try:", PX_BAD_HEADER, "locks"},
+		{" locks=try:x", PX_BAD_HEADER, "locks"},
+		{" locks=try:1x", PX_BAD_HEADER, "locks"},
+		{" locks=try:-1", PX_BAD_HEADER, "locks"},
+		{" locks=try:01", PX_BAD_HEADER, "locks"},
+		{" locks=try:0", PX_OVER_LIMIT, "locks"},
+		{" locks=release:4294967296", PX_OVER_LIMIT, "locks"},
+		{" types=", PX_BAD_HEADER, "types"},
+		{" types=0", PX_BAD_HEADER, "types"},
+		{" locks=try:1 types=11", PX_BAD_HEADER, "types"},
+		{" types=same", PX_BAD_HEADER, "types"},
 	};
 
-	for (size_t i = 0; i < lengthof(words); i++)
+	for (size_t i = 0; i < lengthof(wishes); i++)
 	{
-		px_lock_wish wish;
-		uint32_t	trial;
+		px_wish		wish;
 		px_fault	fault = {0};
 
-		if (!CHECK_EQ(px_lock_word_read(words[i].text, &wish, &trial, &fault),
-					  words[i].expected) ||
-			!CHECK(strcmp(fault.what, "locks") == 0))
-			printf("# %s\n", words[i].text);
+		if (!CHECK_EQ(px_wish_read(wishes[i].text, &wish, &fault),
+					  wishes[i].expected) ||
+			!CHECK(strcmp(fault.what, wishes[i].what) == 0))
+			printf("# %s\n", wishes[i].text);
 	}
 }
 
@@ -336,8 +351,8 @@ main(void)
 	RUN(truncated_admissions_are_refused);
 	RUN(malformed_admissions_are_refused);
 	RUN(too_long_admissions_are_refused);
-	RUN(a_word_about_locks_round_trips);
-	RUN(malformed_words_about_locks_are_refused);
+	RUN(a_wish_round_trips);
+	RUN(malformed_wishes_are_refused);
 
 	return unit_done();
 }
