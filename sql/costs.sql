@@ -44,6 +44,26 @@ SELECT * FROM exchange_differences('SELECT c.id FROM few JOIN costs c USING (id)
 ALTER SERVER loopback OPTIONS (DROP fdw_tuple_cost);
 RESET max_parallel_workers_per_gather;
 
+-- No fdw_tuple_cost makes servers that aggregate at the same time gain more than they cost.
+CREATE TABLE groups (id int, digit int) PARTITION BY RANGE (digit);
+CREATE FOREIGN TABLE groups_1 PARTITION OF groups FOR VALUES FROM (0) TO (50) SERVER loopback OPTIONS (schema_name 'remote', table_name 'costs');
+CREATE FOREIGN TABLE groups_2 PARTITION OF groups FOR VALUES FROM (50) TO (100) SERVER loopback OPTIONS (schema_name 'remote', table_name 'costs');
+ANALYZE groups;
+CREATE FUNCTION has_costs_below_zero(tuple_cost text, workers int) RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE
+	plan text;
+BEGIN
+	EXECUTE format('ALTER SERVER loopback OPTIONS (ADD fdw_tuple_cost %L)', tuple_cost);
+	PERFORM set_config('max_parallel_workers_per_gather', workers::text, true);
+	plan := explain_json('SELECT id, count(*), max(digit) FROM groups GROUP BY id', 'COSTS ON');
+	ALTER SERVER loopback OPTIONS (DROP fdw_tuple_cost);
+	RETURN plan ~ 'Cost": -';
+END
+$$;
+SELECT c AS tuple_cost, w AS workers, has_costs_below_zero(c, w) FROM unnest('{0.01,0.2,5}'::text[]) c, unnest('{0,2,8}'::int[]) w;
+DROP FUNCTION has_costs_below_zero;
+DROP TABLE groups;
+
 -- A nested loop is as cheap as a hash join if one outer row is expected.  Here,
 -- 500 rows come.  Without an equality there is nothing else.
 CREATE TABLE guess AS SELECT i AS id, i % 2 AS a, i % 2 AS b FROM generate_series(1, 1000) i;

@@ -164,19 +164,19 @@ px_aggregates_need_order(Node *exprs)
  * --------------------------------------------------------------------- */
 
 /*
- * What is gained because the servers aggregate at the same time.  The planner
- * thinks so of workers, which would aggregate the rows of the same scans here.
- * It must not prefer them for that, so we assume as many servers as workers.
+ * What is gained because the servers aggregate at the same time; less than the
+ * path's cost.  The planner thinks so of workers, which would aggregate the
+ * rows of the same scans here.  It must not prefer them for that, so we assume
+ * as many servers as workers.
  */
 static Cost
-gain_of_servers(const RelOptInfo *input_rel, const RelOptInfo *output_rel,
-				const ForeignPath *foreign)
+gain_of_servers(const RelOptInfo *input_rel, const Path *path)
 {
 	double		divisor = px_parallel_divisor(max_parallel_workers_per_gather);
-	Cost		aggregation = foreign->path.total_cost -
+	Cost		aggregation = path->total_cost -
 		input_rel->cheapest_total_path->total_cost;
 
-	if (!output_rel->consider_parallel || aggregation <= 0.0)
+	if (!path->parent->consider_parallel || aggregation <= 0.0)
 		return 0.0;
 	return aggregation * (1.0 - 1.0 / divisor);
 }
@@ -219,9 +219,9 @@ px_partial_agg_path(PlannerInfo *root, RelOptInfo *input_rel,
 		path->custom_paths = lappend(path->custom_paths, local);
 	path->path.parent = output_rel;
 	path->path.pathtarget = partial;
+	path->path.total_cost -= gain_of_servers(input_rel, &path->path);
 	path->path.total_cost += path->path.rows * cpu_operator_cost *
 		list_length(partial->exprs);
-	path->path.total_cost -= gain_of_servers(input_rel, output_rel, foreign);
 	path->path.startup_cost = Min(path->path.startup_cost,
 								  path->path.total_cost);
 	path->methods = &partial_path_methods;
