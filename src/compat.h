@@ -33,8 +33,10 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/plancat.h"
+#include "postmaster/postmaster.h"
 #include "rewrite/rewriteManip.h"
 #include "storage/latch.h"
+#include "storage/proc.h"
 #include "storage/procsignal.h"
 #include "storage/shmem.h"
 #include "tcop/tcopprot.h"
@@ -229,6 +231,29 @@ px_rte_set_user(RangeTblEntry *rte, Oid userid)
 #else
 #define PX_FDW_TUPLE_COST_DEFAULT	0.01
 #endif
+
+/* Are so many connections free, with those that are reserved?  One argument more: 16. */
+static inline bool
+px_have_free_procs(int n)
+{
+#if PG_VERSION_NUM >= 160000
+	int			nfree;
+
+	return HaveNFreeProcs(n, &nfree);
+#else
+	return HaveNFreeProcs(n);
+#endif
+}
+
+static inline int
+px_reserved_connections(void)
+{
+#if PG_VERSION_NUM >= 160000
+	return SuperuserReservedConnections + ReservedConnections;
+#else
+	return ReservedBackends;
+#endif
+}
 
 /* pg_noreturn, before a declaration: 18. */
 #ifndef pg_noreturn

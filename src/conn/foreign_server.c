@@ -51,6 +51,20 @@ px_option_value(const List *options, const char *name, const char *otherwise)
 	return otherwise;
 }
 
+bool
+px_servers_share_address(const ForeignServer *a, const ForeignServer *b)
+{
+	static const char *const names[] = {"service", "host", "hostaddr", "port"};
+
+	for (size_t i = 0; i < lengthof(names); i++)
+	{
+		if (strcmp(px_option_value(a->options, names[i], ""),
+				   px_option_value(b->options, names[i], "")) != 0)
+			return false;
+	}
+	return true;
+}
+
 void
 px_remote_table_name(Oid relid, const char **schema, const char **name)
 {

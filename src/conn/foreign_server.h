@@ -26,6 +26,13 @@ extern bool px_server_has_mapping(Oid serverid, Oid userid);
 extern const char *px_option_value(const List *options, const char *name,
 								   const char *otherwise);
 
+/*
+ * Have two servers the same host and port?  By their options: other names of
+ * one host are taken for other hosts.
+ */
+extern bool px_servers_share_address(const ForeignServer *a,
+									 const ForeignServer *b);
+
 /* The names that a foreign table, and a column of it, have on the server. */
 extern void px_remote_table_name(Oid relid, const char **schema,
 								 const char **name);

@@ -67,6 +67,29 @@ px_hello_self(px_hello *hello)
 		px_function_aclcheck(F_PG_EXPORT_SNAPSHOT, GetUserId()) == ACLCHECK_OK;
 }
 
+/*
+ * Superusers may have the last ones, but coordinators need not be superusers.
+ * Only postgres_fdw's sessions are to have the last tenth: they fail without
+ * one, where a stream is read by them instead.
+ */
+static px_free
+free_connections(void)
+{
+	int			reserved = px_reserved_connections();
+
+	if (!px_have_free_procs(reserved + MaxConnections / 10))
+		return PX_FREE_FEW;
+	return px_have_free_procs(reserved + MaxConnections / 2) ? PX_FREE_MANY :
+		PX_FREE_HALF;
+}
+
+void
+px_hello_self_new(px_hello *hello)
+{
+	px_hello_self(hello);
+	hello->free = free_connections();
+}
+
 void
 px_hello_check(px_status status, const px_fault *fault)
 {

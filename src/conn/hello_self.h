@@ -20,6 +20,9 @@
  */
 extern void px_hello_self(px_hello *hello);
 
+/* The same, and how many connections are free: to answer a new session. */
+extern void px_hello_self_new(px_hello *hello);
+
 /*
  * Read the hello of a coordinator, which has called a function with it.
  * Raises ERRCODE_INVALID_PARAMETER_VALUE if it cannot be read.

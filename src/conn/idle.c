@@ -7,11 +7,13 @@
  */
 #include "postgres.h"
 
+#include "storage/fd.h"
 #include "utils/timestamp.h"
 
 #include "conn/answer.h"
 #include "conn/connection.h"
 #include "conn/drain.h"
+#include "conn/foreign_server.h"
 #include "conn/idle.h"
 #include "conn/idle_timer.h"
 #include "guc.h"
@@ -116,6 +118,59 @@ px_idle_make_room(dlist_head *connections, px_connection *connection,
 	return true;
 }
 
+/* An idle connection to the server's host and port, or to any without it. */
+static px_connection *
+idle_beside(dlist_head *connections, const ForeignServer *server)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, connections)
+	{
+		px_connection *connection =
+			dlist_container(px_connection, all_node, iter.cur);
+		const ForeignServer *other;
+
+		if (connection->in_use)
+			continue;
+		if (server == NULL)
+			return connection;
+		other = GetForeignServerExtended(connection->peer->serverid,
+										 FSV_MISSING_OK);
+		if (other && px_servers_share_address(server, other))
+			return connection;
+	}
+	return NULL;
+}
+
+/* Can another file be opened for a connection? */
+static bool
+has_files(void)
+{
+	bool		has = AcquireExternalFD();
+
+	if (has)
+		ReleaseExternalFD();
+	return has;
+}
+
+bool
+px_idle_give_way(dlist_head *connections, const ForeignServer *server)
+{
+	const ForeignServer *beside = has_files() ? server : NULL;
+	px_connection *connection;
+	bool		closed = false;
+
+	while ((connection = idle_beside(connections, beside)) != NULL)
+	{
+		if (px_idle_is_usable(connection))
+			px_connection_finish(connection);
+		else
+			px_connection_discard(connection);
+		closed = true;
+	}
+	return closed;
+}
+
 void
 px_idle_close_wanted(dlist_head *connections)
 {
@@ -126,8 +181,9 @@ px_idle_close_wanted(dlist_head *connections)
 		px_connection *connection =
 			dlist_container(px_connection, all_node, iter.cur);
 
-		if (!connection->in_use && connection->shown &&
-			connection->shown->wanted)
+		if (!connection->in_use &&
+			(connection->hello.free != PX_FREE_MANY ||
+			 (connection->shown && connection->shown->wanted)))
 			px_connection_discard(connection);
 	}
 }

@@ -31,7 +31,19 @@ extern bool px_idle_make_room(dlist_head *connections,
 							  px_connection *connection,
 							  const ForeignServer *server);
 
-/* Close the idle connections that other backends want. */
+/*
+ * Close those that postgres_fdw's new connection to the server may need the
+ * place of: idle ones to the same host and port, or all if files are short
+ * here.  False if there were none.  Waits for a moment until they do not count
+ * any more over there.
+ */
+extern bool px_idle_give_way(dlist_head *connections,
+							 const ForeignServer *server);
+
+/*
+ * Close the idle connections that other backends want, or might: those to
+ * servers of which fewer than half of the connections were free.
+ */
 extern void px_idle_close_wanted(dlist_head *connections);
 
 /*

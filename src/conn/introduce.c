@@ -111,6 +111,9 @@ judge_hello(px_connection *connection, const px_hello *self,
 	if (!connection->hello.can_export)
 		return px_refused("remote user may not call pg_export_snapshot");
 
+	if (connection->hello.free == PX_FREE_FEW)
+		return px_busy("few connections are free on the server");
+
 	connection->locality = px_hello_locality(self, &connection->hello,
 											 PQsocket(connection->pg));
 	return px_ok();

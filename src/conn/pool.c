@@ -565,6 +565,12 @@ subxact_callback(SubXactEvent event, SubTransactionId mySubid,
 		inherit_streams(GetCurrentTransactionNestLevel());
 }
 
+bool
+px_pool_give_way(const ForeignServer *server)
+{
+	return px_idle_give_way(&all_connections, server);
+}
+
 void
 px_pool_read(void (*consume) (const px_connection *connection, void *arg),
 			 void *arg)

@@ -30,7 +30,8 @@ extern px_peer *px_peer_get(UserMapping *user);
  * two point to each other until the connection is given back, or is taken away
  * at the end of the (sub)transaction.
  *
- * Else PX_OUTCOME_BUSY if max_connections_per_server are in use;
+ * Else PX_OUTCOME_BUSY if max_connections_per_server are in use, or few
+ * connections are free over there;
  * PX_OUTCOME_REFUSED if the peer refuses streams (see px_peer); or
  * PX_OUTCOME_SILENT or PX_OUTCOME_FAILED if there is no connection to be had
  * this time.  Blocks while connecting, serving interrupts.
@@ -100,6 +101,9 @@ extern void px_connection_release(px_connection *connection);
  * does not work out within a few seconds.  Never errors.
  */
 extern void px_connection_abandon(px_connection *connection);
+
+/* See px_idle_give_way. */
+extern bool px_pool_give_way(const ForeignServer *server);
 
 /*
  * Set the timer of pg_exchange.idle_timeout, if nothing has since the last

@@ -44,6 +44,7 @@
 #include "exec/writer.h"
 #include "library.h"
 #include "node/receive.h"
+#include "transport/fdw_scan.h"
 #include "transport/question.h"
 #include "tuple/decode.h"
 
@@ -158,9 +159,8 @@ begin_session(px_receive_state *state, const CustomScan *scan, int eflags)
 								 PX_RECEIVE_PRIVATE_TYPES);
 
 	px_trim_count_scan();
-	state->child = ExecInitNode(
-		(Plan *) px_scan_tuple_plan(foreign, px_receive_table(state)), estate,
-		eflags);
+	state->child = (PlanState *) px_fdw_scan_init(
+		px_scan_tuple_plan(foreign, px_receive_table(state)), estate, eflags);
 	state->has_local_plan = types != NIL && outerPlanState(state->child);
 	state->fallback = state->has_local_plan ?
 		outerPlanState(state->child) : state->child;

@@ -143,8 +143,7 @@ begin_cursor(EState *query, EState *own, ForeignScan *scan, char *sql,
 	cursor->sql = sql;
 	cursor->reported = reported;
 	cursor->socket = PGINVALID_SOCKET;
-	cursor->node =
-		castNode(ForeignScanState, ExecInitNode((Plan *) scan, own, 0));
+	cursor->node = px_fdw_scan_init(scan, own, 0);
 	cursor->routine = cursor->node->fdwroutine;
 	cursor->paramids = px_fdw_scan_paramids(scan);
 

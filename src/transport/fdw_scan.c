@@ -17,6 +17,7 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
+#include "conn/pool.h"
 #include "transport/fdw_scan.h"
 
 /*
@@ -66,6 +67,45 @@ px_fdw_scan_estate(EState *query)
 	estate->es_epq_active = NULL;	/* else it would not be asynchronous */
 	MemoryContextSwitchTo(oldcontext);
 	return estate;
+}
+
+/*
+ * In a PG_CATCH: is it worth to try again?  Nothing was changed if there is no
+ * connection, so no subtransaction is needed.  Raises the error again if not.
+ */
+static void
+give_way_or_rethrow(MemoryContext context, Oid serverid)
+{
+	ErrorData  *error;
+
+	if (geterrcode() != ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION)
+		PG_RE_THROW();
+	MemoryContextSwitchTo(context);
+	error = CopyErrorData();
+	FlushErrorState();
+	if (!px_pool_give_way(GetForeignServer(serverid)))
+		ReThrowError(error);
+	FreeErrorData(error);
+}
+
+ForeignScanState *
+px_fdw_scan_init(ForeignScan *scan, EState *estate, int eflags)
+{
+	MemoryContext context = CurrentMemoryContext;
+	PlanState  *volatile node = NULL;
+
+	PG_TRY();
+	{
+		node = ExecInitNode((Plan *) scan, estate, eflags);
+	}
+	PG_CATCH();
+	{
+		give_way_or_rethrow(context, scan->fs_server);
+	}
+	PG_END_TRY();
+	if (node == NULL)
+		node = ExecInitNode((Plan *) scan, estate, eflags);
+	return castNode(ForeignScanState, node);
 }
 
 void

@@ -33,6 +33,14 @@ extern ForeignScan *px_fdw_scan_make(Oid serverid, Index rtindex, Oid userid,
  */
 extern EState *px_fdw_scan_estate(EState *query);
 
+/*
+ * ExecInitNode of a scan of postgres_fdw, which connects to the server if this
+ * session has not.  If that fails, idle streams may have taken the last places
+ * there: then they are closed, and it is tried again.
+ */
+extern ForeignScanState *px_fdw_scan_init(ForeignScan *scan, EState *estate,
+										  int eflags);
+
 /* Make the foreign table relid, read by userid, the only one of own's. */
 extern void px_fdw_scan_set_table(EState *own, Oid relid, Oid userid);
 

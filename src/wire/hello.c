@@ -28,10 +28,11 @@ typedef enum hello_key
 	KEY_INSTANCE,
 	KEY_EXPORT,
 	KEY_SPREAD,
-	KEY_PULL
+	KEY_PULL,
+	KEY_FREE
 } hello_key;
 
-#define KEY_COUNT	(KEY_PULL + 1)
+#define KEY_COUNT	(KEY_FREE + 1)
 
 /* A hello has all keys before this one. */
 #define KEY_OPTIONAL	KEY_SPREAD
@@ -47,6 +48,7 @@ static const char *const key_names[KEY_COUNT] = {
 	[KEY_EXPORT] = "export",
 	[KEY_SPREAD] = "spread",
 	[KEY_PULL] = "pull",
+	[KEY_FREE] = "free",
 };
 
 static void
@@ -90,6 +92,11 @@ px_hello_write(char *buffer, size_t cap, const px_hello *hello)
 	{
 		put_key(&text, KEY_PULL);
 		px_text_put(&text, hello->pull_id);
+	}
+	if (hello->free != PX_FREE_MANY)
+	{
+		put_key(&text, KEY_FREE);
+		px_text_put(&text, hello->free == PX_FREE_HALF ? "half" : "few");
 	}
 	return px_text_end(&text);
 }
@@ -178,6 +185,11 @@ take_value(const char **at, hello_key key, px_hello *hello, px_fault *fault)
 			break;
 		case KEY_PULL:
 			ok = take_id(at, hello->pull_id, sizeof(hello->pull_id));
+			break;
+		case KEY_FREE:
+			hello->free = px_text_take(at, "half") ? PX_FREE_HALF :
+				PX_FREE_FEW;
+			ok = hello->free == PX_FREE_HALF || px_text_take(at, "few");
 			break;
 	}
 	if (!ok)

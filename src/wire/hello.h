@@ -5,7 +5,7 @@
  *
  * The coordinator calls exchange.hello(its own hello) and gets the remote's
  * hello back.  A hello is one line of text: key=value words separated by
- * single spaces.  All keys below are required but the last two, which version
+ * single spaces.  All keys below are required but the last three, which version
  * 1.0 has not.  Unknown keys are skipped, so that later versions can add some.
  *
  *	protocol=1-1		lowest and highest protocol version
@@ -20,6 +20,8 @@
  *	pull=5e21…			opaque id of the database of the running instance: 32
  *					hex digits.  It reads the words links, pulled and plain,
  *					and has the functions that go with them
+ *	free=half			fewer than half of the connections of the server are
+ *					free, or few: less than a tenth.  Not in an admission
  *
  *-------------------------------------------------------------------------
  */
@@ -30,6 +32,14 @@
 
 /* Limit of a hello, which leaves room for words of later versions. */
 #define PX_HELLO_NBYTES_MAX	512
+
+/* How many connections are free on a server? */
+typedef enum px_free
+{
+	PX_FREE_MANY,
+	PX_FREE_HALF,				/* less than that */
+	PX_FREE_FEW
+} px_free;
 
 typedef struct px_hello
 {
@@ -44,6 +54,7 @@ typedef struct px_hello
 	bool		can_export;
 	bool		can_spread;		/* false if there is no such key */
 	char		pull_id[33];	/* "" if there is no such key */
+	px_free		free;			/* PX_FREE_MANY if there is no such key */
 } px_hello;
 
 /*

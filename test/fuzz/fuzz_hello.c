@@ -39,6 +39,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				 strcmp(again.instance, hello.instance) == 0 &&
 				 again.can_export == hello.can_export &&
 				 again.can_spread == hello.can_spread &&
+				 again.free == hello.free &&
 				 strcmp(again.pull_id, hello.pull_id) == 0);
 	FUZZ_REQUIRE(px_hello_common_version(&hello, &again) ==
 				 hello.protocol_max);

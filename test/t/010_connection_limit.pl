@@ -155,4 +155,15 @@ for (@scripts)
 unlike(slurp_file($shard->logfile, $offset), qr/too many connections for role/, 'there is never a second stream on the remote');
 like(slurp_file($shard->logfile, $offset), qr/exchange\.send/, 'there were streams');
 
+# A stream that is idle now has the last connection, and postgres_fdw wants one for another server, which is the same.
+add_server($coordinator, 'same', $shard, user_mapping => 0);
+$coordinator->safe_psql('postgres', q{
+	CREATE USER MAPPING FOR CURRENT_USER SERVER same OPTIONS (user 'reader', password_required 'false');
+	CREATE FOREIGN TABLE same_events (id int, name text, grp int) SERVER same OPTIONS (table_name 'events');
+	ALTER ROLE CURRENT_USER SET client_min_messages = warning});
+my $both = "SELECT count(*), sum(id), max(name) FROM $e a; SELECT count(*), sum(id), max(name) FROM (SELECT * FROM same_events OFFSET 0) b";
+$offset = -s $shard->logfile;
+is_same(answer('SET pg_exchange.local_scope = none', $both), answer('SET pg_exchange.enabled = off', $both), 'an idle stream gives way to postgres_fdw');
+like(slurp_file($shard->logfile, $offset), qr/too many connections for role.*exchange\.send/s, 'as it had to');
+
 done_testing();

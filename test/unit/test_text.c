@@ -689,6 +689,35 @@ a_hello_says_whether_rows_can_be_spread(void)
 }
 
 static void
+a_hello_says_how_many_connections_are_free(void)
+{
+	static const char *const values[] = {"half", "few"};
+	px_hello	hello;
+
+	CHECK_EQ(read_hello(hello_text, &hello, NULL), PX_OK);
+	CHECK_EQ(hello.free, PX_FREE_MANY);
+	for (size_t i = 0; i < lengthof(values); i++)
+	{
+		char		word[32];
+		char		written[PX_HELLO_NBYTES_MAX + 1];
+		char	   *text;
+
+		snprintf(word, sizeof(word), "export=1 free=%s", values[i]);
+		text = replaced(hello_text, "export=1", word);
+		CHECK_EQ(read_hello(text, &hello, NULL), PX_OK);
+		CHECK_EQ(hello.free, i == 0 ? PX_FREE_HALF : PX_FREE_FEW);
+		px_hello_write(written, sizeof(written), &hello);
+		CHECK(strcmp(written, text) == 0);
+		free(text);
+	}
+	expect_hello("export=1", "export=1 free=", PX_BAD_HEADER, "free");
+	expect_hello("export=1", "export=1 free=many", PX_BAD_HEADER, "free");
+	expect_hello("export=1", "export=1 free=fewer", PX_BAD_HEADER, "free");
+	expect_hello("export=1", "export=1 free=few free=few", PX_BAD_HEADER,
+				 "free");
+}
+
+static void
 a_hello_of_a_later_version_is_read(void)
 {
 	px_hello	hello;
@@ -838,6 +867,7 @@ main(void)
 	RUN(a_hello_round_trips);
 	RUN(a_hello_says_whether_rows_can_be_spread);
 	RUN(a_hello_says_whether_rows_can_be_pulled);
+	RUN(a_hello_says_how_many_connections_are_free);
 	RUN(a_hello_of_a_later_version_is_read);
 	RUN(incomplete_hellos_are_refused);
 	RUN(malformed_hellos_are_refused);

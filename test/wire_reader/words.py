@@ -7,8 +7,8 @@ from .cursor import must
 # Each stands exactly once in a hello, but those of later versions, which may be missing; others are skipped.
 HELLO = {"protocol": r"\d+-\d+", "codecs": r"\d+", "encodings": r"\d+", "endian": "little|big",
          "encoding": r"[A-Za-z0-9_-]{1,31}", "server_version": r"\d+", "instance": "[0-9a-f]{32}", "export": "[01]", "spread": "[01]",
-         "pull": "[0-9a-f]{32}"}
-LATER = {"spread", "pull"}
+         "pull": "[0-9a-f]{32}", "free": "half|few"}
+LATER = {"spread", "pull", "free"}
 
 
 def request(columns, encodings=1, codec="none", level=0, batch_rows=4096, batch_bytes=1 << 20, server_version=150000,
