@@ -232,7 +232,10 @@ px_rte_set_user(RangeTblEntry *rte, Oid userid)
 #define PX_FDW_TUPLE_COST_DEFAULT	0.01
 #endif
 
-/* Are so many connections free, with those that are reserved?  One argument more: 16. */
+/*
+ * Are so many connections free, with those that are reserved?  The function
+ * also counts: 16.
+ */
 static inline bool
 px_have_free_procs(int n)
 {
@@ -245,6 +248,7 @@ px_have_free_procs(int n)
 #endif
 }
 
+/* Another parameter reserves some: 16. */
 static inline int
 px_reserved_connections(void)
 {

@@ -118,7 +118,7 @@ px_idle_make_room(dlist_head *connections, px_connection *connection,
 	return true;
 }
 
-/* An idle connection to the server's host and port, or to any without it. */
+/* An idle connection to the server's host and port; to any with NULL. */
 static px_connection *
 idle_beside(dlist_head *connections, const ForeignServer *server)
 {

@@ -19,8 +19,8 @@
  * PX_OUTCOME_OK: the remote was accepted.  Hello, version and locality of the
  * connection are known, and it may be used.  PX_OUTCOME_BUSY: few connections
  * are free there.  With that, PX_OUTCOME_FAILED or PX_OUTCOME_REFUSED, the
- * connection cannot be used and is to be closed.  If
- * the remote did not answer, the peer is avoided from now on (px_peer_avoid).
+ * connection cannot be used and is to be closed.  If the remote did not answer,
+ * the peer is avoided from now on (px_peer_avoid).
  *
  * Blocks for PX_SETUP_TIMEOUT_MS at most, serving interrupts; after an
  * interrupt the connection is to be closed, too.
