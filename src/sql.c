@@ -65,7 +65,7 @@ px_sql_hello(PG_FUNCTION_ARGS)
 	px_hello_receive(PG_GETARG_TEXT_PP(0), &peer);
 
 	watch_client();
-	px_hello_self_new(&self);
+	px_hello_self_answer(&self, true);
 	if (px_hello_write(answer, sizeof(answer), &self) >= sizeof(answer))
 		elog(ERROR, "exchange hello exceeds %d bytes", PX_HELLO_NBYTES_MAX);
 	PG_RETURN_TEXT_P(cstring_to_text(answer));

@@ -270,7 +270,7 @@ px_sql_admit(PG_FUNCTION_ARGS)
 	if (wish.locks == PX_LOCKS_RELEASE)
 		px_tried_locks_release(wish.trial);
 
-	px_hello_self(&admission.hello);
+	px_hello_self_answer(&admission.hello, false);
 	admission.pid = MyProcPid;
 	admission.session = px_session_fingerprint();
 	admission.idle_ms = (uint32) IdleInTransactionSessionTimeout;

@@ -69,25 +69,31 @@ px_hello_self(px_hello *hello)
 
 /*
  * Superusers may have the last ones, but coordinators need not be superusers.
- * Only postgres_fdw's sessions are to have the last tenth: they fail without
- * one, where a stream is read by them instead.
+ * To count them is a walk along a list that is locked: so no more are counted
+ * than it takes.
  */
-static px_free
-free_connections(void)
+static bool
+has_free_connections(int n)
 {
-	int			reserved = px_reserved_connections();
-
-	if (!px_have_free_procs(reserved + MaxConnections / 10))
-		return PX_FREE_FEW;
-	return px_have_free_procs(reserved + MaxConnections / 2) ? PX_FREE_MANY :
-		PX_FREE_HALF;
+	return px_have_free_procs(px_reserved_connections() + n);
 }
 
+/*
+ * Only postgres_fdw's sessions are to have the last tenth: they fail without
+ * one, where a stream is read by them instead.  If there is none at all, who
+ * tries to connect is told why.
+ */
 void
-px_hello_self_new(px_hello *hello)
+px_hello_self_answer(px_hello *hello, bool is_stream)
 {
 	px_hello_self(hello);
-	hello->free = free_connections();
+	if (!has_free_connections(MaxConnections / 10))
+	{
+		if (is_stream || has_free_connections(1))
+			hello->free = PX_FREE_FEW;
+	}
+	else if (is_stream && !has_free_connections(MaxConnections / 2))
+		hello->free = PX_FREE_HALF;
 }
 
 void

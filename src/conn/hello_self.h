@@ -20,8 +20,11 @@
  */
 extern void px_hello_self(px_hello *hello);
 
-/* The same, and how many connections are free: to answer a new session. */
-extern void px_hello_self_new(px_hello *hello);
+/*
+ * The same to answer a coordinator: also how many connections are free.  A
+ * session of its own is told if these are fewer than half.
+ */
+extern void px_hello_self_answer(px_hello *hello, bool is_stream);
 
 /*
  * Read the hello of a coordinator, which has called a function with it.

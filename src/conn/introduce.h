@@ -11,6 +11,9 @@
 #include "conn/outcome.h"
 #include "conn/peer.h"
 
+/* Why no session of our own is used, for EXPLAIN. */
+#define PX_FEW_CONNECTIONS	"few connections are free on the server"
+
 /*
  * Configure the session, see that the functions of the extension there are
  * genuine, and exchange hellos: all in one round trip.  First it is sent,

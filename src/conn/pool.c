@@ -223,7 +223,9 @@ px_connection_start(px_peer *peer, UserMapping *user, TimestampTz deadline,
 
 	PG_TRY();
 	{
-		if (px_idle_make_room(&all_connections, connection, server))
+		if (peer->admitted && peer->admission.hello.free == PX_FREE_FEW)
+			outcome = px_busy(PX_FEW_CONNECTIONS);
+		else if (px_idle_make_room(&all_connections, connection, server))
 			outcome = px_connect_start(server, user, connecting);
 		else
 			outcome = refuse_connection(server, user);

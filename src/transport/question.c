@@ -187,6 +187,7 @@ px_question_is_answered(px_fdw_cursor *cursor, px_peer *peer,
 	*same_types = same != NULL;
 	peer->admission.against[0] = peer->admission.snapshot[0] = '\0';
 	peer->admission.cost = 0;
+	peer->admission.hello.free = PX_FREE_MANY;
 	peer->admission.idle_ms = (uint32) Max(idle_ms, 0);
 	px_setup_note_idle_timeout(peer->admission.idle_ms);
 	peer->admitted = true;

@@ -20,8 +20,9 @@
  *	pull=5e21…			opaque id of the database of the running instance: 32
  *					hex digits.  It reads the words links, pulled and plain,
  *					and has the functions that go with them
- *	free=half			fewer than half of the connections of the server are
- *					free, or few: less than a tenth.  Not in an admission
+ *	free=few			less than a tenth of the connections of the server are
+ *					free, or half: fewer than that, but that is not said in
+ *					an admission
  *
  *-------------------------------------------------------------------------
  */

@@ -75,7 +75,9 @@ is(label('Transport', $half->query_safe($explain)), 'exchange v1, stream', 'fewe
 is($half->query_safe('SELECT count(*) FROM exchange.connections'), 0, 'but they do not stay');
 fill(27);
 my $few = 'exchange v1, session (few connections are free on the server)';
+my $offset = -s $shard->logfile;
 is(label('Transport', $half->query_safe($explain)), $few, 'few are free: the session reads');
+unlike(slurp_file($shard->logfile, $offset), qr/exchange\.hello/, 'without asking for a connection');
 $_->quit for @others;
 ok($shard->poll_query_until('postgres', q{SELECT count(*) < 15 FROM pg_stat_activity WHERE backend_type = 'client backend'}), 'they go');
 is(label('Transport', $half->query_safe($explain)), 'exchange v1, stream', 'and a stream, once they have gone');
