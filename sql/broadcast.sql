@@ -362,3 +362,22 @@ SELECT n + 802 AS columns, d.* FROM generate_series(798, 799) n,
 		') FROM bfact f JOIN bwide_a a ON a.k = f.shop JOIN bwide_b b ON b.k = a.k') d;
 DROP TABLE bwide_a, bwide_b;
 RESET pg_exchange.join_exchange;
+-- not of rows that are so few that postgres_fdw reads them
+DO $$
+BEGIN
+	EXECUTE format('CREATE SERVER loopback_b FOREIGN DATA WRAPPER postgres_fdw OPTIONS (dbname %L, host %L, port %L)',
+		current_database(), split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port'));
+END
+$$;
+CREATE USER MAPPING FOR CURRENT_USER SERVER loopback_b;
+CREATE TABLE bsplit (LIKE bfact) PARTITION BY RANGE (id);
+CREATE FOREIGN TABLE bsplit_1 PARTITION OF bsplit FOR VALUES FROM (1) TO (10001) SERVER loopback OPTIONS (schema_name 'remote', table_name 'bfact_1');
+CREATE FOREIGN TABLE bsplit_2 PARTITION OF bsplit FOR VALUES FROM (10001) TO (20001) SERVER loopback_b OPTIONS (schema_name 'remote', table_name 'bfact_2');
+ANALYZE bsplit;
+UPDATE pg_class SET reltuples = 500000, relpages = 10000 WHERE relname ~ '^bsplit_[12]$';
+SET pg_exchange.min_bytes = '64kB';
+SELECT count(*) AS broadcasts FROM explain_stable('SELECT count(*) FROM bsplit f JOIN bshop s ON s.id = f.shop WHERE f.item = 5 AND f.qty = 5') line WHERE line ~ 'ExchangeBroadcast';
+SELECT count(*) AS broadcasts FROM explain_stable('SELECT count(*) FROM bsplit f JOIN bshop s ON s.id = f.shop WHERE f.item < 100') line WHERE line ~ 'ExchangeBroadcast';
+RESET pg_exchange.min_bytes;
+DROP TABLE bsplit;
+DROP SERVER loopback_b CASCADE;

@@ -143,6 +143,32 @@ SELECT transport('SELECT * FROM merged ORDER BY id LIMIT 1900');
 SELECT transport('SELECT * FROM merged ORDER BY id LIMIT 2100');
 DROP TABLE merged, remote.merged1, remote.merged2;
 
+-- What is done here instead reads as many rows as before: so the server has the LIMIT.
+CREATE TABLE remote.limited AS SELECT i AS id, i AS v FROM generate_series(1, 6000) i;
+CREATE TABLE limited (id int, v int) PARTITION BY RANGE (id);
+CREATE FOREIGN TABLE limited_1 PARTITION OF limited FOR VALUES FROM (1) TO (10000) SERVER loopback OPTIONS (schema_name 'remote', table_name 'limited');
+CREATE FOREIGN TABLE limited_2 PARTITION OF limited FOR VALUES FROM (10000) TO (20000) SERVER loopback_ex OPTIONS (schema_name 'remote', table_name 'limited');
+ANALYZE limited, limited_1, limited_2;
+SET pg_exchange.min_bytes = '64kB';
+SELECT transport('SELECT id, count(*) FROM limited GROUP BY id LIMIT 10');
+RESET pg_exchange.min_bytes;
+-- A merge join ends when one of its inputs does, and is planned for that.
+CREATE TABLE limits AS SELECT i AS id FROM generate_series(1, 10) i;
+ANALYZE limits;
+SET enable_hashjoin = off;
+SET enable_nestloop = off;
+SET pg_exchange.lookup_joins = off;
+SET pg_exchange.runtime_filters = off;
+SET pg_exchange.join_exchange = off;
+SELECT transport('SELECT * FROM limited_1 a JOIN limits b ON a.id = b.id ORDER BY a.id');
+SELECT transport('SELECT * FROM limited_1 a JOIN limits b ON a.id = b.id * 1000 ORDER BY a.id');
+RESET pg_exchange.join_exchange;
+RESET pg_exchange.runtime_filters;
+RESET pg_exchange.lookup_joins;
+RESET enable_nestloop;
+RESET enable_hashjoin;
+DROP TABLE limited, limits, remote.limited;
+
 -- A server is not waited for whose rows are not needed in the end: the first
 -- one has more groups than was expected.
 DELETE FROM remote.ex2 WHERE id > 100;

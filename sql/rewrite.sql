@@ -92,6 +92,17 @@ SELECT form(q), d.* FROM unnest(ARRAY[
 ]) q, LATERAL (SELECT min(rows) AS rows, sum(only_postgres_fdw) AS missing, sum(only_exchange) AS wrong FROM exchange_differences(q)) d;
 SELECT explain_stable('SELECT part, (SELECT label FROM items WHERE part = p.part) FROM parts p');
 
+-- In the list of SELECT it is left alone if a LIMIT has it evaluated for few rows
+SELECT form(q) FROM unnest(ARRAY[
+	'SELECT part, (SELECT count(*) FROM items WHERE part = p.part) FROM parts p ORDER BY part LIMIT 7',
+	'SELECT part, (SELECT count(*) FROM items WHERE part = p.part) FROM parts p LIMIT 7',
+	'SELECT part, (SELECT count(*) FROM items WHERE part = p.part) FROM parts p ORDER BY part LIMIT 107',
+	'SELECT part, (SELECT count(*) FROM items WHERE part = p.part) FROM parts p ORDER BY part LIMIT 7 OFFSET 100',
+	'SELECT part, (SELECT count(*) FROM items WHERE part = p.part) FROM parts p ORDER BY 2 LIMIT 7',
+	'SELECT DISTINCT part, (SELECT count(*) FROM items WHERE part = p.part) FROM parts p LIMIT 7',
+	'SELECT part, rank() OVER (ORDER BY part), (SELECT count(*) FROM items WHERE part = p.part) FROM parts p LIMIT 7',
+	'SELECT * FROM parts p WHERE 5 > (SELECT count(*) FROM items WHERE part = p.part) ORDER BY part LIMIT 7'
+]) q;
 
 -- Subqueries of the same rows are joined once, with the rights for all of them
 SELECT explain_stable('SELECT part, (SELECT label FROM items WHERE part = p.part), (SELECT count(qty) FROM items WHERE part = p.part), (SELECT max(id) FROM items WHERE part = p.part AND kind = 1) FROM parts p');

@@ -42,6 +42,12 @@ SELECT n, armour FROM pieces();
 -- the first has fetch_rows rows at most, here two times
 SELECT declaration('SELECT * FROM few', '23:-1', 'fetch_rows=10 ') \gexec
 SELECT count(*) > 3 AS more FROM pieces();
+-- a LIMIT says how many rows are wanted, and not a part of them
+CREATE TABLE sorted AS SELECT i AS id, i % 100 AS k FROM generate_series(1, 20000) i;
+CREATE INDEX ON sorted (id);
+ANALYZE sorted;
+SELECT explain_stable(declaration('SELECT id FROM sorted WHERE k = 1 ORDER BY id LIMIT 150', '23:-1'));
+DROP TABLE sorted;
 -- a FETCH does not spill to disk, whatever the rows
 SET LOCAL work_mem = '64kB';
 SELECT declaration('SELECT * FROM many', '23:-1,25:-1') \gexec

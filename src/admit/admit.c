@@ -287,7 +287,11 @@ px_sql_admit(PG_FUNCTION_ARGS)
 		admission.same_types = judged.same_types;
 	}
 
-	/* No other session sees what this transaction has written. */
+	/*
+	 * No other session sees what this transaction has written, be it in the
+	 * question.
+	 */
+	has_written = TransactionIdIsValid(GetTopTransactionIdIfAny());
 	if (has_written && !is_deferred(against))
 		against = "transaction has written";
 	if (want_snapshot && !has_written && can_export(&admission.hello))

@@ -7,13 +7,18 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/xlog.h"
+#include "catalog/pg_authid.h"
+#include "catalog/pg_database.h"
 #include "common/hashfn.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "postmaster/postmaster.h"
+#include "storage/procarray.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "codec/codec.h"
@@ -78,6 +83,47 @@ has_free_connections(int n)
 	return px_have_free_procs(px_reserved_connections() + n);
 }
 
+/* How many are free if so many are used, of a limit? */
+static px_free
+free_of_limit(int limit, int used)
+{
+	if (limit < 0)
+		return PX_FREE_MANY;
+	if (limit - used < limit / 10)
+		return PX_FREE_FEW;
+	return limit - used < limit / 2 ? PX_FREE_HALF : PX_FREE_MANY;
+}
+
+/* By the connection limits of role and database, if they are the user's. */
+static px_free
+free_of_own(void)
+{
+	Oid			role = GetSessionUserId();
+	HeapTuple	tuple;
+	px_free		of_role = PX_FREE_MANY;
+	px_free		of_database = PX_FREE_MANY;
+	int			limit;
+
+	if (superuser_arg(role))
+		return PX_FREE_MANY;
+	tuple = SearchSysCache1(AUTHOID, ObjectIdGetDatum(role));
+	if (HeapTupleIsValid(tuple))
+	{
+		limit = ((Form_pg_authid) GETSTRUCT(tuple))->rolconnlimit;
+		of_role = free_of_limit(limit, limit < 0 ? 0 : CountUserBackends(role));
+		ReleaseSysCache(tuple);
+	}
+	tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
+	if (HeapTupleIsValid(tuple))
+	{
+		limit = ((Form_pg_database) GETSTRUCT(tuple))->datconnlimit;
+		of_database = free_of_limit(limit, limit < 0 ? 0 :
+									CountDBConnections(MyDatabaseId));
+		ReleaseSysCache(tuple);
+	}
+	return Max(of_role, of_database);
+}
+
 /*
  * Only postgres_fdw's sessions are to have the last tenth: they fail without
  * one, where a stream is read by them instead.  If there is none at all, who
@@ -94,6 +140,8 @@ px_hello_self_answer(px_hello *hello, bool is_stream)
 	}
 	else if (is_stream && !has_free_connections(MaxConnections / 2))
 		hello->free = PX_FREE_HALF;
+	if (is_stream)
+		hello->free = Max(hello->free, free_of_own());
 }
 
 void

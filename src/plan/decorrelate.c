@@ -80,6 +80,7 @@
 
 #include "compat.h"
 #include "compat_query.h"
+#include "exec/receive_state.h"
 #include "plan/correlation.h"
 #include "plan/decorrelate.h"
 #include "plan/harmless.h"
@@ -609,6 +610,34 @@ inner_join_conditions(Query *query, bool restrict_keys)
 	return true;
 }
 
+/* The value of a LIMIT or OFFSET; 0 if there is none, -1 if it is not known. */
+static double
+limit_value(Node *expr)
+{
+	const Const *value = (const Const *) eval_const_expressions(NULL, expr);
+
+	if (value == NULL)
+		return 0;
+	return IsA(value, Const) && !value->constisnull ?
+		(double) DatumGetInt64(value->constvalue) : -1;
+}
+
+/*
+ * Does a LIMIT return so few rows that a remote query for each takes less time
+ * than one for all?  The planner has a subquery of the target list evaluated
+ * for these alone, and knows of no index there.
+ */
+static bool
+returns_few_rows(Query *query)
+{
+	double		count = limit_value(query->limitCount);
+	double		offset = limit_value(query->limitOffset);
+
+	return query->limitCount != NULL && count >= 0 && offset >= 0 &&
+		count + offset < PX_LOOKUP_ROWS &&
+		query->distinctClause == NIL && !query->hasWindowFuncs;
+}
+
 /*
  * All others: in WHERE, and in the target list.  With GROUP BY, a value would
  * have to be a column of it.
@@ -621,6 +650,7 @@ left_join_others(Query *query, px_decorrelate_options options)
 		.restrict_keys = options.restrict_keys,
 		.one_row = options.outermost && !options.passed_on &&
 			px_evaluates_all(query)};
+	bool		few;
 	ListCell   *lc;
 
 	query->jointree->quals = left_join_sublinks(query->jointree->quals,
@@ -629,12 +659,15 @@ left_join_others(Query *query, px_decorrelate_options options)
 		query->groupingSets != NIL || query->havingQual != NULL ||
 		query->hasTargetSRFs)
 		return context.changed;
+	few = returns_few_rows(query);
 	foreach(lc, query->targetList)
 	{
 		TargetEntry *target = lfirst_node(TargetEntry, lc);
 
-		target->expr = (Expr *) left_join_sublinks((Node *) target->expr,
-												   &context);
+		/* What is sorted by is evaluated for all rows. */
+		if (!few || target->ressortgroupref != 0)
+			target->expr = (Expr *) left_join_sublinks((Node *) target->expr,
+													   &context);
 	}
 	return context.changed;
 }

@@ -355,6 +355,20 @@ call_for_exists(const early_end_walk *walk, const Plan *plan)
 	}
 }
 
+/*
+ * A merge join may end when one of its inputs does.  If the planner expects
+ * that, it has taken a part of the other one's cost.
+ */
+static void
+call_for_merged(const early_end_walk *walk, const Plan *merge, Plan *input)
+{
+	Cost		run = input->total_cost - input->startup_cost;
+	Cost		paid = merge->total_cost - input->startup_cost;
+
+	if (paid < run)
+		walk->call(input, Max(paid, 0) / run * input->plan_rows);
+}
+
 static bool
 call_for(Plan *plan, void *arg)
 {
@@ -369,6 +383,11 @@ call_for(Plan *plan, void *arg)
 
 		if (rows > 0)
 			walk->call(outerPlan(plan), rows + 1);
+	}
+	if (IsA(plan, MergeJoin))
+	{
+		call_for_merged(walk, plan, outerPlan(plan));
+		call_for_merged(walk, plan, innerPlan(plan));
 	}
 	call_for_exists(walk, plan);
 	return false;

@@ -378,6 +378,26 @@ make_children(const px_fragment_join *join, Path *fragments, RelOptInfo *rel)
 	return paths;
 }
 
+/*
+ * Are the rows of all servers that would be joined there so few that
+ * postgres_fdw reads them?  Then they cost less here than what is sent.
+ */
+static bool
+joins_lookups(const px_fragment_join *join)
+{
+	ListCell   *lc;
+
+	foreach(lc, join->sources ? join->sources : hosts_of(join))
+	{
+		const RelOptInfo *leaf = join->sources ?
+			((const px_source *) lfirst(lc))->leaf : lfirst(lc);
+
+		if (!px_paths_are_lookups(join->root, leaf, px_paths_foreign(leaf)))
+			return false;
+	}
+	return true;
+}
+
 void
 px_fragment_path_add(const px_fragment_join *join)
 {
@@ -385,9 +405,13 @@ px_fragment_path_add(const px_fragment_join *join)
 	CustomPath *path = &joined->path;
 	RelOptInfo *rel = make_result_rel(join, join->input_rel,
 									  RELOPT_UPPER_REL);
-	Cost		sending = cost_of_pieces(join) + cost_of_sources(join);
-	Path	   *fragments = make_fragments_path(join, rel);
+	Cost		sending;
+	Path	   *fragments;
 
+	if (!is_forced(join) && joins_lookups(join))
+		return;
+	sending = cost_of_pieces(join) + cost_of_sources(join);
+	fragments = make_fragments_path(join, rel);
 	NodeSetTag(path, T_CustomPath);
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = join->grouped_rel ? rel : join->input_rel;

@@ -464,21 +464,26 @@ evaluates_fewer(const Plan *plan, const wanted *wanted)
 		 !contain_subplans((Node *) plan->targetlist));
 }
 
-/* No more rows than that are going to come: expect no more. */
+/*
+ * No more rows than that are going to come: expect no more.  What is done here
+ * instead, if there is that, reads as many rows as before.
+ */
 static void
 expect_fewer(CustomScan *receive, double rows)
 {
 	Plan	   *plan = &receive->scan.plan;
+	Plan	   *child = linitial(receive->custom_plans);
 	int			smallness = px_receive_get(receive, PX_RECEIVE_PRIVATE_SMALL);
 
 	plan->plan_rows = clamp_row_est(Min(plan->plan_rows, rows));
-	((Plan *) linitial(receive->custom_plans))->plan_rows = plan->plan_rows;
+	child->plan_rows = plan->plan_rows;
 	if (smallness != PX_IS_SMALL &&
 		px_plan_nbytes(plan) < px_min_bytes)
 		px_receive_set(receive->custom_private, PX_RECEIVE_PRIVATE_SMALL,
 					   smallness | PX_IS_SMALL_IF_CHEAP);
-	px_receive_set(receive->custom_private, PX_RECEIVE_PRIVATE_INPUT,
-				   (int) Min(plan->plan_rows, INT_MAX));
+	if (outerPlan(child) == NULL)
+		px_receive_set(receive->custom_private, PX_RECEIVE_PRIVATE_INPUT,
+					   (int) Min(plan->plan_rows, INT_MAX));
 }
 
 /* Returns whether no more rows than that are going to come. */

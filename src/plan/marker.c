@@ -345,9 +345,12 @@ marker_planner(PX_PLANNER_PARAMETERS)
 	{
 		/*
 		 * Receivers run this query by a cursor of postgres_fdw, and cursors
-		 * have no parallel plans.  So EXPLAIN must not get one either.
+		 * have no parallel plans.  So EXPLAIN must not get one either.  Nor
+		 * are only the first rows wanted, if a LIMIT leaves no others.
 		 */
 		cursor_options &= ~CURSOR_OPT_PARALLEL_OK;
+		if (inner->limitCount != NULL)
+			cursor_options &= ~CURSOR_OPT_FAST_PLAN;
 		if (px_session_judge_time(inner))
 			marker = evaluate_portions(marker, &request);
 	}

@@ -43,7 +43,8 @@ sub sessions
 }
 sub wait_for_none
 {
-	return $shard->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE usename = 'reader'});
+	# from a database that has no limit
+	return $shard->poll_query_until('template1', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE usename = 'reader'});
 }
 
 for my $enabled ('off', 'on')
@@ -82,5 +83,20 @@ $_->quit for @others;
 ok($shard->poll_query_until('postgres', q{SELECT count(*) < 15 FROM pg_stat_activity WHERE backend_type = 'client backend'}), 'they go');
 is(label('Transport', $half->query_safe($explain)), 'exchange v1, stream', 'and a stream, once they have gone');
 $_->quit for @sessions, $half;
+wait_for_none();
+
+# The limits of a role, and of a database, are looked at, too: there is a place for another session.
+for my $limited ('ROLE reader', 'DATABASE postgres')
+{
+	$shard->safe_psql('template1', "ALTER $limited CONNECTION LIMIT 2");
+	my ($one, $other) = map { open_session($coordinator) } 1 .. 2;
+	is(label('Transport', $one->query_safe($explain)), 'exchange v1, stream', "$limited CONNECTION LIMIT 2: there is a stream");
+	$shard->poll_query_until('template1', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE usename = 'reader'});
+	is($other->query($scan), $rows, "$limited CONNECTION LIMIT 2: but it does not stay");
+	is($other->{stderr}, '', "$limited CONNECTION LIMIT 2: and another session can read");
+	$_->quit for $one, $other;
+	$shard->safe_psql('template1', "ALTER $limited CONNECTION LIMIT -1");
+	wait_for_none();
+}
 
 done_testing();
