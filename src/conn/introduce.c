@@ -110,8 +110,6 @@ judge_hello(px_connection *connection, const px_hello *self,
 		return outcome;
 	if (!connection->hello.can_export)
 		return px_refused("remote user may not call pg_export_snapshot");
-	if (connection->hello.free == PX_FREE_FEW)
-		return px_busy(PX_FEW_CONNECTIONS);
 
 	connection->locality = px_hello_locality(self, &connection->hello,
 											 PQsocket(connection->pg));

@@ -11,19 +11,15 @@
 #include "conn/outcome.h"
 #include "conn/peer.h"
 
-/* Why no session of our own is used, for EXPLAIN. */
-#define PX_FEW_CONNECTIONS	"few connections are free on the server"
-
 /*
  * Configure the session, see that the functions of the extension there are
  * genuine, and exchange hellos: all in one round trip.  First it is sent,
  * which waits for nothing; then the answers are taken.
  *
  * PX_OUTCOME_OK: the remote was accepted.  Hello, version and locality of the
- * connection are known, and it may be used.  PX_OUTCOME_BUSY: few connections
- * are free there.  With that, PX_OUTCOME_FAILED or PX_OUTCOME_REFUSED, the
- * connection cannot be used and is to be closed.  If the remote did not answer,
- * the peer is avoided from now on (px_peer_avoid).
+ * connection are known, and it may be used.  PX_OUTCOME_FAILED or
+ * PX_OUTCOME_REFUSED: the connection cannot be used and is to be closed.  If
+ * the remote did not answer, the peer is avoided from now on (px_peer_avoid).
  *
  * Blocks for PX_SETUP_TIMEOUT_MS at most, serving interrupts; after an
  * interrupt the connection is to be closed, too.

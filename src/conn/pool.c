@@ -208,6 +208,13 @@ refuse_connection(const ForeignServer *server, const UserMapping *user)
 	return px_busy("as many connections are open as is allowed");
 }
 
+/* The server's last connections are postgres_fdw's. */
+static px_outcome
+leave_to_others(void)
+{
+	return px_busy("few connections are free on the server");
+}
+
 /*
  * The connection is linked into the peer from the start, so that errors do not
  * leak it; but whatever takes it back before it was accepted closes it.
@@ -224,7 +231,7 @@ px_connection_start(px_peer *peer, UserMapping *user, TimestampTz deadline,
 	PG_TRY();
 	{
 		if (peer->admitted && peer->admission.hello.free == PX_FREE_FEW)
-			outcome = px_busy(PX_FEW_CONNECTIONS);
+			outcome = leave_to_others();
 		else if (px_idle_make_room(&all_connections, connection, server))
 			outcome = px_connect_start(server, user, connecting);
 		else
@@ -290,6 +297,8 @@ px_connection_accept(px_connection *connection)
 {
 	px_outcome	outcome = px_introduce_finish(connection);
 
+	if (px_is_ok(outcome) && connection->hello.free == PX_FREE_FEW)
+		outcome = leave_to_others();
 	if (!px_is_ok(outcome))
 		return give_up_connecting(connection, outcome);
 	connection->accepted = true;
