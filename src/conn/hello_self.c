@@ -91,7 +91,7 @@ free_of_limit(int limit, int used)
 		return PX_FREE_MANY;
 	if (limit - used < limit / 10)
 		return PX_FREE_FEW;
-	return limit - used < limit / 2 ? PX_FREE_HALF : PX_FREE_MANY;
+	return 4 * (limit - used) < limit ? PX_FREE_QUARTER : PX_FREE_MANY;
 }
 
 /* By the connection limits of role and database, if they are the user's. */
@@ -138,8 +138,8 @@ px_hello_self_answer(px_hello *hello, bool is_stream)
 		if (is_stream || has_free_connections(1))
 			hello->free = PX_FREE_FEW;
 	}
-	else if (is_stream && !has_free_connections(MaxConnections / 2))
-		hello->free = PX_FREE_HALF;
+	else if (is_stream && !has_free_connections(MaxConnections / 4))
+		hello->free = PX_FREE_QUARTER;
 	if (is_stream)
 		hello->free = Max(hello->free, free_of_own());
 }

@@ -22,7 +22,7 @@ extern void px_hello_self(px_hello *hello);
 
 /*
  * The same to answer a coordinator: also how many connections are free.  A
- * session of its own is told if these are fewer than half.
+ * session of its own is told if these are fewer than a quarter.
  */
 extern void px_hello_self_answer(px_hello *hello, bool is_stream);
 

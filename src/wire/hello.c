@@ -96,7 +96,7 @@ px_hello_write(char *buffer, size_t cap, const px_hello *hello)
 	if (hello->free != PX_FREE_MANY)
 	{
 		put_key(&text, KEY_FREE);
-		px_text_put(&text, hello->free == PX_FREE_HALF ? "half" : "few");
+		px_text_put(&text, hello->free == PX_FREE_QUARTER ? "quarter" : "few");
 	}
 	return px_text_end(&text);
 }
@@ -187,9 +187,9 @@ take_value(const char **at, hello_key key, px_hello *hello, px_fault *fault)
 			ok = take_id(at, hello->pull_id, sizeof(hello->pull_id));
 			break;
 		case KEY_FREE:
-			hello->free = px_text_take(at, "half") ? PX_FREE_HALF :
+			hello->free = px_text_take(at, "quarter") ? PX_FREE_QUARTER :
 				PX_FREE_FEW;
-			ok = hello->free == PX_FREE_HALF || px_text_take(at, "few");
+			ok = hello->free == PX_FREE_QUARTER || px_text_take(at, "few");
 			break;
 	}
 	if (!ok)

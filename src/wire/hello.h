@@ -21,8 +21,8 @@
  *					hex digits.  It reads the words links, pulled and plain,
  *					and has the functions that go with them
  *	free=few			less than a tenth of the connections of the server are
- *					free, or half: fewer than that, but that is not said in
- *					an admission
+ *					free, or quarter: fewer than that, but that is not said
+ *					in an admission
  *
  *-------------------------------------------------------------------------
  */
@@ -38,7 +38,7 @@
 typedef enum px_free
 {
 	PX_FREE_MANY,
-	PX_FREE_HALF,				/* less than that */
+	PX_FREE_QUARTER,				/* less than that */
 	PX_FREE_FEW
 } px_free;
 

@@ -691,7 +691,7 @@ a_hello_says_whether_rows_can_be_spread(void)
 static void
 a_hello_says_how_many_connections_are_free(void)
 {
-	static const char *const values[] = {"half", "few"};
+	static const char *const values[] = {"quarter", "few"};
 	px_hello	hello;
 
 	CHECK_EQ(read_hello(hello_text, &hello, NULL), PX_OK);
@@ -705,7 +705,7 @@ a_hello_says_how_many_connections_are_free(void)
 		snprintf(word, sizeof(word), "export=1 free=%s", values[i]);
 		text = replaced(hello_text, "export=1", word);
 		CHECK_EQ(read_hello(text, &hello, NULL), PX_OK);
-		CHECK_EQ(hello.free, i == 0 ? PX_FREE_HALF : PX_FREE_FEW);
+		CHECK_EQ(hello.free, i == 0 ? PX_FREE_QUARTER : PX_FREE_FEW);
 		px_hello_write(written, sizeof(written), &hello);
 		CHECK(strcmp(written, text) == 0);
 		free(text);

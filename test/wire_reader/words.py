@@ -7,7 +7,7 @@ from .cursor import must
 # Each stands exactly once in a hello, but those of later versions, which may be missing; others are skipped.
 HELLO = {"protocol": r"\d+-\d+", "codecs": r"\d+", "encodings": r"\d+", "endian": "little|big",
          "encoding": r"[A-Za-z0-9_-]{1,31}", "server_version": r"\d+", "instance": "[0-9a-f]{32}", "export": "[01]", "spread": "[01]",
-         "pull": "[0-9a-f]{32}", "free": "half|few"}
+         "pull": "[0-9a-f]{32}", "free": "quarter|few"}
 LATER = {"spread", "pull", "free"}
 
 
