@@ -50,7 +50,7 @@ sub wait_for_none
 for my $enabled ('off', 'on')
 {
 	my @sessions;
-	is(sessions(12, $enabled, \@sessions), '', "12 sessions stay, with pg_exchange.enabled = $enabled");
+	is(sessions(15, $enabled, \@sessions), '', "15 sessions stay, with pg_exchange.enabled = $enabled");
 	is($sessions[-1]->query_safe("SET pg_exchange.enabled = $enabled; $scan"), $rows, 'and go on');
 	$_->quit for @sessions;
 	ok(wait_for_none(), 'they end');
