@@ -133,15 +133,11 @@ void
 px_hello_self_answer(px_hello *hello, bool is_stream)
 {
 	px_hello_self(hello);
-	if (!has_free_connections(MaxConnections / 10))
-	{
-		if (is_stream || has_free_connections(1))
-			hello->free = PX_FREE_FEW;
-	}
-	else if (is_stream && !has_free_connections(MaxConnections / 4))
-		hello->free = PX_FREE_QUARTER;
-	if (is_stream)
-		hello->free = Max(hello->free, free_of_own());
+	if (!has_free_connections(MaxConnections / 10) &&
+		(is_stream || has_free_connections(1)))
+		hello->free = PX_FREE_FEW;
+	else if (is_stream)
+		hello->free = free_of_own();
 }
 
 void

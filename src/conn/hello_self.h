@@ -22,7 +22,7 @@ extern void px_hello_self(px_hello *hello);
 
 /*
  * The same to answer a coordinator: also how many connections are free.  A
- * session of its own is told if these are fewer than a quarter.
+ * session of its own is told, too, how many of those that it may have.
  */
 extern void px_hello_self_answer(px_hello *hello, bool is_stream);
 

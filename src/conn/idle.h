@@ -42,7 +42,7 @@ extern bool px_idle_give_way(dlist_head *connections,
 
 /*
  * Close the idle connections that other backends want, or might: those to
- * servers of which fewer than a quarter of the connections were free.
+ * servers where fewer than a quarter of those that the user may have were free.
  */
 extern void px_idle_close_wanted(dlist_head *connections);
 

@@ -21,8 +21,8 @@
  *					hex digits.  It reads the words links, pulled and plain,
  *					and has the functions that go with them
  *	free=few			less than a tenth of the connections of the server are
- *					free, or quarter: fewer than that, but that is not said
- *					in an admission
+ *					free.  Not in an admission: or of those that its role
+ *					or database may have; quarter: fewer than that of those
  *
  *-------------------------------------------------------------------------
  */
