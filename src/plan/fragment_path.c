@@ -401,17 +401,20 @@ joins_lookups(const px_fragment_join *join)
 void
 px_fragment_path_add(const px_fragment_join *join)
 {
-	join_path  *joined = palloc0(sizeof(join_path));
-	CustomPath *path = &joined->path;
-	RelOptInfo *rel = make_result_rel(join, join->input_rel,
-									  RELOPT_UPPER_REL);
+	join_path  *joined;
+	CustomPath *path;
+	RelOptInfo *rel;
 	Cost		sending;
 	Path	   *fragments;
 
 	if (!is_forced(join) && joins_lookups(join))
 		return;
+	rel = make_result_rel(join, join->input_rel, RELOPT_UPPER_REL);
 	sending = cost_of_pieces(join) + cost_of_sources(join);
 	fragments = make_fragments_path(join, rel);
+
+	joined = palloc0(sizeof(join_path));
+	path = &joined->path;
 	NodeSetTag(path, T_CustomPath);
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = join->grouped_rel ? rel : join->input_rel;

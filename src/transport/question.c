@@ -19,7 +19,6 @@
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
-#include "base/text.h"
 #include "compat.h"
 #include "conn/answer.h"
 #include "conn/dynamic.h"
